@@ -1,0 +1,31 @@
+// A point in time at which waiting ends. One deadline is made per call and handed down, so that waits never add up.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+
+namespace rdmanet::base {
+
+class Deadline {
+public:
+    using Clock = std::chrono::steady_clock;
+
+    [[nodiscard]] static Deadline in(std::chrono::milliseconds duration) { return Deadline(Clock::now() + duration); }
+
+    [[nodiscard]] std::chrono::milliseconds remaining() const {
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(at_ - Clock::now());
+        return std::max(left, std::chrono::milliseconds{0});
+    }
+    [[nodiscard]] bool passed() const { return Clock::now() >= at_; }
+
+    /// The earlier of this deadline and `duration` from now.
+    [[nodiscard]] Deadline at_most(std::chrono::milliseconds duration) const {
+        return Deadline(std::min(at_, Clock::now() + duration));
+    }
+
+private:
+    explicit Deadline(Clock::time_point at) : at_(at) {}
+    Clock::time_point at_;
+};
+
+} // namespace rdmanet::base

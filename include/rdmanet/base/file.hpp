@@ -1,0 +1,34 @@
+// Files: bounded reads, durable writes.
+#pragma once
+
+#include <rdmanet/base/unique_fd.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rdmanet::base {
+
+/// Content of a file; nullopt if it does not exist. Throws SystemError, also (EFBIG) if it is longer than `most` bytes.
+[[nodiscard]] std::optional<std::string> read_file_if_exists(const std::string& path, std::size_t most);
+/// As above, but a missing file throws SystemError (ENOENT).
+[[nodiscard]] std::string read_file(const std::string& path, std::size_t most);
+/// Everything from `fd` up to its end. Throws SystemError, also (EFBIG) past `most` bytes; `name` is for the message.
+[[nodiscard]] std::string read_all(int fd, std::size_t most, std::string_view name);
+
+/// All of `text` to `fd`, continuing after short writes. Throws SystemError.
+void write_all(int fd, std::string_view text, std::string_view name);
+
+/// Replaces or creates `path` so that after a crash at any instruction it holds the old or the new content, whole:
+/// temporary file in the same directory, write, fsync, rename, fsync of the directory. Mode 0600.
+void write_file_durably(const std::string& path, std::string_view content);
+
+enum class Removed { yes, was_absent };
+/// unlink and fsync of the directory.
+Removed remove_file_durably(const std::string& path);
+
+/// mkdir -p with mode 0700 for what is created. Throws SystemError.
+void make_directories(const std::string& path);
+
+} // namespace rdmanet::base

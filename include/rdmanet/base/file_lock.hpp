@@ -1,0 +1,29 @@
+// An exclusive lock that the kernel drops when its holder dies, with a bounded wait that names the holder.
+#pragma once
+
+#include <rdmanet/base/deadline.hpp>
+#include <rdmanet/base/unique_fd.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace rdmanet::base {
+
+/// Locks byte `slot` of `path` (created if missing, never removed: removing a lock file races with its next user).
+/// fcntl record locks belong to the process, so one file serves any number of locks, they are not inherited by
+/// executed plugins, and F_GETLK tells the holder's process id for the message (fcntl(2), "Advisory record locking").
+/// A process must hold at most one FileLock per path: closing any descriptor of the file drops all its locks.
+class FileLock {
+public:
+    /// Throws TimeoutError naming `what` and the holder when `deadline` passes, SystemError otherwise.
+    FileLock(const std::string& path, std::uint64_t slot, const std::string& what, const Deadline& deadline);
+
+private:
+    UniqueFd fd_;
+};
+
+/// 64-bit FNV-1a, for lock slots: a collision only makes two strangers wait for each other.
+[[nodiscard]] std::uint64_t hash64(std::string_view text);
+
+} // namespace rdmanet::base

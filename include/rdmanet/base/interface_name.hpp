@@ -1,0 +1,32 @@
+// The name of a network interface, valid for the kernel.
+#pragma once
+
+#include <compare>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace rdmanet::base {
+
+class InterfaceName {
+public:
+    /// The kernel's rules (net/core/dev.c, dev_valid_name): 1 to 15 bytes, not "." or "..", no '/', ':' or white
+    /// space; and ours: printable UTF-8, because the name goes into JSON and messages.
+    [[nodiscard]] static std::optional<InterfaceName> parse(std::string_view text);
+
+    /// What parse() demands, for messages.
+    static constexpr std::string_view kRules = "1 to 15 bytes, no '/', ':' or white space, not \".\" or \"..\"";
+
+    [[nodiscard]] const std::string& to_string() const { return name_; }
+    [[nodiscard]] const char* c_str() const { return name_.c_str(); }
+
+    friend bool operator==(const InterfaceName&, const InterfaceName&) = default;
+    friend auto operator<=>(const InterfaceName&, const InterfaceName&) = default;
+
+private:
+    explicit InterfaceName(std::string name) : name_(std::move(name)) {}
+    std::string name_;
+};
+
+} // namespace rdmanet::base

@@ -1,0 +1,94 @@
+// Reading JSON with paths: every failure says where, what was found and what was expected.
+// Keys match without regard to case and the last of duplicates wins, as in Go's decoder, in which configurations
+// in the field are written; null counts as absent.
+#pragma once
+
+#include <rdmanet/base/error.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace rdmanet::json {
+
+/// The text is not JSON at all.
+class ParseError : public base::Error {
+public:
+    using Error::Error;
+};
+
+/// A value has the wrong type or range. what() is "PATH: reason", the path in the form "ipam.ranges[0].start".
+class ValueError : public base::Error {
+public:
+    ValueError(std::string path, const std::string& reason);
+    [[nodiscard]] const std::string& path() const { return path_; }
+
+private:
+    std::string path_;
+};
+
+class Reader;
+
+/// A parsed document; Readers point into it and must not outlive it. Copies share the content.
+class Document {
+public:
+    /// Throws ParseError with line and column; also for nesting deeper than 64 levels and for text that isn't UTF-8.
+    [[nodiscard]] static Document parse(std::string_view text);
+
+    [[nodiscard]] Reader root() const;
+    /// Compact text of the whole document.
+    [[nodiscard]] std::string to_text() const;
+
+    struct Content;
+
+private:
+    explicit Document(std::shared_ptr<const Content> content) : content_(std::move(content)) {}
+    std::shared_ptr<const Content> content_;
+};
+
+/// A position in a document.
+class Reader {
+public:
+    /// A member of this object. Throws ValueError if this is no object.
+    [[nodiscard]] std::optional<Reader> find(std::string_view key) const;
+    /// As find(), but an absent member throws ValueError ("missing required key").
+    [[nodiscard]] Reader at(std::string_view key) const;
+
+    [[nodiscard]] std::string string() const;
+    [[nodiscard]] bool boolean() const;
+    /// A whole number within [least, most].
+    [[nodiscard]] std::int64_t integer(std::int64_t least, std::int64_t most) const;
+    [[nodiscard]] std::vector<Reader> elements() const;
+    /// Members in the document's order of keys, nulls left out.
+    [[nodiscard]] std::vector<std::pair<std::string, Reader>> members() const;
+
+    [[nodiscard]] bool is_null() const;
+    [[nodiscard]] bool is_string() const;
+    [[nodiscard]] bool is_object() const;
+    [[nodiscard]] bool is_array() const;
+
+    /// Throws ValueError unless this is an object.
+    void expect_object() const;
+
+    /// "ipam.ranges[0].start"; empty at the top level.
+    [[nodiscard]] const std::string& path() const { return path_; }
+    /// The value as JSON, shortened for a message.
+    [[nodiscard]] std::string shown() const;
+    /// The value as JSON, compact and whole.
+    [[nodiscard]] std::string to_text() const;
+    /// ValueError for this place: "PATH: expected EXPECTED, found VALUE".
+    [[nodiscard]] ValueError unexpected(std::string_view expected) const;
+
+private:
+    friend class Document;
+    Reader(const void* node, std::string path) : node_(node), path_(std::move(path)) {}
+
+    const void* node_; // a nlohmann::json, which stays out of the headers: it takes seconds to compile
+    std::string path_;
+};
+
+} // namespace rdmanet::json

@@ -1,0 +1,55 @@
+// Writing JSON in the order of the calls.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace rdmanet::json {
+
+/// Whether the text is spread over lines, four spaces a level (as the Go CNI plugins print), or compact.
+enum class Layout : std::uint8_t { compact, indented };
+
+/// Calls must nest as the document does; to_text() is valid once every begin has its end.
+class Writer {
+public:
+    explicit Writer(Layout layout = Layout::compact) : layout_(layout) {}
+
+    Writer& begin_object();
+    Writer& end_object();
+    Writer& begin_array();
+    Writer& end_array();
+    Writer& key(std::string_view name);
+
+    /// Bytes that are not UTF-8 become U+FFFD: what is printed is always valid JSON.
+    Writer& value(std::string_view text);
+    Writer& value(const char* text) { return value(std::string_view(text)); }
+    Writer& value(std::int64_t number);
+    Writer& value(std::uint64_t number);
+    Writer& value(std::int32_t number) { return value(std::int64_t{number}); }
+    Writer& value(std::uint32_t number) { return value(std::uint64_t{number}); }
+    Writer& value(bool flag);
+    /// `json` is a JSON text and taken over as it is.
+    Writer& raw(std::string_view json);
+
+    template <class T>
+    Writer& member(std::string_view name, const T& content) {
+        return key(name).value(content);
+    }
+
+    [[nodiscard]] const std::string& to_text() const { return text_; }
+
+private:
+    void before_value();
+    void new_line();
+    void begin(char bracket);
+    void end(char bracket);
+
+    std::string text_;
+    Layout layout_;
+    unsigned depth_ = 0;
+    bool first_ = true; // nothing stands in the innermost object or array yet
+    bool after_key_ = false;
+};
+
+} // namespace rdmanet::json

@@ -1,0 +1,25 @@
+#include <rdmanet/base/error.hpp>
+
+#include <rdmanet/base/text.hpp>
+
+#include <cstring>
+
+namespace rdmanet::base {
+
+void Error::add_context(std::string_view context) {
+    message_ = concat(context, ": ", message_);
+}
+
+SystemError::SystemError(std::string_view operation, int errno_value)
+    : Error(concat(operation, ": ", errno_text(errno_value))), errno_value_(errno_value) {}
+
+std::string errno_text(int errno_value) {
+    const char* description = strerrordesc_np(errno_value);
+    if (description == nullptr) return concat("error ", errno_value);
+    std::string text(description);
+    // "Device or resource busy" starts a sentence in the C library and continues one here; "RFS ..." stays.
+    if (text.size() > 1 && text[1] >= 'a' && text[1] <= 'z') text[0] = to_lower(text.substr(0, 1))[0];
+    return text;
+}
+
+} // namespace rdmanet::base

@@ -1,0 +1,114 @@
+#include <rdmanet/base/file.hpp>
+
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/base/text.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace rdmanet::base {
+namespace {
+
+std::string directory_of(const std::string& path) {
+    const auto slash = path.rfind('/');
+    if (slash == std::string::npos) return ".";
+    return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+void sync_directory(const std::string& directory) {
+    const UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!fd) throw SystemError(concat("open directory ", directory), errno);
+    if (::fsync(fd.get()) != 0) throw SystemError(concat("fsync directory ", directory), errno);
+}
+
+/// Removes a temporary file unless it was renamed to its final place.
+class TemporaryFile {
+public:
+    explicit TemporaryFile(const std::string& target) : path_(concat(target, ".tmp")) {}
+    TemporaryFile(const TemporaryFile&) = delete;
+    TemporaryFile& operator=(const TemporaryFile&) = delete;
+    ~TemporaryFile() {
+        if (!renamed_) (void)::unlink(path_.c_str());
+    }
+
+    [[nodiscard]] const std::string& path() const { return path_; }
+    void rename_to(const std::string& target) {
+        if (::rename(path_.c_str(), target.c_str()) != 0)
+            throw SystemError(concat("rename ", path_, " to ", target), errno);
+        renamed_ = true;
+    }
+
+private:
+    std::string path_;
+    bool renamed_ = false;
+};
+
+} // namespace
+
+std::string read_all(int fd, std::size_t most, std::string_view name) {
+    std::string content;
+    char buffer[16384];
+    for (;;) {
+        const ssize_t count = ::read(fd, buffer, sizeof buffer);
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) throw SystemError(concat("read ", name), errno);
+        if (count == 0) return content;
+        content.append(buffer, static_cast<std::size_t>(count));
+        if (content.size() > most) throw SystemError(concat("read ", name, ": more than ", most, " bytes"), EFBIG);
+    }
+}
+
+std::optional<std::string> read_file_if_exists(const std::string& path, std::size_t most) {
+    const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd && errno == ENOENT) return std::nullopt;
+    if (!fd) throw SystemError(concat("open ", path), errno);
+    return read_all(fd.get(), most, path);
+}
+
+std::string read_file(const std::string& path, std::size_t most) {
+    auto content = read_file_if_exists(path, most);
+    if (!content) throw SystemError(concat("open ", path), ENOENT);
+    return *std::move(content);
+}
+
+void write_all(int fd, std::string_view text, std::string_view name) {
+    while (!text.empty()) {
+        const ssize_t count = ::write(fd, text.data(), text.size());
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) throw SystemError(concat("write ", name), errno);
+        text.remove_prefix(static_cast<std::size_t>(count));
+    }
+}
+
+void write_file_durably(const std::string& path, std::string_view content) {
+    TemporaryFile temporary(path);
+    UniqueFd fd(::open(temporary.path().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!fd) throw SystemError(concat("create ", temporary.path()), errno);
+    write_all(fd.get(), content, temporary.path());
+    if (::fsync(fd.get()) != 0) throw SystemError(concat("fsync ", temporary.path()), errno);
+    fd.reset();
+    temporary.rename_to(path);
+    sync_directory(directory_of(path));
+}
+
+Removed remove_file_durably(const std::string& path) {
+    if (::unlink(path.c_str()) != 0) {
+        if (errno == ENOENT) return Removed::was_absent;
+        throw SystemError(concat("remove ", path), errno);
+    }
+    sync_directory(directory_of(path));
+    return Removed::yes;
+}
+
+void make_directories(const std::string& path) {
+    if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return;
+    if (errno != ENOENT) throw SystemError(concat("create directory ", path), errno);
+    make_directories(directory_of(path));
+    if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
+        throw SystemError(concat("create directory ", path), errno);
+}
+
+} // namespace rdmanet::base

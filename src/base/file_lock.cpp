@@ -1,0 +1,60 @@
+#include <rdmanet/base/file_lock.hpp>
+
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/base/file.hpp>
+#include <rdmanet/base/text.hpp>
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <thread>
+
+namespace rdmanet::base {
+namespace {
+
+struct flock byte_range(std::uint64_t slot) {
+    struct flock range {};
+    range.l_type = F_WRLCK;
+    range.l_whence = SEEK_SET;
+    range.l_start = static_cast<off_t>(slot >> 2U); // off_t is signed and the range must not end past its maximum
+    range.l_len = 1;
+    return range;
+}
+
+std::string describe_holder(int fd, std::uint64_t slot) {
+    struct flock range = byte_range(slot);
+    if (::fcntl(fd, F_GETLK, &range) != 0 || range.l_type == F_UNLCK) return "another process";
+    std::string name;
+    try {
+        name = read_file(concat("/proc/", range.l_pid, "/comm"), 64);
+    } catch (const SystemError&) {
+        return concat("process ", range.l_pid);
+    }
+    while (!name.empty() && name.back() == '\n') name.pop_back();
+    return concat("process ", range.l_pid, " (", name, ')');
+}
+
+} // namespace
+
+FileLock::FileLock(const std::string& path, std::uint64_t slot, const std::string& what, const Deadline& deadline)
+    : fd_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)) {
+    if (!fd_) throw SystemError(concat("open lock file ", path), errno);
+    const struct flock range = byte_range(slot);
+    for (auto pause = std::chrono::milliseconds{1};; pause = std::min(pause * 2, std::chrono::milliseconds{20})) {
+        if (::fcntl(fd_.get(), F_SETLK, &range) == 0) return;
+        if (errno != EAGAIN && errno != EACCES && errno != EINTR) throw SystemError(concat("lock ", path), errno);
+        if (deadline.passed())
+            throw TimeoutError(concat("gave up waiting for ", what, ", held by ", describe_holder(fd_.get(), slot)));
+        std::this_thread::sleep_for(std::min(pause, deadline.remaining()));
+    }
+}
+
+std::uint64_t hash64(std::string_view text) {
+    std::uint64_t hash = 0xcbf29ce484222325; // FNV-1a offset basis and prime (draft-eastlake-fnv, section 5)
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    return hash;
+}
+
+} // namespace rdmanet::base

@@ -1,0 +1,16 @@
+#include <rdmanet/base/interface_name.hpp>
+
+#include <rdmanet/base/text.hpp>
+
+#include <net/if.h>
+
+namespace rdmanet::base {
+
+std::optional<InterfaceName> InterfaceName::parse(std::string_view text) {
+    if (text.empty() || text.size() >= IFNAMSIZ || text == "." || text == "..") return std::nullopt;
+    if (text.find_first_of("/: \t\n\v\f\r") != std::string_view::npos) return std::nullopt;
+    if (!is_printable_utf8(text)) return std::nullopt;
+    return InterfaceName(std::string(text));
+}
+
+} // namespace rdmanet::base

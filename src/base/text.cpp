@@ -1,0 +1,79 @@
+#include <rdmanet/base/text.hpp>
+
+#include <algorithm>
+
+namespace rdmanet::base {
+namespace {
+
+bool is_continuation(unsigned char byte) {
+    return (byte & 0xc0U) == 0x80U;
+}
+
+/// Length of the well-formed UTF-8 sequence at `text`, 0 if there is none (RFC 3629, section 4).
+std::size_t sequence_length(std::string_view text) {
+    const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
+    const unsigned char lead = byte(0);
+    if (lead < 0x80) return 1;
+    const std::size_t length = lead >= 0xc2 && lead <= 0xdf   ? 2
+                               : (lead & 0xf0U) == 0xe0       ? 3
+                               : lead >= 0xf0 && lead <= 0xf4 ? 4
+                                                              : 0;
+    if (length == 0 || text.size() < length) return 0;
+    for (std::size_t at = 1; at < length; ++at)
+        if (!is_continuation(byte(at))) return 0;
+    const bool overlong = (lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xf0 && byte(1) < 0x90);
+    const bool surrogate = lead == 0xed && byte(1) > 0x9f;
+    const bool beyond_unicode = lead == 0xf4 && byte(1) > 0x8f;
+    return overlong || surrogate || beyond_unicode ? 0 : length;
+}
+
+bool is_control(char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+}
+
+void append_escaped(std::string& out, char c) {
+    constexpr std::string_view hex = "0123456789abcdef";
+    const auto byte = static_cast<unsigned char>(c);
+    out.append({'\\', 'x', hex[byte >> 4U], hex[byte & 15U]});
+}
+
+} // namespace
+
+std::string quoted(std::string_view text, std::size_t most) {
+    std::string out = "\"";
+    std::size_t at = 0;
+    while (at < text.size() && at < most) {
+        const std::size_t length = sequence_length(text.substr(at));
+        if (length == 0 || is_control(text[at])) {
+            append_escaped(out, text[at++]);
+            continue;
+        }
+        if (text[at] == '"' || text[at] == '\\') out.push_back('\\');
+        out.append(text.substr(at, length));
+        at += length;
+    }
+    out.append(at < text.size() ? "\"..." : "\"");
+    return out;
+}
+
+bool is_printable_utf8(std::string_view text) {
+    while (!text.empty()) {
+        const std::size_t length = sequence_length(text);
+        if (length == 0 || is_control(text[0])) return false;
+        text.remove_prefix(length);
+    }
+    return true;
+}
+
+std::string to_lower(std::string_view text) {
+    std::string out(text);
+    std::transform(out.begin(), out.end(), out.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    return out;
+}
+
+bool equals_ignoring_case(std::string_view a, std::string_view b) {
+    return a.size() == b.size() && to_lower(a) == to_lower(b);
+}
+
+} // namespace rdmanet::base

@@ -1,0 +1,173 @@
+#include <rdmanet/json/reader.hpp>
+
+#include <rdmanet/base/text.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <utility>
+
+namespace rdmanet::json {
+
+using Node = nlohmann::json;
+using base::concat;
+
+struct Document::Content {
+    Node root;
+};
+
+namespace {
+
+constexpr int kDeepest = 64; // nlohmann prints recursively; the deepest configuration in the field has about ten levels
+
+const Node& as_node(const void* node) {
+    return *static_cast<const Node*>(node);
+}
+
+std::string_view type_name(const Node& node) {
+    switch (node.type()) {
+    case Node::value_t::null: return "null";
+    case Node::value_t::object: return "an object";
+    case Node::value_t::array: return "an array";
+    case Node::value_t::string: return "a string";
+    case Node::value_t::boolean: return "a boolean";
+    default: return "a number";
+    }
+}
+
+std::string member_path(const std::string& parent, std::string_view key) {
+    return parent.empty() ? std::string(key) : concat(parent, '.', key);
+}
+
+std::string to_json(const Node& node) {
+    return node.dump(-1, ' ', false, Node::error_handler_t::replace);
+}
+
+/// "parse error at line 1, column 7: ..." out of "[json.exception.parse_error.101] parse error at ...".
+std::string without_library_prefix(std::string_view message) {
+    const auto bracket = message.find("] ");
+    return std::string(bracket == std::string_view::npos ? message : message.substr(bracket + 2));
+}
+
+} // namespace
+
+ValueError::ValueError(std::string path, const std::string& reason)
+    : Error(path.empty() ? reason : concat(path, ": ", reason)), path_(std::move(path)) {}
+
+Document Document::parse(std::string_view text) {
+    const auto refuse_depth = [](int depth, Node::parse_event_t, Node&) {
+        if (depth > kDeepest) throw ParseError(concat("nested deeper than ", kDeepest, " levels"));
+        return true;
+    };
+    try {
+        return Document(std::make_shared<const Content>(Content{Node::parse(text, refuse_depth)}));
+    } catch (const Node::exception& error) {
+        throw ParseError(without_library_prefix(error.what()));
+    }
+}
+
+Reader Document::root() const {
+    return {&content_->root, ""};
+}
+
+std::string Document::to_text() const {
+    return to_json(content_->root);
+}
+
+std::optional<Reader> Reader::find(std::string_view key) const {
+    expect_object();
+    const Node& node = as_node(node_);
+    const Node* found = nullptr;
+    if (const auto exact = node.find(std::string(key)); exact != node.end()) {
+        found = &*exact;
+    } else {
+        for (const auto& [name, value] : node.items())
+            if (base::equals_ignoring_case(name, key)) found = &value;
+    }
+    if (found == nullptr || found->is_null()) return std::nullopt;
+    return Reader(found, member_path(path_, key));
+}
+
+Reader Reader::at(std::string_view key) const {
+    auto member = find(key);
+    if (!member) throw ValueError(path_, concat("missing required key \"", key, '"'));
+    return *std::move(member);
+}
+
+std::string Reader::string() const {
+    const Node& node = as_node(node_);
+    if (!node.is_string()) throw unexpected("a string");
+    return node.get<std::string>();
+}
+
+bool Reader::boolean() const {
+    const Node& node = as_node(node_);
+    if (!node.is_boolean()) throw unexpected("true or false");
+    return node.get<bool>();
+}
+
+std::int64_t Reader::integer(std::int64_t least, std::int64_t most) const {
+    const Node& node = as_node(node_);
+    const std::string expected = concat("a whole number from ", least, " to ", most);
+    // nlohmann's get<>() converts between signs and truncates fractions silently: look at the stored type first.
+    if (!node.is_number_integer()) throw unexpected(expected);
+    if (node.is_number_unsigned() && node.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX))
+        throw unexpected(expected);
+    const auto number = node.get<std::int64_t>();
+    if (number < least || number > most) throw unexpected(expected);
+    return number;
+}
+
+std::vector<Reader> Reader::elements() const {
+    const Node& node = as_node(node_);
+    if (!node.is_array()) throw unexpected("an array");
+    std::vector<Reader> readers;
+    readers.reserve(node.size());
+    for (const Node& element : node) readers.push_back(Reader(&element, concat(path_, '[', readers.size(), ']')));
+    return readers;
+}
+
+std::vector<std::pair<std::string, Reader>> Reader::members() const {
+    expect_object();
+    std::vector<std::pair<std::string, Reader>> readers;
+    for (const auto& [name, value] : as_node(node_).items())
+        if (!value.is_null()) readers.emplace_back(name, Reader(&value, member_path(path_, name)));
+    return readers;
+}
+
+bool Reader::is_null() const {
+    return as_node(node_).is_null();
+}
+bool Reader::is_string() const {
+    return as_node(node_).is_string();
+}
+bool Reader::is_object() const {
+    return as_node(node_).is_object();
+}
+bool Reader::is_array() const {
+    return as_node(node_).is_array();
+}
+
+void Reader::expect_object() const {
+    if (!is_object()) throw unexpected("an object");
+}
+
+std::string Reader::shown() const {
+    constexpr std::size_t kMost = 120;
+    std::string text = to_text();
+    if (text.size() <= kMost) return text;
+    std::size_t end = kMost;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) --end; // not inside a UTF-8 sequence
+    return concat(text.substr(0, end), "...");
+}
+
+std::string Reader::to_text() const {
+    return to_json(as_node(node_));
+}
+
+ValueError Reader::unexpected(std::string_view expected) const {
+    const Node& node = as_node(node_);
+    const bool type_says_it = node.is_null() || node.is_object() || node.is_array();
+    return {path_, concat("expected ", expected, ", found ", type_says_it ? std::string(type_name(node)) : shown())};
+}
+
+} // namespace rdmanet::json

@@ -1,0 +1,87 @@
+#include <rdmanet/json/writer.hpp>
+
+#include <rdmanet/base/text.hpp>
+
+#include <nlohmann/json.hpp>
+
+namespace rdmanet::json {
+
+void Writer::new_line() {
+    if (layout_ == Layout::compact) return;
+    text_.push_back('\n');
+    text_.append(std::size_t{depth_} * 4, ' ');
+}
+
+void Writer::before_value() {
+    if (after_key_) {
+        after_key_ = false;
+        return;
+    }
+    if (depth_ == 0) return;
+    if (!first_) text_.push_back(',');
+    first_ = false;
+    new_line();
+}
+
+void Writer::begin(char bracket) {
+    before_value();
+    text_.push_back(bracket);
+    ++depth_;
+    first_ = true;
+}
+
+void Writer::end(char bracket) {
+    --depth_;
+    if (!first_) new_line();
+    first_ = false;
+    text_.push_back(bracket);
+}
+
+Writer& Writer::begin_object() {
+    begin('{');
+    return *this;
+}
+
+Writer& Writer::end_object() {
+    end('}');
+    return *this;
+}
+
+Writer& Writer::begin_array() {
+    begin('[');
+    return *this;
+}
+
+Writer& Writer::end_array() {
+    end(']');
+    return *this;
+}
+
+Writer& Writer::key(std::string_view name) {
+    value(name);
+    text_.append(layout_ == Layout::compact ? ":" : ": ");
+    after_key_ = true;
+    return *this;
+}
+
+Writer& Writer::value(std::string_view text) {
+    return raw(nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+Writer& Writer::value(std::int64_t number) {
+    return raw(base::concat(number));
+}
+Writer& Writer::value(std::uint64_t number) {
+    return raw(base::concat(number));
+}
+Writer& Writer::value(bool flag) {
+    return raw(flag ? "true" : "false");
+}
+
+Writer& Writer::raw(std::string_view json) {
+    before_value();
+    text_.append(json);
+    return *this;
+}
+
+} // namespace rdmanet::json
