@@ -1,0 +1,27 @@
+// What names an attachment (CNI specification 0.4.0 and later: network name, container ID, interface name).
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <string>
+
+namespace rdmanet::state {
+
+struct AttachmentKey {
+    std::string network;
+    std::string container_id;
+    std::string ifname;
+
+    /// `network "a", container "b", interface "net1"`, for messages.
+    [[nodiscard]] std::string to_string() const;
+
+    /// "CONTAINER:IFNAME:NETWORK.json". None of the three may contain ':' (CNI character rules), so it is unambiguous.
+    [[nodiscard]] std::string file_name() const;
+
+    friend auto operator<=>(const AttachmentKey&, const AttachmentKey&) = default;
+};
+
+/// Longest file_name() that can be stored: NAME_MAX less the suffix of the temporary file that precedes it.
+inline constexpr std::size_t kLongestFileName = 255 - 4;
+
+} // namespace rdmanet::state

@@ -1,0 +1,62 @@
+// The journal's entry for one attachment: written before the first change to the system, complete enough that the
+// attachment can be undone from it alone.
+#pragma once
+
+#include <rdmanet/state/attachment_key.hpp>
+#include <rdmanet/state/step.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rdmanet::state {
+
+enum class Phase : std::uint8_t {
+    prepared, // steps may have been done or not: the ADD is under way, or it died
+    attached, // ADD has succeeded
+};
+[[nodiscard]] std::string_view to_string(Phase phase);
+
+/// A network namespace by path and by what the path led to: nsfs device and inode.
+struct NetnsIdentity {
+    std::string path;
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
+};
+
+/// Stable over kubelet's retries, which change the container ID. Empty outside Kubernetes.
+struct Pod {
+    std::string pod_namespace;
+    std::string name;
+    std::string uid;
+};
+
+/// An address of the built-in allocator: lets the lease store be rebuilt from the journal.
+struct RecordedLease {
+    std::string space;   // address space of the allocator
+    std::string address; // "ADDRESS/LENGTH" as given to the pod
+};
+
+struct AttachmentRecord {
+    static constexpr int kVersion = 1;
+
+    AttachmentKey key;
+    Phase phase = Phase::prepared;
+    std::string attach;                    // what the pod gets: "macvlan", "ipvlan"
+    std::string boot_id;                   // /proc/sys/kernel/random/boot_id: kernel objects don't survive a reboot
+    std::uint64_t pid_namespace_inode = 0; // whose /proc can prove the namespace dead
+    std::int64_t created = 0;              // seconds since the epoch
+    NetnsIdentity netns;
+    Pod pod;
+    std::string rdma_device; // "mlx5_0/1", empty without RDMA
+    std::vector<RecordedLease> leases;
+    std::vector<std::string> ips; // as in the result, whoever gave them
+    std::vector<Step> steps;      // in the order of doing
+
+    [[nodiscard]] std::string to_text() const;
+    /// Throws json::ParseError or json::ValueError for what to_text() could not have written, and for other versions.
+    [[nodiscard]] static AttachmentRecord parse(std::string_view text);
+};
+
+} // namespace rdmanet::state

@@ -1,0 +1,60 @@
+// Where attachment records live:
+//
+//   STATE_DIR/                              /run/rdmanet unless configured; gone after a reboot, like what it describes
+//     attachments/
+//       CONTAINER:IFNAME:NETWORK.json       one record
+//       CONTAINER:IFNAME:NETWORK.json.tmp   being written, or left by a writer that was killed
+//     lock                                  one byte range per attachment, see base::FileLock
+//     leases.sqlite                         the embedded lease store (room ipam)
+#pragma once
+
+#include <rdmanet/base/deadline.hpp>
+#include <rdmanet/base/file_lock.hpp>
+#include <rdmanet/state/attachment_record.hpp>
+
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace rdmanet::state {
+
+/// A record that is there and can't be used: cut short, damaged, or written by a newer version.
+struct Unreadable {
+    std::string path;
+    std::string reason;
+};
+struct NoRecord {};
+using LoadOutcome = std::variant<NoRecord, AttachmentRecord, Unreadable>;
+
+class AttachmentStore {
+public:
+    /// Creates nothing yet: reading commands leave a node without state untouched.
+    explicit AttachmentStore(std::string state_directory);
+
+    /// Serialises ADD, DEL, CHECK and GC of one attachment over processes. Throws TimeoutError naming the holder.
+    [[nodiscard]] base::FileLock lock(const AttachmentKey& key, const base::Deadline& deadline) const;
+
+    [[nodiscard]] LoadOutcome load(const AttachmentKey& key) const;
+
+    struct Listing {
+        std::vector<AttachmentRecord> records;
+        std::vector<Unreadable> unreadable;
+    };
+    /// All records, in the order of their keys.
+    [[nodiscard]] Listing list() const;
+
+    /// Durable: holds the old or the new record whatever happens. Throws SystemError.
+    void save(const AttachmentRecord& record) const;
+
+    /// Removes the record and what a killed writer left of it. Absence is success.
+    void remove(const AttachmentKey& key) const;
+
+    [[nodiscard]] const std::string& directory() const { return directory_; }
+
+private:
+    [[nodiscard]] std::string path_of(const AttachmentKey& key) const;
+
+    std::string directory_;
+};
+
+} // namespace rdmanet::state

@@ -1,0 +1,97 @@
+#include <rdmanet/state/attachment_record.hpp>
+
+#include <rdmanet/base/text.hpp>
+
+namespace rdmanet::state {
+namespace {
+
+// Device and inode numbers are written as text: they use all 64 bits, JSON readers elsewhere may not.
+std::uint64_t parse_u64(const json::Reader& reader) {
+    const auto number = base::parse_integer<std::uint64_t>(reader.string());
+    if (!number) throw reader.unexpected("a decimal number in quotes");
+    return *number;
+}
+
+Phase parse_phase(const json::Reader& reader) {
+    for (const Phase phase : {Phase::prepared, Phase::attached})
+        if (reader.string() == to_string(phase)) return phase;
+    throw reader.unexpected("\"prepared\" or \"attached\"");
+}
+
+void write_identity(json::Writer& writer, const AttachmentRecord& record) {
+    writer.member("network", record.key.network)
+        .member("containerID", record.key.container_id)
+        .member("ifname", record.key.ifname)
+        .member("phase", to_string(record.phase))
+        .member("attach", record.attach)
+        .member("bootID", record.boot_id)
+        .member("pidNamespace", base::concat(record.pid_namespace_inode))
+        .member("created", record.created);
+    writer.key("netns")
+        .begin_object()
+        .member("path", record.netns.path)
+        .member("device", base::concat(record.netns.device))
+        .member("inode", base::concat(record.netns.inode))
+        .end_object();
+    writer.key("pod")
+        .begin_object()
+        .member("namespace", record.pod.pod_namespace)
+        .member("name", record.pod.name)
+        .member("uid", record.pod.uid)
+        .end_object();
+}
+
+void parse_identity(const json::Reader& root, AttachmentRecord& record) {
+    record.key = {.network = root.at("network").string(),
+                  .container_id = root.at("containerID").string(),
+                  .ifname = root.at("ifname").string()};
+    record.phase = parse_phase(root.at("phase"));
+    record.attach = root.at("attach").string();
+    record.boot_id = root.at("bootID").string();
+    record.pid_namespace_inode = parse_u64(root.at("pidNamespace"));
+    record.created = root.at("created").integer(0, INT64_MAX);
+    const json::Reader netns = root.at("netns");
+    record.netns = {.path = netns.at("path").string(),
+                    .device = parse_u64(netns.at("device")),
+                    .inode = parse_u64(netns.at("inode"))};
+    const json::Reader pod = root.at("pod");
+    record.pod = {
+        .pod_namespace = pod.at("namespace").string(), .name = pod.at("name").string(), .uid = pod.at("uid").string()};
+}
+
+} // namespace
+
+std::string_view to_string(Phase phase) {
+    return phase == Phase::prepared ? "prepared" : "attached";
+}
+
+std::string AttachmentRecord::to_text() const {
+    json::Writer writer(json::Layout::indented);
+    writer.begin_object().member("version", kVersion);
+    write_identity(writer, *this);
+    writer.member("rdmaDevice", rdma_device);
+    writer.key("leases").begin_array();
+    for (const RecordedLease& lease : leases)
+        writer.begin_object().member("space", lease.space).member("address", lease.address).end_object();
+    writer.end_array().key("ips").begin_array();
+    for (const std::string& ip : ips) writer.value(ip);
+    writer.end_array().key("steps").begin_array();
+    for (const Step& step : steps) write_step(writer, step);
+    return writer.end_array().end_object().to_text();
+}
+
+AttachmentRecord AttachmentRecord::parse(std::string_view text) {
+    const json::Document document = json::Document::parse(text);
+    const json::Reader root = document.root();
+    (void)root.at("version").integer(kVersion, kVersion);
+    AttachmentRecord record;
+    parse_identity(root, record);
+    record.rdma_device = root.at("rdmaDevice").string();
+    for (const json::Reader& lease : root.at("leases").elements())
+        record.leases.push_back({.space = lease.at("space").string(), .address = lease.at("address").string()});
+    for (const json::Reader& ip : root.at("ips").elements()) record.ips.push_back(ip.string());
+    for (const json::Reader& step : root.at("steps").elements()) record.steps.push_back(parse_step(step));
+    return record;
+}
+
+} // namespace rdmanet::state

@@ -1,0 +1,97 @@
+#include <rdmanet/state/attachment_store.hpp>
+
+#include <rdmanet/base/file.hpp>
+#include <rdmanet/base/text.hpp>
+
+#include <dirent.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <utility>
+
+namespace rdmanet::state {
+namespace {
+
+using base::concat;
+
+constexpr std::size_t kMostBytes = std::size_t{32} << 20U; // a record holds a delegate's configuration, at most 16 MiB
+
+std::string attachments_in(const std::string& directory) {
+    return concat(directory, "/attachments");
+}
+
+struct CloseDirectory {
+    void operator()(DIR* directory) const noexcept { (void)::closedir(directory); }
+};
+
+std::vector<std::string> names_in(const std::string& path, std::string_view suffix) {
+    const std::unique_ptr<DIR, CloseDirectory> directory(::opendir(path.c_str()));
+    if (!directory && errno == ENOENT) return {};
+    if (!directory) throw base::SystemError(concat("read directory ", path), errno);
+    std::vector<std::string> names;
+    for (;;) {
+        errno = 0;
+        const dirent* entry = ::readdir(directory.get());
+        if (entry == nullptr && errno != 0) throw base::SystemError(concat("read directory ", path), errno);
+        if (entry == nullptr) break;
+        if (std::string_view(entry->d_name).ends_with(suffix)) names.emplace_back(entry->d_name);
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+LoadOutcome load_from(const std::string& path) {
+    try {
+        const auto text = base::read_file_if_exists(path, kMostBytes);
+        if (!text) return NoRecord{};
+        return AttachmentRecord::parse(*text);
+    } catch (const base::Error& error) {
+        return Unreadable{.path = path, .reason = error.what()};
+    }
+}
+
+} // namespace
+
+AttachmentStore::AttachmentStore(std::string state_directory) : directory_(std::move(state_directory)) {}
+
+std::string AttachmentStore::path_of(const AttachmentKey& key) const {
+    return concat(attachments_in(directory_), '/', key.file_name());
+}
+
+base::FileLock AttachmentStore::lock(const AttachmentKey& key, const base::Deadline& deadline) const {
+    base::make_directories(directory_);
+    return {concat(directory_, "/lock"), base::hash64(key.file_name()),
+            concat("the lock of the attachment (", key, ')'), deadline};
+}
+
+LoadOutcome AttachmentStore::load(const AttachmentKey& key) const {
+    LoadOutcome outcome = load_from(path_of(key));
+    const auto* record = std::get_if<AttachmentRecord>(&outcome);
+    if (record != nullptr && record->key != key)
+        return Unreadable{.path = path_of(key), .reason = concat("describes another attachment (", record->key, ')')};
+    return outcome;
+}
+
+AttachmentStore::Listing AttachmentStore::list() const {
+    Listing listing;
+    for (const std::string& name : names_in(attachments_in(directory_), ".json")) {
+        LoadOutcome outcome = load_from(concat(attachments_in(directory_), '/', name));
+        if (auto* record = std::get_if<AttachmentRecord>(&outcome)) listing.records.push_back(std::move(*record));
+        if (auto* unreadable = std::get_if<Unreadable>(&outcome)) listing.unreadable.push_back(std::move(*unreadable));
+    }
+    return listing;
+}
+
+void AttachmentStore::save(const AttachmentRecord& record) const {
+    base::make_directories(attachments_in(directory_));
+    base::write_file_durably(path_of(record.key), record.to_text());
+}
+
+void AttachmentStore::remove(const AttachmentKey& key) const {
+    const std::string path = path_of(key);
+    base::remove_file_durably(concat(path, ".tmp"));
+    base::remove_file_durably(path);
+}
+
+} // namespace rdmanet::state
