@@ -51,10 +51,4 @@ FileLock::FileLock(const std::string& path, std::uint64_t slot, const std::strin
     }
 }
 
-std::uint64_t hash64(std::string_view text) {
-    std::uint64_t hash = 0xcbf29ce484222325; // FNV-1a offset basis and prime (draft-eastlake-fnv, section 5)
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-    return hash;
-}
-
 } // namespace rdmanet::base

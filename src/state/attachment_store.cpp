@@ -1,6 +1,7 @@
 #include <rdmanet/state/attachment_store.hpp>
 
 #include <rdmanet/base/file.hpp>
+#include <rdmanet/base/hash.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <dirent.h>

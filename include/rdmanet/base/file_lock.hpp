@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 namespace rdmanet::base {
 
@@ -22,8 +21,5 @@ public:
 private:
     UniqueFd fd_;
 };
-
-/// 64-bit FNV-1a, for lock slots: a collision only makes two strangers wait for each other.
-[[nodiscard]] std::uint64_t hash64(std::string_view text);
 
 } // namespace rdmanet::base

@@ -1,0 +1,89 @@
+// What the network configuration says a pod gets: our own keys and the peers', validated as a whole.
+#pragma once
+
+#include <rdmanet/base/logger.hpp>
+#include <rdmanet/base/mac_address.hpp>
+#include <rdmanet/cni/net_conf.hpp>
+#include <rdmanet/ipam/config.hpp>
+#include <rdmanet/kernel/link.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace rdmanet::attach {
+
+/// The name by which configurations call this plugin, in "type" and in "ipam.type".
+inline constexpr std::string_view kPluginName = "rdmanet";
+
+struct Macvlan {
+    kernel::MacvlanMode mode = kernel::MacvlanMode::bridge;
+    std::optional<std::uint32_t> broadcast_queue_length; // "bcqueuelen"; the kernel's default is 1000
+};
+struct Ipvlan {
+    kernel::IpvlanMode mode = kernel::IpvlanMode::l2;
+    kernel::IpvlanFlag flag = kernel::IpvlanFlag::bridge;
+};
+
+/// Who takes the pod's default route when routes of this network contain one.
+enum class DefaultRoute : std::uint8_t {
+    if_none, // only if the pod has none of that family: a secondary network never takes it over by accident
+    always,
+    never,
+};
+
+enum class RdmaDemand : std::uint8_t {
+    ignored,    // "rdma": false
+    if_present, // no "rdma" key: used when the parent has it
+    required,   // "rdma": true or an object
+};
+enum class OnMissingGid : std::uint8_t { warn, refuse };
+
+struct RdmaPolicy {
+    RdmaDemand demand = RdmaDemand::if_present;
+    bool wait_for_gids = true;
+    std::chrono::milliseconds gid_timeout{2000};
+    OnMissingGid on_missing_gid = OnMissingGid::warn;
+};
+
+/// Addresses from nowhere, from our allocator, or from another plugin.
+struct NoIpam {};
+struct DelegatedIpam {
+    std::string plugin;
+};
+using IpamChoice = std::variant<NoIpam, ipam::Config, DelegatedIpam>;
+
+struct LogTarget {
+    std::optional<std::string> file;
+    base::LogLevel level = base::LogLevel::warning;
+};
+
+struct Config {
+    std::variant<Macvlan, Ipvlan> attach;
+    std::optional<std::string> master; // name of an interface or of an RDMA device
+    bool link_in_container = false;
+    std::optional<std::uint32_t> mtu;
+    std::optional<base::MacAddress> mac; // the configuration's own; requests by the runtime come first
+    DefaultRoute default_route = DefaultRoute::if_none;
+    RdmaPolicy rdma;
+    IpamChoice ipam;
+    LogTarget log;
+    std::vector<std::string> warnings;
+
+    [[nodiscard]] bool is_macvlan() const { return std::holds_alternative<Macvlan>(attach); }
+    [[nodiscard]] std::string_view kind() const { return is_macvlan() ? "macvlan" : "ipvlan"; }
+};
+
+/// Throws json::ValueError naming the key, and CniError (unsupported field) for what this version can't do.
+[[nodiscard]] Config parse_config(const cni::NetConf& conf);
+
+/// Only the "ipam" part: what the stand-alone IPAM plugin needs.
+[[nodiscard]] IpamChoice parse_ipam(const cni::NetConf& conf, std::vector<std::string>& warnings);
+/// Only "logFile" and "logLevel".
+[[nodiscard]] LogTarget parse_log_target(const cni::NetConf& conf);
+
+} // namespace rdmanet::attach

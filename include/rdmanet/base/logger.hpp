@@ -1,0 +1,38 @@
+// One line per event, to standard error or to the file that the configuration names. Only `attach` and `main` log.
+#pragma once
+
+#include <rdmanet/base/unique_fd.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace rdmanet::base {
+
+enum class LogLevel : std::uint8_t { error, warning, info, debug };
+[[nodiscard]] std::string_view to_string(LogLevel level);
+
+class Logger {
+public:
+    /// To standard error, which callers of a CNI plugin pass on to their own log.
+    explicit Logger(LogLevel most_verbose) : most_verbose_(most_verbose) {}
+
+    /// Appends to the regular file `path`, made with mode 0640 if missing; a symbolic link is refused. Throws
+    /// SystemError.
+    [[nodiscard]] static Logger to_file(const std::string& path, LogLevel most_verbose);
+
+    /// Writes "TIME LEVEL MESSAGE", one line in one write(2): lines of processes that log at once don't mix. Failing to
+    /// log is no reason to fail, so it is ignored.
+    void log(LogLevel level, std::string_view message) const noexcept;
+
+    void error(std::string_view message) const noexcept { log(LogLevel::error, message); }
+    void warn(std::string_view message) const noexcept { log(LogLevel::warning, message); }
+    void info(std::string_view message) const noexcept { log(LogLevel::info, message); }
+    void debug(std::string_view message) const noexcept { log(LogLevel::debug, message); }
+
+private:
+    LogLevel most_verbose_;
+    UniqueFd file_;
+};
+
+} // namespace rdmanet::base

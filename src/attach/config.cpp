@@ -1,0 +1,224 @@
+#include <rdmanet/attach/config.hpp>
+
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
+
+#include <array>
+#include <span>
+#include <utility>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::concat;
+using json::Reader;
+
+template <class T>
+struct Choice {
+    std::string_view text;
+    T value;
+};
+
+/// The value whose text is `reader`'s, or a ValueError that lists the texts.
+template <class T>
+T choose(const Reader& reader, std::span<const Choice<T>> choices) {
+    const std::string text = reader.string();
+    std::string expected = "one of";
+    for (const auto& [name, value] : choices) {
+        if (name == text) return value;
+        expected += concat(" \"", name, '"');
+    }
+    throw reader.unexpected(expected);
+}
+
+using kernel::IpvlanFlag;
+using kernel::IpvlanMode;
+using kernel::MacvlanMode;
+
+constexpr std::array kMacvlanModes = {
+    Choice{"bridge", MacvlanMode::bridge},
+    Choice{"private", MacvlanMode::private_},
+    Choice{"vepa", MacvlanMode::vepa},
+    Choice{"passthru", MacvlanMode::passthru},
+};
+constexpr std::array kIpvlanModes = {
+    Choice{"l2", IpvlanMode::l2},
+    Choice{"l3", IpvlanMode::l3},
+    Choice{"l3s", IpvlanMode::l3s},
+};
+constexpr std::array kIpvlanFlags = {
+    Choice{"bridge", IpvlanFlag::bridge},
+    Choice{"private", IpvlanFlag::private_},
+    Choice{"vepa", IpvlanFlag::vepa},
+};
+constexpr std::array kDefaultRoutes = {
+    Choice{"if-none", DefaultRoute::if_none},
+    Choice{"always", DefaultRoute::always},
+    Choice{"never", DefaultRoute::never},
+};
+constexpr std::array kOnMissingGid = {
+    Choice{"warn", OnMissingGid::warn},
+    Choice{"refuse", OnMissingGid::refuse},
+};
+// sriov-cni's names and whereabouts' ("verbose"), so that configurations written for them keep working.
+constexpr std::array kLogLevels = {
+    Choice{"panic", base::LogLevel::error},     Choice{"error", base::LogLevel::error},
+    Choice{"warning", base::LogLevel::warning}, Choice{"info", base::LogLevel::info},
+    Choice{"verbose", base::LogLevel::info},    Choice{"debug", base::LogLevel::debug},
+};
+
+enum class Kind : std::uint8_t { macvlan, ipvlan, later };
+constexpr std::array kKinds = {
+    Choice{"macvlan", Kind::macvlan},   Choice{"ipvlan", Kind::ipvlan}, Choice{"sriov", Kind::later},
+    Choice{"host-device", Kind::later}, Choice{"ipoib", Kind::later},   Choice{"rdma", Kind::later},
+};
+
+/// Without "attach" the mode tells: a configuration of the macvlan or ipvlan plugin needs no key beside "type".
+Kind infer_kind(const Reader& root) {
+    const auto mode = root.find("mode");
+    if (!mode || !mode->is_string()) return Kind::macvlan;
+    for (const auto& [text, value] : kIpvlanModes)
+        if (mode->string() == text) return Kind::ipvlan;
+    return Kind::macvlan;
+}
+
+Kind parse_kind(const Reader& root) {
+    const auto attach = root.find("attach");
+    if (!attach) return infer_kind(root);
+    const Kind kind = choose<Kind>(*attach, kKinds);
+    if (kind == Kind::later)
+        throw cni::CniError(cni::ErrorCode::unsupported_field,
+                            concat("attach: \"", attach->string(),
+                                   "\" is not supported by this version: use \"macvlan\" or \"ipvlan\""));
+    return kind;
+}
+
+void refuse(const Reader& root, std::string_view key, std::string_view reason) {
+    if (const auto value = root.find(key))
+        throw cni::CniError(cni::ErrorCode::unsupported_field,
+                            concat(value->path(), ": ", value->shown(), ' ', reason));
+}
+
+Macvlan parse_macvlan(const Reader& root) {
+    Macvlan macvlan;
+    if (const auto mode = root.find("mode")) macvlan.mode = choose<MacvlanMode>(*mode, kMacvlanModes);
+    if (const auto length = root.find("bcqueuelen"))
+        macvlan.broadcast_queue_length = static_cast<std::uint32_t>(length->integer(0, UINT32_MAX));
+    refuse(root, "flag", "is a key of ipvlan, this is macvlan: remove it, or set \"attach\": \"ipvlan\"");
+    return macvlan;
+}
+
+Ipvlan parse_ipvlan(const Reader& root) {
+    Ipvlan ipvlan;
+    if (const auto mode = root.find("mode")) ipvlan.mode = choose<IpvlanMode>(*mode, kIpvlanModes);
+    if (const auto flag = root.find("flag")) ipvlan.flag = choose<IpvlanFlag>(*flag, kIpvlanFlags);
+    refuse(root, "bcqueuelen", "is a key of macvlan, this is ipvlan: remove it");
+    refuse(root, "mac", "can't be set, ipvlan shares its parent's MAC address: remove it, or use macvlan");
+    return ipvlan;
+}
+
+base::MacAddress parse_mac(const Reader& reader) {
+    const auto mac = base::MacAddress::parse(reader.string());
+    if (!mac) throw reader.unexpected("a MAC address like \"02:00:00:00:00:01\"");
+    if (mac->is_multicast() || mac->is_zero()) throw reader.unexpected("a unicast MAC address (first byte even)");
+    return *mac;
+}
+
+RdmaPolicy parse_rdma_object(const Reader& rdma) {
+    RdmaPolicy policy{.demand = RdmaDemand::required, .on_missing_gid = OnMissingGid::refuse};
+    if (const auto mode = rdma.find("mode")) {
+        constexpr std::array modes = {Choice{"shared", 0}};
+        (void)choose<int>(*mode, modes);
+    }
+    if (const auto wait = rdma.find("waitForGids")) policy.wait_for_gids = wait->boolean();
+    if (const auto timeout = rdma.find("gidTimeoutMs"))
+        policy.gid_timeout = std::chrono::milliseconds(timeout->integer(0, 30'000));
+    if (const auto action = rdma.find("onMissingGid"))
+        policy.on_missing_gid = choose<OnMissingGid>(*action, kOnMissingGid);
+    return policy;
+}
+
+RdmaPolicy parse_rdma(const Reader& root) {
+    const auto rdma = root.find("rdma");
+    if (!rdma) return {};
+    if (rdma->is_object()) return parse_rdma_object(*rdma);
+    if (!rdma->boolean()) return {.demand = RdmaDemand::ignored};
+    return {.demand = RdmaDemand::required, .on_missing_gid = OnMissingGid::refuse};
+}
+
+/// Network configurations may come from tenants of the cluster, the log file is opened by root: sriov-cni's
+/// logFile could append to any file of the node.
+std::string parse_log_file(const Reader& reader) {
+    std::string path = reader.string();
+    constexpr std::string_view root = "/var/log/";
+    const bool inside = path.starts_with(root) && path.size() > root.size() && path.back() != '/' &&
+                        path.find("/../") == std::string::npos && base::is_printable_utf8(path);
+    if (!inside) throw reader.unexpected("a file below /var/log/");
+    return path;
+}
+
+/// The largest MTU of any link (include/uapi/linux/if_ether.h, ETH_MAX_MTU), 68 is the least for IPv4 (RFC 791).
+constexpr std::int64_t kLeastMtu = 68;
+constexpr std::int64_t kMostMtu = 65535;
+
+std::optional<std::uint32_t> parse_mtu(const Reader& root) {
+    const auto mtu = root.find("mtu");
+    if (!mtu) return std::nullopt;
+    const std::int64_t value = mtu->integer(0, kMostMtu);
+    if (value == 0) return std::nullopt; // as in the reference plugins: the parent's
+    if (value < kLeastMtu)
+        throw mtu->unexpected(concat("0 (the parent's) or a number from ", kLeastMtu, " to ", kMostMtu));
+    return static_cast<std::uint32_t>(value);
+}
+
+std::optional<std::string> parse_master(const Reader& root) {
+    const auto master = root.find("master");
+    if (!master) return std::nullopt;
+    std::string name = master->string();
+    if (name.empty()) return std::nullopt;
+    // An RDMA device's name may be longer than an interface's (IB_DEVICE_NAME_MAX is 64).
+    if (name.size() >= 64 || name.find('/') != std::string::npos || !base::is_printable_utf8(name))
+        throw master->unexpected("the name of an interface or of an RDMA device");
+    return name;
+}
+
+} // namespace
+
+LogTarget parse_log_target(const cni::NetConf& conf) {
+    const Reader root = conf.document.root();
+    LogTarget target;
+    if (const auto file = root.find("logFile")) target.file = parse_log_file(*file);
+    if (target.file) target.level = base::LogLevel::info;
+    if (const auto level = root.find("logLevel")) target.level = choose<base::LogLevel>(*level, kLogLevels);
+    return target;
+}
+
+IpamChoice parse_ipam(const cni::NetConf& conf, std::vector<std::string>& warnings) {
+    if (!conf.ipam_type) return NoIpam{};
+    if (*conf.ipam_type != kPluginName) return DelegatedIpam{*conf.ipam_type};
+    ipam::Config config = ipam::parse_config(conf.document.root().at("ipam"));
+    warnings.insert(warnings.end(), config.warnings.begin(), config.warnings.end());
+    return config;
+}
+
+Config parse_config(const cni::NetConf& conf) {
+    const Reader root = conf.document.root();
+    Config config;
+    if (parse_kind(root) == Kind::macvlan) {
+        config.attach = parse_macvlan(root);
+    } else {
+        config.attach = parse_ipvlan(root);
+    }
+    config.master = parse_master(root);
+    if (const auto inside = root.find("linkInContainer")) config.link_in_container = inside->boolean();
+    config.mtu = parse_mtu(root);
+    if (const auto mac = root.find("mac"); mac && !mac->string().empty()) config.mac = parse_mac(*mac);
+    if (const auto policy = root.find("defaultRoute"))
+        config.default_route = choose<DefaultRoute>(*policy, kDefaultRoutes);
+    config.rdma = parse_rdma(root);
+    config.ipam = parse_ipam(conf, config.warnings);
+    config.log = parse_log_target(conf);
+    return config;
+}
+
+} // namespace rdmanet::attach

@@ -1,0 +1,91 @@
+#include "sample_record.hpp"
+
+#include <rdmanet/base/file.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/state/attachment_store.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <filesystem>
+
+using namespace rdmanet;
+using state::AttachmentRecord;
+using state::AttachmentStore;
+
+namespace {
+
+/// An empty directory, gone at the end of the test.
+class Directory {
+public:
+    Directory() {
+        char name[] = "/tmp/rdmanet-state-XXXXXX";
+        path_ = ::mkdtemp(name);
+    }
+    Directory(const Directory&) = delete;
+    Directory& operator=(const Directory&) = delete;
+    ~Directory() { std::filesystem::remove_all(path_); }
+    [[nodiscard]] const std::string& path() const { return path_; }
+
+private:
+    std::string path_;
+};
+
+} // namespace
+
+TEST_CASE("reading a node without state creates nothing") {
+    const Directory directory;
+    const AttachmentStore store(directory.path() + "/state");
+    CHECK(store.list().records.empty());
+    CHECK(std::holds_alternative<state::NoRecord>(store.load(state::sample_record().key)));
+    CHECK_NOTHROW(store.remove(state::sample_record().key));
+    CHECK_FALSE(std::filesystem::exists(directory.path() + "/state"));
+}
+
+TEST_CASE("a saved record is loaded, listed and removed") {
+    const Directory directory;
+    const AttachmentStore store(directory.path() + "/state");
+    const AttachmentRecord record = state::sample_record();
+    store.save(record);
+    CHECK(std::get<AttachmentRecord>(store.load(record.key)).to_text() == record.to_text());
+    CHECK(store.list().records.size() == 1);
+    store.remove(record.key);
+    store.remove(record.key);
+    CHECK(store.list().records.empty());
+}
+
+TEST_CASE("what a killed writer left behind is no record and goes with the removal") {
+    const Directory directory;
+    const AttachmentStore store(directory.path());
+    const auto key = state::sample_record().key;
+    store.save(state::sample_record());
+    const std::string leftover = base::concat(directory.path(), "/attachments/", key.file_name(), ".tmp");
+    base::write_file_durably(leftover, "{");
+    CHECK(store.list().records.size() == 1);
+    CHECK(store.list().unreadable.empty());
+    store.remove(key);
+    CHECK_FALSE(std::filesystem::exists(leftover));
+}
+
+TEST_CASE("a damaged record is reported with its path") {
+    const Directory directory;
+    const AttachmentStore store(directory.path());
+    const auto key = state::sample_record().key;
+    store.save(state::sample_record());
+    const std::string path = base::concat(directory.path(), "/attachments/", key.file_name());
+    base::write_file_durably(path, "{\"version\": 1");
+    CHECK(std::get<state::Unreadable>(store.load(key)).path == path);
+    CHECK(store.list().unreadable.size() == 1);
+}
+
+TEST_CASE("a record under another attachment's name is not taken for that attachment's") {
+    const Directory directory;
+    const AttachmentStore store(directory.path());
+    store.save(state::sample_record());
+    auto other = state::sample_record().key;
+    other.ifname = "net2";
+    std::filesystem::rename(base::concat(directory.path(), "/attachments/", state::sample_record().key.file_name()),
+                            base::concat(directory.path(), "/attachments/", other.file_name()));
+    const auto outcome = store.load(other);
+    REQUIRE(std::holds_alternative<state::Unreadable>(outcome));
+    CHECK(std::get<state::Unreadable>(outcome).reason.find("another attachment") != std::string::npos);
+}
