@@ -1,0 +1,85 @@
+// Addresses for attachments: policy over a Store.
+#pragma once
+
+#include <rdmanet/base/deadline.hpp>
+#include <rdmanet/ipam/config.hpp>
+#include <rdmanet/ipam/errors.hpp>
+#include <rdmanet/ipam/lease.hpp>
+#include <rdmanet/ipam/liveness.hpp>
+#include <rdmanet/ipam/store.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rdmanet::ipam {
+
+/// An address that the pod asked for (runtimeConfig.ips, CNI_ARGS IP), with or without prefix length.
+struct RequestedAddress {
+    base::IpAddress address;
+    std::optional<unsigned> prefix_length;
+};
+/// Throws RequestedAddressInvalid.
+[[nodiscard]] RequestedAddress parse_requested_address(std::string_view text);
+
+struct AllocatedAddress {
+    base::IpPrefix address;
+    std::optional<base::IpAddress> gateway;
+};
+
+struct Allocation {
+    std::vector<AllocatedAddress> ips; // one for each range, then the static ones
+    std::vector<Lease> leases;         // the same, as recorded: restores the store if it is lost
+    std::vector<Route> routes;
+    std::optional<Dns> dns;
+    std::vector<std::string> warnings; // of this call; those of the configuration are in Config
+};
+
+struct RangeUsage {
+    std::string range; // Range::to_string()
+    base::Uint128 usable = 0;
+    Usage usage;
+
+    /// Every address is leased: the next attachment gets none, unless a holder turns out to be dead.
+    [[nodiscard]] bool exhausted() const { return usage.leases >= usable; }
+};
+
+class Allocator {
+public:
+    Allocator(Store& store, LivenessProbe& probe) : store_(store), probe_(probe) {}
+
+    /// All addresses or an error. Repeated for the same attachment it returns the same leases; for another container of
+    /// the same pod, interface and network it takes over the old one's leases if its owner is provably dead. A full
+    /// range first gives up the leases of dead owners. Throws RequestedAddressInvalid, RequestedAddressTaken,
+    /// ExhaustedError, and what a Store throws.
+    [[nodiscard]] Allocation allocate(const Config& config, const Owner& owner,
+                                      const std::vector<RequestedAddress>& requested, const base::Deadline& deadline);
+
+    /// Gives back everything that the attachment holds, whatever the configuration says by now. Absence is success.
+    std::vector<Lease> release(const OwnerKey& key, const base::Deadline& deadline);
+
+    /// What is wrong with the attachment's leases, one sentence each: `addresses` are those that it should hold.
+    [[nodiscard]] std::vector<std::string> check(const OwnerKey& key, const std::vector<base::IpPrefix>& addresses,
+                                                 const base::Deadline& deadline);
+
+    /// How full each range of the configuration is.
+    [[nodiscard]] std::vector<RangeUsage> usage(const Config& config, const base::Deadline& deadline);
+
+private:
+    struct Reclaimed {
+        std::size_t leases = 0;
+        std::size_t freed = 0;
+    };
+
+    void take_over_from_predecessors(const Owner& owner, const std::vector<Claim>& claims,
+                                     const base::Deadline& deadline);
+    std::vector<Lease> reserve(const Owner& owner, const std::vector<Claim>& claims, const Config& config,
+                               const base::Deadline& deadline);
+    Reclaimed reclaim_from_the_dead(const Claim& claim, const base::Deadline& deadline);
+
+    Store& store_;
+    LivenessProbe& probe_;
+};
+
+} // namespace rdmanet::ipam

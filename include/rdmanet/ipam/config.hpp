@@ -1,0 +1,64 @@
+// The `ipam` object of a network configuration, with the keys of whereabouts, validated as a whole.
+#pragma once
+
+#include <rdmanet/base/ip_address.hpp>
+#include <rdmanet/ipam/range.hpp>
+#include <rdmanet/json/reader.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rdmanet::ipam {
+
+/// A route for the result (CNI 1.1). The allocator only hands it through.
+struct Route {
+    base::IpPrefix destination; // host bits as written
+    std::optional<base::IpAddress> gateway;
+    std::optional<std::uint32_t> mtu;
+    std::optional<std::uint32_t> advmss;
+    std::optional<std::uint32_t> priority;
+    std::optional<std::uint32_t> table;
+    std::optional<std::uint8_t> scope;
+};
+
+/// Name service for the result; handed through.
+struct Dns {
+    std::vector<std::string> nameservers;
+    std::string domain;
+    std::vector<std::string> search;
+    std::vector<std::string> options;
+};
+
+/// One element of the range list: an attachment gets one address of each.
+struct ConfiguredRange {
+    Range range;
+    std::string space;                      // address space in which an address is given once, see Lease
+    std::optional<base::IpAddress> gateway; // of the range's family and inside of its subnet
+};
+
+/// An address that the configuration itself names.
+struct StaticAddress {
+    base::IpPrefix address;
+    std::optional<base::IpAddress> gateway;
+    std::string space;
+};
+
+struct Config {
+    std::vector<ConfiguredRange> ranges; // `range` first, then `ipRanges`
+    std::vector<StaticAddress> addresses;
+    std::vector<Route> routes;
+    std::optional<Dns> dns;
+    std::chrono::seconds cooldown{30}; // how long a released address rests before it is given again
+
+    /// What the configuration says and the allocator does not do, one sentence each.
+    std::vector<std::string> warnings;
+};
+
+/// Throws json::ValueError with the path of the key for anything that can't be meant: whereabouts finds most of it only
+/// when it allocates, or never. What whereabouts silently ignores is ignored too, with a warning.
+[[nodiscard]] Config parse_config(const json::Reader& ipam);
+
+} // namespace rdmanet::ipam

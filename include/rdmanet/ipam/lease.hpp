@@ -1,0 +1,58 @@
+// Who holds an address.
+#pragma once
+
+#include <rdmanet/base/ip_address.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace rdmanet::ipam {
+
+/// An attachment, as the CNI specification names it.
+struct OwnerKey {
+    std::string network; // the CNI network's name
+    std::string container_id;
+    std::string ifname;
+
+    friend bool operator==(const OwnerKey&, const OwnerKey&) = default;
+};
+
+/// An attachment with what is needed to tell later whether it still exists.
+struct Owner {
+    OwnerKey key;
+    std::string pod_namespace; // empty outside of Kubernetes, like the next two
+    std::string pod_name;
+    std::string pod_uid;
+    std::string netns_path;
+    std::uint64_t netns_device = 0; // what netns_path led to: nsfs device and inode
+    std::uint64_t netns_inode = 0;
+    std::uint64_t pid_namespace_inode = 0; // whose /proc can prove the network namespace dead
+    std::string boot_id;
+
+    /// What stays the same when kubelet tries again with a new container: the UID, or NAMESPACE/NAME from runtimes that
+    /// pass none. Empty outside of Kubernetes.
+    [[nodiscard]] std::string pod_identity() const;
+
+    /// `pod "ns/name", container "b", interface "net1", network "a"`, for messages.
+    [[nodiscard]] std::string to_string() const;
+
+    friend bool operator==(const Owner&, const Owner&) = default;
+};
+
+/// An address that is given away. Within a space no address is given twice; equal addresses in different spaces have
+/// nothing to do with each other.
+struct Lease {
+    /// `network_name` of the configuration; with `enable_overlapping_ranges: false` followed by '@' and the range.
+    std::string space;
+    /// Which of the owner's addresses it is: position among the ranges, then among the static addresses.
+    unsigned slot = 0;
+    base::IpPrefix address; // with the length of the range's subnet
+    Owner owner;
+    std::int64_t since = 0; // seconds since the epoch
+    std::chrono::seconds cooldown{30};
+
+    friend bool operator==(const Lease&, const Lease&) = default;
+};
+
+} // namespace rdmanet::ipam

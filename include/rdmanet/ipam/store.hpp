@@ -1,0 +1,89 @@
+// Where leases are kept. The operations are what a shared store can do with one conditional write per address, and an
+// embedded one with one transaction: each says what it found instead of asking for a lock around several calls.
+#pragma once
+
+#include <rdmanet/base/deadline.hpp>
+#include <rdmanet/ipam/lease.hpp>
+#include <rdmanet/ipam/range.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace rdmanet::ipam {
+
+/// One address wanted: any of `usable`, or exactly `wanted`, which need not be among `usable`.
+struct Claim {
+    std::string space;
+    base::Family family = base::Family::v4;
+    unsigned prefix_length = 0; // of the address as it will be configured
+    std::vector<Interval> usable;
+    std::optional<base::IpAddress> wanted;
+    std::chrono::seconds cooldown{30};
+};
+
+/// One lease for each claim, in their order: new ones, and those that the owner held in the same slots before.
+struct Granted {
+    std::vector<Lease> leases;
+};
+/// The wanted address of a claim belongs to someone else. Nothing was reserved.
+struct Taken {
+    std::size_t claim = 0;
+    Lease holder;
+};
+/// No address of a claim is free, not even a resting one. Nothing was reserved.
+struct Exhausted {
+    std::size_t claim = 0;
+};
+using ReserveOutcome = std::variant<Granted, Taken, Exhausted>;
+
+struct Usage {
+    std::uint64_t leases = 0;
+    std::uint64_t cooling = 0; // released, and not yet given again unless nothing else is left
+};
+
+/// Every call throws base::TimeoutError at its deadline, DamagedStore, and StoreError for any other refusal.
+class Store {
+public:
+    Store() = default;
+    Store(const Store&) = delete;
+    Store& operator=(const Store&) = delete;
+    virtual ~Store() = default;
+
+    /// An address for each claim, all or nothing: the lowest free one. A slot (position among the claims) in which the
+    /// same attachment already holds a lease keeps it, whatever the claim says by now.
+    [[nodiscard]] virtual ReserveOutcome reserve(const Owner& owner, const std::vector<Claim>& claims,
+                                                 const base::Deadline& deadline) = 0;
+
+    /// Gives back what the attachment holds, in every space. Absence is success.
+    virtual std::vector<Lease> release(const OwnerKey& key, const base::Deadline& deadline) = 0;
+
+    /// Gives back those of `leases` that are still held by the same attachment; returns them.
+    virtual std::vector<Lease> reclaim(const std::vector<Lease>& leases, const base::Deadline& deadline) = 0;
+
+    /// Hands those of `leases` over to `heir` that are still held by the same attachment and whose slot the heir has
+    /// free; returns them as they are now.
+    virtual std::vector<Lease> adopt(const std::vector<Lease>& leases, const Owner& heir,
+                                     const base::Deadline& deadline) = 0;
+
+    /// What the attachment holds, by slot.
+    [[nodiscard]] virtual std::vector<Lease> find(const OwnerKey& key, const base::Deadline& deadline) = 0;
+
+    /// What other containers of the owner's pod hold for the same interface of the same network.
+    [[nodiscard]] virtual std::vector<Lease> find_predecessors(const Owner& owner, const base::Deadline& deadline) = 0;
+
+    /// Up to `most` leases in the claim's intervals, by address, beginning after `after`.
+    [[nodiscard]] virtual std::vector<Lease> list(const Claim& claim, const std::optional<base::IpAddress>& after,
+                                                  std::size_t most, const base::Deadline& deadline) = 0;
+
+    /// All leases, by space and address.
+    [[nodiscard]] virtual std::vector<Lease> list_all(const base::Deadline& deadline) = 0;
+
+    /// Counts within the claim's intervals.
+    [[nodiscard]] virtual Usage usage(const Claim& claim, const base::Deadline& deadline) = 0;
+};
+
+} // namespace rdmanet::ipam
