@@ -59,6 +59,34 @@ void parse_identity(const json::Reader& root, AttachmentRecord& record) {
         .pod_namespace = pod.at("namespace").string(), .name = pod.at("name").string(), .uid = pod.at("uid").string()};
 }
 
+void write_lease(json::Writer& writer, const RecordedLease& lease) {
+    writer.begin_object()
+        .member("space", lease.space)
+        .member("slot", lease.slot)
+        .member("address", lease.address)
+        .member("cooldown", lease.cooldown)
+        .end_object();
+}
+
+RecordedLease parse_lease(const json::Reader& lease) {
+    return {.space = lease.at("space").string(),
+            .slot = static_cast<unsigned>(lease.at("slot").integer(0, UINT32_MAX)),
+            .address = lease.at("address").string(),
+            .cooldown = static_cast<unsigned>(lease.at("cooldown").integer(0, UINT32_MAX))};
+}
+
+void write_texts(json::Writer& writer, std::string_view key, const std::vector<std::string>& texts) {
+    writer.key(key).begin_array();
+    for (const std::string& text : texts) writer.value(text);
+    writer.end_array();
+}
+
+std::vector<std::string> parse_texts(const json::Reader& array) {
+    std::vector<std::string> texts;
+    for (const json::Reader& text : array.elements()) texts.push_back(text.string());
+    return texts;
+}
+
 } // namespace
 
 std::string_view to_string(Phase phase) {
@@ -71,11 +99,11 @@ std::string AttachmentRecord::to_text() const {
     write_identity(writer, *this);
     writer.member("rdmaDevice", rdma_device);
     writer.key("leases").begin_array();
-    for (const RecordedLease& lease : leases)
-        writer.begin_object().member("space", lease.space).member("address", lease.address).end_object();
-    writer.end_array().key("ips").begin_array();
-    for (const std::string& ip : ips) writer.value(ip);
-    writer.end_array().key("steps").begin_array();
+    for (const RecordedLease& lease : leases) write_lease(writer, lease);
+    writer.end_array();
+    write_texts(writer, "ips", ips);
+    write_texts(writer, "routes", routes);
+    writer.key("steps").begin_array();
     for (const Step& step : steps) write_step(writer, step);
     return writer.end_array().end_object().to_text();
 }
@@ -87,9 +115,9 @@ AttachmentRecord AttachmentRecord::parse(std::string_view text) {
     AttachmentRecord record;
     parse_identity(root, record);
     record.rdma_device = root.at("rdmaDevice").string();
-    for (const json::Reader& lease : root.at("leases").elements())
-        record.leases.push_back({.space = lease.at("space").string(), .address = lease.at("address").string()});
-    for (const json::Reader& ip : root.at("ips").elements()) record.ips.push_back(ip.string());
+    for (const json::Reader& lease : root.at("leases").elements()) record.leases.push_back(parse_lease(lease));
+    record.ips = parse_texts(root.at("ips"));
+    record.routes = parse_texts(root.at("routes"));
     for (const json::Reader& step : root.at("steps").elements()) record.steps.push_back(parse_step(step));
     return record;
 }

@@ -34,8 +34,10 @@ struct Pod {
 
 /// An address of the built-in allocator: lets the lease store be rebuilt from the journal.
 struct RecordedLease {
-    std::string space;   // address space of the allocator
-    std::string address; // "ADDRESS/LENGTH" as given to the pod
+    std::string space;     // address space of the allocator
+    unsigned slot = 0;     // which of the attachment's addresses it is
+    std::string address;   // "ADDRESS/LENGTH" as given to the pod
+    unsigned cooldown = 0; // seconds to rest after its release
 };
 
 struct AttachmentRecord {
@@ -51,8 +53,9 @@ struct AttachmentRecord {
     Pod pod;
     std::string rdma_device; // "mlx5_0/1", empty without RDMA
     std::vector<RecordedLease> leases;
-    std::vector<std::string> ips; // as in the result, whoever gave them
-    std::vector<Step> steps;      // in the order of doing
+    std::vector<std::string> ips;    // as in the result, whoever gave them
+    std::vector<std::string> routes; // destinations of the routes that were added
+    std::vector<Step> steps;         // in the order of doing
 
     [[nodiscard]] std::string to_text() const;
     /// Throws json::ParseError or json::ValueError for what to_text() could not have written, and for other versions.

@@ -16,8 +16,9 @@ inline AttachmentRecord sample_record() {
     record.netns = {.path = "/run/netns/p", .device = 4, .inode = UINT64_MAX};
     record.pod = {.pod_namespace = "default", .name = "worker-0", .uid = "u-1"};
     record.rdma_device = "mlx5_0/1";
-    record.leases = {{.space = "", .address = "10.1.2.3/24"}};
+    record.leases = {{.space = "blue", .slot = 1, .address = "10.1.2.3/24", .cooldown = 30}};
     record.ips = {"10.1.2.3/24", "fd00::3/64"};
+    record.routes = {"10.9.0.0/16"};
     record.steps = {CreateLink{.kind = "macvlan",
                                .ifname = "net1",
                                .parent = "eth1",

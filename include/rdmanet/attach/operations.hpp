@@ -1,0 +1,50 @@
+// The CNI operations. Each throws cni::CniError, json::ValueError or another base::Error; the caller prints.
+#pragma once
+
+#include <rdmanet/attach/config.hpp>
+#include <rdmanet/attach/node.hpp>
+#include <rdmanet/cni/request.hpp>
+#include <rdmanet/cni/result.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rdmanet::attach {
+
+/// Creates the attachment or leaves the node as it was. The result contains prevResult's content.
+[[nodiscard]] cni::Result add(const cni::Request& request, const Config& config, const Node& node);
+
+/// Removes whatever is left of the attachment; success if nothing is. Goes on past each failure and throws one CniError
+/// that names all that is still held. The configuration is only a hint: the journal decides.
+void del(const cni::Request& request, const Node& node);
+
+/// Throws the first thing that differs from what ADD made, with what was found and what was expected.
+void check(const cni::Request& request, const Config& config, const Node& node);
+
+/// Removes attachments of this network that the runtime doesn't list and whose namespace isn't alive.
+void collect_garbage(const cni::Request& request, const Node& node);
+
+/// Throws with CNI code 50 when ADD can't work now.
+void status(const cni::Request& request, const Config& config, const Node& node);
+
+/// The same binary named in "ipam.type" of another plugin's configuration: addresses only.
+namespace ipam_only {
+[[nodiscard]] cni::Result add(const cni::Request& request, const Node& node);
+void del(const cni::Request& request, const Node& node);
+void check(const cni::Request& request, const Node& node);
+void collect_garbage(const cni::Request& request, const Node& node);
+void status(const cni::Request& request, const Node& node);
+} // namespace ipam_only
+
+enum class DryRun : std::uint8_t { no, yes };
+
+/// For a person: what `rdmanet gc` removed, or would remove, and what it could not.
+struct Collected {
+    std::vector<std::string> removed;
+    std::vector<std::string> failed;
+};
+/// Removes every attachment and lease, of any network, whose namespace is provably gone.
+[[nodiscard]] Collected collect_dead(const Node& node, DryRun dry_run);
+
+} // namespace rdmanet::attach

@@ -1,0 +1,41 @@
+// Whether the pod of a record or lease still exists.
+#pragma once
+
+#include <rdmanet/attach/node.hpp>
+#include <rdmanet/ipam/liveness.hpp>
+#include <rdmanet/state/attachment_record.hpp>
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace rdmanet::attach {
+
+/// Where and when a network namespace was seen.
+struct NetnsTrace {
+    std::string path;
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
+    std::uint64_t pid_namespace_inode = 0;
+    std::string boot_id;
+};
+[[nodiscard]] NetnsTrace trace_of(const state::AttachmentRecord& record);
+
+/// Dead: another boot; or neither the path nor any process or mount leads to the namespace, looked at through the same
+/// /proc as when it was written down. A container with a PID namespace of its own can prove nothing about its host.
+/// Namespaces are looked up in /proc at most once for each object of this class.
+class Undertaker final : public ipam::LivenessProbe {
+public:
+    explicit Undertaker(const Node& node) : node_(node) {}
+
+    [[nodiscard]] ipam::Liveness probe(const NetnsTrace& trace);
+    [[nodiscard]] ipam::Liveness probe(const ipam::Owner& owner) override;
+
+private:
+    [[nodiscard]] bool is_used_by_anyone(std::uint64_t inode);
+
+    const Node& node_;
+    std::map<std::uint64_t, bool> used_;
+};
+
+} // namespace rdmanet::attach

@@ -1,0 +1,136 @@
+#include <rdmanet/ops/state_report.hpp>
+
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/ipam/store/sqlite_store.hpp>
+#include <rdmanet/json/writer.hpp>
+#include <rdmanet/ops/table.hpp>
+
+#include <chrono>
+#include <ctime>
+
+namespace rdmanet::ops {
+namespace {
+
+using base::concat;
+using state::AttachmentRecord;
+
+constexpr std::chrono::seconds kPatience{10};
+
+std::string utc(std::int64_t seconds) {
+    const auto time = static_cast<std::time_t>(seconds);
+    std::tm parts{};
+    (void)::gmtime_r(&time, &parts);
+    char text[32];
+    return {text, ::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
+}
+
+std::string pod_of(const std::string& pod_namespace, const std::string& name) {
+    return name.empty() ? "" : concat(pod_namespace, '/', name);
+}
+
+/// The runtimes' own tools show 12 to 13 characters of a container ID.
+std::string short_id(const std::string& id) {
+    return id.substr(0, 13);
+}
+
+std::string joined(const std::vector<std::string>& texts) {
+    std::string out;
+    for (const std::string& text : texts) out += concat(out.empty() ? "" : ",", text);
+    return out;
+}
+
+const state::CreateLink* link_of(const AttachmentRecord& record) {
+    for (const state::Step& step : record.steps)
+        if (const auto* link = std::get_if<state::CreateLink>(&step)) return link;
+    return nullptr;
+}
+
+void write_attachment(json::Writer& writer, const AttachmentRecord& record) {
+    const state::CreateLink* link = link_of(record);
+    writer.begin_object()
+        .member("network", record.key.network)
+        .member("containerID", record.key.container_id)
+        .member("ifname", record.key.ifname)
+        .member("phase", state::to_string(record.phase))
+        .member("attach", record.attach)
+        .member("parent", link == nullptr ? "" : link->parent)
+        .member("mac", link == nullptr ? "" : link->mac)
+        .member("rdmaDevice", record.rdma_device)
+        .member("netns", record.netns.path)
+        .member("podNamespace", record.pod.pod_namespace)
+        .member("podName", record.pod.name)
+        .member("podUID", record.pod.uid)
+        .member("created", utc(record.created));
+    writer.key("ips").begin_array();
+    for (const std::string& ip : record.ips) writer.value(ip);
+    writer.end_array().end_object();
+}
+
+void write_lease(json::Writer& writer, const ipam::Lease& lease) {
+    writer.begin_object()
+        .member("address", lease.address.to_string())
+        .member("space", lease.space)
+        .member("network", lease.owner.key.network)
+        .member("containerID", lease.owner.key.container_id)
+        .member("ifname", lease.owner.key.ifname)
+        .member("podNamespace", lease.owner.pod_namespace)
+        .member("podName", lease.owner.pod_name)
+        .member("podUID", lease.owner.pod_uid)
+        .member("since", utc(lease.since))
+        .end_object();
+}
+
+} // namespace
+
+StateReport read_state(const std::string& state_directory) {
+    StateReport report;
+    report.attachments = state::AttachmentStore(state_directory).list();
+    try {
+        ipam::SqliteStore store({.state_directory = state_directory, .known_leases = {}});
+        report.leases = store.list_all(base::Deadline::in(kPatience));
+    } catch (const base::Error& error) {
+        report.lease_trouble = error.what();
+    }
+    return report;
+}
+
+std::string to_table(const StateReport& report) {
+    Table attachments(
+        {"ATTACHMENT", "KIND", "PARENT", "RDMA", "NETWORK", "POD", "CONTAINER", "PHASE", "ADDRESSES", "SINCE"});
+    for (const AttachmentRecord& record : report.attachments.records) {
+        const state::CreateLink* link = link_of(record);
+        attachments.add_row({record.key.ifname, record.attach, link == nullptr ? "" : link->parent, record.rdma_device,
+                             record.key.network, pod_of(record.pod.pod_namespace, record.pod.name),
+                             short_id(record.key.container_id), std::string(state::to_string(record.phase)),
+                             joined(record.ips), utc(record.created)});
+    }
+    Table leases({"ADDRESS", "SPACE", "NETWORK", "POD", "CONTAINER", "INTERFACE", "SINCE"});
+    for (const ipam::Lease& lease : report.leases)
+        leases.add_row({lease.address.to_string(), lease.space, lease.owner.key.network,
+                        pod_of(lease.owner.pod_namespace, lease.owner.pod_name), short_id(lease.owner.key.container_id),
+                        lease.owner.key.ifname, utc(lease.since)});
+    std::string text = concat(attachments.to_text(), '\n', leases.to_text());
+    for (const state::Unreadable& file : report.attachments.unreadable)
+        text += concat("\nunreadable record ", file.path, ": ", file.reason, '\n');
+    if (!report.lease_trouble.empty()) text += concat("\nleases can't be read: ", report.lease_trouble, '\n');
+    return text;
+}
+
+std::string to_json(const StateReport& report) {
+    json::Writer writer(json::Layout::indented);
+    writer.begin_object().key("attachments").begin_array();
+    for (const AttachmentRecord& record : report.attachments.records) write_attachment(writer, record);
+    writer.end_array().key("leases").begin_array();
+    for (const ipam::Lease& lease : report.leases) write_lease(writer, lease);
+    writer.end_array().key("unreadable").begin_array();
+    for (const state::Unreadable& file : report.attachments.unreadable)
+        writer.begin_object().member("path", file.path).member("reason", file.reason).end_object();
+    if (!report.lease_trouble.empty())
+        writer.begin_object()
+            .member("path", concat("leases of this node"))
+            .member("reason", report.lease_trouble)
+            .end_object();
+    return concat(writer.end_array().end_object().to_text(), '\n');
+}
+
+} // namespace rdmanet::ops

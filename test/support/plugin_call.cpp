@@ -1,0 +1,45 @@
+#include "support/plugin_call.hpp"
+
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/base/text.hpp>
+
+#include <cstdlib>
+
+namespace rdmanet::test {
+
+using base::concat;
+
+std::string binary() {
+    const char* chosen = std::getenv("RDMANET_BINARY");
+    return chosen != nullptr ? chosen : RDMANET_BUILT_BINARY;
+}
+
+ProcessOptions PluginCall::options() const {
+    ProcessOptions options;
+    options.input = config;
+    options.environment = {concat("CNI_COMMAND=", command), concat("CNI_CONTAINERID=", container),
+                           concat("CNI_NETNS=", netns),     concat("CNI_IFNAME=", ifname),
+                           concat("CNI_ARGS=", args),       concat("CNI_PATH=", path)};
+    options.environment.insert(options.environment.end(), more_environment.begin(), more_environment.end());
+    for (const char* name : {"RDMANET_STATE_DIR", "ASAN_OPTIONS", "UBSAN_OPTIONS"})
+        if (const char* value = std::getenv(name)) options.environment.push_back(concat(name, '=', value));
+    return options;
+}
+
+ProcessResult PluginCall::run() const {
+    return run_process({program}, options());
+}
+
+json::Document document_of(const ProcessResult& result) {
+    if (result.out.empty()) throw base::Error(concat("nothing on standard output; standard error: ", result.err));
+    return json::Document::parse(result.out);
+}
+
+std::string error_of(const ProcessResult& result) {
+    if (result.exit_status == 0) throw base::Error(concat("expected an error, got success: ", result.out));
+    const json::Document document = document_of(result);
+    const json::Reader root = document.root();
+    return concat("code ", root.at("code").integer(0, INT64_MAX), ": ", root.at("msg").string());
+}
+
+} // namespace rdmanet::test

@@ -1,0 +1,41 @@
+// Calling the built binary as a container runtime does.
+#pragma once
+
+#include "support/process.hpp"
+
+#include <rdmanet/json/reader.hpp>
+
+#include <string>
+#include <vector>
+
+namespace rdmanet::test {
+
+/// The binary under test: RDMANET_BINARY, or the one built beside the tests.
+[[nodiscard]] std::string binary();
+
+struct PluginCall {
+    std::string command = "ADD";
+    std::string container = "c1";
+    std::string netns;
+    std::string ifname = "net1";
+    std::string args;
+    std::string path = "/usr/lib/cni";
+    std::string config;
+    std::vector<std::string> more_environment;
+    std::string program = binary();
+
+    [[nodiscard]] PluginCall with_command(std::string other) const {
+        PluginCall call = *this;
+        call.command = std::move(other);
+        return call;
+    }
+    [[nodiscard]] ProcessOptions options() const;
+    [[nodiscard]] ProcessResult run() const;
+};
+
+/// The one JSON document on standard output. Throws if there is none, or more.
+[[nodiscard]] json::Document document_of(const ProcessResult& result);
+/// Demands an error document: "code N: message".
+[[nodiscard]] std::string error_of(const ProcessResult& result);
+
+} // namespace rdmanet::test

@@ -1,0 +1,32 @@
+// Running a program to its end.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rdmanet::test {
+
+struct ProcessResult {
+    int exit_status = -1; // 128 + signal if a signal ended it
+    bool timed_out = false;
+    std::string out;
+    std::string err;
+};
+
+struct ProcessOptions {
+    std::string input;
+    std::vector<std::string> environment; // "NAME=VALUE", all that the program gets beside PATH
+    std::chrono::milliseconds timeout{60'000};
+    bool close_stdout = false;
+};
+
+[[nodiscard]] ProcessResult run_process(const std::vector<std::string>& arguments, const ProcessOptions& options = {});
+
+/// Runs a shell command that must succeed; its standard output. Throws with the output otherwise.
+std::string shell(const std::string& command);
+/// True if the shell command ends with status 0.
+[[nodiscard]] bool succeeds(const std::string& command);
+
+} // namespace rdmanet::test

@@ -1,0 +1,64 @@
+#define CATCH_CONFIG_EXTERNAL_INTERFACES
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <chrono>
+
+namespace rdmanet::test {
+namespace {
+
+std::string& skip_reason() {
+    static std::string reason;
+    return reason;
+}
+
+/// Catch2 2.13 knows neither skipped cases nor a line per case.
+class ProgressReporter : public Catch::ConsoleReporter {
+public:
+    explicit ProgressReporter(const Catch::ReporterConfig& config) : ConsoleReporter(config) {}
+
+    static std::string getDescription() { return "a line per test case, then counts of passed, failed and skipped"; }
+
+    void testCaseStarting(const Catch::TestCaseInfo& info) override {
+        skip_reason().clear();
+        started_ = std::chrono::steady_clock::now();
+        ConsoleReporter::testCaseStarting(info);
+    }
+
+    void testCaseEnded(const Catch::TestCaseStats& stats) override {
+        const bool ok = stats.totals.assertions.allOk();
+        const bool skipped = ok && !skip_reason().empty();
+        if (!skipped) ++(ok ? passed_ : failed_);
+        if (skipped) ++skipped_;
+        const auto took =
+            std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - started_);
+        stream << (skipped ? "skip" : ok ? "ok  " : "FAIL") << ' ' << stats.testInfo.name;
+        if (skipped)
+            stream << ": this machine lacks " << skip_reason();
+        else
+            stream << " (" << took.count() << " ms)";
+        stream << std::endl;
+        ConsoleReporter::testCaseEnded(stats);
+    }
+
+    void testRunEnded(const Catch::TestRunStats&) override {
+        stream << passed_ << " passed, " << failed_ << " failed, " << skipped_ << " skipped" << std::endl;
+    }
+
+private:
+    std::chrono::steady_clock::time_point started_;
+    int passed_ = 0;
+    int failed_ = 0;
+    int skipped_ = 0;
+};
+
+CATCH_REGISTER_REPORTER("progress", ProgressReporter)
+
+} // namespace
+
+void mark_skipped(const std::string& what) {
+    skip_reason() = what;
+}
+
+} // namespace rdmanet::test

@@ -1,0 +1,120 @@
+#include "support/snapshot.hpp"
+
+#include "support/plugin_call.hpp"
+#include "support/process.hpp"
+
+#include <rdmanet/base/file.hpp>
+#include <rdmanet/base/text.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+#include <vector>
+
+namespace rdmanet::test {
+namespace {
+
+using base::concat;
+namespace fs = std::filesystem;
+
+void add_lines(std::multiset<std::string>& lines, const std::string& where, const std::string& text) {
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);)
+        if (!line.empty()) lines.insert(concat(where, ": ", line));
+}
+
+std::vector<std::string> network_namespaces() {
+    std::vector<std::string> names;
+    if (!fs::exists("/run/netns")) return names;
+    for (const auto& entry : fs::directory_iterator("/run/netns")) names.push_back(entry.path().filename());
+    return names;
+}
+
+/// One process of `ip` per namespace: a snapshot is taken thousands of times by the fault tests.
+std::string ip_state(const std::string& name) {
+    const std::string in = name.empty() ? "" : concat("-netns ", name, ' ');
+    return shell(concat("ip ", in,
+                        "-details -oneline -batch - 2>/dev/null <<'END'\n"
+                        "link show\naddress show\nroute show table all\n-6 route show table all\n"
+                        "-4 neighbour show nud permanent\nrule show\nEND"));
+}
+
+/// Changes by themselves: the state of neighbour discovery, lifetimes, and multicast routes that come a moment later.
+bool is_volatile(const std::string& line) {
+    return line.find("multicast ff00::/8") != std::string::npos;
+}
+
+std::string file_text(const fs::path& path) {
+    try {
+        std::string text = base::read_file(path.string(), 4096);
+        while (!text.empty() && text.back() == '\n') text.pop_back();
+        return text;
+    } catch (const base::SystemError&) {
+        return {}; // an empty GID entry answers EINVAL
+    }
+}
+
+void add_gids(std::multiset<std::string>& lines) {
+    const fs::path devices = "/sys/class/infiniband";
+    if (!fs::exists(devices)) return;
+    for (const auto& device : fs::directory_iterator(devices))
+        for (const auto& port : fs::directory_iterator(device.path() / "ports"))
+            for (const auto& entry : fs::directory_iterator(port.path() / "gids")) {
+                const std::string gid = file_text(entry.path());
+                if (gid.find_first_not_of("0:") == std::string::npos) continue;
+                const fs::path attributes = port.path() / "gid_attrs";
+                lines.insert(concat("GID ", device.path().filename().string(), '/', port.path().filename().string(),
+                                    ": ", gid, ' ', file_text(attributes / "ndevs" / entry.path().filename()), ' ',
+                                    file_text(attributes / "types" / entry.path().filename())));
+            }
+}
+
+std::string state_directory() {
+    const char* chosen = std::getenv("RDMANET_STATE_DIR");
+    return chosen != nullptr ? chosen : "/run/rdmanet";
+}
+
+/// Files that stay once the plugin has run are no state by themselves; the leases in the database are shown by name.
+void add_state(std::multiset<std::string>& lines) {
+    const fs::path directory = state_directory();
+    if (!fs::exists(directory)) return;
+    for (const auto& entry : fs::recursive_directory_iterator(directory)) {
+        const std::string name = fs::relative(entry.path(), directory);
+        if (name != "lock" && name != "leases.sqlite" && name != "attachments") lines.insert(concat("state: ", name));
+    }
+    const ProcessResult state = run_process({binary(), "state", "--json", "--state-dir", directory.string()});
+    const json::Document document = document_of(state);
+    for (const json::Reader& lease : document.root().at("leases").elements())
+        lines.insert(concat("lease: ", lease.to_text()));
+}
+
+} // namespace
+
+Snapshot Snapshot::take() {
+    Snapshot snapshot;
+    std::vector<std::string> namespaces = network_namespaces();
+    namespaces.insert(namespaces.begin(), "");
+    for (const std::string& name : namespaces)
+        add_lines(snapshot.lines_, name.empty() ? "host" : concat("namespace ", name), ip_state(name));
+    std::erase_if(snapshot.lines_, is_volatile);
+    if (fs::exists("/sys/class/infiniband"))
+        add_lines(snapshot.lines_, "RDMA", shell("rdma system show; rdma link show; rdma dev show"));
+    add_gids(snapshot.lines_);
+    add_state(snapshot.lines_);
+    return snapshot;
+}
+
+std::string Snapshot::difference_to(const Snapshot& later) const {
+    std::string text;
+    const auto add = [&](char sign, const auto& from, const auto& other) {
+        std::vector<std::string> only;
+        std::set_difference(from.begin(), from.end(), other.begin(), other.end(), std::back_inserter(only));
+        for (const std::string& line : only) text += concat(sign, ' ', line, '\n');
+    };
+    add('-', lines_, later.lines_);
+    add('+', later.lines_, lines_);
+    return text;
+}
+
+} // namespace rdmanet::test

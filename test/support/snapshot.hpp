@@ -1,0 +1,23 @@
+// What a node looks like, as lines of text, and how two looks differ.
+#pragma once
+
+#include <set>
+#include <string>
+
+namespace rdmanet::test {
+
+/// Links with all details, addresses, routes, VFs, RDMA devices with their namespaces, GIDs, the sysctls that the
+/// plugin touches, of the host and of every named network namespace; attachment records, leases and stray files of the
+/// state directory. Taken with iproute2 and by reading files: none of the plugin's own code looks at itself.
+class Snapshot {
+public:
+    [[nodiscard]] static Snapshot take();
+
+    /// Lines that only one has, "- " gone and "+ " new; empty if the node is as it was.
+    [[nodiscard]] std::string difference_to(const Snapshot& later) const;
+
+private:
+    std::multiset<std::string> lines_;
+};
+
+} // namespace rdmanet::test
