@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * simrnic - a software SR-IOV RDMA NIC
+ *
+ * A card (struct simrnic_nic) has a PCI bus of its own and some ports. A port (struct simrnic_port) is
+ * one PCI physical function, as on ConnectX cards, with its virtual functions and an embedded switch
+ * between them; all ports of all cards can share one wire. A function (struct simrnic_func), physical or
+ * virtual, has a net device and an RDMA device.
+ *
+ * RTNL protects the administrative state, the links and simrnic_vport.func; the switch reads under RCU.
+ */
+#ifndef SIMRNIC_H
+#define SIMRNIC_H
+
+#include <linux/atomic.h>
+#include <linux/etherdevice.h>
+#include <linux/if_link.h>
+#include <linux/ioport.h>
+#include <linux/netdevice.h>
+#include <linux/pci.h>
+
+#define SIMRNIC_MAX_NICS	8
+#define SIMRNIC_MAX_PORTS	8	/* PCI functions of one device */
+#define SIMRNIC_MAX_VFS		1024	/* of one port */
+
+/* Nobody's: not assigned to any vendor when this was written. */
+#define SIMRNIC_VENDOR_ID	0x1fab
+#define SIMRNIC_PF_DEVICE_ID	0x1001
+#define SIMRNIC_VF_DEVICE_ID	0x1002
+
+struct ib_device;
+struct simrnic_nic;
+struct simrnic_port;
+
+enum simrnic_counter {
+	SIMRNIC_RX_PACKETS,
+	SIMRNIC_RX_BYTES,
+	SIMRNIC_TX_PACKETS,
+	SIMRNIC_TX_BYTES,
+	SIMRNIC_RX_MULTICAST,
+	SIMRNIC_RX_BROADCAST,
+	SIMRNIC_RX_DROPPED,
+	SIMRNIC_TX_DROPPED_LINK,
+	SIMRNIC_TX_DROPPED_SPOOF,
+	SIMRNIC_TX_DROPPED_VLAN,
+	/* RoCE frames, which are part of the above as well: software sends them through the net device. */
+	SIMRNIC_RX_RDMA_PACKETS,
+	SIMRNIC_RX_RDMA_BYTES,
+	SIMRNIC_TX_RDMA_PACKETS,
+	SIMRNIC_TX_RDMA_BYTES,
+	SIMRNIC_RX_WRITE_REQUESTS,
+	SIMRNIC_RX_READ_REQUESTS,
+	SIMRNIC_COUNTERS
+};
+
+/* Which frames a function receives: a snapshot of its net device's address lists. */
+struct simrnic_filter {
+	struct rcu_head rcu;
+	bool all_unicast;
+	bool all_multicast;
+	unsigned int count;
+	u8 addr[][ETH_ALEN];
+};
+
+/* One PF or VF that has a driver. This is the net device's private data. */
+struct simrnic_func {
+	struct net_device *netdev;
+	struct pci_dev *pdev;
+	struct simrnic_port *port;
+	struct simrnic_vport *vport;
+	struct ib_device *ibdev;	/* RTNL; NULL while there is none to tell about the link */
+	bool rdma_active;		/* RTNL; what ibdev's users were told last */
+	struct simrnic_filter __rcu *filter;
+	atomic64_t counters[SIMRNIC_COUNTERS];
+};
+
+/* A connection to the port's embedded switch, there whether or not the function has a driver. */
+struct simrnic_vport {
+	struct simrnic_func __rcu *func;
+	/* What the PF decided about a VF. */
+	u8 mac[ETH_ALEN];		/* zero: not decided */
+	u16 vlan;
+	u8 qos;
+	__be16 vlan_proto;
+	bool spoofchk;
+	bool trusted;
+	int link_state;			/* IFLA_VF_LINK_STATE_... */
+	int min_tx_rate;
+	int max_tx_rate;
+};
+
+/* What debugfs was told to let go wrong. */
+struct simrnic_faults {
+	u32 vf_call_skip;
+	u32 vf_call_fail;
+	u32 vf_call_errno;
+	u32 vf_call_delay_ms;
+};
+
+struct simrnic_port {
+	struct simrnic_nic *nic;
+	unsigned int index;
+	bool cable;			/* RTNL */
+	struct simrnic_faults faults;
+	u64 out_of_sequence;		/* of the RDMA devices, written through debugfs */
+	struct dentry *debugfs;
+	struct simrnic_vport pf;
+	struct simrnic_vport *vfs;	/* simrnic_vfs of them */
+};
+
+struct simrnic_nic {
+	unsigned int index;
+	struct pci_sysdata sysdata;
+	struct resource busnr;
+	struct pci_bus *bus;
+	unsigned int functions;
+	u8 (*config)[PCI_CFG_SPACE_EXP_SIZE];	/* by routing ID */
+	struct simrnic_port ports[SIMRNIC_MAX_PORTS];
+};
+
+/* simrnic_main.c: module parameters, and the cards */
+extern unsigned int simrnic_nics;
+extern unsigned int simrnic_ports;
+extern unsigned int simrnic_vfs;
+extern unsigned int simrnic_gid_table_len;
+extern bool simrnic_wire;
+extern struct simrnic_nic *simrnic_nic[SIMRNIC_MAX_NICS];
+
+/* simrnic_pci.c: the host bridge, configuration space, and the driver for what is behind it */
+int simrnic_pci_register_driver(void);
+void simrnic_pci_unregister_driver(void);
+int simrnic_pci_plug(struct simrnic_nic *nic);
+void simrnic_pci_unplug(struct simrnic_nic *nic);
+
+/* simrnic_net.c: net devices, VF administration, links */
+struct simrnic_func *simrnic_net_create(struct pci_dev *pdev, struct simrnic_port *port, int vf);
+void simrnic_net_destroy(struct simrnic_func *func);
+void simrnic_net_update_filter(struct simrnic_func *func);
+void simrnic_vport_reset(struct simrnic_vport *vport);
+void simrnic_port_update_links(struct simrnic_port *port);
+bool simrnic_port_link(const struct simrnic_port *port);
+void simrnic_func_name(const struct simrnic_func *func, const char *prefix, char *name, size_t size);
+
+/* simrnic_ethtool.c */
+extern const struct ethtool_ops simrnic_ethtool_ops;
+
+/* simrnic_switch.c: frames between functions */
+netdev_tx_t simrnic_switch_xmit(struct sk_buff *skb, struct net_device *netdev);
+
+/* simrnic_rdma.c: RDMA devices */
+int simrnic_rdma_create(struct simrnic_func *func);
+void simrnic_rdma_destroy(struct simrnic_func *func);
+void simrnic_rdma_update_link(struct simrnic_func *func);
+
+/* simrnic_debugfs.c: cables and faults */
+void simrnic_debugfs_create(void);
+void simrnic_debugfs_destroy(void);
+void simrnic_debugfs_add_port(struct simrnic_port *port);
+
+static inline bool simrnic_is_vf(const struct simrnic_func *func)
+{
+	return func->vport != &func->port->pf;
+}
+
+static inline int simrnic_vf_index(const struct simrnic_func *func)
+{
+	return func->vport - func->port->vfs;
+}
+
+static inline void simrnic_count(struct simrnic_func *func, enum simrnic_counter counter, u64 by)
+{
+	atomic64_add(by, &func->counters[counter]);
+}
+
+static inline u64 simrnic_read(const struct simrnic_func *func, enum simrnic_counter counter)
+{
+	return atomic64_read(&func->counters[counter]);
+}
+
+#endif

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Cables to pull and faults on demand: /sys/kernel/debug/simrnic/PF/... */
+#include <linux/debugfs.h>
+#include <linux/rtnetlink.h>
+#include "simrnic.h"
+
+static struct dentry *simrnic_debugfs_root;
+
+static int simrnic_cable_get(void *data, u64 *value)
+{
+	struct simrnic_port *port = data;
+
+	*value = READ_ONCE(port->cable);
+	return 0;
+}
+
+static int simrnic_cable_set(void *data, u64 value)
+{
+	struct simrnic_port *port = data;
+
+	rtnl_lock();
+	WRITE_ONCE(port->cable, !!value);
+	simrnic_port_update_links(port);
+	rtnl_unlock();
+	return 0;
+}
+
+DEFINE_DEBUGFS_ATTRIBUTE(simrnic_cable_fops, simrnic_cable_get, simrnic_cable_set, "%llu\n");
+
+void simrnic_debugfs_add_port(struct simrnic_port *port)
+{
+	char name[IFNAMSIZ];
+
+	snprintf(name, sizeof(name), "rnic%up%u", port->nic->index, port->index);
+	port->debugfs = debugfs_create_dir(name, simrnic_debugfs_root);
+	debugfs_create_file_unsafe("cable", 0600, port->debugfs, port, &simrnic_cable_fops);
+	debugfs_create_u32("vf_call_skip", 0600, port->debugfs, &port->faults.vf_call_skip);
+	debugfs_create_u32("vf_call_fail", 0600, port->debugfs, &port->faults.vf_call_fail);
+	debugfs_create_u32("vf_call_errno", 0600, port->debugfs, &port->faults.vf_call_errno);
+	debugfs_create_u32("vf_call_delay_ms", 0600, port->debugfs, &port->faults.vf_call_delay_ms);
+	debugfs_create_u64("out_of_sequence", 0600, port->debugfs, &port->out_of_sequence);
+	port->faults.vf_call_errno = EIO;
+}
+
+void simrnic_debugfs_create(void)
+{
+	simrnic_debugfs_root = debugfs_create_dir("simrnic", NULL);
+}
+
+void simrnic_debugfs_destroy(void)
+{
+	debugfs_remove_recursive(simrnic_debugfs_root);
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Module parameters, and plugging the cards in and out. */
+#include <linux/module.h>
+#include <linux/slab.h>
+#include "simrnic.h"
+
+unsigned int simrnic_nics = 2;
+module_param_named(nics, simrnic_nics, uint, 0444);
+MODULE_PARM_DESC(nics, "number of cards (default 2)");
+
+unsigned int simrnic_ports = 1;
+module_param_named(ports, simrnic_ports, uint, 0444);
+MODULE_PARM_DESC(ports, "ports of each card, one PF each (default 1)");
+
+unsigned int simrnic_vfs = 8;
+module_param_named(vfs, simrnic_vfs, uint, 0444);
+MODULE_PARM_DESC(vfs, "VFs that each PF can have (default 8)");
+
+unsigned int simrnic_gid_table_len = 256;
+module_param_named(gid_table_len, simrnic_gid_table_len, uint, 0444);
+MODULE_PARM_DESC(gid_table_len, "GIDs that each RDMA port can have (default 256)");
+
+bool simrnic_wire = true;
+module_param_named(wire, simrnic_wire, bool, 0444);
+MODULE_PARM_DESC(wire, "whether all ports are on one Ethernet segment (default yes)");
+
+struct simrnic_nic *simrnic_nic[SIMRNIC_MAX_NICS];
+
+static void simrnic_nic_free(struct simrnic_nic *nic)
+{
+	unsigned int i;
+
+	for (i = 0; i < simrnic_ports; i++)
+		kvfree(nic->ports[i].vfs);
+	kfree(nic);
+}
+
+static struct simrnic_nic *simrnic_nic_alloc(unsigned int index)
+{
+	struct simrnic_nic *nic = kzalloc(sizeof(*nic), GFP_KERNEL);
+	unsigned int i, vf;
+
+	if (!nic)
+		return NULL;
+	nic->index = index;
+	for (i = 0; i < simrnic_ports; i++) {
+		struct simrnic_port *port = &nic->ports[i];
+
+		port->nic = nic;
+		port->index = i;
+		port->cable = true;
+		simrnic_vport_reset(&port->pf);
+		port->vfs = kvcalloc(simrnic_vfs, sizeof(*port->vfs), GFP_KERNEL);
+		if (!port->vfs && simrnic_vfs)
+			goto err;
+		for (vf = 0; vf < simrnic_vfs; vf++)
+			simrnic_vport_reset(&port->vfs[vf]);
+	}
+	return nic;
+
+err:
+	simrnic_nic_free(nic);
+	return NULL;
+}
+
+/*
+ * All cards are pulled out before any is freed: a frame that one card's switch is still forwarding may be
+ * on its way to another's.
+ */
+static void simrnic_remove_all(void)
+{
+	unsigned int i;
+
+	for (i = simrnic_nics; i-- > 0;)
+		if (simrnic_nic[i])
+			simrnic_pci_unplug(simrnic_nic[i]);
+	simrnic_pci_unregister_driver();
+	simrnic_debugfs_destroy();
+	synchronize_net();
+	for (i = 0; i < simrnic_nics; i++)
+		if (simrnic_nic[i])
+			simrnic_nic_free(simrnic_nic[i]);
+}
+
+static int __init simrnic_init(void)
+{
+	unsigned int i, port;
+	int err;
+
+	if (simrnic_nics > SIMRNIC_MAX_NICS || simrnic_vfs > SIMRNIC_MAX_VFS ||
+	    simrnic_ports < 1 || simrnic_ports > SIMRNIC_MAX_PORTS) {
+		pr_err("simrnic: at most %d cards, 1 to %d ports, at most %d VFs\n",
+		       SIMRNIC_MAX_NICS, SIMRNIC_MAX_PORTS, SIMRNIC_MAX_VFS);
+		return -EINVAL;
+	}
+	for (i = 0; i < simrnic_nics; i++) {
+		simrnic_nic[i] = simrnic_nic_alloc(i);
+		if (!simrnic_nic[i]) {
+			err = -ENOMEM;
+			goto err_free;
+		}
+	}
+	simrnic_debugfs_create();
+	for (i = 0; i < simrnic_nics; i++)
+		for (port = 0; port < simrnic_ports; port++)
+			simrnic_debugfs_add_port(&simrnic_nic[i]->ports[port]);
+
+	err = simrnic_pci_register_driver();
+	if (err)
+		goto err_debugfs;
+	for (i = 0; i < simrnic_nics; i++) {
+		err = simrnic_pci_plug(simrnic_nic[i]);
+		if (err) {
+			simrnic_remove_all();
+			return err;
+		}
+	}
+	return 0;
+
+err_debugfs:
+	simrnic_debugfs_destroy();
+err_free:
+	for (i = 0; i < simrnic_nics; i++)
+		if (simrnic_nic[i])
+			simrnic_nic_free(simrnic_nic[i]);
+	return err;
+}
+
+static void __exit simrnic_exit(void)
+{
+	simrnic_remove_all();
+}
+
+module_init(simrnic_init);
+module_exit(simrnic_exit);
+MODULE_DESCRIPTION("Software SR-IOV RDMA NIC");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A PCI host bridge in software, with one multi-function SR-IOV device behind it, and the driver of that
+ * device's functions. Everything between the two, from sriov_numvfs to virtfnN, is the kernel's PCI core.
+ *
+ * Card N is PCI domain N + 1. Port P's PF is function P of device 0; VFs follow from device 1 on, those
+ * of port 0 first, and continue on the next bus number where 256 routing IDs are not enough.
+ */
+#include <linux/module.h>
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+#include "simrnic.h"
+
+#define CAP_EXP		0x40
+#define CAP_SRIOV	PCI_CFG_SPACE_SIZE
+#define FIRST_VF_RID	8
+
+static unsigned int simrnic_vf_rid(unsigned int port, unsigned int vf)
+{
+	return FIRST_VF_RID + port * simrnic_vfs + vf;
+}
+
+static u8 *simrnic_reg(struct simrnic_nic *nic, unsigned int rid, int reg)
+{
+	return &nic->config[rid][reg];
+}
+
+static u16 simrnic_get16(struct simrnic_nic *nic, unsigned int rid, int reg)
+{
+	return le16_to_cpup((__le16 *)simrnic_reg(nic, rid, reg));
+}
+
+static void simrnic_put16(struct simrnic_nic *nic, unsigned int rid, int reg, u16 value)
+{
+	*(__le16 *)simrnic_reg(nic, rid, reg) = cpu_to_le16(value);
+}
+
+static void simrnic_put32(struct simrnic_nic *nic, unsigned int rid, int reg, u32 value)
+{
+	*(__le32 *)simrnic_reg(nic, rid, reg) = cpu_to_le32(value);
+}
+
+/* VFs answer once the PF's VF Enable bit is set, as many as NumVFs says. */
+static bool simrnic_answers(struct simrnic_nic *nic, unsigned int rid)
+{
+	unsigned int port, vf;
+
+	if (rid >= nic->functions)
+		return false;
+	if (rid < FIRST_VF_RID)
+		return rid < simrnic_ports;
+	port = (rid - FIRST_VF_RID) / simrnic_vfs;
+	vf = (rid - FIRST_VF_RID) % simrnic_vfs;
+	return simrnic_get16(nic, port, CAP_SRIOV + PCI_SRIOV_CTRL) & PCI_SRIOV_CTRL_VFE &&
+	       vf < simrnic_get16(nic, port, CAP_SRIOV + PCI_SRIOV_NUM_VF);
+}
+
+/* The registers that hold what is written. The rest is read-only; there are no BARs. */
+static bool simrnic_writable(unsigned int rid, int where, int size)
+{
+	static const struct {
+		int reg;
+		int size;
+		bool pf_only;
+	} registers[] = {
+		{ PCI_COMMAND, 2, false },
+		{ CAP_EXP + PCI_EXP_DEVCTL, 2, false },
+		{ CAP_SRIOV + PCI_SRIOV_CTRL, 2, true },
+		{ CAP_SRIOV + PCI_SRIOV_NUM_VF, 2, true },
+		{ CAP_SRIOV + PCI_SRIOV_SYS_PGSIZE, 4, true },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(registers); i++)
+		if (where >= registers[i].reg && where + size <= registers[i].reg + registers[i].size)
+			return !registers[i].pf_only || rid < FIRST_VF_RID;
+	return false;
+}
+
+static struct simrnic_nic *simrnic_nic_of_bus(struct pci_bus *bus)
+{
+	return container_of(bus->sysdata, struct simrnic_nic, sysdata);
+}
+
+static int simrnic_config_read(struct pci_bus *bus, unsigned int devfn, int where, int size, u32 *value)
+{
+	struct simrnic_nic *nic = simrnic_nic_of_bus(bus);
+	unsigned int rid = bus->number << 8 | devfn;
+	__le32 raw = 0;
+
+	if (!simrnic_answers(nic, rid)) {
+		PCI_SET_ERROR_RESPONSE(value);
+		return PCIBIOS_DEVICE_NOT_FOUND;
+	}
+	memcpy(&raw, simrnic_reg(nic, rid, where), size);
+	*value = le32_to_cpu(raw);
+	return PCIBIOS_SUCCESSFUL;
+}
+
+static int simrnic_config_write(struct pci_bus *bus, unsigned int devfn, int where, int size, u32 value)
+{
+	struct simrnic_nic *nic = simrnic_nic_of_bus(bus);
+	unsigned int rid = bus->number << 8 | devfn;
+	__le32 raw = cpu_to_le32(value);
+
+	if (!simrnic_answers(nic, rid))
+		return PCIBIOS_DEVICE_NOT_FOUND;
+	if (simrnic_writable(rid, where, size))
+		memcpy(simrnic_reg(nic, rid, where), &raw, size);
+	return PCIBIOS_SUCCESSFUL;
+}
+
+static struct pci_ops simrnic_pci_ops = {
+	.read = simrnic_config_read,
+	.write = simrnic_config_write,
+};
+
+static void simrnic_init_function(struct simrnic_nic *nic, unsigned int rid, u16 vendor, u16 device)
+{
+	simrnic_put16(nic, rid, PCI_VENDOR_ID, vendor);
+	simrnic_put16(nic, rid, PCI_DEVICE_ID, device);
+	simrnic_put16(nic, rid, PCI_STATUS, PCI_STATUS_CAP_LIST);
+	simrnic_put16(nic, rid, PCI_CLASS_DEVICE, PCI_CLASS_NETWORK_ETHERNET);
+	*simrnic_reg(nic, rid, PCI_HEADER_TYPE) = PCI_HEADER_TYPE_NORMAL | 0x80;
+	simrnic_put16(nic, rid, PCI_SUBSYSTEM_VENDOR_ID, SIMRNIC_VENDOR_ID);
+	*simrnic_reg(nic, rid, PCI_CAPABILITY_LIST) = CAP_EXP;
+	*simrnic_reg(nic, rid, CAP_EXP) = PCI_CAP_ID_EXP;
+	/* Integrated into the root complex: the core then looks for no upstream port and no link. */
+	simrnic_put16(nic, rid, CAP_EXP + PCI_EXP_FLAGS, PCI_EXP_TYPE_RC_END << 4 | 2);
+}
+
+static void simrnic_init_sriov(struct simrnic_nic *nic, unsigned int port)
+{
+	simrnic_put32(nic, port, CAP_SRIOV, 1 << 16 | PCI_EXT_CAP_ID_SRIOV);
+	simrnic_put16(nic, port, CAP_SRIOV + PCI_SRIOV_INITIAL_VF, simrnic_vfs);
+	simrnic_put16(nic, port, CAP_SRIOV + PCI_SRIOV_TOTAL_VF, simrnic_vfs);
+	*simrnic_reg(nic, port, CAP_SRIOV + PCI_SRIOV_FUNC_LINK) = port;
+	simrnic_put16(nic, port, CAP_SRIOV + PCI_SRIOV_VF_OFFSET, simrnic_vf_rid(port, 0) - port);
+	simrnic_put16(nic, port, CAP_SRIOV + PCI_SRIOV_VF_STRIDE, 1);
+	simrnic_put16(nic, port, CAP_SRIOV + PCI_SRIOV_VF_DID, SIMRNIC_VF_DEVICE_ID);
+	simrnic_put32(nic, port, CAP_SRIOV + PCI_SRIOV_SUP_PGSIZE, 1);
+	simrnic_put32(nic, port, CAP_SRIOV + PCI_SRIOV_SYS_PGSIZE, 1);
+}
+
+static int simrnic_init_config(struct simrnic_nic *nic)
+{
+	unsigned int port, vf;
+
+	nic->functions = simrnic_vf_rid(simrnic_ports, 0);
+	nic->config = kvcalloc(nic->functions, sizeof(*nic->config), GFP_KERNEL);
+	if (!nic->config)
+		return -ENOMEM;
+	for (port = 0; port < simrnic_ports; port++) {
+		simrnic_init_function(nic, port, SIMRNIC_VENDOR_ID, SIMRNIC_PF_DEVICE_ID);
+		if (simrnic_vfs)
+			simrnic_init_sriov(nic, port);
+		/* A VF's identity is in its PF's capability; its own registers read as ones. */
+		for (vf = 0; vf < simrnic_vfs; vf++)
+			simrnic_init_function(nic, simrnic_vf_rid(port, vf), 0xffff, 0xffff);
+	}
+	return 0;
+}
+
+int simrnic_pci_plug(struct simrnic_nic *nic)
+{
+	LIST_HEAD(windows);
+	int err;
+
+	err = simrnic_init_config(nic);
+	if (err)
+		return err;
+	nic->sysdata.domain = nic->index + 1;
+	nic->sysdata.node = NUMA_NO_NODE;
+	nic->busnr.name = "simrnic";
+	nic->busnr.start = 0;
+	nic->busnr.end = (nic->functions - 1) >> 8;
+	nic->busnr.flags = IORESOURCE_BUS;
+	pci_add_resource(&windows, &nic->busnr);
+
+	pci_lock_rescan_remove();
+	nic->bus = pci_scan_root_bus(NULL, 0, &simrnic_pci_ops, &nic->sysdata, &windows);
+	if (nic->bus)
+		pci_bus_add_devices(nic->bus);
+	pci_unlock_rescan_remove();
+	if (!nic->bus) {
+		pci_free_resource_list(&windows);
+		kvfree(nic->config);
+		nic->config = NULL;
+		return -ENODEV;
+	}
+	return 0;
+}
+
+void simrnic_pci_unplug(struct simrnic_nic *nic)
+{
+	if (nic->bus) {
+		pci_lock_rescan_remove();
+		pci_stop_root_bus(nic->bus);
+		pci_remove_root_bus(nic->bus);
+		pci_unlock_rescan_remove();
+	}
+	kvfree(nic->config);
+}
+
+static int simrnic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
+	struct simrnic_nic *nic = simrnic_nic_of_bus(pdev->bus);
+	struct simrnic_port *port = &nic->ports[PCI_FUNC(pci_physfn(pdev)->devfn)];
+	struct simrnic_func *func;
+	int err;
+
+	err = pci_enable_device(pdev);
+	if (err)
+		return err;
+	func = simrnic_net_create(pdev, port, pdev->is_virtfn ? pci_iov_vf_id(pdev) : -1);
+	if (IS_ERR(func)) {
+		err = PTR_ERR(func);
+		goto err_disable;
+	}
+	err = simrnic_rdma_create(func);
+	if (err)
+		goto err_net;
+	pci_set_drvdata(pdev, func);
+	return 0;
+
+err_net:
+	simrnic_net_destroy(func);
+err_disable:
+	pci_disable_device(pdev);
+	return err;
+}
+
+static void simrnic_remove(struct pci_dev *pdev)
+{
+	struct simrnic_func *func = pci_get_drvdata(pdev);
+
+	if (!pdev->is_virtfn)
+		pci_disable_sriov(pdev);
+	simrnic_rdma_destroy(func);
+	simrnic_net_destroy(func);
+	pci_disable_device(pdev);
+}
+
+static int simrnic_sriov_configure(struct pci_dev *pdev, int num_vfs)
+{
+	struct simrnic_func *func = pci_get_drvdata(pdev);
+	int vf, err;
+
+	if (!num_vfs) {
+		pci_disable_sriov(pdev);
+		return 0;
+	}
+	rtnl_lock();
+	for (vf = 0; vf < num_vfs; vf++)
+		simrnic_vport_reset(&func->port->vfs[vf]);
+	rtnl_unlock();
+	err = pci_enable_sriov(pdev, num_vfs);
+	return err ? err : num_vfs;
+}
+
+static const struct pci_device_id simrnic_pci_ids[] = {
+	{ PCI_DEVICE(SIMRNIC_VENDOR_ID, SIMRNIC_PF_DEVICE_ID) },
+	{ PCI_DEVICE(SIMRNIC_VENDOR_ID, SIMRNIC_VF_DEVICE_ID) },
+	{}
+};
+
+static struct pci_driver simrnic_pci_driver = {
+	.name = "simrnic",
+	.id_table = simrnic_pci_ids,
+	.probe = simrnic_probe,
+	.remove = simrnic_remove,
+	.sriov_configure = simrnic_sriov_configure,
+};
+
+int simrnic_pci_register_driver(void)
+{
+	return pci_register_driver(&simrnic_pci_driver);
+}
+
+void simrnic_pci_unregister_driver(void)
+{
+	pci_unregister_driver(&simrnic_pci_driver);
+}

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The embedded switch of each port, and the wire between the ports: a frame that a function sends goes to
+ * those functions of its port whose filters accept the destination, and to the wire unless one of them
+ * owns that address.
+ */
+#include <linux/if_vlan.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/udp.h>
+#include <rdma/ib_pack.h>
+#include <rdma/ib_verbs.h>
+#include "simrnic.h"
+
+struct simrnic_frame {
+	struct sk_buff *skb;
+	struct simrnic_func *source;
+	unsigned int len;
+	bool roce;
+	bool write_request;
+	bool read_request;
+	bool owned;	/* its unicast destination was found on this port */
+};
+
+static __be16 simrnic_payload_type(const struct sk_buff *skb, int *offset)
+{
+	const struct vlan_hdr *tag;
+	struct vlan_hdr buffer;
+	__be16 type = eth_hdr(skb)->h_proto;
+
+	*offset = ETH_HLEN;
+	while (eth_type_vlan(type)) {
+		tag = skb_header_pointer(skb, *offset, sizeof(buffer), &buffer);
+		if (!tag)
+			return 0;
+		type = tag->h_vlan_encapsulated_proto;
+		*offset += VLAN_HLEN;
+	}
+	return type;
+}
+
+/* The base transport header of a RoCE v2 frame starts behind UDP's; negative: not such a frame. */
+static int simrnic_bth_offset(const struct sk_buff *skb)
+{
+	union {
+		struct iphdr v4;
+		struct ipv6hdr v6;
+	} buffer;
+	struct udphdr udp_buffer;
+	const struct udphdr *udp;
+	const struct ipv6hdr *v6;
+	const struct iphdr *v4;
+	int offset;
+
+	switch (simrnic_payload_type(skb, &offset)) {
+	case htons(ETH_P_IP):
+		v4 = skb_header_pointer(skb, offset, sizeof(*v4), &buffer);
+		if (!v4 || v4->protocol != IPPROTO_UDP)
+			return -1;
+		offset += v4->ihl * 4;
+		break;
+	case htons(ETH_P_IPV6):
+		v6 = skb_header_pointer(skb, offset, sizeof(*v6), &buffer);
+		if (!v6 || v6->nexthdr != IPPROTO_UDP)
+			return -1;
+		offset += sizeof(*v6);
+		break;
+	default:
+		return -1;
+	}
+	udp = skb_header_pointer(skb, offset, sizeof(udp_buffer), &udp_buffer);
+	if (!udp || udp->dest != htons(ROCE_V2_UDP_DPORT))
+		return -1;
+	return offset + sizeof(*udp);
+}
+
+static void simrnic_look_at_roce(struct simrnic_frame *frame)
+{
+	const u8 *opcode;
+	u8 buffer;
+	int offset = simrnic_bth_offset(frame->skb);
+
+	frame->roce = offset >= 0;
+	if (!frame->roce)
+		return;
+	opcode = skb_header_pointer(frame->skb, offset, sizeof(buffer), &buffer);
+	if (!opcode)
+		return;
+	switch (*opcode & 0x1f) {
+	case IB_OPCODE_RDMA_WRITE_FIRST:
+	case IB_OPCODE_RDMA_WRITE_ONLY:
+	case IB_OPCODE_RDMA_WRITE_ONLY_WITH_IMMEDIATE:
+		frame->write_request = true;
+		break;
+	case IB_OPCODE_RDMA_READ_REQUEST:
+		frame->read_request = true;
+		break;
+	}
+}
+
+/* VLAN ID and protocol of the outer tag, whether it is in the frame or beside it. */
+static bool simrnic_outer_tag(const struct sk_buff *skb, __be16 *proto, u16 *vlan)
+{
+	const struct vlan_hdr *tag;
+	struct vlan_hdr buffer;
+
+	if (skb_vlan_tag_present(skb)) {
+		*proto = skb->vlan_proto;
+		*vlan = skb_vlan_tag_get_id(skb);
+		return true;
+	}
+	*proto = eth_hdr(skb)->h_proto;
+	if (!eth_type_vlan(*proto))
+		return false;
+	tag = skb_header_pointer(skb, ETH_HLEN, sizeof(buffer), &buffer);
+	if (!tag)
+		return false;
+	*vlan = ntohs(tag->h_vlan_TCI) & VLAN_VID_MASK;
+	return true;
+}
+
+static bool simrnic_listed(const struct simrnic_filter *filter, const u8 *addr)
+{
+	unsigned int i;
+
+	for (i = 0; i < filter->count; i++)
+		if (ether_addr_equal(filter->addr[i], addr))
+			return true;
+	return false;
+}
+
+static bool simrnic_accepts(struct simrnic_func *func, struct simrnic_frame *frame)
+{
+	const struct simrnic_filter *filter = rcu_dereference(func->filter);
+	const u8 *dest = eth_hdr(frame->skb)->h_dest;
+
+	if (!filter)
+		return false;
+	if (is_broadcast_ether_addr(dest))
+		return true;
+	if (is_multicast_ether_addr(dest))
+		return filter->all_multicast || simrnic_listed(filter, dest);
+	if (simrnic_listed(filter, dest)) {
+		frame->owned = true;
+		return true;
+	}
+	return filter->all_unicast;
+}
+
+/* A VF with an administrative VLAN lives in that VLAN only, and does not see the tag. */
+static bool simrnic_admit_vlan(const struct simrnic_func *func, struct sk_buff *skb)
+{
+	u16 vlan = READ_ONCE(func->vport->vlan), tag;
+	__be16 proto;
+
+	if (!vlan)
+		return true;
+	return simrnic_outer_tag(skb, &proto, &tag) && tag == vlan &&
+	       proto == READ_ONCE(func->vport->vlan_proto) && !skb_vlan_pop(skb);
+}
+
+static void simrnic_receive(struct simrnic_func *func, struct simrnic_frame *frame)
+{
+	const u8 *dest = eth_hdr(frame->skb)->h_dest;
+	struct sk_buff *skb;
+
+	if (!netif_running(func->netdev) || !netif_carrier_ok(func->netdev))
+		return;
+	skb = skb_clone(frame->skb, GFP_ATOMIC);
+	if (!skb) {
+		simrnic_count(func, SIMRNIC_RX_DROPPED, 1);
+		return;
+	}
+	if (!simrnic_admit_vlan(func, skb)) {
+		kfree_skb(skb);
+		return;
+	}
+	if (dev_forward_skb(func->netdev, skb) != NET_RX_SUCCESS) {
+		simrnic_count(func, SIMRNIC_RX_DROPPED, 1);
+		return;
+	}
+	simrnic_count(func, SIMRNIC_RX_PACKETS, 1);
+	simrnic_count(func, SIMRNIC_RX_BYTES, frame->len);
+	if (is_broadcast_ether_addr(dest))
+		simrnic_count(func, SIMRNIC_RX_BROADCAST, 1);
+	else if (is_multicast_ether_addr(dest))
+		simrnic_count(func, SIMRNIC_RX_MULTICAST, 1);
+	if (frame->roce) {
+		simrnic_count(func, SIMRNIC_RX_RDMA_PACKETS, 1);
+		simrnic_count(func, SIMRNIC_RX_RDMA_BYTES, frame->len);
+		simrnic_count(func, SIMRNIC_RX_WRITE_REQUESTS, frame->write_request);
+		simrnic_count(func, SIMRNIC_RX_READ_REQUESTS, frame->read_request);
+	}
+}
+
+static void simrnic_offer(struct simrnic_vport *vport, struct simrnic_frame *frame)
+{
+	struct simrnic_func *func = rcu_dereference(vport->func);
+
+	if (func && func != frame->source && simrnic_accepts(func, frame))
+		simrnic_receive(func, frame);
+}
+
+static void simrnic_flood_port(struct simrnic_port *port, struct simrnic_frame *frame)
+{
+	unsigned int vf;
+
+	simrnic_offer(&port->pf, frame);
+	for (vf = 0; vf < simrnic_vfs; vf++)
+		simrnic_offer(&port->vfs[vf], frame);
+}
+
+static void simrnic_flood_wire(struct simrnic_port *from, struct simrnic_frame *frame)
+{
+	unsigned int nic, port;
+
+	for (nic = 0; nic < simrnic_nics; nic++) {
+		for (port = 0; port < simrnic_ports; port++) {
+			struct simrnic_port *to = &simrnic_nic[nic]->ports[port];
+
+			if (to != from && simrnic_port_link(to))
+				simrnic_flood_port(to, frame);
+		}
+	}
+}
+
+static bool simrnic_spoofed(const struct simrnic_func *func, const struct sk_buff *skb)
+{
+	const struct simrnic_vport *vport = func->vport;
+	const u8 *allowed = is_zero_ether_addr(vport->mac) ? func->netdev->dev_addr : vport->mac;
+
+	return READ_ONCE(vport->spoofchk) && !ether_addr_equal(eth_hdr(skb)->h_source, allowed);
+}
+
+/* An administrative 802.1Q tag leaves no room for the VF's own; an 802.1ad one goes around it. */
+static bool simrnic_tag(const struct simrnic_func *func, struct sk_buff *skb)
+{
+	const struct simrnic_vport *vport = func->vport;
+	u16 vlan = READ_ONCE(vport->vlan);
+	__be16 proto = READ_ONCE(vport->vlan_proto);
+
+	if (!vlan)
+		return true;
+	if (proto == htons(ETH_P_8021Q) && eth_type_vlan(eth_hdr(skb)->h_proto))
+		return false;
+	__vlan_hwaccel_put_tag(skb, proto, vlan | READ_ONCE(vport->qos) << VLAN_PRIO_SHIFT);
+	return true;
+}
+
+netdev_tx_t simrnic_switch_xmit(struct sk_buff *skb, struct net_device *netdev)
+{
+	struct simrnic_func *func = netdev_priv(netdev);
+	struct simrnic_frame frame = { .skb = skb, .source = func, .len = skb->len };
+
+	skb_tx_timestamp(skb);
+	skb_reset_mac_header(skb);
+	if (!netif_carrier_ok(netdev)) {
+		simrnic_count(func, SIMRNIC_TX_DROPPED_LINK, 1);
+		goto drop;
+	}
+	if (simrnic_spoofed(func, skb)) {
+		simrnic_count(func, SIMRNIC_TX_DROPPED_SPOOF, 1);
+		goto drop;
+	}
+	simrnic_look_at_roce(&frame);
+	if (!simrnic_tag(func, skb)) {
+		simrnic_count(func, SIMRNIC_TX_DROPPED_VLAN, 1);
+		goto drop;
+	}
+	simrnic_count(func, SIMRNIC_TX_PACKETS, 1);
+	simrnic_count(func, SIMRNIC_TX_BYTES, frame.len);
+	if (frame.roce) {
+		simrnic_count(func, SIMRNIC_TX_RDMA_PACKETS, 1);
+		simrnic_count(func, SIMRNIC_TX_RDMA_BYTES, frame.len);
+	}
+
+	rcu_read_lock();
+	simrnic_flood_port(func->port, &frame);
+	if (!frame.owned && simrnic_wire && simrnic_port_link(func->port))
+		simrnic_flood_wire(func->port, &frame);
+	rcu_read_unlock();
+	consume_skb(skb);
+	return NETDEV_TX_OK;
+
+drop:
+	kfree_skb(skb);
+	return NETDEV_TX_OK;
+}
