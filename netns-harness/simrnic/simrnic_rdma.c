@@ -193,7 +193,7 @@ static int simrnic_process_mad(struct ib_device *ib, int flags, u32 port, const 
 			       size_t *out_size, u16 *out_pkey_index)
 {
 	const struct ib_class_port_info info = { .capability_mask = IB_PMA_CLASS_CAP_EXT_WIDTH };
-	void *answer = (u8 *)out + 40;	/* where a performance management class's data starts */
+	void *answer = out->data + 40;	/* where a performance management class's data starts */
 
 	if (in->mad_hdr.mgmt_class != IB_MGMT_CLASS_PERF_MGMT || in->mad_hdr.method != IB_MGMT_METHOD_GET)
 		return IB_MAD_RESULT_SUCCESS;

@@ -1,0 +1,56 @@
+#!/bin/bash
+# Installs the Debian packages that the harness needs, and those named as arguments, as far as they are
+# missing. Nothing happens where all are there.
+#
+#   netns-harness/setup.sh [PACKAGE...]
+#
+# Exit status 0 if everything is installed afterwards, 125 if not, with a sentence that says why.
+set -euo pipefail
+
+# Booting and building the kernel module; what tests in the guest use to look at and change the kernel.
+packages=(
+	qemu-system-x86 linux-image-amd64 linux-headers-amd64 gcc libc6-dev make cpio kmod xz-utils binutils
+	iproute2 rdma-core ibverbs-utils ethtool iputils-ping strace jq
+	"$@"
+)
+
+fail() {
+	printf 'setup: %s\n' "$*" >&2
+	exit 125
+}
+
+installed() {
+	[[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]
+}
+
+type -P apt-get >/dev/null && type -P dpkg-query >/dev/null ||
+	fail "this machine has no apt-get; install by other means: ${packages[*]}"
+[[ $(dpkg --print-architecture) == amd64 ]] || fail "the guest is an amd64 machine, this one is $(dpkg --print-architecture)"
+
+missing=()
+for package in "${packages[@]}"; do
+	installed "$package" || missing+=("$package")
+done
+[[ ${#missing[@]} -gt 0 ]] || exit 0
+
+[[ $EUID == 0 ]] || fail "only root can install packages; missing: ${missing[*]}"
+printf 'setup: installing %s\n' "${missing[*]}" >&2
+export DEBIAN_FRONTEND=noninteractive
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+install() {
+	apt-get -y -q -o DPkg::Lock::Timeout=600 -o Dpkg::Use-Pty=0 --no-install-recommends \
+		install "${missing[@]}" >"$log" 2>&1
+}
+
+if ! install; then
+	# A fresh machine has no package lists, an old one outdated ones.
+	apt-get -q -o DPkg::Lock::Timeout=600 update >>"$log" 2>&1 && install || {
+		tail -n 20 "$log" >&2
+		fail "apt-get could not install ${missing[*]}; its last lines are above"
+	}
+fi
+for package in "${missing[@]}"; do
+	installed "$package" || fail "$package is not installed although apt-get said so"
+done
