@@ -12,6 +12,8 @@
 # Environment:
 #   RDMANET_HARNESS_NIC          parameters of the software NIC; default "nics=2 ports=1 vfs=8", see
 #                                simrnic/README.md
+#   RDMANET_HARNESS_NEEDS        what COMMAND needs of the kernel: netns macvlan ipvlan vlan veth dummy vrf bridge
+#                                rxe nic; default nic. Where this machine's kernel has it all, nothing is booted
 #   RDMANET_HARNESS_OUT          directory of this machine that the guest sees as /out, writable
 #   RDMANET_HARNESS_TIMEOUT      seconds until the guest is killed; default 1800
 #   RDMANET_HARNESS_MEM          memory in MiB; default 1536
@@ -234,7 +236,7 @@ run() {
 		stty raw -echo
 	fi
 	touch "$work/power-on"
-	timeout --foreground -k 5 "${RDMANET_HARNESS_TIMEOUT:-1800}" \
+	setpriv --pdeathsig TERM timeout --foreground -k 5 "${RDMANET_HARNESS_TIMEOUT:-1800}" \
 		qemu-system-x86_64 "${args[@]}" <"$input" 2>"$work/qemu.log" &
 	qemu=$!
 	if [[ $shell == 0 ]]; then
@@ -276,6 +278,48 @@ conclude() {
 	exit "$result"
 }
 
+# Tried in a network namespace of its own, so that nothing of this machine's changes.
+kernel_has() {
+	case $1 in
+	netns) unshare --net true ;;
+	macvlan | ipvlan) unshare --net sh -c "ip link add p type dummy && ip link add c link p type $1" ;;
+	vlan) unshare --net sh -c 'ip link add p type dummy && ip link add c link p type vlan id 2' ;;
+	vrf) unshare --net ip link add c type vrf table 2 ;;
+	veth | dummy | bridge) unshare --net ip link add c type "$1" ;;
+	rxe)
+		unshare --net sh -c 'ip link add p type dummy && rdma link add rxeprobe type rxe netdev p &&
+			rdma link del rxeprobe'
+		;;
+	*) return 1 ;; # nic: that module is never loaded into a kernel that somebody uses
+	esac >/dev/null 2>&1
+}
+
+why_guest() {
+	local need
+	[[ $shell == 0 ]] || { echo "a shell was asked for" && return; }
+	for need in ${RDMANET_HARNESS_NEEDS:-nic}; do
+		[[ $need != nic ]] || { echo "the software NIC is needed" && return; }
+	done
+	[[ $EUID == 0 ]] || { echo "not root" && return; }
+	[[ -z ${RDMANET_HARNESS_OUT:-} ]] || { echo "there is a directory to share as /out" && return; }
+	for need in $RDMANET_HARNESS_NEEDS; do
+		kernel_has "$need" || { echo "this kernel has no $need" && return; }
+	done
+}
+
+# The same view as in the guest, as far as namespaces can give it. A PID namespace, so that what COMMAND leaves
+# behind ends with it here too.
+run_native() {
+	export RDMANET_HARNESS_GUEST=native
+	exec timeout --foreground -k 5 "${RDMANET_HARNESS_TIMEOUT:-1800}" \
+		unshare --net --mount --uts --pid --fork --kill-child --mount-proc bash -c '
+		cd_to=$PWD
+		mount -t sysfs sysfs /sys && mount -t tmpfs run /run && mkdir /run/netns /run/lock &&
+			mount --make-rshared / && hostname rdmanet-native && ip link set lo up || exit 125
+		case $cd_to/ in /tmp/*) ;; *) mount -t tmpfs tmp /tmp || exit 125 ;; esac
+		cd "$cd_to" && exec "$@"' - "$@" </dev/null
+}
+
 usage() { sed -n '2,/^set -/{/^#/s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; }
 
 shell=0
@@ -298,6 +342,14 @@ esac
 
 # A test that is already in the guest and calls this again means that guest.
 [[ ${RDMANET_HARNESS_GUEST:-0} == 0 ]] || exec "$@"
+
+reason=$(why_guest)
+if [[ -z $reason ]]; then
+	say "native: this machine's kernel has $RDMANET_HARNESS_NEEDS"
+	run_native "$@"
+elif [[ -n ${RDMANET_HARNESS_NEEDS:-} ]]; then
+	say "guest: $reason"
+fi
 
 require
 build
