@@ -2,12 +2,13 @@
 /*
  * simrnic - a software SR-IOV RDMA NIC
  *
- * A card (struct simrnic_nic) has a PCI bus of its own and some ports. A port (struct simrnic_port) is
- * one PCI physical function, as on ConnectX cards, with its virtual functions and an embedded switch
- * between them; all ports of all cards can share one wire. A function (struct simrnic_func), physical or
- * virtual, has a net device and an RDMA device.
+ * A card (struct simrnic_nic) has a PCI bus of its own and some ports. A port (struct simrnic_port)
+ * is one PCI physical function, as on ConnectX cards, with its virtual functions and an embedded
+ * switch between them; all ports of all cards can share one wire. A function (struct simrnic_func),
+ * physical or virtual, has a net device and an RDMA device.
  *
- * RTNL protects the administrative state, the links and simrnic_vport.func; the switch reads under RCU.
+ * RTNL protects the administrative state, the links and simrnic_vport.func; the switch reads under
+ * RCU.
  */
 #ifndef SIMRNIC_H
 #define SIMRNIC_H
@@ -19,14 +20,14 @@
 #include <linux/netdevice.h>
 #include <linux/pci.h>
 
-#define SIMRNIC_MAX_NICS	8
-#define SIMRNIC_MAX_PORTS	8	/* PCI functions of one device */
-#define SIMRNIC_MAX_VFS		1024	/* of one port */
+#define SIMRNIC_MAX_NICS  8
+#define SIMRNIC_MAX_PORTS 8    /* PCI functions of one device */
+#define SIMRNIC_MAX_VFS	  1024 /* of one port */
 
 /* Nobody's: not assigned to any vendor when this was written. */
-#define SIMRNIC_VENDOR_ID	0x1fab
-#define SIMRNIC_PF_DEVICE_ID	0x1001
-#define SIMRNIC_VF_DEVICE_ID	0x1002
+#define SIMRNIC_VENDOR_ID    0x1fab
+#define SIMRNIC_PF_DEVICE_ID 0x1001
+#define SIMRNIC_VF_DEVICE_ID 0x1002
 
 struct ib_device;
 struct simrnic_nic;
@@ -43,7 +44,7 @@ enum simrnic_counter {
 	SIMRNIC_TX_DROPPED_LINK,
 	SIMRNIC_TX_DROPPED_SPOOF,
 	SIMRNIC_TX_DROPPED_VLAN,
-	/* RoCE frames, which are part of the above as well: software sends them through the net device. */
+	/* RoCE frames: also part of the above, as software sends them through the net device. */
 	SIMRNIC_RX_RDMA_PACKETS,
 	SIMRNIC_RX_RDMA_BYTES,
 	SIMRNIC_TX_RDMA_PACKETS,
@@ -68,8 +69,8 @@ struct simrnic_func {
 	struct pci_dev *pdev;
 	struct simrnic_port *port;
 	struct simrnic_vport *vport;
-	struct ib_device *ibdev;	/* RTNL; NULL while there is none to tell about the link */
-	bool rdma_active;		/* RTNL; what ibdev's users were told last */
+	struct ib_device *ibdev; /* RTNL; NULL while there is none to tell about the link */
+	bool rdma_active;	 /* RTNL; what ibdev's users were told last */
 	struct simrnic_filter __rcu *filter;
 	atomic64_t counters[SIMRNIC_COUNTERS];
 };
@@ -78,13 +79,13 @@ struct simrnic_func {
 struct simrnic_vport {
 	struct simrnic_func __rcu *func;
 	/* What the PF decided about a VF. */
-	u8 mac[ETH_ALEN];		/* zero: not decided */
+	u8 mac[ETH_ALEN]; /* zero: not decided */
 	u16 vlan;
 	u8 qos;
 	__be16 vlan_proto;
 	bool spoofchk;
 	bool trusted;
-	int link_state;			/* IFLA_VF_LINK_STATE_... */
+	int link_state; /* IFLA_VF_LINK_STATE_... */
 	int min_tx_rate;
 	int max_tx_rate;
 };
@@ -100,12 +101,12 @@ struct simrnic_faults {
 struct simrnic_port {
 	struct simrnic_nic *nic;
 	unsigned int index;
-	bool cable;			/* RTNL */
+	bool cable; /* RTNL */
 	struct simrnic_faults faults;
-	u64 out_of_sequence;		/* of the RDMA devices, written through debugfs */
+	u64 out_of_sequence; /* of the RDMA devices, written through debugfs */
 	struct dentry *debugfs;
 	struct simrnic_vport pf;
-	struct simrnic_vport *vfs;	/* simrnic_vfs of them */
+	struct simrnic_vport *vfs; /* simrnic_vfs of them */
 };
 
 struct simrnic_nic {
@@ -114,7 +115,7 @@ struct simrnic_nic {
 	struct resource busnr;
 	struct pci_bus *bus;
 	unsigned int functions;
-	u8 (*config)[PCI_CFG_SPACE_EXP_SIZE];	/* by routing ID */
+	u8 (*config)[PCI_CFG_SPACE_EXP_SIZE]; /* by routing ID */
 	struct simrnic_port ports[SIMRNIC_MAX_PORTS];
 };
 
@@ -139,7 +140,8 @@ void simrnic_net_update_filter(struct simrnic_func *func);
 void simrnic_vport_reset(struct simrnic_vport *vport);
 void simrnic_port_update_links(struct simrnic_port *port);
 bool simrnic_port_link(const struct simrnic_port *port);
-void simrnic_func_name(const struct simrnic_func *func, const char *prefix, char *name, size_t size);
+void simrnic_func_name(const struct simrnic_func *func, const char *prefix, char *name,
+		       size_t size);
 
 /* simrnic_ethtool.c */
 extern const struct ethtool_ops simrnic_ethtool_ops;

@@ -32,7 +32,8 @@ static void simrnic_get_drvinfo(struct net_device *netdev, struct ethtool_drvinf
 	strscpy(info->bus_info, pci_name(func->pdev), sizeof(info->bus_info));
 }
 
-static int simrnic_get_link_ksettings(struct net_device *netdev, struct ethtool_link_ksettings *settings)
+static int simrnic_get_link_ksettings(struct net_device *netdev,
+				      struct ethtool_link_ksettings *settings)
 {
 	ethtool_link_ksettings_zero_link_mode(settings, supported);
 	ethtool_link_ksettings_zero_link_mode(settings, advertising);
@@ -56,7 +57,8 @@ static void simrnic_get_strings(struct net_device *netdev, u32 set, u8 *data)
 		memcpy(data, simrnic_counter_names, sizeof(simrnic_counter_names));
 }
 
-static void simrnic_get_ethtool_stats(struct net_device *netdev, struct ethtool_stats *stats, u64 *data)
+static void simrnic_get_ethtool_stats(struct net_device *netdev, struct ethtool_stats *stats,
+				      u64 *data)
 {
 	struct simrnic_func *func = netdev_priv(netdev);
 	int i;

@@ -64,8 +64,8 @@ err:
 }
 
 /*
- * All cards are pulled out before any is freed: a frame that one card's switch is still forwarding may be
- * on its way to another's.
+ * All cards are pulled out before any is freed: a frame that one card's switch is still forwarding
+ * may be on its way to another's.
  */
 static void simrnic_remove_all(void)
 {
@@ -87,8 +87,8 @@ static int __init simrnic_init(void)
 	unsigned int i, port;
 	int err;
 
-	if (simrnic_nics > SIMRNIC_MAX_NICS || simrnic_vfs > SIMRNIC_MAX_VFS ||
-	    simrnic_ports < 1 || simrnic_ports > SIMRNIC_MAX_PORTS) {
+	if (simrnic_nics > SIMRNIC_MAX_NICS || simrnic_vfs > SIMRNIC_MAX_VFS || simrnic_ports < 1 ||
+	    simrnic_ports > SIMRNIC_MAX_PORTS) {
 		pr_err("simrnic: at most %d cards, 1 to %d ports, at most %d VFs\n",
 		       SIMRNIC_MAX_NICS, SIMRNIC_MAX_PORTS, SIMRNIC_MAX_VFS);
 		return -EINVAL;

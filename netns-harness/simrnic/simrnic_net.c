@@ -23,7 +23,7 @@ static void simrnic_permanent_mac(const struct simrnic_func *func, u8 *mac)
 {
 	unsigned int function = simrnic_is_vf(func) ? simrnic_vf_index(func) + 1 : 0;
 
-	mac[0] = 0x02;	/* locally administered */
+	mac[0] = 0x02; /* locally administered */
 	mac[1] = 0x52;
 	mac[2] = func->port->nic->index;
 	mac[3] = func->port->index;
@@ -46,7 +46,7 @@ void simrnic_vport_reset(struct simrnic_vport *vport)
 
 /* Links */
 
-/* Is the port's link to the wire up? Like other NICs, a port turns it off when its PF is brought down. */
+/* Is the port's link to the wire up? As on other NICs, bringing the PF down turns it off. */
 bool simrnic_port_link(const struct simrnic_port *port)
 {
 	const struct simrnic_func *pf = rcu_dereference_rtnl(port->pf.func);
@@ -116,8 +116,8 @@ static int simrnic_stop(struct net_device *netdev)
 /* Addresses */
 
 /*
- * The VF's promiscuous mode is the PF's decision: without trust the request is remembered by the net
- * device and ignored here, which is what firmware does.
+ * The VF's promiscuous mode is the PF's decision: without trust the request is remembered by the
+ * net device and ignored here, which is what firmware does.
  */
 static bool simrnic_may_listen(const struct simrnic_func *func)
 {
@@ -134,11 +134,13 @@ static void simrnic_set_rx_mode(struct net_device *netdev)
 	old = rcu_dereference_protected(func->filter, lockdep_is_held(&netdev->addr_list_lock));
 	filter = kmalloc(struct_size(filter, addr, count), GFP_ATOMIC);
 	if (!filter) {
-		netdev_warn_once(netdev, "no memory for address filters, keeping the previous ones\n");
+		netdev_warn_once(netdev,
+				 "no memory for address filters, keeping the previous ones\n");
 		return;
 	}
 	filter->all_unicast = netdev->flags & IFF_PROMISC && simrnic_may_listen(func);
-	filter->all_multicast = netdev->flags & (IFF_PROMISC | IFF_ALLMULTI) && simrnic_may_listen(func);
+	filter->all_multicast =
+		netdev->flags & (IFF_PROMISC | IFF_ALLMULTI) && simrnic_may_listen(func);
 	filter->count = 0;
 	ether_addr_copy(filter->addr[filter->count++], netdev->dev_addr);
 	netdev_for_each_uc_addr(ha, netdev)
@@ -176,8 +178,8 @@ static int simrnic_set_mac_address(struct net_device *netdev, void *p)
 /* VF administration */
 
 /*
- * Every such call comes through here, for the sake of the faults. The delay is spent under RTNL, where a
- * real driver waits for its firmware.
+ * Every such call comes through here, for the sake of the faults. The delay is spent under RTNL,
+ * where a real driver waits for its firmware.
  */
 static struct simrnic_vport *simrnic_admin(struct net_device *netdev, int vf)
 {
@@ -197,7 +199,7 @@ static struct simrnic_vport *simrnic_admin(struct net_device *netdev, int vf)
 	return &func->port->vfs[vf];
 }
 
-/* The running VF takes the address at once, as those of Intel's NICs do after the reset this causes. */
+/* The running VF takes the address at once, as those of Intel's NICs do after a reset. */
 static int simrnic_set_vf_mac(struct net_device *netdev, int vf, u8 *mac)
 {
 	struct simrnic_vport *vport;
@@ -390,7 +392,7 @@ static void simrnic_setup(struct net_device *netdev)
 	ether_setup(netdev);
 	netdev->ethtool_ops = &simrnic_ethtool_ops;
 	netdev->max_mtu = 9978;
-	/* Secondary unicast addresses, of macvlan children for instance, need no promiscuous mode. */
+	/* Secondary unicast addresses, of macvlan children for instance, go into the filter. */
 	netdev->priv_flags |= IFF_UNICAST_FLT;
 	/* The switch writes VLAN tags into the frames it is given. */
 	netdev->priv_flags &= ~IFF_TX_SKB_SHARING;

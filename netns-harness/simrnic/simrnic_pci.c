@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A PCI host bridge in software, with one multi-function SR-IOV device behind it, and the driver of that
- * device's functions. Everything between the two, from sriov_numvfs to virtfnN, is the kernel's PCI core.
+ * A PCI host bridge in software, with one multi-function SR-IOV device behind it, and the driver of
+ * that device's functions. Everything between the two, from sriov_numvfs to virtfnN, is the
+ * kernel's PCI core.
  *
- * Card N is PCI domain N + 1. Port P's PF is function P of device 0; VFs follow from device 1 on, those
- * of port 0 first, and continue on the next bus number where 256 routing IDs are not enough.
+ * Card N is PCI domain N + 1. Port P's PF is function P of device 0; VFs follow from device 1 on,
+ * those of port 0 first, and continue on the next bus number where 256 routing IDs are not enough.
  */
 #include <linux/module.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include "simrnic.h"
 
-#define CAP_EXP		0x40
-#define CAP_SRIOV	PCI_CFG_SPACE_SIZE
-#define FIRST_VF_RID	8
+#define CAP_EXP	     0x40
+#define CAP_SRIOV    PCI_CFG_SPACE_SIZE
+#define FIRST_VF_RID 8
 
 static unsigned int simrnic_vf_rid(unsigned int port, unsigned int vf)
 {
@@ -72,7 +73,8 @@ static bool simrnic_writable(unsigned int rid, int where, int size)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(registers); i++)
-		if (where >= registers[i].reg && where + size <= registers[i].reg + registers[i].size)
+		if (where >= registers[i].reg &&
+		    where + size <= registers[i].reg + registers[i].size)
 			return !registers[i].pf_only || rid < FIRST_VF_RID;
 	return false;
 }
@@ -82,7 +84,8 @@ static struct simrnic_nic *simrnic_nic_of_bus(struct pci_bus *bus)
 	return container_of(bus->sysdata, struct simrnic_nic, sysdata);
 }
 
-static int simrnic_config_read(struct pci_bus *bus, unsigned int devfn, int where, int size, u32 *value)
+static int simrnic_config_read(struct pci_bus *bus, unsigned int devfn, int where, int size,
+			       u32 *value)
 {
 	struct simrnic_nic *nic = simrnic_nic_of_bus(bus);
 	unsigned int rid = bus->number << 8 | devfn;
@@ -97,7 +100,8 @@ static int simrnic_config_read(struct pci_bus *bus, unsigned int devfn, int wher
 	return PCIBIOS_SUCCESSFUL;
 }
 
-static int simrnic_config_write(struct pci_bus *bus, unsigned int devfn, int where, int size, u32 value)
+static int simrnic_config_write(struct pci_bus *bus, unsigned int devfn, int where, int size,
+				u32 value)
 {
 	struct simrnic_nic *nic = simrnic_nic_of_bus(bus);
 	unsigned int rid = bus->number << 8 | devfn;
@@ -125,7 +129,7 @@ static void simrnic_init_function(struct simrnic_nic *nic, unsigned int rid, u16
 	simrnic_put16(nic, rid, PCI_SUBSYSTEM_VENDOR_ID, SIMRNIC_VENDOR_ID);
 	*simrnic_reg(nic, rid, PCI_CAPABILITY_LIST) = CAP_EXP;
 	*simrnic_reg(nic, rid, CAP_EXP) = PCI_CAP_ID_EXP;
-	/* Integrated into the root complex: the core then looks for no upstream port and no link. */
+	/* Integrated into the root complex: then the core looks for no upstream port. */
 	simrnic_put16(nic, rid, CAP_EXP + PCI_EXP_FLAGS, PCI_EXP_TYPE_RC_END << 4 | 2);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RDMA devices. They have everything that administration sees: ports, states, GIDs, counters, namespaces,
- * user contexts, and objects that can be created and counted. They do not move data: rdma_rxe on top of
- * the net device does that.
+ * RDMA devices. They have everything that administration sees: ports, states, GIDs, counters,
+ * namespaces, user contexts, and objects that can be created and counted. They do not move data:
+ * rdma_rxe on top of the net device does that.
  */
 #include <linux/rtnetlink.h>
 #include <net/addrconf.h>
@@ -59,7 +59,8 @@ void simrnic_rdma_update_link(struct simrnic_func *func)
 
 /* Device and port */
 
-static int simrnic_query_device(struct ib_device *ib, struct ib_device_attr *attr, struct ib_udata *udata)
+static int simrnic_query_device(struct ib_device *ib, struct ib_device_attr *attr,
+				struct ib_udata *udata)
 {
 	const struct simrnic_func *func = simrnic_func_of(ib);
 	u8 mac[ETH_ALEN] = { 0x02, 0x52, func->port->nic->index };
@@ -110,10 +111,11 @@ static int simrnic_query_port(struct ib_device *ib, u32 port, struct ib_port_att
 }
 
 /* No MAD and no CM: both need a queue pair 1 that moves data. */
-static int simrnic_get_port_immutable(struct ib_device *ib, u32 port, struct ib_port_immutable *immutable)
+static int simrnic_get_port_immutable(struct ib_device *ib, u32 port,
+				      struct ib_port_immutable *immutable)
 {
-	immutable->core_cap_flags = RDMA_CORE_CAP_PROT_ROCE | RDMA_CORE_CAP_PROT_ROCE_UDP_ENCAP |
-				    RDMA_CORE_CAP_ETH_AH;
+	immutable->core_cap_flags =
+		RDMA_CORE_CAP_PROT_ROCE | RDMA_CORE_CAP_PROT_ROCE_UDP_ENCAP | RDMA_CORE_CAP_ETH_AH;
 	immutable->gid_tbl_len = simrnic_gid_table_len;
 	immutable->pkey_tbl_len = 1;
 	return 0;
@@ -164,7 +166,8 @@ static struct rdma_hw_stats *simrnic_alloc_hw_port_stats(struct ib_device *ib, u
 					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
 
-static int simrnic_get_hw_stats(struct ib_device *ib, struct rdma_hw_stats *stats, u32 port, int index)
+static int simrnic_get_hw_stats(struct ib_device *ib, struct rdma_hw_stats *stats, u32 port,
+				int index)
 {
 	const struct simrnic_func *func = simrnic_func_of(ib);
 
@@ -176,7 +179,8 @@ static int simrnic_get_hw_stats(struct ib_device *ib, struct rdma_hw_stats *stat
 	return SIMRNIC_HW_COUNTERS;
 }
 
-static void simrnic_fill_counters_ext(const struct simrnic_func *func, struct ib_pma_portcounters_ext *counters)
+static void simrnic_fill_counters_ext(const struct simrnic_func *func,
+				      struct ib_pma_portcounters_ext *counters)
 {
 	/* The data counters count words of four bytes. */
 	counters->port_xmit_data = cpu_to_be64(simrnic_read(func, SIMRNIC_TX_RDMA_BYTES) / 4);
@@ -189,13 +193,14 @@ static void simrnic_fill_counters_ext(const struct simrnic_func *func, struct ib
 
 /* Only what the core asks in order to fill ports/1/counters. */
 static int simrnic_process_mad(struct ib_device *ib, int flags, u32 port, const struct ib_wc *wc,
-			       const struct ib_grh *grh, const struct ib_mad *in, struct ib_mad *out,
-			       size_t *out_size, u16 *out_pkey_index)
+			       const struct ib_grh *grh, const struct ib_mad *in,
+			       struct ib_mad *out, size_t *out_size, u16 *out_pkey_index)
 {
 	const struct ib_class_port_info info = { .capability_mask = IB_PMA_CLASS_CAP_EXT_WIDTH };
-	void *answer = out->data + 40;	/* where a performance management class's data starts */
+	void *answer = out->data + 40; /* where a performance management class's data starts */
 
-	if (in->mad_hdr.mgmt_class != IB_MGMT_CLASS_PERF_MGMT || in->mad_hdr.method != IB_MGMT_METHOD_GET)
+	if (in->mad_hdr.mgmt_class != IB_MGMT_CLASS_PERF_MGMT ||
+	    in->mad_hdr.method != IB_MGMT_METHOD_GET)
 		return IB_MAD_RESULT_SUCCESS;
 	memset(out->data, 0, sizeof(out->data));
 	switch (in->mad_hdr.attr_id) {
@@ -206,7 +211,7 @@ static int simrnic_process_mad(struct ib_device *ib, int flags, u32 port, const 
 		simrnic_fill_counters_ext(simrnic_func_of(ib), answer);
 		break;
 	case IB_PMA_PORT_COUNTERS:
-		break;	/* no errors to report */
+		break; /* no errors to report */
 	default:
 		return IB_MAD_RESULT_SUCCESS;
 	}
@@ -224,7 +229,7 @@ static void simrnic_dealloc_ucontext(struct ib_ucontext *ucontext)
 {
 }
 
-/* Having this is what lets the device change namespaces; no user maps anything that would have to go. */
+/* The device can change namespaces because this is there; no user maps anything that must go. */
 static void simrnic_disassociate_ucontext(struct ib_ucontext *ucontext)
 {
 }
@@ -246,8 +251,8 @@ static struct ib_mr *simrnic_get_dma_mr(struct ib_pd *pd, int access)
 	return mr ? mr : ERR_PTR(-ENOMEM);
 }
 
-static struct ib_mr *simrnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 virt_addr, int access,
-					 struct ib_udata *udata)
+static struct ib_mr *simrnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 virt_addr,
+					 int access, struct ib_udata *udata)
 {
 	return ERR_PTR(-EOPNOTSUPP);
 }
@@ -258,7 +263,8 @@ static int simrnic_dereg_mr(struct ib_mr *mr, struct ib_udata *udata)
 	return 0;
 }
 
-static int simrnic_create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr, struct ib_udata *udata)
+static int simrnic_create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
+			     struct ib_udata *udata)
 {
 	cq->cqe = attr->cqe;
 	return 0;
@@ -290,7 +296,8 @@ static int simrnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init, str
 	return 0;
 }
 
-static int simrnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask, struct ib_udata *udata)
+static int simrnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+			     struct ib_udata *udata)
 {
 	struct simrnic_qp *qp = container_of(ib, struct simrnic_qp, ib);
 
@@ -301,7 +308,8 @@ static int simrnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask
 	return 0;
 }
 
-static int simrnic_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask, struct ib_qp_init_attr *init)
+static int simrnic_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+			    struct ib_qp_init_attr *init)
 {
 	struct simrnic_qp *qp = container_of(ib, struct simrnic_qp, ib);
 
@@ -315,13 +323,15 @@ static int simrnic_destroy_qp(struct ib_qp *qp, struct ib_udata *udata)
 	return 0;
 }
 
-static int simrnic_post_send(struct ib_qp *qp, const struct ib_send_wr *wr, const struct ib_send_wr **bad)
+static int simrnic_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
+			     const struct ib_send_wr **bad)
 {
 	*bad = wr;
 	return -EOPNOTSUPP;
 }
 
-static int simrnic_post_recv(struct ib_qp *qp, const struct ib_recv_wr *wr, const struct ib_recv_wr **bad)
+static int simrnic_post_recv(struct ib_qp *qp, const struct ib_recv_wr *wr,
+			     const struct ib_recv_wr **bad)
 {
 	*bad = wr;
 	return -EOPNOTSUPP;

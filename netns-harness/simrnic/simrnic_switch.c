@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The embedded switch of each port, and the wire between the ports: a frame that a function sends goes to
- * those functions of its port whose filters accept the destination, and to the wire unless one of them
- * owns that address.
+ * The embedded switch of each port, and the wire between the ports: a frame that a function sends
+ * goes to those functions of its port whose filters accept the destination, and to the wire unless
+ * one of them owns that address.
  */
 #include <linux/if_vlan.h>
 #include <linux/ip.h>
@@ -19,7 +19,7 @@ struct simrnic_frame {
 	bool roce;
 	bool write_request;
 	bool read_request;
-	bool owned;	/* its unicast destination was found on this port */
+	bool owned; /* its unicast destination was found on this port */
 };
 
 static __be16 simrnic_payload_type(const struct sk_buff *skb, int *offset)
