@@ -1,0 +1,126 @@
+// Network interfaces over rtnetlink (linux/if_link.h): look up, create children, change, remove.
+#pragma once
+
+#include <rdmanet/base/file.hpp>
+#include <rdmanet/base/interface_name.hpp>
+#include <rdmanet/base/mac_address.hpp>
+#include <rdmanet/kernel/netlink_socket.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace rdmanet::kernel {
+
+using base::Removed;
+
+/// enum macvlan_mode, linux/if_link.h.
+enum class MacvlanMode : std::uint32_t { private_ = 1, vepa = 2, bridge = 4, passthru = 8, source = 16 };
+/// IPVLAN_MODE_*, linux/if_link.h.
+enum class IpvlanMode : std::uint16_t { l2 = 0, l3 = 1, l3s = 2 };
+/// IPVLAN_F_*, linux/if_link.h. One flag holds for all children of a parent.
+enum class IpvlanFlag : std::uint16_t { bridge = 0, private_ = 1, vepa = 2 };
+
+struct Macvlan {
+    MacvlanMode mode = MacvlanMode::bridge;
+    /// Broadcasts waiting on the parent; the kernel's default is 1000. Older kernels than 5.12 don't tell it.
+    std::optional<std::uint32_t> broadcast_queue_length;
+
+    friend bool operator==(const Macvlan&, const Macvlan&) = default;
+};
+struct Ipvlan {
+    IpvlanMode mode = IpvlanMode::l2;
+    IpvlanFlag flag = IpvlanFlag::bridge;
+
+    friend bool operator==(const Ipvlan&, const Ipvlan&) = default;
+};
+/// "macvlan mode bridge", "ipvlan mode l2 flag vepa": for messages.
+[[nodiscard]] std::string to_string(const Macvlan& macvlan);
+[[nodiscard]] std::string to_string(const Ipvlan& ipvlan);
+
+/// An interface as the kernel describes it.
+struct Link {
+    unsigned ifindex = 0;
+    std::string name;
+    std::vector<std::string> altnames;
+    std::string kind;                // "macvlan", "ipvlan", "bond", "vlan", ...; empty for a physical device
+    std::uint16_t hardware_type = 0; // ARPHRD_*: 1 Ethernet, 32 InfiniBand
+    std::vector<unsigned char> hardware_address; // 6 bytes for Ethernet, 20 for InfiniBand
+    unsigned flags = 0;                          // IFF_*, linux/if.h
+    std::uint8_t operstate = 0;                  // IF_OPER_*, linux/if.h
+    unsigned mtu = 0;                            // bytes
+    unsigned min_mtu = 0;                        // 0: no limit told
+    unsigned max_mtu = 0;                        // 0: no limit told
+    std::optional<unsigned> parent_ifindex;      // in the namespace of parent_netnsid, if that is set
+    std::optional<int> parent_netnsid;           // see find_netnsid()
+    std::optional<unsigned> master_ifindex;      // bond, bridge, VRF, ... that this link is a port of
+    std::string alias;
+    std::optional<Macvlan> macvlan;
+    std::optional<Ipvlan> ipvlan;
+    std::string parent_bus;    // "pci", "auxiliary", ...; empty for a virtual device
+    std::string parent_device; // e.g. "0000:3b:00.2"; since Linux 5.14
+
+    [[nodiscard]] bool is_up() const;       // administratively
+    [[nodiscard]] bool has_carrier() const; // IFF_LOWER_UP
+    [[nodiscard]] bool is_loopback() const;
+    /// nullopt if the hardware address has not 6 bytes.
+    [[nodiscard]] std::optional<base::MacAddress> mac() const;
+};
+
+/// By name or alternative name (both live in one table of the kernel): compare Link::name where that matters.
+[[nodiscard]] std::optional<Link> find_link(Socket& socket, const base::InterfaceName& name);
+[[nodiscard]] std::optional<Link> find_link(Socket& socket, unsigned ifindex);
+/// By an alternative name of up to 127 bytes, which need not be a valid interface name.
+[[nodiscard]] std::optional<Link> find_link_by_altname(Socket& socket, std::string_view altname);
+/// All of the namespace; only the ports of `master_ifindex` if that is given. Throws NetlinkError (EAGAIN) if the list
+/// changed during each of five readings.
+[[nodiscard]] std::vector<Link> list_links(Socket& socket, std::optional<unsigned> master_ifindex = {});
+
+/// What `uppers` stand on, in the same namespace: the parent of a VLAN, macvlan, ..., the ports of a bond, team or
+/// bridge. Throws NetlinkError.
+[[nodiscard]] std::vector<Link> list_lower_links(Socket& socket, const std::vector<Link>& uppers);
+
+/// A macvlan or ipvlan child to be.
+struct ChildSpec {
+    base::InterfaceName name;
+    unsigned parent_ifindex = 0;  // in the socket's namespace
+    std::string parent_name;      // for messages
+    const Netns* netns = nullptr; // where the child is born; the socket's own namespace if null
+    std::variant<Macvlan, Ipvlan> kind;
+    std::optional<base::MacAddress> mac; // macvlan only; random if unset
+    std::optional<unsigned> mtu;         // bytes; the parent's if unset
+    bool up = true;
+};
+
+/// One request: the child appears in its namespace with its final name, address and MTU, already up, or not at all.
+/// Throws NetlinkError: EEXIST the name is taken there, EBUSY the parent already feeds children of the other kind (in
+/// whichever namespace they are) or is a port of a bridge or bond, EINVAL the MTU exceeds the parent's or passthru
+/// does not go with other children, EOPNOTSUPP no such driver, EADDRINUSE/EADDRNOTAVAIL the MAC.
+void add_link(Socket& socket, const ChildSpec& child);
+
+/// Throws NetlinkError.
+Removed remove_link(Socket& socket, unsigned ifindex);
+
+enum class AdminState : std::uint8_t { up, down };
+
+/// What is unset stays as it is.
+struct LinkChange {
+    std::optional<base::InterfaceName> name;
+    std::optional<base::MacAddress> mac;
+    std::optional<unsigned> mtu; // bytes
+    std::optional<AdminState> state;
+    const Netns* netns = nullptr; // moves the link; all else then happens there
+};
+
+/// One request. It is no transaction: when the kernel refuses one part (the new name is taken in the target
+/// namespace), earlier ones (the move) have happened. Throws NetlinkError.
+void change_link(Socket& socket, unsigned ifindex, const LinkChange& change);
+
+/// The number by which the socket's namespace knows `netns`: what Link::parent_netnsid holds for a parent in there;
+/// nullopt if it has none yet. Throws NetlinkError.
+[[nodiscard]] std::optional<int> find_netnsid(Socket& socket, const Netns& netns);
+
+} // namespace rdmanet::kernel

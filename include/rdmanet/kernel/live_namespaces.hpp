@@ -1,0 +1,24 @@
+// Proof that a network namespace is dead, and which boot and process view the proof is about.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+namespace rdmanet::kernel {
+
+/// Those of `inodes` (NetnsId::inode) that some thread is in or some mount keeps: two readings of /proc, one for all.
+/// What is not in the answer is used by nobody, as far as this process's /proc shows the machine: compare
+/// pid_namespace_inode() with that of the time when the inodes were written down. A namespace that only an open
+/// descriptor or a socket keeps is not seen; nothing lives in such a one.
+/// `proc` is where procfs is. Throws base::SystemError if a living process cannot be examined: that is no proof.
+[[nodiscard]] std::set<std::uint64_t> find_live_netns(const std::set<std::uint64_t>& inodes,
+                                                      const std::string& proc = "/proc");
+
+/// Inode number of the caller's process namespace: processes of another one are not seen.
+[[nodiscard]] std::uint64_t pid_namespace_inode();
+
+/// Random text that the kernel makes at each boot (random(4), boot_id), without a newline.
+[[nodiscard]] std::string boot_id();
+
+} // namespace rdmanet::kernel

@@ -1,0 +1,92 @@
+// A netlink socket and what the kernel answers. The messages themselves are made by the other files of this room.
+#pragma once
+
+#include <rdmanet/base/deadline.hpp>
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/base/unique_fd.hpp>
+#include <rdmanet/kernel/netns.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+struct nlmsghdr;
+
+namespace rdmanet::kernel {
+
+class Message;
+
+/// A request that the kernel refused. what(): "OPERATION: ERRNO'S TEXT (kernel: ITS OWN SENTENCE)".
+class NetlinkError : public base::SystemError {
+public:
+    NetlinkError(std::string_view operation, int errno_value, std::string kernel_message);
+
+    [[nodiscard]] const char* what() const noexcept override;
+
+    /// The extended acknowledgement's text; empty if there was none.
+    [[nodiscard]] const std::string& kernel_message() const noexcept { return kernel_message_; }
+
+private:
+    std::string kernel_message_;
+    mutable std::string text_; // what() with the kernel's sentence: contexts may be added at any time
+};
+
+/// The kernel's last word on one request.
+struct Answer {
+    int errno_value = 0;
+    std::string kernel_message;
+    /// What was asked for; null for a plain acknowledgement or a refusal. Valid until the socket's next request.
+    const nlmsghdr* message = nullptr;
+};
+
+/// Netlink protocol numbers: linux/netlink.h.
+enum class Protocol : int { route = 0, rdma = 20 };
+
+/// Belongs for ever to the network namespace it was opened in, whatever the thread does later. One request at a time.
+/// The kernel works on a request inside the system call that sends it: `deadline` bounds waiting for an answer, not
+/// the kernel's own locks. Requests throw NetlinkError, base::TimeoutError, base::SystemError.
+class Socket {
+public:
+    /// In the calling thread's namespace. Throws base::SystemError.
+    [[nodiscard]] static Socket open(Protocol protocol, const base::Deadline& deadline);
+    /// In `netns`: enters it, opens, comes back.
+    [[nodiscard]] static Socket open_in(const Netns& netns, Protocol protocol, const base::Deadline& deadline);
+
+    /// As above for Protocol::rdma; nullopt if this kernel has no RDMA, or has not loaded it (ib_core).
+    [[nodiscard]] static std::optional<Socket> find_rdma(const base::Deadline& deadline);
+    [[nodiscard]] static std::optional<Socket> find_rdma_in(const Netns& netns, const base::Deadline& deadline);
+
+    /// For requests with one answer, be it data, an acknowledgement or a refusal.
+    [[nodiscard]] Answer ask(Message& request);
+
+    /// For changes: asks for an acknowledgement; a refusal is thrown as NetlinkError with `operation`.
+    void execute(Message& request, std::string_view operation);
+
+    /// Hands every message of a dump to `visit`. False if a change during the dump made it inconsistent: what `visit`
+    /// got is worthless then (NLM_F_DUMP_INTR). A refusal is thrown.
+    [[nodiscard]] bool dump(Message& request, std::string_view operation,
+                            const std::function<void(const nlmsghdr&)>& visit);
+
+    /// From now on the kernel applies the filters inside dump requests, or refuses those that it does not know
+    /// (NETLINK_GET_STRICT_CHK, Linux 4.20). Cheap when repeated.
+    void demand_strict_checks();
+
+private:
+    Socket(base::UniqueFd fd, const base::Deadline& deadline);
+    [[nodiscard]] static std::optional<base::UniqueFd> open_fd(Protocol protocol);
+
+    void send(Message& request);
+    [[nodiscard]] std::size_t receive();
+    void wait_readable();
+
+    base::UniqueFd fd_;
+    base::Deadline deadline_;
+    std::unique_ptr<unsigned char[]> buffer_;
+    std::uint32_t sequence_ = 0;
+    bool strict_ = false;
+};
+
+} // namespace rdmanet::kernel

@@ -1,0 +1,53 @@
+// Unicast routes over rtnetlink (linux/rtnetlink.h).
+#pragma once
+
+#include <rdmanet/base/ip_address.hpp>
+#include <rdmanet/kernel/address.hpp>
+#include <rdmanet/kernel/netlink_socket.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace rdmanet::kernel {
+
+constexpr std::uint32_t kMainTable = 254; // RT_TABLE_MAIN
+
+struct Route {
+    base::IpPrefix destination;             // the network: without host bits
+    std::optional<base::IpAddress> gateway; // IPv6 is fine for an IPv4 destination (RTA_VIA)
+    unsigned ifindex = 0;                   // 0: by the gateway
+    std::uint32_t table = kMainTable;
+    std::uint32_t metric = 0;                    // 0: the kernel's default, which is 1024 for IPv6
+    std::optional<std::uint8_t> scope;           // RT_SCOPE_*; unset: link without a gateway, universe with one
+    std::uint8_t protocol = 3;                   // RTPROT_BOOT: an administrator's, as with "ip route add"
+    std::optional<std::uint32_t> mtu;            // bytes
+    std::optional<std::uint32_t> advertised_mss; // bytes
+    bool on_link = false;                        // the gateway is reachable though no route says so (RTNH_F_ONLINK)
+};
+
+/// Exclusive: a route to the same destination with the same table and metric, whatever its gateway, counts as present.
+/// Appended: it is added behind those, and only an identical one counts as present.
+enum class RouteOrder : std::uint8_t { exclusive, appended };
+
+/// Throws NetlinkError: ENETUNREACH the gateway is not on a connected network, EINVAL host bits in the destination or
+/// an impossible scope, ENETDOWN the interface is down, ENODEV it is absent.
+Added add_route(Socket& socket, const Route& route, RouteOrder order);
+
+/// Absent: the route or its interface is. Throws NetlinkError.
+Removed remove_route(Socket& socket, const Route& route);
+
+struct RouteFilter {
+    std::optional<base::Family> family;
+    std::optional<unsigned> ifindex;
+    std::optional<std::uint32_t> table;
+};
+
+/// Those that pass the filter, in the kernel's order; a route over several next hops is one Route for each. Throws
+/// NetlinkError; an absent interface or table is an empty list.
+[[nodiscard]] std::vector<Route> list_routes(Socket& socket, const RouteFilter& filter = {});
+
+/// The default route of the main table with the lowest metric.
+[[nodiscard]] std::optional<Route> find_default_route(Socket& socket, base::Family family);
+
+} // namespace rdmanet::kernel

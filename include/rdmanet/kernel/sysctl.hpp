@@ -1,0 +1,32 @@
+// Settings of one interface under /proc/sys/net (Documentation/networking/ip-sysctl.rst).
+#pragma once
+
+#include <rdmanet/base/interface_name.hpp>
+
+#include <cstdint>
+#include <optional>
+
+namespace rdmanet::kernel {
+
+enum class Sysctl : std::uint8_t {
+    arp_notify, // 1: gratuitous ARP when the link or its address changes
+    arp_ignore,
+    arp_announce,
+    rp_filter,
+    disable_ipv6,      // 1: no IPv6 on the interface
+    keep_addr_on_down, // 1: IPv6 addresses survive "link down"
+    accept_dad,        // 0: no duplicate address detection
+    accept_ra,         // 0: no addresses and routes from router advertisements
+    autoconf,
+    addr_gen_mode, // 1: no IPv6 link-local address
+    ndisc_notify,  // 1: unsolicited neighbour advertisement when the link or its address changes
+};
+
+enum class Written : std::uint8_t { yes, no_such_sysctl };
+
+/// /proc/sys/net shows the network namespace of the calling thread: hold a NetnsScope. Both throw base::SystemError.
+/// Absent: no such interface, or a kernel without IPv6.
+[[nodiscard]] std::optional<int> find_sysctl(const base::InterfaceName& interface, Sysctl sysctl);
+Written write_sysctl(const base::InterfaceName& interface, Sysctl sysctl, int value);
+
+} // namespace rdmanet::kernel

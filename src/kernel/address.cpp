@@ -1,0 +1,94 @@
+#include <rdmanet/kernel/address.hpp>
+
+#include "ip_attributes.hpp"
+#include "list.hpp"
+#include "message.hpp"
+
+#include <rdmanet/base/text.hpp>
+
+#include <linux/if_addr.h>
+#include <linux/rtnetlink.h>
+
+#include <cerrno>
+
+namespace rdmanet::kernel {
+namespace {
+
+using base::concat;
+using base::Family;
+using base::IpPrefix;
+
+/// IFA_LOCAL is the own address where IFA_ADDRESS is the peer's or, for IPv4, the same; IPv6 has it only with a peer.
+std::optional<Address> parse_address(const nlmsghdr& message, unsigned ifindex) {
+    const auto parsed = parse_message<ifaddrmsg>(message, RTM_NEWADDR);
+    if (!parsed || parsed->first.ifa_index != ifindex) return std::nullopt;
+    const auto& [header, attributes] = *parsed;
+    const auto local = attributes.find(IFA_LOCAL);
+    const auto address = parse_ip(header.ifa_family, local ? local : attributes.find(IFA_ADDRESS));
+    const auto prefix = address ? IpPrefix::make(*address, header.ifa_prefixlen) : std::nullopt;
+    if (!prefix) return std::nullopt;
+    return Address{.prefix = *prefix,
+                   .flags = attributes.find_u32(IFA_FLAGS).value_or(header.ifa_flags),
+                   .scope = header.ifa_scope};
+}
+
+Message address_message(int type, int flags, unsigned ifindex, const IpPrefix& prefix) {
+    ifaddrmsg header{};
+    header.ifa_family = address_family(prefix.family());
+    header.ifa_prefixlen = static_cast<std::uint8_t>(prefix.length());
+    header.ifa_index = ifindex;
+    Message request(type, flags | NLM_F_ACK, header);
+    put_ip(request, IFA_LOCAL, prefix.address());
+    put_ip(request, IFA_ADDRESS, prefix.address());
+    return request;
+}
+
+std::uint32_t flags_of(const AddressOptions& options) {
+    return (options.skip_duplicate_detection ? IFA_F_NODAD : 0U) |
+           (options.without_prefix_route ? IFA_F_NOPREFIXROUTE : 0U);
+}
+
+} // namespace
+
+bool Address::is_tentative() const {
+    return (flags & IFA_F_TENTATIVE) != 0;
+}
+bool Address::is_duplicate() const {
+    return (flags & IFA_F_DADFAILED) != 0;
+}
+
+std::vector<Address> list_addresses(Socket& socket, unsigned ifindex) {
+    socket.demand_strict_checks();
+    ifaddrmsg header{};
+    header.ifa_index = ifindex;
+    Message request(RTM_GETADDR, 0, header);
+    return list<Address>(socket, request, concat("list addresses of interface number ", ifindex),
+                         [&](const nlmsghdr& message, std::vector<Address>& found) {
+                             if (const auto address = parse_address(message, ifindex)) found.push_back(*address);
+                         });
+}
+
+Added add_address(Socket& socket, unsigned ifindex, const IpPrefix& prefix, const AddressOptions& options) {
+    Message request = address_message(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, ifindex, prefix);
+    if (const std::uint32_t flags = flags_of(options); flags != 0) request.put_u32(IFA_FLAGS, flags);
+    if (prefix.family() == Family::v4 && prefix.length() <= 30) put_ip(request, IFA_BROADCAST, prefix.last());
+    const Answer answer = socket.ask(request);
+    if (answer.errno_value == EEXIST) return Added::was_present;
+    if (answer.errno_value != 0)
+        throw NetlinkError(concat("add address ", prefix, " to interface number ", ifindex), answer.errno_value,
+                           answer.kernel_message);
+    return Added::yes;
+}
+
+Removed remove_address(Socket& socket, unsigned ifindex, const IpPrefix& prefix) {
+    Message request = address_message(RTM_DELADDR, 0, ifindex, prefix);
+    const Answer answer = socket.ask(request);
+    if (answer.errno_value == EADDRNOTAVAIL || answer.errno_value == ENODEV || answer.errno_value == ENXIO)
+        return Removed::was_absent;
+    if (answer.errno_value != 0)
+        throw NetlinkError(concat("remove address ", prefix, " from interface number ", ifindex), answer.errno_value,
+                           answer.kernel_message);
+    return Removed::yes;
+}
+
+} // namespace rdmanet::kernel

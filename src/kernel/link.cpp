@@ -1,0 +1,136 @@
+#include <rdmanet/kernel/link.hpp>
+
+#include "link_parse.hpp"
+#include "list.hpp"
+#include "message.hpp"
+
+#include <rdmanet/base/text.hpp>
+
+#include <linux/if.h>
+#include <linux/if_link.h>
+#include <linux/net_namespace.h>
+#include <linux/rtnetlink.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace rdmanet::kernel {
+namespace {
+
+using base::concat;
+using base::quoted;
+
+Message get_link_message(unsigned ifindex = 0) {
+    ifinfomsg header{};
+    header.ifi_index = static_cast<int>(ifindex);
+    Message request(RTM_GETLINK, 0, header);
+    request.put_u32(IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
+    return request;
+}
+
+std::optional<Link> find(Socket& socket, Message& request, std::string_view what) {
+    const Answer answer = socket.ask(request);
+    if (answer.errno_value == ENODEV) return std::nullopt;
+    if (answer.errno_value != 0)
+        throw NetlinkError(concat("look up interface ", what), answer.errno_value, answer.kernel_message);
+    return answer.message == nullptr ? std::nullopt : parse_link(*answer.message);
+}
+
+} // namespace
+
+std::optional<Link> find_link(Socket& socket, const base::InterfaceName& name) {
+    Message request = get_link_message();
+    request.put_text(IFLA_IFNAME, name.to_string());
+    return find(socket, request, quoted(name.to_string()));
+}
+
+std::optional<Link> find_link(Socket& socket, unsigned ifindex) {
+    if (ifindex == 0) return std::nullopt; // the kernel would answer EINVAL: no name, no number
+    Message request = get_link_message(ifindex);
+    return find(socket, request, concat("number ", ifindex));
+}
+
+std::optional<Link> find_link_by_altname(Socket& socket, std::string_view altname) {
+    // The kernel refuses longer ones with ERANGE (linux/if.h, ALTIFNAMSIZ counts the zero byte).
+    if (altname.empty() || altname.size() >= ALTIFNAMSIZ) return std::nullopt;
+    Message request = get_link_message();
+    request.put_text(IFLA_ALT_IFNAME, altname);
+    return find(socket, request, quoted(altname));
+}
+
+std::vector<Link> list_links(Socket& socket, std::optional<unsigned> master_ifindex) {
+    Message request = get_link_message();
+    if (master_ifindex) request.put_u32(IFLA_MASTER, *master_ifindex);
+    return list<Link>(socket, request, "list interfaces", [&](const nlmsghdr& message, std::vector<Link>& found) {
+        auto link = parse_link(message);
+        if (link && (!master_ifindex || link->master_ifindex == master_ifindex)) found.push_back(*std::move(link));
+    });
+}
+
+std::vector<Link> list_lower_links(Socket& socket, const std::vector<Link>& uppers) {
+    std::vector<Link> lowers;
+    for (const Link& upper : uppers) {
+        if (upper.parent_ifindex && !upper.parent_netnsid) {
+            if (auto parent = find_link(socket, *upper.parent_ifindex)) lowers.push_back(*std::move(parent));
+        } else if (!upper.kind.empty()) {
+            for (Link& port : list_links(socket, upper.ifindex)) lowers.push_back(std::move(port));
+        }
+    }
+    return lowers;
+}
+
+Removed remove_link(Socket& socket, unsigned ifindex) {
+    ifinfomsg header{};
+    header.ifi_index = static_cast<int>(ifindex);
+    Message request(RTM_DELLINK, NLM_F_ACK, header);
+    const Answer answer = socket.ask(request);
+    if (answer.errno_value == ENODEV) return Removed::was_absent;
+    if (answer.errno_value != 0)
+        throw NetlinkError(concat("remove interface number ", ifindex), answer.errno_value, answer.kernel_message);
+    return Removed::yes;
+}
+
+void change_link(Socket& socket, unsigned ifindex, const LinkChange& change) {
+    ifinfomsg header{};
+    header.ifi_index = static_cast<int>(ifindex);
+    if (change.state) {
+        header.ifi_change = IFF_UP;
+        header.ifi_flags = *change.state == AdminState::up ? unsigned{IFF_UP} : 0U;
+    }
+    Message request(RTM_NEWLINK, 0, header);
+    if (change.netns != nullptr) request.put_u32(IFLA_NET_NS_FD, static_cast<std::uint32_t>(change.netns->fd()));
+    if (change.name) request.put_text(IFLA_IFNAME, change.name->to_string());
+    if (change.mac) request.put(IFLA_ADDRESS, change.mac->bytes());
+    if (change.mtu) request.put_u32(IFLA_MTU, *change.mtu);
+    socket.execute(request, concat("change interface number ", ifindex));
+}
+
+std::optional<int> find_netnsid(Socket& socket, const Netns& netns) {
+    Message request(RTM_GETNSID, 0, rtgenmsg{});
+    request.put_u32(NETNSA_FD, static_cast<std::uint32_t>(netns.fd()));
+    const Answer answer = socket.ask(request);
+    if (answer.errno_value != 0 || answer.message == nullptr)
+        throw NetlinkError("look up number of network namespace", answer.errno_value, answer.kernel_message);
+    const auto parsed = parse_message<rtgenmsg>(*answer.message, RTM_NEWNSID);
+    const auto number = parsed ? parsed->second.find_i32(NETNSA_NSID) : std::nullopt;
+    return number && *number >= 0 ? number : std::nullopt; // NETNSA_NSID_NOT_ASSIGNED is -1
+}
+
+bool Link::is_up() const {
+    return (flags & IFF_UP) != 0;
+}
+bool Link::has_carrier() const {
+    return (flags & IFF_LOWER_UP) != 0;
+}
+bool Link::is_loopback() const {
+    return (flags & IFF_LOOPBACK) != 0;
+}
+
+std::optional<base::MacAddress> Link::mac() const {
+    base::MacAddress::Bytes bytes{};
+    if (hardware_address.size() != bytes.size()) return std::nullopt;
+    std::copy(hardware_address.begin(), hardware_address.end(), bytes.begin());
+    return base::MacAddress(bytes);
+}
+
+} // namespace rdmanet::kernel

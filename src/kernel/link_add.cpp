@@ -1,0 +1,104 @@
+#include <rdmanet/kernel/link.hpp>
+
+#include "message.hpp"
+
+#include <rdmanet/base/text.hpp>
+
+#include <linux/if.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+
+namespace rdmanet::kernel {
+namespace {
+
+using base::concat;
+using base::quoted;
+
+std::string_view name_of(MacvlanMode mode) {
+    switch (mode) {
+    case MacvlanMode::private_: return "private";
+    case MacvlanMode::vepa: return "vepa";
+    case MacvlanMode::bridge: return "bridge";
+    case MacvlanMode::passthru: return "passthru";
+    case MacvlanMode::source: return "source";
+    }
+    return "unknown";
+}
+
+std::string_view name_of(IpvlanMode mode) {
+    switch (mode) {
+    case IpvlanMode::l2: return "l2";
+    case IpvlanMode::l3: return "l3";
+    case IpvlanMode::l3s: return "l3s";
+    }
+    return "unknown";
+}
+
+std::string_view name_of(IpvlanFlag flag) {
+    switch (flag) {
+    case IpvlanFlag::bridge: return "bridge";
+    case IpvlanFlag::private_: return "private";
+    case IpvlanFlag::vepa: return "vepa";
+    }
+    return "unknown";
+}
+
+std::string_view kind_name(const Macvlan&) {
+    return "macvlan";
+}
+std::string_view kind_name(const Ipvlan&) {
+    return "ipvlan";
+}
+
+void put_data(Message& request, const Macvlan& macvlan) {
+    request.put_u32(IFLA_MACVLAN_MODE, static_cast<std::uint32_t>(macvlan.mode));
+    if (macvlan.broadcast_queue_length) request.put_u32(IFLA_MACVLAN_BC_QUEUE_LEN, *macvlan.broadcast_queue_length);
+}
+
+void put_data(Message& request, const Ipvlan& ipvlan) {
+    request.put_u16(IFLA_IPVLAN_MODE, static_cast<std::uint16_t>(ipvlan.mode));
+    request.put_u16(IFLA_IPVLAN_FLAGS, static_cast<std::uint16_t>(ipvlan.flag));
+}
+
+void put_kind(Message& request, const std::variant<Macvlan, Ipvlan>& kind) {
+    std::visit(
+        [&](const auto& chosen) {
+            request.nest(IFLA_LINKINFO, [&] {
+                request.put_text(IFLA_INFO_KIND, kind_name(chosen));
+                request.nest(IFLA_INFO_DATA, [&] { put_data(request, chosen); });
+            });
+        },
+        kind);
+}
+
+Message new_link_message(const ChildSpec& child) {
+    ifinfomsg header{};
+    if (child.up) header.ifi_change = header.ifi_flags = IFF_UP;
+    Message request(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, header);
+    request.put_text(IFLA_IFNAME, child.name.to_string());
+    request.put_u32(IFLA_LINK, child.parent_ifindex);
+    if (child.netns != nullptr) request.put_u32(IFLA_NET_NS_FD, static_cast<std::uint32_t>(child.netns->fd()));
+    if (child.mac) request.put(IFLA_ADDRESS, child.mac->bytes());
+    if (child.mtu) request.put_u32(IFLA_MTU, *child.mtu);
+    put_kind(request, child.kind);
+    return request;
+}
+
+} // namespace
+
+std::string to_string(const Macvlan& macvlan) {
+    return concat("macvlan mode ", name_of(macvlan.mode));
+}
+
+std::string to_string(const Ipvlan& ipvlan) {
+    return concat("ipvlan mode ", name_of(ipvlan.mode), " flag ", name_of(ipvlan.flag));
+}
+
+void add_link(Socket& socket, const ChildSpec& child) {
+    Message request = new_link_message(child);
+    const auto kind = std::visit([](const auto& chosen) { return kind_name(chosen); }, child.kind);
+    socket.execute(request,
+                   concat("create ", kind, ' ', quoted(child.name.to_string()), " on ", quoted(child.parent_name)));
+}
+
+} // namespace rdmanet::kernel

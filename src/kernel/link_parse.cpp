@@ -1,0 +1,69 @@
+#include "link_parse.hpp"
+
+#include "message.hpp"
+
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+
+namespace rdmanet::kernel {
+namespace {
+
+void parse_macvlan(const Attributes& data, Link& link) {
+    Macvlan macvlan;
+    macvlan.mode = static_cast<MacvlanMode>(data.find_u32(IFLA_MACVLAN_MODE).value_or(0));
+    macvlan.broadcast_queue_length = data.find_u32(IFLA_MACVLAN_BC_QUEUE_LEN);
+    link.macvlan = macvlan;
+}
+
+void parse_ipvlan(const Attributes& data, Link& link) {
+    Ipvlan ipvlan;
+    ipvlan.mode = static_cast<IpvlanMode>(data.find_u16(IFLA_IPVLAN_MODE).value_or(0));
+    ipvlan.flag = static_cast<IpvlanFlag>(data.find_u16(IFLA_IPVLAN_FLAGS).value_or(0));
+    link.ipvlan = ipvlan;
+}
+
+void parse_kind(const Attributes& info, Link& link) {
+    link.kind = info.text(IFLA_INFO_KIND);
+    const Attributes data = info.nest(IFLA_INFO_DATA);
+    if (link.kind == "macvlan") parse_macvlan(data, link);
+    if (link.kind == "ipvlan") parse_ipvlan(data, link);
+}
+
+void parse_names(const Attributes& attributes, Link& link) {
+    link.name = attributes.text(IFLA_IFNAME);
+    link.alias = attributes.text(IFLA_IFALIAS);
+    for (const Bytes name : attributes.nest(IFLA_PROP_LIST).list(IFLA_ALT_IFNAME))
+        link.altnames.push_back(text_of(name));
+    link.parent_bus = attributes.text(IFLA_PARENT_DEV_BUS_NAME);
+    link.parent_device = attributes.text(IFLA_PARENT_DEV_NAME);
+}
+
+void parse_numbers(const Attributes& attributes, Link& link) {
+    link.operstate = attributes.find_u8(IFLA_OPERSTATE).value_or(0);
+    link.mtu = attributes.find_u32(IFLA_MTU).value_or(0);
+    link.min_mtu = attributes.find_u32(IFLA_MIN_MTU).value_or(0);
+    link.max_mtu = attributes.find_u32(IFLA_MAX_MTU).value_or(0);
+    link.parent_ifindex = attributes.find_u32(IFLA_LINK);
+    link.parent_netnsid = attributes.find_i32(IFLA_LINK_NETNSID);
+    link.master_ifindex = attributes.find_u32(IFLA_MASTER);
+    if (const auto address = attributes.find(IFLA_ADDRESS))
+        link.hardware_address.assign(address->begin(), address->end());
+}
+
+} // namespace
+
+std::optional<Link> parse_link(const nlmsghdr& message) {
+    const auto parsed = parse_message<ifinfomsg>(message, RTM_NEWLINK);
+    if (!parsed) return std::nullopt;
+    const auto& [header, attributes] = *parsed;
+    Link link;
+    link.ifindex = static_cast<unsigned>(header.ifi_index);
+    link.hardware_type = header.ifi_type;
+    link.flags = header.ifi_flags;
+    parse_names(attributes, link);
+    parse_numbers(attributes, link);
+    parse_kind(attributes.nest(IFLA_LINKINFO), link);
+    return link;
+}
+
+} // namespace rdmanet::kernel

@@ -1,0 +1,27 @@
+// Whole lists from the kernel.
+#pragma once
+
+#include "message.hpp"
+
+#include <rdmanet/kernel/netlink_socket.hpp>
+
+#include <cerrno>
+#include <string_view>
+#include <vector>
+
+namespace rdmanet::kernel {
+
+constexpr int kMostDumps = 5;
+
+/// A consistent list of what `parse` makes of each message: `parse(message, list)` appends what it wants. A dump that
+/// the kernel marks as interrupted by a change is repeated; after kMostDumps of them NetlinkError (EAGAIN) is thrown.
+template <class T, class Parse>
+[[nodiscard]] std::vector<T> list(Socket& socket, Message& request, std::string_view operation, const Parse& parse) {
+    for (int dumps = 0; dumps < kMostDumps; ++dumps) {
+        std::vector<T> found;
+        if (socket.dump(request, operation, [&](const nlmsghdr& message) { parse(message, found); })) return found;
+    }
+    throw NetlinkError(operation, EAGAIN, "the list changed during each of five readings");
+}
+
+} // namespace rdmanet::kernel

@@ -1,0 +1,118 @@
+#include <rdmanet/kernel/live_namespaces.hpp>
+
+#include "directory.hpp"
+
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/base/file.hpp>
+#include <rdmanet/base/text.hpp>
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <string_view>
+
+namespace rdmanet::kernel {
+namespace {
+
+using base::concat;
+using Inodes = std::set<std::uint64_t>;
+
+constexpr std::size_t kMostMountinfo = 64U << 20U; // nodes have some ten thousand mounts of some 200 bytes
+
+/// From "net:[4026531840]" (namespaces(7)).
+std::optional<std::uint64_t> parse_namespace(std::string_view text, std::string_view kind) {
+    if (!text.starts_with(concat(kind, ":[")) || !text.ends_with(']')) return std::nullopt;
+    text.remove_prefix(kind.size() + 2);
+    text.remove_suffix(1);
+    return base::parse_integer<std::uint64_t>(text);
+}
+
+/// The search through one procfs: what is still wanted, and what was found alive.
+class Search {
+public:
+    Search(const Inodes& wanted, const std::string& proc) : wanted_(wanted), proc_(proc) {}
+
+    Inodes run() {
+        for (const std::string& name : list_directory(proc_)) {
+            if (wanted_.empty()) break;
+            if (base::parse_integer<unsigned>(name)) visit_process(concat(proc_, '/', name));
+        }
+        return std::move(alive_);
+    }
+
+private:
+    void visit_process(const std::string& process) {
+        visit_thread(process);
+        if (has_more_threads(process))
+            for (const std::string& thread : list_directory(concat(process, "/task")))
+                visit_thread(concat(process, "/task/", thread));
+        const auto mounts = parse_namespace(find_symlink(concat(process, "/ns/mnt")).value_or(std::string()), "mnt");
+        if (mounts && seen_mounts_.insert(*mounts).second) visit_mounts(concat(process, "/mountinfo"), *mounts);
+    }
+
+    /// The link count of a "task" directory is the number of threads and two (fs/proc/base.c, proc_task_getattr).
+    static bool has_more_threads(const std::string& process) {
+        struct stat status {};
+        return ::stat(concat(process, "/task").c_str(), &status) == 0 && status.st_nlink != 3;
+    }
+
+    void visit_thread(const std::string& thread) {
+        if (const auto inode = parse_namespace(find_symlink(concat(thread, "/ns/net")).value_or(std::string()), "net"))
+            mark(*inode);
+    }
+
+    /// proc_pid_mountinfo(5): "ID PARENT DEVICE ROOT MOUNT-POINT ..."; ROOT of a mounted namespace is its "net:[...]".
+    void visit_mounts(const std::string& path, std::uint64_t mounts) {
+        const auto text = find_mountinfo(path);
+        if (!text) {
+            seen_mounts_.erase(mounts); // its next process may tell
+            return;
+        }
+        constexpr std::string_view mark_text = " net:[";
+        for (std::size_t at = text->find(mark_text); at != std::string::npos; at = text->find(mark_text, at + 1)) {
+            const std::size_t end = text->find(' ', at + 1);
+            if (const auto inode = parse_namespace(std::string_view(*text).substr(at + 1, end - at - 1), "net"))
+                mark(*inode);
+        }
+    }
+
+    /// EINVAL: the process has ended and left its mounts (fs/proc_namespace.c, mounts_open_common).
+    static std::optional<std::string> find_mountinfo(const std::string& path) try {
+        return base::read_file_if_exists(path, kMostMountinfo);
+    } catch (const base::SystemError& error) {
+        if (error.errno_value() == EINVAL || error.errno_value() == ESRCH) return std::nullopt;
+        throw;
+    }
+
+    void mark(std::uint64_t inode) {
+        if (wanted_.erase(inode) != 0) alive_.insert(inode);
+    }
+
+    Inodes wanted_;
+    Inodes alive_;
+    Inodes seen_mounts_;
+    const std::string& proc_;
+};
+
+} // namespace
+
+Inodes find_live_netns(const Inodes& inodes, const std::string& proc) {
+    return inodes.empty() ? Inodes() : Search(inodes, proc).run();
+}
+
+std::uint64_t pid_namespace_inode() {
+    const char* path = "/proc/self/ns/pid";
+    struct stat status {};
+    if (::stat(path, &status) != 0) throw base::SystemError(concat("stat ", path), errno);
+    return status.st_ino;
+}
+
+std::string boot_id() {
+    std::string text = base::read_file("/proc/sys/kernel/random/boot_id", 64);
+    while (text.ends_with('\n')) text.pop_back();
+    return text;
+}
+
+} // namespace rdmanet::kernel

@@ -1,0 +1,195 @@
+#include <rdmanet/kernel/netlink_socket.hpp>
+
+#include "message.hpp"
+
+#include <rdmanet/base/text.hpp>
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+
+namespace rdmanet::kernel {
+namespace {
+
+using base::concat;
+using base::SystemError;
+using base::UniqueFd;
+
+// The kernel makes dump batches of up to 32 KiB when the reader has room for them (net/netlink/af_netlink.c,
+// netlink_recvmsg); single answers are smaller, except with VF information.
+constexpr std::size_t kBufferBytes = 65536;
+
+/// Text of an extended acknowledgement: TLVs behind the error and, unless it was capped, behind the copy of the
+/// request (linux/netlink.h, nlmsgerr_attrs).
+std::string kernel_message_of(const nlmsghdr& message, std::size_t skip) {
+    const Bytes payload = payload_of(message);
+    if ((message.nlmsg_flags & NLM_F_ACK_TLVS) == 0 || payload.size() < skip) return {};
+    return Attributes(payload.subspan(skip)).text(NLMSGERR_ATTR_MSG);
+}
+
+Answer parse_error(const nlmsghdr& message) {
+    const Bytes payload = payload_of(message);
+    if (payload.size() < sizeof(nlmsgerr)) return {.errno_value = EBADMSG, .kernel_message = {}};
+    nlmsgerr error{};
+    __builtin_memcpy(&error, payload.data(), sizeof error);
+    const bool capped = (message.nlmsg_flags & NLM_F_CAPPED) != 0 || error.error == 0;
+    const std::size_t copied = capped ? 0 : NLMSG_ALIGN(error.msg.nlmsg_len) - sizeof(nlmsghdr);
+    return {.errno_value = -error.error, .kernel_message = kernel_message_of(message, sizeof error + copied)};
+}
+
+Answer parse_done(const nlmsghdr& message) {
+    const Bytes payload = payload_of(message);
+    int error = 0;
+    if (payload.size() >= sizeof error) __builtin_memcpy(&error, payload.data(), sizeof error);
+    return {.errno_value = error < 0 ? -error : 0, .kernel_message = kernel_message_of(message, sizeof error)};
+}
+
+void throw_if_refused(const Answer& answer, std::string_view operation) {
+    if (answer.errno_value != 0) throw NetlinkError(operation, answer.errno_value, answer.kernel_message);
+}
+
+/// Calls `visit` for each whole message in `bytes` that belongs to request `sequence`; an earlier request that ran
+/// into its deadline may have left answers behind.
+template <class Visit>
+void for_each_message(Bytes bytes, std::uint32_t sequence, Visit&& visit) {
+    while (bytes.size() >= sizeof(nlmsghdr)) {
+        const auto& message = *reinterpret_cast<const nlmsghdr*>(bytes.data());
+        if (message.nlmsg_len < sizeof(nlmsghdr) || message.nlmsg_len > bytes.size()) return;
+        if (message.nlmsg_seq == sequence) visit(message);
+        bytes = bytes.subspan(std::min<std::size_t>(NLMSG_ALIGN(message.nlmsg_len), bytes.size()));
+    }
+}
+
+} // namespace
+
+NetlinkError::NetlinkError(std::string_view operation, int errno_value, std::string kernel_message)
+    : SystemError(operation, errno_value), kernel_message_(std::move(kernel_message)) {}
+
+const char* NetlinkError::what() const noexcept try {
+    if (kernel_message_.empty()) return SystemError::what();
+    text_ = concat(SystemError::what(), " (kernel: ", kernel_message_, ')');
+    return text_.c_str();
+} catch (...) {
+    return SystemError::what();
+}
+
+Socket::Socket(UniqueFd fd, const base::Deadline& deadline)
+    : fd_(std::move(fd)), deadline_(deadline), buffer_(std::make_unique_for_overwrite<unsigned char[]>(kBufferBytes)) {}
+
+std::optional<UniqueFd> Socket::open_fd(Protocol protocol) {
+    UniqueFd fd(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, static_cast<int>(protocol)));
+    if (!fd && errno == EPROTONOSUPPORT) return std::nullopt;
+    if (!fd) throw SystemError("open netlink socket", errno);
+    const int on = 1;
+    // Kernels before 4.12 don't know it and give no sentences.
+    (void)::setsockopt(fd.get(), SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof on);
+    return fd;
+}
+
+Socket Socket::open(Protocol protocol, const base::Deadline& deadline) {
+    auto fd = open_fd(protocol);
+    if (!fd) throw SystemError("open netlink socket", EPROTONOSUPPORT);
+    return {*std::move(fd), deadline};
+}
+
+Socket Socket::open_in(const Netns& netns, Protocol protocol, const base::Deadline& deadline) {
+    const NetnsScope scope(netns);
+    return open(protocol, deadline);
+}
+
+std::optional<Socket> Socket::find_rdma(const base::Deadline& deadline) {
+    auto fd = open_fd(Protocol::rdma);
+    if (!fd) return std::nullopt;
+    return Socket(*std::move(fd), deadline);
+}
+
+std::optional<Socket> Socket::find_rdma_in(const Netns& netns, const base::Deadline& deadline) {
+    const NetnsScope scope(netns);
+    return find_rdma(deadline);
+}
+
+Answer Socket::ask(Message& request) {
+    send(request);
+    for (;;) {
+        std::optional<Answer> answer;
+        for_each_message({buffer_.get(), receive()}, sequence_, [&](const nlmsghdr& message) {
+            if (answer) return;
+            if (message.nlmsg_type == NLMSG_ERROR)
+                answer = parse_error(message);
+            else
+                answer = Answer{.kernel_message = {}, .message = &message};
+        });
+        if (answer) return *std::move(answer);
+    }
+}
+
+void Socket::execute(Message& request, std::string_view operation) {
+    request.header().nlmsg_flags |= NLM_F_ACK;
+    throw_if_refused(ask(request), operation);
+}
+
+bool Socket::dump(Message& request, std::string_view operation, const std::function<void(const nlmsghdr&)>& visit) {
+    request.header().nlmsg_flags |= NLM_F_DUMP;
+    send(request);
+    std::optional<Answer> end;
+    bool consistent = true;
+    while (!end)
+        for_each_message({buffer_.get(), receive()}, sequence_, [&](const nlmsghdr& message) {
+            if ((message.nlmsg_flags & NLM_F_DUMP_INTR) != 0) consistent = false;
+            if (message.nlmsg_type == NLMSG_ERROR)
+                end = parse_error(message);
+            else if (message.nlmsg_type == NLMSG_DONE)
+                end = parse_done(message);
+            else
+                visit(message);
+        });
+    throw_if_refused(*end, operation);
+    return consistent;
+}
+
+void Socket::demand_strict_checks() {
+    if (strict_) return;
+    const int on = 1;
+    // Without it, dumps hold more than asked for; every reader of a dump filters again.
+    (void)::setsockopt(fd_.get(), SOL_NETLINK, NETLINK_GET_STRICT_CHK, &on, sizeof on);
+    strict_ = true;
+}
+
+void Socket::send(Message& request) {
+    nlmsghdr& header = request.header();
+    header.nlmsg_seq = ++sequence_;
+    for (;;) {
+        if (::send(fd_.get(), &header, header.nlmsg_len, 0) >= 0) return;
+        if (errno != EINTR) throw SystemError("send netlink request", errno);
+    }
+}
+
+/// One datagram from the kernel into the buffer. Another process may write to this socket's port, too: what does not
+/// come from port 0 is dropped.
+std::size_t Socket::receive() {
+    for (;;) {
+        sockaddr_nl from{};
+        socklen_t from_length = sizeof from;
+        const ssize_t count = ::recvfrom(fd_.get(), buffer_.get(), kBufferBytes, MSG_DONTWAIT | MSG_TRUNC,
+                                         reinterpret_cast<sockaddr*>(&from), &from_length);
+        if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
+            wait_readable();
+            continue;
+        }
+        if (count < 0) throw SystemError("receive netlink answer", errno);
+        if (static_cast<std::size_t>(count) > kBufferBytes) throw SystemError("receive netlink answer", EMSGSIZE);
+        if (from.nl_pid == 0) return static_cast<std::size_t>(count);
+    }
+}
+
+void Socket::wait_readable() {
+    pollfd waiting{.fd = fd_.get(), .events = POLLIN, .revents = 0};
+    const auto left = std::min<std::chrono::milliseconds::rep>(deadline_.remaining().count(), INT_MAX);
+    if (::poll(&waiting, 1, static_cast<int>(left)) != 0) return;
+    throw base::TimeoutError("wait for the kernel's answer to a netlink request: deadline passed");
+}
+
+} // namespace rdmanet::kernel

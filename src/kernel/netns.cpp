@@ -1,0 +1,111 @@
+#include <rdmanet/kernel/netns.hpp>
+
+#include <rdmanet/base/text.hpp>
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <linux/nsfs.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+namespace rdmanet::kernel {
+namespace {
+
+using base::concat;
+using base::quoted;
+using base::SystemError;
+using base::UniqueFd;
+
+constexpr const char* kOwnNetns = "/proc/thread-self/ns/net";
+
+std::string_view kind_of_file(int fd) {
+    struct stat status {};
+    if (::fstat(fd, &status) != 0) return "an unreadable file";
+    switch (status.st_mode & static_cast<mode_t>(S_IFMT)) {
+    case S_IFREG: return status.st_size == 0 ? "an empty regular file" : "a regular file";
+    case S_IFDIR: return "a directory";
+    case S_IFIFO: return "a pipe";
+    case S_IFSOCK: return "a socket";
+    case S_IFCHR:
+    case S_IFBLK: return "a device";
+    default: return "another kind of file";
+    }
+}
+
+// Values of NS_GET_NSTYPE are the CLONE_NEW* constants (ioctl_ns(2)).
+std::string_view kind_of_namespace(int type) {
+    switch (type) {
+    case CLONE_NEWNS: return "a mount namespace";
+    case CLONE_NEWPID: return "a process namespace";
+    case CLONE_NEWUSER: return "a user namespace";
+    case CLONE_NEWIPC: return "an IPC namespace";
+    case CLONE_NEWUTS: return "a UTS namespace";
+    case CLONE_NEWCGROUP: return "a cgroup namespace";
+    default: return "another kind of namespace";
+    }
+}
+
+bool is_on_nsfs(int fd) {
+    struct statfs status {};
+    return ::fstatfs(fd, &status) == 0 && status.f_type == NSFS_MAGIC;
+}
+
+// ESRCH: /proc/PID/ns/net of a process that has just ended.
+bool means_absent(int errno_value) {
+    return errno_value == ENOENT || errno_value == ENOTDIR || errno_value == ESRCH;
+}
+
+NetnsId identify(int fd) {
+    struct stat status {};
+    if (::fstat(fd, &status) != 0) throw SystemError("identify network namespace", errno);
+    return {.device = status.st_dev, .inode = status.st_ino};
+}
+
+} // namespace
+
+NotANetnsError::NotANetnsError(std::string_view path, std::string_view found)
+    : Error(concat("open network namespace ", quoted(path), ": it is ", found)) {}
+
+Netns::Netns(UniqueFd fd) : fd_(std::move(fd)), id_(identify(fd_.get())) {}
+
+Netns Netns::current() {
+    UniqueFd fd(::open(kOwnNetns, O_RDONLY | O_CLOEXEC));
+    if (!fd) throw SystemError(concat("open ", kOwnNetns), errno);
+    return Netns(std::move(fd));
+}
+
+std::optional<Netns> find_netns(const std::string& path) {
+    // O_PATH first: a real open() of a device may do anything, and of a pipe may wait.
+    const UniqueFd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
+    if (!place && means_absent(errno)) return std::nullopt;
+    if (!place) throw SystemError(concat("open network namespace ", quoted(path)), errno);
+    if (!is_on_nsfs(place.get())) throw NotANetnsError(path, kind_of_file(place.get()));
+
+    UniqueFd fd(::open(concat("/proc/self/fd/", place.get()).c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd) throw SystemError(concat("open network namespace ", quoted(path)), errno);
+    const int type = ::ioctl(fd.get(), NS_GET_NSTYPE);
+    if (type != CLONE_NEWNET) throw NotANetnsError(path, kind_of_namespace(type));
+    return Netns(std::move(fd));
+}
+
+Netns get_netns(const std::string& path) {
+    auto netns = find_netns(path);
+    if (!netns) throw SystemError(concat("open network namespace ", quoted(path)), ENOENT);
+    return *std::move(netns);
+}
+
+NetnsScope::NetnsScope(const Netns& target) : home_(::open(kOwnNetns, O_RDONLY | O_CLOEXEC)) {
+    if (!home_) throw SystemError(concat("open ", kOwnNetns), errno);
+    if (::setns(target.fd(), CLONE_NEWNET) != 0) throw SystemError("enter network namespace", errno);
+}
+
+NetnsScope::~NetnsScope() {
+    if (::setns(home_.get(), CLONE_NEWNET) != 0) std::abort();
+}
+
+} // namespace rdmanet::kernel

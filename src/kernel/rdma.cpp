@@ -1,0 +1,128 @@
+#include <rdmanet/kernel/rdma.hpp>
+
+#include "list.hpp"
+#include "message.hpp"
+#include "rdma_parse.hpp"
+
+#include <rdmanet/base/text.hpp>
+
+#include <rdma/rdma_netlink.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace rdmanet::kernel {
+namespace {
+
+using base::concat;
+using base::quoted;
+
+Message rdma_message(int command) {
+    return {RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command), 0};
+}
+
+std::vector<RdmaPort> list_ports_on(Socket& rdma, const std::vector<RdmaDevice>& devices, unsigned ifindex) {
+    std::vector<RdmaPort> found;
+    for (const RdmaDevice& device : devices)
+        for (RdmaPort& port : list_rdma_ports(rdma, device))
+            if (port.netdev_ifindex == ifindex) found.push_back(std::move(port));
+    return found;
+}
+
+} // namespace
+
+std::string_view to_string(RdmaNetnsMode mode) {
+    return mode == RdmaNetnsMode::shared ? "shared" : "exclusive";
+}
+
+// As in sysfs: drivers/infiniband/core/sysfs.c, state_show.
+std::string_view to_string(PortState state) {
+    switch (state) {
+    case PortState::unknown: break;
+    case PortState::down: return "down";
+    case PortState::initializing: return "init";
+    case PortState::armed: return "armed";
+    case PortState::active: return "active";
+    case PortState::deferred: return "active-defer";
+    }
+    return "unknown";
+}
+
+RdmaNetnsMode get_rdma_netns_mode(Socket& rdma) {
+    Message request = rdma_message(RDMA_NLDEV_CMD_SYS_GET);
+    const Answer answer = rdma.ask(request);
+    if (answer.errno_value != 0 || answer.message == nullptr)
+        throw NetlinkError("read RDMA namespace mode", answer.errno_value, answer.kernel_message);
+    const auto mode = Attributes(payload_of(*answer.message)).find_u8(RDMA_NLDEV_SYS_ATTR_NETNS_MODE);
+    // Kernels without the attribute (before 5.2) have no namespaces for RDMA devices: what is now called shared.
+    return mode.value_or(1) == 0 ? RdmaNetnsMode::exclusive : RdmaNetnsMode::shared;
+}
+
+std::vector<RdmaDevice> list_rdma_devices(Socket& rdma) {
+    Message request = rdma_message(RDMA_NLDEV_CMD_GET);
+    return list<RdmaDevice>(rdma, request, "list RDMA devices",
+                            [](const nlmsghdr& message, std::vector<RdmaDevice>& found) {
+                                if (auto device = parse_rdma_device(message)) found.push_back(*std::move(device));
+                            });
+}
+
+std::optional<RdmaDevice> find_rdma_device(Socket& rdma, std::string_view name) {
+    for (RdmaDevice& device : list_rdma_devices(rdma)) // the kernel looks up by index only
+        if (device.name == name) return std::move(device);
+    return std::nullopt;
+}
+
+std::optional<RdmaDevice> find_rdma_device(Socket& rdma, std::uint32_t index) {
+    Message request = rdma_message(RDMA_NLDEV_CMD_GET);
+    request.put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, index);
+    const Answer answer = rdma.ask(request);
+    // nldev.c, nldev_get_doit: EINVAL is its word for an index that the namespace does not have.
+    if (answer.errno_value == EINVAL || answer.errno_value == ENODEV) return std::nullopt;
+    if (answer.errno_value != 0)
+        throw NetlinkError(concat("look up RDMA device number ", index), answer.errno_value, answer.kernel_message);
+    return answer.message == nullptr ? std::nullopt : parse_rdma_device(*answer.message);
+}
+
+std::vector<RdmaPort> list_rdma_ports(Socket& rdma, const RdmaDevice& device) try {
+    Message request = rdma_message(RDMA_NLDEV_CMD_PORT_GET);
+    request.put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, device.index);
+    return list<RdmaPort>(rdma, request, concat("list ports of RDMA device ", quoted(device.name)),
+                          [&](const nlmsghdr& message, std::vector<RdmaPort>& found) {
+                              auto port = parse_rdma_port(message);
+                              if (port && port->device_index == device.index) found.push_back(*std::move(port));
+                          });
+} catch (const NetlinkError& error) {
+    if (error.errno_value() == EINVAL || error.errno_value() == ENODEV) return {};
+    throw;
+}
+
+std::vector<RdmaPort> list_rdma_ports_below(Socket& route, Socket& rdma, const Link& link) {
+    const std::vector<RdmaDevice> devices = list_rdma_devices(rdma);
+    std::vector<Link> level{link};
+    // Interfaces can stand on one another eight deep at most (linux/netdevice.h, MAX_NEST_DEV).
+    for (int depth = 0; depth < 8 && !level.empty() && !devices.empty(); ++depth) {
+        std::vector<RdmaPort> found;
+        for (const Link& upper : level)
+            for (RdmaPort& port : list_ports_on(rdma, devices, upper.ifindex)) found.push_back(std::move(port));
+        if (!found.empty()) return found;
+        level = list_lower_links(route, level);
+    }
+    return {};
+}
+
+std::optional<unsigned> find_netdev_of_rdma_device(Socket& rdma, std::string_view device) {
+    const auto found = find_rdma_device(rdma, device);
+    if (!found) return std::nullopt;
+    for (const RdmaPort& port : list_rdma_ports(rdma, *found))
+        if (port.netdev_ifindex) return port.netdev_ifindex;
+    return std::nullopt;
+}
+
+void move_rdma_device(Socket& rdma, std::uint32_t index, const Netns& netns) {
+    Message request = rdma_message(RDMA_NLDEV_CMD_SET);
+    request.put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, index);
+    request.put_u32(RDMA_NLDEV_NET_NS_FD, static_cast<std::uint32_t>(netns.fd()));
+    rdma.execute(request, concat("move RDMA device number ", index, " to another network namespace"));
+}
+
+} // namespace rdmanet::kernel

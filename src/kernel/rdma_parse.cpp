@@ -1,0 +1,50 @@
+#include "rdma_parse.hpp"
+
+#include "message.hpp"
+
+#include <rdma/rdma_netlink.h>
+
+namespace rdmanet::kernel {
+namespace {
+
+constexpr int message_type(int command) {
+    return RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command);
+}
+
+/// NETLINK_RDMA has no family header: attributes follow the netlink header.
+std::optional<Attributes> attributes_of(const nlmsghdr& message, int command) {
+    if (message.nlmsg_type != message_type(command)) return std::nullopt;
+    return Attributes(payload_of(message));
+}
+
+} // namespace
+
+std::optional<RdmaDevice> parse_rdma_device(const nlmsghdr& message) {
+    const auto attributes = attributes_of(message, RDMA_NLDEV_CMD_GET);
+    const auto index = attributes ? attributes->find_u32(RDMA_NLDEV_ATTR_DEV_INDEX) : std::nullopt;
+    if (!index) return std::nullopt;
+    RdmaDevice device;
+    device.index = *index;
+    device.name = attributes->text(RDMA_NLDEV_ATTR_DEV_NAME);
+    device.node_guid = attributes->find_u64(RDMA_NLDEV_ATTR_NODE_GUID).value_or(0);
+    device.port_count = attributes->find_u32(RDMA_NLDEV_ATTR_PORT_INDEX).value_or(0); // here: how many
+    device.protocol = attributes->text(RDMA_NLDEV_ATTR_DEV_PROTOCOL);
+    return device;
+}
+
+std::optional<RdmaPort> parse_rdma_port(const nlmsghdr& message) {
+    const auto attributes = attributes_of(message, RDMA_NLDEV_CMD_PORT_GET);
+    const auto index = attributes ? attributes->find_u32(RDMA_NLDEV_ATTR_DEV_INDEX) : std::nullopt;
+    if (!index) return std::nullopt;
+    RdmaPort port;
+    port.device_index = *index;
+    port.device = attributes->text(RDMA_NLDEV_ATTR_DEV_NAME);
+    port.port = attributes->find_u32(RDMA_NLDEV_ATTR_PORT_INDEX).value_or(0);
+    port.state = static_cast<PortState>(attributes->find_u8(RDMA_NLDEV_ATTR_PORT_STATE).value_or(0));
+    port.physical_state = attributes->find_u8(RDMA_NLDEV_ATTR_PORT_PHYS_STATE).value_or(0);
+    port.netdev_ifindex = attributes->find_u32(RDMA_NLDEV_ATTR_NDEV_INDEX);
+    port.netdev_name = attributes->text(RDMA_NLDEV_ATTR_NDEV_NAME);
+    return port;
+}
+
+} // namespace rdmanet::kernel

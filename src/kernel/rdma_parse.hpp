@@ -1,0 +1,14 @@
+// What the kernel says about RDMA devices and ports, as values.
+#pragma once
+
+#include <rdmanet/kernel/rdma.hpp>
+
+#include <optional>
+
+namespace rdmanet::kernel {
+
+/// nullopt if it is another message, or one without a device index.
+[[nodiscard]] std::optional<RdmaDevice> parse_rdma_device(const nlmsghdr& message);
+[[nodiscard]] std::optional<RdmaPort> parse_rdma_port(const nlmsghdr& message);
+
+} // namespace rdmanet::kernel

@@ -1,0 +1,67 @@
+#include <rdmanet/kernel/sysctl.hpp>
+
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/base/file.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/unique_fd.hpp>
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <string>
+#include <string_view>
+
+namespace rdmanet::kernel {
+namespace {
+
+using base::concat;
+using base::quoted;
+using base::SystemError;
+
+std::string_view path_of(Sysctl sysctl) {
+    switch (sysctl) {
+    case Sysctl::arp_notify: return "ipv4/arp_notify";
+    case Sysctl::arp_ignore: return "ipv4/arp_ignore";
+    case Sysctl::arp_announce: return "ipv4/arp_announce";
+    case Sysctl::rp_filter: return "ipv4/rp_filter";
+    case Sysctl::disable_ipv6: return "ipv6/disable_ipv6";
+    case Sysctl::keep_addr_on_down: return "ipv6/keep_addr_on_down";
+    case Sysctl::accept_dad: return "ipv6/accept_dad";
+    case Sysctl::accept_ra: return "ipv6/accept_ra";
+    case Sysctl::autoconf: return "ipv6/autoconf";
+    case Sysctl::addr_gen_mode: return "ipv6/addr_gen_mode";
+    case Sysctl::ndisc_notify: return "ipv6/ndisc_notify";
+    }
+    throw base::Error("no such sysctl");
+}
+
+std::string file_of(const base::InterfaceName& interface, Sysctl sysctl) {
+    const std::string& name = interface.to_string();
+    // These two directories are not interfaces but settings for all of them.
+    if (name == "all" || name == "default")
+        throw base::Error(concat("no sysctls for an interface called ", quoted(name)));
+    const std::string_view path = path_of(sysctl); // FAMILY/NAME
+    return concat("/proc/sys/net/", path.substr(0, 4), "/conf/", name, path.substr(4));
+}
+
+} // namespace
+
+std::optional<int> find_sysctl(const base::InterfaceName& interface, Sysctl sysctl) {
+    const std::string path = file_of(interface, sysctl);
+    const auto text = base::read_file_if_exists(path, 64);
+    if (!text) return std::nullopt;
+    const auto value = base::parse_integer<int>(std::string_view(*text).substr(0, text->find('\n')));
+    if (!value) throw base::Error(concat("read ", path, ": not a number: ", quoted(*text)));
+    return value;
+}
+
+Written write_sysctl(const base::InterfaceName& interface, Sysctl sysctl, int value) {
+    const std::string path = file_of(interface, sysctl);
+    const base::UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!fd && errno == ENOENT) return Written::no_such_sysctl;
+    if (!fd) throw SystemError(concat("open ", path), errno);
+    base::write_all(fd.get(), concat(value), path);
+    return Written::yes;
+}
+
+} // namespace rdmanet::kernel
