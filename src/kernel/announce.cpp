@@ -60,6 +60,14 @@ std::uint16_t advertisement_checksum(const MacAddress& mac, const IpAddress& add
     return checksum(pseudo);
 }
 
+base::UniqueFd open_packet_socket(const Netns& netns) {
+    const NetnsScope scope(netns);
+    // Protocol 0: the socket receives nothing.
+    base::UniqueFd fd(::socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (!fd) throw base::SystemError("open packet socket", errno);
+    return fd;
+}
+
 void send_packet(int fd, unsigned ifindex, std::uint16_t protocol, const MacAddress::Bytes& to, const Packet& packet) {
     sockaddr_ll address{};
     address.sll_family = AF_PACKET;
@@ -93,10 +101,8 @@ Packet neighbour_advertisement(const MacAddress& mac, const IpAddress& address) 
     return packet;
 }
 
-void announce(unsigned ifindex, const MacAddress& mac, std::span<const IpAddress> addresses) {
-    // Protocol 0: the socket receives nothing.
-    const base::UniqueFd fd(::socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    if (!fd) throw base::SystemError("open packet socket", errno);
+void announce(const Netns& netns, unsigned ifindex, const MacAddress& mac, std::span<const IpAddress> addresses) {
+    const base::UniqueFd fd = open_packet_socket(netns);
     for (const IpAddress& address : addresses)
         if (address.is_v4())
             send_packet(fd.get(), ifindex, ETH_P_ARP, kBroadcast, gratuitous_arp(mac, address));

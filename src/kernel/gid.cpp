@@ -2,124 +2,102 @@
 
 #include "directory.hpp"
 
-#include <rdmanet/base/error.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/base/unique_fd.hpp>
 
-#include <fcntl.h>
-
 #include <algorithm>
-#include <cerrno>
 
 namespace rdmanet::kernel {
 namespace {
 
 using base::concat;
-using base::UniqueFd;
+using base::IpAddress;
 
-/// The files of one port, relative to an open directory: long paths cost more than reading does.
-class PortFiles {
+/// The table of one port. Files are named relative to an open directory: walking the long path costs more than
+/// reading does.
+class TableFiles {
 public:
-    explicit PortFiles(const std::string& path) : directory_(open_directory(path)) {}
+    TableFiles(const RdmaPort& port, const std::string& root)
+        : path_(concat(root, '/', port.device, "/ports/", port.port)), directory_(open_directory(path_)) {}
 
-    [[nodiscard]] bool exists() const { return static_cast<bool>(directory_); }
-
-    /// nullopt: no such file, or (EINVAL) a table entry that is empty or was emptied meanwhile.
-    [[nodiscard]] std::optional<std::string> find(const std::string& name) const {
-        return find_line(directory_.get(), name);
+    [[nodiscard]] unsigned length() const {
+        unsigned length = 0;
+        if (!directory_) return length;
+        for (const std::string& name : list_directory(concat(path_, "/gids")))
+            if (const auto index = base::parse_integer<unsigned>(name)) length = std::max(length, *index + 1);
+        return length;
     }
 
-    /// nullopt for an empty entry: "gids" shows zeros there, where the "gid_attrs" fail.
-    [[nodiscard]] std::optional<Gid> find_gid(unsigned index) const {
-        const auto gid = parse_gid(find(concat("gids/", index)).value_or(std::string()));
-        return gid && *gid != Gid{} ? gid : std::nullopt;
+    /// nullopt for an empty place, where "gids" shows zeros (drivers/infiniband/core/sysfs.c, show_port_gid).
+    [[nodiscard]] std::optional<IpAddress> find_address(unsigned index) const {
+        const auto address = IpAddress::parse(find(concat("gids/", index)));
+        return address && !address->is_unspecified() ? address : std::nullopt;
     }
 
-    [[nodiscard]] GidEntry describe(unsigned index, const Gid& gid) const {
-        const std::string type = find(concat("gid_attrs/types/", index)).value_or(std::string());
+    [[nodiscard]] GidEntry describe(unsigned index, const IpAddress& address) const {
         return {.index = index,
-                .gid = gid,
-                .type = type == "RoCE v2"      ? GidType::roce_v2
-                        : type == "IB/RoCE v1" ? GidType::ib_or_roce_v1
-                                               : GidType::unknown,
-                .netdev = find_netdev(index)};
-    }
-
-    [[nodiscard]] std::string find_netdev(unsigned index) const {
-        return find(concat("gid_attrs/ndevs/", index)).value_or(std::string());
+                .address = address,
+                .type = parse_type(find(concat("gid_attrs/types/", index))),
+                .netdev = find(concat("gid_attrs/ndevs/", index))};
     }
 
 private:
-    UniqueFd directory_;
+    /// Empty if there is no such file, or (EINVAL) its place in the table has become empty.
+    [[nodiscard]] std::string find(const std::string& name) const {
+        return find_line(directory_.get(), name).value_or(std::string());
+    }
+
+    static GidType parse_type(std::string_view text) {
+        for (const GidType type : {GidType::ib_or_roce_v1, GidType::roce_v2})
+            if (text == to_string(type)) return type;
+        return GidType::unknown;
+    }
+
+    std::string path_;
+    base::UniqueFd directory_;
 };
+
+template <class Visit>
+void for_each_address(const TableFiles& files, unsigned length, const Visit& visit) {
+    for (unsigned index = 0; index < length; ++index)
+        if (const auto address = files.find_address(index)) visit(index, *address);
+}
 
 } // namespace
 
-Gid gid_of(const base::IpAddress& address) {
-    Gid gid{};
-    const auto bytes = address.bytes();
-    if (!address.is_v4()) return bytes;
-    gid[10] = gid[11] = 0xff;
-    std::copy_n(bytes.begin(), 4, gid.begin() + 12);
-    return gid;
-}
-
-std::string to_string(const Gid& gid) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string text;
-    for (std::size_t at = 0; at < gid.size(); ++at) {
-        if (at != 0 && at % 2 == 0) text += ':';
-        text += digits[gid[at] >> 4U];
-        text += digits[gid[at] & 15U];
+std::string_view to_string(GidType type) {
+    switch (type) {
+    case GidType::unknown: break;
+    case GidType::ib_or_roce_v1: return "IB/RoCE v1";
+    case GidType::roce_v2: return "RoCE v2";
     }
-    return text;
+    return "unknown";
 }
 
-std::optional<Gid> parse_gid(std::string_view text) {
-    Gid gid{};
-    if (text.size() != 39) return std::nullopt;
-    for (std::size_t group = 0; group < 8; ++group) {
-        const auto value = base::parse_integer<std::uint16_t>(text.substr(group * 5, 4), 16);
-        if (!value || (group != 7 && text[group * 5 + 4] != ':')) return std::nullopt;
-        gid[group * 2] = static_cast<unsigned char>(*value >> 8U);
-        gid[group * 2 + 1] = static_cast<unsigned char>(*value & 0xffU);
-    }
-    return gid;
-}
-
-std::string RdmaSysfs::port_path(std::string_view device, unsigned port) const {
-    return concat(root_, '/', device, "/ports/", port);
-}
-
-unsigned RdmaSysfs::gid_table_length(std::string_view device, unsigned port) const {
-    unsigned length = 0;
-    for (const std::string& name : list_directory(concat(port_path(device, port), "/gids")))
-        if (const auto index = base::parse_integer<unsigned>(name)) length = std::max(length, *index + 1);
-    return length;
-}
-
-std::vector<GidEntry> RdmaSysfs::list_gids(std::string_view device, unsigned port) const {
-    const PortFiles files(port_path(device, port));
+std::vector<GidEntry> list_gids(const RdmaPort& port, const std::string& root) {
+    const TableFiles files(port, root);
     std::vector<GidEntry> entries;
-    if (!files.exists()) return entries;
-    for (unsigned index = 0, length = gid_table_length(device, port); index < length; ++index)
-        if (const auto gid = files.find_gid(index)) entries.push_back(files.describe(index, *gid));
+    for_each_address(files, files.length(), [&](unsigned index, const IpAddress& address) {
+        entries.push_back(files.describe(index, address));
+    });
     return entries;
 }
 
-std::vector<GidEntry> RdmaSysfs::find_gids(std::string_view device, unsigned port,
-                                           std::span<const base::IpAddress> addresses, std::string_view netdev) const {
-    const PortFiles files(port_path(device, port));
-    std::vector<Gid> wanted;
-    std::transform(addresses.begin(), addresses.end(), std::back_inserter(wanted), gid_of);
+std::vector<GidEntry> find_gids(const RdmaPort& port, std::span<const IpAddress> addresses, const std::string& root) {
+    const TableFiles files(port, root);
     std::vector<GidEntry> entries;
-    if (!files.exists()) return entries;
-    for (unsigned index = 0, length = gid_table_length(device, port); index < length; ++index) {
-        const auto gid = files.find_gid(index);
-        if (!gid || std::find(wanted.begin(), wanted.end(), *gid) == wanted.end()) continue;
-        if (files.find_netdev(index) == netdev) entries.push_back(files.describe(index, *gid));
-    }
+    for_each_address(files, files.length(), [&](unsigned index, const IpAddress& address) {
+        if (std::find(addresses.begin(), addresses.end(), address) != addresses.end())
+            entries.push_back(files.describe(index, address));
+    });
     return entries;
+}
+
+GidTable read_gid_table(const RdmaPort& port, const std::string& root) {
+    const TableFiles files(port, root);
+    GidTable table{.length = files.length(), .used = 0};
+    for_each_address(files, static_cast<unsigned>(table.length), [&](unsigned, const IpAddress&) { ++table.used; });
+    return table;
 }
 
 } // namespace rdmanet::kernel

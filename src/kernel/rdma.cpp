@@ -21,12 +21,8 @@ Message rdma_message(int command) {
     return {RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command), 0};
 }
 
-std::vector<RdmaPort> list_ports_on(Socket& rdma, const std::vector<RdmaDevice>& devices, unsigned ifindex) {
-    std::vector<RdmaPort> found;
-    for (const RdmaDevice& device : devices)
-        for (RdmaPort& port : list_rdma_ports(rdma, device))
-            if (port.netdev_ifindex == ifindex) found.push_back(std::move(port));
-    return found;
+bool is_active(const RdmaPort& port) {
+    return port.state == PortState::active;
 }
 
 } // namespace
@@ -48,7 +44,11 @@ std::string_view to_string(PortState state) {
     return "unknown";
 }
 
-RdmaNetnsMode get_rdma_netns_mode(Socket& rdma) {
+std::string RdmaPort::to_string() const {
+    return concat("port ", port, " of RDMA device ", quoted(device));
+}
+
+RdmaNetnsMode rdma_netns_mode(Socket& rdma) {
     Message request = rdma_message(RDMA_NLDEV_CMD_SYS_GET);
     const Answer answer = rdma.ask(request);
     if (answer.errno_value != 0 || answer.message == nullptr)
@@ -96,25 +96,37 @@ std::vector<RdmaPort> list_rdma_ports(Socket& rdma, const RdmaDevice& device) tr
     throw;
 }
 
-std::vector<RdmaPort> list_rdma_ports_below(Socket& route, Socket& rdma, const Link& link) {
+std::vector<RdmaPort> list_rdma_ports_on(Socket& rdma, const std::vector<RdmaDevice>& devices, unsigned ifindex) {
+    std::vector<RdmaPort> found;
+    for (const RdmaDevice& device : devices)
+        for (RdmaPort& port : list_rdma_ports(rdma, device))
+            if (port.netdev_ifindex == ifindex) found.push_back(std::move(port));
+    return found;
+}
+
+std::optional<RdmaPort> find_rdma_port(Socket& rdma, const Link& link) {
     const std::vector<RdmaDevice> devices = list_rdma_devices(rdma);
+    std::optional<Socket> route; // most parents are physical and need none
     std::vector<Link> level{link};
-    // Interfaces can stand on one another eight deep at most (linux/netdevice.h, MAX_NEST_DEV).
+    // Interfaces stand on one another at most eight deep (linux/netdevice.h, MAX_NEST_DEV).
     for (int depth = 0; depth < 8 && !level.empty() && !devices.empty(); ++depth) {
         std::vector<RdmaPort> found;
         for (const Link& upper : level)
-            for (RdmaPort& port : list_ports_on(rdma, devices, upper.ifindex)) found.push_back(std::move(port));
-        if (!found.empty()) return found;
-        level = list_lower_links(route, level);
+            for (RdmaPort& port : list_rdma_ports_on(rdma, devices, upper.ifindex)) found.push_back(std::move(port));
+        const auto active = std::find_if(found.begin(), found.end(), is_active);
+        if (!found.empty()) return active == found.end() ? found.front() : *active;
+        if (!route) route = Socket::open(Protocol::route, rdma.deadline());
+        level = list_lower_links(*route, level);
     }
-    return {};
+    return std::nullopt;
 }
 
-std::optional<unsigned> find_netdev_of_rdma_device(Socket& rdma, std::string_view device) {
-    const auto found = find_rdma_device(rdma, device);
+std::optional<std::string> find_netdev_of_rdma_device(std::string_view device, const base::Deadline& deadline) {
+    auto rdma = Socket::find_rdma(deadline);
+    const auto found = rdma ? find_rdma_device(*rdma, device) : std::nullopt;
     if (!found) return std::nullopt;
-    for (const RdmaPort& port : list_rdma_ports(rdma, *found))
-        if (port.netdev_ifindex) return port.netdev_ifindex;
+    for (RdmaPort& port : list_rdma_ports(*rdma, *found))
+        if (!port.netdev_name.empty()) return std::move(port.netdev_name);
     return std::nullopt;
 }
 

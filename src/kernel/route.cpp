@@ -57,6 +57,16 @@ Message route_message(int type, int flags, const Route& route, std::uint8_t scop
     return request;
 }
 
+// Without any of the three the kernel prepends (net/ipv4/fib_trie.c, fib_table_insert).
+int flags_of(RouteOrder order) {
+    switch (order) {
+    case RouteOrder::exclusive: return NLM_F_CREATE | NLM_F_EXCL;
+    case RouteOrder::prepended: return NLM_F_CREATE;
+    case RouteOrder::appended: return NLM_F_CREATE | NLM_F_APPEND;
+    }
+    return NLM_F_CREATE;
+}
+
 std::uint8_t scope_of(const Route& route) {
     return route.scope.value_or(route.gateway ? RT_SCOPE_UNIVERSE : RT_SCOPE_LINK);
 }
@@ -95,8 +105,7 @@ std::vector<Route> list_family(Socket& socket, Family family, const RouteFilter&
 } // namespace
 
 Added add_route(Socket& socket, const Route& route, RouteOrder order) {
-    const int flags = NLM_F_CREATE | (order == RouteOrder::exclusive ? NLM_F_EXCL : NLM_F_APPEND);
-    Message request = route_message(RTM_NEWROUTE, flags, route, scope_of(route));
+    Message request = route_message(RTM_NEWROUTE, flags_of(order), route, scope_of(route));
     const Answer answer = socket.ask(request);
     if (answer.errno_value == EEXIST) return Added::was_present;
     if (answer.errno_value != 0)

@@ -27,11 +27,7 @@ std::optional<Route> parse_common(const rtmsg& header, const Attributes& attribu
     const IpAddress address = parse_ip(header.rtm_family, attributes.find(RTA_DST)).value_or(IpAddress(family, 0));
     const auto destination = IpPrefix::make(address, header.rtm_dst_len);
     if (!destination) return std::nullopt;
-    Route route{.destination = *destination,
-                .gateway = parse_gateway(family, attributes),
-                .scope = {},
-                .mtu = {},
-                .advertised_mss = {}};
+    Route route{.destination = *destination, .gateway = parse_gateway(family, attributes)};
     route.ifindex = attributes.find_u32(RTA_OIF).value_or(0);
     route.table = attributes.find_u32(RTA_TABLE).value_or(header.rtm_table);
     route.metric = attributes.find_u32(RTA_PRIORITY).value_or(0);

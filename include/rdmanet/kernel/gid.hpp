@@ -1,9 +1,11 @@
 // GIDs: the addresses in an RDMA port's table, as sysfs shows them (Documentation/ABI/stable/sysfs-class-infiniband).
+// The table is one for all namespaces, sparse, and shorter or longer with each device.
 #pragma once
 
 #include <rdmanet/base/ip_address.hpp>
+#include <rdmanet/kernel/rdma.hpp>
 
-#include <array>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,46 +14,34 @@
 
 namespace rdmanet::kernel {
 
-/// Network byte order.
-using Gid = std::array<unsigned char, 16>;
-
-/// Of a RoCE interface's address: an IPv6 address itself, an IPv4 address as ::ffff:a.b.c.d.
-[[nodiscard]] Gid gid_of(const base::IpAddress& address);
-/// "0000:0000:0000:0000:0000:ffff:0a01:0203", as in sysfs.
-[[nodiscard]] std::string to_string(const Gid& gid);
-[[nodiscard]] std::optional<Gid> parse_gid(std::string_view text);
+/// RDMA devices of the namespace that sysfs was mounted in. Another root is for tests.
+inline constexpr const char* kRdmaSysfs = "/sys/class/infiniband";
 
 enum class GidType : std::uint8_t { unknown, ib_or_roce_v1, roce_v2 };
+/// As in sysfs: "IB/RoCE v1", "RoCE v2".
+[[nodiscard]] std::string_view to_string(GidType type);
 
 struct GidEntry {
-    unsigned index = 0; // moves when the address is set again: nothing to write down
-    Gid gid{};
+    unsigned index = 0;      // another one when the address is set again: nothing to write down
+    base::IpAddress address; // of RoCE: the interface's IPv4 address (GID ::ffff:a.b.c.d) or IPv6 address
     GidType type = GidType::unknown;
     std::string netdev; // a name without its namespace: many pods have a "net1"; empty for InfiniBand
 };
 
-/// The class directory of RDMA devices. It shows the devices of the namespace that sysfs was mounted in.
-class RdmaSysfs {
-public:
-    explicit RdmaSysfs(std::string root = "/sys/class/infiniband") : root_(std::move(root)) {}
+/// Entries in use, each with its type and net device. Reads the whole table. Empty if the port is gone. Throws
+/// base::SystemError.
+[[nodiscard]] std::vector<GidEntry> list_gids(const RdmaPort& port, const std::string& root = kRdmaSysfs);
 
-    /// Entries in use, each with its type and net device. Reads the whole table, 256 entries commonly. Empty if there
-    /// is no such device or port. Throws base::SystemError.
-    [[nodiscard]] std::vector<GidEntry> list_gids(std::string_view device, unsigned port) const;
+/// The same for entries of `addresses` only. Costs one file for each place of the table and three for each hit: an
+/// address normally has two, RoCE v1 and v2, each known by its net device.
+[[nodiscard]] std::vector<GidEntry> find_gids(const RdmaPort& port, std::span<const base::IpAddress> addresses,
+                                              const std::string& root = kRdmaSysfs);
 
-    /// Entries whose GID belongs to one of `addresses` and whose net device is called `netdev`. Costs one file per
-    /// table entry. Throws base::SystemError.
-    [[nodiscard]] std::vector<GidEntry> find_gids(std::string_view device, unsigned port,
-                                                  std::span<const base::IpAddress> addresses,
-                                                  std::string_view netdev) const;
-
-    /// Entries that the table has room for; 0 if there is no such device or port.
-    [[nodiscard]] unsigned gid_table_length(std::string_view device, unsigned port) const;
-
-private:
-    [[nodiscard]] std::string port_path(std::string_view device, unsigned port) const;
-
-    std::string root_;
+/// In entries.
+struct GidTable {
+    std::size_t length = 0; // 0: the port is gone
+    std::size_t used = 0;
 };
+[[nodiscard]] GidTable read_gid_table(const RdmaPort& port, const std::string& root = kRdmaSysfs);
 
 } // namespace rdmanet::kernel

@@ -59,6 +59,8 @@ public:
     [[nodiscard]] static std::optional<Socket> find_rdma(const base::Deadline& deadline);
     [[nodiscard]] static std::optional<Socket> find_rdma_in(const Netns& netns, const base::Deadline& deadline);
 
+    [[nodiscard]] const base::Deadline& deadline() const { return deadline_; }
+
     /// For requests with one answer, be it data, an acknowledgement or a refusal.
     [[nodiscard]] Answer ask(Message& request);
 

@@ -4,6 +4,7 @@
 #include <rdmanet/kernel/link.hpp>
 #include <rdmanet/kernel/netlink_socket.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,7 +18,7 @@ enum class RdmaNetnsMode : std::uint8_t { exclusive = 0, shared = 1 };
 [[nodiscard]] std::string_view to_string(RdmaNetnsMode mode);
 
 /// Throws NetlinkError.
-[[nodiscard]] RdmaNetnsMode get_rdma_netns_mode(Socket& rdma);
+[[nodiscard]] RdmaNetnsMode rdma_netns_mode(Socket& rdma);
 
 struct RdmaDevice {
     std::uint32_t index = 0; // survives renames and moves between namespaces; not used again until reboot
@@ -39,6 +40,9 @@ struct RdmaPort {
     std::uint8_t physical_state = 0;        // enum ib_port_phys_state, rdma/ib_verbs.h: 5 is link up
     std::optional<unsigned> netdev_ifindex; // if it has a net device and that is in the socket's namespace
     std::string netdev_name;
+
+    /// "port 1 of RDMA device "mlx5_0"", for messages.
+    [[nodiscard]] std::string to_string() const;
 };
 
 /// The devices that the socket's namespace sees. Throws NetlinkError.
@@ -49,14 +53,21 @@ struct RdmaPort {
 /// None if the device has gone meanwhile. Throws NetlinkError.
 [[nodiscard]] std::vector<RdmaPort> list_rdma_ports(Socket& rdma, const RdmaDevice& device);
 
-/// Ports whose net device is `link` itself or, if none is, one that `link` stands on: the parent of a VLAN, macvlan or
-/// ipvlan, the ports of a bond, team or bridge, and so on down. Empty: no RDMA below. Both sockets must be of the
-/// namespace where the link is.
-[[nodiscard]] std::vector<RdmaPort> list_rdma_ports_below(Socket& route, Socket& rdma, const Link& link);
+/// The ports on a net device. The number is one of the socket's namespace. Throws NetlinkError.
+[[nodiscard]] std::vector<RdmaPort> list_rdma_ports_on(Socket& rdma, const std::vector<RdmaDevice>& devices,
+                                                       unsigned ifindex);
 
-/// The interface that the first port of the named RDMA device is on; nullopt if there is no such device here, or it has
-/// no net device here. Throws NetlinkError.
-[[nodiscard]] std::optional<unsigned> find_netdev_of_rdma_device(Socket& rdma, std::string_view device);
+/// The port that carries what `link` sends: the one on `link` itself or else on an interface that `link` stands on: the
+/// parent of a VLAN, macvlan or ipvlan, the ports of a bond, team or bridge, and so on down. Of several the first whose
+/// state is active. nullopt: no RDMA there. Link and socket must be of the calling thread's namespace. Throws
+/// NetlinkError.
+[[nodiscard]] std::optional<RdmaPort> find_rdma_port(Socket& rdma, const Link& link);
+
+/// Name of the interface that the first port of the named RDMA device is on, in the calling thread's namespace; nullopt
+/// if there is no such device here, or it has no net device here. Throws NetlinkError.
+[[nodiscard]] std::optional<std::string>
+find_netdev_of_rdma_device(std::string_view device,
+                           const base::Deadline& deadline = base::Deadline::in(std::chrono::seconds{2}));
 
 /// Moves a device from the socket's namespace, which must be the calling thread's, to `netns`. Open user contexts are
 /// cut off. Throws NetlinkError: EOPNOTSUPP shared mode or a driver that cannot, EINVAL the device is not here.

@@ -14,21 +14,22 @@ namespace rdmanet::kernel {
 constexpr std::uint32_t kMainTable = 254; // RT_TABLE_MAIN
 
 struct Route {
-    base::IpPrefix destination;             // the network: without host bits
-    std::optional<base::IpAddress> gateway; // IPv6 is fine for an IPv4 destination (RTA_VIA)
-    unsigned ifindex = 0;                   // 0: by the gateway
+    base::IpPrefix destination;               // the network: without host bits
+    std::optional<base::IpAddress> gateway{}; // IPv6 is fine for an IPv4 destination (RTA_VIA)
+    unsigned ifindex = 0;                     // 0: by the gateway
     std::uint32_t table = kMainTable;
-    std::uint32_t metric = 0;                    // 0: the kernel's default, which is 1024 for IPv6
-    std::optional<std::uint8_t> scope;           // RT_SCOPE_*; unset: link without a gateway, universe with one
-    std::uint8_t protocol = 3;                   // RTPROT_BOOT: an administrator's, as with "ip route add"
-    std::optional<std::uint32_t> mtu;            // bytes
-    std::optional<std::uint32_t> advertised_mss; // bytes
-    bool on_link = false;                        // the gateway is reachable though no route says so (RTNH_F_ONLINK)
+    std::uint32_t metric = 0;                      // 0: the kernel's default, which is 1024 for IPv6
+    std::optional<std::uint8_t> scope{};           // RT_SCOPE_*; unset: link without a gateway, universe with one
+    std::uint8_t protocol = 3;                     // RTPROT_BOOT: an administrator's, as with "ip route add"
+    std::optional<std::uint32_t> mtu{};            // bytes
+    std::optional<std::uint32_t> advertised_mss{}; // bytes
+    bool on_link = false;                          // the gateway is reachable though no route says so (RTNH_F_ONLINK)
 };
 
 /// Exclusive: a route to the same destination with the same table and metric, whatever its gateway, counts as present.
-/// Appended: it is added behind those, and only an identical one counts as present.
-enum class RouteOrder : std::uint8_t { exclusive, appended };
+/// Prepended, appended: it is added before or behind those, and only an identical one counts as present. The kernel
+/// takes the first; IPv6 spreads traffic over all of the same metric instead.
+enum class RouteOrder : std::uint8_t { exclusive, prepended, appended };
 
 /// Throws NetlinkError: ENETUNREACH the gateway is not on a connected network, EINVAL host bits in the destination or
 /// an impossible scope, ENETDOWN the interface is down, ENODEV it is absent.

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <rdmanet/base/interface_name.hpp>
+#include <rdmanet/kernel/netns.hpp>
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 namespace rdmanet::kernel {
 
@@ -28,5 +30,10 @@ enum class Written : std::uint8_t { yes, no_such_sysctl };
 /// Absent: no such interface, or a kernel without IPv6.
 [[nodiscard]] std::optional<int> find_sysctl(const base::InterfaceName& interface, Sysctl sysctl);
 Written write_sysctl(const base::InterfaceName& interface, Sysctl sysctl, int value);
+
+/// Makes IPv6 addresses possible on an interface of `netns`, where pods often start with IPv6 switched off: switches it
+/// on for the loopback and the interface, and keeps addresses when the link goes down. Nothing happens in a kernel
+/// without IPv6. Throws base::SystemError.
+void enable_ipv6(const Netns& netns, std::string_view interface);
 
 } // namespace rdmanet::kernel
