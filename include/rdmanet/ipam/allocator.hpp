@@ -67,16 +67,16 @@ public:
     [[nodiscard]] std::vector<RangeUsage> usage(const Config& config, const base::Deadline& deadline);
 
 private:
-    struct Reclaimed {
+    struct Sweep {
         std::size_t leases = 0;
         std::size_t freed = 0;
     };
-
     void take_over_from_predecessors(const Owner& owner, const std::vector<Claim>& claims,
                                      const base::Deadline& deadline);
-    std::vector<Lease> reserve(const Owner& owner, const std::vector<Claim>& claims, const Config& config,
-                               const base::Deadline& deadline);
-    Reclaimed reclaim_from_the_dead(const Claim& claim, const base::Deadline& deadline);
+    [[nodiscard]] std::vector<Lease> reserve(const Owner& owner, const std::vector<Claim>& claims, const Config& config,
+                                             const base::Deadline& deadline);
+    [[nodiscard]] bool reclaim_from_dead_holder(const Lease& held, const base::Deadline& deadline);
+    [[nodiscard]] Sweep reclaim_from_the_dead(const Claim& claim, const base::Deadline& deadline);
 
     Store& store_;
     LivenessProbe& probe_;

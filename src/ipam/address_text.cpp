@@ -1,0 +1,68 @@
+#include "address_text.hpp"
+
+#include <rdmanet/base/text.hpp>
+
+#include <cctype>
+
+namespace rdmanet::ipam {
+namespace {
+
+using base::concat;
+using base::quoted;
+
+bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+json::ValueError not_an(std::string_view expected, const json::Reader& at, std::string_view text) {
+    if (has_leading_zero(text))
+        return {at.path(), concat("expected ", expected, ", found ", quoted(text),
+                                  ": leading zeros are refused, because some programs read them as octal; "
+                                  "write the numbers without them")};
+    return {at.path(), concat("expected ", expected, ", found ", quoted(text))};
+}
+
+} // namespace
+
+bool has_leading_zero(std::string_view text) {
+    if (text.find(':') != std::string_view::npos) return false;
+    for (std::size_t at = 0; at + 1 < text.size() && text[at] != '/'; ++at)
+        if (text[at] == '0' && is_digit(text[at + 1]) && (at == 0 || !is_digit(text[at - 1]))) return true;
+    return false;
+}
+
+std::optional<json::Reader> find_text(const json::Reader& object, std::string_view key) {
+    auto member = object.find(key);
+    if (member && member->string().empty()) return std::nullopt;
+    return member;
+}
+
+base::IpAddress address_in(const json::Reader& at, std::string_view text) {
+    const auto address = base::IpAddress::parse(text);
+    if (!address) throw not_an("an IP address", at, text);
+    return *address;
+}
+
+base::IpPrefix prefix_in(const json::Reader& at, std::string_view text) {
+    const auto prefix = base::IpPrefix::parse(text);
+    if (!prefix) throw not_an("an address with prefix length, like \"10.1.2.0/24\"", at, text);
+    return *prefix;
+}
+
+std::optional<base::IpAddress> find_address(const json::Reader& object, std::string_view key) {
+    const auto member = find_text(object, key);
+    if (!member) return std::nullopt;
+    return address_in(*member, member->string());
+}
+
+void expect_family_of(const base::IpPrefix& other, const base::IpAddress& address, const json::Reader& at) {
+    if (address.family() == other.family()) return;
+    throw json::ValueError(
+        at.path(), concat("expected an ", name_of(other.family()), " address, as in ", other, ", found ", address));
+}
+
+std::string_view name_of(base::Family family) {
+    return family == base::Family::v4 ? "IPv4" : "IPv6";
+}
+
+} // namespace rdmanet::ipam

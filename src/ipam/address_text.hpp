@@ -1,0 +1,32 @@
+// Addresses in configuration text, with errors that say what is wrong with them.
+#pragma once
+
+#include <rdmanet/base/ip_address.hpp>
+#include <rdmanet/json/reader.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rdmanet::ipam {
+
+/// A string member; absent, null and "" are the same, as for Go's decoder.
+[[nodiscard]] std::optional<json::Reader> find_text(const json::Reader& object, std::string_view key);
+
+/// Throw ValueError for `at`: `text` is all or part of its value.
+[[nodiscard]] base::IpAddress address_in(const json::Reader& at, std::string_view text);
+[[nodiscard]] base::IpPrefix prefix_in(const json::Reader& at, std::string_view text);
+
+/// A member that must be an address, if it is there.
+[[nodiscard]] std::optional<base::IpAddress> find_address(const json::Reader& object, std::string_view key);
+
+/// Throws ValueError for `at` unless the address has the family of `other`, which the message names.
+void expect_family_of(const base::IpPrefix& other, const base::IpAddress& address, const json::Reader& at);
+
+/// "IPv4" or "IPv6".
+[[nodiscard]] std::string_view name_of(base::Family family);
+
+/// True if a part of a dotted quad in `text` begins with a needless zero: decimal for some readers, octal for others.
+[[nodiscard]] bool has_leading_zero(std::string_view text);
+
+} // namespace rdmanet::ipam

@@ -1,0 +1,153 @@
+#include <rdmanet/ipam/allocator.hpp>
+
+#include "claims.hpp"
+
+#include <rdmanet/base/text.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace rdmanet::ipam {
+namespace {
+
+using base::concat;
+
+constexpr std::size_t kPage = 256; // leases looked at in one piece: bounds the memory, and how long the store is locked
+
+ExhaustedError exhausted(const ConfiguredRange& range, std::size_t leases, std::size_t dead) {
+    return ExhaustedError(concat("no free address in range ", range.range, ": ", leases, " leases on ",
+                                 to_text(range.range.usable_count()), " usable addresses, ", dead,
+                                 " of them held by someone who is provably gone; \"rdmanet state\" shows the holders, "
+                                 "\"rdmanet gc\" takes back what no pod holds any more"));
+}
+
+RequestedAddressTaken taken(const Taken& outcome) {
+    return RequestedAddressTaken(concat("requested address ", outcome.holder.address.address(), " is taken by ",
+                                        outcome.holder.owner, "; ask for another one, or remove its holder"));
+}
+
+/// A repeated ADD keeps what it has: it can't be given another address than the one its interface may already have.
+void expect_wanted(const std::vector<Claim>& claims, const std::vector<Lease>& leases) {
+    for (std::size_t slot = 0; slot < claims.size(); ++slot) {
+        const auto& wanted = claims[slot].wanted;
+        if (!wanted || leases[slot].address.address() == *wanted) continue;
+        throw RequestedAddressInvalid(concat("requested address ", *wanted,
+                                             " can not be given: this attachment already "
+                                             "holds ",
+                                             leases[slot].address, "; remove it first (DEL)"));
+    }
+}
+
+std::optional<base::IpAddress> gateway_of(const Config& config, std::size_t slot, const base::IpPrefix& address) {
+    if (slot >= config.ranges.size()) return config.addresses[slot - config.ranges.size()].gateway;
+    // A lease that is older than the configuration may lie outside of the range.
+    const ConfiguredRange& range = config.ranges[slot];
+    return range.range.subnet().contains(address.address()) ? range.gateway : std::nullopt;
+}
+
+bool fits(const Lease& lease, const std::vector<Claim>& claims) {
+    if (lease.slot >= claims.size()) return false;
+    const Claim& claim = claims[lease.slot];
+    const base::IpAddress& address = lease.address.address();
+    if (lease.space != claim.space || address.family() != claim.family || lease.address.length() != claim.prefix_length)
+        return false;
+    if (claim.wanted) return address == *claim.wanted;
+    return std::any_of(claim.usable.begin(), claim.usable.end(),
+                       [&](const Interval& interval) { return interval.contains(address.value()); });
+}
+
+} // namespace
+
+Allocation Allocator::allocate(const Config& config, const Owner& owner, const std::vector<RequestedAddress>& requested,
+                               const base::Deadline& deadline) {
+    Allocation allocation;
+    const std::vector<Claim> claims = claims_for(config, requested, allocation.warnings);
+    take_over_from_predecessors(owner, claims, deadline);
+    allocation.leases = reserve(owner, claims, config, deadline);
+    expect_wanted(claims, allocation.leases);
+    for (std::size_t slot = 0; slot < claims.size(); ++slot) {
+        const base::IpPrefix& address = allocation.leases[slot].address;
+        allocation.ips.push_back({.address = address, .gateway = gateway_of(config, slot, address)});
+    }
+    allocation.routes = config.routes;
+    allocation.dns = config.dns;
+    return allocation;
+}
+
+void Allocator::take_over_from_predecessors(const Owner& owner, const std::vector<Claim>& claims,
+                                            const base::Deadline& deadline) {
+    std::vector<Lease> kept;
+    std::vector<Lease> given_up;
+    for (Lease& lease : store_.find_predecessors(owner, deadline)) {
+        if (probe_.probe(lease.owner) != Liveness::dead) continue;
+        (fits(lease, claims) ? kept : given_up).push_back(std::move(lease));
+    }
+    if (!kept.empty()) store_.adopt(kept, owner, deadline);
+    if (!given_up.empty()) store_.reclaim(given_up, deadline);
+}
+
+std::vector<Lease> Allocator::reserve(const Owner& owner, const std::vector<Claim>& claims, const Config& config,
+                                      const base::Deadline& deadline) {
+    for (;;) {
+        auto outcome = store_.reserve(owner, claims, deadline);
+        if (auto* granted = std::get_if<Granted>(&outcome)) return std::move(granted->leases);
+        if (const auto* other = std::get_if<Taken>(&outcome)) {
+            if (!reclaim_from_dead_holder(other->holder, deadline)) throw taken(*other);
+            continue;
+        }
+        // What is taken back may be given to another process before we ask again: as long as there is some, ask.
+        const std::size_t claim = std::get<Exhausted>(outcome).claim;
+        const Sweep sweep = reclaim_from_the_dead(claims[claim], deadline);
+        if (sweep.freed == 0 || deadline.passed()) throw exhausted(config.ranges[claim], sweep.leases, sweep.freed);
+    }
+}
+
+bool Allocator::reclaim_from_dead_holder(const Lease& held, const base::Deadline& deadline) {
+    return probe_.probe(held.owner) == Liveness::dead && !store_.reclaim({held}, deadline).empty();
+}
+
+Allocator::Sweep Allocator::reclaim_from_the_dead(const Claim& claim, const base::Deadline& deadline) {
+    Sweep sweep;
+    std::optional<base::IpAddress> after;
+    for (;;) {
+        const std::vector<Lease> page = store_.list(claim, after, kPage, deadline);
+        if (page.empty()) return sweep;
+        after = page.back().address.address();
+        sweep.leases += page.size();
+        std::vector<Lease> dead;
+        std::copy_if(page.begin(), page.end(), std::back_inserter(dead),
+                     [&](const Lease& lease) { return probe_.probe(lease.owner) == Liveness::dead; });
+        if (!dead.empty()) sweep.freed += store_.reclaim(dead, deadline).size();
+    }
+}
+
+std::vector<Lease> Allocator::release(const OwnerKey& key, const base::Deadline& deadline) {
+    return store_.release(key, deadline);
+}
+
+std::vector<std::string> Allocator::check(const OwnerKey& key, const std::vector<base::IpPrefix>& addresses,
+                                          const base::Deadline& deadline) {
+    const std::vector<Lease> leases = store_.find(key, deadline);
+    std::vector<std::string> faults;
+    const auto is_leased = [&](const base::IpPrefix& address) {
+        return std::any_of(leases.begin(), leases.end(), [&](const Lease& lease) { return lease.address == address; });
+    };
+    for (const base::IpPrefix& address : addresses)
+        if (!is_leased(address)) faults.push_back(concat("address ", address, " is not leased to this attachment"));
+    for (const Lease& lease : leases)
+        if (std::find(addresses.begin(), addresses.end(), lease.address) == addresses.end())
+            faults.push_back(
+                concat("address ", lease.address, " is leased to this attachment, which does not have it"));
+    return faults;
+}
+
+std::vector<RangeUsage> Allocator::usage(const Config& config, const base::Deadline& deadline) {
+    std::vector<RangeUsage> ranges;
+    for (const ConfiguredRange& range : config.ranges)
+        ranges.push_back({.range = range.range.to_string(),
+                          .usable = range.range.usable_count(),
+                          .usage = store_.usage(claim_for(range, config.cooldown), deadline)});
+    return ranges;
+}
+
+} // namespace rdmanet::ipam

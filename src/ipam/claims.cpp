@@ -1,0 +1,94 @@
+#include "claims.hpp"
+
+#include "address_text.hpp"
+
+#include <rdmanet/base/text.hpp>
+
+#include <algorithm>
+
+namespace rdmanet::ipam {
+namespace {
+
+using base::concat;
+using base::quoted;
+
+std::string list_of_ranges(const Config& config) {
+    std::string text;
+    for (const ConfiguredRange& range : config.ranges) {
+        if (!text.empty()) text += ", ";
+        text += range.range.to_string();
+    }
+    return text.empty() ? "there are none" : text;
+}
+
+/// Why none of the ranges gives the address, though each attachment gets one from each of them.
+std::string why_no_range_gives(const base::IpAddress& address, const Config& config) {
+    for (const ConfiguredRange& range : config.ranges) {
+        if (range.range.contains(address))
+            return concat("another requested address takes the place of range ", range.range,
+                          ", which gives one address to an attachment");
+        if (range.gateway == address) return concat("it is the gateway of range ", range.range);
+        if (address.family() == range.range.family() && range.range.bounds().contains(address.value()))
+            return concat("it is excluded from range ", range.range);
+    }
+    return concat("it is outside of the ranges of this network (", list_of_ranges(config),
+                  "): ask for one inside, or for none");
+}
+
+void check_length(const RequestedAddress& requested, const Range& range, std::vector<std::string>& warnings) {
+    if (!requested.prefix_length || *requested.prefix_length == range.subnet().length()) return;
+    warnings.push_back(concat("requested address ", requested.address, '/', *requested.prefix_length,
+                              " is given with the prefix length of its range, ", range.subnet().length()));
+}
+
+/// The first range that can give the address and has no other to give.
+void place(const RequestedAddress& requested, const Config& config, std::vector<Claim>& claims,
+           std::vector<std::string>& warnings) {
+    for (const Claim& claim : claims)
+        if (claim.wanted == requested.address) return; // asked for twice
+    for (std::size_t at = 0; at < config.ranges.size(); ++at) {
+        const Range& range = config.ranges[at].range;
+        if (claims[at].wanted || !range.contains(requested.address)) continue;
+        claims[at].wanted = requested.address;
+        check_length(requested, range, warnings);
+        return;
+    }
+    throw RequestedAddressInvalid(concat("requested address ", requested.address,
+                                         " can not be given: ", why_no_range_gives(requested.address, config)));
+}
+
+} // namespace
+
+RequestedAddress parse_requested_address(std::string_view text) {
+    if (const auto prefix = base::IpPrefix::parse(text)) return {prefix->address(), prefix->length()};
+    if (const auto address = base::IpAddress::parse(text)) return {*address, std::nullopt};
+    throw RequestedAddressInvalid(concat("requested address ", quoted(text),
+                                         " is no address: expected one like \"10.1.2.3\" or \"10.1.2.3/24\"",
+                                         has_leading_zero(text) ? ", without leading zeros" : ""));
+}
+
+Claim claim_for(const ConfiguredRange& range, std::chrono::seconds cooldown) {
+    return {.space = range.space,
+            .family = range.range.family(),
+            .prefix_length = range.range.subnet().length(),
+            .usable = range.range.usable(),
+            .wanted = std::nullopt,
+            .cooldown = cooldown};
+}
+
+std::vector<Claim> claims_for(const Config& config, const std::vector<RequestedAddress>& requested,
+                              std::vector<std::string>& warnings) {
+    std::vector<Claim> claims;
+    for (const ConfiguredRange& range : config.ranges) claims.push_back(claim_for(range, config.cooldown));
+    for (const RequestedAddress& address : requested) place(address, config, claims, warnings);
+    for (const StaticAddress& address : config.addresses)
+        claims.push_back({.space = address.space,
+                          .family = address.address.family(),
+                          .prefix_length = address.address.length(),
+                          .usable = {},
+                          .wanted = address.address.address(),
+                          .cooldown = config.cooldown});
+    return claims;
+}
+
+} // namespace rdmanet::ipam

@@ -1,0 +1,163 @@
+#include <rdmanet/ipam/config.hpp>
+
+#include "address_text.hpp"
+#include "known_keys.hpp"
+#include "pass_through.hpp"
+#include "range_config.hpp"
+
+#include <rdmanet/base/text.hpp>
+
+#include <set>
+#include <utility>
+
+namespace rdmanet::ipam {
+namespace {
+
+using base::concat;
+
+constexpr std::int64_t kMostCooldown = 86400;
+constexpr std::size_t kLongestNetworkName = 253; // what whereabouts can store: a DNS-1123 subdomain
+
+/// What counts for every range and static address.
+struct Common {
+    std::string network_name;
+    bool overlapping = true;
+    bool exclude_gateway = true;
+    bool enable_l3 = false;
+
+    [[nodiscard]] std::string space_of(const base::IpPrefix& subnet) const {
+        return overlapping ? network_name : concat(network_name, '@', subnet.network(), '/', subnet.length());
+    }
+};
+
+bool boolean_or(const json::Reader& object, std::string_view key, bool otherwise) {
+    const auto member = object.find(key);
+    return member ? member->boolean() : otherwise;
+}
+
+std::string parse_network_name(const json::Reader& ipam) {
+    const auto member = find_text(ipam, "network_name");
+    if (!member) return {};
+    std::string name = member->string();
+    if (name.size() > kLongestNetworkName || name.find('@') != std::string::npos || !base::is_printable_utf8(name))
+        throw member->unexpected(concat("up to ", kLongestNetworkName, " bytes without '@' and control characters"));
+    return name;
+}
+
+Common parse_common(const json::Reader& ipam) {
+    return {.network_name = parse_network_name(ipam),
+            .overlapping = boolean_or(ipam, "enable_overlapping_ranges", true),
+            .exclude_gateway = boolean_or(ipam, "exclude_gateway", true),
+            .enable_l3 = boolean_or(ipam, "enable_l3", false)};
+}
+
+/// `element` is the ipam object or an element of `ipRanges`.
+ConfiguredRange parse_element(const json::Reader& element, const Common& common, std::vector<std::string>& warnings) {
+    const Edges edges = boolean_or(element, "enable_l3", common.enable_l3) ? Edges::handed_out : Edges::kept_free;
+    Range range = parse_range(element, edges, warnings);
+    std::string space = common.space_of(range.subnet());
+    return {.range = std::move(range), .space = std::move(space), .gateway = std::nullopt};
+}
+
+/// Gives the gateway to every range without one whose subnet contains it: never to one of the other family.
+void apply_gateway(const json::Reader& ipam, std::vector<ConfiguredRange>& ranges, std::vector<std::string>& warnings) {
+    const auto gateway = find_address(ipam, "gateway");
+    if (!gateway) return;
+    bool contained = false;
+    for (ConfiguredRange& range : ranges) {
+        if (!range.range.subnet().contains(*gateway)) continue;
+        contained = true;
+        if (!range.gateway) range.gateway = gateway;
+    }
+    if (!contained)
+        warnings.push_back(
+            concat(ipam.at("gateway").path(), ": ", *gateway, " is in no range and given to no address"));
+}
+
+void apply_own_gateway(const json::Reader& element, ConfiguredRange& range) {
+    range.gateway = find_address(element, "gateway");
+    if (range.gateway && !range.range.subnet().contains(*range.gateway))
+        throw element.at("gateway").unexpected(concat("an address in ", range.range.subnet()));
+}
+
+void keep_gateways_free(std::vector<ConfiguredRange>& ranges) {
+    for (const ConfiguredRange& owner : ranges)
+        for (ConfiguredRange& range : ranges)
+            if (owner.gateway && range.range.contains(*owner.gateway))
+                range.range.remove({{owner.gateway->value(), owner.gateway->value()}});
+}
+
+void expect_usable(const ConfiguredRange& range, const json::Reader& element) {
+    if (!range.range.usable().empty()) return;
+    throw json::ValueError(
+        element.at("range").path(),
+        concat("no address of ", range.range, " is left to hand out: the excludes and the gateway take all of it"));
+}
+
+std::vector<ConfiguredRange> parse_ranges(const json::Reader& ipam, const Common& common,
+                                          std::vector<std::string>& warnings) {
+    std::vector<json::Reader> elements;
+    if (find_text(ipam, "range")) elements.push_back(ipam);
+    const bool has_range = !elements.empty();
+    if (const auto more = ipam.find("ipRanges"))
+        for (json::Reader& element : more->elements()) elements.push_back(std::move(element));
+
+    std::vector<ConfiguredRange> ranges;
+    for (std::size_t at = 0; at < elements.size(); ++at) {
+        ranges.push_back(parse_element(elements[at], common, warnings));
+        if (at > 0 || !has_range) apply_own_gateway(elements[at], ranges.back());
+    }
+    apply_gateway(ipam, ranges, warnings);
+    if (common.exclude_gateway) keep_gateways_free(ranges);
+    for (std::size_t at = 0; at < ranges.size(); ++at) expect_usable(ranges[at], elements[at]);
+    return ranges;
+}
+
+StaticAddress parse_static(const json::Reader& element, const Common& common,
+                           const std::vector<ConfiguredRange>& ranges) {
+    const json::Reader at = element.at("address");
+    const base::IpPrefix address = prefix_in(at, at.string());
+    if (address.address().is_unspecified() || address.address().is_multicast())
+        throw at.unexpected("an address that an interface can have");
+    const auto gateway = find_address(element, "gateway");
+    if (gateway) expect_family_of(address, *gateway, element.at("gateway"));
+    std::string space = common.space_of(address);
+    for (const ConfiguredRange& range : ranges)
+        if (range.range.subnet().contains(address.address())) return {address, gateway, range.space};
+    return {address, gateway, std::move(space)};
+}
+
+std::vector<StaticAddress> parse_addresses(const json::Reader& ipam, const Common& common,
+                                           const std::vector<ConfiguredRange>& ranges) {
+    std::vector<StaticAddress> addresses;
+    const auto member = ipam.find("addresses");
+    if (!member) return addresses;
+    std::set<base::IpAddress> seen;
+    for (const json::Reader& element : member->elements()) {
+        addresses.push_back(parse_static(element, common, ranges));
+        if (!seen.insert(addresses.back().address.address()).second)
+            throw json::ValueError(element.path(), concat(addresses.back().address.address(), " is listed twice"));
+    }
+    return addresses;
+}
+
+} // namespace
+
+Config parse_config(const json::Reader& ipam) {
+    ipam.expect_object();
+    Config config;
+    warn_of_keys(ipam, config.warnings);
+    const Common common = parse_common(ipam);
+    config.ranges = parse_ranges(ipam, common, config.warnings);
+    config.addresses = parse_addresses(ipam, common, config.ranges);
+    if (config.ranges.empty() && config.addresses.empty())
+        throw json::ValueError(ipam.path(),
+                               "nothing to allocate from: expected \"range\", \"ipRanges\" or \"addresses\"");
+    config.routes = parse_routes(ipam, config.warnings);
+    config.dns = parse_dns(ipam);
+    if (const auto cooldown = ipam.find("cooldown"))
+        config.cooldown = std::chrono::seconds(cooldown->integer(0, kMostCooldown));
+    return config;
+}
+
+} // namespace rdmanet::ipam

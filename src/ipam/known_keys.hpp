@@ -1,0 +1,14 @@
+// Which keys of the `ipam` object mean something.
+#pragma once
+
+#include <rdmanet/json/reader.hpp>
+
+#include <string>
+#include <vector>
+
+namespace rdmanet::ipam {
+
+/// Warns of keys that ask for uniqueness in the whole cluster, and of keys that nobody knows (misspelt ones).
+void warn_of_keys(const json::Reader& ipam, std::vector<std::string>& warnings);
+
+} // namespace rdmanet::ipam

@@ -1,0 +1,17 @@
+// Routes and name service: validated, then handed through to the result.
+#pragma once
+
+#include <rdmanet/ipam/config.hpp>
+#include <rdmanet/json/reader.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rdmanet::ipam {
+
+/// `routes` and `dns` of the `ipam` object. Throw ValueError.
+[[nodiscard]] std::vector<Route> parse_routes(const json::Reader& ipam, std::vector<std::string>& warnings);
+[[nodiscard]] std::optional<Dns> parse_dns(const json::Reader& ipam);
+
+} // namespace rdmanet::ipam

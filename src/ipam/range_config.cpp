@@ -1,0 +1,127 @@
+#include "range_config.hpp"
+
+#include "address_text.hpp"
+
+#include <rdmanet/base/text.hpp>
+
+#include <string_view>
+#include <utility>
+
+namespace rdmanet::ipam {
+namespace {
+
+using base::concat;
+using base::IpAddress;
+using base::IpPrefix;
+using base::quoted;
+
+struct Bound {
+    IpAddress address;
+    json::Reader at;
+};
+struct RangeText {
+    IpPrefix subnet;
+    std::optional<Bound> first;
+    std::optional<Bound> last;
+};
+
+std::optional<Bound> find_bound(const json::Reader& element, std::string_view key) {
+    const auto member = find_text(element, key);
+    if (!member) return std::nullopt;
+    return Bound{.address = address_in(*member, member->string()), .at = *member};
+}
+
+/// "FIRST-LAST/LENGTH": LAST/LENGTH gives the subnet.
+RangeText parse_first_to_last(const json::Reader& at, const std::string& text, std::size_t dash) {
+    const IpAddress first = address_in(at, std::string_view(text).substr(0, dash));
+    const IpPrefix last = prefix_in(at, std::string_view(text).substr(dash + 1));
+    expect_family_of(last, first, at);
+    if (!last.contains(first))
+        throw json::ValueError(at.path(), concat("first address ", first, " is not in ",
+                                                 *IpPrefix::make(last.network(), last.length()),
+                                                 ", the subnet of the last one; expected FIRST-LAST/LENGTH"));
+    return {.subnet = last, .first = Bound{first, at}, .last = Bound{last.address(), at}};
+}
+
+RangeText parse_range_text(const json::Reader& element, std::vector<std::string>& warnings) {
+    const json::Reader at = element.at("range");
+    const std::string text = at.string();
+    const auto dash = text.find('-');
+    RangeText range = dash != std::string::npos ? parse_first_to_last(at, text, dash)
+                                                : RangeText{.subnet = prefix_in(at, text), .first = {}, .last = {}};
+    if (dash == std::string::npos && range.subnet.has_host_bits())
+        warnings.push_back(concat(at.path(), ": ", range.subnet, " has host bits, which are ignored: the range is ",
+                                  *IpPrefix::make(range.subnet.network(), range.subnet.length()),
+                                  "; range_start says where to begin"));
+    for (const auto& [key, bound] : {std::pair("range_start", &range.first), std::pair("range_end", &range.last)}) {
+        auto given = find_bound(element, key);
+        if (given && dash != std::string::npos)
+            warnings.push_back(concat(given->at.path(), ": ignored, because range ", quoted(text), " says it already"));
+        else if (given)
+            *bound = std::move(given);
+    }
+    return range;
+}
+
+Interval usable_bounds(const IpPrefix& subnet, Edges edges, const json::Reader& at) {
+    if (edges == Edges::kept_free && subnet.length() + 2 > base::address_bits(subnet.family()))
+        throw json::ValueError(at.path(), concat(subnet, " is too small: its first and last address are not handed out "
+                                                         "and none is left; set \"enable_l3\": true to hand out all"));
+    return bounds_of(subnet, edges);
+}
+
+/// The address if it limits `usable`; one outside is ignored, as by whereabouts.
+std::optional<base::Uint128> limit(const std::optional<Bound>& bound, const IpPrefix& subnet, const Interval& usable,
+                                   std::vector<std::string>& warnings) {
+    if (!bound) return std::nullopt;
+    expect_family_of(subnet, bound->address, bound->at);
+    if (usable.contains(bound->address.value())) return bound->address.value();
+    warnings.push_back(concat(bound->at.path(), ": ", bound->address, " is ignored, because it is outside of ",
+                              IpAddress(subnet.family(), usable.first), " to ", IpAddress(subnet.family(), usable.last),
+                              ", the usable addresses of the range"));
+    return std::nullopt;
+}
+
+IpPrefix single(const IpAddress& address) {
+    return *IpPrefix::make(address, base::address_bits(address.family()));
+}
+
+Interval parse_exclude(const json::Reader& at, const Range& range, std::vector<std::string>& warnings) {
+    const std::string text = at.string();
+    const bool bare = text.find('/') == std::string::npos;
+    const IpPrefix prefix = bare ? single(address_in(at, text)) : prefix_in(at, text);
+    expect_family_of(range.subnet(), prefix.address(), at);
+    const Interval hole{prefix.network().value(), prefix.last().value()};
+    if (prefix.has_host_bits())
+        warnings.push_back(concat(at.path(), ": ", prefix, " has host bits, which are ignored: all of ",
+                                  prefix.network(), " to ", prefix.last(), " is excluded"));
+    if (hole.last < range.bounds().first || hole.first > range.bounds().last)
+        warnings.push_back(
+            concat(at.path(), ": ", prefix, " is outside of the range ", range, " and excludes nothing"));
+    return hole;
+}
+
+} // namespace
+
+Range parse_range(const json::Reader& element, Edges edges, std::vector<std::string>& warnings) {
+    const RangeText text = parse_range_text(element, warnings);
+    Interval bounds = usable_bounds(text.subnet, edges, element.at("range"));
+    const auto first = limit(text.first, text.subnet, bounds, warnings);
+    const auto last = limit(text.last, text.subnet, bounds, warnings);
+    if (first && last && *first > *last)
+        throw json::ValueError(text.last->at.path(),
+                               concat("the range ends at ", text.last->address, " before it starts at ",
+                                      text.first->address, "; expected an end that is not below the start"));
+    if (first) bounds.first = *first;
+    if (last) bounds.last = *last;
+
+    Range range(text.subnet, bounds);
+    const auto exclude = element.find("exclude");
+    if (!exclude) return range;
+    std::vector<Interval> holes;
+    for (const json::Reader& at : exclude->elements()) holes.push_back(parse_exclude(at, range, warnings));
+    range.remove(std::move(holes));
+    return range;
+}
+
+} // namespace rdmanet::ipam

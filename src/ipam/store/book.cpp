@@ -1,0 +1,132 @@
+#include "book.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace rdmanet::ipam {
+namespace {
+
+// Work that one call may do for addresses that it does not need.
+constexpr std::int64_t kMostFreedAtOnce = 64;
+
+/// Slots to fill: those that name their address come first, so that no other slot is given it.
+std::vector<std::size_t> in_order_of_taking(const std::vector<Claim>& claims,
+                                            const std::vector<std::optional<Lease>>& held) {
+    std::vector<std::size_t> slots;
+    for (const bool wanted : {true, false})
+        for (std::size_t slot = 0; slot < claims.size(); ++slot)
+            if (!held[slot] && claims[slot].wanted.has_value() == wanted) slots.push_back(slot);
+    return slots;
+}
+
+} // namespace
+
+ReserveOutcome Book::reserve(const Owner& owner, const std::vector<Claim>& claims) {
+    std::vector<std::optional<Lease>> leases(claims.size());
+    for (Lease& held : leases_.find_by_owner(owner.key))
+        if (held.slot < leases.size()) leases[held.slot] = std::move(held);
+
+    std::vector<std::string> freed_in;
+    for (const std::size_t slot : in_order_of_taking(claims, leases)) {
+        const Claim& claim = claims[slot];
+        if (std::find(freed_in.begin(), freed_in.end(), claim.space) == freed_in.end()) {
+            free_rested(claim.space);
+            freed_in.push_back(claim.space);
+        }
+        auto taken = take(claim, slot);
+        if (auto* by_other = std::get_if<Taken>(&taken)) return std::move(*by_other);
+        if (const auto* none = std::get_if<Exhausted>(&taken)) return *none;
+        leases[slot] = new_lease(owner, claim, slot, std::get<base::IpAddress>(taken));
+        leases_.insert(*leases[slot]);
+    }
+
+    Granted granted;
+    for (auto& lease : leases) granted.leases.push_back(*std::move(lease));
+    return granted;
+}
+
+std::variant<base::IpAddress, Taken, Exhausted> Book::take(const Claim& claim, std::size_t slot) {
+    if (claim.wanted) {
+        if (auto holder = leases_.find(claim.space, *claim.wanted)) return Taken{slot, *std::move(holder)};
+        take_wanted(claim.space, *claim.wanted);
+        return *claim.wanted;
+    }
+    const auto address = take_any(claim);
+    if (!address) return Exhausted{slot};
+    return *address;
+}
+
+/// Whoever asks for an address by its value gets it even while it rests.
+void Book::take_wanted(const std::string& space, const base::IpAddress& wanted) {
+    if (!cooling_.erase(space, wanted)) runs_.insert(space, wanted);
+}
+
+std::optional<base::IpAddress> Book::take_any(const Claim& claim) {
+    if (const auto free = runs_.lowest_free(claim)) {
+        runs_.insert(claim.space, *free);
+        return free;
+    }
+    const auto resting = cooling_.longest_resting(claim);
+    if (resting) cooling_.erase(claim.space, *resting);
+    return resting;
+}
+
+void Book::free_rested(const std::string& space) {
+    for (const auto& address : cooling_.rested(space, kMostFreedAtOnce)) {
+        cooling_.erase(space, address);
+        runs_.erase(space, address);
+    }
+}
+
+Lease Book::new_lease(const Owner& owner, const Claim& claim, std::size_t slot, const base::IpAddress& address) const {
+    return {.space = claim.space,
+            .slot = static_cast<unsigned>(slot),
+            .address = base::IpPrefix::make(address, claim.prefix_length).value(),
+            .owner = owner,
+            .since = now_.epoch,
+            .cooldown = claim.cooldown};
+}
+
+std::vector<Lease> Book::release(const std::vector<Lease>& leases) {
+    std::vector<Lease> released;
+    for (const Lease& lease : leases) {
+        if (!leases_.erase(lease)) continue;
+        if (lease.cooldown.count() > 0)
+            cooling_.insert(lease.space, lease.address.address(), lease.cooldown);
+        else
+            runs_.erase(lease.space, lease.address.address());
+        released.push_back(lease);
+    }
+    return released;
+}
+
+std::vector<Lease> Book::adopt(const std::vector<Lease>& leases, const Owner& heir) {
+    std::vector<Lease> owned = leases_.find_by_owner(heir.key);
+    std::vector<Lease> adopted;
+    for (Lease lease : leases) {
+        const bool slot_is_free =
+            std::none_of(owned.begin(), owned.end(), [&](const Lease& other) { return other.slot == lease.slot; });
+        if (!slot_is_free || !leases_.set_owner(lease, heir)) continue;
+        lease.owner = heir;
+        owned.push_back(lease);
+        adopted.push_back(std::move(lease));
+    }
+    return adopted;
+}
+
+std::size_t Book::restore(const std::vector<Lease>& leases) {
+    std::size_t count = 0;
+    for (const Lease& lease : leases) {
+        if (!leases_.insert_if_free(lease)) continue;
+        cooling_.erase(lease.space, lease.address.address());
+        ++count;
+    }
+    if (count != 0) runs_.rebuild();
+    return count;
+}
+
+Usage Book::usage(const Claim& claim) {
+    return {.leases = leases_.count(claim), .cooling = cooling_.count(claim)};
+}
+
+} // namespace rdmanet::ipam

@@ -1,0 +1,51 @@
+// The three tables as one: every operation keeps `runs` equal to `leases` and `cooling` together. To be used inside of a
+// transaction.
+#pragma once
+
+#include "cooling.hpp"
+#include "lease_table.hpp"
+#include "runs.hpp"
+
+#include <rdmanet/ipam/store.hpp>
+#include <rdmanet/ipam/store/sqlite_store.hpp>
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace rdmanet::ipam {
+
+class Book {
+public:
+    Book(Database& database, Time now) : leases_(database), cooling_(database, now.boot), runs_(database), now_(now) {}
+
+    /// Store::reserve(). Only Granted may be committed.
+    [[nodiscard]] ReserveOutcome reserve(const Owner& owner, const std::vector<Claim>& claims);
+
+    /// Those of `leases` that are still held by the same attachment.
+    std::vector<Lease> release(const std::vector<Lease>& leases);
+    std::vector<Lease> adopt(const std::vector<Lease>& leases, const Owner& heir);
+    std::size_t restore(const std::vector<Lease>& leases);
+
+    [[nodiscard]] LeaseTable& leases() { return leases_; }
+    [[nodiscard]] Usage usage(const Claim& claim);
+    /// False if `runs` is not what `leases` and `cooling` say.
+    [[nodiscard]] bool is_consistent() { return runs_.are_right(); }
+
+private:
+    void take_wanted(const std::string& space, const base::IpAddress& wanted);
+    [[nodiscard]] std::optional<base::IpAddress> take_any(const Claim& claim);
+    void free_rested(const std::string& space);
+    [[nodiscard]] Lease new_lease(const Owner& owner, const Claim& claim, std::size_t slot,
+                                  const base::IpAddress& address) const;
+    /// The address, or why there is none.
+    [[nodiscard]] std::variant<base::IpAddress, Taken, Exhausted> take(const Claim& claim, std::size_t slot);
+
+    LeaseTable leases_;
+    Cooling cooling_;
+    Runs runs_;
+    Time now_;
+};
+
+} // namespace rdmanet::ipam

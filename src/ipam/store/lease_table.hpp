@@ -1,0 +1,42 @@
+// The table `leases`, alone: what it means for `runs` and `cooling` is Book's business.
+#pragma once
+
+#include "database.hpp"
+
+#include <rdmanet/ipam/lease.hpp>
+#include <rdmanet/ipam/store.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rdmanet::ipam {
+
+class LeaseTable {
+public:
+    explicit LeaseTable(Database& database) : database_(database) {}
+
+    void insert(const Lease& lease);
+    /// False if its address, or its owner's slot, is there already.
+    bool insert_if_free(const Lease& lease);
+    /// False if it is not held by the same attachment.
+    bool erase(const Lease& lease);
+    /// False if it is not held by the same attachment.
+    bool set_owner(const Lease& lease, const Owner& owner);
+
+    [[nodiscard]] std::optional<Lease> find(const std::string& space, const base::IpAddress& address);
+    /// By slot.
+    [[nodiscard]] std::vector<Lease> find_by_owner(const OwnerKey& key);
+    [[nodiscard]] std::vector<Lease> find_by_pod(const Owner& owner);
+    [[nodiscard]] std::vector<Lease> list_all();
+    /// In the claim's intervals, by address, after `after`.
+    [[nodiscard]] std::vector<Lease> list(const Claim& claim, const std::optional<base::IpAddress>& after,
+                                          std::size_t most);
+    [[nodiscard]] std::uint64_t count(const Claim& claim);
+
+private:
+    Database& database_;
+};
+
+} // namespace rdmanet::ipam

@@ -1,0 +1,149 @@
+#include <rdmanet/ipam/store/sqlite_store.hpp>
+
+#include "book.hpp"
+#include "schema.hpp"
+#include "store_file.hpp"
+
+#include <ctime>
+#include <utility>
+
+namespace rdmanet::ipam {
+
+Time system_time() {
+    timespec boot{};
+    timespec epoch{};
+    (void)::clock_gettime(CLOCK_BOOTTIME, &boot);
+    (void)::clock_gettime(CLOCK_REALTIME, &epoch);
+    return {.boot = boot.tv_sec, .epoch = epoch.tv_sec};
+}
+
+class SqliteStore::Impl {
+public:
+    explicit Impl(Options options) : options_(std::move(options)), file_(options_) {}
+
+    enum class IfAbsent : std::uint8_t { make, give_nothing };
+
+    /// What `act(book, commit)` returns, run in a transaction; a value-initialised Result without a file.
+    template <class Result, class Act>
+    Result in_transaction(Transaction::Mode mode, IfAbsent if_absent, const base::Deadline& deadline, Act act) {
+        for (;;) {
+            if (!database_) database_ = if_absent == IfAbsent::make ? file_.open_or_make(deadline) : file_.open();
+            if (!database_) return Result();
+            try {
+                database_->set_deadline(deadline);
+                return run<Result>(mode, act);
+            } catch (const DatabaseMoved&) {
+                reopen(deadline);
+            }
+        }
+    }
+
+    template <class Result, class Act>
+    Result read(const base::Deadline& deadline, Act act) {
+        return in_transaction<Result>(Transaction::Mode::read, IfAbsent::give_nothing, deadline, act);
+    }
+    template <class Result, class Act>
+    Result write(const base::Deadline& deadline, Act act) {
+        return in_transaction<Result>(Transaction::Mode::write, IfAbsent::give_nothing, deadline, act);
+    }
+
+    [[nodiscard]] StoreFile& file() { return file_; }
+    [[nodiscard]] Database& database() { return *database_; }
+    void close() {
+        database_.reset();
+        checked_ = false;
+    }
+
+private:
+    template <class Result, class Act>
+    Result run(Transaction::Mode mode, Act& act) {
+        Transaction transaction(*database_, mode);
+        if (!checked_) check_format(*database_);
+        checked_ = true;
+        Book book(*database_, options_.clock());
+        Result result = act(book);
+        if (may_commit(result)) transaction.commit();
+        return result;
+    }
+
+    template <class Result>
+    static bool may_commit(const Result&) {
+        return true;
+    }
+    static bool may_commit(const ReserveOutcome& outcome) { return std::holds_alternative<Granted>(outcome); }
+
+    void reopen(const base::Deadline& deadline) {
+        if (deadline.passed()) throw base::TimeoutError("waited for a lease store that other processes keep replacing");
+        close();
+    }
+
+    Options options_;
+    StoreFile file_;
+    std::unique_ptr<Database> database_;
+    bool checked_ = false;
+};
+
+using Leases = std::vector<Lease>;
+
+SqliteStore::SqliteStore(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+SqliteStore::~SqliteStore() = default;
+
+ReserveOutcome SqliteStore::reserve(const Owner& owner, const std::vector<Claim>& claims,
+                                    const base::Deadline& deadline) {
+    return impl_->in_transaction<ReserveOutcome>(Transaction::Mode::write, Impl::IfAbsent::make, deadline,
+                                                 [&](Book& book) { return book.reserve(owner, claims); });
+}
+
+std::vector<Lease> SqliteStore::release(const OwnerKey& key, const base::Deadline& deadline) {
+    return impl_->write<Leases>(deadline, [&](Book& book) { return book.release(book.leases().find_by_owner(key)); });
+}
+
+std::vector<Lease> SqliteStore::reclaim(const std::vector<Lease>& leases, const base::Deadline& deadline) {
+    return impl_->write<Leases>(deadline, [&](Book& book) { return book.release(leases); });
+}
+
+std::vector<Lease> SqliteStore::adopt(const std::vector<Lease>& leases, const Owner& heir,
+                                      const base::Deadline& deadline) {
+    return impl_->write<Leases>(deadline, [&](Book& book) { return book.adopt(leases, heir); });
+}
+
+std::vector<Lease> SqliteStore::find(const OwnerKey& key, const base::Deadline& deadline) {
+    return impl_->read<Leases>(deadline, [&](Book& book) { return book.leases().find_by_owner(key); });
+}
+
+std::vector<Lease> SqliteStore::find_predecessors(const Owner& owner, const base::Deadline& deadline) {
+    return impl_->read<Leases>(deadline, [&](Book& book) { return book.leases().find_by_pod(owner); });
+}
+
+std::vector<Lease> SqliteStore::list(const Claim& claim, const std::optional<base::IpAddress>& after, std::size_t most,
+                                     const base::Deadline& deadline) {
+    return impl_->read<Leases>(deadline, [&](Book& book) { return book.leases().list(claim, after, most); });
+}
+
+std::vector<Lease> SqliteStore::list_all(const base::Deadline& deadline) {
+    return impl_->read<Leases>(deadline, [&](Book& book) { return book.leases().list_all(); });
+}
+
+Usage SqliteStore::usage(const Claim& claim, const base::Deadline& deadline) {
+    return impl_->read<Usage>(deadline, [&](Book& book) { return book.usage(claim); });
+}
+
+std::size_t SqliteStore::restore(const std::vector<Lease>& leases, const base::Deadline& deadline) {
+    return impl_->in_transaction<std::size_t>(Transaction::Mode::write, Impl::IfAbsent::make, deadline,
+                                              [&](Book& book) { return book.restore(leases); });
+}
+
+std::optional<std::string> SqliteStore::repair(const base::Deadline& deadline) {
+    impl_->close();
+    return impl_->file().repair(deadline);
+}
+
+std::vector<std::string> SqliteStore::verify(const base::Deadline& deadline) {
+    return impl_->read<std::vector<std::string>>(deadline, [&](Book&) { return find_faults(impl_->database()); });
+}
+
+const std::string& SqliteStore::path() const {
+    return impl_->file().path();
+}
+
+} // namespace rdmanet::ipam

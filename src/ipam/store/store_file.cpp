@@ -1,0 +1,139 @@
+#include "store_file.hpp"
+
+#include "book.hpp"
+#include "directory_lock.hpp"
+#include "schema.hpp"
+
+#include <rdmanet/base/file.hpp>
+#include <rdmanet/base/text.hpp>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+namespace rdmanet::ipam {
+namespace {
+
+using base::concat;
+using base::quoted;
+
+enum class Presence { absent, regular, other };
+
+Presence presence_of(const std::string& path) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) == 0) return S_ISREG(status.st_mode) ? Presence::regular : Presence::other;
+    if (errno == ENOENT || errno == ENOTDIR) return Presence::absent;
+    throw StoreError(StoreError::Kind::permanent,
+                     concat("look for lease store ", quoted(path), ": ", base::errno_text(errno)));
+}
+
+std::string journal_of(const std::string& path) {
+    return concat(path, "-journal");
+}
+
+/// Renames `from`, if it is there, so that it never replaces anything.
+void rename_if_present(const std::string& from, const std::string& to) {
+    if (::rename(from.c_str(), to.c_str()) != 0 && errno != ENOENT)
+        throw base::SystemError(concat("rename ", quoted(from), " to ", quoted(to)), errno);
+}
+
+std::string free_name(const std::string& path, std::int64_t now) {
+    std::string name = concat(path, ".corrupt-", now);
+    for (int attempt = 2; ::access(name.c_str(), F_OK) == 0; ++attempt)
+        name = concat(path, ".corrupt-", now, '-', attempt);
+    return name;
+}
+
+/// `lock` keeps everybody else out of the file, if its state allows to lock it at all.
+bool is_damaged(Database& database, std::optional<Transaction>& lock) try {
+    lock.emplace(database, Transaction::Mode::exclusive);
+    check_format(database);
+    return !find_faults(database).empty();
+} catch (const DamagedStore&) {
+    return true;
+}
+
+} // namespace
+
+StoreFile::StoreFile(const SqliteStore::Options& options)
+    : options_(options), path_(concat(options.state_directory, "/leases.sqlite")) {}
+
+std::unique_ptr<Database> StoreFile::open() const {
+    switch (presence_of(path_)) {
+    case Presence::absent: return nullptr;
+    case Presence::regular: return std::make_unique<Database>(path_);
+    case Presence::other: break;
+    }
+    Database::in_memory(path_)->fail_as_damaged("it is not a regular file");
+}
+
+std::unique_ptr<Database> StoreFile::open_or_make(const base::Deadline& deadline) const {
+    auto database = open();
+    if (database) return database;
+    make(deadline);
+    return std::make_unique<Database>(path_);
+}
+
+std::string StoreFile::new_image() const {
+    const auto draft = Database::in_memory(path_);
+    create_schema(*draft);
+    if (options_.known_leases) {
+        Transaction transaction(*draft, Transaction::Mode::write);
+        Book(*draft, options_.clock()).restore(options_.known_leases());
+        transaction.commit();
+    }
+    return draft->image();
+}
+
+void StoreFile::make(const base::Deadline& deadline) const {
+    base::make_directories(options_.state_directory);
+    const DirectoryLock lock(options_.state_directory, deadline);
+    if (presence_of(path_) != Presence::absent) return;
+    const std::string image = new_image();
+    // A journal without its file would be played back into the new one.
+    base::remove_file_durably(journal_of(path_));
+    base::write_file_durably(path_, image);
+}
+
+std::string StoreFile::move_aside() const {
+    const std::string aside = free_name(path_, options_.clock().epoch);
+    // The journal first, for the same reason: killed in between, a damaged file without journal is left.
+    rename_if_present(journal_of(path_), journal_of(aside));
+    rename_if_present(path_, aside);
+    return aside;
+}
+
+std::string StoreFile::replace() const {
+    const std::string image = new_image();
+    std::string aside = move_aside();
+    base::write_file_durably(path_, image);
+    return aside;
+}
+
+std::optional<std::string> StoreFile::repair(const base::Deadline& deadline) const {
+    if (presence_of(path_) == Presence::absent) return std::nullopt;
+    const DirectoryLock directory_lock(options_.state_directory, deadline);
+    if (presence_of(path_) == Presence::other) return replace();
+    const auto database = open();
+    if (!database) return std::nullopt; // moved by another process in the meantime
+    database->set_deadline(deadline);
+    std::optional<Transaction> lock;
+    if (!is_damaged(*database, lock)) return std::nullopt;
+    return replace();
+}
+
+std::vector<std::string> find_faults(Database& database) {
+    std::vector<std::string> faults;
+    Query check = database.query("PRAGMA integrity_check(10)");
+    while (check.step())
+        if (std::string fault = check.text(0); fault != "ok") faults.push_back(std::move(fault));
+    Book book(database, {});
+    (void)book.leases().list_all(); // each row makes sense
+    if (!book.is_consistent()) faults.push_back("the runs of taken addresses are not those of the leases");
+    return faults;
+}
+
+} // namespace rdmanet::ipam

@@ -1,0 +1,43 @@
+// The file leases.sqlite as a whole: put in place, checked, moved aside. A file is never seen half made: it appears
+// by rename, complete with what it should know from the start.
+#pragma once
+
+#include "database.hpp"
+
+#include <rdmanet/ipam/store/sqlite_store.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rdmanet::ipam {
+
+class StoreFile {
+public:
+    explicit StoreFile(const SqliteStore::Options& options);
+
+    [[nodiscard]] const std::string& path() const { return path_; }
+
+    /// nullptr if there is none.
+    [[nodiscard]] std::unique_ptr<Database> open() const;
+    /// Makes it with the known leases unless another process was faster.
+    [[nodiscard]] std::unique_ptr<Database> open_or_make(const base::Deadline& deadline) const;
+
+    /// SqliteStore::repair().
+    [[nodiscard]] std::optional<std::string> repair(const base::Deadline& deadline) const;
+
+private:
+    void make(const base::Deadline& deadline) const;
+    [[nodiscard]] std::string replace() const;
+    [[nodiscard]] std::string move_aside() const;
+    [[nodiscard]] std::string new_image() const;
+
+    const SqliteStore::Options& options_;
+    std::string path_;
+};
+
+/// What is inconsistent, one sentence each. Within a transaction.
+[[nodiscard]] std::vector<std::string> find_faults(Database& database);
+
+} // namespace rdmanet::ipam
