@@ -15,6 +15,6 @@ endfunction()
 # Unit tests of a room: one executable "<room>_test", Catch2.
 function(add_room_test name)
   add_executable(${name}_test ${ARGN})
-  target_link_libraries(${name}_test PRIVATE ${name} Catch2::Catch2WithMain)
-  add_test(NAME ${name} COMMAND ${name}_test)
+  target_link_libraries(${name}_test PRIVATE ${name} test_reporter)
+  add_test(NAME ${name} COMMAND ${name}_test -r progress)
 endfunction()

@@ -74,6 +74,12 @@ std::string Document::to_text() const {
 }
 
 std::optional<Reader> Reader::find(std::string_view key) const {
+    auto member = find_or_null(key);
+    if (member && member->is_null()) return std::nullopt;
+    return member;
+}
+
+std::optional<Reader> Reader::find_or_null(std::string_view key) const {
     expect_object();
     const Node& node = as_node(node_);
     const Node* found = nullptr;
@@ -83,7 +89,7 @@ std::optional<Reader> Reader::find(std::string_view key) const {
         for (const auto& [name, value] : node.items())
             if (base::equals_ignoring_case(name, key)) found = &value;
     }
-    if (found == nullptr || found->is_null()) return std::nullopt;
+    if (found == nullptr) return std::nullopt;
     return Reader(found, member_path(path_, key));
 }
 

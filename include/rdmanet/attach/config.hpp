@@ -20,14 +20,8 @@ namespace rdmanet::attach {
 /// The name by which configurations call this plugin, in "type" and in "ipam.type".
 inline constexpr std::string_view kPluginName = "rdmanet";
 
-struct Macvlan {
-    kernel::MacvlanMode mode = kernel::MacvlanMode::bridge;
-    std::optional<std::uint32_t> broadcast_queue_length; // "bcqueuelen"; the kernel's default is 1000
-};
-struct Ipvlan {
-    kernel::IpvlanMode mode = kernel::IpvlanMode::l2;
-    kernel::IpvlanFlag flag = kernel::IpvlanFlag::bridge;
-};
+using kernel::Ipvlan;
+using kernel::Macvlan;
 
 /// Who takes the pod's default route when routes of this network contain one.
 enum class DefaultRoute : std::uint8_t {

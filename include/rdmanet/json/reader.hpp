@@ -55,6 +55,8 @@ class Reader {
 public:
     /// A member of this object. Throws ValueError if this is no object.
     [[nodiscard]] std::optional<Reader> find(std::string_view key) const;
+    /// As find(), but a member that is null is found.
+    [[nodiscard]] std::optional<Reader> find_or_null(std::string_view key) const;
     /// As find(), but an absent member throws ValueError ("missing required key").
     [[nodiscard]] Reader at(std::string_view key) const;
 

@@ -17,10 +17,10 @@ struct CreateLink {
     std::string kind;   // "macvlan" or "ipvlan"
     std::string ifname; // name in the pod
     std::string parent; // name of the parent, for messages
-    int parent_ifindex = 0;
+    unsigned parent_ifindex = 0;
     bool parent_in_pod = false; // linkInContainer: the parent's index counts in the pod's namespace
     std::string mac;            // what the link was created with; empty if the kernel chose (ipvlan, passthru)
-    int ifindex = 0;            // in the pod; 0 until the link was seen
+    unsigned ifindex = 0;       // in the pod; 0 until the link was seen
 };
 
 /// Another IPAM plugin was called with ADD. Undone by calling it with DEL and the same input.

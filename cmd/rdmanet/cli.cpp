@@ -1,0 +1,107 @@
+#include "cli.hpp"
+
+#include "plugin.hpp"
+
+#include <rdmanet/attach/operations.hpp>
+#include <rdmanet/base/file.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/json/writer.hpp>
+#include <rdmanet/ops/state_report.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+#include <vector>
+
+namespace rdmanet::cmd {
+namespace {
+
+using base::concat;
+
+constexpr const char* kDescription =
+    "rdmanet gives Kubernetes pods RDMA-capable network interfaces. As a CNI plugin it is executed by a container\n"
+    "runtime or by Multus with CNI_COMMAND set; the subcommands below are for the person on the node.";
+
+void print(const std::string& text) {
+    base::write_all(STDOUT_FILENO, text, "standard output");
+}
+
+struct Options {
+    std::string state_directory = cmd::state_directory();
+    bool json = false;
+    bool dry_run = false;
+};
+
+void add_common_options(CLI::App& command, Options& options) {
+    command.add_option("--state-dir", options.state_directory, "where the journal and the leases are")
+        ->capture_default_str();
+    command.add_flag("--json", options.json, "print JSON instead of a table");
+}
+
+std::string to_json(const attach::Collected& collected) {
+    json::Writer writer(json::Layout::indented);
+    const auto write_list = [&](const char* key, const std::vector<std::string>& texts) {
+        writer.key(key).begin_array();
+        for (const std::string& text : texts) writer.value(text);
+        writer.end_array();
+    };
+    writer.begin_object();
+    write_list("removed", collected.removed);
+    write_list("failed", collected.failed);
+    return concat(writer.end_object().to_text(), '\n');
+}
+
+std::string to_text(const attach::Collected& collected, bool dry_run) {
+    std::string text;
+    for (const std::string& what : collected.removed)
+        text += concat(dry_run ? "would remove " : "removed ", what, '\n');
+    for (const std::string& what : collected.failed) text += concat("still held: ", what, '\n');
+    if (text.empty()) text = "nothing to remove: everything recorded belongs to a living network namespace\n";
+    return text;
+}
+
+int print_state(const Options& options) {
+    const ops::StateReport report = ops::read_state(options.state_directory);
+    print(options.json ? ops::to_json(report) : ops::to_table(report));
+    return 0;
+}
+
+int collect_garbage(const Options& options) {
+    const attach::Node node(options.state_directory, base::Logger(base::LogLevel::warning));
+    const auto collected = attach::collect_dead(node, options.dry_run ? attach::DryRun::yes : attach::DryRun::no);
+    print(options.json ? to_json(collected) : to_text(collected, options.dry_run));
+    return collected.failed.empty() ? 0 : 1;
+}
+
+} // namespace
+
+int run_cli(int argc, char** argv) {
+    CLI::App app(kDescription, "rdmanet");
+    app.require_subcommand(1);
+    app.set_version_flag("--version", concat("rdmanet ", RDMANET_VERSION));
+    Options options;
+
+    app.add_subcommand("version", "print the version and the CNI specification versions")->callback([] {
+        print(concat("rdmanet ", RDMANET_VERSION, "\nCNI protocol versions supported: ", cni::supported_versions_text(),
+                     '\n'));
+    });
+
+    CLI::App* state = app.add_subcommand("state", "show attachments and leases: who holds what on this node");
+    add_common_options(*state, options);
+
+    CLI::App* gc = app.add_subcommand("gc", "remove what belongs to pods that are provably gone");
+    add_common_options(*gc, options);
+    gc->add_flag("--dry-run", options.dry_run, "only say what would be removed");
+
+    CLI11_PARSE(app, argc, argv);
+    try {
+        if (state->parsed()) return print_state(options);
+        if (gc->parsed()) return collect_garbage(options);
+        return 0;
+    } catch (const std::exception& error) {
+        base::write_all(STDERR_FILENO, concat("rdmanet: ", error.what(), '\n'), "standard error");
+        return 1;
+    }
+}
+
+} // namespace rdmanet::cmd

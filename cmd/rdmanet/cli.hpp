@@ -1,0 +1,9 @@
+// The command line for the person on the node.
+#pragma once
+
+namespace rdmanet::cmd {
+
+/// Runs `rdmanet SUBCOMMAND ...`; the exit status.
+int run_cli(int argc, char** argv);
+
+} // namespace rdmanet::cmd

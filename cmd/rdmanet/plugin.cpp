@@ -1,0 +1,215 @@
+#include "plugin.hpp"
+
+#include <rdmanet/attach/operations.hpp>
+#include <rdmanet/base/file.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
+#include <rdmanet/cni/request.hpp>
+#include <rdmanet/cni/version_output.hpp>
+#include <rdmanet/ipam/errors.hpp>
+
+#include <fcntl.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <new>
+#include <string_view>
+
+namespace rdmanet::cmd {
+namespace {
+
+using base::concat;
+using cni::Command;
+using cni::ErrorCode;
+
+constexpr int kFailure = 1; // the only exit status but 0 that callers know (cni, pkg/skel)
+
+/// For when there is no memory to write anything better.
+constexpr std::string_view kOutOfMemory =
+    "{\"cniVersion\":\"1.1.0\",\"code\":999,\"msg\":\"out of memory: raise the memory limit of the caller\"}\n";
+
+void print(std::string_view text) {
+    base::write_all(STDOUT_FILENO, text, "standard output");
+}
+
+/// The configuration names another plugin as its type and this one as its IPAM.
+bool is_ipam_only(const cni::NetConf& conf) {
+    return conf.type != attach::kPluginName && conf.ipam_type == attach::kPluginName;
+}
+
+base::Logger open_log(const cni::NetConf& conf) {
+    const attach::LogTarget target = attach::parse_log_target(conf);
+    return target.file ? base::Logger::to_file(*target.file, target.level) : base::Logger(target.level);
+}
+
+/// DEL and GC must work with a configuration that was edited into something wrong, so its log settings may be ignored.
+base::Logger open_log_leniently(const cni::NetConf& conf) {
+    try {
+        return open_log(conf);
+    } catch (const base::Error& error) {
+        base::Logger log(base::LogLevel::warning);
+        log.warn(error.what());
+        return log;
+    }
+}
+
+bool must_not_fail_for_configuration(Command command) {
+    return command == Command::del || command == Command::gc;
+}
+
+attach::Node make_node(const cni::Request& request) {
+    const bool lenient = must_not_fail_for_configuration(request.command);
+    return {state_directory(), lenient ? open_log_leniently(request.conf) : open_log(request.conf)};
+}
+
+/// Prints the result of an ADD. A caller that can't be told has no attachment: it is taken back.
+void deliver(const cni::Result& result, const cni::Request& request, const attach::Node& node) {
+    try {
+        print(cni::format_result(result, request.conf.version));
+    } catch (const base::Error&) {
+        is_ipam_only(request.conf) ? attach::ipam_only::del(request, node) : attach::del(request, node);
+        throw;
+    }
+}
+
+attach::Config read_config(const cni::Request& request, const attach::Node& node) {
+    attach::Config config = attach::parse_config(request.conf);
+    for (const std::string& warning : config.warnings) node.log.warn(warning);
+    return config;
+}
+
+void serve(const cni::Request& request, const attach::Node& node) {
+    switch (request.command) {
+    case Command::add: deliver(attach::add(request, read_config(request, node), node), request, node); return;
+    case Command::del: attach::del(request, node); return;
+    case Command::check: attach::check(request, read_config(request, node), node); return;
+    case Command::gc: attach::collect_garbage(request, node); return;
+    case Command::status: attach::status(request, read_config(request, node), node); return;
+    case Command::version: return;
+    }
+}
+
+void serve_as_ipam(const cni::Request& request, const attach::Node& node) {
+    using namespace attach;
+    switch (request.command) {
+    case Command::add: deliver(ipam_only::add(request, node), request, node); return;
+    case Command::del: ipam_only::del(request, node); return;
+    case Command::check: ipam_only::check(request, node); return;
+    case Command::gc: ipam_only::collect_garbage(request, node); return;
+    case Command::status: ipam_only::status(request, node); return;
+    case Command::version: return;
+    }
+}
+
+/// One line per event.
+void log_outcome(const cni::Request& request, const attach::Node& node, std::chrono::steady_clock::time_point began,
+                 std::string_view outcome, base::LogLevel level) {
+    const auto took = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - began);
+    const std::string ifname = request.pod_ifname ? request.pod_ifname->to_string() : "";
+    node.log.log(level, concat(cni::to_string(request.command), " network=", request.conf.name, " container=",
+                               request.container_id, " ifname=", ifname, " took=", took.count(), "us ", outcome));
+}
+
+void handle(const cni::Request& request) {
+    const auto began = std::chrono::steady_clock::now();
+    const attach::Node node = make_node(request);
+    for (const std::string& warning : request.conf.warnings) node.log.warn(warning);
+    try {
+        is_ipam_only(request.conf) ? serve_as_ipam(request, node) : serve(request, node);
+    } catch (const std::exception& error) {
+        log_outcome(request, node, began, concat("failed: ", error.what()), base::LogLevel::info);
+        throw;
+    }
+    log_outcome(request, node, began, "ok", base::LogLevel::info);
+}
+
+/// The code that the error's type stands for.
+int code_of(const std::exception& error) {
+    const auto is = [&]<class Type>(const Type*) { return dynamic_cast<const Type*>(&error) != nullptr; };
+    if (const auto* cni_error = dynamic_cast<const cni::CniError*>(&error)) return cni_error->code();
+    if (is(static_cast<const json::ParseError*>(nullptr))) return static_cast<int>(ErrorCode::undecodable);
+    if (is(static_cast<const json::ValueError*>(nullptr))) return static_cast<int>(ErrorCode::invalid_network_config);
+    if (is(static_cast<const base::TimeoutError*>(nullptr))) return static_cast<int>(ErrorCode::try_again_later);
+    if (const auto* store = dynamic_cast<const ipam::StoreError*>(&error))
+        return static_cast<int>(store->temporary() ? ErrorCode::try_again_later : ErrorCode::state);
+    if (is(static_cast<const ipam::ExhaustedError*>(nullptr))) return static_cast<int>(ErrorCode::addresses_exhausted);
+    if (is(static_cast<const ipam::RequestedAddressTaken*>(nullptr))) return static_cast<int>(ErrorCode::address_taken);
+    if (is(static_cast<const ipam::RequestedAddressInvalid*>(nullptr)))
+        return static_cast<int>(ErrorCode::invalid_network_config);
+    if (is(static_cast<const base::SystemError*>(nullptr))) return static_cast<int>(ErrorCode::kernel_refused);
+    return static_cast<int>(ErrorCode::internal);
+}
+
+/// go-cni takes a DEL for done whose error says "not found" or "no such file or directory", and never repeats it.
+std::string without_words_of_success(std::string text) {
+    constexpr std::pair<std::string_view, std::string_view> kReplacements[] = {
+        {"not found", "missing"}, {"no such file or directory", "absent (ENOENT)"}};
+    for (const auto& [words, instead] : kReplacements)
+        for (auto at = text.find(words); at != std::string::npos; at = text.find(words, at + instead.size()))
+            text.replace(at, words.size(), instead);
+    return text;
+}
+
+std::string error_document(const std::exception& error, std::string_view cni_version, bool of_del) {
+    std::string message = error.what();
+    if (of_del) message = without_words_of_success(std::move(message));
+    const auto* cni_error = dynamic_cast<const cni::CniError*>(&error);
+    return cni::format_error(cni_version, code_of(error), message, cni_error != nullptr ? cni_error->details() : "");
+}
+
+const char* environment(const char* name) {
+    return std::getenv(name);
+}
+
+int fail(const std::exception& error, std::string_view cni_version) {
+    const char* command = environment("CNI_COMMAND");
+    print(error_document(error, cni_version, command != nullptr && std::string_view(command) == "DEL"));
+    return kFailure;
+}
+
+int run() {
+    std::string cni_version(cni::kNewestVersion);
+    try {
+        const Command command = cni::parse_command(environment);
+        if (command == Command::version) {
+            print(cni::version_output());
+            return 0;
+        }
+        cni::require_environment(command, environment);
+        std::string configuration = cni::read_configuration(STDIN_FILENO);
+        cni_version = cni::version_for_errors(configuration);
+        handle(cni::parse_request(command, environment, std::move(configuration)));
+        return 0;
+    } catch (const std::bad_alloc&) {
+        throw;
+    } catch (const std::exception& error) {
+        return fail(error, cni_version);
+    }
+}
+
+} // namespace
+
+std::string state_directory() {
+    const char* chosen = environment("RDMANET_STATE_DIR");
+    return chosen != nullptr && *chosen != '\0' ? chosen : attach::kDefaultStateDirectory;
+}
+
+int run_plugin() noexcept {
+    // A caller that closed its end of the pipe must not kill us half way: write() says EPIPE instead.
+    (void)std::signal(SIGPIPE, SIG_IGN);
+    if (::fcntl(STDOUT_FILENO, F_GETFD) < 0) {
+        (void)!::write(STDERR_FILENO, "rdmanet: standard output is closed, a CNI plugin answers there\n", 63);
+        return kFailure;
+    }
+    try {
+        return run();
+    } catch (const std::bad_alloc&) {
+        (void)!::write(STDOUT_FILENO, kOutOfMemory.data(), kOutOfMemory.size());
+    } catch (...) { // standard output refuses: nobody can be told
+    }
+    return kFailure;
+}
+
+} // namespace rdmanet::cmd

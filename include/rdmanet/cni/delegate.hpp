@@ -1,0 +1,34 @@
+// Running another plugin, as section 4 of the CNI specification says: same input, same environment, other command.
+#pragma once
+
+#include <rdmanet/base/deadline.hpp>
+#include <rdmanet/cni/request.hpp>
+#include <rdmanet/cni/result.hpp>
+
+#include <string>
+
+namespace rdmanet::cni {
+
+struct DelegateCall {
+    std::string plugin;       // "ipam.type"
+    std::string config;       // standard input of the plugin
+    std::string container_id; // the CNI_* variables; empty ones are passed empty
+    std::string netns_path;
+    std::string ifname;
+    std::string args;
+    std::string path; // CNI_PATH: directories in which the plugin is looked for
+};
+
+/// The call that passes `request` on.
+[[nodiscard]] DelegateCall delegate_call(const Request& request, const std::string& plugin);
+
+// Each runs the plugin to its end, or to the deadline: then it and what it started in its process group are killed and
+// TimeoutError names it. It doesn't outlive us either (PR_SET_PDEATHSIG). A plugin's own error keeps code and details;
+// one that is missing, dies or prints rubbish is CniError(delegate).
+[[nodiscard]] Result delegate_add(const DelegateCall& call, const base::Deadline& deadline);
+void delegate_del(const DelegateCall& call, const base::Deadline& deadline);
+void delegate_check(const DelegateCall& call, const base::Deadline& deadline);
+void delegate_gc(const DelegateCall& call, const base::Deadline& deadline);
+void delegate_status(const DelegateCall& call, const base::Deadline& deadline);
+
+} // namespace rdmanet::cni

@@ -1,0 +1,58 @@
+// Errors as a container runtime gets them.
+#pragma once
+
+#include <rdmanet/base/error.hpp>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace rdmanet::cni {
+
+/// 1 to 99 are the specification's ("Error" in section 5; 8 is the Go library's), 100 and above ours.
+enum class ErrorCode : int {
+    incompatible_version = 1,
+    unsupported_field = 2,
+    unknown_container = 3,
+    invalid_environment = 4,
+    io_failure = 5,
+    undecodable = 6,
+    invalid_network_config = 7,
+    invalid_netns = 8, // the plugin's own namespace
+    try_again_later = 11,
+    plugin_not_available = 50,
+
+    kernel_refused = 100,
+    name_taken = 101,          // an interface of that name is in the pod
+    parent = 102,              // absent, down, or can't have such a child
+    rdma = 103,                // no RDMA device, wrong namespace mode, no GID
+    addresses_exhausted = 104, // no free address in a range
+    address_taken = 105,       // a requested address belongs to someone else
+    delegate = 106,            // another plugin could not be run, or talked nonsense
+    check_failed = 107,        // CHECK found a difference
+    still_held = 108,          // DEL or GC could not undo everything
+    state = 109,               // the state directory can't be used
+    internal = 999,
+};
+
+class CniError : public base::Error {
+public:
+    CniError(ErrorCode code, std::string message, std::string details = {})
+        : CniError(static_cast<int>(code), std::move(message), std::move(details)) {}
+    /// A delegate's error keeps its own code.
+    CniError(int code, std::string message, std::string details)
+        : Error(std::move(message)), code_(code), details_(std::move(details)) {}
+
+    [[nodiscard]] int code() const noexcept { return code_; }
+    [[nodiscard]] const std::string& details() const noexcept { return details_; }
+
+private:
+    int code_;
+    std::string details_;
+};
+
+/// The error document, one line. Details are left out if empty.
+[[nodiscard]] std::string format_error(std::string_view cni_version, int code, std::string_view message,
+                                       std::string_view details);
+
+} // namespace rdmanet::cni

@@ -1,0 +1,52 @@
+// One call of the plugin: environment and network configuration, checked before anything is done.
+#pragma once
+
+#include <rdmanet/base/interface_name.hpp>
+#include <rdmanet/cni/args.hpp>
+#include <rdmanet/cni/net_conf.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rdmanet::cni {
+
+enum class Command : std::uint8_t { add, del, check, gc, status, version };
+[[nodiscard]] std::string_view to_string(Command command);
+
+/// getenv() or a test's stand-in; an empty value counts as absent.
+using Environment = std::function<const char*(const char*)>;
+
+struct Request {
+    Command command;
+    NetConf conf;
+    std::string stdin_text;
+    std::string container_id;                      // ADD, CHECK, DEL
+    std::optional<base::InterfaceName> pod_ifname; // ADD, CHECK, DEL
+    std::string netns_path;                        // ADD, CHECK; may be empty for DEL
+    bool netns_override = false;                   // CNI_NETNS_OVERRIDE: the plugin's own namespace is allowed
+    Args args;
+    std::string args_text; // CNI_ARGS as it came, for delegates
+    std::string path_text; // CNI_PATH as it came
+
+    /// Of ADD, CHECK and DEL.
+    [[nodiscard]] const base::InterfaceName& ifname() const { return *pod_ifname; }
+};
+
+/// CNI_COMMAND. Throws CniError.
+[[nodiscard]] Command parse_command(const Environment& environment);
+
+/// Checks in the order of the Go library: environment, standard input, JSON, name, version. `text` is standard input.
+/// Throws CniError, json::ParseError, json::ValueError.
+[[nodiscard]] Request parse_request(Command command, const Environment& environment, std::string text);
+
+/// Everything from `fd`, at most 16 MiB. Throws CniError (I/O failure).
+[[nodiscard]] std::string read_configuration(int fd);
+
+/// Checks the variables alone, before standard input is read. Throws CniError naming all that are missing.
+void require_environment(Command command, const Environment& environment);
+
+} // namespace rdmanet::cni

@@ -1,0 +1,73 @@
+// The result of an ADD, in every version's shape.
+#pragma once
+
+#include <rdmanet/base/ip_address.hpp>
+#include <rdmanet/cni/version.hpp>
+#include <rdmanet/json/reader.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rdmanet::cni {
+
+struct Interface {
+    std::string name;
+    std::string mac;
+    std::optional<std::uint32_t> mtu;
+    std::string sandbox; // network namespace path; empty for an interface of the host
+    std::string socket_path;
+    std::string pci_id;
+};
+
+struct IpConfig {
+    base::IpPrefix address;
+    std::optional<base::IpAddress> gateway;
+    std::optional<std::uint32_t> interface; // index into Result::interfaces
+};
+
+struct Route {
+    base::IpPrefix dst;
+    std::optional<base::IpAddress> gw;
+    std::optional<std::uint32_t> mtu;
+    std::optional<std::uint32_t> advmss;
+    std::optional<std::uint32_t> priority;
+    std::optional<std::uint32_t> table;
+    std::optional<std::uint8_t> scope;
+};
+
+struct Dns {
+    std::vector<std::string> nameservers;
+    std::string domain;
+    std::vector<std::string> search;
+    std::vector<std::string> options;
+
+    [[nodiscard]] bool empty() const {
+        return nameservers.empty() && domain.empty() && search.empty() && options.empty();
+    }
+};
+
+struct Result {
+    std::vector<Interface> interfaces;
+    std::vector<IpConfig> ips;
+    std::vector<Route> routes;
+    Dns dns;
+};
+
+/// The object under `reader`; a result without cniVersion is of version `fallback`. Throws json::ValueError.
+[[nodiscard]] Result parse_result(const json::Reader& reader, SpecVersion fallback);
+
+/// {"nameservers", "domain", "search", "options"}
+[[nodiscard]] Dns parse_dns(const json::Reader& reader);
+
+/// The document, indented as the Go library prints it. Older shapes lose what they have no place for: 0.3.x and 0.4.0
+/// interface mtu, socketPath and pciID; 0.1.0 and 0.2.0 all but the first address of each family.
+[[nodiscard]] std::string format_result(const Result& result, SpecVersion version);
+
+/// False for 0.1.0 and 0.2.0 without any address: those versions have no result for that.
+[[nodiscard]] constexpr bool can_be_expressed(SpecVersion version, bool has_address) {
+    return has_address || version > SpecVersion::v0_2_0;
+}
+
+} // namespace rdmanet::cni

@@ -1,0 +1,299 @@
+// ADD: everything is looked at before anything is changed, the lease comes before the journal's record, the record
+// before the kernel. From the lease on, leaving without commit() undoes all of it.
+#include "addressing.hpp"
+#include "detach.hpp"
+#include "liveness.hpp"
+#include "parent.hpp"
+#include "rdma.hpp"
+#include "session.hpp"
+
+#include <rdmanet/attach/mac.hpp>
+#include <rdmanet/attach/operations.hpp>
+#include <rdmanet/base/rollback.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/delegate.hpp>
+#include <rdmanet/cni/error.hpp>
+#include <rdmanet/ipam/allocator.hpp>
+
+#include <utility>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::concat;
+using base::quoted;
+using state::AttachmentRecord;
+
+/// What was found and decided; nothing has been changed yet.
+struct Plan {
+    PodSide pod;
+    kernel::Link parent;
+    std::optional<kernel::RdmaPort> rdma;
+    std::optional<base::MacAddress> mac; // absent: the kernel gives the parent's
+    bool mac_requested = false;
+};
+
+bool is_passthru(const Config& config) {
+    const auto* macvlan = std::get_if<Macvlan>(&config.attach);
+    return macvlan != nullptr && macvlan->mode == kernel::MacvlanMode::passthru;
+}
+
+void choose_mac(Plan& plan, const cni::Request& request, const Config& config, const Session& session) {
+    const auto requested = cni::requested_mac(request.conf, request.args);
+    if (!config.is_macvlan()) {
+        if (requested)
+            throw cni::CniError(cni::ErrorCode::unsupported_field,
+                                concat(requested->source, ": ", requested->mac,
+                                       " can't be set, ipvlan shares its parent's MAC address: use macvlan"));
+        return;
+    }
+    plan.mac_requested = requested.has_value() || config.mac.has_value();
+    if (requested)
+        plan.mac = requested->mac;
+    else if (config.mac)
+        plan.mac = config.mac;
+    else if (!is_passthru(config))
+        plan.mac = derive_mac(session.node.boot_id, session.key);
+}
+
+/// At 0.1.0 and 0.2.0 a result can't be written without an address: find that out before there is an interface.
+void require_expressible(const cni::Request& request, const Config& config) {
+    const bool has_addresses = !std::holds_alternative<NoIpam>(config.ipam) ||
+                               (request.conf.prev_result && !request.conf.prev_result->ips.empty());
+    if (cni::can_be_expressed(request.conf.version, has_addresses)) return;
+    throw cni::CniError(cni::ErrorCode::invalid_network_config,
+                        concat("cniVersion ", quoted(cni::to_string(request.conf.version)),
+                               " has no results without an address, and no \"ipam\" is configured: use cniVersion "
+                               "\"0.3.1\" or later, or configure \"ipam\""));
+}
+
+std::size_t expected_addresses(const Config& config) {
+    const auto* own = std::get_if<ipam::Config>(&config.ipam);
+    return own == nullptr ? 1 : own->ranges.size() + own->addresses.size();
+}
+
+Plan make_plan(const cni::Request& request, const Config& config, const Session& session,
+               const base::Deadline& deadline) {
+    require_expressible(request, config);
+    kernel::Netns netns = open_pod_netns(request);
+    kernel::Socket inside = kernel::Socket::open_in(netns, kernel::Protocol::route, deadline);
+    kernel::Link parent = [&] {
+        if (config.link_in_container) return find_parent(request, config, inside);
+        kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, deadline);
+        return find_parent(request, config, outside);
+    }();
+    Plan plan{.pod = {.netns = std::move(netns), .route = std::move(inside)},
+              .parent = std::move(parent),
+              .rdma = {},
+              .mac = {}};
+    require_usable(plan.parent, config);
+    choose_mac(plan, request, config, session);
+    if (!config.link_in_container) {
+        plan.rdma = find_rdma(config.rdma, plan.parent, request.conf.name, session.node.log, deadline);
+        if (plan.rdma) require_gid_room(config.rdma, *plan.rdma, expected_addresses(config), session.node.log);
+    }
+    return plan;
+}
+
+/// A record that is already there is a crashed ADD, or an attachment whose namespace went without a DEL: undone first.
+/// If the attachment lives, repeating ADD is an error (CNI specification, section 2, ADD) and it stays as it is.
+void clear_the_way(const cni::Request& request, Plan& plan, Session& session, const base::Deadline& deadline) {
+    const auto outcome = session.records.load(session.key);
+    if (const auto* unreadable = std::get_if<state::Unreadable>(&outcome))
+        session.node.log.error(concat("ignoring ", unreadable->path, ": ", unreadable->reason));
+    const auto link = kernel::find_link(plan.pod.route, request.ifname());
+    const auto* record = std::get_if<AttachmentRecord>(&outcome);
+    const bool lives = record != nullptr && record->phase == state::Phase::attached && link.has_value();
+    if (record != nullptr && !lives) {
+        const StillHeld held =
+            detach(*record, request.netns_path, session.node, session.records, session.leases, deadline);
+        if (!held.empty())
+            throw cni::CniError(cni::ErrorCode::state,
+                                concat("an earlier ADD of this attachment left what can't be undone: ", held.front()));
+    }
+    if (lives || kernel::find_link(plan.pod.route, request.ifname()))
+        throw cni::CniError(cni::ErrorCode::name_taken,
+                            concat("interface ", quoted(request.ifname().to_string()), " exists already in ",
+                                   request.netns_path,
+                                   lives ? ", made by an earlier ADD of this attachment: DEL comes before another ADD"
+                                         : ": remove it, or choose another interface name"));
+}
+
+state::CreateLink link_step(const cni::Request& request, const Config& config, const Plan& plan) {
+    const bool kernel_takes_mac = plan.mac && !is_passthru(config);
+    return {.kind = std::string(config.kind()),
+            .ifname = request.ifname().to_string(),
+            .parent = plan.parent.name,
+            .parent_ifindex = plan.parent.ifindex,
+            .parent_in_pod = config.link_in_container,
+            .mac = kernel_takes_mac ? plan.mac->to_string() : std::string(),
+            .ifindex = 0};
+}
+
+state::DelegateIpam delegate_step(const cni::Request& request, const DelegatedIpam& ipam) {
+    return {.plugin = ipam.plugin, .config = request.stdin_text, .args = request.args_text, .path = request.path_text};
+}
+
+kernel::ChildSpec child_spec(const cni::Request& request, const Config& config, const Plan& plan) {
+    kernel::ChildSpec spec{.name = request.ifname(),
+                           .parent_ifindex = plan.parent.ifindex,
+                           .parent_name = plan.parent.name,
+                           .netns = &plan.pod.netns,
+                           .kind = config.attach,
+                           .mac = {},
+                           .mtu = config.mtu};
+    if (!is_passthru(config)) spec.mac = plan.mac;
+    return spec;
+}
+
+/// What the kernel's refusal means here, in words that lead to the cure.
+[[noreturn]] void explain(const kernel::NetlinkError& error, const Config& config, const Plan& plan) {
+    const std::string parent = quoted(plan.parent.name);
+    if (error.errno_value() == EBUSY)
+        throw cni::CniError(
+            cni::ErrorCode::parent,
+            concat("parent ", parent, " is busy: macvlan, ipvlan, bridge and bond exclude each other on one ",
+                   "interface, and it already belongs to another of them; use that kind for network too, ",
+                   "or another parent (kernel: ", error.what(), ')'));
+    if (error.errno_value() == EINVAL && config.is_macvlan())
+        throw cni::CniError(cni::ErrorCode::parent,
+                            concat("parent ", parent,
+                                   " refuses another macvlan child: a child in mode passthru must be the ",
+                                   "parent's only one (kernel: ", error.what(), ')'));
+    throw error;
+}
+
+kernel::Link create_link(const cni::Request& request, const Config& config, Plan& plan,
+                         const base::Deadline& deadline) {
+    kernel::Socket& inside = plan.pod.route;
+    const auto spec = child_spec(request, config, plan);
+    try {
+        if (config.link_in_container) {
+            kernel::add_link(inside, spec);
+        } else {
+            kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, deadline);
+            kernel::add_link(outside, spec);
+        }
+    } catch (const kernel::NetlinkError& error) {
+        explain(error, config, plan);
+    }
+    const auto link = kernel::find_link(inside, request.ifname());
+    if (!link)
+        throw base::Error(concat("interface ", quoted(request.ifname().to_string()), " vanished while it was set up"));
+    if (!is_passthru(config) || !plan.mac || link->mac() == plan.mac) return *link;
+    // Reaches the parent, which gets its own address back when the child goes (macvlan_port_destroy()).
+    kernel::change_link(inside, link->ifindex, {.name = {}, .mac = plan.mac, .mtu = {}, .state = {}});
+    return kernel::find_link(inside, link->ifindex).value_or(*link);
+}
+cni::Result ask_delegate(const cni::Request& request, const state::DelegateIpam& step, const base::Deadline& deadline) {
+    const cni::Result result = cni::delegate_add(cni::delegate_call(request, step.plugin), deadline);
+    if (result.ips.empty())
+        throw cni::CniError(cni::ErrorCode::delegate,
+                            concat("IPAM plugin ", quoted(step.plugin), " returned no address"));
+    return result;
+}
+
+/// prevResult's content with our interface and its addresses behind.
+cni::Result complete(const cni::Request& request, const kernel::Link& link, const cni::Result& own) {
+    cni::Result result = request.conf.prev_result.value_or(cni::Result{});
+    const auto index = static_cast<unsigned>(result.interfaces.size());
+    result.interfaces.push_back({.name = link.name,
+                                 .mac = link.mac() ? link.mac()->to_string() : std::string(),
+                                 .mtu = link.mtu,
+                                 .sandbox = request.netns_path});
+    for (cni::IpConfig ip : own.ips) {
+        ip.interface = index;
+        result.ips.push_back(std::move(ip));
+    }
+    result.routes.insert(result.routes.end(), own.routes.begin(), own.routes.end());
+    result.dns = chosen_dns(request.conf.dns, own.dns);
+    return result;
+}
+
+std::vector<base::IpAddress> addresses_of(const cni::Result& result) {
+    std::vector<base::IpAddress> addresses;
+    for (const cni::IpConfig& ip : result.ips) addresses.push_back(ip.address.address());
+    return addresses;
+}
+
+/// The changes themselves, each preceded by what undoes it. Fills in the record as it learns.
+class Attaching {
+public:
+    Attaching(const cni::Request& request, const Config& config, Session& session, Plan& plan,
+              const base::Deadline& deadline)
+        : request_(request), config_(config), session_(session), plan_(plan), deadline_(deadline),
+          record_(begin_record(request, session.node, plan.pod.netns)) {
+        record_.attach = config.kind();
+        if (plan.rdma) record_.rdma_device = plan.rdma->to_string();
+        record_.steps.emplace_back(link_step(request, config, plan));
+        if (const auto* delegated = std::get_if<DelegatedIpam>(&config.ipam))
+            record_.steps.emplace_back(delegate_step(request, *delegated));
+    }
+
+    [[nodiscard]] const AttachmentRecord& record() const { return record_; }
+
+    cni::Result run() {
+        cni::Result own = lease();
+        session_.records.save(record_);
+        const kernel::Link link = create_link(request_, config_, plan_, deadline_);
+        std::get<state::CreateLink>(record_.steps.front()).ifindex = link.ifindex;
+        if (record_.steps.size() > 1)
+            own = ask_delegate(request_, std::get<state::DelegateIpam>(record_.steps.back()), deadline_);
+        configure(link, own);
+        record_.phase = state::Phase::attached;
+        session_.records.save(record_);
+        return complete(request_, link, own);
+    }
+
+private:
+    cni::Result lease() {
+        const auto* own = std::get_if<ipam::Config>(&config_.ipam);
+        if (own == nullptr) return {};
+        Undertaker undertaker(session_.node);
+        ipam::Allocator allocator(session_.leases, undertaker);
+        const ipam::Allocation allocation =
+            allocator.allocate(*own, owner_of(record_), requested_addresses(request_), deadline_);
+        for (const std::string& warning : allocation.warnings) session_.node.log.warn(warning);
+        record_.leases = to_recorded(allocation.leases);
+        return to_result(allocation);
+    }
+
+    void configure(const kernel::Link& link, cni::Result& own) {
+        add_addresses(plan_.pod, link, own.ips);
+        own.routes = add_routes(plan_.pod, link, own, config_.default_route, session_.node.log);
+        announce(plan_.pod, link, own.ips, session_.node.log);
+        if (plan_.rdma) wait_for_gids(config_.rdma, *plan_.rdma, link.name, addresses_of(own), session_.node.log);
+        for (const cni::IpConfig& ip : own.ips) record_.ips.push_back(ip.address.to_string());
+        for (const cni::Route& route : own.routes) record_.routes.push_back(route.dst.to_string());
+    }
+
+    const cni::Request& request_;
+    const Config& config_;
+    Session& session_;
+    Plan& plan_;
+    const base::Deadline& deadline_;
+    AttachmentRecord record_;
+};
+
+} // namespace
+
+cni::Result add(const cni::Request& request, const Config& config, const Node& node) {
+    const auto deadline = base::Deadline::in(kAddTimeout);
+    Session session(request, node);
+    Plan plan = make_plan(request, config, session, deadline);
+    const base::FileLock lock = session.records.lock(session.key, deadline);
+    clear_the_way(request, plan, session, deadline);
+
+    Attaching attaching(request, config, session, plan, deadline);
+    base::Rollback rollback([&](const std::string& what, const char* why) { node.log.error(concat(what, ": ", why)); });
+    rollback.on_failure("undo the failed ADD", [&] {
+        const StillHeld held = detach(attaching.record(), request.netns_path, node, session.records, session.leases,
+                                      base::Deadline::in(kUndoTimeout));
+        for (const std::string& what : held) node.log.error(concat("still held after a failed ADD: ", what));
+    });
+    cni::Result result = attaching.run();
+    rollback.commit();
+    return result;
+}
+
+} // namespace rdmanet::attach

@@ -1,0 +1,33 @@
+// Addresses and routes on the pod's interface.
+#pragma once
+
+#include <rdmanet/attach/config.hpp>
+#include <rdmanet/base/logger.hpp>
+#include <rdmanet/cni/result.hpp>
+#include <rdmanet/kernel/link.hpp>
+#include <rdmanet/kernel/netlink_socket.hpp>
+#include <rdmanet/kernel/netns.hpp>
+
+#include <vector>
+
+namespace rdmanet::attach {
+
+/// The pod's side of an attachment: its namespace and a socket in it.
+struct PodSide {
+    kernel::Netns netns;
+    kernel::Socket route;
+};
+
+/// Adds the addresses, without duplicate address detection: they come from an allocator and are ours, and a pod would
+/// wait two seconds for it. IPv6 is switched on for the interface where a default has it off.
+void add_addresses(PodSide& pod, const kernel::Link& link, const std::vector<cni::IpConfig>& ips);
+
+/// Adds the routes; the first gateway of the family stands in for a missing one. Returns those that were added: a
+/// default route is left out as the policy says, with a line in the log.
+[[nodiscard]] std::vector<cni::Route> add_routes(PodSide& pod, const kernel::Link& link, const cni::Result& wanted,
+                                                 DefaultRoute policy, const base::Logger& log);
+
+/// Tells the network where the addresses are now: gratuitous ARP and unsolicited neighbour advertisements, once.
+void announce(PodSide& pod, const kernel::Link& link, const std::vector<cni::IpConfig>& ips, const base::Logger& log);
+
+} // namespace rdmanet::attach

@@ -1,0 +1,160 @@
+// CHECK: everything that ADD made is still there, and as it was made. What later plugins of the chain, Multus or the pod
+// may change is left to them: routes moved to another table, addresses added, a default route taken away.
+#include "liveness.hpp"
+#include "parent.hpp"
+#include "rdma.hpp"
+#include "session.hpp"
+
+#include <rdmanet/attach/operations.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/delegate.hpp>
+#include <rdmanet/cni/error.hpp>
+#include <rdmanet/ipam/allocator.hpp>
+#include <rdmanet/kernel/address.hpp>
+#include <rdmanet/kernel/route.hpp>
+
+#include <algorithm>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::concat;
+using base::quoted;
+using kernel::Link;
+
+[[noreturn]] void differs(const std::string& what) {
+    throw cni::CniError(cni::ErrorCode::check_failed, what);
+}
+
+/// Null for a record of addresses only.
+const state::CreateLink* created_link(const state::AttachmentRecord& record) {
+    return record.steps.empty() ? nullptr : std::get_if<state::CreateLink>(&record.steps.front());
+}
+
+struct Expected {
+    cni::Interface interface;
+    std::vector<base::IpPrefix> ips;
+};
+
+/// Our part of prevResult: the interface of our name inside the pod, and the addresses that refer to it.
+Expected expected_from(const cni::Request& request) {
+    if (!request.conf.prev_result)
+        throw cni::CniError(cni::ErrorCode::invalid_network_config, "prevResult is missing, CHECK compares with it");
+    const cni::Result& result = *request.conf.prev_result;
+    for (std::size_t at = 0; at < result.interfaces.size(); ++at) {
+        const cni::Interface& interface = result.interfaces[at];
+        if (interface.name != request.ifname().to_string() || interface.sandbox.empty()) continue;
+        Expected expected{.interface = interface, .ips = {}};
+        for (const cni::IpConfig& ip : result.ips)
+            if (ip.interface == at) expected.ips.push_back(ip.address);
+        return expected;
+    }
+    throw cni::CniError(cni::ErrorCode::invalid_network_config,
+                        concat("prevResult has no interface ", quoted(request.ifname().to_string()), " in the pod"));
+}
+
+void check_mode(const Link& link, const Config& config) {
+    const std::string name = quoted(link.name);
+    if (const auto* wanted = std::get_if<Macvlan>(&config.attach)) {
+        if (!link.macvlan || link.macvlan->mode != wanted->mode)
+            differs(concat("interface ", name, " is ", link.macvlan ? kernel::to_string(*link.macvlan) : "no macvlan",
+                           ", expected ", kernel::to_string(*wanted)));
+    } else if (const auto& ipvlan = std::get<Ipvlan>(config.attach); link.ipvlan != ipvlan) {
+        differs(concat("interface ", name, " is ", link.ipvlan ? kernel::to_string(*link.ipvlan) : "no ipvlan",
+                       ", expected ", kernel::to_string(ipvlan)));
+    }
+}
+
+void check_link(const Link& link, const Expected& expected, const Config& config, const state::CreateLink* made) {
+    const std::string name = quoted(link.name);
+    if (link.kind != config.kind())
+        differs(concat("interface ", name, " is of kind ", quoted(link.kind), ", expected ", config.kind()));
+    if (made != nullptr && link.parent_ifindex != made->parent_ifindex)
+        differs(concat("interface ", name, " has parent index ", link.parent_ifindex.value_or(0), ", expected ",
+                       made->parent_ifindex, " (", made->parent, ')'));
+    check_mode(link, config);
+    if (!link.is_up()) differs(concat("interface ", name, " is down"));
+    const auto mac = base::MacAddress::parse(expected.interface.mac);
+    if (mac && link.mac() != mac)
+        differs(concat("interface ", name, " has MAC ", link.mac() ? link.mac()->to_string() : "none", ", expected ",
+                       *mac));
+    const std::uint32_t mtu = expected.interface.mtu.value_or(config.mtu.value_or(link.mtu));
+    if (link.mtu != mtu) differs(concat("interface ", name, " has MTU ", link.mtu, ", expected ", mtu));
+}
+
+void check_addresses(kernel::Socket& inside, const Link& link, const Expected& expected) {
+    const auto present = kernel::list_addresses(inside, link.ifindex);
+    for (const base::IpPrefix& ip : expected.ips)
+        if (std::none_of(present.begin(), present.end(),
+                         [&](const kernel::Address& address) { return address.prefix == ip; }))
+            differs(concat("interface ", quoted(link.name), " lacks address ", ip));
+}
+
+/// Those that ADD made and that the runtime still counts on: Multus takes default routes out of both.
+void check_routes(kernel::Socket& inside, const Link& link, const cni::Request& request,
+                  const state::AttachmentRecord& record) {
+    const auto present = kernel::list_routes(inside, {.family = {}, .ifindex = link.ifindex, .table = {}});
+    for (const cni::Route& route : request.conf.prev_result->routes) {
+        if (std::find(record.routes.begin(), record.routes.end(), route.dst.to_string()) == record.routes.end())
+            continue;
+        const auto matches = [&](const kernel::Route& candidate) {
+            return candidate.destination.network() == route.dst.network() &&
+                   candidate.destination.length() == route.dst.length() && (!route.gw || candidate.gateway == route.gw);
+        };
+        if (std::none_of(present.begin(), present.end(), matches))
+            differs(concat("route ", route.dst, " by interface ", quoted(link.name), " is gone"));
+    }
+}
+
+void check_rdma(const Config& config, const state::AttachmentRecord& record, const Expected& expected, const Link& link,
+                const Node& node, const base::Deadline& deadline) {
+    if (record.rdma_device.empty() || config.link_in_container || created_link(record) == nullptr) return;
+    kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, deadline);
+    const state::CreateLink& made = *created_link(record);
+    const auto parent = kernel::find_link(outside, made.parent_ifindex);
+    if (!parent) differs(concat("parent ", quoted(made.parent), " is gone"));
+    const auto port = find_rdma(config.rdma, *parent, record.key.network, node.log, deadline);
+    if (!port) differs(concat("RDMA device ", record.rdma_device, " of parent ", quoted(parent->name), " is gone"));
+    if (config.rdma.on_missing_gid == OnMissingGid::warn) return;
+    std::vector<base::IpAddress> addresses;
+    for (const base::IpPrefix& ip : expected.ips) addresses.push_back(ip.address());
+    const auto missing = missing_gids(*port, link.name, addresses);
+    if (!missing.empty()) differs(concat("RDMA device ", *port, " has no GID of ", missing.front()));
+}
+
+void check_ipam(const cni::Request& request, const Config& config, const Expected& expected, Session& session,
+                const base::Deadline& deadline) {
+    if (const auto* other = std::get_if<DelegatedIpam>(&config.ipam))
+        cni::delegate_check(cni::delegate_call(request, other->plugin), deadline);
+    if (!std::holds_alternative<ipam::Config>(config.ipam)) return;
+    Undertaker undertaker(session.node);
+    ipam::Allocator allocator(session.leases, undertaker);
+    const auto faults = allocator.check(owner_key(session.key), expected.ips, deadline);
+    if (!faults.empty()) differs(faults.front());
+}
+
+} // namespace
+
+void check(const cni::Request& request, const Config& config, const Node& node) {
+    const auto deadline = base::Deadline::in(kCheckTimeout);
+    const Expected expected = expected_from(request);
+    Session session(request, node);
+    const auto outcome = session.records.load(session.key);
+    const auto* record = std::get_if<state::AttachmentRecord>(&outcome);
+    if (record == nullptr)
+        differs(concat("the journal in ", node.state_directory, " has no usable record of the attachment (",
+                       session.key, ')'));
+
+    const kernel::Netns netns = open_pod_netns(request);
+    kernel::Socket inside = kernel::Socket::open_in(netns, kernel::Protocol::route, deadline);
+    const auto link = kernel::find_link(inside, request.ifname());
+    if (!link)
+        differs(concat("interface ", quoted(request.ifname().to_string()), " is gone from ", request.netns_path));
+    check_link(*link, expected, config, created_link(*record));
+    check_addresses(inside, *link, expected);
+    check_routes(inside, *link, request, *record);
+    check_rdma(config, *record, expected, *link, node, deadline);
+    check_ipam(request, config, expected, session, deadline);
+}
+
+} // namespace rdmanet::attach

@@ -1,0 +1,107 @@
+// DEL: the journal decides what is undone; without a record, only what is provably this attachment's is touched.
+#include "detach.hpp"
+#include "session.hpp"
+#include "steps.hpp"
+
+#include <rdmanet/attach/mac.hpp>
+#include <rdmanet/attach/operations.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/kernel/address.hpp>
+#include <rdmanet/kernel/link.hpp>
+
+#include <algorithm>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::concat;
+using kernel::Link;
+using state::AttachmentRecord;
+
+bool has_derived_mac(const Link& link, const Session& session) {
+    return link.mac() == derive_mac(session.node.boot_id, session.key);
+}
+
+bool is_in_result(const Link& link, const cni::Request& request) {
+    if (!request.conf.prev_result) return false;
+    const auto& interfaces = request.conf.prev_result->interfaces;
+    return std::any_of(interfaces.begin(), interfaces.end(), [&](const cni::Interface& interface) {
+        return interface.name == link.name && !interface.sandbox.empty() && link.mac() &&
+               base::MacAddress::parse(interface.mac) == link.mac();
+    });
+}
+
+bool has_leased_address(kernel::Socket& inside, const Link& link, Session& session, const base::Deadline& deadline) {
+    const auto leases = session.leases.find(owner_key(session.key), deadline);
+    if (leases.empty()) return false;
+    const auto addresses = kernel::list_addresses(inside, link.ifindex);
+    return std::any_of(leases.begin(), leases.end(), [&](const ipam::Lease& lease) {
+        return std::any_of(addresses.begin(), addresses.end(), [&](const kernel::Address& address) {
+            return address.prefix.address() == lease.address.address();
+        });
+    });
+}
+
+/// The interface of an attachment whose record was lost: of a kind that we make, and shown to be this attachment's by
+/// its MAC, by the result of its ADD, or by a leased address. A stranger's interface that made our ADD fail is none of
+/// these.
+std::optional<Link> find_unrecorded(kernel::Socket& inside, const cni::Request& request, Session& session,
+                                    const base::Deadline& deadline) {
+    const auto link = kernel::find_link(inside, request.ifname());
+    if (!link || (link->kind != "macvlan" && link->kind != "ipvlan")) return std::nullopt;
+    const bool ours = (link->kind == "macvlan" && has_derived_mac(*link, session)) || is_in_result(*link, request) ||
+                      has_leased_address(inside, *link, session, deadline);
+    return ours ? link : std::nullopt;
+}
+
+std::optional<kernel::Netns> find_pod_netns(const cni::Request& request) {
+    if (request.netns_path.empty()) return std::nullopt;
+    try {
+        auto netns = kernel::find_netns(request.netns_path);
+        if (netns && *netns == kernel::Netns::current() && !request.netns_override) return std::nullopt;
+        return netns;
+    } catch (const kernel::NotANetnsError&) {
+        return std::nullopt; // an unmounted namespace leaves an empty file behind
+    }
+}
+
+/// What the journal would have said, put together from what is there.
+AttachmentRecord reconstruct(const cni::Request& request, Session& session, const base::Deadline& deadline) {
+    AttachmentRecord record;
+    record.key = session.key;
+    record.boot_id = session.node.boot_id;
+    record.netns.path = request.netns_path;
+    if (const auto netns = find_pod_netns(request)) {
+        record.netns = {.path = request.netns_path, .device = netns->id().device, .inode = netns->id().inode};
+        kernel::Socket inside = kernel::Socket::open_in(*netns, kernel::Protocol::route, deadline);
+        if (const auto link = find_unrecorded(inside, request, session, deadline))
+            record.steps.emplace_back(
+                state::CreateLink{.kind = link->kind, .ifname = link->name, .ifindex = link->ifindex});
+    }
+    const auto& ipam_type = request.conf.ipam_type;
+    if (ipam_type && *ipam_type != kPluginName)
+        record.steps.emplace_back(state::DelegateIpam{
+            .plugin = *ipam_type, .config = request.stdin_text, .args = request.args_text, .path = request.path_text});
+    return record;
+}
+
+AttachmentRecord find_record(const cni::Request& request, Session& session, const base::Deadline& deadline) {
+    auto outcome = session.records.load(session.key);
+    if (auto* record = std::get_if<AttachmentRecord>(&outcome)) return std::move(*record);
+    if (const auto* unreadable = std::get_if<state::Unreadable>(&outcome))
+        session.node.log.error(concat(unreadable->path, ": ", unreadable->reason, "; going by what is in the pod"));
+    return reconstruct(request, session, deadline);
+}
+
+} // namespace
+
+void del(const cni::Request& request, const Node& node) {
+    const auto deadline = base::Deadline::in(kDelTimeout);
+    Session session(request, node);
+    const base::FileLock lock = session.records.lock(session.key, deadline);
+    const AttachmentRecord record = find_record(request, session, deadline);
+    const StillHeld held = detach(record, request.netns_path, node, session.records, session.leases, deadline);
+    if (!held.empty()) throw still_held_error(held);
+}
+
+} // namespace rdmanet::attach

@@ -1,0 +1,29 @@
+// Undoing an attachment: the one piece of code behind DEL, GC and the rollback of a failed ADD.
+#pragma once
+
+#include <rdmanet/attach/node.hpp>
+#include <rdmanet/base/deadline.hpp>
+#include <rdmanet/cni/error.hpp>
+#include <rdmanet/ipam/store/sqlite_store.hpp>
+#include <rdmanet/state/attachment_record.hpp>
+#include <rdmanet/state/attachment_store.hpp>
+
+#include <string>
+#include <vector>
+
+namespace rdmanet::attach {
+
+/// What could not be undone, one sentence each; empty if all is gone.
+using StillHeld = std::vector<std::string>;
+
+/// Replays the record's steps backwards, gives back the leases, and removes the record if nothing is held any more.
+/// Each part is tried whatever became of the others. `netns_path` is where the caller says the pod's namespace is, in
+/// addition to the record's path; it may be empty. The attachment's lock must be held.
+[[nodiscard]] StillHeld detach(const state::AttachmentRecord& record, const std::string& netns_path, const Node& node,
+                               const state::AttachmentStore& records, ipam::SqliteStore& leases,
+                               const base::Deadline& deadline);
+
+/// What DEL and GC answer then: one error that names all of it.
+[[nodiscard]] cni::CniError still_held_error(const StillHeld& held);
+
+} // namespace rdmanet::attach

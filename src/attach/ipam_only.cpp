@@ -1,0 +1,63 @@
+// The same binary named in "ipam.type" of another plugin's configuration: leases, and nothing in the kernel.
+#include "detach.hpp"
+#include "liveness.hpp"
+#include "session.hpp"
+
+#include <rdmanet/attach/operations.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
+#include <rdmanet/ipam/allocator.hpp>
+#include <rdmanet/kernel/netns.hpp>
+
+namespace rdmanet::attach::ipam_only {
+namespace {
+
+using base::concat;
+
+constexpr const char* kAttachIpam = "ipam"; // what `rdmanet state` shows: addresses, the interface is another plugin's
+
+ipam::Config configuration(const cni::Request& request, const Node& node) {
+    std::vector<std::string> warnings;
+    auto config = std::get<ipam::Config>(parse_ipam(request.conf, warnings));
+    for (const std::string& warning : warnings) node.log.warn(warning);
+    return config;
+}
+
+} // namespace
+
+cni::Result add(const cni::Request& request, const Node& node) {
+    const auto deadline = base::Deadline::in(kAddTimeout);
+    const ipam::Config config = configuration(request, node);
+    Session session(request, node);
+    state::AttachmentRecord record = begin_record(request, node, kernel::get_netns(request.netns_path));
+    record.attach = kAttachIpam;
+    const base::FileLock lock = session.records.lock(session.key, deadline);
+    Undertaker undertaker(node);
+    ipam::Allocator allocator(session.leases, undertaker);
+    const auto allocation = allocator.allocate(config, owner_of(record), requested_addresses(request), deadline);
+    for (const std::string& warning : allocation.warnings) node.log.warn(warning);
+    record.leases = to_recorded(allocation.leases);
+    for (const ipam::AllocatedAddress& ip : allocation.ips) record.ips.push_back(ip.address.to_string());
+    record.phase = state::Phase::attached;
+    session.records.save(record);
+    return to_result(allocation);
+}
+
+void del(const cni::Request& request, const Node& node) {
+    const auto deadline = base::Deadline::in(kDelTimeout);
+    Session session(request, node);
+    const base::FileLock lock = session.records.lock(session.key, deadline);
+    state::AttachmentRecord nothing_but_leases;
+    nothing_but_leases.key = session.key;
+    const StillHeld held = detach(nothing_but_leases, "", node, session.records, session.leases, deadline);
+    if (!held.empty()) throw still_held_error(held);
+}
+
+void check(const cni::Request& request, const Node& node) {
+    const auto deadline = base::Deadline::in(kCheckTimeout);
+    Session session(request, node);
+    if (session.leases.find(owner_key(session.key), deadline).empty())
+        throw cni::CniError(cni::ErrorCode::check_failed, concat("no address is leased to ", session.key));
+}
+
+} // namespace rdmanet::attach::ipam_only

@@ -1,0 +1,67 @@
+#include "leases.hpp"
+
+#include <rdmanet/base/text.hpp>
+
+namespace rdmanet::attach {
+namespace {
+
+std::vector<ipam::Lease> leases_in(const state::AttachmentStore& records) {
+    std::vector<ipam::Lease> leases;
+    for (const state::AttachmentRecord& record : records.list().records)
+        for (const state::RecordedLease& recorded : record.leases)
+            if (const auto address = base::IpPrefix::parse(recorded.address))
+                leases.push_back({.space = recorded.space,
+                                  .slot = recorded.slot,
+                                  .address = *address,
+                                  .owner = owner_of(record),
+                                  .since = record.created,
+                                  .cooldown = std::chrono::seconds(recorded.cooldown)});
+    return leases;
+}
+
+} // namespace
+
+ipam::OwnerKey owner_key(const state::AttachmentKey& key) {
+    return {.network = key.network, .container_id = key.container_id, .ifname = key.ifname};
+}
+
+ipam::Owner owner_of(const state::AttachmentRecord& record) {
+    return {.key = owner_key(record.key),
+            .pod_namespace = record.pod.pod_namespace,
+            .pod_name = record.pod.name,
+            .pod_uid = record.pod.uid,
+            .netns_path = record.netns.path,
+            .netns_device = record.netns.device,
+            .netns_inode = record.netns.inode,
+            .pid_namespace_inode = record.pid_namespace_inode,
+            .boot_id = record.boot_id};
+}
+
+std::vector<state::RecordedLease> to_recorded(const std::vector<ipam::Lease>& leases) {
+    std::vector<state::RecordedLease> recorded;
+    for (const ipam::Lease& lease : leases)
+        recorded.push_back({.space = lease.space,
+                            .slot = lease.slot,
+                            .address = lease.address.to_string(),
+                            .cooldown = static_cast<unsigned>(lease.cooldown.count())});
+    return recorded;
+}
+
+ipam::SqliteStore open_leases(const Node& node, const state::AttachmentStore& records) {
+    return ipam::SqliteStore(
+        {.state_directory = node.state_directory, .known_leases = [&records] { return leases_in(records); }});
+}
+
+void release_leases(ipam::SqliteStore& leases, const state::AttachmentKey& key, const Node& node,
+                    const base::Deadline& deadline) {
+    try {
+        (void)leases.release(owner_key(key), deadline);
+    } catch (const ipam::DamagedStore& damage) {
+        const auto moved = leases.repair(deadline);
+        node.log.error(base::concat(damage.what(), "; rebuilt from the journal",
+                                    moved ? base::concat(", the damaged file is now ", *moved) : std::string()));
+        (void)leases.release(owner_key(key), deadline);
+    }
+}
+
+} // namespace rdmanet::attach

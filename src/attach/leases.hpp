@@ -1,0 +1,26 @@
+// Between the journal and the lease store: each can be told from the other.
+#pragma once
+
+#include <rdmanet/attach/node.hpp>
+#include <rdmanet/base/deadline.hpp>
+#include <rdmanet/ipam/lease.hpp>
+#include <rdmanet/ipam/store/sqlite_store.hpp>
+#include <rdmanet/state/attachment_store.hpp>
+
+#include <vector>
+
+namespace rdmanet::attach {
+
+[[nodiscard]] ipam::OwnerKey owner_key(const state::AttachmentKey& key);
+[[nodiscard]] ipam::Owner owner_of(const state::AttachmentRecord& record);
+[[nodiscard]] std::vector<state::RecordedLease> to_recorded(const std::vector<ipam::Lease>& leases);
+
+/// The node's lease store. Made anew, it starts with the leases that the journal knows.
+[[nodiscard]] ipam::SqliteStore open_leases(const Node& node, const state::AttachmentStore& records);
+
+/// Gives back what the attachment holds. A damaged store is put right first, from the journal: a DEL must not fail for
+/// ever because a file is broken.
+void release_leases(ipam::SqliteStore& leases, const state::AttachmentKey& key, const Node& node,
+                    const base::Deadline& deadline);
+
+} // namespace rdmanet::attach

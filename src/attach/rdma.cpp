@@ -1,0 +1,111 @@
+#include "rdma.hpp"
+
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
+
+#include <algorithm>
+#include <thread>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::concat;
+using base::quoted;
+
+[[noreturn]] void refuse(const std::string& message) {
+    throw cni::CniError(cni::ErrorCode::rdma, message);
+}
+
+/// Where RDMA is required a shortcoming ends the ADD, where it is only used if present the pod goes without.
+std::optional<kernel::RdmaPort> without_rdma(const RdmaPolicy& policy, const std::string& why,
+                                             const base::Logger& log) {
+    if (policy.demand == RdmaDemand::required) refuse(why);
+    log.debug(why);
+    return std::nullopt;
+}
+
+void complain(const RdmaPolicy& policy, const std::string& what, const base::Logger& log) {
+    if (policy.on_missing_gid == OnMissingGid::refuse) refuse(what);
+    log.warn(what);
+}
+
+std::string full_table_cure(const kernel::RdmaPort& port) {
+    return concat("remove pods or addresses from the parent of ", port, ", or spread the pods over more parents");
+}
+
+} // namespace
+
+std::optional<kernel::RdmaPort> find_rdma(const RdmaPolicy& policy, const kernel::Link& parent,
+                                          const std::string& network, const base::Logger& log,
+                                          const base::Deadline& deadline) {
+    if (policy.demand == RdmaDemand::ignored) return std::nullopt;
+    const std::string asks = concat("network ", quoted(network), " asks for RDMA (\"rdma\")");
+    auto socket = kernel::Socket::find_rdma(deadline);
+    if (!socket)
+        return without_rdma(
+            policy,
+            concat("this kernel has no RDMA loaded, ", asks, ": load the NIC's RDMA driver, e.g. `modprobe mlx5_ib`"),
+            log);
+    auto port = kernel::find_rdma_port(*socket, parent);
+    if (!port)
+        return without_rdma(policy,
+                            concat("parent ", quoted(parent.name), " has no RDMA device, ", asks,
+                                   ": choose a parent that `rdma link` shows, or remove \"rdma\""),
+                            log);
+    if (kernel::rdma_netns_mode(*socket) != kernel::RdmaNetnsMode::shared)
+        return without_rdma(policy,
+                            concat("rdma netns mode is exclusive, network ", quoted(network),
+                                   " needs shared: run `rdma system set netns shared` before any pod starts"),
+                            log);
+    return port;
+}
+
+void require_gid_room(const RdmaPolicy& policy, const kernel::RdmaPort& port, std::size_t addresses,
+                      const base::Logger& log) {
+    if (!policy.wait_for_gids) return;
+    constexpr std::size_t kVersions = 2; // one entry for RoCE v1 and one for v2
+    const std::size_t needed = addresses * kVersions;
+    const kernel::GidTable table = kernel::read_gid_table(port);
+    if (table.length - table.used >= needed) return;
+    complain(policy,
+             concat("GID table of ", port, " is full: ", table.used, " of ", table.length, " entries used, ", needed,
+                    " more needed; ", full_table_cure(port)),
+             log);
+}
+
+std::vector<base::IpAddress> missing_gids(const kernel::RdmaPort& port, const std::string& ifname,
+                                          const std::vector<base::IpAddress>& addresses) {
+    std::vector<base::IpAddress> missing;
+    const std::vector<kernel::GidEntry> present = kernel::find_gids(port, addresses);
+    for (const base::IpAddress& address : addresses)
+        if (std::none_of(present.begin(), present.end(), [&](const kernel::GidEntry& entry) {
+                return entry.address == address && entry.netdev == ifname;
+            }))
+            missing.push_back(address);
+    return missing;
+}
+
+void wait_for_gids(const RdmaPolicy& policy, const kernel::RdmaPort& port, const std::string& ifname,
+                   const std::vector<base::IpAddress>& addresses, const base::Logger& log) {
+    if (!policy.wait_for_gids || addresses.empty()) return;
+    const auto deadline = base::Deadline::in(policy.gid_timeout);
+    for (auto pause = std::chrono::milliseconds{1};; pause = std::min(pause * 2, std::chrono::milliseconds{20})) {
+        const auto missing = missing_gids(port, ifname, addresses);
+        if (missing.empty()) return;
+        if (deadline.passed()) {
+            const kernel::GidTable table = kernel::read_gid_table(port);
+            complain(
+                policy,
+                concat("no GID of ", missing.front(), " on ", port, " after ", policy.gid_timeout.count(), " ms (",
+                       table.used, " of ", table.length, " entries used): ",
+                       table.used == table.length
+                           ? full_table_cure(port)
+                           : std::string("raise \"rdma.gidTimeoutMs\", and look for the driver's messages in `dmesg`")),
+                log);
+            return;
+        }
+        std::this_thread::sleep_for(pause);
+    }
+}
+
+} // namespace rdmanet::attach

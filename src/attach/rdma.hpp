@@ -1,0 +1,38 @@
+// What the RDMA device of a shared-mode parent must offer before, and has to show after an ADD.
+#pragma once
+
+#include <rdmanet/attach/config.hpp>
+#include <rdmanet/base/deadline.hpp>
+#include <rdmanet/base/logger.hpp>
+#include <rdmanet/kernel/gid.hpp>
+#include <rdmanet/kernel/link.hpp>
+#include <rdmanet/kernel/rdma.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rdmanet::attach {
+
+/// The parent's RDMA port, if the policy wants one. Throws CniError where RDMA is required and the parent has no RDMA
+/// device or the node's RDMA namespace mode is not shared.
+[[nodiscard]] std::optional<kernel::RdmaPort> find_rdma(const RdmaPolicy& policy, const kernel::Link& parent,
+                                                        const std::string& network, const base::Logger& log,
+                                                        const base::Deadline& deadline);
+
+/// Throws CniError, or logs a warning as the policy says, if the port's GID table has no room for `addresses` more
+/// addresses and the link-local one of the new interface.
+void require_gid_room(const RdmaPolicy& policy, const kernel::RdmaPort& port, std::size_t addresses,
+                      const base::Logger& log);
+
+/// Waits until the kernel has made GIDs of the addresses: it does so from a work queue, a moment after the address is
+/// set, and a pod that is quicker fails at its first RDMA connection. Throws or logs, as the policy says, when time is
+/// over.
+void wait_for_gids(const RdmaPolicy& policy, const kernel::RdmaPort& port, const std::string& ifname,
+                   const std::vector<base::IpAddress>& addresses, const base::Logger& log);
+
+/// Those of `addresses` that are no GIDs of the port bound to `ifname`.
+[[nodiscard]] std::vector<base::IpAddress> missing_gids(const kernel::RdmaPort& port, const std::string& ifname,
+                                                        const std::vector<base::IpAddress>& addresses);
+
+} // namespace rdmanet::attach

@@ -1,0 +1,76 @@
+#include "session.hpp"
+
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
+
+#include <chrono>
+
+namespace rdmanet::attach {
+
+using base::concat;
+using base::quoted;
+
+state::AttachmentKey key_of(const cni::Request& request) {
+    return {.network = request.conf.name, .container_id = request.container_id, .ifname = request.ifname().to_string()};
+}
+
+state::AttachmentRecord begin_record(const cni::Request& request, const Node& node, const kernel::Netns& netns) {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    state::AttachmentRecord record;
+    record.key = key_of(request);
+    record.boot_id = node.boot_id;
+    record.pid_namespace_inode = node.pid_namespace_inode;
+    record.created = std::chrono::duration_cast<std::chrono::seconds>(now).count();
+    record.netns = {.path = request.netns_path, .device = netns.id().device, .inode = netns.id().inode};
+    record.pod = {
+        .pod_namespace = request.args.pod_namespace, .name = request.args.pod_name, .uid = request.args.pod_uid};
+    return record;
+}
+
+kernel::Netns open_pod_netns(const cni::Request& request) {
+    try {
+        kernel::Netns netns = kernel::get_netns(request.netns_path);
+        if (netns == kernel::Netns::current() && !request.netns_override)
+            throw cni::CniError(cni::ErrorCode::invalid_netns,
+                                concat("CNI_NETNS ", quoted(request.netns_path),
+                                       " is the plugin's own network namespace: a pod's was expected"));
+        return netns;
+    } catch (const cni::CniError&) {
+        throw;
+    } catch (const base::Error& error) {
+        throw cni::CniError(cni::ErrorCode::invalid_environment, concat("CNI_NETNS: ", error.what()));
+    }
+}
+
+std::vector<ipam::RequestedAddress> requested_addresses(const cni::Request& request) {
+    std::vector<ipam::RequestedAddress> addresses;
+    for (const cni::RequestedIp& ip : cni::requested_ips(request.conf, request.args))
+        addresses.push_back({.address = ip.address, .prefix_length = ip.prefix_length});
+    return addresses;
+}
+
+cni::Dns chosen_dns(const cni::Dns& configured, const cni::Dns& from_ipam) {
+    return configured.empty() ? from_ipam : configured;
+}
+
+cni::Result to_result(const ipam::Allocation& allocation) {
+    cni::Result result;
+    for (const ipam::AllocatedAddress& ip : allocation.ips)
+        result.ips.push_back({.address = ip.address, .gateway = ip.gateway, .interface = {}});
+    for (const ipam::Route& route : allocation.routes)
+        result.routes.push_back({.dst = route.destination,
+                                 .gw = route.gateway,
+                                 .mtu = route.mtu,
+                                 .advmss = route.advmss,
+                                 .priority = route.priority,
+                                 .table = route.table,
+                                 .scope = route.scope});
+    if (allocation.dns)
+        result.dns = {.nameservers = allocation.dns->nameservers,
+                      .domain = allocation.dns->domain,
+                      .search = allocation.dns->search,
+                      .options = allocation.dns->options};
+    return result;
+}
+
+} // namespace rdmanet::attach

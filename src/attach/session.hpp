@@ -1,0 +1,48 @@
+// What the operations on one attachment share.
+#pragma once
+
+#include "leases.hpp"
+
+#include <rdmanet/attach/node.hpp>
+#include <rdmanet/cni/request.hpp>
+#include <rdmanet/ipam/allocator.hpp>
+#include <rdmanet/kernel/netns.hpp>
+#include <rdmanet/state/attachment_store.hpp>
+
+#include <string>
+#include <vector>
+
+namespace rdmanet::attach {
+
+[[nodiscard]] state::AttachmentKey key_of(const cni::Request& request);
+
+/// The journal, the leases and the name of the attachment that a request is about.
+struct Session {
+    Session(const cni::Request& request, const Node& its_node)
+        : node(its_node), key(key_of(request)), records(its_node.state_directory), leases(open_leases(node, records)) {}
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
+
+    const Node& node;
+    state::AttachmentKey key;
+    state::AttachmentStore records;
+    ipam::SqliteStore leases;
+};
+
+/// A record of the attachment in phase `prepared`, without steps.
+[[nodiscard]] state::AttachmentRecord begin_record(const cni::Request& request, const Node& node,
+                                                   const kernel::Netns& netns);
+
+/// The pod's namespace as CNI_NETNS names it. Throws CniError: nothing there, no namespace, or our own (code 8).
+[[nodiscard]] kernel::Netns open_pod_netns(const cni::Request& request);
+
+/// Addresses that the pod asked for, from wherever the conventions let it.
+[[nodiscard]] std::vector<ipam::RequestedAddress> requested_addresses(const cni::Request& request);
+
+/// The DNS settings of the configuration, else those of the IPAM.
+[[nodiscard]] cni::Dns chosen_dns(const cni::Dns& configured, const cni::Dns& from_ipam);
+
+/// The allocator's answer in the terms of a CNI result, without interface indexes.
+[[nodiscard]] cni::Result to_result(const ipam::Allocation& allocation);
+
+} // namespace rdmanet::attach

@@ -1,0 +1,82 @@
+// STATUS: whether ADD would work now. Reads only, and little: CRI-O asks every half second.
+#include "liveness.hpp"
+#include "parent.hpp"
+#include "rdma.hpp"
+#include "session.hpp"
+
+#include <rdmanet/attach/operations.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/delegate.hpp>
+#include <rdmanet/cni/error.hpp>
+#include <rdmanet/ipam/allocator.hpp>
+
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::concat;
+
+[[noreturn]] void unavailable(const std::string& why) {
+    throw cni::CniError(cni::ErrorCode::plugin_not_available, why);
+}
+
+/// The directory itself, or the nearest one above it in which it would be made.
+void require_writable(std::string directory) {
+    while (::access(directory.c_str(), W_OK) != 0) {
+        if (errno != ENOENT)
+            unavailable(concat("state directory ", directory, " is not writable: ", base::errno_text(errno)));
+        directory.resize(std::max<std::size_t>(directory.rfind('/'), 1));
+    }
+}
+
+void require_free_addresses(const ipam::Config& config, const Node& node, const base::Deadline& deadline) {
+    const state::AttachmentStore records(node.state_directory);
+    ipam::SqliteStore leases = open_leases(node, records);
+    Undertaker undertaker(node);
+    ipam::Allocator allocator(leases, undertaker);
+    for (const ipam::RangeUsage& range : allocator.usage(config, deadline))
+        if (range.exhausted())
+            unavailable(
+                concat("range ", range.range, " is exhausted: ", range.usage.leases,
+                       " leases; `rdmanet state` shows who holds them, `rdmanet gc` takes back what dead pods hold"));
+}
+
+void require_ipam(const cni::Request& request, const IpamChoice& ipam, const Node& node,
+                  const base::Deadline& deadline) {
+    if (const auto* own = std::get_if<ipam::Config>(&ipam)) require_free_addresses(*own, node, deadline);
+    if (const auto* other = std::get_if<DelegatedIpam>(&ipam))
+        cni::delegate_status(cni::delegate_call(request, other->plugin), deadline);
+}
+
+void require_parent(const cni::Request& request, const Config& config, const Node& node,
+                    const base::Deadline& deadline) {
+    if (config.link_in_container) return; // exists only once there is a pod
+    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
+    const kernel::Link parent = find_parent(request, config, route);
+    require_usable(parent, config);
+    (void)find_rdma(config.rdma, parent, request.conf.name, node.log, deadline);
+}
+
+} // namespace
+
+void status(const cni::Request& request, const Config& config, const Node& node) {
+    const auto deadline = base::Deadline::in(kStatusTimeout);
+    require_writable(node.state_directory);
+    try {
+        require_parent(request, config, node, deadline);
+    } catch (const cni::CniError& error) {
+        unavailable(error.what());
+    }
+    require_ipam(request, config.ipam, node, deadline);
+}
+
+void ipam_only::status(const cni::Request& request, const Node& node) {
+    std::vector<std::string> warnings;
+    require_writable(node.state_directory);
+    require_ipam(request, parse_ipam(request.conf, warnings), node, base::Deadline::in(kStatusTimeout));
+}
+
+} // namespace rdmanet::attach

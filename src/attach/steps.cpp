@@ -1,0 +1,79 @@
+#include "steps.hpp"
+
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/delegate.hpp>
+#include <rdmanet/kernel/link.hpp>
+#include <rdmanet/kernel/netlink_socket.hpp>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::concat;
+using kernel::Link;
+
+/// After ADD knew the index, the interface is looked up by it: it may have been renamed in the pod since.
+std::optional<Link> find_child(kernel::Socket& inside, const state::CreateLink& step) {
+    if (step.ifindex != 0) return kernel::find_link(inside, step.ifindex);
+    const auto name = base::InterfaceName::parse(step.ifname);
+    return name ? kernel::find_link(inside, *name) : std::nullopt;
+}
+
+/// Names and indexes are used again; kind, MAC and parent together are not, within one namespace.
+bool is_ours(const Link& link, const state::CreateLink& step) {
+    if (link.kind != step.kind) return false;
+    const bool mac_tells = !step.mac.empty() && step.ifindex == 0;
+    if (mac_tells && (!link.mac() || link.mac()->to_string() != step.mac)) return false;
+    return step.parent_ifindex == 0 || link.parent_ifindex == step.parent_ifindex;
+}
+
+void revert_step(const state::CreateLink& step, const RevertContext& context) {
+    const auto netns = find_recorded_netns(context.record, context.netns_path);
+    if (!netns) return; // the kernel destroys macvlan and ipvlan children with their namespace
+    kernel::Socket inside = kernel::Socket::open_in(*netns, kernel::Protocol::route, context.deadline);
+    const auto link = find_child(inside, step);
+    if (link && is_ours(*link, step)) kernel::remove_link(inside, link->ifindex);
+}
+
+void revert_step(const state::DelegateIpam& step, const RevertContext& context) {
+    const state::AttachmentRecord& record = context.record;
+    const auto netns = find_recorded_netns(record, context.netns_path);
+    cni::delegate_del({.plugin = step.plugin,
+                       .config = step.config,
+                       .container_id = record.key.container_id,
+                       .netns_path = netns ? record.netns.path : std::string(),
+                       .ifname = record.key.ifname,
+                       .args = step.args,
+                       .path = step.path},
+                      context.deadline);
+}
+
+bool leads_to_recorded(const std::string& path, const state::NetnsIdentity& recorded,
+                       std::optional<kernel::Netns>& found) {
+    if (path.empty()) return false;
+    try {
+        found = kernel::find_netns(path);
+    } catch (const kernel::NotANetnsError&) {
+        found.reset(); // an unmounted namespace leaves an empty file behind
+    }
+    return found && found->id() == kernel::NetnsId{recorded.device, recorded.inode};
+}
+
+} // namespace
+
+std::string describe(const state::Step& step) {
+    if (const auto* link = std::get_if<state::CreateLink>(&step)) return concat("interface \"", link->ifname, '"');
+    return concat("addresses of IPAM plugin \"", std::get<state::DelegateIpam>(step).plugin, '"');
+}
+
+void revert(const state::Step& step, const RevertContext& context) {
+    std::visit([&](const auto& concrete) { revert_step(concrete, context); }, step);
+}
+
+std::optional<kernel::Netns> find_recorded_netns(const state::AttachmentRecord& record, const std::string& netns_path) {
+    std::optional<kernel::Netns> found;
+    if (leads_to_recorded(record.netns.path, record.netns, found)) return found;
+    if (leads_to_recorded(netns_path, record.netns, found)) return found;
+    return std::nullopt;
+}
+
+} // namespace rdmanet::attach

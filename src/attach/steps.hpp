@@ -1,0 +1,29 @@
+// Undoing single steps. Doing them is add.cpp's matter: there each has its own results.
+#pragma once
+
+#include <rdmanet/base/deadline.hpp>
+#include <rdmanet/kernel/netns.hpp>
+#include <rdmanet/state/attachment_record.hpp>
+
+#include <optional>
+#include <string>
+
+namespace rdmanet::attach {
+
+struct RevertContext {
+    const state::AttachmentRecord& record;
+    const std::string& netns_path;
+    const base::Deadline& deadline;
+};
+
+/// `interface "net1"`, `addresses of IPAM plugin "dhcp"`: what is still held if the step can't be undone.
+[[nodiscard]] std::string describe(const state::Step& step);
+
+/// Undoes a step that was done, half done or never begun; safe to repeat. Throws if something is left.
+void revert(const state::Step& step, const RevertContext& context);
+
+/// The namespace of the record, by the record's path or by `netns_path`, if one of them still leads to it.
+[[nodiscard]] std::optional<kernel::Netns> find_recorded_netns(const state::AttachmentRecord& record,
+                                                               const std::string& netns_path);
+
+} // namespace rdmanet::attach

@@ -1,0 +1,108 @@
+#include <rdmanet/cni/net_conf.hpp>
+
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
+
+#include "names.hpp"
+
+#include <functional>
+#include <utility>
+
+namespace rdmanet::cni {
+namespace {
+
+using base::concat;
+using base::quoted;
+using json::Reader;
+
+SpecVersion parse_spec_version(const Reader& root) {
+    const auto member = root.find("cniVersion");
+    const std::string text = member ? member->string() : std::string();
+    const auto version = parse_version(text);
+    if (!version)
+        throw CniError(ErrorCode::incompatible_version,
+                       concat("incompatible CNI versions: cniVersion ", quoted(text), " is not supported, use one of ",
+                              supported_versions_text()));
+    return *version;
+}
+
+std::string parse_name(const Reader& root) {
+    const auto member = root.find("name");
+    std::string name = member ? member->string() : std::string();
+    if (name.empty())
+        throw CniError(ErrorCode::invalid_network_config, "name: missing, a network configuration needs one");
+    if (!is_identifier(name))
+        throw CniError(ErrorCode::invalid_network_config,
+                       concat("name: expected ", kIdentifierRules, ", found ", quoted(name)));
+    return name;
+}
+
+std::optional<std::string> parse_ipam_type(const Reader& root) {
+    const auto ipam = root.find("ipam");
+    if (!ipam) return std::nullopt;
+    ipam->expect_object();
+    const auto type = ipam->find("type");
+    if (!type || type->string().empty()) return std::nullopt;
+    return type->string();
+}
+
+std::vector<ValidAttachment> parse_attachments(const Reader& list) {
+    std::vector<ValidAttachment> attachments;
+    if (list.is_null()) return attachments;
+    for (const Reader& element : list.elements())
+        attachments.push_back(
+            {.container_id = element.at("containerID").string(), .ifname = element.at("ifname").string()});
+    return attachments;
+}
+
+/// The specification's name, and the one in its first text, which libcni sets as well.
+std::optional<std::vector<ValidAttachment>> parse_valid_attachments(const Reader& root) {
+    for (const char* key : {"cni.dev/valid-attachments", "cni.dev/attachments"})
+        if (const auto list = root.find_or_null(key)) return parse_attachments(*list);
+    return std::nullopt;
+}
+
+/// Runs `read`; in a lenient reading a failure becomes a warning.
+void read_part(NetConf& conf, Strictness strictness, const std::function<void()>& read) {
+    try {
+        read();
+    } catch (const json::ValueError& error) {
+        if (strictness == Strictness::strict) throw;
+        conf.warnings.push_back(concat("ignored: ", error.what()));
+    }
+}
+
+} // namespace
+
+NetConf parse_net_conf(std::string_view text, Strictness strictness) {
+    NetConf conf{.document = json::Document::parse(text)};
+    const Reader root = conf.document.root();
+    root.expect_object();
+    conf.name = parse_name(root);
+    conf.version = parse_spec_version(root);
+    const auto part = [&](const std::function<void()>& read) { read_part(conf, strictness, read); };
+    part([&] {
+        if (const auto type = root.find("type")) conf.type = type->string();
+    });
+    part([&] { conf.ipam_type = parse_ipam_type(root); });
+    part([&] {
+        if (const auto dns = root.find("dns")) conf.dns = parse_dns(*dns);
+    });
+    part([&] {
+        if (const auto result = root.find("prevResult")) conf.prev_result = parse_result(*result, conf.version);
+    });
+    conf.valid_attachments = parse_valid_attachments(root); // a list that can't be read is no list: never guess here
+    return conf;
+}
+
+std::string version_for_errors(std::string_view text) {
+    try {
+        const json::Document document = json::Document::parse(text);
+        const auto member = document.root().find("cniVersion");
+        if (member && parse_version(member->string())) return member->string();
+    } catch (const base::Error&) { // the error that is being reported says why
+    }
+    return std::string(kNewestVersion);
+}
+
+} // namespace rdmanet::cni

@@ -1,0 +1,126 @@
+#include <rdmanet/cni/request.hpp>
+
+#include <rdmanet/base/file.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
+
+#include "names.hpp"
+
+#include <array>
+#include <utility>
+
+namespace rdmanet::cni {
+namespace {
+
+using base::concat;
+using base::quoted;
+
+constexpr std::array<std::pair<std::string_view, Command>, 6> kCommands = {{{"ADD", Command::add},
+                                                                            {"DEL", Command::del},
+                                                                            {"CHECK", Command::check},
+                                                                            {"GC", Command::gc},
+                                                                            {"STATUS", Command::status},
+                                                                            {"VERSION", Command::version}}};
+constexpr std::size_t kLargestConfiguration = std::size_t{16} << 20U;
+/// "CONTAINER:IFNAME:NETWORK.json.tmp" is a file name of the journal: NAME_MAX less everything but the identifiers.
+constexpr std::size_t kLongestNames = 255 - 2 - 9;
+
+[[noreturn]] void refuse(const std::string& message) {
+    throw CniError(ErrorCode::invalid_environment, message);
+}
+
+std::string value_of(const Environment& environment, const char* name) {
+    const char* value = environment(name);
+    return value == nullptr ? "" : value;
+}
+
+bool is_about_a_container(Command command) {
+    return command == Command::add || command == Command::check || command == Command::del;
+}
+
+bool needs_netns(Command command) {
+    return command == Command::add || command == Command::check;
+}
+
+void require_version(Command command, SpecVersion version) {
+    const bool too_old = (command == Command::check && version < SpecVersion::v0_4_0) ||
+                         ((command == Command::gc || command == Command::status) && version < SpecVersion::v1_1_0);
+    if (!too_old) return;
+    throw CniError(ErrorCode::incompatible_version,
+                   concat("config version does not allow ", to_string(command), ": cniVersion is ", to_string(version),
+                          ", ", to_string(command), " came with ", command == Command::check ? "0.4.0" : "1.1.0"));
+}
+
+void require_storable(const Request& request) {
+    const std::size_t length =
+        request.container_id.size() + request.ifname().to_string().size() + request.conf.name.size();
+    if (length > kLongestNames)
+        refuse(concat("CNI_CONTAINERID, CNI_IFNAME and the network's name are too long: ", length,
+                      " bytes together, at most ", kLongestNames, " fit into the journal's file names"));
+}
+
+bool is_true(std::string_view flag) {
+    return flag == "1" || base::equals_ignoring_case(flag, "true");
+}
+
+} // namespace
+
+std::string_view to_string(Command command) {
+    for (const auto& [name, value] : kCommands)
+        if (value == command) return name;
+    return "unknown";
+}
+
+Command parse_command(const Environment& environment) {
+    const std::string text = value_of(environment, "CNI_COMMAND");
+    for (const auto& [name, command] : kCommands)
+        if (text == name) return command;
+    refuse(concat("unknown CNI_COMMAND: ", quoted(text), ", expected ADD, DEL, CHECK, GC, STATUS or VERSION"));
+}
+
+void require_environment(Command command, const Environment& environment) {
+    std::string missing;
+    const auto require = [&](const char* name) {
+        if (value_of(environment, name).empty()) missing += concat(missing.empty() ? "" : ",", name);
+    };
+    if (is_about_a_container(command)) require("CNI_CONTAINERID");
+    if (needs_netns(command)) require("CNI_NETNS");
+    if (is_about_a_container(command)) require("CNI_IFNAME");
+    if (!missing.empty()) refuse(concat("required env variables [", missing, "] missing"));
+    if (!is_about_a_container(command)) return;
+    const std::string container = value_of(environment, "CNI_CONTAINERID");
+    if (!is_identifier(container))
+        refuse(concat("invalid characters in containerID: CNI_CONTAINERID must be ", kIdentifierRules, ", found ",
+                      quoted(container)));
+    const std::string ifname = value_of(environment, "CNI_IFNAME");
+    if (!base::InterfaceName::parse(ifname))
+        refuse(concat("CNI_IFNAME is no interface name (", base::InterfaceName::kRules, "): found ", quoted(ifname)));
+}
+
+std::string read_configuration(int fd) {
+    try {
+        return base::read_all(fd, kLargestConfiguration, "standard input");
+    } catch (const base::SystemError& error) {
+        throw CniError(ErrorCode::io_failure, error.what());
+    }
+}
+
+Request parse_request(Command command, const Environment& environment, std::string text) {
+    require_environment(command, environment);
+    const bool lenient = command == Command::del || command == Command::gc;
+    const Strictness strictness = lenient ? Strictness::lenient : Strictness::strict;
+    Request request{.command = command, .conf = parse_net_conf(text, strictness), .stdin_text = std::move(text)};
+    require_version(command, request.conf.version);
+    request.args_text = value_of(environment, "CNI_ARGS");
+    request.path_text = value_of(environment, "CNI_PATH");
+    request.args = parse_args(request.args_text, strictness);
+    request.netns_override = is_true(value_of(environment, "CNI_NETNS_OVERRIDE"));
+    if (!is_about_a_container(command)) return request;
+    request.container_id = value_of(environment, "CNI_CONTAINERID");
+    request.pod_ifname = base::InterfaceName::parse(value_of(environment, "CNI_IFNAME"));
+    request.netns_path = value_of(environment, "CNI_NETNS");
+    require_storable(request);
+    return request;
+}
+
+} // namespace rdmanet::cni

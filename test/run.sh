@@ -1,0 +1,128 @@
+#!/bin/bash
+# Runs every test: style, static analysis, unit tests (with sanitizers), fuzz targets, and the built binary on a real
+# kernel. Does its own set-up on a fresh Debian 12, as root. Last line: N passed, N failed, N skipped.
+#
+#   test/run.sh            everything, a few minutes
+#   test/run.sh STAGE...   only these, see the list at the end of this file
+set -euo pipefail
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$top"
+logs=$top/build/test-logs
+passed=0 failed=0 skipped=0
+failures=()
+
+# shellcheck source=netns-harness/packages.sh
+source netns-harness/packages.sh
+
+say() { printf '\n== %s\n' "$*"; }
+
+# Runs a command that ends with a line "N passed, N failed, N skipped", shows its output, and adds the counts up.
+counted() {
+	local name=$1 log status=0 counts
+	shift
+	log=$logs/${name//[^a-z0-9-]/_}.log
+	"$@" 2>&1 | tee "$log" || status=$?
+	counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -1)
+	if [[ -z $counts ]]; then
+		counts='0 passed, 1 failed, 0 skipped'
+	elif [[ $status != 0 && $counts == *' 0 failed'* ]]; then
+		failed=$((failed + 1)) # it died after its last case, or the guest's kernel complained
+		failures+=("$name: exit status $status")
+	fi
+	read -r -a words <<<"${counts//,/}"
+	passed=$((passed + words[0])) failed=$((failed + words[2])) skipped=$((skipped + words[4]))
+	[[ ${words[2]} == 0 ]] || failures+=("$name: $counts")
+}
+
+# One check that passes or fails as a whole.
+check() {
+	local name=$1
+	shift
+	if "$@" >"$logs/check.log" 2>&1; then
+		passed=$((passed + 1))
+		echo "ok   $name"
+	else
+		failed=$((failed + 1))
+		failures+=("$name")
+		cat "$logs/check.log"
+		echo "FAIL $name"
+	fi
+}
+
+sources() { git ls-files "$@" '*.cpp' '*.hpp' | grep -v '^netns-harness/'; }
+
+stage_style() {
+	say "style: clang-format, shellcheck"
+	# shellcheck disable=SC2046 # one argument for each file
+	check clang-format clang-format --dry-run --Werror $(sources)
+	# shellcheck disable=SC2046
+	check shellcheck shellcheck -x $(git ls-files '*.sh' .ci/run)
+}
+
+build() {
+	say "build: $1"
+	cmake --preset "$1" >"$logs/configure-$1.log" || { cat "$logs/configure-$1.log"; exit 1; }
+	cmake --build --preset "$1" >"$logs/build-$1.log" || { grep -E 'error|warning' -A5 "$logs/build-$1.log" | head -60; exit 1; }
+}
+
+stage_tidy() {
+	say "static analysis: clang-tidy"
+	# shellcheck disable=SC2046
+	check clang-tidy run-clang-tidy -quiet -j "$(nproc)" -p build/sanitize "^$top/(src|cmd)/"
+}
+
+stage_unit() {
+	say "unit tests, with address and undefined behaviour sanitizers"
+	local program
+	for program in build/sanitize/test/unit/*/*_test; do
+		echo "-- $(basename "$program")"
+		counted "unit-$(basename "$program")" "$program" -r progress
+	done
+}
+
+guest() { netns-harness/run.sh "$@"; }
+
+stage_harness() {
+	say "harness: the software NIC itself"
+	counted harness guest netns-harness/selftest.sh
+}
+
+stage_e2e() {
+	say "the built binary on a real kernel"
+	RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet counted e2e guest build/release/test/e2e/e2e_test -r progress
+}
+
+stage_e2e_sanitize() {
+	say "the same, the binary built with sanitizers"
+	counted e2e-sanitize guest build/sanitize/test/e2e/e2e_test -r progress
+}
+
+stage_fault() {
+	say "killed and failed at system calls: a sample, test/fault/run.sh --all takes every one"
+	counted fault test/fault/run.sh
+}
+
+stage_fuzz() {
+	say "fuzz targets, a few seconds each"
+	counted fuzz test/fuzz/run.sh 3
+}
+
+all=(style unit tidy fuzz harness e2e e2e_sanitize fault)
+
+main() {
+	require_packages build harness test
+	mkdir -p "$logs"
+	build release
+	build sanitize
+	local stage
+	for stage in "${@:-${all[@]}}"; do
+		"stage_$stage"
+	done
+	echo
+	[[ ${#failures[@]} == 0 ]] || printf 'failed: %s\n' "${failures[@]}"
+	echo "$passed passed, $failed failed, $skipped skipped"
+	[[ $failed == 0 ]]
+}
+
+main "$@"
