@@ -37,12 +37,20 @@ public:
     Inodes run() {
         for (const std::string& name : list_directory(proc_)) {
             if (wanted_.empty()) break;
-            if (base::parse_integer<unsigned>(name)) visit_process(concat(proc_, '/', name));
+            if (base::parse_integer<unsigned>(name)) try_process(concat(proc_, '/', name));
         }
+        if (refused_ && !wanted_.empty()) throw *refused_;
         return std::move(alive_);
     }
 
 private:
+    /// Life is proven by one process, death only by all: what may not be looked at matters in the end.
+    void try_process(const std::string& process) try {
+        visit_process(process);
+    } catch (const base::SystemError& error) {
+        if (!refused_) refused_ = error;
+    }
+
     void visit_process(const std::string& process) {
         visit_thread(process);
         if (has_more_threads(process))
@@ -93,6 +101,7 @@ private:
     Inodes wanted_;
     Inodes alive_;
     Inodes seen_mounts_;
+    std::optional<base::SystemError> refused_;
     const std::string& proc_;
 };
 

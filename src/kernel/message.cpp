@@ -29,9 +29,8 @@ Message::Message(int type, int flags) : message_(::nlmsg_alloc()) {
     require(::nlmsg_put(message_.get(), 0, 0, type, 0, flags | NLM_F_REQUEST) != nullptr);
 }
 
-void Message::append_header(Bytes header) {
-    require(::nlmsg_append(message_.get(), const_cast<unsigned char*>(header.data()), header.size(), NLMSG_ALIGNTO) ==
-            0);
+void Message::append(Bytes bytes) {
+    require(::nlmsg_append(message_.get(), const_cast<unsigned char*>(bytes.data()), bytes.size(), NLMSG_ALIGNTO) == 0);
 }
 
 void Message::put(int attribute, Bytes value) {

@@ -27,9 +27,11 @@ public:
 
     template <class Header>
     Message(int type, int flags, const Header& header) : Message(type, flags) {
-        append_header({reinterpret_cast<const unsigned char*>(&header), sizeof header});
+        append({reinterpret_cast<const unsigned char*>(&header), sizeof header});
     }
 
+    /// A family header, at the start of the message or of a nest.
+    void append(Bytes bytes);
     void put(int attribute, Bytes value);
     void put_u8(int attribute, std::uint8_t value) { put_value(attribute, value); }
     void put_u16(int attribute, std::uint16_t value) { put_value(attribute, value); }
@@ -56,7 +58,7 @@ private:
     void put_value(int attribute, Value value) {
         put(attribute, {reinterpret_cast<const unsigned char*>(&value), sizeof value});
     }
-    void append_header(Bytes header);
+
     nlattr* begin_nest(int attribute);
     void end_nest(nlattr* start);
 

@@ -11,7 +11,8 @@ namespace rdmanet::kernel {
 /// What is not in the answer is used by nobody, as far as this process's /proc shows the machine: compare
 /// pid_namespace_inode() with that of the time when the inodes were written down. A namespace that only an open
 /// descriptor or a socket keeps is not seen; nothing lives in such a one.
-/// `proc` is where procfs is. Throws base::SystemError if a living process cannot be examined: that is no proof.
+/// `proc` is where procfs is. Throws base::SystemError if not all were found alive and some process could not be
+/// examined: that proves no death.
 [[nodiscard]] std::set<std::uint64_t> find_live_netns(const std::set<std::uint64_t>& inodes,
                                                       const std::string& proc = "/proc");
 

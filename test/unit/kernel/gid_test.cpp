@@ -1,0 +1,95 @@
+#include <rdmanet/kernel/gid.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+
+namespace rdmanet::kernel {
+namespace {
+
+using base::IpAddress;
+
+constexpr const char* kEmpty = "0000:0000:0000:0000:0000:0000:0000:0000";
+
+/// A tree like /sys/class/infiniband. Where sysfs fails reading the attributes of an empty entry, files are missing.
+struct FakeSysfs {
+    FakeSysfs() {
+        char name[] = "/tmp/rdmanet-sysfs-XXXXXX";
+        root = ::mkdtemp(name);
+        for (const char* directory : {"gids", "gid_attrs/types", "gid_attrs/ndevs"})
+            std::filesystem::create_directories(root / "rnic0/ports/1" / directory);
+        for (unsigned index = 0; index < 8; ++index) write("gids", index, kEmpty);
+    }
+    ~FakeSysfs() { std::filesystem::remove_all(root); }
+
+    void write(const std::string& directory, unsigned index, const std::string& text) const {
+        std::ofstream(root / "rnic0/ports/1" / directory / std::to_string(index)) << text << '\n';
+    }
+    void add(unsigned index, const std::string& gid, const std::string& type, const std::string& netdev) const {
+        write("gids", index, gid);
+        write("gid_attrs/types", index, type);
+        write("gid_attrs/ndevs", index, netdev);
+    }
+
+    std::filesystem::path root;
+};
+
+RdmaPort first_port() {
+    RdmaPort port;
+    port.device = "rnic0";
+    port.port = 1;
+    return port;
+}
+
+TEST_CASE("a sparse table gives the entries in use") {
+    const FakeSysfs sysfs;
+    sysfs.add(0, "fe80:0000:0000:0000:0211:22ff:fe33:4455", "IB/RoCE v1", "eth0");
+    sysfs.add(5, "0000:0000:0000:0000:0000:ffff:0a01:0203", "RoCE v2", "net1");
+    const auto entries = list_gids(first_port(), sysfs.root);
+    REQUIRE(entries.size() == 2);
+    CHECK(entries[0].address.to_string() == "fe80::211:22ff:fe33:4455");
+    CHECK(entries[0].type == GidType::ib_or_roce_v1);
+    CHECK(entries[1].index == 5);
+    CHECK(entries[1].address.to_string() == "10.1.2.3");
+    CHECK(entries[1].type == GidType::roce_v2);
+    CHECK(entries[1].netdev == "net1");
+    const GidTable table = read_gid_table(first_port(), sysfs.root);
+    CHECK(table.length == 8);
+    CHECK(table.used == 2);
+}
+
+TEST_CASE("entries are found by the addresses they stand for") {
+    const FakeSysfs sysfs;
+    sysfs.add(1, "0000:0000:0000:0000:0000:ffff:0a01:0203", "IB/RoCE v1", "net1");
+    sysfs.add(2, "0000:0000:0000:0000:0000:ffff:0a01:0203", "RoCE v2", "net1");
+    sysfs.add(3, "2001:0db8:0000:0000:0000:0000:0000:0005", "RoCE v2", "net2");
+    sysfs.add(4, "0000:0000:0000:0000:0000:ffff:0a01:0204", "RoCE v2", "net1");
+    const std::array wanted = {*IpAddress::parse("10.1.2.3"), *IpAddress::parse("2001:db8::5")};
+    const auto entries = find_gids(first_port(), wanted, sysfs.root);
+    REQUIRE(entries.size() == 3);
+    CHECK(entries[2].netdev == "net2");
+    CHECK(find_gids(first_port(), {}, sysfs.root).empty());
+}
+
+TEST_CASE("an entry that empties between two readings has no type and no net device") {
+    const FakeSysfs sysfs;
+    sysfs.write("gids", 3, "0000:0000:0000:0000:0000:ffff:0a01:0203");
+    const auto entries = list_gids(first_port(), sysfs.root);
+    REQUIRE(entries.size() == 1);
+    CHECK(entries[0].type == GidType::unknown);
+    CHECK(entries[0].netdev.empty());
+}
+
+TEST_CASE("the table of an absent port is empty") {
+    const FakeSysfs sysfs;
+    RdmaPort port = first_port();
+    port.port = 2;
+    CHECK(list_gids(port, sysfs.root).empty());
+    CHECK(read_gid_table(port, sysfs.root).length == 0);
+    CHECK(list_gids(first_port(), sysfs.root / "nowhere").empty());
+}
+
+} // namespace
+} // namespace rdmanet::kernel

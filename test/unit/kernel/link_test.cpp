@@ -1,0 +1,232 @@
+#include <rdmanet/kernel/link.hpp>
+
+#include "fixture.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace rdmanet::kernel {
+namespace {
+
+using Catch::Matchers::Contains;
+using test::Host;
+using test::ifname;
+using test::Pod;
+
+ChildSpec child_of(const Host& host, const Pod& pod) {
+    return {.name = ifname("net1"),
+            .parent_ifindex = host.parent.ifindex,
+            .parent_name = host.parent.name,
+            .netns = &pod.netns,
+            .kind = Macvlan{},
+            .mac = base::MacAddress::parse("02:11:22:33:44:55"),
+            .mtu = 1400};
+}
+
+int refusal(Host& host, const ChildSpec& child) {
+    try {
+        add_link(host.route, child);
+    } catch (const NetlinkError& error) {
+        return error.errno_value();
+    }
+    return 0;
+}
+
+TEST_CASE("links are found by name and number") {
+    NEEDS_NETNS();
+    Host host;
+    const auto found = find_link(host.route, ifname("parent0"));
+    REQUIRE(found);
+    CHECK(found->kind == "veth");
+    CHECK(found->hardware_type == 1);
+    CHECK(found->mac());
+    CHECK(found->mtu == 1500);
+    CHECK(found->min_mtu == 68);
+    CHECK(found->is_up());
+    CHECK(found->has_carrier());
+    CHECK(found->parent_ifindex); // a veth's is its peer
+    CHECK_FALSE(found->parent_netnsid);
+    CHECK(find_link(host.route, found->ifindex)->name == "parent0");
+    CHECK_FALSE(find_link(host.route, ifname("absent0")));
+    CHECK_FALSE(find_link(host.route, 4711));
+    CHECK_FALSE(find_link(host.route, 0));
+    CHECK_FALSE(find_link_by_altname(host.route, "no-such-alternative-name"));
+    CHECK_FALSE(find_link_by_altname(host.route, std::string(500, 'x')));
+    CHECK(find_link(host.route, ifname("lo"))->is_loopback());
+}
+
+TEST_CASE("a macvlan child is born complete in the pod") {
+    NEEDS_KIND("macvlan");
+    Host host;
+    Pod pod;
+    ChildSpec child = child_of(host, pod);
+    child.kind = Macvlan{.mode = MacvlanMode::private_, .broadcast_queue_length = 500};
+    add_link(host.route, child);
+
+    const auto made = find_link(pod.route, ifname("net1"));
+    REQUIRE(made);
+    CHECK(made->kind == "macvlan");
+    REQUIRE(made->macvlan);
+    CHECK(*made->macvlan == Macvlan{.mode = MacvlanMode::private_, .broadcast_queue_length = 500});
+    CHECK(made->mac()->to_string() == "02:11:22:33:44:55");
+    CHECK(made->mtu == 1400);
+    CHECK(made->is_up());
+    CHECK(made->parent_ifindex == host.parent.ifindex);
+    REQUIRE(made->parent_netnsid);
+    CHECK(find_netnsid(pod.route, host.netns) == made->parent_netnsid);
+    CHECK_FALSE(find_netnsid(pod.route, test::make_netns()));
+    CHECK_FALSE(find_link(host.route, ifname("net1")));
+}
+
+TEST_CASE("without a wish the child takes the parent's MTU, a random MAC and its own namespace") {
+    NEEDS_KIND("macvlan");
+    Host host;
+    const Pod pod;
+    ChildSpec child = child_of(host, pod);
+    child.mac.reset();
+    child.mtu.reset();
+    child.netns = nullptr;
+    child.up = false;
+    add_link(host.route, child);
+    const auto made = find_link(host.route, ifname("net1"));
+    REQUIRE(made);
+    CHECK(made->mtu == 1500);
+    CHECK(made->mac() != host.parent.mac());
+    CHECK_FALSE(made->is_up());
+    CHECK_FALSE(made->parent_netnsid);
+}
+
+TEST_CASE("every macvlan mode comes back as it was asked for") {
+    NEEDS_KIND("macvlan");
+    for (const MacvlanMode mode :
+         {MacvlanMode::private_, MacvlanMode::vepa, MacvlanMode::bridge, MacvlanMode::passthru, MacvlanMode::source}) {
+        Host host;
+        Pod pod;
+        ChildSpec child = child_of(host, pod);
+        child.kind = Macvlan{.mode = mode, .broadcast_queue_length = {}};
+        child.mac.reset();
+        add_link(host.route, child);
+        CHECK(find_link(pod.route, ifname("net1"))->macvlan->mode == mode);
+    }
+}
+
+TEST_CASE("every ipvlan mode and flag comes back as it was asked for") {
+    NEEDS_KIND("ipvlan");
+    for (const IpvlanMode mode : {IpvlanMode::l2, IpvlanMode::l3, IpvlanMode::l3s})
+        for (const IpvlanFlag flag : {IpvlanFlag::bridge, IpvlanFlag::private_, IpvlanFlag::vepa}) {
+            Host host;
+            Pod pod;
+            ChildSpec child = child_of(host, pod);
+            child.kind = Ipvlan{.mode = mode, .flag = flag};
+            child.mac.reset();
+            add_link(host.route, child);
+            const auto made = find_link(pod.route, ifname("net1"));
+            REQUIRE(made);
+            CHECK(*made->ipvlan == Ipvlan{.mode = mode, .flag = flag});
+            CHECK(made->mac() == host.parent.mac());
+        }
+}
+
+TEST_CASE("macvlan and ipvlan children of one parent exclude each other, over all namespaces") {
+    NEEDS_KIND("macvlan");
+    NEEDS_KIND("ipvlan");
+    Host host;
+    const Pod first;
+    const Pod second;
+    add_link(host.route, child_of(host, first));
+    ChildSpec child = child_of(host, second);
+    child.kind = Ipvlan{};
+    child.mac.reset();
+    CHECK(refusal(host, child) == EBUSY);
+}
+
+TEST_CASE("a refused child leaves nothing behind and says what was tried") {
+    NEEDS_KIND("macvlan");
+    Host host;
+    Pod pod;
+    add_link(host.route, child_of(host, pod));
+    CHECK(refusal(host, child_of(host, pod)) == EEXIST);
+
+    ChildSpec other = child_of(host, pod);
+    other.name = ifname("net2");
+    other.mac = base::MacAddress::parse("02:11:22:33:44:66");
+    other.mtu = 9000; // beyond the parent's
+    CHECK(refusal(host, other) == EINVAL);
+    other.mtu = 1500;
+    other.kind = Macvlan{.mode = MacvlanMode::passthru, .broadcast_queue_length = {}};
+    CHECK(refusal(host, other) == EINVAL);
+    other.parent_ifindex = 4711;
+    CHECK(refusal(host, other) == ENODEV);
+    CHECK_THROWS_WITH(add_link(host.route, other), Contains("create macvlan \"net2\" on \"parent0\": "));
+    CHECK_FALSE(find_link(pod.route, ifname("net2")));
+    CHECK_FALSE(find_link(host.route, ifname("net2")));
+}
+
+TEST_CASE("removing a link twice is fine") {
+    NEEDS_KIND("macvlan");
+    Host host;
+    Pod pod;
+    add_link(host.route, child_of(host, pod));
+    const unsigned ifindex = find_link(pod.route, ifname("net1"))->ifindex;
+    CHECK(remove_link(pod.route, ifindex) == Removed::yes);
+    CHECK(remove_link(pod.route, ifindex) == Removed::was_absent);
+    CHECK_FALSE(find_link(pod.route, ifname("net1")));
+}
+
+TEST_CASE("one request moves, renames and sets up a link") {
+    NEEDS_NETNS();
+    Host host;
+    Pod pod;
+    change_link(host.route, host.parent.ifindex,
+                {.name = ifname("net1"),
+                 .mac = base::MacAddress::parse("02:00:00:00:00:09"),
+                 .mtu = 1300,
+                 .state = AdminState::up,
+                 .netns = &pod.netns});
+    const auto moved = find_link(pod.route, ifname("net1"));
+    REQUIRE(moved);
+    CHECK(moved->mac()->to_string() == "02:00:00:00:00:09");
+    CHECK(moved->mtu == 1300);
+    CHECK(moved->is_up());
+    change_link(pod.route, moved->ifindex, {.name = {}, .mac = {}, .mtu = {}, .state = AdminState::down});
+    CHECK_FALSE(find_link(pod.route, moved->ifindex)->is_up());
+    CHECK(find_link(pod.route, moved->ifindex)->mtu == 1300);
+    CHECK_THROWS_AS(change_link(pod.route, 4711, {.name = {}, .mac = {}, .mtu = 1400, .state = {}}), NetlinkError);
+}
+
+TEST_CASE("ports of a bridge are listed, and stand below it") {
+    NEEDS_KIND("bridge");
+    Host host;
+    const auto bridge = test::make_link(host.route, {.kind = "bridge", .name = "br0"});
+    REQUIRE(bridge);
+    test::set_master(host.route, host.parent.ifindex, bridge->ifindex);
+    const auto ports = list_links(host.route, bridge->ifindex);
+    REQUIRE(ports.size() == 1);
+    CHECK(ports.front().name == "parent0");
+    CHECK(ports.front().master_ifindex == bridge->ifindex);
+    REQUIRE(list_lower_links(host.route, {*bridge}).size() == 1);
+
+    const Pod pod;
+    CHECK(refusal(host, child_of(host, pod)) == EBUSY); // a port of a bridge can't feed children
+}
+
+TEST_CASE("the parent of a VLAN stands below it") {
+    NEEDS_KIND("vlan");
+    Host host;
+    const auto vlan =
+        test::make_link(host.route, {.kind = "vlan", .name = "parent0.5", .parent_ifindex = host.parent.ifindex});
+    REQUIRE(vlan);
+    const auto below = list_lower_links(host.route, {*vlan});
+    REQUIRE(below.size() == 1);
+    CHECK(below.front().ifindex == host.parent.ifindex);
+}
+
+TEST_CASE("kinds are named as configurations and iproute2 name them") {
+    CHECK(to_string(Macvlan{.mode = MacvlanMode::passthru, .broadcast_queue_length = {}}) == "macvlan mode passthru");
+    CHECK(to_string(Ipvlan{.mode = IpvlanMode::l3s, .flag = IpvlanFlag::vepa}) == "ipvlan mode l3s flag vepa");
+}
+
+} // namespace
+} // namespace rdmanet::kernel

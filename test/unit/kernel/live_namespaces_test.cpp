@@ -1,0 +1,128 @@
+#include <rdmanet/kernel/live_namespaces.hpp>
+
+#include "fixture.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <sys/mount.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <semaphore>
+#include <thread>
+
+namespace rdmanet::kernel {
+namespace {
+
+bool can_examine_all() {
+    try {
+        return find_live_netns({1}).empty();
+    } catch (const base::SystemError&) {
+        return false;
+    }
+}
+
+#define NEEDS_EVERY_PROCESS() NEEDS(can_examine_all(), "the right to look at every process")
+
+TEST_CASE("the namespace of a process is alive, an unknown number is not") {
+    const std::uint64_t own = Netns::current().id().inode;
+    CHECK(find_live_netns({own}) == std::set<std::uint64_t>{own});
+    CHECK(find_live_netns({}).empty());
+    NEEDS_EVERY_PROCESS();
+    CHECK(find_live_netns({own, 1}) == std::set<std::uint64_t>{own});
+}
+
+TEST_CASE("a namespace that only an open descriptor keeps is used by nobody") {
+    NEEDS_NETNS();
+    NEEDS_EVERY_PROCESS();
+    const Netns netns = test::make_netns();
+    CHECK(find_live_netns({netns.id().inode}).empty());
+}
+
+TEST_CASE("a thread alone in a namespace keeps it alive") {
+    NEEDS_NETNS();
+    const Netns netns = test::make_netns();
+    std::binary_semaphore inside{0};
+    std::binary_semaphore done{0};
+    std::thread thread([&] {
+        const NetnsScope scope(netns);
+        inside.release();
+        done.acquire();
+    });
+    inside.acquire();
+    CHECK(find_live_netns({netns.id().inode}).contains(netns.id().inode));
+    done.release();
+    thread.join();
+}
+
+TEST_CASE("a mount keeps a namespace alive") {
+    NEEDS_NETNS();
+    NEEDS_EVERY_PROCESS();
+    const Netns netns = test::make_netns();
+    char name[] = "/tmp/rdmanet-live-XXXXXX";
+    const std::filesystem::path directory = ::mkdtemp(name);
+    const std::filesystem::path place = directory / "pod net"; // mountinfo writes the space as \040
+    std::ofstream{place};
+    const std::string source = "/proc/self/fd/" + std::to_string(netns.fd());
+    REQUIRE(::mount(source.c_str(), place.c_str(), nullptr, MS_BIND, nullptr) == 0);
+    CHECK(find_live_netns({netns.id().inode}).contains(netns.id().inode));
+    CHECK(::umount2(place.c_str(), MNT_DETACH) == 0);
+    CHECK(find_live_netns({netns.id().inode}).empty());
+    std::filesystem::remove_all(directory);
+}
+
+/// A procfs of our own making: processes that end while they are looked at.
+struct FakeProc {
+    FakeProc() {
+        char name[] = "/tmp/rdmanet-proc-XXXXXX";
+        root = ::mkdtemp(name);
+    }
+    ~FakeProc() { std::filesystem::remove_all(root); }
+
+    void add(const std::string& pid, const std::string& net, const std::string& mnt, const std::string& mountinfo) {
+        std::filesystem::create_directories(root / pid / "ns");
+        std::filesystem::create_directories(root / pid / "task" / pid / "ns");
+        std::filesystem::create_symlink("net:[" + net + "]", root / pid / "ns/net");
+        std::filesystem::create_symlink("net:[" + net + "]", root / pid / "task" / pid / "ns/net");
+        std::filesystem::create_symlink("mnt:[" + mnt + "]", root / pid / "ns/mnt");
+        if (!mountinfo.empty()) std::ofstream(root / pid / "mountinfo") << mountinfo;
+    }
+
+    std::filesystem::path root;
+};
+
+TEST_CASE("processes that vanish in between prove nothing and disturb nothing") {
+    FakeProc proc;
+    std::filesystem::create_directories(proc.root / "17");      // gone but for its directory
+    std::filesystem::create_directories(proc.root / "sys/net"); // no process
+    proc.add("18", "100", "7", "");                             // gone before its mounts could be read
+    const std::string mounts = "31 24 0:4 / /proc rw - proc proc rw\n"
+                               "99 24 0:4 net:[200] /run/netns/a rw shared:5 - nsfs nsfs rw\n"
+                               "98 24 0:4 mnt:[201] /run/x rw - nsfs nsfs rw\n"
+                               "97 24 0:4 net:[2000] /run/netns/b rw - nsfs nsfs rw\n";
+    proc.add("19", "101", "7", mounts);
+    proc.add("20", "102", "7", mounts);
+    CHECK(find_live_netns({100, 101, 102, 200, 201, 2000, 20}, proc.root) ==
+          std::set<std::uint64_t>{100, 101, 102, 200, 2000});
+}
+
+TEST_CASE("a process that may not be examined makes the proof fail") {
+    FakeProc proc;
+    std::filesystem::create_directories(proc.root / "17/ns");
+    std::ofstream(proc.root / "17/ns/net") << "not a link";
+    proc.add("18", "100", "7", "");
+    CHECK_THROWS_AS(find_live_netns({1}, proc.root), base::SystemError);
+    CHECK_THROWS_AS(find_live_netns({1, 100}, proc.root), base::SystemError);
+    CHECK(find_live_netns({100}, proc.root) == std::set<std::uint64_t>{100}); // but not that of life
+}
+
+TEST_CASE("one boot and one process namespace have one name") {
+    CHECK(boot_id().size() == 36);
+    CHECK(boot_id() == boot_id());
+    CHECK(pid_namespace_inode() == pid_namespace_inode());
+    CHECK(pid_namespace_inode() != 0);
+}
+
+} // namespace
+} // namespace rdmanet::kernel

@@ -1,0 +1,72 @@
+#include "message.hpp"
+
+#include <rdmanet/base/error.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <linux/rtnetlink.h>
+
+namespace rdmanet::kernel {
+namespace {
+
+Attributes attributes_in(const std::vector<unsigned char>& bytes) {
+    return Attributes(Bytes(bytes));
+}
+
+TEST_CASE("a message reads back as it was made") {
+    rtgenmsg header{};
+    header.rtgen_family = 7;
+    Message message(RTM_GETNSID, NLM_F_ACK, header);
+    message.put_u8(1, 200);
+    message.put_u16(2, 60000);
+    message.put_u32(3, 0xdeadbeef);
+    message.put_text(4, "net1");
+    message.nest(5, [&] { message.put_u32(6, 42); });
+
+    CHECK(message.header().nlmsg_flags == (NLM_F_REQUEST | NLM_F_ACK));
+    const auto parsed = parse_message<rtgenmsg>(message.header(), RTM_GETNSID);
+    REQUIRE(parsed);
+    const Attributes& attributes = parsed->second;
+    CHECK(parsed->first.rtgen_family == 7);
+    CHECK(attributes.find_u8(1) == 200);
+    CHECK(attributes.find_u16(2) == 60000);
+    CHECK(attributes.find_u32(3) == 0xdeadbeef);
+    CHECK(attributes.text(4) == "net1");
+    CHECK(attributes.nest(5).find_u32(6) == 42U);
+    CHECK_FALSE(parse_message<rtgenmsg>(message.header(), RTM_NEWLINK));
+}
+
+TEST_CASE("attributes of the wrong size or number are absent") {
+    const auto bytes = std::vector<unsigned char>{8, 0, 3, 0, 1, 2, 3, 4};
+    CHECK(attributes_in(bytes).find_u32(3) == 0x04030201U);
+    CHECK_FALSE(attributes_in(bytes).find_u16(3));
+    CHECK_FALSE(attributes_in(bytes).find_u32(4));
+    CHECK(attributes_in(bytes).text(4).empty());
+    CHECK_FALSE(attributes_in(bytes).nest(4).find_u32(1));
+}
+
+TEST_CASE("malformed attributes end the reading") {
+    CHECK_FALSE(attributes_in({}).find(1));
+    CHECK_FALSE(attributes_in({8, 0}).find(1));
+    CHECK_FALSE(attributes_in({8, 0, 1, 0}).find(1));             // claims more than there is
+    CHECK_FALSE(attributes_in({2, 0, 1, 0, 0, 0, 0, 0}).find(1)); // shorter than its own header
+    CHECK_FALSE(attributes_in({0, 0, 1, 0, 4, 0, 2, 0}).find(2));
+}
+
+TEST_CASE("a text ends at its first zero byte, or with its attribute") {
+    CHECK(attributes_in({7, 0, 1, 0, 'a', 'b', 'c', 0}).text(1) == "abc");
+    CHECK(attributes_in({8, 0, 1, 0, 'a', 0, 'c', 0}).text(1) == "a");
+}
+
+TEST_CASE("the number of a nest is found with and without its flag bits") {
+    const auto bytes = std::vector<unsigned char>{12, 0, 5, 0x80, 8, 0, 1, 0x40, 9, 0, 0, 0};
+    CHECK(attributes_in(bytes).nest(5).find_u32(1) == 9U);
+}
+
+TEST_CASE("what does not fit into a message is refused") {
+    Message message(RTM_GETNSID, 0, rtgenmsg{});
+    CHECK_THROWS_AS(message.put_text(1, std::string(60000, 'x')), base::SystemError);
+}
+
+} // namespace
+} // namespace rdmanet::kernel

@@ -1,0 +1,93 @@
+#include <rdmanet/kernel/netns.hpp>
+
+#include "fixture.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace rdmanet::kernel {
+namespace {
+
+using Catch::Matchers::Contains;
+
+/// A directory for one test.
+struct Scratch {
+    Scratch() {
+        char name[] = "/tmp/rdmanet-netns-XXXXXX";
+        path = ::mkdtemp(name);
+    }
+    ~Scratch() { std::filesystem::remove_all(path); }
+
+    std::filesystem::path path;
+};
+
+std::string refusal(const std::string& path) {
+    try {
+        (void)find_netns(path);
+    } catch (const NotANetnsError& error) {
+        return error.what();
+    }
+    return "accepted";
+}
+
+TEST_CASE("a network namespace is known by its identity, whatever path leads to it") {
+    const Scratch scratch;
+    std::filesystem::create_symlink("/proc/self/ns/net", scratch.path / "link");
+    const auto direct = find_netns("/proc/self/ns/net");
+    const auto linked = find_netns(scratch.path / "link");
+    REQUIRE(direct);
+    REQUIRE(linked);
+    CHECK(*direct == *linked);
+    CHECK(*direct == Netns::current());
+    CHECK(direct->id().inode != 0);
+}
+
+TEST_CASE("an absent namespace is no error for find_netns and one for get_netns") {
+    CHECK_FALSE(find_netns("/nonexistent/net"));
+    CHECK_FALSE(find_netns("/etc/passwd/net"));
+    CHECK_FALSE(find_netns(""));
+    CHECK_THROWS_AS(get_netns("/nonexistent/net"), base::SystemError);
+}
+
+TEST_CASE("the namespace of a process that has ended is absent") {
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(0);
+    int status = 0;
+    CHECK(::waitpid(child, &status, 0) == child);
+    CHECK_FALSE(find_netns("/proc/" + std::to_string(child) + "/ns/net"));
+}
+
+TEST_CASE("a path to something else says what it is") {
+    const Scratch scratch;
+    std::ofstream(scratch.path / "empty");
+    std::ofstream(scratch.path / "text") << "x";
+    REQUIRE(::mkfifo((scratch.path / "pipe").c_str(), 0600) == 0);
+    CHECK_THAT(refusal(scratch.path / "empty"), Contains("is an empty regular file"));
+    CHECK_THAT(refusal(scratch.path / "text"), Contains("is a regular file"));
+    CHECK_THAT(refusal(scratch.path / "pipe"), Contains("is a pipe")); // and does not wait for a writer
+    CHECK_THAT(refusal(scratch.path), Contains("is a directory"));
+    CHECK_THAT(refusal("/dev/null"), Contains("is a device"));
+    CHECK_THAT(refusal("/proc/self/ns/mnt"), Contains("is a mount namespace"));
+    CHECK_THAT(refusal("/proc/self/ns/pid"), Contains("is a process namespace"));
+    CHECK_THAT(refusal("/proc/self/status"), Contains("\"/proc/self/status\""));
+}
+
+TEST_CASE("a scope enters a namespace and comes back") {
+    NEEDS_NETNS();
+    const Netns home = Netns::current();
+    const Netns other = test::make_netns();
+    CHECK_FALSE(home == other);
+    {
+        const NetnsScope scope(other);
+        CHECK(Netns::current() == other);
+    }
+    CHECK(Netns::current() == home);
+}
+
+} // namespace
+} // namespace rdmanet::kernel

@@ -1,0 +1,154 @@
+#include <rdmanet/kernel/route.hpp>
+
+#include "fixture.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace rdmanet::kernel {
+namespace {
+
+using base::Family;
+using base::IpAddress;
+using base::IpPrefix;
+using test::Host;
+
+/// A parent with one address of each family: gateways 10.1.2.x and 2001:db8::x are reachable.
+struct Addressed : Host {
+    Addressed() {
+        add_address(route, parent.ifindex, *IpPrefix::parse("10.1.2.3/24"));
+        add_address(route, parent.ifindex, *IpPrefix::parse("2001:db8::3/64"), {.skip_duplicate_detection = true});
+    }
+
+    [[nodiscard]] Route to(std::string_view destination, std::string_view gateway = {}) const {
+        Route wanted{.destination = IpPrefix::parse(destination).value()};
+        if (!gateway.empty()) wanted.gateway = IpAddress::parse(gateway).value();
+        wanted.ifindex = parent.ifindex;
+        return wanted;
+    }
+
+    [[nodiscard]] std::vector<Route> find_all(std::string_view destination) {
+        auto routes = list_routes(route, {.family = {}, .ifindex = parent.ifindex, .table = {}});
+        std::erase_if(routes,
+                      [&](const Route& each) { return each.destination != IpPrefix::parse(destination).value(); });
+        return routes;
+    }
+};
+
+TEST_CASE("a route comes back with all it was made of") {
+    NEEDS_NETNS();
+    Addressed host;
+    for (const auto& [destination, gateway] :
+         {std::pair{"10.5.0.0/16", "10.1.2.1"}, std::pair{"2001:db8:5::/48", "2001:db8::1"},
+          std::pair{"0.0.0.0/0", "10.1.2.1"}, std::pair{"::/0", "2001:db8::1"}}) {
+        INFO(destination);
+        Route wanted = host.to(destination, gateway);
+        wanted.table = 1000;
+        wanted.metric = 77;
+        wanted.mtu = 1400;
+        wanted.advertised_mss = 1300;
+        CHECK(add_route(host.route, wanted, RouteOrder::exclusive) == Added::yes);
+        CHECK(add_route(host.route, wanted, RouteOrder::exclusive) == Added::was_present);
+        const auto found = host.find_all(destination);
+        REQUIRE(found.size() == 1);
+        CHECK(found.front().gateway == wanted.gateway);
+        CHECK(found.front().ifindex == host.parent.ifindex);
+        CHECK(found.front().table == 1000);
+        CHECK(found.front().metric == 77);
+        CHECK(found.front().mtu == 1400U);
+        CHECK(found.front().advertised_mss == 1300U);
+        CHECK(found.front().protocol == 3);
+        CHECK(remove_route(host.route, wanted) == Removed::yes);
+        CHECK(remove_route(host.route, wanted) == Removed::was_absent);
+    }
+}
+
+TEST_CASE("a route without a gateway has scope link") {
+    NEEDS_NETNS();
+    Addressed host;
+    CHECK(add_route(host.route, host.to("10.6.0.0/16"), RouteOrder::exclusive) == Added::yes);
+    const auto found = host.find_all("10.6.0.0/16");
+    REQUIRE(found.size() == 1);
+    CHECK(found.front().scope == 253); // RT_SCOPE_LINK
+    CHECK_FALSE(found.front().gateway);
+}
+
+TEST_CASE("an IPv4 route may go through an IPv6 gateway") {
+    NEEDS_NETNS();
+    Addressed host;
+    CHECK(add_route(host.route, host.to("10.7.0.0/16", "2001:db8::1"), RouteOrder::exclusive) == Added::yes);
+    const auto found = host.find_all("10.7.0.0/16");
+    REQUIRE(found.size() == 1);
+    CHECK(found.front().gateway->to_string() == "2001:db8::1");
+}
+
+TEST_CASE("a gateway that no route leads to needs on-link") {
+    NEEDS_NETNS();
+    Addressed host;
+    Route wanted = host.to("10.5.0.0/16", "192.0.2.1");
+    CHECK_THROWS_WITH(add_route(host.route, wanted, RouteOrder::exclusive),
+                      Catch::Matchers::StartsWith("add route to 10.5.0.0/16 via 192.0.2.1 on interface number "));
+    wanted.on_link = true;
+    CHECK(add_route(host.route, wanted, RouteOrder::exclusive) == Added::yes);
+    CHECK(host.find_all("10.5.0.0/16").front().on_link);
+}
+
+TEST_CASE("of two routes to one destination the prepended one wins") {
+    NEEDS_NETNS();
+    Addressed host;
+    CHECK(add_route(host.route, host.to("10.5.0.0/16", "10.1.2.1"), RouteOrder::exclusive) == Added::yes);
+    CHECK(add_route(host.route, host.to("10.5.0.0/16", "10.1.2.2"), RouteOrder::exclusive) == Added::was_present);
+    CHECK(add_route(host.route, host.to("10.5.0.0/16", "10.1.2.2"), RouteOrder::prepended) == Added::yes);
+    CHECK(add_route(host.route, host.to("10.5.0.0/16", "10.1.2.2"), RouteOrder::prepended) == Added::was_present);
+    CHECK(add_route(host.route, host.to("10.5.0.0/16", "10.1.2.4"), RouteOrder::appended) == Added::yes);
+    const auto found = host.find_all("10.5.0.0/16");
+    REQUIRE(found.size() == 3);
+    CHECK(found[0].gateway->to_string() == "10.1.2.2");
+    CHECK(found[1].gateway->to_string() == "10.1.2.1");
+    CHECK(found[2].gateway->to_string() == "10.1.2.4");
+}
+
+TEST_CASE("IPv6 routes of one metric come as one entry each") {
+    NEEDS_NETNS();
+    Addressed host;
+    CHECK(add_route(host.route, host.to("2001:db8:5::/48", "2001:db8::1"), RouteOrder::exclusive) == Added::yes);
+    CHECK(add_route(host.route, host.to("2001:db8:5::/48", "2001:db8::2"), RouteOrder::prepended) == Added::yes);
+    CHECK(host.find_all("2001:db8:5::/48").size() == 2);
+}
+
+TEST_CASE("the default route is the main table's with the lowest metric") {
+    NEEDS_NETNS();
+    Addressed host;
+    for (const auto& [family, destination, gateway] :
+         {std::tuple{Family::v4, "0.0.0.0/0", "10.1.2.1"}, std::tuple{Family::v6, "::/0", "2001:db8::1"}}) {
+        CHECK_FALSE(find_default_route(host.route, family));
+        Route wanted = host.to(destination, gateway);
+        for (const std::uint32_t metric : {200U, 100U, 300U}) {
+            wanted.metric = metric;
+            CHECK(add_route(host.route, wanted, RouteOrder::exclusive) == Added::yes);
+        }
+        wanted.metric = 1;
+        wanted.table = 1000;
+        CHECK(add_route(host.route, wanted, RouteOrder::exclusive) == Added::yes);
+        const auto found = find_default_route(host.route, family);
+        REQUIRE(found);
+        CHECK(found->metric == 100);
+        CHECK(found->ifindex == host.parent.ifindex);
+    }
+}
+
+TEST_CASE("routes of an absent interface or table are none") {
+    NEEDS_NETNS();
+    Addressed host;
+    CHECK(list_routes(host.route, {.family = {}, .ifindex = 4711, .table = {}}).empty());
+    CHECK(list_routes(host.route, {.family = {}, .ifindex = {}, .table = 4711}).empty());
+    Route wanted = host.to("10.5.0.0/16");
+    wanted.ifindex = 4711;
+    CHECK_THROWS_AS(add_route(host.route, wanted, RouteOrder::exclusive), NetlinkError);
+    CHECK(remove_route(host.route, wanted) == Removed::was_absent);
+}
+
+} // namespace
+} // namespace rdmanet::kernel

@@ -1,0 +1,62 @@
+#include <rdmanet/kernel/sysctl.hpp>
+
+#include "fixture.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace rdmanet::kernel {
+namespace {
+
+using test::ifname;
+
+TEST_CASE("sysctls are those of the namespace the thread is in") {
+    NEEDS_NETNS();
+    const test::Host host;
+    CHECK_FALSE(find_sysctl(ifname("parent0"), Sysctl::arp_notify));
+    CHECK(write_sysctl(ifname("parent0"), Sysctl::arp_notify, 1) == Written::no_such_sysctl);
+    const NetnsScope scope(host.netns);
+    CHECK(find_sysctl(ifname("parent0"), Sysctl::arp_notify) == 0);
+    CHECK(write_sysctl(ifname("parent0"), Sysctl::arp_notify, 1) == Written::yes);
+    CHECK(find_sysctl(ifname("parent0"), Sysctl::arp_notify) == 1);
+    CHECK_THROWS_AS(write_sysctl(ifname("parent0"), Sysctl::addr_gen_mode, 99), base::SystemError);
+}
+
+TEST_CASE("every sysctl exists") {
+    NEEDS_NETNS();
+    const test::Host host;
+    const NetnsScope scope(host.netns);
+    for (auto number = static_cast<int>(Sysctl::arp_notify); number <= static_cast<int>(Sysctl::ndisc_notify);
+         ++number) {
+        INFO(number);
+        CHECK(find_sysctl(ifname("parent0"), static_cast<Sysctl>(number)));
+    }
+}
+
+TEST_CASE("a name with a dot is one directory, and the settings for all are no interface's") {
+    NEEDS_NETNS();
+    test::Host host;
+    change_link(host.route, host.parent.ifindex, {.name = {}, .mac = {}, .mtu = {}, .state = AdminState::down});
+    change_link(host.route, host.parent.ifindex, {.name = ifname("eth0.5"), .mac = {}, .mtu = {}, .state = {}});
+    const NetnsScope scope(host.netns);
+    CHECK(find_sysctl(ifname("eth0.5"), Sysctl::arp_notify) == 0);
+    CHECK_THROWS_AS(find_sysctl(ifname("all"), Sysctl::arp_notify), base::Error);
+    CHECK_THROWS_AS(write_sysctl(ifname("default"), Sysctl::arp_notify, 1), base::Error);
+}
+
+TEST_CASE("IPv6 is switched on where it was off") {
+    NEEDS_NETNS();
+    const test::Host host;
+    {
+        const NetnsScope scope(host.netns);
+        NEEDS(find_sysctl(ifname("lo"), Sysctl::disable_ipv6).has_value(), "IPv6");
+        for (const char* name : {"lo", "parent0"}) write_sysctl(ifname(name), Sysctl::disable_ipv6, 1);
+    }
+    enable_ipv6(host.netns, "parent0");
+    const NetnsScope scope(host.netns);
+    CHECK(find_sysctl(ifname("lo"), Sysctl::disable_ipv6) == 0);
+    CHECK(find_sysctl(ifname("parent0"), Sysctl::disable_ipv6) == 0);
+    CHECK(find_sysctl(ifname("parent0"), Sysctl::keep_addr_on_down) == 1);
+}
+
+} // namespace
+} // namespace rdmanet::kernel
