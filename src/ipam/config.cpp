@@ -8,6 +8,7 @@
 #include <rdmanet/base/text.hpp>
 
 #include <set>
+#include <string_view>
 #include <utility>
 
 namespace rdmanet::ipam {
@@ -16,6 +17,7 @@ namespace {
 using base::concat;
 
 constexpr std::int64_t kMostCooldown = 86400;
+constexpr std::size_t kMostRanges = 256;         // an attachment gets an address of each
 constexpr std::size_t kLongestNetworkName = 253; // what whereabouts can store: a DNS-1123 subdomain
 
 /// What counts for every range and static address.
@@ -94,14 +96,29 @@ void expect_usable(const ConfiguredRange& range, const json::Reader& element) {
         concat("no address of ", range.range, " is left to hand out: the excludes and the gateway take all of it"));
 }
 
+/// The elements of the range list, `range` first.
+std::vector<json::Reader> range_elements(const json::Reader& ipam, std::vector<std::string>& warnings) {
+    std::vector<json::Reader> elements;
+    if (find_text(ipam, "range"))
+        elements.push_back(ipam);
+    else
+        for (const std::string_view key : {"range_start", "range_end", "exclude"})
+            if (const auto stray = ipam.find(key))
+                warnings.push_back(
+                    concat(stray->path(), ": ignored, because it belongs to \"range\", which is absent"));
+    const auto more = ipam.find("ipRanges");
+    if (!more) return elements;
+    for (json::Reader& element : more->elements()) elements.push_back(std::move(element));
+    if (elements.size() > kMostRanges)
+        throw json::ValueError(more->path(),
+                               concat("expected up to ", kMostRanges, " ranges, found ", elements.size()));
+    return elements;
+}
+
 std::vector<ConfiguredRange> parse_ranges(const json::Reader& ipam, const Common& common,
                                           std::vector<std::string>& warnings) {
-    std::vector<json::Reader> elements;
-    if (find_text(ipam, "range")) elements.push_back(ipam);
-    const bool has_range = !elements.empty();
-    if (const auto more = ipam.find("ipRanges"))
-        for (json::Reader& element : more->elements()) elements.push_back(std::move(element));
-
+    const std::vector<json::Reader> elements = range_elements(ipam, warnings);
+    const bool has_range = find_text(ipam, "range").has_value();
     std::vector<ConfiguredRange> ranges;
     for (std::size_t at = 0; at < elements.size(); ++at) {
         ranges.push_back(parse_element(elements[at], common, warnings));
