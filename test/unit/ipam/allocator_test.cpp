@@ -1,0 +1,195 @@
+#include "fixture.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <set>
+
+using namespace rdmanet;
+using namespace rdmanet::ipam;
+using namespace rdmanet::ipam::test;
+using Catch::Matchers::Contains;
+
+namespace {
+
+class FakeProbe final : public LivenessProbe {
+public:
+    Liveness probe(const Owner& owner) override {
+        ++calls;
+        if (dead.count(owner.key.container_id) != 0) return Liveness::dead;
+        return unknown.count(owner.key.container_id) != 0 ? Liveness::unknown : Liveness::alive;
+    }
+    std::set<std::string> dead;
+    std::set<std::string> unknown;
+    int calls = 0;
+};
+
+class AllocatorFixture : public StoreFixture {
+public:
+    Allocation allocate(std::string_view ipam, const Owner& who, const std::vector<std::string>& wanted = {}) {
+        std::vector<RequestedAddress> requested;
+        for (const auto& text : wanted) requested.push_back(parse_requested_address(text));
+        return allocator.allocate(config(ipam), who, requested, soon());
+    }
+    std::string ips(std::string_view ipam, const Owner& who, const std::vector<std::string>& wanted = {}) {
+        std::string text;
+        for (const auto& given : allocate(ipam, who, wanted).ips)
+            text += (text.empty() ? "" : " ") + given.address.to_string() +
+                    (given.gateway ? " via " + given.gateway->to_string() : "");
+        return text;
+    }
+    template <class Error>
+    std::string refusal(std::string_view ipam, const Owner& who, const std::vector<std::string>& wanted = {}) {
+        try {
+            (void)allocate(ipam, who, wanted);
+        } catch (const Error& error) {
+            return error.what();
+        }
+        return "no such refusal";
+    }
+
+    FakeProbe probe;
+    Allocator allocator{store, probe};
+};
+
+constexpr const char* kDual = R"({"range": "10.0.0.0/24", "gateway": "10.0.0.1",
+    "ipRanges": [{"range": "fd00::/64"}], "routes": [{"dst": "0.0.0.0/0"}], "dns": {"domain": "x"}})";
+constexpr const char* kTwo = R"({"range": "10.0.0.0/30"})";
+
+} // namespace
+
+TEST_CASE_METHOD(AllocatorFixture, "one address of each range, with gateway, routes and name service") {
+    const Allocation given = allocate(kDual, owner("a"));
+    CHECK(ips(kDual, owner("a")) == "10.0.0.2/24 via 10.0.0.1 fd00::1/64");
+    CHECK(given.routes.size() == 1);
+    CHECK(given.dns->domain == "x");
+    CHECK(given.leases.size() == 2);
+    CHECK(given.leases == store.find(owner("a").key, soon()));
+    CHECK(given.warnings.empty());
+}
+
+TEST_CASE_METHOD(AllocatorFixture, "repeating never gives a second address, even if the configuration changed") {
+    CHECK(ips(kDual, owner("a")) == "10.0.0.2/24 via 10.0.0.1 fd00::1/64");
+    CHECK(ips(kDual, owner("a")) == "10.0.0.2/24 via 10.0.0.1 fd00::1/64");
+    CHECK(ips(R"({"range": "10.7.0.0/24", "gateway": "10.7.0.1"})", owner("a")) == "10.0.0.2/24");
+    CHECK(ips(kDual, owner("b")) == "10.0.0.3/24 via 10.0.0.1 fd00::2/64");
+}
+
+TEST_CASE_METHOD(AllocatorFixture, "ranges that overlap never give one address twice") {
+    constexpr const char* overlapping = R"({"range": "10.0.0.0/24", "ipRanges": [{"range": "10.0.0.0/16"}]})";
+    CHECK(ips(overlapping, owner("a")) == "10.0.0.1/24 10.0.0.2/16");
+    CHECK(ips(R"({"range": "10.0.0.0/8"})", owner("b")) == "10.0.0.3/8");
+    CHECK(ips(R"({"range": "10.0.0.0/8", "network_name": "blue"})", owner("c")) == "10.0.0.1/8");
+    CHECK(ips(R"({"range": "10.0.0.0/8", "enable_overlapping_ranges": false})", owner("d")) == "10.0.0.1/8");
+}
+
+TEST_CASE_METHOD(AllocatorFixture, "static addresses are reserved too") {
+    constexpr const char* both =
+        R"({"range": "10.0.0.0/24", "addresses": [{"address": "10.0.0.1/24", "gateway": "10.0.0.99"}]})";
+    CHECK(ips(both, owner("a")) == "10.0.0.2/24 10.0.0.1/24 via 10.0.0.99");
+    CHECK(ips(R"({"range": "10.0.0.0/24"})", owner("b")) == "10.0.0.3/24");
+    CHECK_THAT(refusal<RequestedAddressTaken>(both, owner("c")),
+               Contains("10.0.0.1 is taken by container \"a\", interface \"net1\""));
+}
+
+TEST_CASE_METHOD(AllocatorFixture, "a requested address is given by the range that contains it") {
+    CHECK(ips(kDual, owner("a"), {"fd00::77/64", "10.0.0.50"}) == "10.0.0.50/24 via 10.0.0.1 fd00::77/64");
+    CHECK(ips(kDual, owner("b"), {"fd00::78"}) == "10.0.0.2/24 via 10.0.0.1 fd00::78/64");
+    CHECK(ips(kDual, owner("b"), {"fd00::78"}) == "10.0.0.2/24 via 10.0.0.1 fd00::78/64");
+    CHECK(ips(R"({"range": "10.0.0.0/24", "ipRanges": [{"range": "10.0.0.0/16"}]})", owner("c"),
+              {"10.0.0.60", "10.0.0.61"}) == "10.0.0.60/24 10.0.0.61/16");
+    CHECK_THAT(allocate(kDual, owner("d"), {"10.0.0.70/8"}).warnings.at(0), Contains("prefix length of its range, 24"));
+}
+
+TEST_CASE_METHOD(AllocatorFixture, "a requested address that can not be given is refused with the reason") {
+    using Invalid = RequestedAddressInvalid;
+    CHECK_THAT(refusal<Invalid>(kDual, owner("a"), {"10.1.0.1"}),
+               Contains("10.1.0.1") && Contains("outside of the ranges") && Contains("10.0.0.0/24, fd00::/64"));
+    CHECK_THAT(refusal<Invalid>(kDual, owner("a"), {"10.0.0.1"}), Contains("it is the gateway"));
+    CHECK_THAT(refusal<Invalid>(kDual, owner("a"), {"10.0.0.5", "10.0.0.6"}), Contains("another requested address"));
+    CHECK_THAT(refusal<Invalid>(R"({"range": "10.0.0.0/24", "exclude": ["10.0.0.9"]})", owner("a"), {"10.0.0.9"}),
+               Contains("excluded"));
+    CHECK_THAT(refusal<Invalid>(kDual, owner("a"), {"10.0.0.x"}), Contains("\"10.0.0.x\""));
+    CHECK_THAT(refusal<Invalid>(kDual, owner("a"), {"10.0.0.0"}), Contains("outside"));
+    CHECK(store.list_all(soon()).empty());
+
+    CHECK(ips(kDual, owner("a", "u1"), {"10.0.0.5"}) == "10.0.0.5/24 via 10.0.0.1 fd00::1/64");
+    CHECK_THAT(refusal<RequestedAddressTaken>(kDual, owner("b"), {"10.0.0.5"}),
+               Contains("10.0.0.5 is taken by pod \"default/pod-u1\", container \"a\""));
+    CHECK_THAT(refusal<Invalid>(kDual, owner("a"), {"10.0.0.6"}), Contains("already holds 10.0.0.5/24"));
+    probe.dead = {"a"};
+    CHECK(ips(kDual, owner("b"), {"10.0.0.5"}) == "10.0.0.5/24 via 10.0.0.1 fd00::2/64");
+    CHECK(faults().empty());
+}
+
+TEST_CASE_METHOD(AllocatorFixture, "the next container of a pod takes over from a dead one, never from another") {
+    CHECK(ips(kDual, owner("a", "uid")) == "10.0.0.2/24 via 10.0.0.1 fd00::1/64");
+    CHECK(ips(kDual, owner("b", "uid")) == "10.0.0.3/24 via 10.0.0.1 fd00::2/64");
+    probe.unknown = {"a", "b"};
+    CHECK(ips(kDual, owner("c", "uid")) == "10.0.0.4/24 via 10.0.0.1 fd00::3/64");
+    probe.dead = {"a"};
+    CHECK(ips(kDual, owner("d", "uid")) == "10.0.0.2/24 via 10.0.0.1 fd00::1/64");
+    CHECK(allocator.release(owner("a").key, soon()).empty()); // the late DEL of the old container
+    CHECK(allocator.check(owner("d").key, {prefix("10.0.0.2/24"), prefix("fd00::1/64")}, soon()).empty());
+    CHECK(faults().empty());
+}
+
+TEST_CASE_METHOD(AllocatorFixture, "what a dead predecessor held outside of today's configuration is given back") {
+    CHECK(ips(R"({"range": "10.7.0.0/24", "ipRanges": [{"range": "fd00::/64"}]})", owner("a", "uid")) ==
+          "10.7.0.1/24 fd00::1/64");
+    probe.dead = {"a"};
+    CHECK(ips(kDual, owner("b", "uid")) == "10.0.0.2/24 via 10.0.0.1 fd00::1/64");
+    CHECK(store.list_all(soon()).size() == 2);
+}
+
+TEST_CASE_METHOD(AllocatorFixture, "a full range takes back what dead owners hold, and only that") {
+    CHECK(ips(kTwo, owner("a")) == "10.0.0.1/30");
+    CHECK(ips(kTwo, owner("b")) == "10.0.0.2/30");
+    probe.unknown = {"b"};
+    CHECK_THAT(refusal<ExhaustedError>(kTwo, owner("c")),
+               Contains("range 10.0.0.0/30: 2 leases on 2 usable addresses, 0 of them") && Contains("rdmanet state") &&
+                   Contains("rdmanet gc"));
+    probe.dead = {"a"};
+    CHECK(ips(kTwo, owner("c")) == "10.0.0.1/30");
+    CHECK_THAT(refusal<ExhaustedError>(kTwo, owner("d")), Contains("2 leases"));
+    CHECK(faults().empty());
+}
+
+TEST_CASE_METHOD(AllocatorFixture, "nobody is probed while there is room") {
+    for (const char* name : {"a", "b", "c"}) (void)allocate(kDual, owner(name));
+    CHECK(probe.calls == 0);
+}
+
+TEST_CASE_METHOD(AllocatorFixture, "release gives back everything, and absence is success") {
+    (void)allocate(kDual, owner("a"));
+    (void)allocate(R"({"range": "10.0.0.0/24", "network_name": "x", "ipRanges": [{"range": "fd01::/64"},
+        {"range": "fd02::/64"}]})",
+                   owner("a"));
+    CHECK(text_of(allocator.release(owner("a").key, soon())) == "10.0.0.2/24 fd00::1/64 fd02::1/64");
+    CHECK(allocator.release(owner("a").key, soon()).empty());
+    CHECK(store.list_all(soon()).empty());
+}
+
+TEST_CASE_METHOD(AllocatorFixture, "check names every difference") {
+    (void)allocate(kDual, owner("a"));
+    CHECK(allocator.check(owner("a").key, {prefix("fd00::1/64"), prefix("10.0.0.2/24")}, soon()).empty());
+    const auto faults = allocator.check(owner("a").key, {prefix("10.0.0.2/16"), prefix("fd00::1/64")}, soon());
+    REQUIRE(faults.size() == 2);
+    CHECK_THAT(faults[0], Contains("10.0.0.2/16 is not leased"));
+    CHECK_THAT(faults[1], Contains("10.0.0.2/24 is leased"));
+    CHECK(allocator.check(owner("z").key, {prefix("10.0.0.2/24")}, soon()).size() == 1);
+}
+
+TEST_CASE_METHOD(AllocatorFixture, "usage counts leases and resting addresses of each range") {
+    (void)allocate(kTwo, owner("a"));
+    (void)allocate(kTwo, owner("b"));
+    CHECK(allocator.usage(config(kTwo), soon()).at(0).exhausted());
+    (void)allocator.release(owner("a").key, soon());
+    const auto usage = allocator.usage(config(kDual), soon());
+    REQUIRE(usage.size() == 2);
+    CHECK(usage[0].range == "10.0.0.0/24");
+    CHECK(usage[0].usable == 253);
+    CHECK(usage[0].usage.leases == 1);
+    CHECK(usage[0].usage.cooling == 0); // 10.0.0.1 rests, but is the gateway here
+    CHECK(usage[1].usage.leases == 0);
+    CHECK_FALSE(usage[0].exhausted());
+}

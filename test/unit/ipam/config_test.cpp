@@ -1,0 +1,206 @@
+#include "fixture.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace rdmanet;
+using namespace rdmanet::ipam;
+using namespace rdmanet::ipam::test;
+using Catch::Matchers::Contains;
+using Catch::Matchers::Equals;
+
+namespace {
+
+std::string error_of(std::string_view ipam) {
+    try {
+        (void)config(ipam);
+    } catch (const json::ValueError& error) {
+        return error.what();
+    }
+    return "accepted";
+}
+
+std::string usable_of(const Config& config, std::size_t at = 0) {
+    std::string text;
+    const Range& range = config.ranges.at(at).range;
+    for (const Interval& i : range.usable())
+        text += base::IpAddress(range.family(), i.first).to_string() + "-" +
+                base::IpAddress(range.family(), i.last).to_string() + " ";
+    return text;
+}
+
+std::string only_warning(std::string_view ipam) {
+    const auto warnings = config(ipam).warnings;
+    REQUIRE(warnings.size() == 1);
+    return warnings.front();
+}
+
+} // namespace
+
+TEST_CASE("a range alone is enough") {
+    const Config parsed = config(R"({"type": "rdmanet", "range": "10.0.0.0/24"})");
+    CHECK(usable_of(parsed) == "10.0.0.1-10.0.0.254 ");
+    CHECK(parsed.ranges[0].space.empty());
+    CHECK_FALSE(parsed.ranges[0].gateway);
+    CHECK(parsed.cooldown == std::chrono::seconds(30));
+    CHECK(parsed.warnings.empty());
+}
+
+TEST_CASE("start, end and excludes narrow a range") {
+    CHECK(usable_of(config(R"({"range": "10.0.0.0/24", "range_start": "10.0.0.10", "range_end": "10.0.0.20",
+                               "exclude": ["10.0.0.12/31", "10.0.0.15"]})")) ==
+          "10.0.0.10-10.0.0.11 10.0.0.14-10.0.0.14 10.0.0.16-10.0.0.20 ");
+    CHECK(usable_of(config(R"({"range": "10.0.0.10-10.0.0.20/24"})")) == "10.0.0.10-10.0.0.20 ");
+    CHECK(usable_of(config(R"({"RANGE": "fd00::5-fd00::9/64", "exclude": ["fd00::6"]})")) ==
+          "fd00::5-fd00::5 fd00::7-fd00::9 ");
+}
+
+TEST_CASE("ipRanges follow range, each with its own keys") {
+    const Config parsed = config(R"({"range": "10.0.0.0/24", "gateway": "10.0.0.1",
+        "ipRanges": [{"range": "fd00::/64", "range_start": "fd00::10", "exclude": ["fd00::11"], "gateway": "fd00::1"},
+                     {"range": "10.0.0.0/16"}]})");
+    REQUIRE(parsed.ranges.size() == 3);
+    CHECK(usable_of(parsed, 0) == "10.0.0.2-10.0.0.254 ");
+    CHECK(usable_of(parsed, 1) == "fd00::10-fd00::10 fd00::12-fd00::ffff:ffff:ffff:fffe ");
+    CHECK(usable_of(parsed, 2) == "10.0.0.2-10.0.255.254 ");
+    CHECK(parsed.ranges[0].gateway == ip("10.0.0.1"));
+    CHECK(parsed.ranges[1].gateway == ip("fd00::1"));
+    CHECK(parsed.ranges[2].gateway == ip("10.0.0.1"));
+    CHECK(parsed.warnings.empty());
+}
+
+TEST_CASE("a gateway goes to the ranges of its family that contain it") {
+    const Config parsed = config(R"({"gateway": "10.0.0.1", "ipRanges": [{"range": "fd00::/64"},
+        {"range": "10.0.0.0/24"}, {"range": "10.1.0.0/24"}], "exclude_gateway": false})");
+    CHECK_FALSE(parsed.ranges[0].gateway);
+    CHECK(parsed.ranges[1].gateway == ip("10.0.0.1"));
+    CHECK_FALSE(parsed.ranges[2].gateway);
+    CHECK(usable_of(parsed, 1) == "10.0.0.1-10.0.0.254 ");
+
+    CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "gateway": "10.0.1.1"})"),
+               Equals("gateway: 10.0.1.1 is in no range and given to no address"));
+    CHECK(config(R"({"range": "10.0.0.0/24", "gateway": ""})").warnings.empty());
+}
+
+TEST_CASE("small ranges need enable_l3") {
+    CHECK_THAT(error_of(R"({"range": "10.0.0.0/31"})"),
+               Contains("range: 10.0.0.0/31 is too small") && Contains("\"enable_l3\": true"));
+    CHECK_THAT(error_of(R"({"range": "fd00::/127"})"), Contains("too small"));
+    CHECK(usable_of(config(R"({"range": "10.0.0.0/31", "enable_l3": true})")) == "10.0.0.0-10.0.0.1 ");
+    CHECK(usable_of(config(R"({"range": "fd00::7/128", "enable_l3": true})")) == "fd00::7-fd00::7 ");
+    CHECK(usable_of(config(R"({"ipRanges": [{"range": "10.0.0.8/32", "enable_l3": true}]})")) == "10.0.0.8-10.0.0.8 ");
+    CHECK(usable_of(config(R"({"range": "10.0.0.0/30"})")) == "10.0.0.1-10.0.0.2 ");
+    CHECK(usable_of(config(R"({"range": "::/0", "enable_l3": true})")) ==
+          "::-ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff ");
+}
+
+TEST_CASE("what whereabouts silently ignores is ignored with a warning") {
+    CHECK_THAT(only_warning(R"({"range": "10.0.0.100/24"})"),
+               Contains("range: 10.0.0.100/24 has host bits, which are ignored: the range is 10.0.0.0/24"));
+    CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "range_start": "10.0.1.1"})"),
+               Equals("range_start: 10.0.1.1 is ignored, because it is outside of 10.0.0.1 to 10.0.0.254, the usable "
+                      "addresses of the range"));
+    CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "range_end": "10.0.0.255"})"), Contains("range_end:"));
+    CHECK_THAT(only_warning(R"({"range": "10.0.0.0-10.0.0.9/24"})"), Contains("10.0.0.0 is ignored"));
+    CHECK_THAT(only_warning(R"({"range": "10.0.0.4-10.0.0.9/24", "range_start": "10.0.0.5"})"),
+               Contains("range_start: ignored, because range \"10.0.0.4-10.0.0.9/24\" says it already"));
+    CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "exclude": ["10.0.0.229/30"]})"),
+               Contains("exclude[0]: 10.0.0.229/30 has host bits") && Contains("10.0.0.228 to 10.0.0.231"));
+    CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "exclude": ["10.0.1.0/24"]})"), Contains("excludes nothing"));
+    CHECK_THAT(only_warning(R"({"ipRanges": [{"range": "10.0.0.0/24"}], "exclude": ["10.0.0.5"]})"),
+               Equals("exclude: ignored, because it belongs to \"range\", which is absent"));
+}
+
+TEST_CASE("keys that mean nothing here are accepted; those about uniqueness and unknown ones with a warning") {
+    CHECK(config(R"({"range": "10.0.0.0/24", "log_file": "/x", "log_level": "debug", "datastore": "kubernetes",
+        "leader_lease_duration": 1500, "sleep_for_race": 0, "configuration_path": "/etc/x",
+        "reconciler_cron_expression": "* * * * *", "node_slice_size": "", "etcd_host": ""})")
+              .warnings.empty());
+    for (const std::string key : {"node_slice_size", "kubernetes", "etcd_host", "etcd_ca_cert_file"})
+        CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", ")" + key + R"(": "x"})"),
+                   Contains(key + ": ignored by the embedded store: addresses are unique on this node only"));
+    CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "rangeStart": "10.0.0.9"})"),
+               Equals("rangeStart: unknown key, ignored"));
+}
+
+TEST_CASE("what can not be meant is refused with the path of the key") {
+    CHECK_THAT(error_of(R"({})"), Contains("expected \"range\", \"ipRanges\" or \"addresses\""));
+    CHECK_THAT(error_of(R"({"range": 5})"), Contains("range: expected a string, found 5"));
+    CHECK_THAT(error_of(R"({"range": "10.0.0.0"})"), Contains("range: ") && Contains("found \"10.0.0.0\""));
+    CHECK_THAT(error_of(R"({"range": "10.0.0.0/33"})"), Contains("range: "));
+    CHECK_THAT(error_of(R"({"range": "10.0.1.1-10.0.0.9/24"})"), Contains("is not in 10.0.0.0/24"));
+    CHECK_THAT(error_of(R"({"range": "fd00::1-10.0.0.9/24"})"), Contains("expected an IPv4 address"));
+    CHECK_THAT(error_of(R"({"range": "10.0.0.9-10.0.0.1/24"})"), Contains("ends at 10.0.0.1 before it starts"));
+    CHECK_THAT(error_of(R"({"range": "10.0.0.0/24", "range_start": "x"})"), Contains("range_start: "));
+    CHECK_THAT(error_of(R"({"range": "10.0.0.0/24", "range_start": "10.0.0.9", "range_end": "10.0.0.8"})"),
+               Contains("range_end: ") && Contains("before it starts at 10.0.0.9"));
+    CHECK_THAT(error_of(R"({"range": "10.0.0.0/24", "range_start": "fd00::1"})"),
+               Contains("range_start: expected an IPv4 address"));
+    CHECK_THAT(error_of(R"({"range": "10.0.0.0/24", "exclude": ["10.0.0.300"]})"), Contains("exclude[0]: "));
+    CHECK_THAT(error_of(R"({"range": "10.0.0.0/24", "exclude": ["fd00::/100"]})"),
+               Contains("exclude[0]: expected an IPv4 address"));
+    CHECK_THAT(error_of(R"({"range": "10.0.0.0/24", "exclude": ["fd00::1"]})"), Contains("exclude[0]: "));
+    CHECK_THAT(error_of(R"({"range": "10.0.0.0/24", "exclude": "10.0.0.1"})"), Contains("exclude: expected an array"));
+    CHECK_THAT(error_of(R"({"range": "10.0.0.0/24", "exclude": ["10.0.0.0/25", "10.0.0.128/25"]})"),
+               Contains("no address of 10.0.0.0/24 is left"));
+    CHECK_THAT(error_of(R"({"range": "10.0.0.1/32", "enable_l3": true, "gateway": "10.0.0.1"})"),
+               Contains("the gateway"));
+    CHECK_THAT(error_of(R"({"range": "10.0.0.0/24", "gateway": "10.0.0.1/24"})"), Contains("gateway: "));
+    CHECK_THAT(error_of(R"({"ipRanges": [{"range": "10.0.0.0/24"}, {"range_start": "10.0.0.1"}]})"),
+               Contains("ipRanges[1]: missing required key \"range\""));
+    CHECK_THAT(error_of(R"({"ipRanges": [{"range": "10.0.0.0/24", "gateway": "10.0.1.1"}]})"),
+               Contains("ipRanges[0].gateway: expected an address in 10.0.0.0/24"));
+    CHECK_THAT(error_of(R"({"range": "010.0.0.0/24"})"), Contains("leading zeros"));
+    CHECK_THAT(error_of(R"({"range": "10.0.0.0/24", "range_start": "10.0.0.010"})"), Contains("leading zeros"));
+    CHECK_THAT(error_of(R"({"range": "10.0.0.0/24", "cooldown": -1})"), Contains("cooldown: "));
+    CHECK_THAT(error_of(R"({"range": "10.0.0.0/24", "cooldown": 86401})"), Contains("cooldown: "));
+    CHECK_THAT(error_of(R"({"range": "10.0.0.0/24", "enable_l3": "yes"})"), Contains("enable_l3: "));
+    CHECK_THAT(error_of(R"({"range": "10.0.0.0/24", "network_name": "a@b"})"), Contains("network_name: "));
+}
+
+TEST_CASE("the address space is the network name, and the range too if ranges may not overlap") {
+    CHECK(config(R"({"range": "10.0.0.0/24", "network_name": "blue"})").ranges[0].space == "blue");
+    const Config own = config(R"({"range": "10.0.0.7/24", "network_name": "blue", "enable_overlapping_ranges": false,
+        "addresses": [{"address": "10.0.0.9/24"}, {"address": "10.9.0.9/16"}]})");
+    CHECK(own.ranges[0].space == "blue@10.0.0.0/24");
+    CHECK(own.addresses[0].space == "blue@10.0.0.0/24");
+    CHECK(own.addresses[1].space == "blue@10.9.0.0/16");
+}
+
+TEST_CASE("static addresses") {
+    const Config parsed =
+        config(R"({"addresses": [{"address": "10.0.0.9/24", "gateway": "10.0.0.1"}, {"address": "fd00::9/64"}]})");
+    REQUIRE(parsed.addresses.size() == 2);
+    CHECK(parsed.addresses[0].address == prefix("10.0.0.9/24"));
+    CHECK(parsed.addresses[0].gateway == ip("10.0.0.1"));
+    CHECK(parsed.addresses[1].address == prefix("fd00::9/64"));
+    CHECK_THAT(error_of(R"({"addresses": [{"address": "10.0.0.9"}]})"), Contains("addresses[0].address: "));
+    CHECK_THAT(error_of(R"({"addresses": [{"address": "10.0.0.9/24", "gateway": "fd00::1"}]})"),
+               Contains("addresses[0].gateway: "));
+    CHECK_THAT(error_of(R"({"addresses": [{"address": "10.0.0.9/24"}, {"address": "10.0.0.9/16"}]})"),
+               Contains("addresses[1]: 10.0.0.9 is listed twice"));
+    CHECK_THAT(error_of(R"({"addresses": [{"address": "224.0.0.9/24"}]})"), Contains("addresses[0].address: "));
+}
+
+TEST_CASE("routes and name service pass through") {
+    const Config parsed = config(R"({"range": "10.0.0.0/24",
+        "routes": [{"dst": "0.0.0.0/0", "gw": "10.0.0.1", "mtu": 9000, "advmss": 8960, "priority": 100,
+                    "table": 4294967295, "scope": 253}, {"dst": "fd00::/8"}],
+        "dns": {"nameservers": ["10.0.0.2"], "domain": "a", "search": ["b"], "options": ["c"]}})");
+    REQUIRE(parsed.routes.size() == 2);
+    CHECK(parsed.routes[0].destination == prefix("0.0.0.0/0"));
+    CHECK(parsed.routes[0].gateway == ip("10.0.0.1"));
+    CHECK(parsed.routes[0].mtu == 9000U);
+    CHECK(parsed.routes[0].advmss == 8960U);
+    CHECK(parsed.routes[0].priority == 100U);
+    CHECK(parsed.routes[0].table == 4294967295U);
+    CHECK(parsed.routes[0].scope == 253);
+    CHECK_FALSE(parsed.routes[1].gateway);
+    REQUIRE(parsed.dns);
+    CHECK(parsed.dns->nameservers == std::vector<std::string>{"10.0.0.2"});
+    CHECK(parsed.dns->domain == "a");
+    CHECK_THAT(error_of(R"({"range": "10.0.0.0/24", "routes": [{"gw": "10.0.0.1"}]})"), Contains("routes[0]: missing"));
+    CHECK_THAT(error_of(R"({"range": "10.0.0.0/24", "routes": [{"dst": "10.0.0.0/8", "gw": "fd00::1"}]})"),
+               Contains("routes[0].gw: "));
+    CHECK_THAT(error_of(R"({"range": "10.0.0.0/24", "routes": [{"dst": "10.0.0.0/8", "scope": 256}]})"),
+               Contains("routes[0].scope: "));
+}

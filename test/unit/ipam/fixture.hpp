@@ -1,0 +1,119 @@
+// What the tests of this room share: a store of its own on a clock of its own, and short ways to write values.
+#pragma once
+
+#include <rdmanet/ipam/allocator.hpp>
+#include <rdmanet/ipam/config.hpp>
+#include <rdmanet/ipam/store/sqlite_store.hpp>
+#include <rdmanet/json/reader.hpp>
+
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rdmanet::ipam::test {
+
+class TemporaryDirectory {
+public:
+    TemporaryDirectory() {
+        std::string name = std::filesystem::exists("/dev/shm") ? "/dev/shm/ipam-test-XXXXXX" : "/tmp/ipam-test-XXXXXX";
+        if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp");
+        path_ = name;
+    }
+    TemporaryDirectory(const TemporaryDirectory&) = delete;
+    TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+    ~TemporaryDirectory() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+    [[nodiscard]] const std::string& path() const { return path_; }
+
+private:
+    std::string path_;
+};
+
+inline base::Deadline soon() {
+    return base::Deadline::in(std::chrono::seconds(20));
+}
+inline base::Deadline passed() {
+    return base::Deadline::in(std::chrono::milliseconds(0));
+}
+
+inline base::IpAddress ip(std::string_view text) {
+    return base::IpAddress::parse(text).value();
+}
+inline base::IpPrefix prefix(std::string_view text) {
+    return base::IpPrefix::parse(text).value();
+}
+
+inline Config config(std::string_view ipam) {
+    return parse_config(json::Document::parse(ipam).root());
+}
+
+inline Owner owner(const std::string& container, const std::string& pod_uid = "", const std::string& ifname = "net1") {
+    return {.key = {.network = "net", .container_id = container, .ifname = ifname},
+            .pod_namespace = pod_uid.empty() ? "" : "default",
+            .pod_name = pod_uid.empty() ? "" : "pod-" + pod_uid,
+            .pod_uid = pod_uid,
+            .netns_path = "/run/netns/" + container,
+            .netns_device = 4,
+            .netns_inode = 0xffff'ffff'0000'0001U,
+            .pid_namespace_inode = 4026531836U,
+            .boot_id = "boot"};
+}
+
+inline Claim claim(std::string_view subnet, std::vector<Interval> usable = {}) {
+    const base::IpPrefix p = prefix(subnet);
+    if (usable.empty()) usable.push_back(bounds_of(p, Edges::handed_out));
+    return {.space = "",
+            .family = p.family(),
+            .prefix_length = p.length(),
+            .usable = std::move(usable),
+            .wanted = std::nullopt,
+            .cooldown = std::chrono::seconds(0)};
+}
+inline Claim resting(Claim claim, int seconds) {
+    claim.cooldown = std::chrono::seconds(seconds);
+    return claim;
+}
+inline Claim wanting(Claim claim, std::string_view address) {
+    claim.wanted = ip(address);
+    return claim;
+}
+
+/// Text of the addresses: "10.0.0.1/24 fd00::1/64".
+inline std::string text_of(const std::vector<Lease>& leases) {
+    std::string text;
+    for (const Lease& lease : leases) text += (text.empty() ? "" : " ") + lease.address.to_string();
+    return text;
+}
+inline std::string text_of(const ReserveOutcome& outcome) {
+    if (const auto* granted = std::get_if<Granted>(&outcome)) return text_of(granted->leases);
+    if (const auto* taken = std::get_if<Taken>(&outcome)) return "taken by " + taken->holder.owner.key.container_id;
+    return "exhausted";
+}
+
+class StoreFixture {
+public:
+    StoreFixture() : store(options()) {}
+
+    [[nodiscard]] SqliteStore::Options options() {
+        return {.state_directory = directory.path(), .known_leases = {}, .clock = [this] { return now; }};
+    }
+    [[nodiscard]] std::string reserve(const Owner& who, const std::vector<Claim>& claims) {
+        return text_of(store.reserve(who, claims, soon()));
+    }
+    [[nodiscard]] std::string release(const Owner& who) { return text_of(store.release(who.key, soon())); }
+    [[nodiscard]] std::vector<std::string> faults() { return store.verify(soon()); }
+
+    Time now{.boot = 1000, .epoch = 1'700'000'000};
+    TemporaryDirectory directory;
+    SqliteStore store;
+};
+
+} // namespace rdmanet::ipam::test

@@ -1,0 +1,176 @@
+// Files that are cut short, overwritten, or not ours: the store loads or reports, and can be repaired.
+#include "fixture.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <sqlite3.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+
+using namespace rdmanet;
+using namespace rdmanet::ipam;
+using namespace rdmanet::ipam::test;
+using Catch::Matchers::Contains;
+
+namespace {
+
+std::string content_of(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+void write(const std::string& path, const std::string& content) {
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
+}
+
+class DamageFixture : public StoreFixture {
+public:
+    DamageFixture() {
+        SqliteStore filled(options());
+        for (int number = 0; number < 40; ++number)
+            (void)filled.reserve(owner("c" + std::to_string(number), "uid" + std::to_string(number)),
+                                 {claim("10.0.0.0/24"), claim("fd00::/64")}, soon());
+        for (int number = 0; number < 40; number += 7)
+            (void)filled.release(owner("c" + std::to_string(number)).key, soon());
+        known = filled.list_all(soon());
+        sound = content_of(store.path());
+    }
+
+    [[nodiscard]] SqliteStore::Options seeded() {
+        auto with = options();
+        with.known_leases = [this] { return known; };
+        return with;
+    }
+
+    /// Uses the file as it is; true if every call worked.
+    bool is_usable() {
+        try {
+            SqliteStore other(options());
+            (void)other.find(owner("c1").key, soon());
+            (void)other.reserve(owner("new"), {claim("10.0.0.0/24")}, soon());
+            (void)other.release(owner("c2").key, soon());
+            (void)other.release(owner("new").key, soon());
+            return true;
+        } catch (const StoreError& error) {
+            CHECK_THAT(error.what(), Contains("leases.sqlite"));
+            return false;
+        }
+    }
+
+    /// After it the store is sound and knows what it should; returns whether the file was replaced.
+    bool repair() {
+        SqliteStore other(seeded());
+        const auto moved = other.repair(soon());
+        REQUIRE(other.verify(soon()).empty());
+        if (moved) {
+            REQUIRE(other.list_all(soon()) == known);
+            std::filesystem::remove_all(*moved);
+        }
+        return moved.has_value();
+    }
+
+    std::vector<Lease> known;
+    std::string sound;
+};
+
+} // namespace
+
+TEST_CASE_METHOD(DamageFixture, "a file that was cut short is reported, and repaired from the known leases") {
+    for (std::size_t size = 0; size < sound.size(); size += size < 4200 ? 97 : 1021) {
+        INFO("cut at " << size);
+        write(store.path(), sound.substr(0, size));
+        REQUIRE_FALSE(is_usable());
+        REQUIRE(repair());
+    }
+}
+
+TEST_CASE_METHOD(DamageFixture, "an overwritten file loads or is reported, and can be repaired") {
+    std::mt19937 random(11);
+    for (int round = 0; round < 150; ++round) {
+        INFO("round " << round);
+        std::string broken = sound;
+        const std::size_t at = round % 3 == 0 ? random() % 200 : random() % broken.size();
+        for (std::size_t i = at; i < std::min(broken.size(), at + 1 + random() % 64); ++i)
+            broken[i] = static_cast<char>(random());
+        write(store.path(), broken);
+        (void)is_usable();
+        try {
+            (void)repair();
+        } catch (const StoreError& error) { // the version number was hit
+            REQUIRE_THAT(error.what(), Contains("has version"));
+        }
+    }
+}
+
+TEST_CASE_METHOD(DamageFixture, "what is no file of ours is moved aside") {
+    write(store.path(), std::string(8192, 'x'));
+    CHECK_FALSE(is_usable());
+    CHECK(repair());
+
+    std::filesystem::remove(store.path());
+    std::filesystem::create_directory(store.path());
+    CHECK_FALSE(is_usable());
+    CHECK(repair());
+    CHECK_FALSE(repair());
+
+    std::filesystem::remove(store.path());
+    sqlite3* foreign = nullptr;
+    REQUIRE(sqlite3_open(store.path().c_str(), &foreign) == SQLITE_OK);
+    CHECK(sqlite3_exec(foreign, "CREATE TABLE other(x); PRAGMA user_version = 1", nullptr, nullptr, nullptr) == 0);
+    sqlite3_close(foreign);
+    CHECK_FALSE(is_usable());
+    CHECK(repair());
+}
+
+TEST_CASE_METHOD(DamageFixture, "a damaged file stays as it is, under a name that says when") {
+    write(store.path(), sound.substr(0, 5000));
+    SqliteStore other(seeded());
+    const auto moved = other.repair(soon());
+    REQUIRE(moved);
+    CHECK(*moved == store.path() + ".corrupt-1700000000");
+    CHECK(content_of(*moved) == sound.substr(0, 5000));
+}
+
+TEST_CASE_METHOD(DamageFixture, "a journal without its file is not played back") {
+    write(store.path() + "-journal", std::string(4096, 'j'));
+    std::filesystem::remove(store.path());
+    CHECK(reserve(owner("a"), {claim("10.0.0.0/24")}) == "10.0.0.0/24");
+    CHECK(faults().empty());
+}
+
+TEST_CASE_METHOD(DamageFixture, "a newer version is refused, and not taken for damage") {
+    sqlite3* newer = nullptr;
+    REQUIRE(sqlite3_open(store.path().c_str(), &newer) == SQLITE_OK);
+    CHECK(sqlite3_exec(newer, "PRAGMA user_version = 2", nullptr, nullptr, nullptr) == SQLITE_OK);
+    sqlite3_close(newer);
+    try {
+        (void)store.reserve(owner("new"), {claim("10.0.0.0/24")}, soon());
+        FAIL("accepted");
+    } catch (const DamagedStore&) {
+        FAIL("taken for damage");
+    } catch (const StoreError& error) {
+        CHECK_THAT(error.what(), Contains("has version 2, this program knows versions up to 1"));
+        CHECK_FALSE(error.temporary());
+    }
+}
+
+TEST_CASE_METHOD(DamageFixture, "a store that was replaced while open is opened again") {
+    (void)store.find(owner("c1").key, soon());
+    std::filesystem::rename(store.path(), store.path() + ".old");
+    write(store.path(), sound);
+    CHECK(release(owner("c1")) == "10.0.0.1/24 fd00::1/64");
+    SqliteStore fresh(options());
+    CHECK(fresh.find(owner("c1").key, soon()).empty());
+}
+
+TEST_CASE_METHOD(DamageFixture, "runs that disagree with the leases are found") {
+    sqlite3* database = nullptr;
+    REQUIRE(sqlite3_open(store.path().c_str(), &database) == SQLITE_OK);
+    CHECK(sqlite3_exec(database, "DELETE FROM runs", nullptr, nullptr, nullptr) == SQLITE_OK);
+    sqlite3_close(database);
+    CHECK(store.verify(soon()).size() == 1);
+    CHECK_FALSE(is_usable());
+    CHECK(repair());
+}

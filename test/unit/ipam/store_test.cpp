@@ -1,0 +1,216 @@
+#include "fixture.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <filesystem>
+
+using namespace rdmanet;
+using namespace rdmanet::ipam;
+using namespace rdmanet::ipam::test;
+
+TEST_CASE_METHOD(StoreFixture, "nothing is made before the first reservation") {
+    CHECK(release(owner("a")).empty());
+    CHECK(store.find(owner("a").key, soon()).empty());
+    CHECK(store.list_all(soon()).empty());
+    CHECK(store.usage(claim("10.0.0.0/24"), soon()).leases == 0);
+    CHECK_FALSE(store.repair(soon()));
+    CHECK(std::filesystem::is_empty(directory.path()));
+
+    CHECK(reserve(owner("a"), {claim("10.0.0.0/24")}) == "10.0.0.0/24");
+    const auto mode = std::filesystem::status(store.path()).permissions();
+    CHECK(mode == (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
+}
+
+TEST_CASE_METHOD(StoreFixture, "the lowest free address is given, across holes and releases") {
+    const Claim holed = claim("10.0.0.0/24", {{ip("10.0.0.1").value(), ip("10.0.0.2").value()},
+                                              {ip("10.0.0.5").value(), ip("10.0.0.6").value()}});
+    CHECK(reserve(owner("a"), {holed}) == "10.0.0.1/24");
+    CHECK(reserve(owner("b"), {holed}) == "10.0.0.2/24");
+    CHECK(reserve(owner("c"), {holed}) == "10.0.0.5/24");
+    CHECK(reserve(owner("d"), {holed}) == "10.0.0.6/24");
+    CHECK(reserve(owner("e"), {holed}) == "exhausted");
+    CHECK(release(owner("b")) == "10.0.0.2/24");
+    CHECK(reserve(owner("e"), {holed}) == "10.0.0.2/24");
+    CHECK(faults().empty());
+}
+
+TEST_CASE_METHOD(StoreFixture, "a repeated reservation keeps the lease, whatever the claim says") {
+    CHECK(reserve(owner("a"), {claim("10.0.0.0/24")}) == "10.0.0.0/24");
+    CHECK(reserve(owner("a"), {claim("10.9.0.0/16")}) == "10.0.0.0/24");
+    CHECK(reserve(owner("a"), {wanting(claim("10.0.0.0/24"), "10.0.0.7")}) == "10.0.0.0/24");
+    CHECK(reserve(owner("a"), {claim("10.0.0.0/24"), claim("10.0.0.0/24")}) == "10.0.0.0/24 10.0.0.1/24");
+    CHECK(reserve(owner("a", "", "net2"), {claim("10.0.0.0/24")}) == "10.0.0.2/24");
+    CHECK(text_of(store.find(owner("a").key, soon())) == "10.0.0.0/24 10.0.0.1/24");
+}
+
+TEST_CASE_METHOD(StoreFixture, "all claims or none") {
+    const Claim full = claim("10.0.0.0/32");
+    CHECK(reserve(owner("a"), {full}) == "10.0.0.0/32");
+    CHECK(reserve(owner("b"), {claim("fd00::/64"), full}) == "exhausted");
+    CHECK(reserve(owner("b"), {claim("fd00::/64"), wanting(full, "10.0.0.0")}) == "taken by a");
+    CHECK(store.find(owner("b").key, soon()).empty());
+    CHECK(reserve(owner("b"), {claim("fd00::/64"), claim("10.0.0.0/24")}) == "fd00::/64 10.0.0.1/24");
+    CHECK(faults().empty());
+}
+
+TEST_CASE_METHOD(StoreFixture, "a wanted address is set aside before the lowest ones are given") {
+    CHECK(reserve(owner("a"), {claim("10.0.0.0/24"), wanting(claim("10.0.0.0/24"), "10.0.0.0")}) ==
+          "10.0.0.1/24 10.0.0.0/24");
+}
+
+TEST_CASE_METHOD(StoreFixture, "spaces have nothing to do with each other") {
+    Claim blue = claim("10.0.0.0/24");
+    blue.space = "blue";
+    CHECK(reserve(owner("a"), {claim("10.0.0.0/24"), blue}) == "10.0.0.0/24 10.0.0.0/24");
+    CHECK(reserve(owner("b"), {blue}) == "10.0.0.1/24");
+    CHECK(release(owner("a")) == "10.0.0.0/24 10.0.0.0/24");
+    CHECK(reserve(owner("c"), {claim("10.0.0.0/24"), blue}) == "10.0.0.0/24 10.0.0.0/24");
+    CHECK(faults().empty());
+}
+
+TEST_CASE_METHOD(StoreFixture, "a released address rests, and is given earlier only if nothing else is left") {
+    const Claim two = resting(claim("10.0.0.0/31"), 30);
+    CHECK(reserve(owner("a"), {two}) == "10.0.0.0/31");
+    CHECK(release(owner("a")) == "10.0.0.0/31");
+    now.boot += 1;
+    CHECK(reserve(owner("b"), {two}) == "10.0.0.1/31");
+    CHECK(store.usage(two, soon()).cooling == 1);
+    CHECK(release(owner("b")) == "10.0.0.1/31");
+    CHECK(faults().empty());
+    CHECK(reserve(owner("c"), {two}) == "10.0.0.0/31"); // it rests longer
+    CHECK(reserve(owner("d"), {two}) == "10.0.0.1/31");
+    CHECK(reserve(owner("e"), {two}) == "exhausted");
+    CHECK(faults().empty());
+}
+
+TEST_CASE_METHOD(StoreFixture, "after its rest an address is free") {
+    const Claim many = resting(claim("10.0.0.0/24"), 30);
+    CHECK(reserve(owner("a"), {many}) == "10.0.0.0/24");
+    CHECK(release(owner("a")) == "10.0.0.0/24");
+    now.boot += 29;
+    CHECK(reserve(owner("b"), {many}) == "10.0.0.1/24");
+    now.boot += 1;
+    CHECK(reserve(owner("c"), {many}) == "10.0.0.0/24");
+    CHECK(store.usage(many, soon()).cooling == 0);
+    CHECK(faults().empty());
+}
+
+TEST_CASE_METHOD(StoreFixture, "a rest that began in another boot is over") {
+    const Claim many = resting(claim("10.0.0.0/24"), 86400);
+    now.boot = 10'000'000;
+    CHECK(reserve(owner("a"), {many}) == "10.0.0.0/24");
+    CHECK(release(owner("a")) == "10.0.0.0/24");
+    now.boot = 5;
+    CHECK(store.usage(many, soon()).cooling == 0);
+    CHECK(reserve(owner("b"), {many}) == "10.0.0.0/24");
+}
+
+TEST_CASE_METHOD(StoreFixture, "who asks for a resting address by name gets it") {
+    const Claim many = resting(claim("10.0.0.0/24"), 30);
+    CHECK(reserve(owner("a"), {many}) == "10.0.0.0/24");
+    CHECK(release(owner("a")) == "10.0.0.0/24");
+    CHECK(reserve(owner("b"), {wanting(many, "10.0.0.0")}) == "10.0.0.0/24");
+    CHECK(faults().empty());
+}
+
+TEST_CASE_METHOD(StoreFixture, "the ends of both families are given and taken back") {
+    const base::Uint128 ones = ~base::Uint128{0};
+    const Claim v6_end = claim("::/0", {{ones - 1, ones}});
+    const Claim v4_end = claim("0.0.0.0/0", {{0xfffffffe, 0xffffffff}});
+    const Claim v6_begin = claim("::/0", {{0, 1}});
+    const Claim v4_begin = claim("0.0.0.0/0", {{0, 1}});
+    const std::vector<Claim> all{v6_end, v4_end, v6_begin, v4_begin};
+    CHECK(reserve(owner("a"), all) == "ffff:ffff:ffff:ffff:ffff:ffff:ffff:fffe/0 255.255.255.254/0 ::/0 0.0.0.0/0");
+    CHECK(reserve(owner("b"), all) == "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/0 255.255.255.255/0 ::1/0 0.0.0.1/0");
+    CHECK(reserve(owner("c"), {v6_end}) == "exhausted");
+    CHECK(reserve(owner("c"), {v4_end}) == "exhausted");
+    CHECK(reserve(owner("c"), {claim("::/0")}) == "::2/0");
+    CHECK(faults().empty());
+    (void)release(owner("b"));
+    CHECK(faults().empty());
+    CHECK(reserve(owner("d"), {v6_end, v4_end}) == "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/0 255.255.255.255/0");
+}
+
+TEST_CASE_METHOD(StoreFixture, "leases keep everything about their owner") {
+    const Owner who = owner("a", "uid");
+    (void)reserve(who, {resting(claim("10.0.0.0/24"), 7)});
+    const Lease expected{.space = "",
+                         .slot = 0,
+                         .address = prefix("10.0.0.0/24"),
+                         .owner = who,
+                         .since = now.epoch,
+                         .cooldown = std::chrono::seconds(7)};
+    CHECK(store.find(who.key, soon()) == std::vector{expected});
+    CHECK(store.list_all(soon()) == std::vector{expected});
+    CHECK(store.find_predecessors(who, soon()).empty());
+    CHECK(store.find_predecessors(owner("b", "uid"), soon()) == std::vector{expected});
+    CHECK(store.find_predecessors(owner("b", "uid", "net2"), soon()).empty());
+    CHECK(store.find_predecessors(owner("b", "other"), soon()).empty());
+    CHECK(store.find_predecessors(owner("b"), soon()).empty());
+}
+
+TEST_CASE_METHOD(StoreFixture, "adopting and reclaiming are conditional on the holder") {
+    const Claim any = claim("10.0.0.0/24");
+    (void)reserve(owner("a", "uid"), {any, any});
+    const auto seen = store.find(owner("a").key, soon());
+    CHECK(text_of(store.adopt(seen, owner("b", "uid"), soon())) == "10.0.0.0/24 10.0.0.1/24");
+    CHECK(store.adopt(seen, owner("c", "uid"), soon()).empty());
+    CHECK(store.reclaim(seen, soon()).empty());
+    CHECK(release(owner("a")).empty());
+    CHECK(text_of(store.find(owner("b").key, soon())) == "10.0.0.0/24 10.0.0.1/24");
+
+    (void)reserve(owner("d"), {any});
+    CHECK(store.adopt(store.find(owner("b").key, soon()), owner("d"), soon()).size() == 1); // slot 0 is its own
+    CHECK(text_of(store.find(owner("d").key, soon())) == "10.0.0.2/24 10.0.0.1/24");
+    CHECK(text_of(store.reclaim(store.find(owner("b").key, soon()), soon())) == "10.0.0.0/24");
+    CHECK(faults().empty());
+}
+
+TEST_CASE_METHOD(StoreFixture, "leases are listed in pages") {
+    const Claim any = claim("10.0.0.0/24", {{ip("10.0.0.1").value(), ip("10.0.0.3").value()},
+                                            {ip("10.0.0.7").value(), ip("10.0.0.9").value()}});
+    for (const char* name : {"a", "b", "c", "d", "e"}) (void)reserve(owner(name), {any});
+    (void)reserve(owner("x"), {wanting(claim("10.0.0.0/24"), "10.0.0.5")}); // between the intervals
+    CHECK(text_of(store.list(any, std::nullopt, 2, soon())) == "10.0.0.1/24 10.0.0.2/24");
+    CHECK(text_of(store.list(any, ip("10.0.0.2"), 2, soon())) == "10.0.0.3/24 10.0.0.7/24");
+    CHECK(text_of(store.list(any, ip("10.0.0.7"), 2, soon())) == "10.0.0.8/24");
+    CHECK(store.list(any, ip("10.0.0.9"), 2, soon()).empty());
+    CHECK(store.usage(any, soon()).leases == 5);
+}
+
+TEST_CASE_METHOD(StoreFixture, "restored leases are leases, and don't replace any") {
+    (void)reserve(owner("a"), {claim("10.0.0.0/24")});
+    auto lease = store.find(owner("a").key, soon()).front();
+    std::vector<Lease> known{lease};
+    lease.owner = owner("b"); // an address that is held
+    known.push_back(lease);
+    lease.address = prefix("10.0.0.1/24");
+    known.push_back(lease);
+    lease.address = prefix("10.0.0.9/24"); // a slot that is held
+    known.push_back(lease);
+    CHECK(store.restore(known, soon()) == 1);
+    CHECK(text_of(store.list_all(soon())) == "10.0.0.0/24 10.0.0.1/24");
+    CHECK(reserve(owner("c"), {claim("10.0.0.0/24")}) == "10.0.0.2/24");
+    CHECK(faults().empty());
+}
+
+TEST_CASE_METHOD(StoreFixture, "a store made anew begins with the known leases") {
+    (void)reserve(owner("a"), {claim("10.0.0.0/24")});
+    const auto known = store.list_all(soon());
+    StoreFixture other;
+    auto options = other.options();
+    options.known_leases = [&] { return known; };
+    SqliteStore seeded(options);
+    CHECK(text_of(seeded.reserve(owner("b"), {claim("10.0.0.0/24")}, soon())) == "10.0.0.1/24");
+    CHECK(seeded.list_all(soon()).size() == 2);
+}
+
+TEST_CASE_METHOD(StoreFixture, "names may hold any bytes") {
+    const std::string nasty("'; DROP TABLE leases; --\0\xc3\xa4", 27);
+    Owner who = owner(nasty, nasty);
+    Claim any = claim("10.0.0.0/24");
+    any.space = nasty;
+    CHECK(reserve(who, {any}) == "10.0.0.0/24");
+    CHECK(store.list_all(soon()).front().owner == who);
+    CHECK(release(who) == "10.0.0.0/24");
+}
