@@ -1,6 +1,151 @@
+// Answers of a real kernel (Linux 6.1) byte by byte, and such as no kernel here gives.
 #include "link_parse.hpp"
 #include "message.hpp"
 #include "rdma_parse.hpp"
 #include "route_parse.hpp"
 
 #include <catch2/catch.hpp>
+
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+
+#include <cstring>
+
+namespace rdmanet::kernel {
+namespace {
+
+/// A message at an address fit for its header.
+class Captured {
+public:
+    explicit Captured(const std::vector<unsigned char>& bytes) : words_((bytes.size() + 3) / 4) {
+        std::memcpy(words_.data(), bytes.data(), bytes.size());
+    }
+    [[nodiscard]] const nlmsghdr& message() const { return *reinterpret_cast<const nlmsghdr*>(words_.data()); }
+
+private:
+    std::vector<std::uint32_t> words_;
+};
+
+// clang-format off
+const std::vector<unsigned char> kRdmaDevice = {
+    0x78, 0x00, 0x00, 0x00, 0x01, 0x14, 0x02, 0x00, 0x01, 0x00, 0x00, 0x00, 0x64, 0x00, 0x00, 0x00,
+    0x08, 0x00, 0x01, 0x00, 0x01, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x02, 0x00, 0x72, 0x6f, 0x63, 0x65,
+    0x31, 0x70, 0x30, 0x00, 0x08, 0x00, 0x03, 0x00, 0x01, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x04, 0x00,
+    0x00, 0x0c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0a, 0x00, 0x05, 0x00, 0x31, 0x2e, 0x30, 0x2e,
+    0x30, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x06, 0x00, 0x00, 0x00, 0x00, 0xfe, 0xff, 0x01, 0x52, 0x00,
+    0x0c, 0x00, 0x07, 0x00, 0x00, 0x00, 0x00, 0xfe, 0xff, 0x01, 0x52, 0x00, 0x05, 0x00, 0x0e, 0x00,
+    0x01, 0x00, 0x00, 0x00, 0x05, 0x00, 0x54, 0x00, 0x00, 0x00, 0x00, 0x00, 0x09, 0x00, 0x43, 0x00,
+    0x72, 0x6f, 0x63, 0x65, 0x00, 0x00, 0x00, 0x00};
+
+const std::vector<unsigned char> kRdmaPort = {
+    0x50, 0x00, 0x00, 0x00, 0x05, 0x14, 0x02, 0x00, 0x02, 0x00, 0x00, 0x00, 0x64, 0x00, 0x00, 0x00,
+    0x08, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x02, 0x00, 0x72, 0x6f, 0x63, 0x65,
+    0x30, 0x70, 0x30, 0x00, 0x08, 0x00, 0x03, 0x00, 0x01, 0x00, 0x00, 0x00, 0x05, 0x00, 0x0c, 0x00,
+    0x01, 0x00, 0x00, 0x00, 0x05, 0x00, 0x0d, 0x00, 0x03, 0x00, 0x00, 0x00, 0x08, 0x00, 0x32, 0x00,
+    0x02, 0x00, 0x00, 0x00, 0x0c, 0x00, 0x33, 0x00, 0x72, 0x6e, 0x69, 0x63, 0x30, 0x70, 0x30, 0x00};
+// clang-format on
+
+TEST_CASE("an RDMA device's message") {
+    const Captured captured(kRdmaDevice);
+    const auto device = parse_rdma_device(captured.message());
+    REQUIRE(device);
+    CHECK(device->index == 1);
+    CHECK(device->name == "roce1p0");
+    CHECK(device->node_guid == 0x005201fffe000000); // sysfs: 0052:01ff:fe00:0000
+    CHECK(device->port_count == 1);
+    CHECK(device->protocol == "roce");
+    CHECK_FALSE(parse_rdma_port(captured.message()));
+    CHECK_FALSE(parse_link(captured.message()));
+}
+
+TEST_CASE("an RDMA port's message") {
+    const Captured captured(kRdmaPort);
+    const auto port = parse_rdma_port(captured.message());
+    REQUIRE(port);
+    CHECK(port->device_index == 0);
+    CHECK(port->device == "roce0p0");
+    CHECK(port->port == 1);
+    CHECK(port->state == PortState::down);
+    CHECK(port->physical_state == 3);
+    CHECK(port->netdev_ifindex == 2U);
+    CHECK(port->netdev_name == "rnic0p0");
+    CHECK(port->to_string() == "port 1 of RDMA device \"roce0p0\"");
+    CHECK_FALSE(parse_rdma_device(captured.message()));
+}
+
+TEST_CASE("a message cut anywhere is never read beyond its end") {
+    for (std::size_t length = sizeof(nlmsghdr); length < kRdmaPort.size(); ++length) {
+        std::vector<unsigned char> bytes(kRdmaPort.begin(), kRdmaPort.begin() + static_cast<std::ptrdiff_t>(length));
+        bytes[0] = static_cast<unsigned char>(length);
+        const auto port = parse_rdma_port(Captured(bytes).message());
+        if (port) CHECK(port->netdev_name != "rnic0p0");
+    }
+}
+
+TEST_CASE("an InfiniBand interface has alternative names, 20 address bytes and no MAC") {
+    ifinfomsg header{};
+    header.ifi_index = 9;
+    header.ifi_type = 32;
+    Message message(RTM_NEWLINK, 0, header);
+    message.put_text(IFLA_IFNAME, "ib0");
+    message.put(IFLA_ADDRESS, std::vector<unsigned char>(20, 7));
+    message.put_text(IFLA_PARENT_DEV_BUS_NAME, "pci");
+    message.put_text(IFLA_PARENT_DEV_NAME, "0000:3b:00.2");
+    message.put_u32(IFLA_LINK_NETNSID, 0);
+    message.nest(IFLA_PROP_LIST, [&] {
+        message.put_text(IFLA_ALT_IFNAME, "ibp59s0");
+        message.put_text(IFLA_ALT_IFNAME, "a-name-that-no-interface-can-have");
+    });
+    const auto link = parse_link(message.header());
+    REQUIRE(link);
+    CHECK(link->name == "ib0");
+    CHECK(link->hardware_type == 32);
+    CHECK(link->hardware_address.size() == 20);
+    CHECK_FALSE(link->mac());
+    CHECK(link->altnames == std::vector<std::string>{"ibp59s0", "a-name-that-no-interface-can-have"});
+    CHECK(link->parent_bus == "pci");
+    CHECK(link->parent_device == "0000:3b:00.2");
+    CHECK(link->parent_netnsid == 0);
+    CHECK(link->kind.empty());
+    CHECK_FALSE(link->macvlan);
+}
+
+TEST_CASE("only unicast routes of the family asked for are read") {
+    rtmsg header{};
+    header.rtm_family = AF_INET;
+    header.rtm_type = RTN_UNICAST;
+    header.rtm_table = RT_TABLE_MAIN;
+    CHECK(parse_routes(Message(RTM_NEWROUTE, 0, header).header(), base::Family::v4).size() == 1);
+    CHECK(parse_routes(Message(RTM_NEWROUTE, 0, header).header(), base::Family::v6).empty());
+    CHECK(parse_routes(Message(RTM_DELROUTE, 0, header).header(), base::Family::v4).empty());
+    header.rtm_type = RTN_LOCAL;
+    CHECK(parse_routes(Message(RTM_NEWROUTE, 0, header).header(), base::Family::v4).empty());
+    header.rtm_type = RTN_UNICAST;
+    header.rtm_dst_len = 33;
+    CHECK(parse_routes(Message(RTM_NEWROUTE, 0, header).header(), base::Family::v4).empty());
+}
+
+TEST_CASE("next hops that claim more than there is are left out") {
+    rtmsg header{};
+    header.rtm_family = AF_INET;
+    header.rtm_type = RTN_UNICAST;
+    rtnexthop hops[2] = {};
+    hops[0].rtnh_len = hops[1].rtnh_len = sizeof(rtnexthop);
+    hops[0].rtnh_ifindex = 3;
+    hops[1].rtnh_ifindex = 4;
+    const auto read = [&] {
+        Message message(RTM_NEWROUTE, 0, header);
+        message.put(RTA_MULTIPATH, {reinterpret_cast<const unsigned char*>(hops), sizeof hops});
+        return parse_routes(message.header(), base::Family::v4);
+    };
+    REQUIRE(read().size() == 2);
+    CHECK(read()[0].ifindex == 3);
+    CHECK(read()[1].ifindex == 4);
+    hops[1].rtnh_len = 200;
+    CHECK(read().size() == 1);
+    hops[0].rtnh_len = 2;
+    CHECK(read().empty());
+}
+
+} // namespace
+} // namespace rdmanet::kernel
