@@ -224,7 +224,7 @@ public:
         : request_(request), config_(config), session_(session), plan_(plan), deadline_(deadline),
           record_(begin_record(request, session.node, plan.pod.netns)) {
         record_.attach = config.kind();
-        if (plan.rdma) record_.rdma_device = plan.rdma->to_string();
+        if (plan.rdma) record_.rdma_device = concat(plan.rdma->device, '/', plan.rdma->port);
         record_.steps.emplace_back(link_step(request, config, plan));
         if (const auto* delegated = std::get_if<DelegatedIpam>(&config.ipam))
             record_.steps.emplace_back(delegate_step(request, *delegated));

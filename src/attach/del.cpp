@@ -72,7 +72,7 @@ AttachmentRecord reconstruct(const cni::Request& request, Session& session, cons
     record.boot_id = session.node.boot_id;
     record.netns.path = request.netns_path;
     if (const auto netns = find_pod_netns(request)) {
-        record.netns = {.path = request.netns_path, .device = netns->id().device, .inode = netns->id().inode};
+        record.netns = identify(request.netns_path, *netns);
         kernel::Socket inside = kernel::Socket::open_in(*netns, kernel::Protocol::route, deadline);
         if (const auto link = find_unrecorded(inside, request, session, deadline))
             record.steps.emplace_back(

@@ -30,7 +30,7 @@ std::vector<AttachmentRecord> list_traces(const state::AttachmentStore& records,
         bare.key = {.network = owner.key.network, .container_id = owner.key.container_id, .ifname = owner.key.ifname};
         bare.boot_id = owner.boot_id;
         bare.pid_namespace_inode = owner.pid_namespace_inode;
-        bare.netns = {.path = owner.netns_path, .device = owner.netns_device, .inode = owner.netns_inode};
+        bare.netns = {.path = owner.netns_path, .inode = owner.netns_inode, .cookie = owner.netns_cookie};
         bare.pod = {.pod_namespace = owner.pod_namespace, .name = owner.pod_name, .uid = owner.pod_uid};
         bare.ips.push_back(lease.address.to_string());
         traces.emplace(bare.key, std::move(bare));

@@ -31,7 +31,7 @@ ipam::Owner owner_of(const state::AttachmentRecord& record) {
             .pod_name = record.pod.name,
             .pod_uid = record.pod.uid,
             .netns_path = record.netns.path,
-            .netns_device = record.netns.device,
+            .netns_cookie = record.netns.cookie,
             .netns_inode = record.netns.inode,
             .pid_namespace_inode = record.pid_namespace_inode,
             .boot_id = record.boot_id};

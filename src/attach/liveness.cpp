@@ -1,58 +1,53 @@
 #include "liveness.hpp"
 
 #include <rdmanet/kernel/live_namespaces.hpp>
-#include <rdmanet/kernel/netns.hpp>
-
-#include <exception>
 
 namespace rdmanet::attach {
-namespace {
 
-bool leads_to(const std::string& path, std::uint64_t device, std::uint64_t inode) {
-    if (path.empty()) return false;
+std::optional<kernel::Netns> find_netns_again(const std::string& path, const state::NetnsIdentity& recorded) {
+    if (path.empty()) return std::nullopt;
     try {
-        const auto netns = kernel::find_netns(path);
-        return netns && netns->id() == kernel::NetnsId{device, inode};
+        auto netns = kernel::find_netns(path);
+        if (!netns || netns->id().inode != recorded.inode) return std::nullopt;
+        const std::uint64_t cookie = recorded.cookie == 0 ? 0 : kernel::netns_cookie(*netns);
+        return cookie == recorded.cookie ? std::move(netns) : std::nullopt;
     } catch (const kernel::NotANetnsError&) {
-        return false;
+        return std::nullopt; // an unmounted namespace leaves an empty file behind
     }
 }
 
-} // namespace
-
 NetnsTrace trace_of(const state::AttachmentRecord& record) {
-    return {.path = record.netns.path,
-            .device = record.netns.device,
-            .inode = record.netns.inode,
-            .pid_namespace_inode = record.pid_namespace_inode,
-            .boot_id = record.boot_id};
+    return {.netns = record.netns, .pid_namespace_inode = record.pid_namespace_inode, .boot_id = record.boot_id};
 }
 
 ipam::Liveness Undertaker::probe(const NetnsTrace& trace) {
     if (trace.boot_id.empty()) return ipam::Liveness::unknown;
     if (trace.boot_id != node_.boot_id) return ipam::Liveness::dead;
     try {
-        if (leads_to(trace.path, trace.device, trace.inode)) return ipam::Liveness::alive;
-        if (trace.inode == 0 || trace.pid_namespace_inode != node_.pid_namespace_inode) return ipam::Liveness::unknown;
-        return is_used_by_anyone(trace.inode) ? ipam::Liveness::alive : ipam::Liveness::dead;
+        if (find_netns_again(trace.netns.path, trace.netns)) return ipam::Liveness::alive;
+        const bool same_view = trace.pid_namespace_inode == node_.pid_namespace_inode;
+        if (trace.netns.inode == 0 || !same_view) return ipam::Liveness::unknown;
+        return is_used_by_anyone(trace.netns) ? ipam::Liveness::alive : ipam::Liveness::dead;
     } catch (const base::Error&) {
         return ipam::Liveness::unknown; // what can't be examined isn't proven
     }
 }
 
 ipam::Liveness Undertaker::probe(const ipam::Owner& owner) {
-    return probe(NetnsTrace{.path = owner.netns_path,
-                            .device = owner.netns_device,
-                            .inode = owner.netns_inode,
-                            .pid_namespace_inode = owner.pid_namespace_inode,
-                            .boot_id = owner.boot_id});
+    return probe(
+        NetnsTrace{.netns = {.path = owner.netns_path, .inode = owner.netns_inode, .cookie = owner.netns_cookie},
+                   .pid_namespace_inode = owner.pid_namespace_inode,
+                   .boot_id = owner.boot_id});
 }
 
-bool Undertaker::is_used_by_anyone(std::uint64_t inode) {
-    const auto known = used_.find(inode);
+bool Undertaker::is_used_by_anyone(const state::NetnsIdentity& netns) {
+    const auto identity = std::pair(netns.inode, netns.cookie);
+    const auto known = used_.find(identity);
     if (known != used_.end()) return known->second;
-    const bool used = kernel::find_live_netns({inode}).contains(inode);
-    used_.emplace(inode, used);
+    const auto alive = kernel::find_live_netns({netns.inode});
+    const auto path = alive.find(netns.inode);
+    const bool used = path != alive.end() && find_netns_again(path->second, netns).has_value();
+    used_.emplace(identity, used);
     return used;
 }
 

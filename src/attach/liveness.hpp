@@ -3,19 +3,24 @@
 
 #include <rdmanet/attach/node.hpp>
 #include <rdmanet/ipam/liveness.hpp>
+#include <rdmanet/kernel/netns.hpp>
 #include <rdmanet/state/attachment_record.hpp>
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace rdmanet::attach {
 
+/// The namespace that `recorded` is about, if `path` leads to it: same inode, and same cookie where both are known.
+[[nodiscard]] std::optional<kernel::Netns> find_netns_again(const std::string& path,
+                                                            const state::NetnsIdentity& recorded);
+
 /// Where and when a network namespace was seen.
 struct NetnsTrace {
-    std::string path;
-    std::uint64_t device = 0;
-    std::uint64_t inode = 0;
+    state::NetnsIdentity netns;
     std::uint64_t pid_namespace_inode = 0;
     std::string boot_id;
 };
@@ -32,10 +37,10 @@ public:
     [[nodiscard]] ipam::Liveness probe(const ipam::Owner& owner) override;
 
 private:
-    [[nodiscard]] bool is_used_by_anyone(std::uint64_t inode);
+    [[nodiscard]] bool is_used_by_anyone(const state::NetnsIdentity& netns);
 
     const Node& node_;
-    std::map<std::uint64_t, bool> used_;
+    std::map<std::pair<std::uint64_t, std::uint64_t>, bool> used_; // by inode and cookie
 };
 
 } // namespace rdmanet::attach

@@ -14,6 +14,11 @@ state::AttachmentKey key_of(const cni::Request& request) {
     return {.network = request.conf.name, .container_id = request.container_id, .ifname = request.ifname().to_string()};
 }
 
+state::NetnsIdentity identify(const std::string& path, const kernel::Netns& netns) {
+    return {
+        .path = path, .device = netns.id().device, .inode = netns.id().inode, .cookie = kernel::netns_cookie(netns)};
+}
+
 state::AttachmentRecord begin_record(const cni::Request& request, const Node& node, const kernel::Netns& netns) {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     state::AttachmentRecord record;
@@ -21,7 +26,7 @@ state::AttachmentRecord begin_record(const cni::Request& request, const Node& no
     record.boot_id = node.boot_id;
     record.pid_namespace_inode = node.pid_namespace_inode;
     record.created = std::chrono::duration_cast<std::chrono::seconds>(now).count();
-    record.netns = {.path = request.netns_path, .device = netns.id().device, .inode = netns.id().inode};
+    record.netns = identify(request.netns_path, netns);
     record.pod = {
         .pod_namespace = request.args.pod_namespace, .name = request.args.pod_name, .uid = request.args.pod_uid};
     return record;

@@ -29,6 +29,8 @@ struct Session {
     ipam::SqliteStore leases;
 };
 
+[[nodiscard]] state::NetnsIdentity identify(const std::string& path, const kernel::Netns& netns);
+
 /// A record of the attachment in phase `prepared`, without steps.
 [[nodiscard]] state::AttachmentRecord begin_record(const cni::Request& request, const Node& node,
                                                    const kernel::Netns& netns);

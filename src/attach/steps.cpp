@@ -1,5 +1,7 @@
 #include "steps.hpp"
 
+#include "liveness.hpp"
+
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/delegate.hpp>
 #include <rdmanet/kernel/link.hpp>
@@ -47,17 +49,6 @@ void revert_step(const state::DelegateIpam& step, const RevertContext& context) 
                       context.deadline);
 }
 
-bool leads_to_recorded(const std::string& path, const state::NetnsIdentity& recorded,
-                       std::optional<kernel::Netns>& found) {
-    if (path.empty()) return false;
-    try {
-        found = kernel::find_netns(path);
-    } catch (const kernel::NotANetnsError&) {
-        found.reset(); // an unmounted namespace leaves an empty file behind
-    }
-    return found && found->id() == kernel::NetnsId{recorded.device, recorded.inode};
-}
-
 } // namespace
 
 std::string describe(const state::Step& step) {
@@ -70,10 +61,8 @@ void revert(const state::Step& step, const RevertContext& context) {
 }
 
 std::optional<kernel::Netns> find_recorded_netns(const state::AttachmentRecord& record, const std::string& netns_path) {
-    std::optional<kernel::Netns> found;
-    if (leads_to_recorded(record.netns.path, record.netns, found)) return found;
-    if (leads_to_recorded(netns_path, record.netns, found)) return found;
-    return std::nullopt;
+    if (auto netns = find_netns_again(record.netns.path, record.netns)) return netns;
+    return find_netns_again(netns_path, record.netns);
 }
 
 } // namespace rdmanet::attach

@@ -12,12 +12,14 @@
 #include <cerrno>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 namespace rdmanet::kernel {
 namespace {
 
 using base::concat;
 using Inodes = std::set<std::uint64_t>;
+using Paths = std::map<std::uint64_t, std::string>;
 
 constexpr std::size_t kMostMountinfo = 64U << 20U; // nodes have some ten thousand mounts of some 200 bytes
 
@@ -34,7 +36,7 @@ class Search {
 public:
     Search(const Inodes& wanted, const std::string& proc) : wanted_(wanted), proc_(proc) {}
 
-    Inodes run() {
+    Paths run() {
         for (const std::string& name : list_directory(proc_)) {
             if (wanted_.empty()) break;
             if (base::parse_integer<unsigned>(name)) try_process(concat(proc_, '/', name));
@@ -68,7 +70,7 @@ private:
 
     void visit_thread(const std::string& thread) {
         if (const auto inode = parse_namespace(find_symlink(concat(thread, "/ns/net")).value_or(std::string()), "net"))
-            mark(*inode);
+            mark(*inode, concat(thread, "/ns/net"));
     }
 
     /// proc_pid_mountinfo(5): "ID PARENT DEVICE ROOT MOUNT-POINT ..."; ROOT of a mounted namespace is its "net:[...]".
@@ -82,8 +84,20 @@ private:
         for (std::size_t at = text->find(mark_text); at != std::string::npos; at = text->find(mark_text, at + 1)) {
             const std::size_t end = text->find(' ', at + 1);
             if (const auto inode = parse_namespace(std::string_view(*text).substr(at + 1, end - at - 1), "net"))
-                mark(*inode);
+                mark(*inode, concat(path.substr(0, path.rfind('/')), "/root", mount_point(*text, end + 1)));
         }
+    }
+
+    /// Up to the next space; the kernel writes blanks and backslashes in it as \ooo (seq_path()).
+    static std::string mount_point(std::string_view text, std::size_t from) {
+        std::string path;
+        for (; from < text.size() && text[from] != ' '; ++from) {
+            const auto escaped =
+                text[from] == '\\' ? base::parse_integer<unsigned char>(text.substr(from + 1, 3), 8) : std::nullopt;
+            path.push_back(escaped ? static_cast<char>(*escaped) : text[from]);
+            if (escaped) from += 3;
+        }
+        return path;
     }
 
     /// EINVAL: the process has ended and left its mounts (fs/proc_namespace.c, mounts_open_common).
@@ -94,12 +108,12 @@ private:
         throw;
     }
 
-    void mark(std::uint64_t inode) {
-        if (wanted_.erase(inode) != 0) alive_.insert(inode);
+    void mark(std::uint64_t inode, std::string path) {
+        if (wanted_.erase(inode) != 0) alive_.emplace(inode, std::move(path));
     }
 
     Inodes wanted_;
-    Inodes alive_;
+    Paths alive_;
     Inodes seen_mounts_;
     std::optional<base::SystemError> refused_;
     const std::string& proc_;
@@ -107,8 +121,8 @@ private:
 
 } // namespace
 
-Inodes find_live_netns(const Inodes& inodes, const std::string& proc) {
-    return inodes.empty() ? Inodes() : Search(inodes, proc).run();
+Paths find_live_netns(const Inodes& inodes, const std::string& proc) {
+    return inodes.empty() ? Paths() : Search(inodes, proc).run();
 }
 
 std::uint64_t pid_namespace_inode() {

@@ -7,6 +7,7 @@
 #include <linux/nsfs.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
@@ -22,6 +23,7 @@ using base::SystemError;
 using base::UniqueFd;
 
 constexpr const char* kOwnNetns = "/proc/thread-self/ns/net";
+constexpr int kNetnsCookie = 71; // SO_NETNS_COOKIE, asm-generic/socket.h since Linux 5.14
 
 std::string_view kind_of_file(int fd) {
     struct stat status {};
@@ -97,6 +99,17 @@ Netns get_netns(const std::string& path) {
     auto netns = find_netns(path);
     if (!netns) throw SystemError(concat("open network namespace ", quoted(path)), ENOENT);
     return *std::move(netns);
+}
+
+std::uint64_t netns_cookie(const Netns& netns) {
+    const NetnsScope scope(netns);
+    const UniqueFd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (!socket) throw SystemError("open a socket to identify a network namespace", errno);
+    std::uint64_t cookie = 0;
+    socklen_t size = sizeof cookie;
+    if (::getsockopt(socket.get(), SOL_SOCKET, kNetnsCookie, &cookie, &size) == 0) return cookie;
+    if (errno == ENOPROTOOPT) return 0;
+    throw SystemError("identify a network namespace", errno);
 }
 
 NetnsScope::NetnsScope(const Netns& target) : home_(::open(kOwnNetns, O_RDONLY | O_CLOEXEC)) {

@@ -32,6 +32,7 @@ void write_identity(json::Writer& writer, const AttachmentRecord& record) {
         .member("path", record.netns.path)
         .member("device", base::concat(record.netns.device))
         .member("inode", base::concat(record.netns.inode))
+        .member("cookie", base::concat(record.netns.cookie))
         .end_object();
     writer.key("pod")
         .begin_object()
@@ -53,7 +54,8 @@ void parse_identity(const json::Reader& root, AttachmentRecord& record) {
     const json::Reader netns = root.at("netns");
     record.netns = {.path = netns.at("path").string(),
                     .device = parse_u64(netns.at("device")),
-                    .inode = parse_u64(netns.at("inode"))};
+                    .inode = parse_u64(netns.at("inode")),
+                    .cookie = parse_u64(netns.at("cookie"))};
     const json::Reader pod = root.at("pod");
     record.pod = {
         .pod_namespace = pod.at("namespace").string(), .name = pod.at("name").string(), .uid = pod.at("uid").string()};

@@ -8,7 +8,9 @@ namespace {
 constexpr const char* kCreateLink = "create-link";
 constexpr const char* kDelegateIpam = "delegate-ipam";
 
-unsigned parse_ifindex(const json::Reader& reader) { return static_cast<unsigned>(reader.integer(0, INT32_MAX)); }
+unsigned parse_ifindex(const json::Reader& reader) {
+    return static_cast<unsigned>(reader.integer(0, INT32_MAX));
+}
 
 void write(json::Writer& writer, const CreateLink& step) {
     writer.member("step", kCreateLink)

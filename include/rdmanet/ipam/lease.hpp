@@ -25,8 +25,8 @@ struct Owner {
     std::string pod_name;
     std::string pod_uid;
     std::string netns_path;
-    std::uint64_t netns_device = 0; // what netns_path led to: nsfs device and inode
-    std::uint64_t netns_inode = 0;
+    std::uint64_t netns_cookie = 0; // what netns_path led to: the kernel's cookie, 0 before Linux 5.14, and the inode,
+    std::uint64_t netns_inode = 0;  // which a later namespace may get again
     std::uint64_t pid_namespace_inode = 0; // whose /proc can prove the network namespace dead
     std::string boot_id;
 

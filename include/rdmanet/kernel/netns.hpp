@@ -54,6 +54,10 @@ private:
 /// As above, but absence is an error, too.
 [[nodiscard]] Netns get_netns(const std::string& path);
 
+/// A number that no other namespace gets until the next boot, unlike the inode number (SO_NETNS_COOKIE, Linux 5.14);
+/// 0 from older kernels. Throws base::SystemError.
+[[nodiscard]] std::uint64_t netns_cookie(const Netns& netns);
+
 /// Moves the calling thread into a network namespace until the end of the scope. If the way back fails the process
 /// aborts: everything that followed would happen in the wrong namespace.
 class NetnsScope {

@@ -18,11 +18,13 @@ enum class Phase : std::uint8_t {
 };
 [[nodiscard]] std::string_view to_string(Phase phase);
 
-/// A network namespace by path and by what the path led to: nsfs device and inode.
+/// A network namespace by path and by what the path led to: nsfs device and inode, which a later namespace may get
+/// again, and the kernel's cookie, which none gets again (0 before Linux 5.14).
 struct NetnsIdentity {
     std::string path;
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
+    std::uint64_t cookie = 0;
 };
 
 /// Stable over kubelet's retries, which change the container ID. Empty outside Kubernetes.

@@ -7,7 +7,7 @@ namespace {
 
 #define RDMANET_LEASE_COLUMNS                                                                                          \
     "space, address, prefix_length, slot, network, container, ifname, pod, pod_namespace, pod_name, pod_uid, "         \
-    "netns_path, netns_device, netns_inode, pid_namespace_inode, boot_id, since, cooldown"
+    "netns_path, netns_cookie, netns_inode, pid_namespace_inode, boot_id, since, cooldown"
 #define RDMANET_LEASE_VALUES "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18"
 
 constexpr const char* kInsert = "INSERT INTO leases(" RDMANET_LEASE_COLUMNS ") VALUES(" RDMANET_LEASE_VALUES ")";
@@ -40,7 +40,7 @@ Query insertion(Database& database, const char* sql, const Lease& lease) {
     return database.query(sql, lease.space, AddressKey(lease.address.address()), std::int64_t{lease.address.length()},
                           std::int64_t{lease.slot}, owner.key.network, owner.key.container_id, owner.key.ifname,
                           owner.pod_identity(), owner.pod_namespace, owner.pod_name, owner.pod_uid, owner.netns_path,
-                          stored(owner.netns_device), stored(owner.netns_inode), stored(owner.pid_namespace_inode),
+                          stored(owner.netns_cookie), stored(owner.netns_inode), stored(owner.pid_namespace_inode),
                           owner.boot_id, lease.since, std::int64_t{lease.cooldown.count()});
 }
 
@@ -50,8 +50,8 @@ Owner owner_in(Query& row) {
             .pod_name = row.text(9),
             .pod_uid = row.text(10),
             .netns_path = row.text(11),
-            .netns_device = loaded(row.integer(12)),
             .netns_inode = loaded(row.integer(13)),
+            .netns_cookie = loaded(row.integer(12)),
             .pid_namespace_inode = loaded(row.integer(14)),
             .boot_id = row.text(15)};
 }
@@ -95,13 +95,13 @@ bool LeaseTable::erase(const Lease& lease) {
 bool LeaseTable::set_owner(const Lease& lease, const Owner& owner) {
     const OwnerKey& old = lease.owner.key;
     return database_.run("UPDATE leases SET network = ?6, container = ?7, ifname = ?8, pod = ?9, pod_namespace = ?10, "
-                         "pod_name = ?11, pod_uid = ?12, netns_path = ?13, netns_device = ?14, netns_inode = ?15, "
+                         "pod_name = ?11, pod_uid = ?12, netns_path = ?13, netns_cookie = ?14, netns_inode = ?15, "
                          "pid_namespace_inode = ?16, boot_id = ?17 "
                          "WHERE space = ?1 AND address = ?2 AND container = ?3 AND ifname = ?4 AND network = ?5",
                          lease.space, AddressKey(lease.address.address()), old.container_id, old.ifname, old.network,
                          owner.key.network, owner.key.container_id, owner.key.ifname, owner.pod_identity(),
                          owner.pod_namespace, owner.pod_name, owner.pod_uid, owner.netns_path,
-                         stored(owner.netns_device), stored(owner.netns_inode), stored(owner.pid_namespace_inode),
+                         stored(owner.netns_cookie), stored(owner.netns_inode), stored(owner.pid_namespace_inode),
                          owner.boot_id) != 0;
 }
 

@@ -20,7 +20,7 @@ CREATE TABLE leases(
   space TEXT NOT NULL, address BLOB NOT NULL, prefix_length INTEGER NOT NULL, slot INTEGER NOT NULL,
   network TEXT NOT NULL, container TEXT NOT NULL, ifname TEXT NOT NULL,
   pod TEXT NOT NULL, pod_namespace TEXT NOT NULL, pod_name TEXT NOT NULL, pod_uid TEXT NOT NULL,
-  netns_path TEXT NOT NULL, netns_device INTEGER NOT NULL, netns_inode INTEGER NOT NULL,
+  netns_path TEXT NOT NULL, netns_cookie INTEGER NOT NULL, netns_inode INTEGER NOT NULL,
   pid_namespace_inode INTEGER NOT NULL, boot_id TEXT NOT NULL, since INTEGER NOT NULL, cooldown INTEGER NOT NULL,
   PRIMARY KEY(space, address)) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX leases_by_owner ON leases(container, ifname, network, slot);

@@ -15,6 +15,12 @@
 namespace rdmanet::kernel {
 namespace {
 
+std::set<std::uint64_t> live(const std::set<std::uint64_t>& inodes, const std::string& proc = "/proc") {
+    std::set<std::uint64_t> found;
+    for (const auto& [inode, path] : find_live_netns(inodes, proc)) found.insert(inode);
+    return found;
+}
+
 bool can_examine_all() {
     try {
         return find_live_netns({1}).empty();
@@ -27,10 +33,10 @@ bool can_examine_all() {
 
 TEST_CASE("the namespace of a process is alive, an unknown number is not") {
     const std::uint64_t own = Netns::current().id().inode;
-    CHECK(find_live_netns({own}) == std::set<std::uint64_t>{own});
+    CHECK(live({own}) == std::set<std::uint64_t>{own});
     CHECK(find_live_netns({}).empty());
     NEEDS_EVERY_PROCESS();
-    CHECK(find_live_netns({own, 1}) == std::set<std::uint64_t>{own});
+    CHECK(live({own, 1}) == std::set<std::uint64_t>{own});
 }
 
 TEST_CASE("a namespace that only an open descriptor keeps is used by nobody") {
@@ -66,7 +72,9 @@ TEST_CASE("a mount keeps a namespace alive") {
     std::ofstream{place};
     const std::string source = "/proc/self/fd/" + std::to_string(netns.fd());
     REQUIRE(::mount(source.c_str(), place.c_str(), nullptr, MS_BIND, nullptr) == 0);
-    CHECK(find_live_netns({netns.id().inode}).contains(netns.id().inode));
+    const auto alive = find_live_netns({netns.id().inode});
+    REQUIRE(alive.contains(netns.id().inode));
+    CHECK(get_netns(alive.at(netns.id().inode)) == netns);
     CHECK(::umount2(place.c_str(), MNT_DETACH) == 0);
     CHECK(find_live_netns({netns.id().inode}).empty());
     std::filesystem::remove_all(directory);
@@ -103,7 +111,7 @@ TEST_CASE("processes that vanish in between prove nothing and disturb nothing") 
                                "97 24 0:4 net:[2000] /run/netns/b rw - nsfs nsfs rw\n";
     proc.add("19", "101", "7", mounts);
     proc.add("20", "102", "7", mounts);
-    CHECK(find_live_netns({100, 101, 102, 200, 201, 2000, 20}, proc.root) ==
+    CHECK(live({100, 101, 102, 200, 201, 2000, 20}, proc.root) ==
           std::set<std::uint64_t>{100, 101, 102, 200, 2000});
 }
 
@@ -114,7 +122,14 @@ TEST_CASE("a process that may not be examined makes the proof fail") {
     proc.add("18", "100", "7", "");
     CHECK_THROWS_AS(find_live_netns({1}, proc.root), base::SystemError);
     CHECK_THROWS_AS(find_live_netns({1, 100}, proc.root), base::SystemError);
-    CHECK(find_live_netns({100}, proc.root) == std::set<std::uint64_t>{100}); // but not that of life
+    CHECK(live({100}, proc.root) == std::set<std::uint64_t>{100}); // but not that of life
+}
+
+TEST_CASE("a namespace's cookie stays, and no other namespace has it") {
+    NEEDS_NETNS();
+    const Netns netns = test::make_netns();
+    CHECK(netns_cookie(netns) == netns_cookie(netns));
+    CHECK(netns_cookie(netns) != netns_cookie(test::make_netns()));
 }
 
 TEST_CASE("one boot and one process namespace have one name") {

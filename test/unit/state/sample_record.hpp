@@ -13,7 +13,7 @@ inline AttachmentRecord sample_record() {
     record.boot_id = "5f0c2f6e-8f1d-4f0e-9a53-000000000001";
     record.pid_namespace_inode = 4026531836;
     record.created = 1'700'000'000;
-    record.netns = {.path = "/run/netns/p", .device = 4, .inode = UINT64_MAX};
+    record.netns = {.path = "/run/netns/p", .device = 4, .inode = UINT64_MAX, .cookie = 4711};
     record.pod = {.pod_namespace = "default", .name = "worker-0", .uid = "u-1"};
     record.rdma_device = "mlx5_0/1";
     record.leases = {{.space = "blue", .slot = 1, .address = "10.1.2.3/24", .cooldown = 30}};
