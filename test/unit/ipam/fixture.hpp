@@ -61,8 +61,8 @@ inline Owner owner(const std::string& container, const std::string& pod_uid = ""
             .pod_name = pod_uid.empty() ? "" : "pod-" + pod_uid,
             .pod_uid = pod_uid,
             .netns_path = "/run/netns/" + container,
-            .netns_inode = 0xffff'ffff'0000'0001U,
             .netns_cookie = 4,
+            .netns_inode = 0xffff'ffff'0000'0001U,
             .pid_namespace_inode = 4026531836U,
             .boot_id = "boot"};
 }
