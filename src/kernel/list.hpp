@@ -3,6 +3,7 @@
 
 #include "message.hpp"
 
+#include <rdmanet/base/text.hpp>
 #include <rdmanet/kernel/netlink_socket.hpp>
 
 #include <cerrno>
@@ -21,7 +22,7 @@ template <class T, class Parse>
         std::vector<T> found;
         if (socket.dump(request, operation, [&](const nlmsghdr& message) { parse(message, found); })) return found;
     }
-    throw NetlinkError(operation, EAGAIN, "the list changed during each of five readings");
+    throw NetlinkError(base::concat(operation, ", which changed during each of ", kMostDumps, " readings"), EAGAIN, {});
 }
 
 } // namespace rdmanet::kernel

@@ -1,19 +1,23 @@
 #include <rdmanet/kernel/netlink_socket.hpp>
 
 #include "fixture.hpp"
+#include "list.hpp"
 #include "message.hpp"
+
+#include <rdmanet/base/text.hpp>
 
 #include <catch2/catch.hpp>
 
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 
+#include <algorithm>
 #include <cerrno>
 
 namespace rdmanet::kernel {
 namespace {
 
-using Catch::Matchers::Contains;
+using base::concat;
 
 TEST_CASE("a socket belongs to the namespace it was opened in") {
     NEEDS_NETNS();
@@ -54,14 +58,44 @@ TEST_CASE("a request that is never answered ends at the deadline") {
     CHECK(std::chrono::steady_clock::now() - before < std::chrono::seconds{5});
 }
 
-TEST_CASE("a long list takes several readings and is complete") {
+/// A host whose list of links takes the kernel several answers: some 1 KB a link, 32 KB an answer.
+struct CrowdedHost : test::Host {
+    static constexpr std::size_t kPairs = 60;
+
+    CrowdedHost() {
+        for (std::size_t number = 0; number < kPairs; ++number) add_pair(std::to_string(number));
+    }
+    void add_pair(const std::string& suffix) {
+        REQUIRE(test::make_link(route, {.kind = "veth", .name = "a" + suffix, .peer = "b" + suffix}));
+    }
+};
+
+TEST_CASE("a list that takes several answers is complete") {
     NEEDS_NETNS();
-    test::Host host;
-    constexpr int kPairs = 60; // some 1.5 KB a link
-    for (int number = 0; number < kPairs; ++number)
-        REQUIRE(test::make_link(
-            host.route, {.kind = "veth", .name = "a" + std::to_string(number), .peer = "b" + std::to_string(number)}));
-    CHECK(list_links(host.route).size() >= 2 * kPairs + 3);
+    CrowdedHost host;
+    CHECK(list_links(host.route).size() == 2 * CrowdedHost::kPairs + 3); // and lo, parent0, peer0
+}
+
+TEST_CASE("a list that changes while it is read is read again, five times at most") {
+    NEEDS_NETNS();
+    CrowdedHost host;
+    Socket reader = test::open_route(host.netns);
+    Message request(RTM_GETLINK, 0, ifinfomsg{});
+    for (const int disturbed : {1, kMostDumps}) {
+        INFO(disturbed);
+        int readings = 0;
+        const auto read_disturbed = [&](const nlmsghdr&, std::vector<int>& found) {
+            if (found.empty() && readings++ < disturbed) host.add_pair(concat("x", disturbed, "y", readings));
+            found.push_back(0);
+        };
+        const auto read = [&] { return list<int>(reader, request, "list interfaces", read_disturbed); };
+        if (disturbed < kMostDumps)
+            CHECK(read().size() == 2 * CrowdedHost::kPairs + 5);
+        else
+            CHECK_THROWS_WITH(read(), "list interfaces, which changed during each of 5 readings: "
+                                      "resource temporarily unavailable");
+        CHECK(readings == std::min(disturbed + 1, kMostDumps));
+    }
 }
 
 TEST_CASE("a kernel without RDMA is an answer, not an error") {
