@@ -1,5 +1,6 @@
 #include <rdmanet/kernel/netlink_socket.hpp>
 
+#include "answer.hpp"
 #include "message.hpp"
 
 #include <rdmanet/base/text.hpp>
@@ -22,45 +23,8 @@ using base::UniqueFd;
 // netlink_recvmsg); single answers are smaller, except with VF information.
 constexpr std::size_t kBufferBytes = 65536;
 
-/// Text of an extended acknowledgement: TLVs behind the error and, unless it was capped, behind the copy of the
-/// request (linux/netlink.h, nlmsgerr_attrs).
-std::string kernel_message_of(const nlmsghdr& message, std::size_t skip) {
-    const Bytes payload = payload_of(message);
-    if ((message.nlmsg_flags & NLM_F_ACK_TLVS) == 0 || payload.size() < skip) return {};
-    return Attributes(payload.subspan(skip)).text(NLMSGERR_ATTR_MSG);
-}
-
-Answer parse_error(const nlmsghdr& message) {
-    const Bytes payload = payload_of(message);
-    if (payload.size() < sizeof(nlmsgerr)) return {.errno_value = EBADMSG, .kernel_message = {}};
-    nlmsgerr error{};
-    __builtin_memcpy(&error, payload.data(), sizeof error);
-    const bool capped = (message.nlmsg_flags & NLM_F_CAPPED) != 0 || error.error == 0;
-    const std::size_t copied = capped ? 0 : NLMSG_ALIGN(error.msg.nlmsg_len) - sizeof(nlmsghdr);
-    return {.errno_value = -error.error, .kernel_message = kernel_message_of(message, sizeof error + copied)};
-}
-
-Answer parse_done(const nlmsghdr& message) {
-    const Bytes payload = payload_of(message);
-    int error = 0;
-    if (payload.size() >= sizeof error) __builtin_memcpy(&error, payload.data(), sizeof error);
-    return {.errno_value = error < 0 ? -error : 0, .kernel_message = kernel_message_of(message, sizeof error)};
-}
-
 void throw_if_refused(const Answer& answer, std::string_view operation) {
     if (answer.errno_value != 0) throw NetlinkError(operation, answer.errno_value, answer.kernel_message);
-}
-
-/// Calls `visit` for each whole message in `bytes` that belongs to request `sequence`; an earlier request that ran
-/// into its deadline may have left answers behind.
-template <class Visit>
-void for_each_message(Bytes bytes, std::uint32_t sequence, Visit&& visit) {
-    while (bytes.size() >= sizeof(nlmsghdr)) {
-        const auto& message = *reinterpret_cast<const nlmsghdr*>(bytes.data());
-        if (message.nlmsg_len < sizeof(nlmsghdr) || message.nlmsg_len > bytes.size()) return;
-        if (message.nlmsg_seq == sequence) visit(message);
-        bytes = bytes.subspan(std::min<std::size_t>(NLMSG_ALIGN(message.nlmsg_len), bytes.size()));
-    }
 }
 
 } // namespace

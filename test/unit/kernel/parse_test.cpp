@@ -1,4 +1,5 @@
 // Answers of a real kernel (Linux 6.1) byte by byte, and such as no kernel here gives.
+#include "answer.hpp"
 #include "link_parse.hpp"
 #include "message.hpp"
 #include "rdma_parse.hpp"
@@ -10,6 +11,7 @@
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <cstring>
 
 namespace rdmanet::kernel {
@@ -81,6 +83,42 @@ TEST_CASE("a message cut anywhere is never read beyond its end") {
         const auto port = parse_rdma_port(Captured(bytes).message());
         if (port) CHECK(port->netdev_name != "rnic0p0");
     }
+}
+
+/// An NLMSG_ERROR with a sentence behind it and, unless capped, behind the copy of the request.
+Message refusal(int flags, std::uint32_t copied_length, const std::vector<unsigned char>& copy) {
+    nlmsgerr error{};
+    error.error = -17;
+    error.msg.nlmsg_len = copied_length;
+    Message message(NLMSG_ERROR, flags | NLM_F_ACK_TLVS, error);
+    message.append(copy);
+    message.put_text(NLMSGERR_ATTR_MSG, "no");
+    return message;
+}
+
+TEST_CASE("the kernel's sentence is found behind a copy of the request and without one") {
+    CHECK(parse_error(refusal(NLM_F_CAPPED, 40, {}).header()).kernel_message == "no");
+    CHECK(parse_error(refusal(0, 24, std::vector<unsigned char>(8)).header()).kernel_message == "no");
+    CHECK(parse_error(refusal(0, 4000, {}).header()).kernel_message.empty()); // claims a longer copy than there is
+    CHECK(parse_error(refusal(0, 0, {}).header()).errno_value == 17);
+    CHECK(parse_error(Message(NLMSG_ERROR, 0).header()).errno_value == EBADMSG);
+    CHECK(parse_done(Message(NLMSG_DONE, 0).header()).errno_value == 0);
+    CHECK(parse_done(Message(NLMSG_DONE, 0, -19).header()).errno_value == 19);
+}
+
+TEST_CASE("messages of other requests and cut ones are skipped") {
+    Message message(NLMSG_DONE, 0, 0);
+    message.header().nlmsg_seq = 5;
+    const auto* bytes = reinterpret_cast<const unsigned char*>(&message.header());
+    const auto count = [&](std::size_t length, std::uint32_t sequence) {
+        int messages = 0;
+        for_each_message({bytes, length}, sequence, [&](const nlmsghdr&) { ++messages; });
+        return messages;
+    };
+    CHECK(count(message.header().nlmsg_len, 5) == 1);
+    CHECK(count(message.header().nlmsg_len, 4) == 0);
+    CHECK(count(message.header().nlmsg_len - 1, 5) == 0);
+    CHECK(count(0, 5) == 0);
 }
 
 TEST_CASE("an InfiniBand interface has alternative names, 20 address bytes and no MAC") {
