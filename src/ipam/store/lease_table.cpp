@@ -50,8 +50,8 @@ Owner owner_in(Query& row) {
             .pod_name = row.text(9),
             .pod_uid = row.text(10),
             .netns_path = row.text(11),
-            .netns_inode = loaded(row.integer(13)),
             .netns_cookie = loaded(row.integer(12)),
+            .netns_inode = loaded(row.integer(13)),
             .pid_namespace_inode = loaded(row.integer(14)),
             .boot_id = row.text(15)};
 }
