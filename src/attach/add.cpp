@@ -186,7 +186,7 @@ kernel::Link create_link(const cni::Request& request, const Config& config, Plan
     return kernel::find_link(inside, link->ifindex).value_or(*link);
 }
 cni::Result ask_delegate(const cni::Request& request, const state::DelegateIpam& step, const base::Deadline& deadline) {
-    const cni::Result result = cni::delegate_add(cni::delegate_call(request, step.plugin), deadline);
+    cni::Result result = cni::delegate_add(cni::delegate_call(request, step.plugin), deadline);
     if (result.ips.empty())
         throw cni::CniError(cni::ErrorCode::delegate,
                             concat("IPAM plugin ", quoted(step.plugin), " returned no address"));
@@ -203,7 +203,7 @@ cni::Result complete(const cni::Request& request, const kernel::Link& link, cons
                                  .sandbox = request.netns_path});
     for (cni::IpConfig ip : own.ips) {
         ip.interface = index;
-        result.ips.push_back(std::move(ip));
+        result.ips.push_back(ip);
     }
     result.routes.insert(result.routes.end(), own.routes.begin(), own.routes.end());
     result.dns = chosen_dns(request.conf.dns, own.dns);

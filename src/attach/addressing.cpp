@@ -77,6 +77,7 @@ void announce(PodSide& pod, const kernel::Link& link, const std::vector<cni::IpC
     if (!link.mac()) return;
     try {
         std::vector<base::IpAddress> addresses;
+        addresses.reserve(ips.size());
         for (const cni::IpConfig& ip : ips) addresses.push_back(ip.address.address());
         kernel::announce(pod.netns, link.ifindex, *link.mac(), addresses);
     } catch (const base::Error& error) {

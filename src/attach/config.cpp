@@ -3,7 +3,6 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 
-#include <array>
 #include <span>
 #include <utility>
 
@@ -35,42 +34,41 @@ using kernel::IpvlanFlag;
 using kernel::IpvlanMode;
 using kernel::MacvlanMode;
 
-constexpr std::array kMacvlanModes = {
-    Choice{"bridge", MacvlanMode::bridge},
-    Choice{"private", MacvlanMode::private_},
-    Choice{"vepa", MacvlanMode::vepa},
-    Choice{"passthru", MacvlanMode::passthru},
+constexpr Choice<MacvlanMode> kMacvlanModes[] = {
+    {"bridge", MacvlanMode::bridge},
+    {"private", MacvlanMode::private_},
+    {"vepa", MacvlanMode::vepa},
+    {"passthru", MacvlanMode::passthru},
 };
-constexpr std::array kIpvlanModes = {
-    Choice{"l2", IpvlanMode::l2},
-    Choice{"l3", IpvlanMode::l3},
-    Choice{"l3s", IpvlanMode::l3s},
+constexpr Choice<IpvlanMode> kIpvlanModes[] = {
+    {"l2", IpvlanMode::l2},
+    {"l3", IpvlanMode::l3},
+    {"l3s", IpvlanMode::l3s},
 };
-constexpr std::array kIpvlanFlags = {
-    Choice{"bridge", IpvlanFlag::bridge},
-    Choice{"private", IpvlanFlag::private_},
-    Choice{"vepa", IpvlanFlag::vepa},
+constexpr Choice<IpvlanFlag> kIpvlanFlags[] = {
+    {"bridge", IpvlanFlag::bridge},
+    {"private", IpvlanFlag::private_},
+    {"vepa", IpvlanFlag::vepa},
 };
-constexpr std::array kDefaultRoutes = {
-    Choice{"if-none", DefaultRoute::if_none},
-    Choice{"always", DefaultRoute::always},
-    Choice{"never", DefaultRoute::never},
+constexpr Choice<DefaultRoute> kDefaultRoutes[] = {
+    {"if-none", DefaultRoute::if_none},
+    {"always", DefaultRoute::always},
+    {"never", DefaultRoute::never},
 };
-constexpr std::array kOnMissingGid = {
-    Choice{"warn", OnMissingGid::warn},
-    Choice{"refuse", OnMissingGid::refuse},
+constexpr Choice<OnMissingGid> kOnMissingGid[] = {
+    {"warn", OnMissingGid::warn},
+    {"refuse", OnMissingGid::refuse},
 };
 // sriov-cni's names and whereabouts' ("verbose"), so that configurations written for them keep working.
-constexpr std::array kLogLevels = {
-    Choice{"panic", base::LogLevel::error},     Choice{"error", base::LogLevel::error},
-    Choice{"warning", base::LogLevel::warning}, Choice{"info", base::LogLevel::info},
-    Choice{"verbose", base::LogLevel::info},    Choice{"debug", base::LogLevel::debug},
+constexpr Choice<base::LogLevel> kLogLevels[] = {
+    {"panic", base::LogLevel::error}, {"error", base::LogLevel::error},  {"warning", base::LogLevel::warning},
+    {"info", base::LogLevel::info},   {"verbose", base::LogLevel::info}, {"debug", base::LogLevel::debug},
 };
 
 enum class Kind : std::uint8_t { macvlan, ipvlan, later };
-constexpr std::array kKinds = {
-    Choice{"macvlan", Kind::macvlan},   Choice{"ipvlan", Kind::ipvlan}, Choice{"sriov", Kind::later},
-    Choice{"host-device", Kind::later}, Choice{"ipoib", Kind::later},   Choice{"rdma", Kind::later},
+constexpr Choice<Kind> kKinds[] = {
+    {"macvlan", Kind::macvlan},   {"ipvlan", Kind::ipvlan}, {"sriov", Kind::later},
+    {"host-device", Kind::later}, {"ipoib", Kind::later},   {"rdma", Kind::later},
 };
 
 /// Without "attach" the mode tells: a configuration of the macvlan or ipvlan plugin needs no key beside "type".
@@ -127,7 +125,7 @@ base::MacAddress parse_mac(const Reader& reader) {
 RdmaPolicy parse_rdma_object(const Reader& rdma) {
     RdmaPolicy policy{.demand = RdmaDemand::required, .on_missing_gid = OnMissingGid::refuse};
     if (const auto mode = rdma.find("mode")) {
-        constexpr std::array modes = {Choice{"shared", 0}};
+        constexpr Choice<int> modes[] = {{"shared", 0}};
         (void)choose<int>(*mode, modes);
     }
     if (const auto wait = rdma.find("waitForGids")) policy.wait_for_gids = wait->boolean();

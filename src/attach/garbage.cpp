@@ -36,6 +36,7 @@ std::vector<AttachmentRecord> list_traces(const state::AttachmentStore& records,
         traces.emplace(bare.key, std::move(bare));
     }
     std::vector<AttachmentRecord> list;
+    list.reserve(traces.size());
     for (auto& [key, record] : traces) list.push_back(std::move(record));
     return list;
 }

@@ -39,6 +39,7 @@ ipam::Owner owner_of(const state::AttachmentRecord& record) {
 
 std::vector<state::RecordedLease> to_recorded(const std::vector<ipam::Lease>& leases) {
     std::vector<state::RecordedLease> recorded;
+    recorded.reserve(leases.size());
     for (const ipam::Lease& lease : leases)
         recorded.push_back({.space = lease.space,
                             .slot = lease.slot,

@@ -95,7 +95,7 @@ std::vector<Route> list_family(Socket& socket, Family family, const RouteFilter&
     if (filter.ifindex) request.put_u32(RTA_OIF, *filter.ifindex);
     return list<Route>(socket, request, "list routes", [&](const nlmsghdr& message, std::vector<Route>& found) {
         for (Route& route : parse_routes(message, family))
-            if (passes(route, filter)) found.push_back(std::move(route));
+            if (passes(route, filter)) found.push_back(route);
     });
 } catch (const NetlinkError& error) {
     if (means_none(error.errno_value())) return {};
@@ -128,7 +128,7 @@ std::vector<Route> list_routes(Socket& socket, const RouteFilter& filter) {
     std::vector<Route> routes;
     for (const Family family : {Family::v4, Family::v6}) {
         if (filter.family && *filter.family != family) continue;
-        for (Route& route : list_family(socket, family, filter)) routes.push_back(std::move(route));
+        for (Route& route : list_family(socket, family, filter)) routes.push_back(route);
     }
     return routes;
 }
@@ -136,7 +136,7 @@ std::vector<Route> list_routes(Socket& socket, const RouteFilter& filter) {
 std::optional<Route> find_default_route(Socket& socket, Family family) {
     std::optional<Route> best;
     for (Route& route : list_routes(socket, {.family = family, .ifindex = {}, .table = kMainTable}))
-        if (route.destination.is_default_route() && (!best || route.metric < best->metric)) best = std::move(route);
+        if (route.destination.is_default_route() && (!best || route.metric < best->metric)) best = route;
     return best;
 }
 

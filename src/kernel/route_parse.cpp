@@ -51,7 +51,7 @@ std::vector<Route> split_next_hops(const Route& common, Bytes hops) {
         route.ifindex = static_cast<unsigned>(hop.rtnh_ifindex);
         route.gateway =
             parse_gateway(common.destination.family(), Attributes(hops.subspan(sizeof hop, hop.rtnh_len - sizeof hop)));
-        routes.push_back(std::move(route));
+        routes.push_back(route);
         hops = hops.subspan(std::min<std::size_t>(RTNH_ALIGN(hop.rtnh_len), hops.size()));
     }
     return routes;

@@ -99,7 +99,7 @@ void StoreFile::make(const base::Deadline& deadline) const {
 }
 
 std::string StoreFile::move_aside() const {
-    const std::string aside = free_name(path_, options_.clock().epoch);
+    std::string aside = free_name(path_, options_.clock().epoch);
     // The journal first, for the same reason: killed in between, a damaged file without journal is left.
     rename_if_present(journal_of(path_), journal_of(aside));
     rename_if_present(path_, aside);
