@@ -1,14 +1,15 @@
 #!/bin/bash
-# Installs the Debian packages that the harness needs, and those named as arguments, as far as they are
-# missing. Nothing happens where all are there.
+# Installs the Debian packages that building rdmanet and the harness need, and those named as arguments, as far as
+# they are missing. Nothing happens where all are there.
 #
 #   netns-harness/setup.sh [PACKAGE...]
 #
 # Exit status 0 if everything is installed afterwards, 125 if not, with a sentence that says why.
 set -euo pipefail
 
-# Booting and building the kernel module; what tests in the guest use to look at and change the kernel.
+# Building rdmanet; booting and building the kernel module; what tests in the guest use to look at and change the kernel.
 packages=(
+	g++ cmake ninja-build pkg-config libnl-3-dev libsqlite3-dev nlohmann-json3-dev libcli11-dev catch2
 	qemu-system-x86 linux-image-amd64 linux-headers-amd64 gcc libc6-dev make cpio kmod xz-utils binutils
 	iproute2 rdma-core ibverbs-utils ethtool iputils-ping strace jq
 	"$@"

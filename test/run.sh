@@ -12,8 +12,9 @@ logs=$top/build/test-logs
 passed=0 failed=0 skipped=0
 failures=()
 
-# shellcheck source=netns-harness/packages.sh
-source netns-harness/packages.sh
+# What the tests need beyond the build and the harness: linters, the fuzzers' compiler, plugins to delegate to, a DHCP
+# server (busybox).
+packages=(git clang clang-format clang-tidy libclang-rt-14-dev shellcheck containernetworking-plugins busybox-static)
 
 say() { printf '\n== %s\n' "$*"; }
 
@@ -111,7 +112,7 @@ stage_fuzz() {
 all=(style unit tidy fuzz harness e2e e2e_sanitize fault)
 
 main() {
-	require_packages build harness test
+	netns-harness/setup.sh "${packages[@]}"
 	mkdir -p "$logs"
 	build release
 	build sanitize
