@@ -1,7 +1,5 @@
 #include "liveness.hpp"
 
-#include <rdmanet/kernel/live_namespaces.hpp>
-
 namespace rdmanet::attach {
 
 std::optional<kernel::Netns> find_netns_again(const std::string& path, const state::NetnsIdentity& recorded) {
@@ -41,14 +39,11 @@ ipam::Liveness Undertaker::probe(const ipam::Owner& owner) {
 }
 
 bool Undertaker::is_used_by_anyone(const state::NetnsIdentity& netns) {
-    const auto identity = std::pair(netns.inode, netns.cookie);
-    const auto known = used_.find(identity);
-    if (known != used_.end()) return known->second;
-    const auto alive = kernel::find_live_netns({netns.inode});
-    const auto path = alive.find(netns.inode);
-    const bool used = path != alive.end() && find_netns_again(path->second, netns).has_value();
-    used_.emplace(identity, used);
-    return used;
+    if (!living_) living_ = kernel::list_live_netns();
+    const auto path = living_->paths.find(netns.inode);
+    if (path == living_->paths.end() && !living_->complete)
+        throw base::Error("some processes may not be examined: run as root of the host");
+    return path != living_->paths.end() && find_netns_again(path->second, netns).has_value();
 }
 
 } // namespace rdmanet::attach

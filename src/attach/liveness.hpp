@@ -3,14 +3,13 @@
 
 #include <rdmanet/attach/node.hpp>
 #include <rdmanet/ipam/liveness.hpp>
+#include <rdmanet/kernel/live_namespaces.hpp>
 #include <rdmanet/kernel/netns.hpp>
 #include <rdmanet/state/attachment_record.hpp>
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
-#include <utility>
 
 namespace rdmanet::attach {
 
@@ -28,7 +27,7 @@ struct NetnsTrace {
 
 /// Dead: another boot; or neither the path nor any process or mount leads to the namespace, looked at through the same
 /// /proc as when it was written down. A container with a PID namespace of its own can prove nothing about its host.
-/// Namespaces are looked up in /proc at most once for each object of this class.
+/// /proc is read at most once for each object of this class: the dead don't come back.
 class Undertaker final : public ipam::LivenessProbe {
 public:
     explicit Undertaker(const Node& node) : node_(node) {}
@@ -40,7 +39,7 @@ private:
     [[nodiscard]] bool is_used_by_anyone(const state::NetnsIdentity& netns);
 
     const Node& node_;
-    std::map<std::pair<std::uint64_t, std::uint64_t>, bool> used_; // by inode and cookie
+    std::optional<kernel::LiveNetns> living_;
 };
 
 } // namespace rdmanet::attach

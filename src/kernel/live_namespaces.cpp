@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -18,8 +19,6 @@ namespace rdmanet::kernel {
 namespace {
 
 using base::concat;
-using Inodes = std::set<std::uint64_t>;
-using Paths = std::map<std::uint64_t, std::string>;
 
 constexpr std::size_t kMostMountinfo = 64U << 20U; // nodes have some ten thousand mounts of some 200 bytes
 
@@ -31,26 +30,21 @@ std::optional<std::uint64_t> parse_namespace(std::string_view text, std::string_
     return base::parse_integer<std::uint64_t>(text);
 }
 
-/// The search through one procfs: what is still wanted, and what was found alive.
+/// The search through one procfs.
 class Search {
 public:
-    Search(const Inodes& wanted, const std::string& proc) : wanted_(wanted), proc_(proc) {}
+    explicit Search(const std::string& proc) : proc_(proc) {}
 
-    Paths run() {
-        for (const std::string& name : list_directory(proc_)) {
-            if (wanted_.empty()) break;
+    LiveNetns run() {
+        for (const std::string& name : list_directory(proc_))
             if (base::parse_integer<unsigned>(name)) try_process(concat(proc_, '/', name));
-        }
-        if (refused_ && !wanted_.empty()) throw *refused_;
-        return std::move(alive_);
+        return std::move(found_);
     }
 
 private:
-    /// Life is proven by one process, death only by all: what may not be looked at matters in the end.
-    void try_process(const std::string& process) try {
-        visit_process(process);
-    } catch (const base::SystemError& error) {
-        if (!refused_) refused_ = error;
+    /// Life is proven by one process, death only by all: one that may not be looked at spoils the proof.
+    void try_process(const std::string& process) try { visit_process(process); } catch (const base::SystemError&) {
+        found_.complete = false;
     }
 
     void visit_process(const std::string& process) {
@@ -108,21 +102,17 @@ private:
         throw;
     }
 
-    void mark(std::uint64_t inode, std::string path) {
-        if (wanted_.erase(inode) != 0) alive_.emplace(inode, std::move(path));
-    }
+    void mark(std::uint64_t inode, std::string path) { found_.paths.try_emplace(inode, std::move(path)); }
 
-    Inodes wanted_;
-    Paths alive_;
-    Inodes seen_mounts_;
-    std::optional<base::SystemError> refused_;
+    LiveNetns found_;
+    std::set<std::uint64_t> seen_mounts_;
     const std::string& proc_;
 };
 
 } // namespace
 
-Paths find_live_netns(const Inodes& inodes, const std::string& proc) {
-    return inodes.empty() ? Paths() : Search(inodes, proc).run();
+LiveNetns list_live_netns(const std::string& proc) {
+    return Search(proc).run();
 }
 
 std::uint64_t pid_namespace_inode() {

@@ -3,20 +3,24 @@
 
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 
 namespace rdmanet::kernel {
 
-/// Those of `inodes` (NetnsId::inode) that some thread is in or some mount keeps, each with a path that leads to it:
-/// one reading of /proc for all. The number may have been given to a younger namespace: compare netns_cookie().
-/// What is not in the answer is used by nobody, as far as this process's /proc shows the machine: compare
-/// pid_namespace_inode() with that of the time when the inodes were written down. A namespace that only an open
-/// descriptor or a socket keeps is not seen; nothing lives in such a one.
-/// `proc` is where procfs is. Throws base::SystemError if not all were found alive and some process could not be
-/// examined: that proves no death.
-[[nodiscard]] std::map<std::uint64_t, std::string> find_live_netns(const std::set<std::uint64_t>& inodes,
-                                                                   const std::string& proc = "/proc");
+/// Network namespaces that some thread is in or some mount keeps.
+struct LiveNetns {
+    /// By inode number (NetnsId::inode), each with a path that leads to it. A number may have been given to a younger
+    /// namespace: compare netns_cookie().
+    std::map<std::uint64_t, std::string> paths;
+    /// False if a living process could not be examined: then what is missing may still be alive.
+    bool complete = true;
+};
+
+/// One reading of /proc. What is not in the answer is used by nobody, as far as this process's /proc shows the machine:
+/// compare pid_namespace_inode() with that of the time when the inodes were written down. A namespace that only an open
+/// descriptor or a socket keeps is not seen; nothing lives in such a one. `proc` is where procfs is. Throws
+/// base::SystemError.
+[[nodiscard]] LiveNetns list_live_netns(const std::string& proc = "/proc");
 
 /// Inode number of the caller's process namespace: processes of another one are not seen.
 [[nodiscard]] std::uint64_t pid_namespace_inode();
