@@ -18,6 +18,11 @@ std::string directory_of(const std::string& path) {
     return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+/// A name that is too long for the file system is a name that no file has.
+bool is_absent(int errno_value) {
+    return errno_value == ENOENT || errno_value == ENAMETOOLONG;
+}
+
 void sync_directory(const std::string& directory) {
     const UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!fd) throw SystemError(concat("open directory ", directory), errno);
@@ -63,7 +68,7 @@ std::string read_all(int fd, std::size_t most, std::string_view name) {
 
 std::optional<std::string> read_file_if_exists(const std::string& path, std::size_t most) {
     const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd && errno == ENOENT) return std::nullopt;
+    if (!fd && is_absent(errno)) return std::nullopt;
     if (!fd) throw SystemError(concat("open ", path), errno);
     return read_all(fd.get(), most, path);
 }
@@ -96,7 +101,7 @@ void write_file_durably(const std::string& path, std::string_view content) {
 
 Removed remove_file_durably(const std::string& path) {
     if (::unlink(path.c_str()) != 0) {
-        if (errno == ENOENT) return Removed::was_absent;
+        if (is_absent(errno)) return Removed::was_absent;
         throw SystemError(concat("remove ", path), errno);
     }
     sync_directory(directory_of(path));

@@ -14,11 +14,13 @@
 namespace rdmanet::base {
 namespace {
 
+constexpr std::uint64_t kSlotBits = INT64_MAX >> 1U; // off_t is signed, the range must not end past its maximum
+
 struct flock byte_range(std::uint64_t slot) {
     struct flock range {};
     range.l_type = F_WRLCK;
     range.l_whence = SEEK_SET;
-    range.l_start = static_cast<off_t>(slot >> 2U); // off_t is signed and the range must not end past its maximum
+    range.l_start = static_cast<off_t>(slot & kSlotBits);
     range.l_len = 1;
     return range;
 }
@@ -26,6 +28,7 @@ struct flock byte_range(std::uint64_t slot) {
 std::string describe_holder(int fd, std::uint64_t slot) {
     struct flock range = byte_range(slot);
     if (::fcntl(fd, F_GETLK, &range) != 0 || range.l_type == F_UNLCK) return "another process";
+    if (range.l_pid <= 0) return "a process of another pid namespace"; // fcntl(2), F_GETLK
     std::string name;
     try {
         name = read_file(concat("/proc/", range.l_pid, "/comm"), 64);

@@ -27,8 +27,11 @@ std::size_t sequence_length(std::string_view text) {
     return overlong || surrogate || beyond_unicode ? 0 : length;
 }
 
-bool is_control(char c) {
-    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+/// U+0000 to U+001F and U+007F to U+009F: terminals obey the second kind as well.
+bool begins_with_control(std::string_view text) {
+    const auto lead = static_cast<unsigned char>(text[0]);
+    return lead < 0x20 || lead == 0x7f ||
+           (lead == 0xc2 && text.size() > 1 && static_cast<unsigned char>(text[1]) < 0xa0);
 }
 
 void append_escaped(std::string& out, char c) {
@@ -44,7 +47,7 @@ std::string quoted(std::string_view text, std::size_t most) {
     std::size_t at = 0;
     while (at < text.size() && at < most) {
         const std::size_t length = sequence_length(text.substr(at));
-        if (length == 0 || is_control(text[at])) {
+        if (length == 0 || begins_with_control(text.substr(at))) {
             append_escaped(out, text[at++]);
             continue;
         }
@@ -59,7 +62,7 @@ std::string quoted(std::string_view text, std::size_t most) {
 bool is_printable_utf8(std::string_view text) {
     while (!text.empty()) {
         const std::size_t length = sequence_length(text);
-        if (length == 0 || is_control(text[0])) return false;
+        if (length == 0 || begins_with_control(text)) return false;
         text.remove_prefix(length);
     }
     return true;

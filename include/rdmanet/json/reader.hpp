@@ -1,6 +1,6 @@
 // Reading JSON with paths: every failure says where, what was found and what was expected.
 // Keys match without regard to case and the last of duplicates wins, as in Go's decoder, in which configurations
-// in the field are written; null counts as absent.
+// in the field are written; of keys that differ in case only, the one spelled as ours is. null counts as absent.
 #pragma once
 
 #include <rdmanet/base/error.hpp>
@@ -65,7 +65,7 @@ public:
     /// A whole number within [least, most].
     [[nodiscard]] std::int64_t integer(std::int64_t least, std::int64_t most) const;
     [[nodiscard]] std::vector<Reader> elements() const;
-    /// Members in the document's order of keys, nulls left out.
+    /// Members sorted by key, nulls left out.
     [[nodiscard]] std::vector<std::pair<std::string, Reader>> members() const;
 
     [[nodiscard]] bool is_null() const;
