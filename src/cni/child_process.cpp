@@ -1,12 +1,11 @@
 #include "child_process.hpp"
 
+#include "child.hpp"
+
 #include <rdmanet/base/error.hpp>
-#include <rdmanet/base/unique_fd.hpp>
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -22,83 +21,22 @@ using base::UniqueFd;
 
 constexpr std::size_t kMostOut = std::size_t{1} << 20U;
 constexpr std::size_t kMostErr = std::size_t{64} << 10U;
+constexpr std::chrono::milliseconds kGrandchildGrace{100};
+constexpr std::chrono::milliseconds kReapPatience{1000};
 
-struct Pipe {
-    Pipe() {
-        int ends[2];
-        if (::pipe2(ends, O_CLOEXEC) != 0) throw base::SystemError("make a pipe for a plugin", errno);
-        read = UniqueFd(ends[0]);
-        write = UniqueFd(ends[1]);
-    }
-    UniqueFd read;
-    UniqueFd write;
-};
-
-struct Pipes {
-    Pipe in, out, err, exec_failure; // the last reports why execve() failed, and closes when it did not
-};
-
-/// Between fork and exec: only calls that are safe there, nothing that allocates.
-[[noreturn]] void become(const char* program, char* const* argv, char* const* envp, const Pipes& pipes, pid_t parent) {
-    (void)::setpgid(0, 0);
-    (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent) ::_exit(127); // the parent died before prctl()
-    (void)::signal(SIGPIPE, SIG_DFL);
-    (void)::dup2(pipes.in.read.get(), STDIN_FILENO);
-    (void)::dup2(pipes.out.write.get(), STDOUT_FILENO);
-    (void)::dup2(pipes.err.write.get(), STDERR_FILENO);
-    ::execve(program, argv, envp);
-    const int reason = errno;
-    (void)!::write(pipes.exec_failure.write.get(), &reason, sizeof reason);
-    ::_exit(127);
-}
-
-pid_t start(const std::string& program, const std::vector<std::string>& environment, const Pipes& pipes) {
-    std::array<char*, 2> argv = {const_cast<char*>(program.c_str()), nullptr};
-    std::vector<char*> envp;
-    envp.reserve(environment.size() + 1);
-    for (const std::string& variable : environment) envp.push_back(const_cast<char*>(variable.c_str()));
-    envp.push_back(nullptr);
-    const pid_t parent = ::getpid();
-    const pid_t child = ::fork();
-    if (child < 0) throw base::SystemError("start a plugin", errno);
-    if (child == 0) become(program.c_str(), argv.data(), envp.data(), pipes, parent);
-    (void)::setpgid(child, child); // whoever is first: killing the group must work from here on
-    return child;
-}
-
-/// Kills the group unless the child was reaped.
-class Child {
+/// Another disposition for a signal, for as long as this lives.
+class Disposition {
 public:
-    explicit Child(pid_t pid) : pid_(pid), pidfd_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) {
-        if (!pidfd_) throw_after_kill(errno);
-    }
-    Child(const Child&) = delete;
-    Child& operator=(const Child&) = delete;
-    ~Child() {
-        if (pid_ <= 0) return;
-        kill();
-        (void)reap();
-    }
-    [[nodiscard]] const UniqueFd& pidfd() const { return pidfd_; }
-    void kill() const { (void)::kill(-pid_, SIGKILL); }
-    int reap() {
-        int status = 0;
-        while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-        }
-        pid_ = -1;
-        return status;
+    Disposition(int number, void (*handler)(int)) : number_(number), before_(std::signal(number, handler)) {}
+    Disposition(const Disposition&) = delete;
+    Disposition& operator=(const Disposition&) = delete;
+    ~Disposition() {
+        if (before_ != SIG_ERR) (void)std::signal(number_, before_);
     }
 
 private:
-    [[noreturn]] void throw_after_kill(int why) {
-        kill();
-        (void)reap();
-        throw base::SystemError("watch a plugin (pidfd_open, Linux 5.3)", why);
-    }
-
-    pid_t pid_;
-    UniqueFd pidfd_; // readable when the child has ended
+    int number_;
+    void (*before_)(int);
 };
 
 /// False at the end of the stream.
@@ -121,29 +59,35 @@ void feed(UniqueFd& fd, std::string_view& input) {
     if (input.empty()) fd.reset();
 }
 
+/// How long one poll() may take: without a pidfd nothing wakes it when the child ends.
+int poll_timeout(const Child& child, const Deadline& deadline) {
+    constexpr std::chrono::milliseconds kBlind{10};
+    constexpr std::chrono::milliseconds kLongest{60'000};
+    return static_cast<int>(std::min(deadline.remaining(), child.pidfd() < 0 ? kBlind : kLongest).count());
+}
+
 /// Moves data until the child has ended and its outputs are closed. False at the deadline.
 bool converse(Pipes& pipes, const Child& child, std::string_view input, ChildOutcome& outcome, Deadline deadline) {
-    constexpr std::chrono::milliseconds kGrandchildGrace{100};
     (void)::fcntl(pipes.in.write.get(), F_SETFL, O_NONBLOCK);
     if (input.empty()) pipes.in.write.reset();
     bool ended = false;
     bool err_overflowed = false;
     while (!ended || pipes.out.read || pipes.err.read) {
-        const auto fd_or_none = [](const UniqueFd& fd) { return fd ? fd.get() : -1; };
-        std::array<pollfd, 4> polled = {{{fd_or_none(pipes.in.write), POLLOUT, 0},
-                                         {fd_or_none(pipes.out.read), POLLIN, 0},
-                                         {fd_or_none(pipes.err.read), POLLIN, 0},
-                                         {ended ? -1 : fd_or_none(child.pidfd()), POLLIN, 0}}};
-        const int ready = ::poll(polled.data(), polled.size(), static_cast<int>(deadline.remaining().count()));
-        if (ready == 0) return ended;
-        if (ready < 0 && errno != EINTR) throw base::SystemError("wait for a plugin", errno);
-        if (ready < 0) continue;
+        if (deadline.passed()) return ended;
+        std::array<pollfd, 4> polled = {{{pipes.in.write.get(), POLLOUT, 0},
+                                         {pipes.out.read.get(), POLLIN, 0},
+                                         {pipes.err.read.get(), POLLIN, 0},
+                                         {ended ? -1 : child.pidfd(), POLLIN, 0}}};
+        if (::poll(polled.data(), polled.size(), poll_timeout(child, deadline)) < 0) {
+            if (errno != EINTR) throw base::SystemError("wait for a plugin", errno);
+            continue;
+        }
         if (polled[0].revents != 0) feed(pipes.in.write, input);
         if (polled[1].revents != 0 && !drain(pipes.out.read, outcome.out, kMostOut, outcome.out_overflowed))
             pipes.out.read.reset();
         if (polled[2].revents != 0 && !drain(pipes.err.read, outcome.err, kMostErr, err_overflowed))
             pipes.err.read.reset();
-        if (polled[3].revents != 0) {
+        if (!ended && child.has_ended()) {
             ended = true;
             deadline = deadline.at_most(kGrandchildGrace);
         }
@@ -151,22 +95,26 @@ bool converse(Pipes& pipes, const Child& child, std::string_view input, ChildOut
     return true;
 }
 
+/// Why execve() failed, 0 if it did not. Asked when the child has ended, so it never waits for an answer.
+int exec_errno_from(const UniqueFd& fd) {
+    int reason = 0;
+    (void)::fcntl(fd.get(), F_SETFL, O_NONBLOCK);
+    return ::read(fd.get(), &reason, sizeof reason) == ssize_t{sizeof reason} ? reason : 0;
+}
+
 } // namespace
 
 ChildOutcome run_child(const std::string& program, const std::vector<std::string>& environment, std::string_view input,
                        const Deadline& deadline) {
+    const Disposition on_pipe(SIGPIPE, SIG_IGN);  // a plugin that doesn't read its input: write() says EPIPE instead
+    const Disposition on_child(SIGCHLD, SIG_DFL); // ignored, as a caller may hand it down, no child could be waited for
     Pipes pipes;
     ChildOutcome outcome;
-    Child child(start(program, environment, pipes));
-    pipes.in.read.reset();
-    pipes.out.write.reset();
-    pipes.err.write.reset();
-    pipes.exec_failure.write.reset();
-    if (::read(pipes.exec_failure.read.get(), &outcome.exec_errno, sizeof outcome.exec_errno) <= 0)
-        outcome.exec_errno = 0;
+    Child child(program, environment, pipes);
     outcome.timed_out = !converse(pipes, child, input, outcome, deadline);
-    if (outcome.timed_out) child.kill();
-    const int status = child.reap();
+    if (outcome.timed_out) child.kill_group();
+    const int status = child.reap(kReapPatience);
+    outcome.exec_errno = exec_errno_from(pipes.exec_failure.read);
     if (WIFSIGNALED(status))
         outcome.signal = WTERMSIG(status);
     else

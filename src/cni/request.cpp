@@ -51,6 +51,7 @@ void require_version(Command command, SpecVersion version) {
                           ", ", to_string(command), " came with ", command == Command::check ? "0.4.0" : "1.1.0"));
 }
 
+/// Only of ADD: what was never stored under such names has no DEL that could fail for them.
 void require_storable(const Request& request) {
     const std::size_t length =
         request.container_id.size() + request.ifname().to_string().size() + request.conf.name.size();
@@ -73,6 +74,7 @@ std::string_view to_string(Command command) {
 
 Command parse_command(const Environment& environment) {
     const std::string text = value_of(environment, "CNI_COMMAND");
+    if (text.empty()) refuse("required env variables [CNI_COMMAND] missing");
     for (const auto& [name, command] : kCommands)
         if (text == name) return command;
     refuse(concat("unknown CNI_COMMAND: ", quoted(text), ", expected ADD, DEL, CHECK, GC, STATUS or VERSION"));
@@ -109,7 +111,8 @@ Request parse_request(Command command, const Environment& environment, std::stri
     require_environment(command, environment);
     const bool lenient = command == Command::del || command == Command::gc;
     const Strictness strictness = lenient ? Strictness::lenient : Strictness::strict;
-    Request request{.command = command, .conf = parse_net_conf(text, strictness), .stdin_text = std::move(text)};
+    Request request{.command = command, .conf = parse_net_conf(text, strictness)};
+    request.stdin_text = std::move(text);
     require_version(command, request.conf.version);
     request.args_text = value_of(environment, "CNI_ARGS");
     request.path_text = value_of(environment, "CNI_PATH");
@@ -119,7 +122,7 @@ Request parse_request(Command command, const Environment& environment, std::stri
     request.container_id = value_of(environment, "CNI_CONTAINERID");
     request.pod_ifname = base::InterfaceName::parse(value_of(environment, "CNI_IFNAME"));
     request.netns_path = value_of(environment, "CNI_NETNS");
-    require_storable(request);
+    if (command == Command::add) require_storable(request);
     return request;
 }
 

@@ -69,7 +69,8 @@ std::optional<RequestedMac> requested_mac(const NetConf& conf, const Args& args)
 std::vector<RequestedIp> requested_ips(const NetConf& conf, const Args& args) {
     const Reader root = conf.document.root();
     for (const auto path : {std::initializer_list<const char*>{"runtimeConfig", "ips"}, {"args", "cni", "ips"}})
-        if (const auto list = find_in(root, path)) return parse_ips(*list);
+        if (const auto list = find_in(root, path))
+            if (auto ips = parse_ips(*list); !ips.empty()) return ips;
     std::vector<RequestedIp> ips;
     for (const std::string& text : args.ips) {
         auto ip = parse_ip(text, "CNI_ARGS IP");

@@ -51,7 +51,7 @@ private:
     std::string details_;
 };
 
-/// The error document, one line. Details are left out if empty.
+/// The error document. Details are left out if empty.
 [[nodiscard]] std::string format_error(std::string_view cni_version, int code, std::string_view message,
                                        std::string_view details);
 

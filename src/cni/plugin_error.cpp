@@ -1,0 +1,92 @@
+#include "plugin_error.hpp"
+
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
+#include <rdmanet/json/reader.hpp>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace rdmanet::cni {
+namespace {
+
+using base::concat;
+using base::quoted;
+
+constexpr std::size_t kMostDetails = 2000;
+
+/// The end of what a plugin wrote to standard error, for a message.
+std::string last_words(std::string_view err) {
+    constexpr std::size_t kMost = 500;
+    while (!err.empty() && (err.back() == '\n' || err.back() == '\r')) err.remove_suffix(1);
+    if (err.empty()) return {};
+    return concat(", having said ", quoted(err.substr(err.size() - std::min(err.size(), kMost)), kMost));
+}
+
+std::string cure_of(int exec_errno) {
+    switch (exec_errno) {
+    case EACCES: return "make it executable (chmod 0755)";
+    case ENOENT: return "its interpreter is missing";
+    case ETXTBSY: return "it is still being written, try again when its installation is done";
+    default: return "is it a program for this machine?";
+    }
+}
+
+/// "1.5": deadlines shrink while we work, so the exact number would be an odd one.
+std::string in_seconds(std::chrono::milliseconds duration) {
+    const auto tenths = (duration.count() + 50) / 100;
+    return tenths % 10 == 0 ? concat(tenths / 10) : concat(tenths / 10, '.', tenths % 10);
+}
+
+std::string end_of(const ChildOutcome& outcome) {
+    return outcome.signal != 0 ? concat("was killed by signal ", outcome.signal)
+                               : concat("ended with status ", outcome.exit_status);
+}
+
+/// Code and details stay the plugin's own; code 0 is the Go library's for an error without one.
+CniError parse_plugin_error(const std::string& who, const ChildOutcome& outcome) {
+    const json::Document document = json::Document::parse(outcome.out);
+    const json::Reader root = document.root();
+    const std::string message = root.at("msg").string();
+    const auto code = root.find("code");
+    const auto number = code ? static_cast<int>(code->integer(0, INT32_MAX)) : 0;
+    const auto details = root.find("details");
+    return {number != 0 ? number : static_cast<int>(ErrorCode::delegate), concat(who, ": ", message),
+            details ? details->string() : std::string()};
+}
+
+[[noreturn]] void throw_plugin_error(const std::string& who, const ChildOutcome& outcome) {
+    if (outcome.out.empty()) {
+        const std::string said = last_words(outcome.err);
+        throw_nonsense(concat(who, ' ', end_of(outcome), said.empty() ? " and said nothing" : said));
+    }
+    try {
+        throw parse_plugin_error(who, outcome);
+    } catch (const json::ParseError& error) {
+        throw_nonsense(concat(who, ' ', end_of(outcome), " and its error is no JSON (", error.what(), ')'),
+                       outcome.out);
+    } catch (const json::ValueError& error) {
+        throw_nonsense(concat(who, ' ', end_of(outcome), " and its error is no CNI error (", error.what(), ')'),
+                       outcome.out);
+    }
+}
+
+} // namespace
+
+void throw_nonsense(const std::string& message, std::string_view output) {
+    throw CniError(ErrorCode::delegate, message, std::string(output.substr(0, kMostDetails)));
+}
+
+void require_success(const std::string& who, const std::string& program, const ChildOutcome& outcome,
+                     std::chrono::milliseconds patience) {
+    if (outcome.exec_errno != 0)
+        throw_nonsense(concat(who, ": execute ", program, ": ", base::errno_text(outcome.exec_errno), ": ",
+                              cure_of(outcome.exec_errno)));
+    if (outcome.timed_out)
+        throw base::TimeoutError(concat(who, ": gave up after ", in_seconds(patience), " s, ", program, " was killed",
+                                        last_words(outcome.err), ": does it wait for a daemon?"));
+    if (outcome.exit_status != 0 || outcome.signal != 0) throw_plugin_error(who, outcome);
+    if (outcome.out_overflowed) throw_nonsense(concat(who, " printed more than a result can be"));
+}
+
+} // namespace rdmanet::cni

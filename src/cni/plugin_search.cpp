@@ -1,0 +1,44 @@
+#include "plugin_search.hpp"
+
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
+
+#include <sys/stat.h>
+
+#include <string_view>
+
+namespace rdmanet::cni {
+namespace {
+
+using base::concat;
+using base::quoted;
+
+/// A NUL would cut the path short at a system call.
+bool is_file_name(const std::string& name) {
+    return !name.empty() && base::is_printable_utf8(name) && name.find('/') == std::string::npos && name != "." &&
+           name != "..";
+}
+
+} // namespace
+
+std::string find_plugin(const std::string& plugin, const std::string& path) {
+    if (!is_file_name(plugin))
+        throw CniError(ErrorCode::invalid_network_config,
+                       concat("ipam.type: expected the name of a plugin without '/', found ", quoted(plugin)));
+    if (path.empty())
+        throw CniError(ErrorCode::invalid_environment, concat("required env variables [CNI_PATH] missing: IPAM plugin ",
+                                                              quoted(plugin), " is looked for there"));
+    std::string_view rest = path;
+    while (!rest.empty()) {
+        const auto colon = rest.find(':');
+        const std::string candidate = concat(rest.substr(0, colon), '/', plugin);
+        struct stat status {};
+        if (colon != 0 && ::stat(candidate.c_str(), &status) == 0 && S_ISREG(status.st_mode)) return candidate;
+        rest = colon == std::string_view::npos ? std::string_view() : rest.substr(colon + 1);
+    }
+    throw CniError(ErrorCode::delegate,
+                   concat("IPAM plugin ", quoted(plugin), " is in none of the directories of CNI_PATH (",
+                          quoted(path, 1000), "): install it there, or correct \"ipam.type\""));
+}
+
+} // namespace rdmanet::cni
