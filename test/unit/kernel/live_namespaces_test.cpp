@@ -109,7 +109,7 @@ TEST_CASE("processes that vanish in between prove nothing and disturb nothing") 
     std::set<std::uint64_t> inodes;
     for (const auto& [inode, path] : live.paths) inodes.insert(inode);
     CHECK(inodes == std::set<std::uint64_t>{100, 101, 102, 200, 2000});
-    CHECK(live.paths.at(200) == (proc.root / "19/root/run/netns/a").string());
+    CHECK(live.paths.at(200).ends_with("/root/run/netns/a"));
 }
 
 TEST_CASE("a process that may not be examined spoils the proof of death, not that of life") {
