@@ -6,6 +6,7 @@
 #include "parent.hpp"
 #include "rdma.hpp"
 #include "session.hpp"
+#include "steps.hpp"
 
 #include <rdmanet/attach/mac.hpp>
 #include <rdmanet/attach/operations.hpp>
@@ -95,28 +96,41 @@ Plan make_plan(const cni::Request& request, const Config& config, const Session&
     return plan;
 }
 
+/// The attachment was made by an ADD that succeeded, in this namespace, and its interface is there.
+bool lives(const AttachmentRecord& record, const cni::Request& request, Plan& plan) {
+    if (record.phase != state::Phase::attached || !kernel::find_link(plan.pod.route, request.ifname())) return false;
+    const auto netns = find_recorded_netns(record, request.netns_path);
+    return netns && *netns == plan.pod.netns;
+}
+
+[[noreturn]] void refuse_taken_name(const cni::Request& request, std::string_view cure) {
+    throw cni::CniError(cni::ErrorCode::name_taken, concat("interface ", quoted(request.ifname().to_string()),
+                                                           " exists already in ", request.netns_path, cure));
+}
+
 /// A record that is already there is a crashed ADD, or an attachment whose namespace went without a DEL: undone first.
 /// If the attachment lives, repeating ADD is an error (CNI specification, section 2, ADD) and it stays as it is.
 void clear_the_way(const cni::Request& request, Plan& plan, Session& session, const base::Deadline& deadline) {
     const auto outcome = session.records.load(session.key);
     if (const auto* unreadable = std::get_if<state::Unreadable>(&outcome))
         session.node.log.error(concat("ignoring ", unreadable->path, ": ", unreadable->reason));
-    const auto link = kernel::find_link(plan.pod.route, request.ifname());
-    const auto* record = std::get_if<AttachmentRecord>(&outcome);
-    const bool lives = record != nullptr && record->phase == state::Phase::attached && link.has_value();
-    if (record != nullptr && !lives) {
+    if (const auto* record = std::get_if<AttachmentRecord>(&outcome)) {
+        if (lives(*record, request, plan))
+            refuse_taken_name(request, ", made by an earlier ADD of this attachment: DEL comes before another ADD");
         const StillHeld held =
             detach(*record, request.netns_path, session.node, session.records, session.leases, deadline);
         if (!held.empty())
             throw cni::CniError(cni::ErrorCode::state,
                                 concat("an earlier ADD of this attachment left what can't be undone: ", held.front()));
     }
-    if (lives || kernel::find_link(plan.pod.route, request.ifname()))
-        throw cni::CniError(cni::ErrorCode::name_taken,
-                            concat("interface ", quoted(request.ifname().to_string()), " exists already in ",
-                                   request.netns_path,
-                                   lives ? ", made by an earlier ADD of this attachment: DEL comes before another ADD"
-                                         : ": remove it, or choose another interface name"));
+    if (kernel::find_link(plan.pod.route, request.ifname()))
+        refuse_taken_name(request, ": remove it, or choose another interface name");
+}
+
+/// What the child will name as its parent: the kernel puts a macvlan on a macvlan, or an ipvlan on an ipvlan, beside it
+/// on the same lower device (macvlan_common_newlink(), ipvlan_link_new()).
+unsigned index_of_lower(const kernel::Link& parent, const Config& config) {
+    return parent.kind == config.kind() ? parent.parent_ifindex.value_or(parent.ifindex) : parent.ifindex;
 }
 
 state::CreateLink link_step(const cni::Request& request, const Config& config, const Plan& plan) {
@@ -124,7 +138,7 @@ state::CreateLink link_step(const cni::Request& request, const Config& config, c
     return {.kind = std::string(config.kind()),
             .ifname = request.ifname().to_string(),
             .parent = plan.parent.name,
-            .parent_ifindex = plan.parent.ifindex,
+            .parent_ifindex = index_of_lower(plan.parent, config),
             .parent_in_pod = config.link_in_container,
             .mac = kernel_takes_mac ? plan.mac->to_string() : std::string(),
             .ifindex = 0};

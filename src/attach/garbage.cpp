@@ -20,11 +20,11 @@ using ipam::Liveness;
 using state::AttachmentRecord;
 
 /// Every attachment that left a trace: records, and leases whose record was never written or was lost.
-std::vector<AttachmentRecord> list_traces(const state::AttachmentStore& records, ipam::SqliteStore& leases,
-                                          const base::Deadline& deadline) {
+std::vector<AttachmentRecord> list_traces(const Node& node, const state::AttachmentStore& records,
+                                          ipam::SqliteStore& leases, const base::Deadline& deadline) {
     std::map<state::AttachmentKey, AttachmentRecord> traces;
     for (AttachmentRecord& record : records.list().records) traces.emplace(record.key, std::move(record));
-    for (const ipam::Lease& lease : leases.list_all(deadline)) {
+    for (const ipam::Lease& lease : list_leases(leases, node, deadline)) {
         AttachmentRecord bare;
         const ipam::Owner& owner = lease.owner;
         bare.key = {.network = owner.key.network, .container_id = owner.key.container_id, .ifname = owner.key.ifname};
@@ -70,7 +70,7 @@ Collected collect_all(const Node& node, DryRun dry_run, const IsGarbage& is_garb
     const state::AttachmentStore records(node.state_directory);
     ipam::SqliteStore leases = open_leases(node, records);
     Collected collected;
-    for (const AttachmentRecord& trace : list_traces(records, leases, deadline)) {
+    for (const AttachmentRecord& trace : list_traces(node, records, leases, deadline)) {
         if (!is_garbage(trace)) continue;
         if (dry_run == DryRun::yes)
             collected.removed.push_back(describe(trace));

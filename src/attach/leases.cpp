@@ -19,6 +19,19 @@ std::vector<ipam::Lease> leases_in(const state::AttachmentStore& records) {
     return leases;
 }
 
+/// Runs `act`, once more after a repair if the store turns out to be damaged.
+template <class Act>
+auto repairing(ipam::SqliteStore& leases, const Node& node, const base::Deadline& deadline, Act act) {
+    try {
+        return act();
+    } catch (const ipam::DamagedStore& damage) {
+        const auto moved = leases.repair(deadline);
+        node.log.error(base::concat(damage.what(), "; rebuilt from the journal",
+                                    moved ? base::concat(", the damaged file is now ", *moved) : std::string()));
+        return act();
+    }
+}
+
 } // namespace
 
 ipam::OwnerKey owner_key(const state::AttachmentKey& key) {
@@ -55,14 +68,11 @@ ipam::SqliteStore open_leases(const Node& node, const state::AttachmentStore& re
 
 void release_leases(ipam::SqliteStore& leases, const state::AttachmentKey& key, const Node& node,
                     const base::Deadline& deadline) {
-    try {
-        (void)leases.release(owner_key(key), deadline);
-    } catch (const ipam::DamagedStore& damage) {
-        const auto moved = leases.repair(deadline);
-        node.log.error(base::concat(damage.what(), "; rebuilt from the journal",
-                                    moved ? base::concat(", the damaged file is now ", *moved) : std::string()));
-        (void)leases.release(owner_key(key), deadline);
-    }
+    repairing(leases, node, deadline, [&] { return leases.release(owner_key(key), deadline); });
+}
+
+std::vector<ipam::Lease> list_leases(ipam::SqliteStore& leases, const Node& node, const base::Deadline& deadline) {
+    return repairing(leases, node, deadline, [&] { return leases.list_all(deadline); });
 }
 
 } // namespace rdmanet::attach

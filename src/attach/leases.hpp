@@ -18,9 +18,13 @@ namespace rdmanet::attach {
 /// The node's lease store. Made anew, it starts with the leases that the journal knows.
 [[nodiscard]] ipam::SqliteStore open_leases(const Node& node, const state::AttachmentStore& records);
 
-/// Gives back what the attachment holds. A damaged store is put right first, from the journal: a DEL must not fail for
-/// ever because a file is broken.
+// A damaged store is put right first, from the journal: DEL and GC must not fail for ever because a file is broken.
+
+/// Gives back what the attachment holds.
 void release_leases(ipam::SqliteStore& leases, const state::AttachmentKey& key, const Node& node,
                     const base::Deadline& deadline);
+
+[[nodiscard]] std::vector<ipam::Lease> list_leases(ipam::SqliteStore& leases, const Node& node,
+                                                   const base::Deadline& deadline);
 
 } // namespace rdmanet::attach

@@ -21,7 +21,7 @@ namespace rdmanet::attach {
                                                         const base::Deadline& deadline);
 
 /// Throws CniError, or logs a warning as the policy says, if the port's GID table has no room for `addresses` more
-/// addresses and the link-local one of the new interface.
+/// addresses. Where the new interface's link-local address takes the last places, wait_for_gids() finds out.
 void require_gid_room(const RdmaPolicy& policy, const kernel::RdmaPort& port, std::size_t addresses,
                       const base::Logger& log);
 
