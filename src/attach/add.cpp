@@ -1,14 +1,11 @@
 // ADD: everything is looked at before anything is changed, the lease comes before the journal's record, the record
 // before the kernel. From the lease on, leaving without commit() undoes all of it.
-#include "addressing.hpp"
 #include "detach.hpp"
 #include "liveness.hpp"
-#include "parent.hpp"
+#include "plan.hpp"
 #include "rdma.hpp"
-#include "session.hpp"
 #include "steps.hpp"
 
-#include <rdmanet/attach/mac.hpp>
 #include <rdmanet/attach/operations.hpp>
 #include <rdmanet/base/rollback.hpp>
 #include <rdmanet/base/text.hpp>
@@ -24,77 +21,6 @@ namespace {
 using base::concat;
 using base::quoted;
 using state::AttachmentRecord;
-
-/// What was found and decided; nothing has been changed yet.
-struct Plan {
-    PodSide pod;
-    kernel::Link parent;
-    std::optional<kernel::RdmaPort> rdma;
-    std::optional<base::MacAddress> mac; // absent: the kernel gives the parent's
-    bool mac_requested = false;
-};
-
-bool is_passthru(const Config& config) {
-    const auto* macvlan = std::get_if<Macvlan>(&config.attach);
-    return macvlan != nullptr && macvlan->mode == kernel::MacvlanMode::passthru;
-}
-
-void choose_mac(Plan& plan, const cni::Request& request, const Config& config, const Session& session) {
-    const auto requested = cni::requested_mac(request.conf, request.args);
-    if (!config.is_macvlan()) {
-        if (requested)
-            throw cni::CniError(cni::ErrorCode::unsupported_field,
-                                concat(requested->source, ": ", requested->mac,
-                                       " can't be set, ipvlan shares its parent's MAC address: use macvlan"));
-        return;
-    }
-    plan.mac_requested = requested.has_value() || config.mac.has_value();
-    if (requested)
-        plan.mac = requested->mac;
-    else if (config.mac)
-        plan.mac = config.mac;
-    else if (!is_passthru(config))
-        plan.mac = derive_mac(session.node.boot_id, session.key);
-}
-
-/// At 0.1.0 and 0.2.0 a result can't be written without an address: find that out before there is an interface.
-void require_expressible(const cni::Request& request, const Config& config) {
-    const bool has_addresses = !std::holds_alternative<NoIpam>(config.ipam) ||
-                               (request.conf.prev_result && !request.conf.prev_result->ips.empty());
-    if (cni::can_be_expressed(request.conf.version, has_addresses)) return;
-    throw cni::CniError(cni::ErrorCode::invalid_network_config,
-                        concat("cniVersion ", quoted(cni::to_string(request.conf.version)),
-                               " has no results without an address, and no \"ipam\" is configured: use cniVersion "
-                               "\"0.3.1\" or later, or configure \"ipam\""));
-}
-
-std::size_t expected_addresses(const Config& config) {
-    const auto* own = std::get_if<ipam::Config>(&config.ipam);
-    return own == nullptr ? 1 : own->ranges.size() + own->addresses.size();
-}
-
-Plan make_plan(const cni::Request& request, const Config& config, const Session& session,
-               const base::Deadline& deadline) {
-    require_expressible(request, config);
-    kernel::Netns netns = open_pod_netns(request);
-    kernel::Socket inside = kernel::Socket::open_in(netns, kernel::Protocol::route, deadline);
-    kernel::Link parent = [&] {
-        if (config.link_in_container) return find_parent(request, config, inside);
-        kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, deadline);
-        return find_parent(request, config, outside);
-    }();
-    Plan plan{.pod = {.netns = std::move(netns), .route = std::move(inside)},
-              .parent = std::move(parent),
-              .rdma = {},
-              .mac = {}};
-    require_usable(plan.parent, config);
-    choose_mac(plan, request, config, session);
-    if (!config.link_in_container) {
-        plan.rdma = find_rdma(config.rdma, plan.parent, request.conf.name, session.node.log, deadline);
-        if (plan.rdma) require_gid_room(config.rdma, *plan.rdma, expected_addresses(config), session.node.log);
-    }
-    return plan;
-}
 
 /// The attachment was made by an ADD that succeeded, in this namespace, and its interface is there.
 bool lives(const AttachmentRecord& record, const cni::Request& request, Plan& plan) {
@@ -127,37 +53,8 @@ void clear_the_way(const cni::Request& request, Plan& plan, Session& session, co
         refuse_taken_name(request, ": remove it, or choose another interface name");
 }
 
-/// What the child will name as its parent: the kernel puts a macvlan on a macvlan, or an ipvlan on an ipvlan, beside it
-/// on the same lower device (macvlan_common_newlink(), ipvlan_link_new()).
-unsigned index_of_lower(const kernel::Link& parent, const Config& config) {
-    return parent.kind == config.kind() ? parent.parent_ifindex.value_or(parent.ifindex) : parent.ifindex;
-}
-
-state::CreateLink link_step(const cni::Request& request, const Config& config, const Plan& plan) {
-    const bool kernel_takes_mac = plan.mac && !is_passthru(config);
-    return {.kind = std::string(config.kind()),
-            .ifname = request.ifname().to_string(),
-            .parent = plan.parent.name,
-            .parent_ifindex = index_of_lower(plan.parent, config),
-            .parent_in_pod = config.link_in_container,
-            .mac = kernel_takes_mac ? plan.mac->to_string() : std::string(),
-            .ifindex = 0};
-}
-
 state::DelegateIpam delegate_step(const cni::Request& request, const DelegatedIpam& ipam) {
     return {.plugin = ipam.plugin, .config = request.stdin_text, .args = request.args_text, .path = request.path_text};
-}
-
-kernel::ChildSpec child_spec(const cni::Request& request, const Config& config, const Plan& plan) {
-    kernel::ChildSpec spec{.name = request.ifname(),
-                           .parent_ifindex = plan.parent.ifindex,
-                           .parent_name = plan.parent.name,
-                           .netns = &plan.pod.netns,
-                           .kind = config.attach,
-                           .mac = {},
-                           .mtu = config.mtu};
-    if (!is_passthru(config)) spec.mac = plan.mac;
-    return spec;
 }
 
 /// What the kernel's refusal means here, in words that lead to the cure.
