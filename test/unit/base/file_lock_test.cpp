@@ -1,0 +1,103 @@
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/base/file_lock.hpp>
+#include <rdmanet/base/text.hpp>
+
+#include "temporary_directory.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <optional>
+
+using namespace rdmanet::base;
+using std::chrono::milliseconds;
+
+namespace {
+
+/// Another process that holds the lock until this is destroyed.
+class Holder {
+public:
+    Holder(const std::string& path, std::uint64_t slot) {
+        int ready[2];
+        REQUIRE(::pipe(ready) == 0);
+        pid_ = ::fork();
+        REQUIRE(pid_ >= 0);
+        if (pid_ == 0) hold(path, slot, ready[1]);
+        char byte = 0;
+        (void)::close(ready[1]);
+        const bool is_held = ::read(ready[0], &byte, 1) == 1;
+        (void)::close(ready[0]);
+        REQUIRE(is_held);
+    }
+    Holder(const Holder&) = delete;
+    Holder& operator=(const Holder&) = delete;
+    ~Holder() { die(); }
+    void die() {
+        if (pid_ <= 0) return;
+        (void)::kill(pid_, SIGKILL);
+        (void)::waitpid(pid_, nullptr, 0);
+        pid_ = -1;
+    }
+    [[nodiscard]] pid_t pid() const { return pid_; }
+
+private:
+    [[noreturn]] static void hold(const std::string& path, std::uint64_t slot, int ready) {
+        try {
+            const FileLock lock(path, slot, "it", Deadline::in(milliseconds{1000}));
+            (void)!::write(ready, "x", 1);
+            for (;;) (void)::pause();
+        } catch (...) {
+            ::_exit(1);
+        }
+    }
+    pid_t pid_ = -1;
+};
+
+} // namespace
+
+TEST_CASE("waiting for a lock ends at the deadline and names the holder") {
+    const TemporaryDirectory directory;
+    const Holder holder(directory.file("lock"), 7);
+    const auto began = std::chrono::steady_clock::now();
+    try {
+        const FileLock lock(directory.file("lock"), 7, "the lock of X", Deadline::in(milliseconds{50}));
+        FAIL("two holders");
+    } catch (const TimeoutError& error) {
+        CHECK(std::string(error.what()) ==
+              concat("gave up waiting for the lock of X, held by process ", holder.pid(), " (base_test)"));
+    }
+    CHECK(std::chrono::steady_clock::now() - began < milliseconds{2000});
+}
+
+TEST_CASE("slots of one file are separate locks, small and large ones") {
+    const TemporaryDirectory directory;
+    for (const std::uint64_t slot : {std::uint64_t{0}, std::uint64_t{4}, UINT64_MAX >> 2U}) {
+        const Holder holder(directory.file("lock"), slot);
+        const FileLock neighbour(directory.file("lock"), slot ^ 1U, "it", Deadline::in(milliseconds{0}));
+    }
+}
+
+TEST_CASE("the lock of a process that was killed is free") {
+    const TemporaryDirectory directory;
+    Holder holder(directory.file("lock"), UINT64_MAX);
+    holder.die();
+    const FileLock lock(directory.file("lock"), UINT64_MAX, "it", Deadline::in(milliseconds{0}));
+}
+
+TEST_CASE("a lock that is given back can be had again") {
+    const TemporaryDirectory directory;
+    std::optional<FileLock> mine;
+    mine.emplace(directory.file("lock"), 1, "it", Deadline::in(milliseconds{0}));
+    mine.reset();
+    const Holder holder(directory.file("lock"), 1);
+}
+
+TEST_CASE("a lock file that is a link is refused") {
+    const TemporaryDirectory directory;
+    REQUIRE(::symlink("/etc/passwd", directory.file("lock").c_str()) == 0);
+    CHECK_THROWS_AS(FileLock(directory.file("lock"), 1, "it", Deadline::in(milliseconds{0})), SystemError);
+}

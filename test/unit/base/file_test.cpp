@@ -1,0 +1,92 @@
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/base/file.hpp>
+
+#include "temporary_directory.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+using namespace rdmanet::base;
+
+TEST_CASE("a durable write makes and replaces, private and without leftovers") {
+    const TemporaryDirectory directory;
+    const std::string path = directory.file("record");
+    write_file_durably(path, "one");
+    write_file_durably(path, "two, longer");
+    write_file_durably(path, "3");
+    CHECK(read_file(path, 100) == "3");
+    struct stat status {};
+    REQUIRE(::stat(path.c_str(), &status) == 0);
+    CHECK((status.st_mode & 0777U) == 0600U);
+    CHECK(::access((path + ".tmp").c_str(), F_OK) != 0);
+}
+
+TEST_CASE("a durable write gets over what a killed writer left") {
+    const TemporaryDirectory directory;
+    const std::string path = directory.file("record");
+    write_file_durably(path + ".tmp", "half of a rec");
+    write_file_durably(path, "whole");
+    CHECK(read_file(path, 100) == "whole");
+}
+
+TEST_CASE("a durable write doesn't follow a link that lies in wait") {
+    const TemporaryDirectory directory;
+    const std::string victim = directory.file("victim");
+    write_file_durably(victim, "untouched");
+    REQUIRE(::symlink(victim.c_str(), directory.file("record.tmp").c_str()) == 0);
+    CHECK_THROWS_AS(write_file_durably(directory.file("record"), "x"), SystemError);
+    CHECK(read_file(victim, 100) == "untouched");
+}
+
+TEST_CASE("a write that fails leaves the old content") {
+    const TemporaryDirectory directory;
+    REQUIRE(::mkdir(directory.file("record").c_str(), 0700) == 0); // rename() onto a directory fails
+    CHECK_THROWS_AS(write_file_durably(directory.file("record"), "x"), SystemError);
+    CHECK(::access(directory.file("record.tmp").c_str(), F_OK) != 0);
+}
+
+TEST_CASE("reads are bounded and say which file") {
+    const TemporaryDirectory directory;
+    write_file_durably(directory.file("f"), "0123456789");
+    CHECK(read_file(directory.file("f"), 10).size() == 10);
+    try {
+        (void)read_file(directory.file("f"), 9);
+        FAIL("no error");
+    } catch (const SystemError& error) {
+        CHECK(error.errno_value() == EFBIG);
+        CHECK(std::string(error.what()).find(directory.file("f")) != std::string::npos);
+    }
+}
+
+TEST_CASE("an absent file is no error where it may be absent") {
+    const TemporaryDirectory directory;
+    CHECK_FALSE(read_file_if_exists(directory.file("absent"), 10));
+    CHECK_THROWS_AS(read_file(directory.file("absent"), 10), SystemError);
+    CHECK(remove_file_durably(directory.file("absent")) == Removed::was_absent);
+    write_file_durably(directory.file("f"), "");
+    CHECK(remove_file_durably(directory.file("f")) == Removed::yes);
+    CHECK_FALSE(read_file_if_exists(directory.file("f"), 10));
+}
+
+TEST_CASE("a name that no file can have is an absent file's") {
+    const TemporaryDirectory directory;
+    const std::string path = directory.file(std::string(300, 'x'));
+    CHECK_FALSE(read_file_if_exists(path, 10));
+    CHECK(remove_file_durably(path) == Removed::was_absent);
+    CHECK_THROWS_AS(write_file_durably(path, "x"), SystemError);
+}
+
+TEST_CASE("directories are made with their parents, once") {
+    const TemporaryDirectory directory;
+    make_directories(directory.file("a/b/c"));
+    make_directories(directory.file("a/b/c"));
+    struct stat status {};
+    REQUIRE(::stat(directory.file("a/b/c").c_str(), &status) == 0);
+    CHECK((status.st_mode & 0777U) == 0700U);
+    write_file_durably(directory.file("f"), "");
+    CHECK_THROWS_AS(make_directories(directory.file("f/sub")), SystemError);
+}

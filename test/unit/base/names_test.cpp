@@ -1,0 +1,36 @@
+#include <rdmanet/base/interface_name.hpp>
+#include <rdmanet/base/mac_address.hpp>
+
+#include <catch2/catch.hpp>
+
+using namespace rdmanet::base;
+
+TEST_CASE("interface names follow the kernel's rules") {
+    for (const char* good : {"a", "eth0", "net1", "...", "a.100", "fifteen-bytes-x", "\xc3\xbc"})
+        CHECK(InterfaceName::parse(good).has_value());
+    for (const char* bad : {"", ".", "..", "sixteen-bytes-xx", "a/b", "a:b", "a b", "a\tb", "a\nb", "a\vb", "eth0\n",
+                            "\x01", "a\x7f", "\xff", "\xc2\xa0"})
+        CHECK_FALSE(InterfaceName::parse(bad));
+    CHECK_FALSE(InterfaceName::parse(std::string_view("a\0b", 3)));
+}
+
+TEST_CASE("a byte that the kernel takes for a space is refused inside of a letter too") {
+    CHECK_FALSE(InterfaceName::parse("\xc3\xa0")); // "à"
+}
+
+TEST_CASE("MAC addresses are read in both notations and written in one") {
+    const auto mac = MacAddress::parse("02:00:AB:cd:Ef:01");
+    REQUIRE(mac);
+    CHECK(mac->to_string() == "02:00:ab:cd:ef:01");
+    CHECK(MacAddress::parse("02-00-ab-cd-ef-01") == mac);
+    CHECK_FALSE(mac->is_multicast());
+    CHECK(MacAddress::parse("01:00:5e:00:00:01")->is_multicast());
+    CHECK(MacAddress::parse("00:00:00:00:00:00")->is_zero());
+}
+
+TEST_CASE("what is no MAC address is refused") {
+    for (const char* bad :
+         {"", "02:00:ab:cd:ef", "02:00:ab:cd:ef:0", "02:00:ab:cd:ef:011", "02:00:ab:cd:ef-01", "02-00:ab:cd:ef:01",
+          "0200abcdef01", "02:00:ab:cd:ef:0g", "02:00:ab:cd:ef:+1", "0200.abcd.ef01...", "02:00:ab:cd:ef:01:02:03"})
+        CHECK_FALSE(MacAddress::parse(bad));
+}

@@ -1,0 +1,58 @@
+#include <rdmanet/base/hash.hpp>
+#include <rdmanet/base/ip_address.hpp>
+#include <rdmanet/base/text.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <cstdint>
+
+using namespace rdmanet::base;
+
+TEST_CASE("concat writes text, characters, numbers and values") {
+    CHECK(concat("a", 'b', std::string("c"), 1, -2, UINT64_MAX, IpAddress(Family::v4, 0x0a000001)) ==
+          "abc1-21844674407370955161510.0.0.1");
+    CHECK(concat().empty());
+}
+
+TEST_CASE("quoted shows foreign bytes without letting them act") {
+    CHECK(quoted("plain") == "\"plain\"");
+    CHECK(quoted("a\"b\\c") == R"("a\"b\\c")");
+    CHECK(quoted("line\nbreak\x1b[31m\x7f") == R"("line\x0abreak\x1b[31m\x7f")");
+    CHECK(quoted("\xc2\x9b"
+                 "31m") == R"("\xc2\x9b31m")"); // CSI of C1
+    CHECK(quoted("gr\xc3\xbc\xc3\x9f") == "\"gr\xc3\xbc\xc3\x9f\"");
+    CHECK(quoted("\xff\xc3") == R"("\xff\xc3")");
+    CHECK(quoted(std::string_view("a\0b", 3)) == R"("a\x00b")");
+    CHECK(quoted("abcdef", 3) == "\"abc\"...");
+    CHECK(quoted("ab\xc3\xbc", 3) == "\"ab\xc3\xbc\""); // never cut inside a sequence
+}
+
+TEST_CASE("UTF-8 is RFC 3629's") {
+    for (const char* good :
+         {"", "a", "\xc2\xa0", "\xe2\x82\xac", "\xed\x9f\xbf", "\xf0\x9f\x98\x80", "\xf4\x8f\xbf\xbf"})
+        CHECK(is_printable_utf8(good));
+    for (const char* bad : {"\x80", "\xc0\xaf", "\xc1\xbf", "\xe0\x80\xaf", "\xed\xa0\x80", "\xf0\x80\x80\xaf",
+                            "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xe2\x82", "\xc2", "a\tb", "\x7f", "\xc2\x85"})
+        CHECK_FALSE(is_printable_utf8(bad));
+}
+
+TEST_CASE("folding of case is ASCII's") {
+    CHECK(equals_ignoring_case("deviceID", "DeviceId"));
+    CHECK_FALSE(equals_ignoring_case("mac", "mac "));
+    CHECK_FALSE(equals_ignoring_case("\xc3\x84", "\xc3\xa4"));
+    CHECK(to_lower("AZaz[@09") == "azaz[@09");
+}
+
+TEST_CASE("integers are whole, in range and nothing else") {
+    CHECK(parse_integer<unsigned>("0") == 0U);
+    CHECK(parse_integer<unsigned>("4294967295") == UINT32_MAX);
+    CHECK(parse_integer<int>("-5") == -5);
+    CHECK(parse_integer<unsigned>("ff", 16) == 255U);
+    for (const char* bad : {"", " 1", "1 ", "+1", "-1", "4294967296", "1.0", "0x1", "1e3"})
+        CHECK_FALSE(parse_integer<unsigned>(bad));
+}
+
+TEST_CASE("the hash is the same in every version: its values are on disk") {
+    CHECK(hash64("") == 0xf52a15e9a9b5e89bULL);
+    CHECK(hash64("container:net1:roce.json") == 0xa8f807ed241c40dULL);
+}

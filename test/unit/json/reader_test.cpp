@@ -1,0 +1,106 @@
+#include <rdmanet/json/reader.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <cstdint>
+#include <functional>
+
+using namespace rdmanet;
+using Catch::Matchers::Contains;
+using json::Document;
+
+namespace {
+
+std::string message_of(const std::function<void()>& act) {
+    try {
+        act();
+    } catch (const json::ValueError& error) {
+        return error.what();
+    }
+    return "no error";
+}
+
+} // namespace
+
+TEST_CASE("values are found by path, and errors say the path") {
+    const Document document = Document::parse(R"({"ipam": {"ranges": [{"start": "x"}, {"start": 7}]}, "mtu": "1400"})");
+    const auto ranges = document.root().at("ipam").at("ranges").elements();
+    CHECK(ranges.at(1).at("start").path() == "ipam.ranges[1].start");
+    CHECK(message_of([&] { (void)ranges[1].at("start").string(); }) ==
+          "ipam.ranges[1].start: expected a string, found 7");
+    CHECK(message_of([&] { (void)document.root().at("mtu").integer(68, 9216); }) ==
+          "mtu: expected a whole number from 68 to 9216, found \"1400\"");
+    CHECK(message_of([&] { (void)ranges[0].at("end"); }) == "ipam.ranges[0]: missing required key \"end\"");
+    CHECK(message_of([&] { (void)document.root().at("name"); }) == "missing required key \"name\"");
+    CHECK(message_of([&] { (void)document.root().at("ipam").boolean(); }) ==
+          "ipam: expected true or false, found an object");
+    CHECK(message_of([&] { (void)document.root().at("mtu").find("x"); }) == "mtu: expected an object, found \"1400\"");
+    CHECK(message_of([&] { (void)document.root().elements(); }) == "expected an array, found an object");
+}
+
+TEST_CASE("keys match without regard to case, the last duplicate and our own spelling win") {
+    const Document document = Document::parse(R"({"MASTER": "a", "mtu": 1, "mtu": 2, "MTU": 3})");
+    CHECK(document.root().at("master").string() == "a");
+    CHECK(document.root().at("mtu").integer(0, 9) == 2);
+}
+
+TEST_CASE("null is absent, unless one asks for it") {
+    const Document document = Document::parse(R"({"mac": null, "list": [null]})");
+    CHECK_FALSE(document.root().find("mac"));
+    CHECK_FALSE(document.root().find_or_null("absent"));
+    REQUIRE(document.root().find_or_null("MAC"));
+    CHECK(document.root().find_or_null("mac")->is_null());
+    CHECK(document.root().members().size() == 1);
+    CHECK(message_of([&] { (void)document.root().at("mac"); }) == "missing required key \"mac\"");
+    CHECK(message_of([&] { (void)document.root().at("list").elements().at(0).string(); }) ==
+          "list[0]: expected a string, found null");
+}
+
+TEST_CASE("whole numbers are neither fractions nor wrapped around") {
+    const Document document = Document::parse(
+        R"([0, -1, 9223372036854775807, 9223372036854775808, 18446744073709551616, 1.5, 1.0, 1e2, true])");
+    const auto elements = document.root().elements();
+    CHECK(elements[0].integer(0, 0) == 0);
+    CHECK(elements[1].integer(-1, 0) == -1);
+    CHECK(elements[2].integer(0, INT64_MAX) == INT64_MAX);
+    for (std::size_t at = 3; at < elements.size(); ++at)
+        CHECK_THROWS_AS(elements[at].integer(INT64_MIN, INT64_MAX), json::ValueError);
+    CHECK_THROWS_AS(elements[1].integer(0, 5), json::ValueError);
+}
+
+TEST_CASE("what is no JSON is refused with its place") {
+    CHECK_THROWS_WITH(Document::parse("{\"a\": 1,\n \"b\" 2}"), Contains("line 2, column"));
+    for (const char* text : {"", " ", "{", "{\"a\":1,}", "{a:1}", "[1]x", "// c\n{}", "{'a':1}", "nul", "01",
+                             "\"\x01\"", "\"\\ud800\"", "[NaN]"})
+        CHECK_THROWS_AS(Document::parse(text), json::ParseError);
+}
+
+TEST_CASE("text that isn't UTF-8 is refused") {
+    for (const char* text : {"\"\xff\"", "\"\xc0\xaf\"", "\"\xed\xa0\x80\"", "{\"\x80\": 1}"})
+        CHECK_THROWS_AS(Document::parse(text), json::ParseError);
+    CHECK(Document::parse("\"\xe2\x82\xac\"").root().string() == "\xe2\x82\xac");
+}
+
+TEST_CASE("nesting is bounded") {
+    const auto nested = [](std::size_t levels) { return std::string(levels, '[') + std::string(levels, ']'); };
+    CHECK_NOTHROW(Document::parse(nested(60)));
+    CHECK_THROWS_WITH(Document::parse(nested(70)), "nested deeper than 64 levels");
+    CHECK_THROWS_AS(Document::parse(std::string(1'000'000, '[')), json::ParseError);
+}
+
+TEST_CASE("long values are shortened for messages, between characters") {
+    std::string euros;
+    for (int count = 0; count < 100; ++count) euros += "\xe2\x82\xac";
+    const std::string shown = Document::parse("\"" + euros + "\"").root().shown();
+    CHECK(shown.ends_with("\xe2\x82\xac..."));
+    CHECK(shown.size() <= 123);
+}
+
+TEST_CASE("a document is written back whole") {
+    const Document document = Document::parse(R"({ "a" : [ 1 , null, "x" ] })");
+    CHECK(document.to_text() == R"({"a":[1,null,"x"]})");
+    CHECK(document.root().at("a").to_text() == R"([1,null,"x"])");
+    const Document copy = document; // NOLINT: a copy keeps the content alive, that is the point
+    CHECK(copy.root().is_object());
+    CHECK(copy.root().at("a").is_array());
+}
