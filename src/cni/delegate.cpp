@@ -61,8 +61,8 @@ ChildOutcome run_retrying(const std::string& program, const DelegateCall& call, 
     const auto environment = environment_for(call, command);
     for (int attempt = 1;; ++attempt) {
         ChildOutcome outcome = run_child(program, environment, call.config, deadline);
-        if (outcome.exec_errno != ETXTBSY || attempt == kTries || deadline.passed()) return outcome;
-        std::this_thread::sleep_for(std::min(kPause, deadline.remaining()));
+        if (outcome.exec_errno != ETXTBSY || attempt == kTries || deadline.remaining() <= kPause) return outcome;
+        std::this_thread::sleep_for(kPause);
     }
 }
 

@@ -1,0 +1,45 @@
+#include <rdmanet/cni/args.hpp>
+#include <rdmanet/cni/error.hpp>
+
+#include <catch2/catch.hpp>
+
+using namespace rdmanet;
+using cni::Strictness;
+
+TEST_CASE("what Multus sends") {
+    const auto args = cni::parse_args("IgnoreUnknown=true;K8S_POD_NAMESPACE=ml;K8S_POD_NAME=train-0;"
+                                      "K8S_POD_INFRA_CONTAINER_ID=;K8S_POD_UID=1-2-3;MAC=02:00:00:00:00:01;"
+                                      "IP=10.0.0.1/24,fd00::1",
+                                      Strictness::strict);
+    CHECK(args.pod_namespace == "ml");
+    CHECK(args.pod_name == "train-0");
+    CHECK(args.pod_uid == "1-2-3");
+    CHECK(args.mac == "02:00:00:00:00:01");
+    CHECK(args.ips == std::vector<std::string>{"10.0.0.1/24", "fd00::1"});
+}
+
+TEST_CASE("the order of keys means nothing") {
+    CHECK_NOTHROW(cni::parse_args("FOO=1;IgnoreUnknown=1", Strictness::strict));
+    CHECK_NOTHROW(cni::parse_args("IgnoreUnknown=TRUE;FOO=1", Strictness::strict));
+    CHECK_NOTHROW(cni::parse_args("", Strictness::strict));
+}
+
+TEST_CASE("unknown keys are named all together") {
+    CHECK_THROWS_WITH(cni::parse_args("FOO=1;K8S_POD_NAME=p;BAR=2", Strictness::strict),
+                      "CNI_ARGS: unknown keys \"FOO\", \"BAR\": remove them, or add IgnoreUnknown=1");
+    CHECK_THROWS_AS(cni::parse_args("FOO=1;IgnoreUnknown=0", Strictness::strict), cni::CniError);
+    CHECK_THROWS_AS(cni::parse_args("k8s_pod_name=p", Strictness::strict), cni::CniError); // Go's keys have a case here
+}
+
+TEST_CASE("a part holds exactly one '='") {
+    CHECK_THROWS_WITH(cni::parse_args("IgnoreUnknown=1;FOO", Strictness::strict),
+                      "CNI_ARGS: expected KEY=VALUE pairs separated by ';', found \"FOO\"");
+    CHECK_THROWS_AS(cni::parse_args("IgnoreUnknown=1;A=B=C", Strictness::strict), cni::CniError);
+    CHECK_THROWS_WITH(cni::parse_args("IgnoreUnknown=yes", Strictness::strict),
+                      "CNI_ARGS: IgnoreUnknown: expected 1, true, 0 or false, found \"yes\"");
+}
+
+TEST_CASE("a lenient reading takes what it can") {
+    const auto args = cni::parse_args("IgnoreUnknown=maybe;FOO;A=B=C;K8S_POD_NAME=p;;BAR=1;", Strictness::lenient);
+    CHECK(args.pod_name == "p");
+}

@@ -1,0 +1,125 @@
+// Plugins that fail, and what the message says then.
+#include <rdmanet/base/file.hpp>
+#include <rdmanet/cni/error.hpp>
+
+#include "plugin_fixture.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <fcntl.h>
+
+#include <cstdlib>
+
+using namespace rdmanet;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+using cni::PluginFixture;
+
+TEST_CASE("a plugin's own error keeps code and details, and says whose it is") {
+    const PluginFixture plugins;
+    plugins.install(R"(echo '{"cniVersion": "1.0.0", "code": 11, "msg": "no lease yet", "details": "eth0"}'; exit 1)");
+    try {
+        (void)cni::delegate_add(plugins.call(), base::Deadline::in(std::chrono::seconds(10)));
+        FAIL("no error");
+    } catch (const cni::CniError& error) {
+        CHECK(error.code() == 11);
+        CHECK(std::string(error.what()) == "IPAM plugin \"ipam\" ADD: no lease yet");
+        CHECK(error.details() == "eth0");
+    }
+}
+
+TEST_CASE("an error without a code gets ours") {
+    const PluginFixture plugins;
+    plugins.install(R"(echo '{"msg": "no"}'; exit 1)");
+    CHECK(plugins.add_failure() == "106 IPAM plugin \"ipam\" ADD: no");
+    plugins.install(R"(echo '{"code": 0, "msg": "no"}'; exit 1)");
+    CHECK(plugins.add_failure() == "106 IPAM plugin \"ipam\" ADD: no");
+}
+
+TEST_CASE("a plugin that fails without an error document is quoted") {
+    const PluginFixture plugins;
+    plugins.install("echo 'panic: nil map' >&2; exit 2");
+    CHECK(plugins.add_failure() == "106 IPAM plugin \"ipam\" ADD ended with status 2, having said \"panic: nil map\"");
+    plugins.install("kill -SEGV $$");
+    CHECK(plugins.add_failure() == "106 IPAM plugin \"ipam\" ADD was killed by signal 11 and said nothing");
+    plugins.install("echo rubbish; exit 1");
+    CHECK_THAT(plugins.add_failure(),
+               StartsWith("106 IPAM plugin \"ipam\" ADD ended with status 1 and its error is no JSON"));
+    plugins.install("echo '[]'; exit 1");
+    CHECK_THAT(plugins.add_failure(), Contains("its error is no CNI error (expected an object, found an array)"));
+}
+
+TEST_CASE("success needs a result") {
+    const PluginFixture plugins;
+    plugins.install("exit 0");
+    CHECK(plugins.add_failure() == "106 IPAM plugin \"ipam\" ADD succeeded and printed no result");
+    plugins.install("echo OK");
+    CHECK_THAT(plugins.add_failure(), StartsWith("106 IPAM plugin \"ipam\" ADD printed no JSON"));
+    plugins.install(R"(echo '{"ips": [{"address": "10.0.0.1"}]}')");
+    CHECK_THAT(plugins.add_failure(), Contains("printed no CNI result (ips[0].address: expected an address"));
+    plugins.install("echo '{}'; echo '{}'");
+    CHECK_THAT(plugins.add_failure(), Contains("printed no JSON"));
+}
+
+TEST_CASE("a plugin that prints without end is bounded") {
+    const PluginFixture plugins;
+    plugins.install("head -c 5000000 /dev/zero | tr '\\0' 'x'");
+    CHECK(plugins.add_failure() == "106 IPAM plugin \"ipam\" ADD printed more than a result can be");
+}
+
+TEST_CASE("a plugin that isn't there") {
+    const PluginFixture plugins;
+    cni::DelegateCall call = plugins.call();
+    call.path = "/absent:" + plugins.directory();
+    CHECK(PluginFixture::failure_of(call) == "106 IPAM plugin \"ipam\" is in none of the directories of CNI_PATH (\"" +
+                                                 call.path + "\"): install it there, or correct \"ipam.type\"");
+    call.path = "";
+    CHECK(PluginFixture::failure_of(call) ==
+          "4 required env variables [CNI_PATH] missing: IPAM plugin \"ipam\" is looked for there");
+}
+
+TEST_CASE("a plugin's name is a file name") {
+    const PluginFixture plugins;
+    cni::DelegateCall call = plugins.call();
+    for (const char* name : {"../ipam", "/bin/sh", "a/b", ".", "..", ""}) {
+        call.plugin = name;
+        CHECK_THAT(PluginFixture::failure_of(call),
+                   StartsWith("7 ipam.type: expected the name of a plugin without '/'"));
+    }
+    call.plugin = std::string("ipam\0x", 6);
+    CHECK_THAT(PluginFixture::failure_of(call), StartsWith("7 "));
+}
+
+TEST_CASE("a plugin that can't be executed") {
+    const PluginFixture plugins;
+    plugins.install_as("ipam", "#!/bin/sh\n", 0644);
+    CHECK(plugins.add_failure() == "106 IPAM plugin \"ipam\" ADD: execute " + plugins.file("ipam") +
+                                       ": permission denied: make it executable (chmod 0755)");
+    plugins.install_as("ipam", "#!/absent/interpreter\n", 0755);
+    CHECK_THAT(plugins.add_failure(), Contains("its interpreter is missing"));
+    plugins.install_as("ipam",
+                       "\x7f"
+                       "ELFrubbish",
+                       0755);
+    CHECK_THAT(plugins.add_failure(), Contains("exec format error: is it a program for this machine?"));
+}
+
+TEST_CASE("a plugin that is being installed is waited for, not for ever") {
+    const PluginFixture plugins;
+    plugins.install("echo '{}'");
+    const base::UniqueFd writer(::open(plugins.file("ipam").c_str(), O_WRONLY | O_CLOEXEC));
+    REQUIRE(writer);
+    CHECK_THAT(plugins.add_failure(std::chrono::milliseconds(300)),
+               Contains("text file busy: it is still being written"));
+}
+
+TEST_CASE("plugins that call each other in a circle come to an end") {
+    const PluginFixture plugins;
+    plugins.install("echo '{}'");
+    (void)::setenv("RDMANET_DELEGATION_DEPTH", "4", 1);
+    CHECK_THAT(plugins.add_failure(), Contains("does \"ipam.type\" lead back to its caller?"));
+    (void)::setenv("RDMANET_DELEGATION_DEPTH", "many", 1);
+    CHECK_THAT(plugins.add_failure(), StartsWith("106 "));
+    (void)::unsetenv("RDMANET_DELEGATION_DEPTH");
+    CHECK(plugins.add_failure() == "succeeded");
+}

@@ -1,0 +1,30 @@
+#include <rdmanet/cni/error.hpp>
+
+#include <catch2/catch.hpp>
+
+using namespace rdmanet;
+
+TEST_CASE("the error document") {
+    CHECK(cni::format_error("1.0.0", 101, "interface \"net1\" exists", "in the pod") == R"({
+    "cniVersion": "1.0.0",
+    "code": 101,
+    "msg": "interface \"net1\" exists",
+    "details": "in the pod"
+}
+)");
+    CHECK(cni::format_error("0.1.0", 7, "x", "").find("details") == std::string::npos);
+}
+
+TEST_CASE("an error document is JSON whatever the message holds") {
+    CHECK(cni::format_error("1.0.0", 7, "a\n\xff\x01", "").find("a\\n\xef\xbf\xbd\\u0001") != std::string::npos);
+}
+
+TEST_CASE("the specification's codes") {
+    using cni::ErrorCode;
+    CHECK(cni::CniError(ErrorCode::incompatible_version, "x").code() == 1);
+    CHECK(cni::CniError(ErrorCode::invalid_environment, "x").code() == 4);
+    CHECK(cni::CniError(ErrorCode::undecodable, "x").code() == 6);
+    CHECK(cni::CniError(ErrorCode::invalid_network_config, "x", "d").details() == "d");
+    CHECK(cni::CniError(ErrorCode::try_again_later, "x").code() == 11);
+    CHECK(cni::CniError(ErrorCode::plugin_not_available, "x").code() == 50);
+}

@@ -1,0 +1,154 @@
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/cni/error.hpp>
+#include <rdmanet/cni/request.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <map>
+
+using namespace rdmanet;
+using cni::Command;
+
+namespace {
+
+using Variables = std::map<std::string, std::string>;
+
+cni::Environment environment_of(const Variables& variables) {
+    return [&variables](const char* name) -> const char* {
+        const auto variable = variables.find(name);
+        return variable == variables.end() ? nullptr : variable->second.c_str();
+    };
+}
+
+Variables complete() {
+    return {
+        {"CNI_CONTAINERID", "c1"}, {"CNI_NETNS", "/run/netns/p"}, {"CNI_IFNAME", "net1"}, {"CNI_PATH", "/opt/cni/bin"}};
+}
+
+const char* const kConf = R"({"cniVersion": "1.1.0", "name": "roce", "type": "rdmanet"})";
+
+cni::Request parse(Command command, const Variables& variables, const std::string& conf = kConf) {
+    return cni::parse_request(command, environment_of(variables), conf);
+}
+
+/// "CODE MESSAGE"
+std::string refusal(Command command, const Variables& variables, const std::string& conf = kConf) {
+    try {
+        (void)parse(command, variables, conf);
+    } catch (const cni::CniError& error) {
+        return std::to_string(error.code()) + " " + error.what();
+    }
+    return "accepted";
+}
+
+Variables with(const std::string& name, const std::string& value) {
+    Variables variables = complete();
+    variables[name] = value;
+    return variables;
+}
+
+} // namespace
+
+TEST_CASE("a complete request is taken over") {
+    Variables variables = with("CNI_ARGS", "IgnoreUnknown=1;K8S_POD_NAME=p");
+    variables["CNI_NETNS_OVERRIDE"] = "True";
+    const cni::Request request = parse(Command::add, variables);
+    CHECK(request.container_id == "c1");
+    CHECK(request.ifname().to_string() == "net1");
+    CHECK(request.netns_path == "/run/netns/p");
+    CHECK(request.args.pod_name == "p");
+    CHECK(request.args_text == "IgnoreUnknown=1;K8S_POD_NAME=p");
+    CHECK(request.path_text == "/opt/cni/bin");
+    CHECK(request.netns_override);
+    CHECK(request.conf.name == "roce");
+    CHECK(request.stdin_text == kConf);
+}
+
+TEST_CASE("commands are upper case and exact") {
+    const auto command = [](const char* text) { return cni::parse_command([text](const char*) { return text; }); };
+    CHECK(command("ADD") == Command::add);
+    CHECK(command("STATUS") == Command::status);
+    CHECK(cni::to_string(command("GC")) == "GC");
+    CHECK_THROWS_WITH(command("add"), "unknown CNI_COMMAND: \"add\", expected ADD, DEL, CHECK, GC, STATUS or VERSION");
+    CHECK_THROWS_WITH(command(""), "required env variables [CNI_COMMAND] missing");
+    CHECK_THROWS_AS(command(nullptr), cni::CniError);
+}
+
+TEST_CASE("missing variables are reported together, and empty is missing") {
+    CHECK(refusal(Command::add, {}) == "4 required env variables [CNI_CONTAINERID,CNI_NETNS,CNI_IFNAME] missing");
+    CHECK(refusal(Command::check, with("CNI_NETNS", "")) == "4 required env variables [CNI_NETNS] missing");
+    CHECK(refusal(Command::del, {}) == "4 required env variables [CNI_CONTAINERID,CNI_IFNAME] missing");
+    CHECK(refusal(Command::add, {}, "no JSON").starts_with("4 ")); // the environment comes first
+}
+
+TEST_CASE("each command needs what it needs") {
+    CHECK(parse(Command::del, with("CNI_NETNS", "")).netns_path.empty());
+    CHECK_FALSE(parse(Command::gc, {}).pod_ifname);
+    CHECK(parse(Command::status, {}).container_id.empty());
+    CHECK(parse(Command::add, with("CNI_PATH", "")).path_text.empty());
+}
+
+TEST_CASE("variables that a command doesn't need aren't looked at") {
+    CHECK(refusal(Command::gc, with("CNI_CONTAINERID", "../x")) == "accepted");
+    CHECK(refusal(Command::status, with("CNI_IFNAME", "a/b")) == "accepted");
+}
+
+TEST_CASE("container IDs") {
+    for (const char* good : {"a", "0", "A_b.c-D9", "0123456789abcdef"})
+        CHECK(refusal(Command::add, with("CNI_CONTAINERID", good)) == "accepted");
+    for (const char* bad : {".", "..", "-a", "_a", "a/b", "a b", "a\n", "a:b", "\xc3\xbc", "../../etc"})
+        CHECK(refusal(Command::add, with("CNI_CONTAINERID", bad)).starts_with("4 invalid characters in containerID"));
+}
+
+TEST_CASE("interface names") {
+    for (const char* bad : {"a/b", "..", ".", "a:b", "a b", "sixteen-bytes-xx", "net1\n"})
+        CHECK(refusal(Command::add, with("CNI_IFNAME", bad)).starts_with("4 CNI_IFNAME is no interface name"));
+}
+
+TEST_CASE("names that can't be stored are refused on ADD, and there is nothing to DEL") {
+    const Variables variables = with("CNI_CONTAINERID", std::string(240, 'c'));
+    CHECK(refusal(Command::add, variables) == "4 CNI_CONTAINERID, CNI_IFNAME and the network's name are too long: 248 "
+                                              "bytes together, at most 244 fit into the "
+                                              "journal's file names");
+    CHECK(refusal(Command::add, with("CNI_CONTAINERID", std::string(236, 'c'))) == "accepted");
+    CHECK(refusal(Command::del, variables) == "accepted");
+}
+
+TEST_CASE("a command that the configuration's version doesn't have") {
+    const auto conf = [](const std::string& version) { return R"({"cniVersion": ")" + version + R"(", "name": "n"})"; };
+    CHECK(refusal(Command::check, complete(), conf("0.3.1")) ==
+          "1 config version does not allow CHECK: cniVersion is 0.3.1, CHECK came with 0.4.0");
+    CHECK(refusal(Command::check, complete(), conf("0.4.0")) == "accepted");
+    CHECK(refusal(Command::gc, complete(), conf("1.0.0")) ==
+          "1 config version does not allow GC: cniVersion is 1.0.0, GC came with 1.1.0");
+    CHECK(refusal(Command::status, complete(), conf("1.0.0")).starts_with("1 "));
+    CHECK(refusal(Command::status, complete(), conf("1.1.0")) == "accepted");
+}
+
+TEST_CASE("bad CNI_ARGS stop an ADD, never a DEL") {
+    const Variables variables = with("CNI_ARGS", "FOO=1;K8S_POD_NAME=p");
+    CHECK(refusal(Command::add, variables).starts_with("4 CNI_ARGS: unknown keys"));
+    CHECK(parse(Command::del, variables).args.pod_name == "p");
+    CHECK(refusal(Command::gc, variables) == "accepted");
+}
+
+TEST_CASE("standard input is read to its end, up to a limit") {
+    int ends[2];
+    REQUIRE(::pipe(ends) == 0);
+    REQUIRE(::write(ends[1], "{}", 2) == 2);
+    (void)::close(ends[1]);
+    CHECK(cni::read_configuration(ends[0]) == "{}");
+    (void)::close(ends[0]);
+    const int endless = ::open("/dev/zero", O_RDONLY | O_CLOEXEC);
+    try {
+        (void)cni::read_configuration(endless);
+        FAIL("no error");
+    } catch (const cni::CniError& error) {
+        CHECK(error.code() == 5);
+    }
+    (void)::close(endless);
+    CHECK_THROWS_AS(cni::read_configuration(-1), cni::CniError);
+}

@@ -1,0 +1,66 @@
+#include <rdmanet/cni/error.hpp>
+#include <rdmanet/cni/net_conf.hpp>
+
+#include <catch2/catch.hpp>
+
+using namespace rdmanet;
+
+namespace {
+
+cni::NetConf conf_with(const std::string& members) {
+    return cni::parse_net_conf(R"({"name": "n", )" + members + "}", cni::Strictness::strict);
+}
+
+cni::Args args(const char* text) {
+    return cni::parse_args(text, cni::Strictness::strict);
+}
+
+const char* const kAll = R"("runtimeConfig": {"mac": "02:00:00:00:00:0a", "ips": ["10.0.0.10/24", "fd00::a"]},
+    "args": {"cni": {"mac": "02:00:00:00:00:0b", "ips": ["10.0.0.11"]}})";
+const char* const kArgsOnly = R"("args": {"cni": {"mac": "02:00:00:00:00:0b", "ips": ["10.0.0.11"]}})";
+const char* const kCniArgs = "MAC=02:00:00:00:00:0c;IP=10.0.0.12/16,10.0.0.13";
+
+} // namespace
+
+TEST_CASE("the newest mechanism that says something counts") {
+    CHECK(cni::requested_mac(conf_with(kAll), args(kCniArgs))->source == "runtimeConfig.mac");
+    CHECK(cni::requested_mac(conf_with(kArgsOnly), args(kCniArgs))->mac.to_string() == "02:00:00:00:00:0b");
+    CHECK(cni::requested_mac(conf_with(R"("args": {})"), args(kCniArgs))->source == "CNI_ARGS MAC");
+    CHECK_FALSE(cni::requested_mac(conf_with(R"("runtimeConfig": {"mac": ""})"), args("")));
+
+    const auto ips = cni::requested_ips(conf_with(kAll), args(kCniArgs));
+    REQUIRE(ips.size() == 2);
+    CHECK(ips[0].address.to_string() == "10.0.0.10");
+    CHECK(ips[0].prefix_length == 24U);
+    CHECK(ips[1].source == "runtimeConfig.ips[1]");
+    CHECK_FALSE(ips[1].prefix_length);
+    CHECK(cni::requested_ips(conf_with(kArgsOnly), args(kCniArgs)).size() == 1);
+    CHECK(cni::requested_ips(conf_with(R"("args": {"cni": {}})"), args(kCniArgs)).at(1).source == "CNI_ARGS IP");
+    CHECK(cni::requested_ips(conf_with(R"("dns": {})"), args("")).empty());
+}
+
+TEST_CASE("an empty list says nothing") {
+    const auto conf = conf_with(R"("runtimeConfig": {"ips": []}, "args": {"cni": {"ips": null}})");
+    CHECK(cni::requested_ips(conf, args(kCniArgs)).size() == 2);
+}
+
+TEST_CASE("what can't be had is refused by its source") {
+    const auto mac = [](const char* members, const char* text) {
+        (void)cni::requested_mac(conf_with(members), args(text));
+    };
+    const auto ips = [](const char* members, const char* text) {
+        (void)cni::requested_ips(conf_with(members), args(text));
+    };
+    CHECK_THROWS_WITH(mac(R"("runtimeConfig": {"mac": "01:00:5e:00:00:01"})", ""),
+                      "runtimeConfig.mac: expected a unicast MAC address like \"02:00:00:00:00:01\", found "
+                      "\"01:00:5e:00:00:01\"");
+    CHECK_THROWS_WITH(mac(R"("args": {"cni": {"mac": 5}})", ""), "args.cni.mac: expected a string, found 5");
+    CHECK_THROWS_WITH(mac(R"("dns": {})", "MAC=zz"),
+                      "CNI_ARGS MAC: expected a unicast MAC address like \"02:00:00:00:00:01\", found \"zz\"");
+    CHECK_THROWS_WITH(ips(R"("args": {"cni": {"ips": ["10.0.0.1", "10.0.0.300"]}})", ""),
+                      "args.cni.ips[1]: expected an IP address, with or without prefix length, found \"10.0.0.300\"");
+    CHECK_THROWS_WITH(ips(R"("dns": {})", "IP=10.0.0.1/33"),
+                      "CNI_ARGS IP: expected an IP address, with or without prefix length, found \"10.0.0.1/33\"");
+    CHECK_THROWS_WITH(ips(R"("runtimeConfig": {"ips": "10.0.0.1"})", ""),
+                      "runtimeConfig.ips: expected an array, found \"10.0.0.1\"");
+}
