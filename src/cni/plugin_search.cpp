@@ -31,7 +31,7 @@ std::string find_plugin(const std::string& plugin, const std::string& path) {
     std::string_view rest = path;
     while (!rest.empty()) {
         const auto colon = rest.find(':');
-        const std::string candidate = concat(rest.substr(0, colon), '/', plugin);
+        std::string candidate = concat(rest.substr(0, colon), '/', plugin);
         struct stat status {};
         if (colon != 0 && ::stat(candidate.c_str(), &status) == 0 && S_ISREG(status.st_mode)) return candidate;
         rest = colon == std::string_view::npos ? std::string_view() : rest.substr(colon + 1);
