@@ -170,9 +170,8 @@ private:
     }
 
     void configure(const kernel::Link& link, cni::Result& own) {
-        add_addresses(plan_.pod, link, own.ips);
+        bring_up(plan_.pod, link, request_.ifname(), own.ips, session_.node.log);
         own.routes = add_routes(plan_.pod, link, own, config_.default_route, session_.node.log);
-        announce(plan_.pod, link, own.ips, session_.node.log);
         if (plan_.rdma) wait_for_gids(config_.rdma, *plan_.rdma, link.name, addresses_of(own), session_.node.log);
         for (const cni::IpConfig& ip : own.ips) record_.ips.push_back(ip.address.to_string());
         for (const cni::Route& route : own.routes) record_.routes.push_back(route.dst.to_string());

@@ -13,9 +13,30 @@ namespace {
 
 using base::concat;
 
-bool has_v6(const std::vector<cni::IpConfig>& ips) {
-    return std::any_of(ips.begin(), ips.end(),
-                       [](const cni::IpConfig& ip) { return ip.address.family() == base::Family::v6; });
+std::vector<base::IpPrefix> prefixes_of(const std::vector<cni::IpConfig>& ips, base::Family family) {
+    std::vector<base::IpPrefix> prefixes;
+    for (const cni::IpConfig& ip : ips)
+        if (ip.address.family() == family) prefixes.push_back(ip.address);
+    return prefixes;
+}
+
+void add_addresses(PodSide& pod, const kernel::Link& link, const std::vector<base::IpPrefix>& prefixes) {
+    for (const base::IpPrefix& prefix : prefixes)
+        kernel::add_address(pod.route, link.ifindex, prefix, {.skip_duplicate_detection = true});
+}
+
+/// Neighbours that aren't told find out by themselves, a little later.
+void announce_v6(PodSide& pod, const kernel::Link& link, const std::vector<base::IpPrefix>& prefixes,
+                 const base::Logger& log) {
+    if (prefixes.empty() || !link.mac()) return;
+    std::vector<base::IpAddress> addresses;
+    addresses.reserve(prefixes.size());
+    for (const base::IpPrefix& prefix : prefixes) addresses.push_back(prefix.address());
+    try {
+        kernel::announce_ipv6(pod.netns, link.ifindex, *link.mac(), addresses);
+    } catch (const base::SystemError& error) {
+        log.warn(error.what());
+    }
 }
 
 std::optional<base::IpAddress> first_gateway(const std::vector<cni::IpConfig>& ips, base::Family family) {
@@ -52,10 +73,16 @@ bool is_left_out(const cni::Route& route, PodSide& pod, DefaultRoute policy) {
 
 } // namespace
 
-void add_addresses(PodSide& pod, const kernel::Link& link, const std::vector<cni::IpConfig>& ips) {
-    if (has_v6(ips)) kernel::enable_ipv6(pod.netns, link.name);
-    for (const cni::IpConfig& ip : ips)
-        kernel::add_address(pod.route, link.ifindex, ip.address, {.skip_duplicate_detection = true});
+void bring_up(PodSide& pod, const kernel::Link& link, const base::InterfaceName& name,
+              const std::vector<cni::IpConfig>& ips, const base::Logger& log) {
+    const auto v4 = prefixes_of(ips, base::Family::v4);
+    const auto v6 = prefixes_of(ips, base::Family::v6);
+    if (!v6.empty()) kernel::enable_ipv6(pod.netns, name);
+    if (!v4.empty()) kernel::announce_ipv4_when_up(pod.netns, name);
+    add_addresses(pod, link, v4);
+    kernel::change_link(pod.route, link.ifindex, {.state = kernel::AdminState::up});
+    add_addresses(pod, link, v6);
+    announce_v6(pod, link, v6, log);
 }
 
 std::vector<cni::Route> add_routes(PodSide& pod, const kernel::Link& link, const cni::Result& wanted,
@@ -71,18 +98,6 @@ std::vector<cni::Route> add_routes(PodSide& pod, const kernel::Link& link, const
         added.push_back(route);
     }
     return added;
-}
-
-void announce(PodSide& pod, const kernel::Link& link, const std::vector<cni::IpConfig>& ips, const base::Logger& log) {
-    if (!link.mac()) return;
-    try {
-        std::vector<base::IpAddress> addresses;
-        addresses.reserve(ips.size());
-        for (const cni::IpConfig& ip : ips) addresses.push_back(ip.address.address());
-        kernel::announce(pod.netns, link.ifindex, *link.mac(), addresses);
-    } catch (const base::Error& error) {
-        log.warn(error.what()); // neighbours find out by themselves, a little later
-    }
 }
 
 } // namespace rdmanet::attach

@@ -18,16 +18,16 @@ struct PodSide {
     kernel::Socket route;
 };
 
-/// Adds the addresses, without duplicate address detection: they come from an allocator and are ours, and a pod would
-/// wait two seconds for it. IPv6 is switched on for the interface where a default has it off.
-void add_addresses(PodSide& pod, const kernel::Link& link, const std::vector<cni::IpConfig>& ips);
+/// Gives the link its addresses and sets it up. IPv6 addresses go without duplicate address detection: they come from an
+/// allocator and are ours, and a pod would wait two seconds. IPv6 is switched on for the interface where a default has
+/// it off. Neighbours are told where the addresses are now: by the kernel for IPv4, which announces what a link has when
+/// it comes up, by ourselves for IPv6.
+void bring_up(PodSide& pod, const kernel::Link& link, const base::InterfaceName& name,
+              const std::vector<cni::IpConfig>& ips, const base::Logger& log);
 
 /// Adds the routes; the first gateway of the family stands in for a missing one. Returns those that were added: a
 /// default route is left out as the policy says, with a line in the log.
 [[nodiscard]] std::vector<cni::Route> add_routes(PodSide& pod, const kernel::Link& link, const cni::Result& wanted,
                                                  DefaultRoute policy, const base::Logger& log);
-
-/// Tells the network where the addresses are now: gratuitous ARP and unsolicited neighbour advertisements, once.
-void announce(PodSide& pod, const kernel::Link& link, const std::vector<cni::IpConfig>& ips, const base::Logger& log);
 
 } // namespace rdmanet::attach

@@ -103,6 +103,7 @@ kernel::ChildSpec child_spec(const cni::Request& request, const Config& config, 
                            .kind = config.attach,
                            .mac = {},
                            .mtu = config.mtu};
+    spec.up = false; // see bring_up()
     if (!is_passthru(config)) spec.mac = plan.mac;
     return spec;
 }

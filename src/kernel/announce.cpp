@@ -4,13 +4,11 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/base/unique_fd.hpp>
 
-#include <arpa/inet.h>
-#include <linux/if_arp.h>
-#include <linux/if_ether.h>
-#include <linux/if_packet.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <iterator>
 
@@ -20,9 +18,6 @@ namespace {
 using base::IpAddress;
 using base::MacAddress;
 using Packet = std::vector<unsigned char>;
-
-constexpr MacAddress::Bytes kBroadcast = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
-constexpr MacAddress::Bytes kAllNodes = {0x33, 0x33, 0, 0, 0, 1}; // ff02::1, RFC 2464 section 7
 
 template <class Range>
 void append(Packet& packet, const Range& bytes, std::size_t count) {
@@ -48,6 +43,7 @@ Packet advertisement_body(const MacAddress& mac, const IpAddress& address, std::
     return body;
 }
 
+/// ff02::1, RFC 4291 section 2.7.1.
 constexpr std::array<unsigned char, 16> kAllNodesAddress = {0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
 
 std::uint16_t advertisement_checksum(const MacAddress& mac, const IpAddress& address) {
@@ -60,36 +56,24 @@ std::uint16_t advertisement_checksum(const MacAddress& mac, const IpAddress& add
     return checksum(pseudo);
 }
 
-base::UniqueFd open_packet_socket(const Netns& netns) {
+/// IPPROTO_RAW: the packets bring their own IPv6 header (raw(7)).
+base::UniqueFd open_raw_socket(const Netns& netns) {
     const NetnsScope scope(netns);
-    // Protocol 0: the socket receives nothing.
-    base::UniqueFd fd(::socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    if (!fd) throw base::SystemError("open packet socket", errno);
+    base::UniqueFd fd(::socket(AF_INET6, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_RAW));
+    if (!fd) throw base::SystemError("open raw IPv6 socket", errno);
     return fd;
 }
 
-void send_packet(int fd, unsigned ifindex, std::uint16_t protocol, const MacAddress::Bytes& to, const Packet& packet) {
-    sockaddr_ll address{};
-    address.sll_family = AF_PACKET;
-    address.sll_protocol = htons(protocol);
-    address.sll_ifindex = static_cast<int>(ifindex);
-    address.sll_halen = static_cast<unsigned char>(to.size());
-    std::copy(to.begin(), to.end(), address.sll_addr);
-    if (::sendto(fd, packet.data(), packet.size(), MSG_DONTWAIT, reinterpret_cast<const sockaddr*>(&address),
-                 sizeof address) < 0)
+void send_to_all_nodes(int fd, unsigned ifindex, const Packet& packet) {
+    sockaddr_in6 to{};
+    to.sin6_family = AF_INET6;
+    to.sin6_scope_id = ifindex;
+    std::copy(kAllNodesAddress.begin(), kAllNodesAddress.end(), to.sin6_addr.s6_addr);
+    if (::sendto(fd, packet.data(), packet.size(), MSG_DONTWAIT, reinterpret_cast<const sockaddr*>(&to), sizeof to) < 0)
         throw base::SystemError(base::concat("announce address on interface number ", ifindex), errno);
 }
 
 } // namespace
-
-Packet gratuitous_arp(const MacAddress& mac, const IpAddress& address) {
-    Packet packet = {0, ARPHRD_ETHER, ETH_P_IP >> 8, ETH_P_IP & 0xff, 6, 4, 0, ARPOP_REQUEST};
-    append(packet, mac.bytes(), 6);
-    append(packet, address.bytes(), 4);
-    append(packet, MacAddress::Bytes{}, 6);
-    append(packet, address.bytes(), 4);
-    return packet;
-}
 
 Packet neighbour_advertisement(const MacAddress& mac, const IpAddress& address) {
     const Packet body = advertisement_body(mac, address, advertisement_checksum(mac, address));
@@ -101,13 +85,10 @@ Packet neighbour_advertisement(const MacAddress& mac, const IpAddress& address) 
     return packet;
 }
 
-void announce(const Netns& netns, unsigned ifindex, const MacAddress& mac, std::span<const IpAddress> addresses) {
-    const base::UniqueFd fd = open_packet_socket(netns);
+void announce_ipv6(const Netns& netns, unsigned ifindex, const MacAddress& mac, std::span<const IpAddress> addresses) {
+    const base::UniqueFd fd = open_raw_socket(netns);
     for (const IpAddress& address : addresses)
-        if (address.is_v4())
-            send_packet(fd.get(), ifindex, ETH_P_ARP, kBroadcast, gratuitous_arp(mac, address));
-        else
-            send_packet(fd.get(), ifindex, ETH_P_IPV6, kAllNodes, neighbour_advertisement(mac, address));
+        send_to_all_nodes(fd.get(), ifindex, neighbour_advertisement(mac, address));
 }
 
 } // namespace rdmanet::kernel

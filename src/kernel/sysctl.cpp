@@ -64,15 +64,18 @@ Written write_sysctl(const base::InterfaceName& interface, Sysctl sysctl, int va
     return Written::yes;
 }
 
-void enable_ipv6(const Netns& netns, std::string_view interface) {
-    const auto name = base::InterfaceName::parse(interface);
-    if (!name) throw base::Error(concat("enable IPv6: no interface can be called ", quoted(interface)));
+void announce_ipv4_when_up(const Netns& netns, const base::InterfaceName& interface) {
+    const NetnsScope scope(netns);
+    write_sysctl(interface, Sysctl::arp_notify, 1);
+}
+
+void enable_ipv6(const Netns& netns, const base::InterfaceName& interface) {
     const NetnsScope scope(netns);
     // Reading first: /proc/sys is read-only in some containers, where it is on already.
-    for (const auto& each : {*base::InterfaceName::parse("lo"), *name})
+    for (const auto& each : {*base::InterfaceName::parse("lo"), interface})
         if (find_sysctl(each, Sysctl::disable_ipv6).value_or(0) != 0) write_sysctl(each, Sysctl::disable_ipv6, 0);
-    if (find_sysctl(*name, Sysctl::keep_addr_on_down).value_or(1) != 1)
-        write_sysctl(*name, Sysctl::keep_addr_on_down, 1);
+    if (find_sysctl(interface, Sysctl::keep_addr_on_down).value_or(1) != 1)
+        write_sysctl(interface, Sysctl::keep_addr_on_down, 1);
 }
 
 } // namespace rdmanet::kernel

@@ -1,3 +1,4 @@
+#include <rdmanet/kernel/address.hpp>
 #include <rdmanet/kernel/announce.hpp>
 
 #include "fixture.hpp"
@@ -22,12 +23,6 @@ using Packet = std::vector<unsigned char>;
 
 MacAddress some_mac() {
     return *MacAddress::parse("02:11:22:33:44:55");
-}
-
-TEST_CASE("a gratuitous ARP request asks for the address it comes from") {
-    CHECK(
-        gratuitous_arp(some_mac(), *IpAddress::parse("10.1.2.3")) ==
-        Packet{0, 1, 8, 0, 6, 4, 0, 1, 0x02, 0x11, 0x22, 0x33, 0x44, 0x55, 10, 1, 2, 3, 0, 0, 0, 0, 0, 0, 10, 1, 2, 3});
 }
 
 /// One's complement sum over 16-bit words: 0xffff where the checksum inside is right (RFC 1071).
@@ -86,22 +81,22 @@ private:
 
 TEST_CASE("neighbours hear an announcement from another namespace") {
     NEEDS_NETNS();
-    const test::Host host;
-    const std::array addresses = {*IpAddress::parse("10.1.2.3"), *IpAddress::parse("2001:db8::5")};
-    const Listener arp(host.netns, *host.parent.parent_ifindex, ETH_P_ARP);
+    test::Host host;
+    const std::array addresses = {*IpAddress::parse("2001:db8::5")};
+    add_address(host.route, host.parent.ifindex, *base::IpPrefix::parse("2001:db8::5/64"),
+                {.skip_duplicate_detection = true});
     const Listener ipv6(host.netns, *host.parent.parent_ifindex, ETH_P_IPV6);
-    announce(host.netns, host.parent.ifindex, some_mac(), addresses);
-    CHECK(arp.hears(gratuitous_arp(some_mac(), addresses[0])));
-    CHECK(ipv6.hears(neighbour_advertisement(some_mac(), addresses[1])));
+    announce_ipv6(host.netns, host.parent.ifindex, some_mac(), addresses);
+    CHECK(ipv6.hears(neighbour_advertisement(some_mac(), addresses[0])));
 }
 
 TEST_CASE("an interface that is down announces nothing") {
     NEEDS_NETNS();
     test::Host host;
     change_link(host.route, host.parent.ifindex, {.name = {}, .mac = {}, .mtu = {}, .state = AdminState::down});
-    const std::array addresses = {*IpAddress::parse("10.1.2.3")};
-    CHECK_THROWS_AS(announce(host.netns, host.parent.ifindex, some_mac(), addresses), base::SystemError);
-    CHECK_NOTHROW(announce(host.netns, host.parent.ifindex, some_mac(), {}));
+    const std::array addresses = {*IpAddress::parse("2001:db8::5")};
+    CHECK_THROWS_AS(announce_ipv6(host.netns, host.parent.ifindex, some_mac(), addresses), base::SystemError);
+    CHECK_NOTHROW(announce_ipv6(host.netns, host.parent.ifindex, some_mac(), {}));
 }
 
 } // namespace

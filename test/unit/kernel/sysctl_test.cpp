@@ -51,7 +51,7 @@ TEST_CASE("IPv6 is switched on where it was off") {
         NEEDS(find_sysctl(ifname("lo"), Sysctl::disable_ipv6).has_value(), "IPv6");
         for (const char* name : {"lo", "parent0"}) write_sysctl(ifname(name), Sysctl::disable_ipv6, 1);
     }
-    enable_ipv6(host.netns, "parent0");
+    enable_ipv6(host.netns, ifname("parent0"));
     const NetnsScope scope(host.netns);
     CHECK(find_sysctl(ifname("lo"), Sysctl::disable_ipv6) == 0);
     CHECK(find_sysctl(ifname("parent0"), Sysctl::disable_ipv6) == 0);
