@@ -1,5 +1,6 @@
 #include "cli.hpp"
 
+#include "cli11.hpp"
 #include "plugin.hpp"
 
 #include <rdmanet/attach/operations.hpp>
@@ -7,8 +8,6 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/json/writer.hpp>
 #include <rdmanet/ops/state_report.hpp>
-
-#include <CLI/CLI.hpp>
 
 #include <string>
 #include <vector>
@@ -76,6 +75,7 @@ int collect_garbage(const Options& options) {
 } // namespace
 
 int run_cli(int argc, char** argv) {
+    initialise_streams();
     CLI::App app(kDescription, "rdmanet");
     app.require_subcommand(1);
     app.set_version_flag("--version", concat("rdmanet ", RDMANET_VERSION));
