@@ -5,7 +5,8 @@
 #include <istream>
 #include <ostream>
 
-#define _GLIBCXX_IOSTREAM 1 // libstdc++'s include guard; should it get another name, <iostream> is merely included
+// libstdc++ 12's include guard; should it get another name, <iostream> is merely included.
+#define _GLIBCXX_IOSTREAM 1 // NOLINT(bugprone-reserved-identifier)
 namespace std {
 extern istream cin;
 extern ostream cout;

@@ -102,7 +102,7 @@ private:
         throw;
     }
 
-    void mark(std::uint64_t inode, std::string path) { found_.paths.try_emplace(inode, std::move(path)); }
+    void mark(std::uint64_t inode, std::string path) { found_.paths.emplace(inode, std::move(path)); }
 
     LiveNetns found_;
     std::set<std::uint64_t> seen_mounts_;
