@@ -1,0 +1,112 @@
+// What a configuration may not say, and the words that lead to the cure.
+#include "conf.hpp"
+
+#include <rdmanet/cni/error.hpp>
+
+#include <catch2/catch.hpp>
+
+using namespace rdmanet::attach;
+using namespace rdmanet;
+
+namespace {
+
+/// "CODE MESSAGE"; a wrong value's code is 7, invalid network configuration.
+std::string refusal(const std::string& members) {
+    try {
+        (void)config_with(members);
+    } catch (const cni::CniError& error) {
+        return std::to_string(error.code()) + " " + error.what();
+    } catch (const json::ValueError& error) {
+        return std::string("7 ") + error.what();
+    }
+    return "accepted";
+}
+
+struct Case {
+    const char* members;
+    const char* refusal;
+};
+
+} // namespace
+
+TEST_CASE("ill-typed keys are named with what was found") {
+    const Case cases[] = {
+        {R"("mode": 1)", "7 mode: expected a string, found 1"},
+        {R"("master": ["eth0"])", "7 master: expected a string, found an array"},
+        {R"("mtu": "1400")", "7 mtu: expected a whole number from 0 to 65535, found \"1400\""},
+        {R"("mtu": 4.7)", "7 mtu: expected a whole number from 0 to 65535, found 4.7"},
+        {R"("mtu": -1)", "7 mtu: expected a whole number from 0 to 65535, found -1"},
+        {R"("mtu": 1e300)", "7 mtu: expected a whole number from 0 to 65535, found 1e+300"},
+        {R"("mtu": 65536)", "7 mtu: expected a whole number from 0 to 65535, found 65536"},
+        {R"("mtu": 67)", "7 mtu: expected 0 (the parent's) or a number from 68 to 65535, found 67"},
+        {R"("bcqueuelen": 4294967296)", "7 bcqueuelen: expected a whole number from 0 to 4294967295, found 4294967296"},
+        {R"("linkInContainer": "true")", "7 linkInContainer: expected true or false, found \"true\""},
+        {R"("mac": 2)", "7 mac: expected a string, found 2"},
+        {R"("rdma": "yes")", "7 rdma: expected true or false, found \"yes\""},
+        {R"("rdma": {"waitForGids": 1})", "7 rdma.waitForGids: expected true or false, found 1"},
+        {R"("rdma": {"gidTimeoutMs": 30001})",
+         "7 rdma.gidTimeoutMs: expected a whole number from 0 to 30000, found 30001"},
+        {R"("logLevel": 3)", "7 logLevel: expected a string, found 3"},
+        {R"("ipam": {"type": 3})", "7 ipam.type: expected a string, found 3"},
+        {R"("ipam": {"type": "rdmanet", "range": 7})", "7 ipam.range: expected a string, found 7"},
+    };
+    for (const auto& [members, expected] : cases) CHECK(refusal(members) == expected);
+}
+
+TEST_CASE("a value that isn't one of a few lists the few") {
+    const Case cases[] = {
+        {R"("attach": "bridge")", "7 attach: expected one of \"macvlan\" \"ipvlan\" \"sriov\" \"host-device\" "
+                                  "\"ipoib\" \"rdma\", found \"bridge\""},
+        {R"("mode": "Bridge")",
+         "7 mode: expected one of \"bridge\" \"private\" \"vepa\" \"passthru\", found \"Bridge\""},
+        {R"("attach": "ipvlan", "mode": "bridge")", "7 mode: expected one of \"l2\" \"l3\" \"l3s\", found \"bridge\""},
+        {R"("attach": "macvlan", "mode": "l2")",
+         "7 mode: expected one of \"bridge\" \"private\" \"vepa\" \"passthru\", found \"l2\""},
+        {R"("mode": "l2", "flag": "promiscuous")",
+         "7 flag: expected one of \"bridge\" \"private\" \"vepa\", found \"promiscuous\""},
+        {R"("defaultRoute": "")", "7 defaultRoute: expected one of \"if-none\" \"always\" \"never\", found \"\""},
+        {R"("rdma": {"mode": "exclusive"})", "7 rdma.mode: expected one of \"shared\", found \"exclusive\""},
+        {R"("rdma": {"onMissingGid": "fail"})",
+         "7 rdma.onMissingGid: expected one of \"warn\" \"refuse\", found \"fail\""},
+        {R"("logLevel": "trace")", "7 logLevel: expected one of \"panic\" \"error\" \"warning\" \"info\" \"verbose\" "
+                                   "\"debug\", found \"trace\""},
+    };
+    for (const auto& [members, expected] : cases) CHECK(refusal(members) == expected);
+}
+
+TEST_CASE("what this version can't do, and keys of the other kind, are unsupported fields with key and value") {
+    const Case cases[] = {
+        {R"("attach": "sriov")", "2 attach: \"sriov\" is not supported by this version: use \"macvlan\" or \"ipvlan\""},
+        {R"("attach": "ipoib")", "2 attach: \"ipoib\" is not supported by this version: use \"macvlan\" or \"ipvlan\""},
+        {R"("flag": "vepa")",
+         "2 flag: \"vepa\" is a key of ipvlan, this is macvlan: remove it, or set \"attach\": \"ipvlan\""},
+        {R"("attach": "ipvlan", "bcqueuelen": 10)", "2 bcqueuelen: 10 is a key of macvlan, this is ipvlan: remove it"},
+        {R"("attach": "ipvlan", "mac": "02:00:00:00:00:01")",
+         "2 mac: \"02:00:00:00:00:01\" can't be set, ipvlan shares its parent's MAC address: remove it, or use "
+         "macvlan"},
+    };
+    for (const auto& [members, expected] : cases) CHECK(refusal(members) == expected);
+}
+
+TEST_CASE("addresses that no interface can have") {
+    CHECK(refusal(R"("mac": "02:00:00:00:00")") ==
+          "7 mac: expected a MAC address like \"02:00:00:00:00:01\", found \"02:00:00:00:00\"");
+    for (const std::string mac : {"01:00:5e:00:00:01", "ff:ff:ff:ff:ff:ff", "00:00:00:00:00:00"})
+        CHECK(refusal("\"mac\": \"" + mac + "\"") ==
+              "7 mac: expected a unicast MAC address (first byte even), found \"" + mac + "\"");
+}
+
+TEST_CASE("parents that nothing can be called") {
+    for (const std::string name : {"a/b", "..\\u0000", "a\\nb", "/sys", "\\u001b[31m"})
+        CHECK(refusal("\"master\": \"" + name + "\"")
+                  .starts_with("7 master: expected the name of an interface or of an RDMA device, found "));
+    CHECK(refusal("\"master\": \"" + std::string(64, 'x') + "\"").starts_with("7 master: "));
+}
+
+TEST_CASE("root writes logs below /var/log only: a configuration may be a tenant's") {
+    for (const char* path : {"", "rdmanet.log", "/etc/cron.d/x", "/var/log", "/var/log/", "/var/log/a/", "/var/logs/x",
+                             "/var/log/../x", "/var/log/a/../../../etc/x", "/var/log/a\\nb", "/tmp/../var/log/x"})
+        CHECK(refusal("\"logFile\": \"" + std::string(path) + "\"")
+                  .starts_with("7 logFile: expected a file below /var/log/, found "));
+    CHECK(refusal(R"("logFile": 1)") == "7 logFile: expected a string, found 1");
+}

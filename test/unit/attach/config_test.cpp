@@ -1,0 +1,131 @@
+// What each key means.
+#include "conf.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <chrono>
+
+using namespace rdmanet::attach;
+using namespace rdmanet;
+using kernel::IpvlanFlag;
+using kernel::IpvlanMode;
+using kernel::MacvlanMode;
+
+TEST_CASE("a configuration that says nothing gets a macvlan in bridge mode") {
+    const Config config = config_with("");
+    REQUIRE(config.is_macvlan());
+    CHECK(config.kind() == "macvlan");
+    CHECK(std::get<Macvlan>(config.attach) == Macvlan{});
+    CHECK_FALSE(config.master);
+    CHECK_FALSE(config.link_in_container);
+    CHECK_FALSE(config.mtu);
+    CHECK_FALSE(config.mac);
+    CHECK(config.default_route == DefaultRoute::if_none);
+    CHECK(config.rdma.demand == RdmaDemand::if_present);
+    CHECK(config.rdma.on_missing_gid == OnMissingGid::warn);
+    CHECK(std::holds_alternative<NoIpam>(config.ipam));
+    CHECK_FALSE(config.log.file);
+    CHECK(config.log.level == base::LogLevel::warning);
+    CHECK(config.warnings.empty());
+}
+
+TEST_CASE("null and empty texts say nothing either, as the reference plugins take them") {
+    const Config config = config_with(R"("master": "", "mac": "", "mtu": 0, "mode": null, "attach": null, "ipam": {},
+        "linkInContainer": null, "rdma": null, "defaultRoute": null, "bcqueuelen": null, "flag": null)");
+    CHECK(std::get<Macvlan>(config.attach) == Macvlan{});
+    CHECK_FALSE(config.master);
+    CHECK_FALSE(config.mac);
+    CHECK_FALSE(config.mtu);
+    CHECK(config.rdma.demand == RdmaDemand::if_present);
+}
+
+TEST_CASE("the mode tells the kind, as in configurations of the macvlan and ipvlan plugins") {
+    const auto macvlan = [](const char* members) { return std::get<Macvlan>(config_with(members).attach).mode; };
+    CHECK(macvlan(R"("mode": "bridge")") == MacvlanMode::bridge);
+    CHECK(macvlan(R"("mode": "private")") == MacvlanMode::private_);
+    CHECK(macvlan(R"("mode": "vepa")") == MacvlanMode::vepa);
+    CHECK(macvlan(R"("mode": "passthru")") == MacvlanMode::passthru);
+    CHECK(macvlan(R"("MODE": "vepa", "Attach": "macvlan")") == MacvlanMode::vepa);
+
+    const auto ipvlan = [](const char* members) { return std::get<Ipvlan>(config_with(members).attach); };
+    CHECK(ipvlan(R"("mode": "l2")") == Ipvlan{});
+    CHECK(ipvlan(R"("mode": "l3")").mode == IpvlanMode::l3);
+    CHECK(ipvlan(R"("mode": "l3s", "flag": "private")") ==
+          Ipvlan{.mode = IpvlanMode::l3s, .flag = IpvlanFlag::private_});
+    CHECK(ipvlan(R"("attach": "ipvlan")") == Ipvlan{});
+    CHECK(ipvlan(R"("attach": "ipvlan", "flag": "vepa")").flag == IpvlanFlag::vepa);
+    CHECK(ipvlan(R"("attach": "ipvlan", "flag": "bridge")").flag == IpvlanFlag::bridge);
+    CHECK(config_with(R"("mode": "l3")").kind() == "ipvlan");
+}
+
+TEST_CASE("the rest of the keys") {
+    const Config config = config_with(R"("master": "ens1f0np0", "linkInContainer": true, "mtu": 9000,
+        "mac": "02-00-00-00-00-0A", "bcqueuelen": 4294967295, "defaultRoute": "never")");
+    CHECK(config.master == "ens1f0np0");
+    CHECK(config.link_in_container);
+    CHECK(config.mtu == 9000U);
+    CHECK(config.mac->to_string() == "02:00:00:00:00:0a");
+    CHECK(std::get<Macvlan>(config.attach).broadcast_queue_length == UINT32_MAX);
+    CHECK(config.default_route == DefaultRoute::never);
+    CHECK(config_with(R"("defaultRoute": "always")").default_route == DefaultRoute::always);
+    CHECK(config_with(R"("defaultRoute": "if-none")").default_route == DefaultRoute::if_none);
+    CHECK(config_with(R"("mtu": 68)").mtu == 68U);
+    CHECK(config_with(R"("mtu": 65535)").mtu == 65535U);
+    CHECK(config_with(R"("bcqueuelen": 0)").is_macvlan());
+}
+
+TEST_CASE("a parent may be named by its RDMA device, whose names are longer than an interface's") {
+    CHECK(config_with(R"("master": "rocep59s0f0np0_bond_0")").master == "rocep59s0f0np0_bond_0");
+    CHECK(config_with(R"("master": ")" + std::string(63, 'x') + "\"").master->size() == 63);
+}
+
+TEST_CASE("what is demanded of RDMA") {
+    CHECK(config_with(R"("rdma": false)").rdma.demand == RdmaDemand::ignored);
+    for (const char* members : {R"("rdma": true)", R"("rdma": {})", R"("rdma": {"mode": "shared"})"}) {
+        const RdmaPolicy policy = config_with(members).rdma;
+        CHECK(policy.demand == RdmaDemand::required);
+        CHECK(policy.wait_for_gids);
+        CHECK(policy.gid_timeout == std::chrono::seconds(2));
+        CHECK(policy.on_missing_gid == OnMissingGid::refuse);
+    }
+    const RdmaPolicy policy =
+        config_with(R"("rdma": {"waitForGids": false, "gidTimeoutMs": 30000, "onMissingGid": "warn"})").rdma;
+    CHECK_FALSE(policy.wait_for_gids);
+    CHECK(policy.gid_timeout == std::chrono::seconds(30));
+    CHECK(policy.on_missing_gid == OnMissingGid::warn);
+    CHECK(config_with(R"("rdma": {"onMissingGid": "refuse", "gidTimeoutMs": 0})").rdma.gid_timeout.count() == 0);
+}
+
+TEST_CASE("addresses come from nowhere, from here, or from another plugin") {
+    CHECK(std::holds_alternative<NoIpam>(config_with(R"("ipam": {"subnet": "10.0.0.0/24"})").ipam));
+    CHECK(std::get<DelegatedIpam>(config_with(R"("ipam": {"type": "host-local", "x": 1})").ipam).plugin ==
+          "host-local");
+    const Config config = config_with(R"("ipam": {"type": "rdmanet", "range": "10.0.0.0/24"})");
+    CHECK(std::get<ipam::Config>(config.ipam).ranges.size() == 1);
+}
+
+TEST_CASE("warnings of the allocator's keys are the configuration's") {
+    const Config config =
+        config_with(R"("ipam": {"type": "rdmanet", "range": "10.0.0.0/24", "sleep_for_race": 5, "typo": 1})");
+    CHECK_FALSE(config.warnings.empty());
+}
+
+TEST_CASE("the log goes to standard error unless a file is named, and a file gets more of it") {
+    const auto log = [](const char* members) { return parse_log_target(conf_with(members)); };
+    CHECK(log(R"("logLevel": "debug")").level == base::LogLevel::debug);
+    CHECK(log(R"("logFile": "/var/log/rdmanet.log")").level == base::LogLevel::info);
+    CHECK(log(R"("logFile": "/var/log/rdmanet.log")").file == "/var/log/rdmanet.log");
+    CHECK(log(R"("logFile": "/var/log/a/b", "logLevel": "error")").level == base::LogLevel::error);
+    const std::pair<const char*, base::LogLevel> levels[] = {
+        {"panic", base::LogLevel::error}, {"error", base::LogLevel::error},  {"warning", base::LogLevel::warning},
+        {"info", base::LogLevel::info},   {"verbose", base::LogLevel::info}, {"debug", base::LogLevel::debug}};
+    for (const auto& [name, level] : levels)
+        CHECK(log(("\"logLevel\": \"" + std::string(name) + "\"").c_str()).level == level);
+}
+
+TEST_CASE("keys of other plugins and of the runtime are passed over") {
+    const Config config = config_with(R"("capabilities": {"ips": true}, "deviceID": "0000:3b:00.2", "vlan": 5,
+        "runtimeConfig": {"mac": 7}, "args": [], "isGateway": "x", "promiscMode": true, "disableCheck": "true",
+        "cni.dev/valid-attachments": null)");
+    CHECK(config.is_macvlan());
+}

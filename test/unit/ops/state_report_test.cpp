@@ -1,0 +1,139 @@
+#include <rdmanet/ops/state_report.hpp>
+
+#include <rdmanet/base/file.hpp>
+#include <rdmanet/ipam/store/sqlite_store.hpp>
+#include <rdmanet/json/reader.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+
+using namespace rdmanet;
+using Catch::Matchers::Contains;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+class StateDirectory {
+public:
+    StateDirectory() {
+        std::string pattern = (fs::temp_directory_path() / "rdmanet-ops-XXXXXX").string();
+        if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp");
+        path_ = pattern;
+    }
+    StateDirectory(const StateDirectory&) = delete;
+    StateDirectory& operator=(const StateDirectory&) = delete;
+    ~StateDirectory() {
+        std::error_code ignored;
+        fs::remove_all(path_, ignored);
+    }
+    [[nodiscard]] const std::string& path() const { return path_; }
+    [[nodiscard]] ops::StateReport report() const { return ops::read_state(path_); }
+
+    void save(const state::AttachmentRecord& record) const { state::AttachmentStore(path_).save(record); }
+    void lease(const state::AttachmentRecord& record) const {
+        ipam::SqliteStore store({.state_directory = path_, .known_leases = {}});
+        ipam::Owner owner{.key = {record.key.network, record.key.container_id, record.key.ifname},
+                          .pod_namespace = record.pod.pod_namespace,
+                          .pod_name = record.pod.name,
+                          .pod_uid = record.pod.uid};
+        (void)store.restore({{.space = "blue",
+                              .slot = 0,
+                              .address = *base::IpPrefix::parse("10.1.2.3/24"),
+                              .owner = owner,
+                              .since = record.created,
+                              .cooldown = std::chrono::seconds(0)}},
+                            base::Deadline::in(std::chrono::seconds(10)));
+    }
+
+private:
+    std::string path_;
+};
+
+state::AttachmentRecord record() {
+    state::AttachmentRecord record;
+    record.key = {.network = "roce", .container_id = "0123456789abcdef", .ifname = "net1"};
+    record.phase = state::Phase::attached;
+    record.attach = "macvlan";
+    record.created = 1'700'000'000;
+    record.netns = {.path = "/run/netns/p", .device = 4, .inode = 5, .cookie = 6};
+    record.pod = {.pod_namespace = "ml", .name = "train-0", .uid = "u-1"};
+    record.rdma_device = "mlx5_0/1";
+    record.ips = {"10.1.2.3/24", "fd00::3/64"};
+    record.steps = {state::CreateLink{.kind = "macvlan",
+                                      .ifname = "net1",
+                                      .parent = "ens1f0",
+                                      .parent_ifindex = 2,
+                                      .parent_in_pod = false,
+                                      .mac = "02:00:00:00:00:01",
+                                      .ifindex = 3}};
+    return record;
+}
+
+} // namespace
+
+TEST_CASE("a node without state is shown, and nothing is made for it") {
+    const StateDirectory state;
+    const std::string absent = state.path() + "/absent";
+    CHECK(ops::to_json(ops::read_state(absent)) ==
+          "{\n    \"attachments\": [],\n    \"leases\": [],\n    \"unreadable\": []\n}\n");
+    CHECK_THAT(ops::to_table(ops::read_state(absent)), Contains("ATTACHMENT") && Contains("ADDRESS"));
+    CHECK_FALSE(fs::exists(absent));
+    (void)state.report();
+    CHECK(fs::is_empty(state.path()));
+}
+
+TEST_CASE("who holds what, for a program") {
+    const StateDirectory state;
+    state.save(record());
+    state.lease(record());
+    const json::Document document = json::Document::parse(ops::to_json(state.report()));
+    CHECK(document.root().at("attachments").elements().at(0).to_text() ==
+          R"({"attach":"macvlan","containerID":"0123456789abcdef","created":"2023-11-14T22:13:20Z","ifname":"net1",)"
+          R"("ips":["10.1.2.3/24","fd00::3/64"],"mac":"02:00:00:00:00:01","netns":"/run/netns/p","network":"roce",)"
+          R"("parent":"ens1f0","phase":"attached","podName":"train-0","podNamespace":"ml","podUID":"u-1",)"
+          R"("rdmaDevice":"mlx5_0/1"})");
+    CHECK(document.root().at("leases").elements().at(0).to_text() ==
+          R"({"address":"10.1.2.3/24","containerID":"0123456789abcdef","ifname":"net1","network":"roce",)"
+          R"("podName":"train-0","podNamespace":"ml","podUID":"u-1","since":"2023-11-14T22:13:20Z","space":"blue"})");
+    CHECK(document.root().at("unreadable").elements().empty());
+}
+
+TEST_CASE("who holds what, for a person") {
+    const StateDirectory state;
+    state.save(record());
+    state.lease(record());
+    const std::string table = ops::to_table(state.report());
+    CHECK_THAT(table, Contains("net1        macvlan  ens1f0  mlx5_0/1  roce     ml/train-0  0123456789abc  attached  "
+                               "10.1.2.3/24,fd00::3/64  2023-11-14T22:13:20Z\n"));
+    CHECK_THAT(table, Contains("10.1.2.3/24  blue   roce     ml/train-0  0123456789abc  net1       "
+                               "2023-11-14T22:13:20Z\n"));
+}
+
+TEST_CASE("an attachment that is only prepared, of addresses only, or outside Kubernetes") {
+    const StateDirectory state;
+    state::AttachmentRecord bare;
+    bare.key = {.network = "n", .container_id = "c", .ifname = "eth0"};
+    bare.attach = "ipam";
+    state.save(bare);
+    CHECK_THAT(ops::to_table(state.report()),
+               Contains("eth0        ipam  -       -     n        -    c          prepared  -          "));
+    const json::Document document = json::Document::parse(ops::to_json(state.report()));
+    CHECK(document.root().at("attachments").elements().at(0).at("parent").string().empty());
+}
+
+TEST_CASE("what can't be read is reported beside what can") {
+    const StateDirectory state;
+    state.save(record());
+    base::write_file_durably(state.path() + "/attachments/x:y:z.json", "{\"version\": 1");
+    base::write_file_durably(state.path() + "/leases.sqlite", "this is no database, but it is long enough for one");
+    const ops::StateReport report = state.report();
+    CHECK(report.attachments.records.size() == 1);
+    CHECK_THAT(ops::to_table(report), Contains("unreadable record " + state.path() + "/attachments/x:y:z.json: ") &&
+                                          Contains("leases can't be read: "));
+    const json::Document document = json::Document::parse(ops::to_json(report));
+    CHECK(document.root().at("unreadable").elements().size() == 2);
+}
