@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -38,8 +39,10 @@ void Pod::destroy() {
 }
 
 VethParent::VethParent(std::string name, unsigned mtu) : name_(std::move(name)) {
-    shell(concat("ip link add ", name_, " mtu ", mtu, " type veth peer name ", name_, "peer && ip link set ", name_,
-                 " up && ip link set ", name_, "peer up"));
+    // Without link-local addresses: their state changes by itself while a test remembers the node.
+    shell(concat("ip -batch - <<END\nlink add ", name_, " mtu ", mtu, " type veth peer name ", name_, "peer\nlink set ",
+                 name_, " addrgenmode none\nlink set ", name_, "peer addrgenmode none\nlink set ", name_,
+                 " up\nlink set ", name_, "peer up\nEND"));
 }
 
 VethParent::~VethParent() {
@@ -64,7 +67,7 @@ std::vector<std::string> rdma_parents() {
 std::string rdma_parent(unsigned number) {
     const auto names = rdma_parents();
     if (number >= names.size()) return {};
-    shell(concat("ip link set ", names[number], " up"));
+    shell(concat("ip link set ", names[number], " addrgenmode none && ip link set ", names[number], " up"));
     return names[number];
 }
 
@@ -75,10 +78,13 @@ std::string rdma_device_of(const std::string& parent) {
 }
 
 bool kernel_has(const std::string& link_kind) {
-    return succeeds(concat("modprobe ", link_kind,
-                           " 2>/dev/null; ip link add probe0 type veth peer name probe1 && "
-                           "ip link add link probe0 name probe2 type ",
-                           link_kind, "; status=$?; ip link delete probe0; exit $status"));
+    static std::map<std::string, bool> known;
+    const auto found = known.find(link_kind);
+    if (found != known.end()) return found->second;
+    return known[link_kind] = succeeds(concat("modprobe ", link_kind,
+                                              " 2>/dev/null; ip link add probe0 type veth peer name probe1 && "
+                                              "ip link add link probe0 name probe2 type ",
+                                              link_kind, "; status=$?; ip link delete probe0; exit $status"));
 }
 
 std::string UnchangedNode::difference() const {

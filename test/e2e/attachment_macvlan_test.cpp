@@ -1,0 +1,155 @@
+// What a macvlan attachment looks like to the kernel.
+#include "attachment_stage.hpp"
+
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace rdmanet::test {
+
+using Catch::Contains;
+
+TEST_CASE("a macvlan child has the mode that the configuration names", "[macvlan]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    for (const std::string mode : {"bridge", "private", "vepa", "passthru"}) {
+        const PluginCall call = call_for(stage.pod, concat("'master':'par0','mode':'", mode, '\''));
+        const std::string result = add(call);
+        CHECK_THAT(stage.pod.run("ip -d link show net1"), Contains("macvlan mode " + mode + ' '));
+        CHECK_THAT(stage.pod.run("ip link show net1"), Contains(",UP"));
+        CHECK(check(call, result) == "");
+        CHECK(del(call) == "");
+    }
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("without a mode a macvlan child is a bridge, with the parent's MTU", "[macvlan]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const PluginCall call = call_for(stage.pod, "'master':'par0'");
+    const std::string result = add(call);
+    const std::string link = stage.pod.run("ip -d link show net1");
+    CHECK_THAT(link, Contains("macvlan mode bridge "));
+    CHECK_THAT(link, Contains("mtu 1500 "));
+    CHECK(value(result, ".interfaces[0]|[.name,.mtu,.sandbox]|@tsv") == "net1\t1500\t/run/netns/pod");
+    CHECK(value(result, ".interfaces[0].mac") == mac_of(stage.pod));
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("MTU and length of the broadcast queue reach the macvlan child", "[macvlan]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const PluginCall call = call_for(stage.pod, "'master':'par0','mtu':1400,'bcqueuelen':4321");
+    const std::string result = add(call);
+    const std::string link = stage.pod.run("ip -d link show net1");
+    CHECK_THAT(link, Contains("mtu 1400 "));
+    CHECK_THAT(link, Contains("bcqueuelen 4321 "));
+    CHECK(value(result, ".interfaces[0].mtu") == "1400");
+    CHECK(check(call, result) == "");
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("the pod's request for a MAC comes before the configuration's", "[macvlan]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const auto mac_with = [&](const std::string& members, const std::string& args) {
+        PluginCall call = call_for(stage.pod, concat("'master':'par0'", members));
+        call.args = args;
+        const std::string result = add(call);
+        const std::string mac = mac_of(stage.pod);
+        CHECK(value(result, ".interfaces[0].mac") == mac);
+        CHECK(del(call) == "");
+        return mac;
+    };
+    std::string members = ",'mac':'02:00:00:00:00:01'";
+    CHECK(mac_with(members, "") == "02:00:00:00:00:01");
+    CHECK(mac_with(members, "IgnoreUnknown=1;MAC=02:00:00:00:00:02") == "02:00:00:00:00:02");
+    members += ",'args':{'cni':{'mac':'02:00:00:00:00:03'}}";
+    CHECK(mac_with(members, "IgnoreUnknown=1;MAC=02:00:00:00:00:02") == "02:00:00:00:00:03");
+    members += ",'runtimeConfig':{'mac':'02-00-00-00-00-04'}";
+    CHECK(mac_with(members, "IgnoreUnknown=1;MAC=02:00:00:00:00:02") == "02:00:00:00:00:04");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("a MAC that nobody asked for is the attachment's own, and the same each time", "[macvlan]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const PluginCall call = call_for(stage.pod, "'master':'par0'");
+    PluginCall second = call;
+    second.ifname = "net2";
+    add(call);
+    add(second);
+    const std::string mac = mac_of(stage.pod);
+    CHECK(mac != mac_of(stage.pod, "net2"));
+    CHECK_THAT(mac, Catch::Matches("[0-9a-f][26ae]:.*")); // unicast, locally administered
+    CHECK(del(call) == "");
+    CHECK(del(second) == "");
+    add(call);
+    CHECK(mac_of(stage.pod) == mac);
+    CHECK(del(call) == "");
+    const PluginCall other = of(call, "c2");
+    add(other);
+    CHECK(mac_of(stage.pod) != mac);
+    CHECK(del(other) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("passthru gives the parent the requested MAC and takes it back", "[macvlan]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const PluginCall call = call_for(stage.pod, "'master':'par0','mode':'passthru','mac':'02:00:00:00:0a:01'");
+    const std::string result = add(call);
+    CHECK(mac_of(stage.pod) == "02:00:00:00:0a:01");
+    CHECK_THAT(shell("ip link show par0"), Contains("link/ether 02:00:00:00:0a:01"));
+    CHECK_THAT(shell("ip -d link show par0"), Contains("promiscuity 1 "));
+    CHECK(check(call, result) == "");
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("a parent whose pod with a passthru child died has its own MAC again", "[macvlan]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const VethParent parent("par0");
+    const UnchangedNode node;
+    Pod pod("pod");
+    const PluginCall call = call_for(pod, "'master':'par0','mode':'passthru','mac':'02:00:00:00:0a:02'");
+    add(call);
+    pod.destroy();
+    CHECK(del(call) == "");
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("beside a passthru child another macvlan child is refused, with the reason", "[macvlan]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const PluginCall first = call_for(stage.pod, "'master':'par0','mode':'passthru'");
+    const std::string result = add(first);
+    PluginCall second = call_for(stage.pod, "'master':'par0','mode':'bridge'");
+    second.ifname = "net2";
+    const std::string error = refusal(second);
+    CHECK_THAT(error, Contains("code 102") && Contains("passthru") && Contains("\"par0\""));
+    CHECK(del(second) == "");
+    CHECK(check(first, result) == "");
+    CHECK(del(first) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("macvlan and ipvlan children of one parent exclude each other, with the cure", "[macvlan][ipvlan]") {
+    NEEDS(kernel_has("macvlan") && kernel_has("ipvlan"), "macvlan and ipvlan");
+    const Stage stage;
+    const PluginCall macvlan = call_for(stage.pod, "'master':'par0','attach':'macvlan'");
+    PluginCall ipvlan = call_for(stage.pod, "'master':'par0','attach':'ipvlan'");
+    ipvlan.ifname = "net2";
+    for (const auto& [first, second] : {std::pair(macvlan, ipvlan), std::pair(ipvlan, macvlan)}) {
+        add(first);
+        CHECK_THAT(refusal(second), Contains("code 102") && Contains("exclude each other") &&
+                                        Contains("use that kind for network too, or another parent"));
+        CHECK(del(second) == "");
+        CHECK(del(first) == "");
+    }
+    CHECK(stage.node.difference() == "");
+}
+
+} // namespace rdmanet::test

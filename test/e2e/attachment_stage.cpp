@@ -1,0 +1,89 @@
+#include "attachment_stage.hpp"
+
+#include <rdmanet/base/error.hpp>
+
+#include <algorithm>
+
+namespace rdmanet::test {
+
+std::string json_text(std::string single_quoted) {
+    std::replace(single_quoted.begin(), single_quoted.end(), '\'', '"');
+    return single_quoted;
+}
+
+std::string ipam(const std::string& range, const std::string& more) {
+    return concat("'ipam':{'type':'rdmanet','cooldown':0,'range':'", range, '\'', more.empty() ? "" : ",", more, '}');
+}
+
+PluginCall call_for(const Pod& pod, const std::string& members, const std::string& version,
+                    const std::string& network) {
+    PluginCall call;
+    call.netns = pod.path();
+    call.config =
+        json_text(concat("{'cniVersion':'", version, "','name':'", network, "','type':'rdmanet',", members, '}'));
+    return call;
+}
+
+namespace {
+
+PluginCall with_json(PluginCall call, const std::string& members) {
+    call.config.pop_back();
+    call.config += concat(',', members, '}');
+    return call;
+}
+
+} // namespace
+
+PluginCall with(PluginCall call, const std::string& members) {
+    return with_json(std::move(call), json_text(members));
+}
+
+PluginCall of(PluginCall call, const std::string& container) {
+    call.container = container;
+    return call;
+}
+
+PluginCall after(PluginCall call, const std::string& result) {
+    return with_json(std::move(call), concat("\"prevResult\":", result));
+}
+
+std::string add(const PluginCall& call) {
+    const ProcessResult result = call.with_command("ADD").run();
+    if (result.exit_status != 0) throw base::Error(concat("ADD was refused: ", result.out, result.err));
+    return document_of(result).to_text();
+}
+
+std::string refusal(const PluginCall& call) {
+    return error_of(call.with_command("ADD").run());
+}
+
+std::string outcome(const PluginCall& call, const std::string& command) {
+    const ProcessResult result = call.with_command(command).run();
+    if (result.exit_status != 0) return error_of(result);
+    return command == "ADD" ? "" : result.out;
+}
+
+std::string del(const PluginCall& call) {
+    return outcome(call, "DEL");
+}
+
+std::string check(const PluginCall& call, const std::string& result) {
+    return outcome(after(call, result), "CHECK");
+}
+
+std::string value(const std::string& json, const std::string& path) {
+    const ProcessResult result = run_process({"jq", "-r", path}, {.input = json, .environment = {}});
+    if (result.exit_status != 0) throw base::Error(concat("jq ", path, ": ", result.err));
+    return result.out.substr(0, result.out.find_last_not_of('\n') + 1);
+}
+
+std::string addresses(const std::string& result) {
+    return value(result, "[.ips[]?.address]|join(\" \")");
+}
+
+std::string mac_of(const Pod& pod, const std::string& ifname) {
+    const std::string text = pod.run(concat("cat /sys/class/net/", ifname, "/address"));
+    return text.substr(0, text.find('\n'));
+}
+
+} // namespace rdmanet::test

@@ -1,0 +1,54 @@
+// Calls of the binary as the tests here write them: configurations in one line, outcomes as text to compare.
+#pragma once
+
+#include "support/node.hpp"
+#include "support/plugin_call.hpp"
+
+#include <rdmanet/base/text.hpp>
+
+#include <string>
+
+namespace rdmanet::test {
+
+using base::concat;
+
+/// JSON as it is easily written in C++: with single quotes.
+[[nodiscard]] std::string json_text(std::string single_quoted);
+
+/// Members of a configuration: addresses from `range` that don't rest after their release.
+[[nodiscard]] std::string ipam(const std::string& range, const std::string& more = "");
+
+/// A call for `pod`'s attachment to a network that has these members beside its name and type.
+[[nodiscard]] PluginCall call_for(const Pod& pod, const std::string& members, const std::string& version = "1.1.0",
+                                  const std::string& network = "net");
+
+/// The call with `members` (single quotes) added to its configuration.
+[[nodiscard]] PluginCall with(PluginCall call, const std::string& members);
+/// The call of another container.
+[[nodiscard]] PluginCall of(PluginCall call, const std::string& container);
+/// The call with a result as prevResult, as runtimes send CHECK and DEL.
+[[nodiscard]] PluginCall after(PluginCall call, const std::string& result);
+
+/// The result of an ADD that must succeed.
+std::string add(const PluginCall& call);
+/// Runs ADD, which must be refused: "code N: message".
+[[nodiscard]] std::string refusal(const PluginCall& call);
+/// Empty if the command succeeded and, but for ADD, printed nothing.
+[[nodiscard]] std::string outcome(const PluginCall& call, const std::string& command);
+[[nodiscard]] std::string del(const PluginCall& call);
+[[nodiscard]] std::string check(const PluginCall& call, const std::string& result);
+
+/// One value of a JSON text, by jq.
+[[nodiscard]] std::string value(const std::string& json, const std::string& path);
+/// Addresses of a result, "10.0.0.1/24 fd00::1/64".
+[[nodiscard]] std::string addresses(const std::string& result);
+[[nodiscard]] std::string mac_of(const Pod& pod, const std::string& ifname = "net1");
+
+/// A parent without RDMA, a pod, and how both were.
+struct Stage {
+    VethParent parent{"par0"};
+    Pod pod{"pod"};
+    UnchangedNode node;
+};
+
+} // namespace rdmanet::test
