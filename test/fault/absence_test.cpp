@@ -1,0 +1,170 @@
+// DEL succeeds, silently, and leaves the node as it was before the ADD, whatever is already gone or was edited.
+#include "stage.hpp"
+
+#include "support/reporter.hpp"
+
+#include <rdmanet/base/text.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <string>
+
+namespace rdmanet::test {
+namespace {
+
+using base::concat;
+
+void replace(std::string& text, const std::string& what, const std::string& by) {
+    const auto at = text.find(what);
+    REQUIRE(at != std::string::npos);
+    text.replace(at, what.size(), by);
+}
+
+/// Nothing on stdout, exit status 0; what is wrong otherwise.
+std::string run_del(const PluginCall& call) {
+    const ProcessResult result = call.run();
+    return result.exit_status == 0 && result.out.empty() ? "" : complaint("DEL", result);
+}
+
+/// The pod was attached, then `disturb` did something to the node or to the call.
+template <class Disturb>
+void del_after(Disturb disturb) {
+    for (const char* kind : {"macvlan", "ipvlan"})
+        for (const Ipam ipam : {Ipam::built_in, Ipam::host_local}) {
+            if (!missing_for(kind, ipam).empty()) continue;
+            INFO(kind << (ipam == Ipam::built_in ? ", built-in" : ", host-local"));
+            Stage stage(kind, ipam);
+            const NodeState before = NodeState::take();
+            REQUIRE(stage.run("ADD") == "");
+            PluginCall call = stage.call("DEL");
+            disturb(stage, call);
+            CHECK(run_del(call) == "");
+            CHECK(difference_from(before) == "");
+        }
+}
+
+#define NEEDS_MACVLAN() NEEDS(missing_for("macvlan", Ipam::built_in).empty(), missing_for("macvlan", Ipam::built_in))
+
+} // namespace
+
+TEST_CASE("DEL three times in a row", "[fault]") {
+    NEEDS_MACVLAN();
+    del_after([](Stage&, const PluginCall& call) {
+        CHECK(run_del(call) == "");
+        CHECK(run_del(call) == "");
+    });
+}
+
+TEST_CASE("DEL before any ADD", "[fault]") {
+    NEEDS_MACVLAN();
+    Stage stage("macvlan", Ipam::built_in);
+    const NodeState before = NodeState::take();
+    CHECK(stage.run("DEL") == "");
+    CHECK(difference_from(before) == "");
+}
+
+TEST_CASE("DEL without the state directory", "[fault]") {
+    NEEDS_MACVLAN();
+    del_after([](Stage& stage, const PluginCall&) { stage.forget_state(); });
+}
+
+TEST_CASE("DEL without the lease database", "[fault]") {
+    NEEDS_MACVLAN();
+    del_after([](const Stage& stage, const PluginCall&) {
+        shell(concat("rm -f ", stage.state_directory(), "/leases.sqlite*"));
+    });
+}
+
+TEST_CASE("DEL without the record", "[fault]") {
+    NEEDS_MACVLAN();
+    del_after([](const Stage& stage, const PluginCall&) { shell(concat("rm '", stage.record(), '\'')); });
+}
+
+TEST_CASE("DEL after somebody removed the link", "[fault]") {
+    NEEDS_MACVLAN();
+    del_after([](const Stage&, const PluginCall&) { shell("ip -netns fault-pod link delete net1"); });
+}
+
+TEST_CASE("DEL after the namespace is gone", "[fault]") {
+    NEEDS_MACVLAN();
+    for (const char* netns : {"/run/netns/fault-pod", ""}) {
+        Stage stage("macvlan", Ipam::built_in);
+        stage.destroy_pod();
+        const NodeState before = NodeState::take();
+        stage.create_pod();
+        REQUIRE(stage.run("ADD") == "");
+        stage.destroy_pod();
+        PluginCall call = stage.call("DEL");
+        call.netns = netns;
+        CHECK(run_del(call) == "");
+        CHECK(difference_from(before) == "");
+    }
+}
+
+TEST_CASE("DEL without CNI_NETNS while the namespace lives", "[fault]") {
+    NEEDS_MACVLAN();
+    del_after([](const Stage&, PluginCall& call) { call.netns.clear(); });
+}
+
+TEST_CASE("DEL after the namespace's name went to another pod", "[fault]") {
+    NEEDS_MACVLAN();
+    Stage stage("macvlan", Ipam::built_in);
+    REQUIRE(stage.run("ADD") == "");
+    stage.destroy_pod();
+    stage.create_pod();
+    shell("ip -netns fault-pod link add net1 type dummy 2>/dev/null || "
+          "ip -netns fault-pod link add net1 type veth peer name net1peer");
+    CHECK(stage.run("DEL") == "");
+    CHECK(succeeds("ip -netns fault-pod link show net1"));
+}
+
+TEST_CASE("DEL with an edited configuration", "[fault]") {
+    NEEDS_MACVLAN();
+    SECTION("another master") {
+        del_after([](const Stage& stage, PluginCall& call) {
+            replace(call.config, concat('"', stage.parent(), '"'), "\"elsewhere0\"");
+        });
+    }
+    SECTION("another kind") {
+        del_after([](const Stage&, PluginCall& call) {
+            const bool macvlan = call.config.find("\"macvlan\"") != std::string::npos;
+            replace(call.config, macvlan ? "\"macvlan\"" : "\"ipvlan\"", macvlan ? "\"ipvlan\"" : "\"macvlan\"");
+        });
+    }
+    SECTION("another mode") {
+        del_after([](const Stage&, PluginCall& call) { replace(call.config, "\"attach\"", "\"mode\":\"l3\",\"attach\""); });
+    }
+    SECTION("another range") {
+        del_after([](const Stage&, PluginCall& call) {
+            const bool built_in = call.config.find("10.99.0.0/24") != std::string::npos;
+            replace(call.config, built_in ? "10.99.0.0/24" : "10.98.0.0/24", "10.77.0.0/24");
+        });
+    }
+    SECTION("no ipam") {
+        del_after([](const Stage&, PluginCall& call) {
+            const auto at = call.config.find(",\"ipam\"");
+            call.config = call.config.substr(0, at) + "}";
+        });
+    }
+    SECTION("nonsense in our keys") {
+        del_after([](const Stage&, PluginCall& call) { replace(call.config, "\"attach\":", "\"mtu\":\"wide\",\"attach\":"); });
+    }
+}
+
+TEST_CASE("DEL after the parent is gone", "[fault]") {
+    NEEDS_MACVLAN();
+    Stage stage("macvlan", Ipam::built_in);
+    const NodeState before = NodeState::take();
+    PluginCall add = stage.call("ADD");
+    {
+        const VethParent parent("faultgone0");
+        replace(add.config, concat('"', stage.parent(), '"'), "\"faultgone0\"");
+        const ProcessResult added = add.run();
+        INFO(added.out << added.err);
+        REQUIRE(added.exit_status == 0);
+    }
+    CHECK(run_del(add.with_command("DEL")) == "");
+    CHECK(difference_from(before) == "");
+}
+
+} // namespace rdmanet::test

@@ -1,0 +1,77 @@
+// Many pods come and go at the same moment: no address twice, no attachment half done, nothing left.
+//
+//   RDMANET_FAULT_CROWD    how many at a time; default 100
+#include "sampling.hpp"
+#include "stage.hpp"
+
+#include "support/reporter.hpp"
+
+#include <rdmanet/base/text.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <cstdlib>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace rdmanet::test {
+namespace {
+
+using base::concat;
+
+unsigned crowd_size() {
+    const char* chosen = std::getenv("RDMANET_FAULT_CROWD");
+    return chosen != nullptr ? static_cast<unsigned>(std::strtoul(chosen, nullptr, 10)) : 100;
+}
+
+std::vector<ProcessResult> run_together(const std::vector<PluginCall>& calls) {
+    std::vector<ProcessResult> results(calls.size());
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < calls.size(); ++i)
+        threads.emplace_back([&, i] { results[i] = calls[i].run(); });
+    for (std::thread& thread : threads) thread.join();
+    return results;
+}
+
+std::string address_of(const ProcessResult& result) {
+    const json::Document document = document_of(result);
+    return document.root().at("ips").elements().at(0).at("address").string();
+}
+
+} // namespace
+
+TEST_CASE("a crowd of pods comes and goes", "[fault]") {
+    NEEDS(missing_for("macvlan", Ipam::built_in).empty(), missing_for("macvlan", Ipam::built_in));
+    Stage stage("macvlan", Ipam::built_in);
+    std::vector<std::unique_ptr<Pod>> pods;
+    std::vector<PluginCall> adds;
+    for (unsigned i = 0; i < crowd_size(); ++i) {
+        pods.push_back(std::make_unique<Pod>(concat("crowd-", i)));
+        adds.push_back(stage.call("ADD"));
+        adds.back().container = concat("container-", i);
+        adds.back().netns = pods.back()->path();
+        adds.back().args = concat("IgnoreUnknown=1;K8S_POD_NAMESPACE=default;K8S_POD_NAME=crowd-", i, ";K8S_POD_UID=uid-", i);
+    }
+    const NodeState before = NodeState::take();
+    for (int round = 0; round < 2; ++round) {
+        std::set<std::string> addresses;
+        for (const ProcessResult& result : run_together(adds)) {
+            INFO(result.out << result.err);
+            CHECK(result.exit_status == 0);
+            if (result.exit_status == 0) CHECK(addresses.insert(address_of(result)).second);
+        }
+        std::vector<PluginCall> dels;
+        for (const PluginCall& add : adds) dels.push_back(add.with_command("DEL"));
+        for (const ProcessResult& result : run_together(dels)) {
+            INFO(result.out << result.err);
+            CHECK(result.exit_status == 0);
+            CHECK(result.out.empty());
+        }
+        CHECK(difference_from(before) == "");
+    }
+}
+
+} // namespace rdmanet::test

@@ -1,0 +1,33 @@
+#!/bin/bash
+# Kills and fails the built plugin at its system calls and looks whether the node is as it was.
+#
+#   test/fault/run.sh                a sample, another one each day: about a minute
+#   test/fault/run.sh --all          every system call: about an hour
+#   test/fault/run.sh [--all] CASE   test cases by name (Catch2), e.g. 'macvlan*killed*'
+#
+# Runs on the kernel of netns-harness. Environment: RDMANET_FAULT_SAMPLE, RDMANET_FAULT_SEED (see sampling.hpp),
+# RDMANET_FAULT_CROWD, RDMANET_BINARY (default: the release build), RDMANET_FAULT_NATIVE=1 (as root on this machine's
+# kernel, in namespaces of its own; what it lacks is skipped).
+# Last line: N passed, N failed, N skipped.
+set -euo pipefail
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+cd "$top"
+if [[ ${1:-} == --all ]]; then
+	shift
+	export RDMANET_FAULT_SAMPLE=all
+fi
+export RDMANET_BINARY=${RDMANET_BINARY:-$top/build/release/cmd/rdmanet/rdmanet}
+export RDMANET_HARNESS_TIMEOUT=${RDMANET_HARNESS_TIMEOUT:-10800}
+test=${RDMANET_FAULT_TEST:-$top/build/release/test/fault/fault_test}
+[[ -x $test && -x $RDMANET_BINARY ]] || {
+	echo "$0: build first: cmake --preset release && cmake --build --preset release" >&2
+	exit 1
+}
+if [[ ${RDMANET_FAULT_NATIVE:-0} == 1 ]]; then
+	exec unshare --net --mount bash -c 'mount -t tmpfs none /run && mkdir /run/netns && exec "$@"' _ \
+		"$test" -r progress "$@"
+fi
+# A small GID table: the plugin reads it entry by entry, three system calls each, which says nothing new here.
+export RDMANET_HARNESS_NIC=${RDMANET_HARNESS_NIC:-nics=1 ports=1 vfs=0 gid_table_len=16}
+exec netns-harness/run.sh "$test" -r progress "$@"

@@ -1,0 +1,44 @@
+#include "sampling.hpp"
+
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/base/text.hpp>
+
+#include <cstdlib>
+#include <ctime>
+#include <string>
+#include <string_view>
+
+namespace rdmanet::test {
+namespace {
+
+std::size_t sample_step() {
+    const char* chosen = std::getenv("RDMANET_FAULT_SAMPLE");
+    const std::string_view text = chosen == nullptr ? "1/25" : chosen;
+    if (text == "all") return 1;
+    const auto step = text.substr(0, 2) == "1/" ? std::strtoul(text.data() + 2, nullptr, 10) : 0;
+    if (step == 0) throw base::Error(base::concat("RDMANET_FAULT_SAMPLE is \"", text, "\", wanted 1/N or all"));
+    return step;
+}
+
+std::size_t seed() {
+    const char* chosen = std::getenv("RDMANET_FAULT_SEED");
+    constexpr std::time_t kDay = 24 * 60 * 60;
+    return chosen != nullptr ? std::strtoul(chosen, nullptr, 10) : static_cast<std::size_t>(std::time(nullptr) / kDay);
+}
+
+} // namespace
+
+bool is_in_sample(std::size_t point) {
+    static const std::size_t step = sample_step();
+    static const std::size_t offset = seed() % step;
+    return point % step == offset;
+}
+
+std::vector<std::size_t> sample_below(std::size_t end) {
+    std::vector<std::size_t> sample;
+    for (std::size_t i = 0; i < end; ++i)
+        if (is_in_sample(i)) sample.push_back(i);
+    return sample;
+}
+
+} // namespace rdmanet::test

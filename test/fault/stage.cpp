@@ -1,0 +1,173 @@
+#include "stage.hpp"
+
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/base/text.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+#include <utility>
+
+namespace rdmanet::test {
+namespace {
+
+using base::concat;
+namespace fs = std::filesystem;
+
+constexpr const char* kNetwork = "fault-net";
+constexpr const char* kPod = "fault-pod";
+const fs::path kState = "/run/rdmanet-fault/state";
+const fs::path kDelegate = "/run/rdmanet-fault/host-local";
+
+std::string configuration(const std::string& kind, const std::string& parent, Ipam ipam) {
+    const std::string addresses =
+        ipam == Ipam::built_in
+            ? std::string(R"({"type":"rdmanet","range":"10.99.0.0/24"})")
+            : concat(R"({"type":"host-local","dataDir":")", kDelegate.string(), R"(","subnet":"10.98.0.0/24"})");
+    return concat(R"({"cniVersion":"1.0.0","name":")", kNetwork, R"(","type":"rdmanet","attach":")", kind,
+                  R"(","master":")", parent, R"(","ipam":)", addresses, '}');
+}
+
+/// A parent made here is at rest at once, which saves two seconds for each.
+void switch_off_duplicate_address_detection() {
+    shell("echo 0 > /proc/sys/net/ipv6/conf/all/accept_dad; echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad");
+}
+
+/// Duplicate address detection of what was just set up ends some time later; a node remembered before would differ.
+void wait_for_quiet() {
+    shell("for i in $(seq 60); do ip -6 address show tentative | grep -q . || exit 0; sleep 0.1; done");
+}
+
+} // namespace
+
+NodeState NodeState::take() {
+    NodeState state;
+    state.snapshot_ = Snapshot::take();
+    // The two that host-local keeps for good are no leases.
+    if (fs::exists(kDelegate / kNetwork))
+        for (const auto& entry : fs::directory_iterator(kDelegate / kNetwork)) {
+            const std::string name = entry.path().filename();
+            if (name != "lock" && name.find("last_reserved_ip") == std::string::npos) state.delegate_.insert(name);
+        }
+    return state;
+}
+
+std::string NodeState::difference_to(const NodeState& later) const {
+    std::string text = snapshot_.difference_to(later.snapshot_);
+    for (const std::string& name : delegate_)
+        if (!later.delegate_.contains(name)) text += concat("- host-local: ", name, '\n');
+    for (const std::string& name : later.delegate_)
+        if (!delegate_.contains(name)) text += concat("+ host-local: ", name, '\n');
+    return text;
+}
+
+std::string difference_from(const NodeState& before) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{3};
+    for (;;) {
+        std::string text = before.difference_to(NodeState::take());
+        if (text.empty() || std::chrono::steady_clock::now() > until) return text;
+        std::this_thread::sleep_for(std::chrono::milliseconds{30});
+    }
+}
+
+Stage::Stage(std::string kind, Ipam ipam) {
+    ::setenv("RDMANET_STATE_DIR", kState.c_str(), 1);
+    fs::remove_all(kState);
+    fs::remove_all(kDelegate);
+    fs::create_directories(kState.parent_path());
+    switch_off_duplicate_address_detection();
+    parent_ = rdma_parent();
+    if (parent_.empty()) parent_ = veth_.emplace("fault0").name();
+    config_ = configuration(kind, parent_, ipam);
+    create_pod();
+    wait_for_quiet();
+}
+
+Stage::~Stage() {
+    pod_.reset();
+    fs::remove_all(kState.parent_path());
+    ::unsetenv("RDMANET_STATE_DIR");
+}
+
+PluginCall Stage::call(const std::string& command) const {
+    return {.command = command,
+            .container = "fault-container",
+            .netns = concat("/run/netns/", kPod),
+            .args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=default;K8S_POD_NAME=fault;K8S_POD_UID=4711",
+            .config = config_};
+}
+
+std::string Stage::state_directory() const {
+    return kState;
+}
+
+std::string Stage::record() const {
+    for (const auto& entry : fs::directory_iterator(kState / "attachments")) return entry.path();
+    throw base::Error("there is no record");
+}
+
+std::string complaint(const std::string& what, const ProcessResult& result) {
+    return concat(what, ": exit status ", result.exit_status, result.timed_out ? " after the time limit: " : ": ",
+                  result.out, result.err);
+}
+
+std::string Stage::run(const std::string& command) const {
+    const ProcessResult result = call(command).run();
+    if (result.exit_status != 0) return complaint(command, result);
+    if (command != "ADD" && !result.out.empty()) return complaint(concat(command, " printed something"), result);
+    return {};
+}
+
+std::string Stage::check(const std::string& result) const {
+    PluginCall check = call("CHECK");
+    check.config = concat(config_.substr(0, config_.size() - 1), R"(,"prevResult":)", result, '}');
+    const ProcessResult outcome = check.run();
+    return outcome.exit_status == 0 ? "" : complaint("CHECK after an ADD that succeeded", outcome);
+}
+
+std::string Stage::collect_as_runtime() const {
+    const PluginCall gc{.command = "GC",
+                        .container = "",
+                        .ifname = "",
+                        .config = concat(R"({"cniVersion":"1.1.0","name":")", kNetwork,
+                                         R"(","type":"rdmanet","cni.dev/valid-attachments":[],)",
+                                         config_.substr(config_.find(R"("attach")")))};
+    const ProcessResult result = gc.run();
+    return result.exit_status == 0 && result.out.empty() ? "" : complaint("GC", result);
+}
+
+std::string Stage::collect_as_person() const {
+    const ProcessResult result = run_process({binary(), "gc", "--state-dir", kState.string()});
+    return result.exit_status == 0 ? "" : complaint("rdmanet gc", result);
+}
+
+void Stage::destroy_pod() {
+    pod_.reset();
+}
+
+void Stage::create_pod() {
+    pod_ = std::make_unique<Pod>(kPod);
+}
+
+void Stage::forget_state() {
+    fs::remove_all(kState);
+}
+
+void Stage::reset() {
+    pod_.reset();
+    fs::remove_all(kState);
+    fs::remove_all(kDelegate);
+    create_pod();
+    wait_for_quiet();
+}
+
+std::string missing_for(const std::string& kind, Ipam ipam) {
+    if (::geteuid() != 0) return "root";
+    if (!kernel_has(kind)) return concat(kind, " in its kernel");
+    if (ipam == Ipam::host_local && !fs::exists("/usr/lib/cni/host-local")) return "/usr/lib/cni/host-local";
+    return {};
+}
+
+} // namespace rdmanet::test

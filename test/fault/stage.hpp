@@ -1,0 +1,74 @@
+// What every fault is played on: one parent, one pod, one configuration, a state directory of its own; and what must be
+// found afterwards.
+#pragma once
+
+#include "support/node.hpp"
+#include "support/plugin_call.hpp"
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace rdmanet::test {
+
+enum class Ipam : std::uint8_t { built_in, host_local };
+
+/// The node and what the delegate has written down.
+class NodeState {
+public:
+    [[nodiscard]] static NodeState take();
+    [[nodiscard]] std::string difference_to(const NodeState& later) const;
+
+private:
+    Snapshot snapshot_;
+    std::set<std::string> delegate_;
+};
+
+/// Differences to a node remembered, after a moment for what the kernel does later. Empty: as it was.
+[[nodiscard]] std::string difference_from(const NodeState& before);
+
+class Stage {
+public:
+    /// `kind`: "macvlan" or "ipvlan". The parent is an RDMA port where the machine has one, else a veth.
+    Stage(std::string kind, Ipam ipam);
+    Stage(const Stage&) = delete;
+    Stage& operator=(const Stage&) = delete;
+    ~Stage();
+
+    [[nodiscard]] PluginCall call(const std::string& command) const;
+    [[nodiscard]] const std::string& config() const { return config_; }
+    [[nodiscard]] const std::string& parent() const { return parent_; }
+    [[nodiscard]] std::string state_directory() const;
+    /// The one record there is.
+    [[nodiscard]] std::string record() const;
+
+    /// Runs a command that must succeed. Returns what is wrong: "" or "DEL: exit status 1: …".
+    [[nodiscard]] std::string run(const std::string& command) const;
+    /// CHECK of what an ADD printed.
+    [[nodiscard]] std::string check(const std::string& result) const;
+    /// GC by the runtime with nothing valid.
+    [[nodiscard]] std::string collect_as_runtime() const;
+    /// `rdmanet gc`.
+    [[nodiscard]] std::string collect_as_person() const;
+
+    void destroy_pod();
+    void create_pod();
+    /// As on a node where the plugin never ran.
+    void forget_state();
+    /// By hand, after the plugin failed to: later points must mean something.
+    void reset();
+
+private:
+    std::optional<VethParent> veth_;
+    std::string parent_;
+    std::string config_;
+    std::unique_ptr<Pod> pod_;
+};
+
+/// Macvlan and RDMA NIC or not, this machine can play it; otherwise what is missing.
+[[nodiscard]] std::string missing_for(const std::string& kind, Ipam ipam);
+
+[[nodiscard]] std::string complaint(const std::string& what, const ProcessResult& result);
+
+} // namespace rdmanet::test
