@@ -10,6 +10,7 @@
 
 #include <fcntl.h>
 
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -29,6 +30,17 @@ constexpr int kFailure = 1; // the only exit status but 0 that callers know (cni
 /// For when there is no memory to write anything better.
 constexpr std::string_view kOutOfMemory =
     "{\"cniVersion\":\"1.1.0\",\"code\":999,\"msg\":\"out of memory: raise the memory limit of the caller\"}\n";
+
+/// For when the process can't go on: it is in the pod's network namespace and the way back is barred (NetnsScope). The
+/// journal has what DEL needs.
+constexpr std::string_view kTerminated = "{\"cniVersion\":\"1.1.0\",\"code\":999,\"msg\":\"stopped half way: the "
+                                         "kernel did not let the plugin return to its own "
+                                         "network namespace; DEL removes what was made\"}\n";
+
+[[noreturn]] void end_with_document() noexcept {
+    (void)!::write(STDOUT_FILENO, kTerminated.data(), kTerminated.size());
+    ::_exit(kFailure);
+}
 
 void print(std::string_view text) {
     base::write_all(STDOUT_FILENO, text, "standard output");
@@ -199,7 +211,8 @@ std::string state_directory() {
 int run_plugin() noexcept {
     // A caller that closed its end of the pipe must not kill us half way: write() says EPIPE instead.
     (void)std::signal(SIGPIPE, SIG_IGN);
-    if (::fcntl(STDOUT_FILENO, F_GETFD) < 0) {
+    std::set_terminate(end_with_document);
+    if (::fcntl(STDOUT_FILENO, F_GETFD) < 0 && errno == EBADF) {
         (void)!::write(STDERR_FILENO, "rdmanet: standard output is closed, a CNI plugin answers there\n", 63);
         return kFailure;
     }

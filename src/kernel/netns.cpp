@@ -12,7 +12,9 @@
 #include <sys/vfs.h>
 
 #include <cerrno>
-#include <cstdlib>
+#include <chrono>
+#include <exception>
+#include <thread>
 
 namespace rdmanet::kernel {
 namespace {
@@ -118,7 +120,12 @@ NetnsScope::NetnsScope(const Netns& target) : home_(::open(kOwnNetns, O_RDONLY |
 }
 
 NetnsScope::~NetnsScope() {
-    if (::setns(home_.get(), CLONE_NEWNET) != 0) std::abort();
+    // The kernel allocates a little for this (create_new_namespaces()): memory may come back.
+    constexpr int kTries = 100;
+    for (int attempt = 1; ::setns(home_.get(), CLONE_NEWNET) != 0; ++attempt) {
+        if (attempt == kTries) std::terminate();
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    }
 }
 
 } // namespace rdmanet::kernel

@@ -58,8 +58,8 @@ private:
 /// 0 from older kernels. Throws base::SystemError.
 [[nodiscard]] std::uint64_t netns_cookie(const Netns& netns);
 
-/// Moves the calling thread into a network namespace until the end of the scope. If the way back fails the process
-/// aborts: everything that followed would happen in the wrong namespace.
+/// Moves the calling thread into a network namespace until the end of the scope. If the way back fails for 100 ms the
+/// process ends (std::terminate): everything that followed would happen in the wrong namespace.
 class NetnsScope {
 public:
     /// Throws base::SystemError; the thread is then where it was.

@@ -5,6 +5,8 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/ipam/errors.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
 #include <chrono>
@@ -88,6 +90,10 @@ std::string Database::image() {
     return {reinterpret_cast<const char*>(bytes.get()), static_cast<std::size_t>(size)};
 }
 
+void Database::remove_cold_journal() const {
+    (void)::unlink(concat(path_, "-journal").c_str());
+}
+
 void Database::fail(int code) {
     const char* text = connection_ ? sqlite3_errmsg(connection_.get()) : sqlite3_errstr(code);
     if (code == SQLITE_READONLY_DBMOVED) throw DatabaseMoved{};
@@ -109,6 +115,7 @@ Transaction::Transaction(Database& database, Mode mode) : database_(database) {
     if (mode == Mode::read) database.run("BEGIN");
     if (mode == Mode::write) database.run("BEGIN IMMEDIATE");
     if (mode == Mode::exclusive) database.run("BEGIN EXCLUSIVE");
+    if (mode != Mode::read) database.remove_cold_journal();
 }
 
 Transaction::~Transaction() {

@@ -84,6 +84,11 @@ public:
 
     [[nodiscard]] const std::string& path() const { return path_; }
     [[nodiscard]] int changes() const { return sqlite3_changes(connection_.get()); }
+    /// For the holder of the write lock: a journal that is there now was left by a killed process before it counted.
+    /// (One that counts was played back and removed on the way to the lock: SQLite, "Hot Rollback Journals".) Its next
+    /// transaction that writes would remove it, but there may never be one.
+    void remove_cold_journal() const;
+
     [[nodiscard]] bool in_transaction() const { return sqlite3_get_autocommit(connection_.get()) == 0; }
 
     /// Throws what the result code means.
