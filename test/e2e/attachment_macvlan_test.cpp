@@ -31,8 +31,10 @@ TEST_CASE("without a mode a macvlan child is a bridge, with the parent's MTU", "
     const std::string link = stage.pod.run("ip -d link show net1");
     CHECK_THAT(link, Contains("macvlan mode bridge "));
     CHECK_THAT(link, Contains("mtu 1500 "));
-    CHECK(value(result, ".interfaces[0]|[.name,.mtu,.sandbox]|@tsv") == "net1\t1500\t/run/netns/pod");
-    CHECK(value(result, ".interfaces[0].mac") == mac_of(stage.pod));
+    CHECK(value(result, "interfaces.0.name") == "net1");
+    CHECK(value(result, "interfaces.0.mtu") == "1500");
+    CHECK(value(result, "interfaces.0.sandbox") == "/run/netns/pod");
+    CHECK(value(result, "interfaces.0.mac") == mac_of(stage.pod));
     CHECK(del(call) == "");
     CHECK(stage.node.difference() == "");
 }
@@ -45,7 +47,7 @@ TEST_CASE("MTU and length of the broadcast queue reach the macvlan child", "[mac
     const std::string link = stage.pod.run("ip -d link show net1");
     CHECK_THAT(link, Contains("mtu 1400 "));
     CHECK_THAT(link, Contains("bcqueuelen 4321 "));
-    CHECK(value(result, ".interfaces[0].mtu") == "1400");
+    CHECK(value(result, "interfaces.0.mtu") == "1400");
     CHECK(check(call, result) == "");
     CHECK(del(call) == "");
     CHECK(stage.node.difference() == "");
@@ -59,7 +61,7 @@ TEST_CASE("the pod's request for a MAC comes before the configuration's", "[macv
         call.args = args;
         const std::string result = add(call);
         const std::string mac = mac_of(stage.pod);
-        CHECK(value(result, ".interfaces[0].mac") == mac);
+        CHECK(value(result, "interfaces.0.mac") == mac);
         CHECK(del(call) == "");
         return mac;
     };

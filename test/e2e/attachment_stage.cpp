@@ -72,13 +72,24 @@ std::string check(const PluginCall& call, const std::string& result) {
 }
 
 std::string value(const std::string& json, const std::string& path) {
-    const ProcessResult result = run_process({"jq", "-r", path}, {.input = json, .environment = {}});
-    if (result.exit_status != 0) throw base::Error(concat("jq ", path, ": ", result.err));
-    return result.out.substr(0, result.out.find_last_not_of('\n') + 1);
+    const json::Document document = json::Document::parse(json);
+    json::Reader at = document.root();
+    for (std::size_t from = 0; from < path.size();) {
+        const std::size_t dot = std::min(path.find('.', from), path.size());
+        const std::string key = path.substr(from, dot - from);
+        at = at.is_array() ? at.elements().at(std::stoul(key)) : at.at(key);
+        from = dot + 1;
+    }
+    return at.is_string() ? at.string() : at.to_text();
 }
 
 std::string addresses(const std::string& result) {
-    return value(result, "[.ips[]?.address]|join(\" \")");
+    const json::Document document = json::Document::parse(result);
+    std::string text;
+    if (const auto ips = document.root().find("ips"))
+        for (const json::Reader& ip : ips->elements())
+            text += concat(text.empty() ? "" : " ", ip.at("address").string());
+    return text;
 }
 
 std::string mac_of(const Pod& pod, const std::string& ifname) {

@@ -38,7 +38,7 @@ std::string add(const PluginCall& call);
 [[nodiscard]] std::string del(const PluginCall& call);
 [[nodiscard]] std::string check(const PluginCall& call, const std::string& result);
 
-/// One value of a JSON text, by jq.
+/// One value of a JSON text, as text; the path is like "interfaces.0.mac".
 [[nodiscard]] std::string value(const std::string& json, const std::string& path);
 /// Addresses of a result, "10.0.0.1/24 fd00::1/64".
 [[nodiscard]] std::string addresses(const std::string& result);

@@ -1,0 +1,150 @@
+// DEL in every state in which a node can be, and ADD on what an earlier one left.
+#include "attachment_stage.hpp"
+
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace rdmanet::test {
+
+using Catch::Contains;
+
+namespace {
+
+const std::string kMembers = concat("'master':'par0',", ipam("10.4.0.0/24"));
+
+} // namespace
+
+TEST_CASE("DEL before any ADD, and again and again, succeeds", "[del]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const PluginCall call = call_for(stage.pod, kMembers);
+    CHECK(del(call) == "");
+    const std::string result = add(call);
+    for (int time = 0; time < 3; ++time) CHECK(del(after(call, result)) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("DEL without CNI_NETNS removes interface and address all the same", "[del]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    PluginCall call = call_for(stage.pod, kMembers);
+    add(call);
+    call.netns.clear();
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("DEL after the namespace has gone releases the address", "[del]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const VethParent parent("par0");
+    const UnchangedNode node;
+    Pod pod("pod");
+    const PluginCall call = call_for(pod, kMembers);
+    add(call);
+    pod.destroy();
+    CHECK(del(call) == "");
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("DEL leaves a namespace alone that has taken the path of the pod's", "[del]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const VethParent parent("par0");
+    Pod pod("pod");
+    const PluginCall call = call_for(pod, concat("'master':'par0','mac':'02:00:00:00:00:11',", ipam("10.4.0.0/24")));
+    add(call);
+    pod.destroy();
+    const Pod another("pod");
+    shell("ip link add link par0 name net1 netns pod address 02:00:00:00:00:11 type macvlan mode bridge");
+    another.run("ip link set net1 addrgenmode none");
+    CHECK(del(call) == "");
+    CHECK(another.succeeds("ip link show net1"));
+    CHECK(shell(concat(binary(), " state --json | jq -c '[.attachments,.leases]'")) == "[[],[]]\n");
+}
+
+TEST_CASE("DEL after the parent has gone succeeds and releases the address", "[del]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Pod pod("pod");
+    const UnchangedNode node;
+    const PluginCall call = call_for(pod, kMembers);
+    {
+        const VethParent parent("par0");
+        add(call);
+    }
+    CHECK(del(call) == "");
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("DEL finds an interface that was renamed in the pod", "[del]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const PluginCall call = call_for(stage.pod, kMembers);
+    add(call);
+    stage.pod.run("ip link set net1 down");
+    stage.pod.run("ip link set net1 name renamed up");
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("DEL goes by the journal when the configuration was edited", "[del]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    add(call_for(stage.pod, kMembers));
+    CHECK(del(call_for(stage.pod, "'attach':'ipvlan','master':'elsewhere','mtu':-7")) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("DEL without a record recognises the interface by what ADD printed", "[del]") {
+    NEEDS(kernel_has("ipvlan"), "ipvlan");
+    const Stage stage;
+    const PluginCall call = call_for(stage.pod, concat("'attach':'ipvlan',", kMembers));
+    const std::string result = add(call);
+    shell("rm -r /run/rdmanet/attachments");
+    CHECK(del(after(call, result)) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("ADD refuses a name that another interface has, and the DEL that follows spares it", "[del]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    shell("ip link add link par0 name net1 netns pod type macvlan mode bridge");
+    stage.pod.run("ip link set net1 addrgenmode none");
+    const UnchangedNode with_a_stranger;
+    const PluginCall call = call_for(stage.pod, kMembers);
+    CHECK_THAT(refusal(call), Contains("code 101") && Contains("\"net1\" exists already in /run/netns/pod"));
+    CHECK(del(call) == "");
+    CHECK(with_a_stranger.difference() == "");
+}
+
+TEST_CASE("a second ADD is refused and the first attachment stays intact", "[again]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    stage.pod.run("sysctl -q net.ipv6.conf.default.addr_gen_mode=1"); // no address that comes a moment later
+    const PluginCall call = call_for(stage.pod, kMembers);
+    const std::string result = add(call);
+    const UnchangedNode attached;
+    CHECK_THAT(refusal(call), Contains("code 101") && Contains("DEL comes before another ADD"));
+    CHECK(attached.difference() == "");
+    CHECK(check(call, result) == "");
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("ADD for a container whose namespace was made anew works, with one address in all", "[again]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const VethParent parent("par0");
+    const UnchangedNode node;
+    Pod pod("pod");
+    const PluginCall call = call_for(pod, kMembers);
+    add(call);
+    pod.destroy();
+    Pod again("pod");
+    const std::string result = add(call);
+    CHECK(check(call, result) == "");
+    CHECK(shell(concat(binary(), " state --json | jq '.leases|length'")) == "1\n");
+    CHECK(del(call) == "");
+    again.destroy();
+    CHECK(node.difference() == "");
+}
+
+} // namespace rdmanet::test

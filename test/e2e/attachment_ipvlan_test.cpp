@@ -1,0 +1,77 @@
+// What an ipvlan attachment looks like to the kernel.
+#include "attachment_stage.hpp"
+
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace rdmanet::test {
+
+using Catch::Contains;
+
+TEST_CASE("an ipvlan child has the mode and the flag that the configuration names", "[ipvlan]") {
+    NEEDS(kernel_has("ipvlan"), "ipvlan");
+    const Stage stage;
+    for (const std::string mode : {"l2", "l3", "l3s"})
+        for (const std::string flag : {"bridge", "private", "vepa"}) {
+            const PluginCall call =
+                call_for(stage.pod, concat("'master':'par0','mode':'", mode, "','flag':'", flag, '\''));
+            const std::string result = add(call);
+            CHECK_THAT(stage.pod.run("ip -d link show net1"), Contains(concat("ipvlan  mode ", mode, ' ', flag, ' ')));
+            CHECK(check(call, result) == "");
+            CHECK(del(call) == "");
+        }
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("ipvlan without addresses works at every version whose results can say so", "[ipvlan]") {
+    NEEDS(kernel_has("ipvlan"), "ipvlan");
+    const Stage stage;
+    for (const std::string version : {"0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"}) {
+        const PluginCall call = call_for(stage.pod, "'master':'par0','attach':'ipvlan'", version);
+        const std::string result = add(call);
+        CHECK(value(result, "cniVersion") == version);
+        CHECK(value(result, "interfaces.0.name") == "net1");
+        CHECK(addresses(result).empty());
+        CHECK_THAT(stage.pod.run("ip -d link show net1"), Contains("mode l2 bridge") && Contains(",UP"));
+        CHECK(stage.pod.run("ip -4 address show net1") == "");
+        CHECK(del(call) == "");
+    }
+    for (const std::string version : {"0.1.0", "0.2.0"})
+        CHECK_THAT(refusal(call_for(stage.pod, "'master':'par0','attach':'ipvlan'", version)),
+                   Contains("code 7") && Contains("without an address"));
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("a MAC for ipvlan is refused, whoever asks for it", "[ipvlan]") {
+    NEEDS(kernel_has("ipvlan"), "ipvlan");
+    const Stage stage;
+    const PluginCall call = call_for(stage.pod, "'master':'par0','attach':'ipvlan'");
+    PluginCall with_args = call;
+    with_args.args = "IgnoreUnknown=1;MAC=02:00:00:00:00:02";
+    for (const PluginCall& asking :
+         {with(call, "'mac':'02:00:00:00:00:02'"), with_args, with(call, "'runtimeConfig':{'mac':'02:00:00:00:00:02'}"),
+          with(call, "'args':{'cni':{'mac':'02:00:00:00:00:02'}}")})
+        CHECK_THAT(refusal(asking), Contains("code 2") && Contains("shares its parent's MAC address"));
+    CHECK_THAT(refusal(with(call, "'bcqueuelen':100")), Contains("code 2") && Contains("bcqueuelen"));
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("pods on ipvlan children of one parent reach each other", "[ipvlan]") {
+    NEEDS(kernel_has("ipvlan"), "ipvlan");
+    const Stage stage;
+    const Pod other("pod2");
+    const UnchangedNode node;
+    const std::string members = concat("'master':'par0','attach':'ipvlan','mtu':1400,", ipam("10.3.0.0/24"));
+    const PluginCall first = call_for(stage.pod, members);
+    const PluginCall second = of(call_for(other, members), "c2");
+    CHECK(addresses(add(first)) == "10.3.0.1/24");
+    CHECK(addresses(add(second)) == "10.3.0.2/24");
+    CHECK_THAT(other.run("ip link show net1"), Contains("mtu 1400 "));
+    CHECK(stage.pod.succeeds("ping -c 1 -W 5 10.3.0.2"));
+    CHECK(del(first) == "");
+    CHECK(del(second) == "");
+    CHECK(node.difference() == "");
+}
+
+} // namespace rdmanet::test
