@@ -1,0 +1,110 @@
+#!/bin/bash
+# Shows rdmanet at work on a real kernel: two pods on two nodes' ports get RDMA interfaces, reach each other, and the
+# nodes are afterwards as they were. Does its own set-up on a fresh Debian 12, as root: Debian packages, a build of
+# rdmanet, and a virtual machine with a software RDMA NIC, which is thrown away at the end.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+top=$(dirname "$here")
+rdmanet=$top/build/release/cmd/rdmanet/rdmanet
+
+say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
+
+prepare() {
+	say "Setting up: packages, build"
+	"$here/setup.sh"
+	cd "$top"
+	cmake --preset release >/dev/null
+	cmake --build --preset release --target rdmanet | tail -n 1
+	say "Booting $(uname -m) Debian with two software RDMA NICs on one wire"
+	exec "$here/run.sh" bash "$here/demo.sh" inside
+}
+
+# The plugin configuration of a NetworkAttachmentDefinition, with another parent.
+config() { sed "s/\"eth1\"/\"$1\"/" "$top/conf-examples/roce-macvlan.json"; }
+
+# call COMMAND POD PARENT [CONFIG]: what a runtime does.
+call() {
+	local input=${4:-$(config "$3")}
+	CNI_COMMAND=$1 CNI_CONTAINERID=$2 CNI_NETNS=/run/netns/$2 CNI_IFNAME=net1 CNI_PATH=/opt/cni/bin \
+		CNI_ARGS="IgnoreUnknown=1;K8S_POD_NAMESPACE=default;K8S_POD_NAME=$2" "$rdmanet" <<<"$input"
+}
+
+gids() {
+	local device=$1 port=/sys/class/infiniband/$1/ports/1 entry gid
+	for entry in $(find "$port/gids" -type f -printf '%f\n' | sort -n); do
+		gid=$(<"$port/gids/$entry")
+		[[ $gid == 0000:0000:0000:0000:0000:0000:0000:0000 ]] ||
+			printf '  %s  %2d  %s  %s\n' "$device" "$entry" "$gid" "$(<"$port/gid_attrs/ndevs/$entry")"
+	done
+}
+
+look() {
+	local where
+	for where in "" "-netns worker-0" "-netns worker-1"; do
+		# shellcheck disable=SC2086 # two words or none
+		ip $where -oneline link
+		# shellcheck disable=SC2086
+		ip $where -oneline address | sed 's/valid_lft.*//'
+	done
+	gids roce0p0
+	gids roce1p0
+	find /run/rdmanet/attachments -type f 2>/dev/null || true
+}
+
+inside() {
+	local pod parent result
+	declare -A parent_of=([worker-0]=rnic0p0 [worker-1]=rnic1p0) results
+	ip link set rnic0p0 up
+	ip link set rnic1p0 up
+	for pod in worker-0 worker-1; do
+		ip netns add "$pod"
+		ip -netns "$pod" link set lo up
+	done
+	sleep 2 # the ports' own link-local addresses settle
+	look >/tmp/before
+
+	say "Two nodes' ports, and the RDMA devices behind them"
+	rdma link show
+	for pod in worker-0 worker-1; do
+		parent=${parent_of[$pod]}
+		say "ADD: $pod gets a child of $parent"
+		result=$(call ADD "$pod" "$parent")
+		results[$pod]=$result
+		echo "$result"
+	done
+
+	say "Each address is a GID of the parent's RDMA device"
+	gids roce0p0
+	gids roce1p0
+
+	say "worker-0 reaches worker-1 across the wire"
+	ip netns exec worker-0 ping -c 2 -i 0.2 -W 2 "$(address worker-1 4)" | tail -n 2
+	ip netns exec worker-0 ping -6 -c 2 -i 0.2 -W 2 "$(address worker-1 6)" | tail -n 2
+
+	say "Who holds what: rdmanet state"
+	"$rdmanet" state
+
+	say "CHECK and STATUS say nothing when all is well"
+	for pod in worker-0 worker-1; do
+		call CHECK "$pod" "${parent_of[$pod]}" "$(with_result "${parent_of[$pod]}" "${results[$pod]}")" && echo "  CHECK $pod: ok"
+	done
+	call STATUS worker-0 rnic0p0 && echo "  STATUS: ok"
+
+	say "DEL, and the nodes are as they were"
+	for pod in worker-0 worker-1; do
+		call DEL "$pod" "${parent_of[$pod]}" && echo "  DEL $pod: ok"
+	done
+	for _ in {1..50}; do
+		look >/tmp/after
+		cmp -s /tmp/before /tmp/after && break
+		sleep 0.1
+	done
+	diff /tmp/before /tmp/after && echo "  links, addresses, GIDs and state: no difference"
+}
+
+address() { ip -netns "$1" -oneline -"$2" address show net1 scope global | awk '{print $4}' | cut -d/ -f1; }
+
+with_result() { jq -c --argjson result "$2" '.prevResult = $result' <<<"$(config "$1")"; }
+
+if [[ ${1-} == inside ]]; then inside; else prepare; fi
