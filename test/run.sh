@@ -109,7 +109,7 @@ stage_fuzz() {
 	counted fuzz test/fuzz/run.sh 3
 }
 
-all=(style unit tidy fuzz harness e2e e2e_sanitize fault)
+all=(style unit tidy harness e2e e2e_sanitize fault)
 
 main() {
 	netns-harness/setup.sh "${packages[@]}"
