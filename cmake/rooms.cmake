@@ -12,9 +12,11 @@ function(add_room name)
   target_link_libraries(${name} PUBLIC ${ROOM_USES} PRIVATE ${ROOM_LIBRARIES})
 endfunction()
 
-# Unit tests of a room: one executable "<room>_test", Catch2.
+# Unit tests of a room: one executable "<room>_test", Catch2. Target "unit_tests" builds them all.
+add_custom_target(unit_tests)
 function(add_room_test name)
   add_executable(${name}_test ${ARGN})
   target_link_libraries(${name}_test PRIVATE ${name} test_reporter)
+  add_dependencies(unit_tests ${name}_test)
   add_test(NAME ${name} COMMAND ${name}_test -r progress)
 endfunction()

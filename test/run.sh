@@ -61,10 +61,14 @@ stage_style() {
 	check shellcheck shellcheck -x -S warning $(git ls-files '*.sh' .ci/run)
 }
 
+# build PRESET TARGET...
 build() {
-	say "build: $1"
-	cmake --preset "$1" >"$logs/configure-$1.log" || { cat "$logs/configure-$1.log"; exit 1; }
-	cmake --build --preset "$1" >"$logs/build-$1.log" || { grep -E 'error|warning' -A5 "$logs/build-$1.log" | head -60; exit 1; }
+	local log=$logs/build-$1.log
+	say "build: $1 (${*:2})"
+	cmake --preset "$1" >"$log" 2>&1 && cmake --build --preset "$1" --target "${@:2}" >>"$log" 2>&1 && return
+	grep -E 'error:|Error|undefined reference' -A5 "$log" | head -60
+	echo "the build failed, see $log"
+	exit 1
 }
 
 stage_tidy() {
@@ -96,7 +100,8 @@ stage_e2e() {
 
 stage_e2e_sanitize() {
 	say "the same, the binary built with sanitizers"
-	counted e2e-sanitize guest build/sanitize/test/e2e/e2e_test -r progress
+	RDMANET_BINARY=$top/build/sanitize/cmd/rdmanet/rdmanet \
+		counted e2e-sanitize guest build/release/test/e2e/e2e_test -r progress
 }
 
 stage_fault() {
@@ -114,8 +119,8 @@ all=(style unit tidy harness e2e e2e_sanitize fault)
 main() {
 	netns-harness/setup.sh "${packages[@]}"
 	mkdir -p "$logs"
-	build release
-	build sanitize
+	build release rdmanet binary_tests
+	build sanitize rdmanet unit_tests
 	local stage
 	for stage in "${@:-${all[@]}}"; do
 		"stage_$stage"
