@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 
 #include <string>
+#include <utility>
 
 namespace rdmanet::test {
 namespace {
@@ -29,25 +30,25 @@ std::string run_del(const PluginCall& call) {
 /// The pod was attached, then `disturb` did something to the node or to the call.
 template <class Disturb>
 void del_after(Disturb disturb) {
-    for (const char* kind : {"macvlan", "ipvlan"})
-        for (const Ipam ipam : {Ipam::built_in, Ipam::host_local}) {
-            if (!missing_for(kind, ipam).empty()) continue;
-            INFO(kind << (ipam == Ipam::built_in ? ", built-in" : ", host-local"));
-            Stage stage(kind, ipam);
-            const NodeState before = NodeState::take();
-            REQUIRE(stage.run("ADD") == "");
-            PluginCall call = stage.call("DEL");
-            disturb(stage, call);
-            CHECK(run_del(call) == "");
-            CHECK(difference_from(before) == "");
-        }
+    constexpr std::pair<const char*, Ipam> kPairs[] = {{"macvlan", Ipam::built_in}, {"ipvlan", Ipam::host_local}};
+    for (const auto& [kind, ipam] : kPairs) {
+        if (!missing_for(kind, ipam).empty()) continue;
+        INFO(kind << (ipam == Ipam::built_in ? ", built-in" : ", host-local"));
+        Stage stage(kind, ipam);
+        const NodeState before = NodeState::take();
+        REQUIRE(stage.run("ADD") == "");
+        PluginCall call = stage.call("DEL");
+        disturb(stage, call);
+        CHECK(run_del(call) == "");
+        CHECK(difference_from(before) == "");
+    }
 }
 
 #define NEEDS_MACVLAN() NEEDS(missing_for("macvlan", Ipam::built_in).empty(), missing_for("macvlan", Ipam::built_in))
 
 } // namespace
 
-TEST_CASE("DEL three times in a row", "[fault]") {
+TEST_CASE("DEL three times in a row", "[absence]") {
     NEEDS_MACVLAN();
     del_after([](Stage&, const PluginCall& call) {
         CHECK(run_del(call) == "");
@@ -55,7 +56,7 @@ TEST_CASE("DEL three times in a row", "[fault]") {
     });
 }
 
-TEST_CASE("DEL before any ADD", "[fault]") {
+TEST_CASE("DEL before any ADD", "[absence]") {
     NEEDS_MACVLAN();
     Stage stage("macvlan", Ipam::built_in);
     const NodeState before = NodeState::take();
@@ -63,29 +64,29 @@ TEST_CASE("DEL before any ADD", "[fault]") {
     CHECK(difference_from(before) == "");
 }
 
-TEST_CASE("DEL without the state directory", "[fault]") {
+TEST_CASE("DEL without the state directory", "[absence]") {
     NEEDS_MACVLAN();
     del_after([](Stage& stage, const PluginCall&) { stage.forget_state(); });
 }
 
-TEST_CASE("DEL without the lease database", "[fault]") {
+TEST_CASE("DEL without the lease database", "[absence]") {
     NEEDS_MACVLAN();
     del_after([](const Stage& stage, const PluginCall&) {
         shell(concat("rm -f ", stage.state_directory(), "/leases.sqlite*"));
     });
 }
 
-TEST_CASE("DEL without the record", "[fault]") {
+TEST_CASE("DEL without the record", "[absence]") {
     NEEDS_MACVLAN();
     del_after([](const Stage& stage, const PluginCall&) { shell(concat("rm '", stage.record(), '\'')); });
 }
 
-TEST_CASE("DEL after somebody removed the link", "[fault]") {
+TEST_CASE("DEL after somebody removed the link", "[absence]") {
     NEEDS_MACVLAN();
     del_after([](const Stage&, const PluginCall&) { shell("ip -netns fault-pod link delete net1"); });
 }
 
-TEST_CASE("DEL after the namespace is gone", "[fault]") {
+TEST_CASE("DEL after the namespace is gone", "[absence]") {
     NEEDS_MACVLAN();
     for (const char* netns : {"/run/netns/fault-pod", ""}) {
         Stage stage("macvlan", Ipam::built_in);
@@ -101,12 +102,12 @@ TEST_CASE("DEL after the namespace is gone", "[fault]") {
     }
 }
 
-TEST_CASE("DEL without CNI_NETNS while the namespace lives", "[fault]") {
+TEST_CASE("DEL without CNI_NETNS while the namespace lives", "[absence]") {
     NEEDS_MACVLAN();
     del_after([](const Stage&, PluginCall& call) { call.netns.clear(); });
 }
 
-TEST_CASE("DEL after the namespace's name went to another pod", "[fault]") {
+TEST_CASE("DEL after the namespace's name went to another pod", "[absence]") {
     NEEDS_MACVLAN();
     Stage stage("macvlan", Ipam::built_in);
     REQUIRE(stage.run("ADD") == "");
@@ -118,7 +119,7 @@ TEST_CASE("DEL after the namespace's name went to another pod", "[fault]") {
     CHECK(succeeds("ip -netns fault-pod link show net1"));
 }
 
-TEST_CASE("DEL with an edited configuration", "[fault]") {
+TEST_CASE("DEL with an edited configuration", "[absence]") {
     NEEDS_MACVLAN();
     SECTION("another master") {
         del_after([](const Stage& stage, PluginCall& call) {
@@ -132,7 +133,8 @@ TEST_CASE("DEL with an edited configuration", "[fault]") {
         });
     }
     SECTION("another mode") {
-        del_after([](const Stage&, PluginCall& call) { replace(call.config, "\"attach\"", "\"mode\":\"l3\",\"attach\""); });
+        del_after(
+            [](const Stage&, PluginCall& call) { replace(call.config, "\"attach\"", "\"mode\":\"l3\",\"attach\""); });
     }
     SECTION("another range") {
         del_after([](const Stage&, PluginCall& call) {
@@ -147,11 +149,13 @@ TEST_CASE("DEL with an edited configuration", "[fault]") {
         });
     }
     SECTION("nonsense in our keys") {
-        del_after([](const Stage&, PluginCall& call) { replace(call.config, "\"attach\":", "\"mtu\":\"wide\",\"attach\":"); });
+        del_after([](const Stage&, PluginCall& call) {
+            replace(call.config, "\"attach\":", "\"mtu\":\"wide\",\"attach\":");
+        });
     }
 }
 
-TEST_CASE("DEL after the parent is gone", "[fault]") {
+TEST_CASE("DEL after the parent is gone", "[absence]") {
     NEEDS_MACVLAN();
     Stage stage("macvlan", Ipam::built_in);
     const NodeState before = NodeState::take();

@@ -48,19 +48,19 @@ void cut_everywhere(Ipam ipam, const char* what, const std::function<std::string
 
 } // namespace
 
-TEST_CASE("a record cut at any byte", "[fault]") {
+TEST_CASE("a record cut at any byte", "[damage]") {
     NEEDS_STAGE(Ipam::built_in);
     cut_everywhere(
         Ipam::built_in, "the record", [](const Stage& stage) { return stage.record(); }, sample_below);
 }
 
-TEST_CASE("a record of a delegated address cut at any byte", "[fault]") {
+TEST_CASE("a record of a delegated address cut at any byte", "[damage]") {
     NEEDS_STAGE(Ipam::host_local);
     cut_everywhere(
         Ipam::host_local, "the record", [](const Stage& stage) { return stage.record(); }, sample_below);
 }
 
-TEST_CASE("the lease database cut short", "[fault]") {
+TEST_CASE("the lease database cut short", "[damage]") {
     NEEDS_STAGE(Ipam::built_in);
     // Pages are the unit in which it breaks: around each border, in the header, and some in between.
     const auto near_borders = [](std::size_t size) {

@@ -102,19 +102,19 @@ void fail_add_and_del(const std::string& kind, Ipam ipam) {
 
 } // namespace
 
-TEST_CASE("macvlan with the built-in allocator, any system call fails", "[fault]") {
+TEST_CASE("macvlan with the built-in allocator, any system call fails", "[error][macvlan]") {
     fail_add_and_del("macvlan", Ipam::built_in);
 }
 
-TEST_CASE("ipvlan with the built-in allocator, any system call fails", "[fault]") {
+TEST_CASE("ipvlan with the built-in allocator, any system call fails", "[error][ipvlan]") {
     fail_add_and_del("ipvlan", Ipam::built_in);
 }
 
-TEST_CASE("macvlan with host-local, any system call fails", "[fault]") {
+TEST_CASE("macvlan with host-local, any system call fails", "[error][macvlan][host-local]") {
     fail_add_and_del("macvlan", Ipam::host_local);
 }
 
-TEST_CASE("ipvlan with host-local, any system call fails", "[fault]") {
+TEST_CASE("ipvlan with host-local, any system call fails", "[error][ipvlan][host-local]") {
     fail_add_and_del("ipvlan", Ipam::host_local);
 }
 

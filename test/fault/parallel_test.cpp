@@ -30,8 +30,7 @@ unsigned crowd_size() {
 std::vector<ProcessResult> run_together(const std::vector<PluginCall>& calls) {
     std::vector<ProcessResult> results(calls.size());
     std::vector<std::thread> threads;
-    for (std::size_t i = 0; i < calls.size(); ++i)
-        threads.emplace_back([&, i] { results[i] = calls[i].run(); });
+    for (std::size_t i = 0; i < calls.size(); ++i) threads.emplace_back([&, i] { results[i] = calls[i].run(); });
     for (std::thread& thread : threads) thread.join();
     return results;
 }
@@ -43,7 +42,7 @@ std::string address_of(const ProcessResult& result) {
 
 } // namespace
 
-TEST_CASE("a crowd of pods comes and goes", "[fault]") {
+TEST_CASE("a crowd of pods comes and goes", "[crowd]") {
     NEEDS(missing_for("macvlan", Ipam::built_in).empty(), missing_for("macvlan", Ipam::built_in));
     Stage stage("macvlan", Ipam::built_in);
     std::vector<std::unique_ptr<Pod>> pods;
@@ -53,7 +52,8 @@ TEST_CASE("a crowd of pods comes and goes", "[fault]") {
         adds.push_back(stage.call("ADD"));
         adds.back().container = concat("container-", i);
         adds.back().netns = pods.back()->path();
-        adds.back().args = concat("IgnoreUnknown=1;K8S_POD_NAMESPACE=default;K8S_POD_NAME=crowd-", i, ";K8S_POD_UID=uid-", i);
+        adds.back().args =
+            concat("IgnoreUnknown=1;K8S_POD_NAMESPACE=default;K8S_POD_NAME=crowd-", i, ";K8S_POD_UID=uid-", i);
     }
     const NodeState before = NodeState::take();
     for (int round = 0; round < 2; ++round) {

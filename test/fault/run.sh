@@ -3,7 +3,8 @@
 #
 #   test/fault/run.sh                a sample, another one each day: about a minute
 #   test/fault/run.sh --all          every system call: about an hour
-#   test/fault/run.sh [--all] CASE   test cases by name (Catch2), e.g. 'macvlan*killed*'
+#   test/fault/run.sh [--all] TAGS   test cases by tag (Catch2), e.g. '[kill][macvlan]': kill, error, damage, absence,
+#                                    crowd; macvlan, ipvlan, host-local
 #
 # Runs on the kernel of netns-harness. Environment: RDMANET_FAULT_SAMPLE, RDMANET_FAULT_SEED (see sampling.hpp),
 # RDMANET_FAULT_CROWD, RDMANET_BINARY (default: the release build), RDMANET_FAULT_NATIVE=1 (as root on this machine's
@@ -25,7 +26,7 @@ test=${RDMANET_FAULT_TEST:-$top/build/release/test/fault/fault_test}
 	exit 1
 }
 if [[ ${RDMANET_FAULT_NATIVE:-0} == 1 ]]; then
-	exec unshare --net --mount bash -c 'mount -t tmpfs none /run && mkdir /run/netns && exec "$@"' _ \
+	exec unshare --net --mount --pid --fork --mount-proc bash -c 'mount -t tmpfs none /run && mkdir /run/netns && exec "$@"' _ \
 		"$test" -r progress "$@"
 fi
 # A small GID table: the plugin reads it entry by entry, three system calls each, which says nothing new here.

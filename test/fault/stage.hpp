@@ -31,7 +31,7 @@ private:
 class Stage {
 public:
     /// `kind`: "macvlan" or "ipvlan". The parent is an RDMA port where the machine has one, else a veth.
-    Stage(std::string kind, Ipam ipam);
+    Stage(const std::string& kind, Ipam ipam);
     Stage(const Stage&) = delete;
     Stage& operator=(const Stage&) = delete;
     ~Stage();
@@ -47,7 +47,8 @@ public:
     [[nodiscard]] std::string run(const std::string& command) const;
     /// CHECK of what an ADD printed.
     [[nodiscard]] std::string check(const std::string& result) const;
-    /// GC by the runtime with nothing valid.
+    /// GC by the runtime with nothing valid. What a delegate without GC (host-local before 1.4) says to it is no matter:
+    /// the node is what counts.
     [[nodiscard]] std::string collect_as_runtime() const;
     /// `rdmanet gc`.
     [[nodiscard]] std::string collect_as_person() const;
@@ -60,6 +61,7 @@ public:
     void reset();
 
 private:
+    Ipam ipam_;
     std::optional<VethParent> veth_;
     std::string parent_;
     std::string config_;

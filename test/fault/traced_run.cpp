@@ -98,12 +98,12 @@ void answer_call(pid_t pid, int error) {
 #endif
 }
 
-/// brk doesn't report errors: it returns the break, unchanged where it refuses. Asked for address 0 it does just that.
-void make_brk_refuse(pid_t pid) {
+/// The first argument as the kernel sees it; the program relies on finding it unchanged after the call.
+void set_first_argument(pid_t pid, std::uint64_t value) {
 #if defined(__x86_64__)
-    demand(::ptrace(PTRACE_POKEUSER, pid, offsetof(user_regs_struct, rdi), 0L), "ptrace: change an argument");
+    demand(::ptrace(PTRACE_POKEUSER, pid, offsetof(user_regs_struct, rdi), value), "ptrace: change an argument");
 #elif defined(__aarch64__)
-    answer_call(pid, 0); // the register of the first argument is that of the result
+    (void)pid, (void)value; // that register is the result's as well: the call is made as it is
 #endif
 }
 
@@ -164,7 +164,8 @@ public:
 
     void run() {
         if (!wait()) return;
-        demand(::ptrace(PTRACE_SETOPTIONS, pid_, nullptr, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL), "ptrace: options");
+        demand(::ptrace(PTRACE_SETOPTIONS, pid_, nullptr, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL),
+               "ptrace: options");
         int signal = 0;
         for (;;) {
             const long continued = ::ptrace(PTRACE_SYSCALL, pid_, nullptr, signal);
@@ -198,10 +199,13 @@ private:
             call.occurrence = ++counts_[call.number];
             entered(std::move(call));
         } else if (failing_) {
-            answer_call(pid_, *fault_->error);
+            is_brk() ? set_first_argument(pid_, result_.at.arguments[0]) : answer_call(pid_, *fault_->error);
             failing_ = false;
         }
     }
+
+    /// brk doesn't report errors: it returns the break, unchanged where it refuses. Asked for address 0 it does just that.
+    bool is_brk() const { return name_of(fault_->number) == "brk"; }
 
     void entered(SystemCall call) {
         if (!fault_) {
@@ -217,12 +221,11 @@ private:
             ::kill(pid_, SIGKILL);
             return;
         }
-        if (name_of(fault_->number) == "brk") {
-            make_brk_refuse(pid_);
-            return;
-        }
         failing_ = true;
-        if (fault_->before == BeforeFailing::nothing) skip_call(pid_);
+        if (is_brk())
+            set_first_argument(pid_, 0);
+        else if (fault_->before == BeforeFailing::nothing)
+            skip_call(pid_);
     }
 
     pid_t pid_;

@@ -3,6 +3,7 @@
 #include "support/plugin_call.hpp"
 #include "support/process.hpp"
 
+#include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/text.hpp>
 
@@ -31,14 +32,26 @@ std::vector<std::string> network_namespaces() {
     return names;
 }
 
-/// One process of `ip` per namespace: a snapshot is taken thousands of times by the fault tests. With -force a kernel
-/// without policy routing may refuse "rule"; a namespace that can't be looked into fails the second command, too.
+/// Output of a tool given many commands at once: under emulation a process costs more than what it says, and a snapshot
+/// is taken thousands of times by the fault tests. With -force a kernel without policy routing may refuse "rule".
+std::string batch(std::vector<std::string> tool, const std::string& commands) {
+    const ProcessResult result = run_process(tool, {.input = commands});
+    if (result.out.empty()) throw base::Error(concat(tool.front(), " says nothing: ", result.err));
+    return result.out;
+}
+
 std::string ip_state(const std::string& name) {
-    const std::string in = name.empty() ? "" : concat("-netns ", name, ' ');
-    return shell(concat("ip ", in, "-details -oneline -force -batch - 2>/dev/null <<'END' || ip ", in,
-                        "link show >/dev/null\n"
-                        "link show\naddress show\nroute show table all\n-6 route show table all\n"
-                        "-4 neighbour show nud permanent\nrule show\nEND"));
+    std::vector<std::string> tool{"ip", "-details", "-oneline", "-force", "-batch", "-"};
+    if (!name.empty()) tool.insert(tool.begin() + 1, {"-netns", name});
+    return batch(tool, "link show\naddress show\nroute show table all\n-6 route show table all\n"
+                       "-4 neighbour show nud permanent\nrule show\n");
+}
+
+void add_kernel_state(std::multiset<std::string>& lines) {
+    add_lines(lines, "host", ip_state(""));
+    for (const std::string& name : network_namespaces()) add_lines(lines, concat("namespace ", name), ip_state(name));
+    if (fs::exists("/sys/class/infiniband"))
+        add_lines(lines, "RDMA", batch({"rdma", "-batch", "-"}, "system show\nlink show\ndev show\n"));
 }
 
 /// Changes by themselves: the state of neighbour discovery, lifetimes, and multicast routes that come a moment later.
@@ -77,12 +90,14 @@ std::string state_directory() {
 }
 
 /// Files that stay once the plugin has run are no state by themselves; the leases in the database are shown by name.
+/// The database's rollback journal is part of it: a writer that was killed leaves it, the next one takes it away.
 void add_state(std::multiset<std::string>& lines) {
     const fs::path directory = state_directory();
     if (!fs::exists(directory)) return;
     for (const auto& entry : fs::recursive_directory_iterator(directory)) {
         const std::string name = fs::relative(entry.path(), directory);
-        if (name != "lock" && name != "leases.sqlite" && name != "attachments") lines.insert(concat("state: ", name));
+        const bool database = name == "leases.sqlite" || name == "leases.sqlite-journal";
+        if (name != "lock" && !database && name != "attachments") lines.insert(concat("state: ", name));
     }
     const ProcessResult state = run_process({binary(), "state", "--json", "--state-dir", directory.string()});
     const json::Document document = document_of(state);
@@ -94,13 +109,8 @@ void add_state(std::multiset<std::string>& lines) {
 
 Snapshot Snapshot::take() {
     Snapshot snapshot;
-    std::vector<std::string> namespaces = network_namespaces();
-    namespaces.insert(namespaces.begin(), "");
-    for (const std::string& name : namespaces)
-        add_lines(snapshot.lines_, name.empty() ? "host" : concat("namespace ", name), ip_state(name));
+    add_kernel_state(snapshot.lines_);
     std::erase_if(snapshot.lines_, is_volatile);
-    if (fs::exists("/sys/class/infiniband"))
-        add_lines(snapshot.lines_, "RDMA", shell("rdma system show; rdma link show; rdma dev show"));
     add_gids(snapshot.lines_);
     add_state(snapshot.lines_);
     return snapshot;
