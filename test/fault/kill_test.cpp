@@ -71,7 +71,10 @@ private:
 
     /// What is wrong after it. A live namespace is nobody's garbage, so the pod goes away before GC.
     std::string recover(Recovery recovery) {
-        if (recovery == Recovery::del) return stage_.run("DEL") + difference_from(with_pod_);
+        if (recovery == Recovery::del) {
+            const std::string failed = stage_.run("DEL");
+            return failed + difference_from(with_pod_);
+        }
         stage_.destroy_pod();
         has_pod_ = false;
         const std::string wrong =
