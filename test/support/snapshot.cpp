@@ -51,7 +51,7 @@ void add_kernel_state(std::multiset<std::string>& lines) {
     add_lines(lines, "host", ip_state(""));
     for (const std::string& name : network_namespaces()) add_lines(lines, concat("namespace ", name), ip_state(name));
     if (fs::exists("/sys/class/infiniband"))
-        add_lines(lines, "RDMA", batch({"rdma", "-batch", "-"}, "system show\nlink show\ndev show\n"));
+        add_lines(lines, "RDMA", batch({"rdma", "-b", "-"}, "system show\nlink show\ndev show\n"));
 }
 
 /// Changes by themselves: the state of neighbour discovery, lifetimes, and multicast routes that come a moment later.
