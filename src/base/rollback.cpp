@@ -7,9 +7,12 @@ namespace rdmanet::base {
 Rollback::~Rollback() {
     for (auto undo = undos_.rbegin(); undo != undos_.rend(); ++undo) {
         try {
-            undo->second();
-        } catch (const std::exception& error) {
-            on_undo_failure_(undo->first, error.what());
+            try {
+                undo->second();
+            } catch (const std::exception& error) {
+                on_undo_failure_(undo->first, error.what());
+            }
+        } catch (...) { // no memory to say it: the other undos run all the same
         }
     }
 }
