@@ -76,6 +76,13 @@ attach::Node make_node(const cni::Request& request) {
     return {state_directory(), lenient ? open_log_leniently(request.conf) : open_log(request.conf)};
 }
 
+/// An ADD whose result nobody can get would have to be taken back at once.
+void require_standard_output() {
+    const int flags = ::fcntl(STDOUT_FILENO, F_GETFL);
+    if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
+        throw cni::CniError(ErrorCode::io_failure, "standard output is closed, a CNI plugin answers there");
+}
+
 /// Prints the result of an ADD. A caller that can't be told has no attachment: it is taken back.
 void deliver(const cni::Result& result, const cni::Request& request, const attach::Node& node) {
     try {
@@ -117,11 +124,15 @@ void serve_as_ipam(const cni::Request& request, const attach::Node& node) {
 
 /// One line per event.
 void log_outcome(const cni::Request& request, const attach::Node& node, std::chrono::steady_clock::time_point began,
-                 std::string_view outcome, base::LogLevel level) {
-    const auto took = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - began);
-    const std::string ifname = request.pod_ifname ? request.pod_ifname->to_string() : "";
-    node.log.log(level, concat(cni::to_string(request.command), " network=", request.conf.name, " container=",
-                               request.container_id, " ifname=", ifname, " took=", took.count(), "us ", outcome));
+                 std::string_view outcome, base::LogLevel level) noexcept {
+    try {
+        const auto took =
+            std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - began);
+        const std::string ifname = request.pod_ifname ? request.pod_ifname->to_string() : "";
+        node.log.log(level, concat(cni::to_string(request.command), " network=", request.conf.name, " container=",
+                                   request.container_id, " ifname=", ifname, " took=", took.count(), "us ", outcome));
+    } catch (const std::exception&) { // a result that was printed must not be followed by an error
+    }
 }
 
 void handle(const cni::Request& request) {
@@ -166,9 +177,13 @@ std::string without_words_of_success(std::string text) {
 
 std::string error_document(const std::exception& error, std::string_view cni_version, bool of_del) {
     std::string message = error.what();
-    if (of_del) message = without_words_of_success(std::move(message));
     const auto* cni_error = dynamic_cast<const cni::CniError*>(&error);
-    return cni::format_error(cni_version, code_of(error), message, cni_error != nullptr ? cni_error->details() : "");
+    std::string details = cni_error != nullptr ? cni_error->details() : "";
+    if (of_del) {
+        message = without_words_of_success(std::move(message));
+        details = without_words_of_success(std::move(details)); // go-cni's text of an error has them, too
+    }
+    return cni::format_error(cni_version, code_of(error), message, details);
 }
 
 const char* environment(const char* name) {
@@ -177,7 +192,13 @@ const char* environment(const char* name) {
 
 int fail(const std::exception& error, std::string_view cni_version) {
     const char* command = environment("CNI_COMMAND");
-    print(error_document(error, cni_version, command != nullptr && std::string_view(command) == "DEL"));
+    const bool of_del = command != nullptr && std::string_view(command) == "DEL";
+    const std::string document = error_document(error, cni_version, of_del);
+    try {
+        print(document);
+    } catch (const base::Error&) { // callers look here if standard output has nothing
+        (void)!::write(STDERR_FILENO, document.data(), document.size());
+    }
     return kFailure;
 }
 
@@ -189,6 +210,7 @@ int run() {
             print(cni::version_output());
             return 0;
         }
+        if (command == Command::add) require_standard_output();
         cni::require_environment(command, environment);
         std::string configuration = cni::read_configuration(STDIN_FILENO);
         cni_version = cni::version_for_errors(configuration);
@@ -199,6 +221,16 @@ int run() {
     } catch (const std::exception& error) {
         return fail(error, cni_version);
     }
+}
+
+/// The next file that is opened would get the number of a descriptor that the caller closed, and the journal what was
+/// meant for the caller. In its place comes one that refuses: reading standard input, writing standard output.
+void occupy_standard_descriptors() {
+    constexpr std::pair<int, int> kDescriptors[] = {
+        {STDIN_FILENO, O_WRONLY}, {STDOUT_FILENO, O_RDONLY}, {STDERR_FILENO, O_WRONLY}};
+    for (const auto& [fd, access] : kDescriptors)
+        if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)::open("/dev/null", access); // the lowest free number is this one
 }
 
 } // namespace
@@ -212,10 +244,8 @@ int run_plugin() noexcept {
     // A caller that closed its end of the pipe must not kill us half way: write() says EPIPE instead.
     (void)std::signal(SIGPIPE, SIG_IGN);
     std::set_terminate(end_with_document);
-    if (::fcntl(STDOUT_FILENO, F_GETFD) < 0 && errno == EBADF) {
-        (void)!::write(STDERR_FILENO, "rdmanet: standard output is closed, a CNI plugin answers there\n", 63);
-        return kFailure;
-    }
+    (void)std::signal(SIGXFSZ, SIG_IGN); // a limit on file sizes likewise: EFBIG
+    occupy_standard_descriptors();
     try {
         return run();
     } catch (const std::bad_alloc&) {

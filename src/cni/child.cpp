@@ -32,7 +32,8 @@ UniqueFd above_standard_error(UniqueFd fd) {
     (void)::setpgid(0, 0);
     (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(127); // the parent died before prctl()
-    (void)::signal(SIGPIPE, SIG_DFL);
+    (void)::signal(SIGPIPE, SIG_DFL);        // what is ignored stays so over exec
+    (void)::signal(SIGXFSZ, SIG_DFL);
     (void)::dup2(pipes.in.read.get(), STDIN_FILENO);
     (void)::dup2(pipes.out.write.get(), STDOUT_FILENO);
     (void)::dup2(pipes.err.write.get(), STDERR_FILENO);
