@@ -186,7 +186,7 @@ static void enter_root(void)
 static void mount_rest(void)
 {
 	mount_at("tmpfs", "run", "/run", MS_NOSUID | MS_NODEV, "mode=0755");
-	mount_at("tmpfs", "tmp", "/tmp", MS_NOSUID | MS_NODEV, "mode=1777");
+	// /tmp stays that of the overlay: a checkout may lie in there.
 	mount_at("tmpfs", "shm", "/dev/shm", MS_NOSUID | MS_NODEV, "mode=1777");
 	mount_at("devpts", "devpts", "/dev/pts", MS_NOSUID | MS_NOEXEC, "mode=0620,gid=5,ptmxmode=0666");
 	mount_at("cgroup2", "cgroup2", "/sys/fs/cgroup", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
