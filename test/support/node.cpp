@@ -67,7 +67,9 @@ std::vector<std::string> rdma_parents() {
 std::string rdma_parent(unsigned number) {
     const auto names = rdma_parents();
     if (number >= names.size()) return {};
-    shell(concat("ip link set ", names[number], " addrgenmode none && ip link set ", names[number], " up"));
+    const std::string& name = names[number];
+    shell(concat("ip link set ", name, " addrgenmode none && ip link set ", name, " up; for i in $(seq 100); do ",
+                 "[ $(</sys/class/net/", name, "/operstate) = up ] && break; sleep 0.02; done"));
     return names[number];
 }
 

@@ -1,0 +1,109 @@
+// Addresses on the interface, and that neighbours know them.
+#include "attachment_stage.hpp"
+
+#include "support/reporter.hpp"
+
+#include <rdmanet/base/deadline.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <thread>
+
+namespace rdmanet::test {
+
+using Catch::Contains;
+
+namespace {
+
+/// Runs a command until it succeeds; false after five seconds.
+bool comes_true(const std::string& command) {
+    const auto deadline = base::Deadline::in(std::chrono::seconds{5});
+    while (!succeeds(command)) {
+        if (deadline.passed()) return false;
+        std::this_thread::sleep_for(std::chrono::milliseconds{20});
+    }
+    return true;
+}
+
+} // namespace
+
+TEST_CASE("both families are usable as soon as ADD returns", "[address]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    shell("ip address add 10.11.0.254/24 dev par0peer; ip address add fd11::ff/64 dev par0peer nodad");
+    const UnchangedNode node;
+    const PluginCall call =
+        call_for(stage.pod, concat("'master':'par0',", ipam("10.11.0.0/24", "'ipRanges':[{'range':'fd11::/64'}]")));
+    const std::string result = add(call);
+    const std::string present = stage.pod.run("ip -6 address show dev net1 scope global");
+    CHECK_THAT(present, Contains("inet6 fd11::1/64") && !Contains("tentative"));
+    CHECK(stage.pod.succeeds("ping -6 -c 1 -W 5 fd11::ff"));
+    CHECK(stage.pod.succeeds("ping -4 -c 1 -W 5 10.11.0.254"));
+    CHECK(addresses(result) == "10.11.0.1/24 fd11::1/64");
+    CHECK(value(result, "ips.1.interface") == "0");
+    CHECK(check(call, result) == "");
+    CHECK(del(call) == "");
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("a pod in which IPv6 is off by default gets it on this interface", "[address]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    stage.pod.run("sysctl -q net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1");
+    const UnchangedNode node;
+    const PluginCall call = call_for(stage.pod, concat("'master':'par0',", ipam("fd12::/64")));
+    const std::string result = add(call);
+    CHECK(stage.pod.run("cat /proc/sys/net/ipv6/conf/net1/disable_ipv6") == "0\n");
+    CHECK_THAT(stage.pod.run("ip -6 address show dev net1 scope global"), Contains("inet6 fd12::1/64"));
+    CHECK(stage.pod.run("cat /proc/sys/net/ipv6/conf/default/disable_ipv6") == "1\n");
+    CHECK(check(call, result) == "");
+    CHECK(del(call) == "");
+    // Loopback got it, too, as from the reference plugins: programs of such a pod look for ::1.
+    CHECK(stage.pod.run("ip -6 address show dev lo") != "");
+    stage.pod.run("sysctl -q net.ipv6.conf.lo.disable_ipv6=1");
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("single addresses without a subnet are set and checked", "[address]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const PluginCall call =
+        call_for(stage.pod, concat("'master':'par0',", ipam("10.11.1.7/32", "'enable_l3':true,'ipRanges':"
+                                                                            "[{'range':'fd11:1::7/128'}]")));
+    const std::string result = add(call);
+    CHECK(addresses(result) == "10.11.1.7/32 fd11:1::7/128");
+    CHECK_THAT(stage.pod.run("ip address show dev net1"),
+               Contains("inet 10.11.1.7/32") && Contains("inet6 fd11:1::7/128"));
+    CHECK(check(call, result) == "");
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("neighbours with an older idea of an address are told at once", "[address]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    shell("ip address add 10.11.2.254/24 dev par0peer; ip address add fd11:2::ff/64 dev par0peer nodad;"
+          "ip neighbour add 10.11.2.1 lladdr 02:00:00:00:00:99 dev par0peer nud stale;"
+          "ip neighbour add fd11:2::1 lladdr 02:00:00:00:00:99 dev par0peer nud stale");
+    const PluginCall call =
+        call_for(stage.pod, concat("'master':'par0',", ipam("10.11.2.0/24", "'ipRanges':[{'range':'fd11:2::/64'}]")));
+    const std::string mac = value(add(call), "interfaces.0.mac");
+    for (const std::string address : {"10.11.2.1", "fd11:2::1"})
+        CHECK(comes_true(concat("ip neighbour show ", address, " dev par0peer | grep -q ", mac)));
+    CHECK(del(call) == "");
+}
+
+TEST_CASE("without addresses an interface is up and has none", "[address]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const PluginCall call = call_for(stage.pod, "'master':'par0','ipam':{}");
+    const std::string result = add(call);
+    CHECK(addresses(result).empty());
+    CHECK(stage.pod.run("ip -4 address show net1") == "");
+    CHECK(stage.pod.run("ip -6 address show net1 scope global") == "");
+    CHECK(check(call, result) == "");
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+} // namespace rdmanet::test

@@ -1,0 +1,116 @@
+// CHECK finds each difference from what ADD made.
+#include "attachment_stage.hpp"
+
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace rdmanet::test {
+
+using Catch::Contains;
+
+namespace {
+
+const std::string kMembers =
+    concat("'master':'par0','mtu':1400,", ipam("10.31.0.0/24", "'ipRanges':[{'range':'fd31::/64'}],'routes':["
+                                                               "{'dst':'10.32.0.0/16','gw':'10.31.0.254'}]"));
+
+/// What CHECK says after the damage: "code 107: …", and nothing before it.
+std::string check_after(const Stage& stage, const PluginCall& call, const std::string& damage) {
+    const std::string result = add(call);
+    CHECK(check(call, result) == "");
+    shell(damage);
+    const std::string said = check(call, result);
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+    return said;
+}
+
+} // namespace
+
+TEST_CASE("CHECK sees what became of the interface", "[check]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const PluginCall call = call_for(stage.pod, kMembers);
+    const auto said_after = [&](const std::string& in_pod) {
+        return check_after(stage, call, concat("ip -netns pod ", in_pod));
+    };
+    CHECK_THAT(said_after("link delete net1"), Contains("code 107: interface \"net1\" is gone"));
+    CHECK_THAT(said_after("link set net1 down"), Contains("code 107: interface \"net1\" is down"));
+    CHECK_THAT(said_after("link set net1 address 02:00:00:00:00:77"),
+               Contains("code 107") && Contains("has MAC 02:00:00:00:00:77, expected "));
+    CHECK_THAT(said_after("link set net1 mtu 1380"), Contains("code 107") && Contains("has MTU 1380, expected 1400"));
+    CHECK_THAT(said_after("link set net1 type macvlan mode private"),
+               Contains("code 107") && Contains("private") && Contains("expected ") && Contains("bridge"));
+    CHECK_THAT(said_after("link set net1 down; ip -netns pod link set net1 name net7 up"),
+               Contains("code 107: interface \"net1\" is gone"));
+}
+
+TEST_CASE("CHECK sees addresses and routes that are gone", "[check]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const PluginCall call = call_for(stage.pod, kMembers);
+    const auto said_after = [&](const std::string& in_pod) {
+        return check_after(stage, call, concat("ip -netns pod ", in_pod));
+    };
+    CHECK_THAT(said_after("address del fd31::1/64 dev net1"),
+               Contains("code 107") && Contains("lacks address fd31::1"));
+    CHECK_THAT(said_after("address del 10.31.0.1/24 dev net1; ip -netns pod address add 10.31.0.1/25 dev net1"),
+               Contains("code 107") && Contains("lacks address 10.31.0.1/24"));
+    CHECK_THAT(said_after("route del 10.32.0.0/16"), Contains("code 107") && Contains("route 10.32.0.0/16"));
+    CHECK_THAT(said_after("route replace 10.32.0.0/16 via 10.31.0.253"),
+               Contains("code 107") && Contains("route 10.32.0.0/16"));
+}
+
+TEST_CASE("CHECK sees that a lease or the record was lost", "[check]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const PluginCall call = call_for(stage.pod, kMembers);
+    CHECK_THAT(check_after(stage, call, "rm -r /run/rdmanet/attachments"),
+               Contains("code 107") && Contains("no usable record"));
+    const std::string other_address =
+        check_after(stage, call, "ip -netns pod address add 10.31.0.9/24 dev net1"); // an address more is no fault
+    CHECK(other_address == "");
+    const std::string result = add(call);
+    CHECK(del(call) == "");
+    CHECK_THAT(check(call, result), Contains("code 107"));
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("CHECK sees another parent and another kind than the configuration's", "[check]") {
+    NEEDS(kernel_has("macvlan") && kernel_has("ipvlan"), "macvlan and ipvlan");
+    const Stage stage;
+    const PluginCall call = call_for(stage.pod, "'master':'par0'");
+    const std::string result = add(call);
+    CHECK_THAT(check(call_for(stage.pod, "'master':'par0','attach':'ipvlan'"), result),
+               Contains("code 107") && Contains("is of kind \"macvlan\", expected ipvlan"));
+    CHECK_THAT(check(call_for(stage.pod, "'master':'par0','mode':'vepa'"), result),
+               Contains("code 107") && Contains("bridge") && Contains("vepa"));
+    const std::string mac = mac_of(stage.pod);
+    {
+        const VethParent other("par1");
+        stage.pod.run("ip link delete net1");
+        shell(concat("ip link add link par1 name net1 netns pod address ", mac, " type macvlan mode bridge"));
+        stage.pod.run("ip link set net1 addrgenmode none up");
+        CHECK_THAT(check(call, result), Contains("code 107") && Contains("parent index") && Contains("(par0)"));
+    }
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("CHECK without a result, or for a pod that is gone, is refused", "[check]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const VethParent parent("par0");
+    const UnchangedNode node;
+    Pod pod("pod");
+    const PluginCall call = call_for(pod, kMembers);
+    const std::string result = add(call);
+    CHECK_THAT(outcome(call, "CHECK"), Contains("code 7") && Contains("prevResult is missing"));
+    CHECK_THAT(check(of(call, "another"), result), Contains("code 107"));
+    pod.destroy();
+    CHECK_THAT(check(call, result), Contains("code ") && Contains("/run/netns/pod"));
+    CHECK(del(call) == "");
+    CHECK(node.difference() == "");
+}
+
+} // namespace rdmanet::test

@@ -1,0 +1,91 @@
+// CHECK has no false alarms: what runtimes, Multus and later plugins change is not a fault.
+#include "attachment_stage.hpp"
+
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+
+namespace rdmanet::test {
+
+namespace {
+
+const std::string kMembers =
+    concat("'master':'par0',", ipam("10.33.0.0/24", "'gateway':'10.33.0.254','ipRanges':[{'range':'fd33::/64'}],"
+                                                    "'routes':[{'dst':'10.34.0.0/16'},{'dst':'0.0.0.0/0'}]"));
+
+std::string replaced(std::string text, const std::string& what, const std::string& by) {
+    const auto at = text.find(what);
+    return at == std::string::npos ? concat(what, " is not in ", text) : text.replace(at, what.size(), by);
+}
+
+} // namespace
+
+TEST_CASE("CHECK right after ADD succeeds at every version that has it", "[check]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    for (const std::string version : {"0.4.0", "1.0.0", "1.1.0"}) {
+        const PluginCall call = call_for(stage.pod, kMembers, version);
+        const std::string result = add(call);
+        CHECK(value(result, "cniVersion") == version);
+        CHECK(check(call, result) == "");
+        CHECK(del(call) == "");
+    }
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("CHECK takes the same thing in other words for the same", "[check]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const PluginCall call = call_for(stage.pod, kMembers);
+    const std::string result = add(call);
+    const std::string mac = value(result, "interfaces.0.mac");
+    std::string upper = mac;
+    std::transform(upper.begin(), upper.end(), upper.begin(), [](unsigned char c) { return std::toupper(c); });
+    CHECK(check(call, replaced(result, mac, upper)) == "");
+    CHECK(check(call, replaced(result, "/run/netns/pod", "/var/run/netns/pod")) == "");
+    PluginCall by_alias = call;
+    by_alias.netns = "/var/run/netns/pod";
+    CHECK(check(by_alias, result) == "");
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("CHECK leaves to others what is theirs to change", "[check]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const PluginCall call = call_for(stage.pod, kMembers);
+    const std::string result = add(call);
+    stage.pod.run("ip address add 10.33.0.77/24 dev net1");
+    stage.pod.run("ip address add fd33::77/64 dev net1 nodad");
+    CHECK(check(call, result) == "");
+    // As sbr does it.
+    stage.pod.run("ip route add 10.34.0.0/16 via 10.33.0.254 table 100");
+    stage.pod.run("ip route del 10.34.0.0/16");
+    CHECK(check(call, result) == "");
+    // As Multus does it for a pod whose default route is another network's: out of the kernel and out of the result.
+    stage.pod.run("ip route del default");
+    const std::string edited =
+        shell(concat("jq -c '.routes|=map(select(.dst!=\"0.0.0.0/0\"))' <<'END'\n", result, "\nEND"));
+    CHECK(check(call, edited) == "");
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("CHECK knows its own interface among those of a chain", "[check]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const PluginCall call = call_for(stage.pod, kMembers);
+    const std::string result = add(call);
+    const std::string chained =
+        shell(concat("jq -c '.interfaces|=[{name:\"cni0\",mac:\"02:00:00:00:00:aa\"},{name:\"eth0\",sandbox:"
+                     "\"/run/netns/pod\"}]+.|.ips[].interface=2|.ips+=[{address:\"10.99.0.1/24\",interface:1}]|"
+                     ".routes+=[{dst:\"198.51.100.0/24\"}]' <<'END'\n",
+                     result, "\nEND"));
+    CHECK(check(call, chained) == "");
+    CHECK(del(after(call, chained)) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+} // namespace rdmanet::test

@@ -1,0 +1,141 @@
+// GC by the runtime, and by a person.
+#include "attachment_stage.hpp"
+
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <optional>
+
+namespace rdmanet::test {
+
+using Catch::Contains;
+
+namespace {
+
+const std::string kMembers = concat("'master':'par0',", ipam("10.36.0.0/24"));
+
+/// GC of network "net" with this member, or none.
+std::string collect(const std::string& list) {
+    PluginCall call;
+    call.container.clear();
+    call.ifname.clear();
+    call.config = json_text(concat("{'cniVersion':'1.1.0','name':'net','type':'rdmanet',", list, kMembers, '}'));
+    return outcome(call, "GC");
+}
+
+/// Container IDs that have a record, then those that have a lease.
+std::string held() {
+    return shell(concat(binary(), " state --json | jq -j '[.attachments,.leases|map(.containerID)|sort|join(\" \")]|"
+                                  "join(\"; \")'"));
+}
+
+/// One container "alive" and one "dead" of network "net", and a dead one of another network.
+struct Garbage {
+    VethParent parent{"par0"};
+    UnchangedNode node;
+    std::optional<Pod> living{"living"};
+
+    Garbage() {
+        Pod dying("dying");
+        add(of(call_for(*living, kMembers), "alive"));
+        add(of(call_for(dying, kMembers), "dead"));
+        PluginCall foreign = of(call_for(dying, kMembers, "1.1.0", "other"), "foreign");
+        foreign.ifname = "net2";
+        add(foreign);
+        dying.destroy();
+    }
+
+    /// Everything goes.
+    std::string finish() {
+        living.reset();
+        const ProcessResult result = run_process({binary(), "gc"});
+        return concat(result.exit_status == 0 ? "" : result.err, node.difference());
+    }
+};
+
+} // namespace
+
+TEST_CASE("GC removes what is neither listed nor alive, and nothing of other networks", "[gc]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    Garbage garbage;
+    CHECK(held() == "alive dead foreign; alive dead foreign");
+    CHECK(collect("'cni.dev/valid-attachments':[{'containerID':'dead','ifname':'net1'}],") == "");
+    CHECK(held() == "alive dead foreign; alive dead foreign");
+    CHECK(collect("'cni.dev/valid-attachments':[{'containerID':'dead','ifname':'net9'}],") == "");
+    CHECK(held() == "alive foreign; alive foreign");
+    CHECK(garbage.finish() == "");
+}
+
+TEST_CASE("GC reads the list under its older name, too", "[gc]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    Garbage garbage;
+    CHECK(collect("'cni.dev/attachments':[{'containerID':'dead','ifname':'net1'}],") == "");
+    CHECK(held() == "alive dead foreign; alive dead foreign");
+    CHECK(collect("'cni.dev/attachments':[],") == "");
+    CHECK(held() == "alive foreign; alive foreign");
+    CHECK(garbage.finish() == "");
+}
+
+TEST_CASE("GC with a list that is null removes as with an empty one", "[gc]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    Garbage garbage;
+    CHECK(collect("'cni.dev/valid-attachments':null,") == "");
+    CHECK(held() == "alive foreign; alive foreign");
+    CHECK(garbage.finish() == "");
+}
+
+TEST_CASE("GC without a list removes only what is provably dead", "[gc]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    Garbage garbage;
+    CHECK(collect("") == "");
+    CHECK(held() == "alive foreign; alive foreign");
+    CHECK(garbage.finish() == "");
+}
+
+TEST_CASE("GC keeps a namespace without a path for as long as a process lives in it", "[gc]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    Garbage garbage;
+    const std::string pid = shell("ip netns exec living sleep 300 >/dev/null 2>&1 & echo -n $!");
+    shell("while ! [ /run/netns/living -ef /proc/" + pid + "/ns/net ]; do :; done; ip netns delete living");
+    CHECK(collect("'cni.dev/valid-attachments':[],") == "");
+    CHECK(held() == "alive foreign; alive foreign");
+    shell("kill " + pid + "; while [ -e /proc/" + pid + " ]; do sleep 0.02; done");
+    CHECK(collect("'cni.dev/valid-attachments':[],") == "");
+    CHECK(held() == "foreign; foreign");
+    CHECK(garbage.finish() == "");
+}
+
+TEST_CASE("rdmanet gc removes the dead of all networks, and says so", "[gc]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    Garbage garbage;
+    const std::string gc = concat(binary(), " gc ");
+    CHECK_THAT(shell(gc + "--dry-run"), Contains("would remove ") && Contains("dead") && Contains("foreign") &&
+                                            Contains("10.36.0.2/24") && !Contains("alive"));
+    CHECK(held() == "alive dead foreign; alive dead foreign");
+    const std::string removed = shell(gc + "--json");
+    CHECK(shell(concat("jq -c '[.removed,.failed|length]' <<'END'\n", removed, "\nEND")) == "[2,0]\n");
+    CHECK(held() == "alive; alive");
+    CHECK_THAT(shell(gc), Contains("nothing to remove"));
+    CHECK(garbage.finish() == "");
+}
+
+TEST_CASE("rdmanet state shows who holds what", "[gc]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    PluginCall call = call_for(stage.pod, kMembers);
+    call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till;K8S_POD_UID=uid-1";
+    const std::string result = add(call);
+    const std::string table = shell(binary() + " state");
+    CHECK_THAT(table,
+               Catch::Matches("(.|\n)*net1 +macvlan +par0 +- +net +shop/till +c1 +attached +10\\.36\\.0\\.1/24 (.|\n)*"));
+    const std::string state = shell(binary() + " state --json");
+    CHECK(value(state, "attachments.0.mac") == value(result, "interfaces.0.mac"));
+    CHECK(value(state, "attachments.0.netns") == "/run/netns/pod");
+    CHECK(value(state, "leases.0.address") == "10.36.0.1/24");
+    CHECK(value(state, "leases.0.podUID") == "uid-1");
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+} // namespace rdmanet::test

@@ -1,0 +1,162 @@
+// RDMA for pods on a shared parent: GIDs of their addresses, and refusals where there can't be any.
+#include "attachment_stage.hpp"
+
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cstdlib>
+
+namespace rdmanet::test {
+
+using Catch::Contains;
+
+namespace {
+
+/// "NETDEV TYPE" of each entry of the table that has this GID, sorted.
+std::string entries(const std::string& device, const std::string& gid) {
+    return shell(concat("cd /sys/class/infiniband/", device, "/ports/1; for file in $(grep -lx ", gid,
+                        " gids/* 2>/dev/null); do i=${file#gids/}; "
+                        "echo -n \"$(<gid_attrs/ndevs/$i) $(<gid_attrs/types/$i), \"; done | cat"));
+}
+
+/// The software NIC with these parameters; with the harness's own again at the end.
+class OtherNic {
+public:
+    explicit OtherNic(const std::string& parameters) { shell(reload(parameters)); }
+    OtherNic(const OtherNic&) = delete;
+    OtherNic& operator=(const OtherNic&) = delete;
+    ~OtherNic() { (void)succeeds(reload("nics=2 ports=1 vfs=8")); }
+
+private:
+    static std::string reload(const std::string& parameters) {
+        return concat("rmmod simrnic && insmod ", std::getenv("RDMANET_HARNESS_MODULE"), ' ', parameters);
+    }
+};
+
+bool has_module() {
+    return std::getenv("RDMANET_HARNESS_MODULE") != nullptr;
+}
+
+} // namespace
+
+TEST_CASE("the GIDs of all addresses are there when ADD returns, and go with DEL", "[rdma]") {
+    NEEDS(kernel_has("macvlan") && kernel_has("ipvlan") && !rdma_parent().empty(), "children and an RDMA parent");
+    const std::string parent = rdma_parent();
+    const std::string device = rdma_device_of(parent);
+    const Pod pod("pod");
+    const UnchangedNode node;
+    for (const std::string kind : {"macvlan", "ipvlan"}) {
+        const PluginCall call = call_for(pod, concat("'master':'", parent, "','attach':'", kind, "','rdma':true,",
+                                                     ipam("10.41.0.0/24", "'ipRanges':[{'range':'fd41::/64'}]")));
+        const std::string result = add(call);
+        const std::string v4 = entries(device, "0000:0000:0000:0000:0000:ffff:0a29:0001");
+        const std::string v6 = entries(device, "fd41:0000:0000:0000:0000:0000:0000:0001");
+        CHECK_THAT(v4, Contains("net1 RoCE v2") && Contains("net1 IB/RoCE v1"));
+        CHECK_THAT(v6, Contains("net1 RoCE v2") && Contains("net1 IB/RoCE v1"));
+        CHECK(check(call, result) == "");
+        CHECK(del(call) == "");
+        CHECK(node.difference() == "");
+    }
+}
+
+TEST_CASE("CHECK sees that an interface has lost its GIDs, where they are demanded", "[rdma][check]") {
+    NEEDS(kernel_has("macvlan") && !rdma_parent().empty(), "macvlan and an RDMA parent");
+    const Pod pod("pod");
+    const UnchangedNode node;
+    const PluginCall call = call_for(pod, concat("'master':'", rdma_parent(), "','rdma':true,", ipam("10.41.1.0/24")));
+    const std::string result = add(call);
+    // Another interface of the pod with the name: the GID is bound to the first.
+    pod.run("ip link set net1 down");
+    CHECK_THAT(check(call, result), Contains("code 107"));
+    pod.run("ip link set net1 up");
+    CHECK(del(call) == "");
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("RDMA that the configuration demands and the parent lacks is refused", "[rdma]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const std::string members = concat("'master':'par0',", ipam("10.41.2.0/24"));
+    CHECK_THAT(refusal(call_for(stage.pod, concat("'rdma':true,", members))),
+               Contains("code 103") && Contains("`rdma link`"));
+    CHECK(stage.node.difference() == "");
+    for (const std::string without : {"", "'rdma':false,"}) {
+        const PluginCall call = call_for(stage.pod, concat(without, members));
+        const std::string result = add(call);
+        CHECK(check(call, result) == "");
+        CHECK(del(call) == "");
+    }
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("a parent with software RDMA serves its pods until the RDMA device is removed", "[rdma][check]") {
+    NEEDS(kernel_has("macvlan") && succeeds("modprobe rdma_rxe"), "macvlan and rdma_rxe");
+    const Stage stage;
+    shell("rdma link add rxe0 type rxe netdev par0");
+    const UnchangedNode with_rxe;
+    const PluginCall call = call_for(stage.pod, concat("'master':'rxe0','rdma':true,", ipam("10.41.3.0/24")));
+    const std::string result = add(call);
+    CHECK_THAT(entries("rxe0", "0000:0000:0000:0000:0000:ffff:0a29:0301"), Contains("net1 RoCE v2"));
+    CHECK(check(call, result) == "");
+    CHECK(del(call) == "");
+    CHECK(with_rxe.difference() == "");
+    const PluginCall by_name = call_for(stage.pod, concat("'master':'par0','rdma':true,", ipam("10.41.3.0/24")));
+    const std::string again = add(by_name);
+    shell("rdma link delete rxe0");
+    CHECK_THAT(check(by_name, again), Contains("RDMA"));
+    CHECK(del(by_name) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("a full GID table refuses a pod, or warns, as configured", "[rdma]") {
+    NEEDS(kernel_has("macvlan") && has_module(), "macvlan and the software NIC");
+    const OtherNic nic("nics=1 gid_table_len=4"); // two entries are the port's own
+    const std::string parent = rdma_parent();
+    const std::string device = rdma_device_of(parent);
+    const Pod pod("pod");
+    pod.run("sysctl -q net.ipv6.conf.default.addr_gen_mode=1"); // link-local addresses have GIDs, too
+    const UnchangedNode node;
+    const auto numbered = [&](int number, const std::string& rdma) {
+        PluginCall call = call_for(pod, concat("'master':'", parent, "','rdma':", rdma, ',', ipam("10.41.4.0/24")));
+        call.container = concat('c', number);
+        call.ifname = concat("net", number);
+        return call;
+    };
+    const PluginCall first = numbered(1, "true");
+    const std::string result = add(first);
+    const PluginCall second = numbered(2, "true");
+    CHECK_THAT(refusal(second), Contains("code 103: GID table of ") && Contains(device) &&
+                                    Contains("is full: 4 of 4 entries used, 2 more needed; remove pods or addresses") &&
+                                    Contains("spread the pods over more parents"));
+    CHECK(del(second) == "");
+    CHECK(check(first, result) == "");
+    const PluginCall lenient = numbered(2, "{'onMissingGid':'warn','gidTimeoutMs':50}");
+    const ProcessResult warned = lenient.run();
+    CHECK(warned.exit_status == 0);
+    CHECK_THAT(warned.err, Contains("4 of 4 entries used"));
+    CHECK(check(lenient, warned.out) == "");
+    CHECK(del(lenient) == "");
+    CHECK(del(first) == "");
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("a pod whose GIDs don't fit in the end is refused and leaves nothing", "[rdma]") {
+    NEEDS(kernel_has("macvlan") && has_module() && succeeds("test -x /usr/lib/cni/static"),
+          "macvlan, the software NIC and the plugin static");
+    const OtherNic nic("nics=1 gid_table_len=4");
+    const Pod pod("pod");
+    pod.run("sysctl -q net.ipv6.conf.default.addr_gen_mode=1");
+    const UnchangedNode node;
+    // How many addresses another plugin gives is known only when the interface is there.
+    const PluginCall call = call_for(pod,
+                                     concat("'master':'", rdma_parent(),
+                                            "','rdma':{'gidTimeoutMs':50},'ipam':{'type':'static','addresses':"
+                                            "[{'address':'10.41.5.1/24'},{'address':'10.41.5.2/24'}]}"),
+                                     "1.0.0");
+    CHECK_THAT(refusal(call), Contains("code 103: no GID of 10.41.5.2 on ") &&
+                                  Contains("after 50 ms (4 of 4 entries used)") && Contains("spread the pods"));
+    CHECK(node.difference() == "");
+}
+
+} // namespace rdmanet::test

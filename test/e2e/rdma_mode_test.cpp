@@ -1,0 +1,55 @@
+// A node whose RDMA devices belong to one network namespace each. The kernel changes the mode only while there is no
+// other network namespace.
+#include "attachment_stage.hpp"
+
+#include "support/reporter.hpp"
+
+#include <rdmanet/base/deadline.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <thread>
+
+namespace rdmanet::test {
+
+using Catch::Contains;
+
+namespace {
+
+/// Namespaces of earlier tests end a moment after their deletion.
+bool set_mode(const std::string& mode) {
+    const auto deadline = base::Deadline::in(std::chrono::seconds{5});
+    while (!succeeds("rdma system set netns " + mode)) {
+        if (deadline.passed()) return false;
+        std::this_thread::sleep_for(std::chrono::milliseconds{50});
+    }
+    return true;
+}
+
+struct ExclusiveMode {
+    ~ExclusiveMode() { (void)set_mode("shared"); }
+};
+
+} // namespace
+
+TEST_CASE("in exclusive mode shared RDMA is refused with the cure, or done without", "[rdma]") {
+    NEEDS(kernel_has("macvlan") && !rdma_parent().empty(), "macvlan and an RDMA parent");
+    NEEDS(set_mode("exclusive"), "a node without network namespaces");
+    const ExclusiveMode mode;
+    const Pod pod("pod");
+    const UnchangedNode node;
+    const std::string members = concat("'master':'", rdma_parent(), "',", ipam("10.42.0.0/24"));
+    const PluginCall demanding = call_for(pod, concat("'rdma':true,", members));
+    CHECK_THAT(refusal(demanding), Contains("code 103: rdma netns mode is exclusive, network \"net\" needs shared: "
+                                            "run `rdma system set netns shared` before any pod starts"));
+    CHECK(del(demanding) == "");
+    CHECK_THAT(outcome(demanding, "STATUS"), Contains("code 50") && Contains("rdma system set netns shared"));
+    const PluginCall modest = call_for(pod, members);
+    const std::string result = add(modest);
+    CHECK(addresses(result) == "10.42.0.1/24");
+    CHECK(check(modest, result) == "");
+    CHECK(del(modest) == "");
+    CHECK(node.difference() == "");
+}
+
+} // namespace rdmanet::test
