@@ -1,0 +1,56 @@
+#!/bin/bash
+# Measures the built plugin beside what it is compared with and prints ratios, goals, and whether they are met.
+#
+#   test/bench/run.sh [ROUNDS]           on this machine's kernel, as root, in namespaces of its own; default 300 rounds
+#   test/bench/run.sh --guest [ROUNDS]   in the guest of netns-harness: times of an emulated machine, ratios all the same
+#
+# A missed goal is no failure: this is a measurement. Environment: RDMANET_BINARY, RDMANET_BENCH_BUILD (default
+# build/release).
+set -euo pipefail
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+cd "$top"
+if [[ ${1:-} == --guest ]]; then
+	shift
+	exec netns-harness/run.sh test/bench/run.sh "$@"
+fi
+build=${RDMANET_BENCH_BUILD:-build/release}
+export RDMANET_BINARY=${RDMANET_BINARY:-$top/$build/cmd/rdmanet/rdmanet}
+[[ -x $build/test/bench/spawn_bench && -x $RDMANET_BINARY ]] || {
+	echo "$0: build first: cmake --preset release && cmake --build --preset release" >&2
+	exit 1
+}
+
+row() { printf '%-44s %12s %12s %8s %8s  %s\n' "$@"; }
+verdict() { awk -v value="$1" -v goal="$2" 'BEGIN { print (value <= goal ? "met" : "MISSED") }'; }
+
+processes() {
+	unshare --net --mount bash -c 'mount -t tmpfs none /run && mkdir /run/netns && exec "$@"' _ \
+		"$build/test/bench/spawn_bench" "$build/test/bench/empty" "$build/test/bench/minimal_add" "$@"
+}
+
+allocator() {
+	local lines few many growth column
+	[[ -x $build/test/bench/allocator_bench ]] || return 0
+	lines=$("$build/test/bench/allocator_bench" 10 1000000)
+	for column in reserve release; do
+		few=$(sed -nE "1s/.*$column \+ close +([0-9.]+) us.*/\1/p" <<<"$lines")
+		many=$(sed -nE "2s/.*$column \+ close +([0-9.]+) us.*/\1/p" <<<"$lines")
+		growth=$(awk -v a="$many" -v b="$few" 'BEGIN { printf "%.2f", a / b }')
+		row "allocator, $column: 1,000,000 leases : 10" "$many us" "$few us" "$growth" 1.20 "$(verdict "$growth" 1.2)"
+	done
+}
+
+size() {
+	local bytes mib kind=MISSED
+	bytes=$(stat -c %s "$RDMANET_BINARY")
+	mib=$(awk -v bytes="$bytes" 'BEGIN { printf "%.2f", bytes / 1048576 }')
+	row "size of the program" "$mib MiB" "" "" 10.00 "$(verdict "$mib" 10)"
+	# Position independent (DYN) and without an interpreter: static-PIE.
+	if readelf -h "$RDMANET_BINARY" | grep -q 'DYN' && ! readelf -l "$RDMANET_BINARY" | grep -q INTERP; then kind=met; fi
+	row "static-PIE" "" "" "" "" "$kind"
+}
+
+processes "$@"
+allocator
+size
