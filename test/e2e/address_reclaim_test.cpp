@@ -99,4 +99,18 @@ TEST_CASE("the next container of a pod gets the address of the one that died", "
     CHECK(stage.node.difference() == "");
 }
 
+TEST_CASE("no address is given twice, though the leases were lost", "[ipam][reclaim]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const PluginCall first = call_for(stage.pod, concat("'master':'par0',", ipam("10.23.3.0/24")));
+    PluginCall second = of(first, "c2");
+    second.ifname = "net2";
+    CHECK(addresses(add(first)) == "10.23.3.1/24");
+    shell("rm /run/rdmanet/leases.sqlite*");
+    CHECK(addresses(add(second)) == "10.23.3.2/24");
+    CHECK(del(first) == "");
+    CHECK(del(second) == "");
+    CHECK(stage.node.difference() == "");
+}
+
 } // namespace rdmanet::test

@@ -68,6 +68,8 @@ TEST_CASE("CHECK sees that a lease or the record was lost", "[check]") {
     const PluginCall call = call_for(stage.pod, kMembers);
     CHECK_THAT(check_after(stage, call, "rm -r /run/rdmanet/attachments"),
                Contains("code 107") && Contains("no usable record"));
+    CHECK_THAT(check_after(stage, call, "rm /run/rdmanet/leases.sqlite*"),
+               Contains("code 107") && Contains("is not leased to this attachment"));
     const std::string other_address =
         check_after(stage, call, "ip -netns pod address add 10.31.0.9/24 dev net1"); // an address more is no fault
     CHECK(other_address == "");

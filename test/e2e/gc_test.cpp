@@ -127,8 +127,8 @@ TEST_CASE("rdmanet state shows who holds what", "[gc]") {
     call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till;K8S_POD_UID=uid-1";
     const std::string result = add(call);
     const std::string table = shell(binary() + " state");
-    CHECK_THAT(table,
-               Catch::Matches("(.|\n)*net1 +macvlan +par0 +- +net +shop/till +c1 +attached +10\\.36\\.0\\.1/24 (.|\n)*"));
+    CHECK_THAT(table, Catch::Matches(
+                          "(.|\n)*net1 +macvlan +par0 +- +net +shop/till +c1 +attached +10\\.36\\.0\\.1/24 (.|\n)*"));
     const std::string state = shell(binary() + " state --json");
     CHECK(value(state, "attachments.0.mac") == value(result, "interfaces.0.mac"));
     CHECK(value(state, "attachments.0.netns") == "/run/netns/pod");

@@ -60,20 +60,6 @@ TEST_CASE("the GIDs of all addresses are there when ADD returns, and go with DEL
     }
 }
 
-TEST_CASE("CHECK sees that an interface has lost its GIDs, where they are demanded", "[rdma][check]") {
-    NEEDS(kernel_has("macvlan") && !rdma_parent().empty(), "macvlan and an RDMA parent");
-    const Pod pod("pod");
-    const UnchangedNode node;
-    const PluginCall call = call_for(pod, concat("'master':'", rdma_parent(), "','rdma':true,", ipam("10.41.1.0/24")));
-    const std::string result = add(call);
-    // Another interface of the pod with the name: the GID is bound to the first.
-    pod.run("ip link set net1 down");
-    CHECK_THAT(check(call, result), Contains("code 107"));
-    pod.run("ip link set net1 up");
-    CHECK(del(call) == "");
-    CHECK(node.difference() == "");
-}
-
 TEST_CASE("RDMA that the configuration demands and the parent lacks is refused", "[rdma]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
@@ -109,7 +95,7 @@ TEST_CASE("a parent with software RDMA serves its pods until the RDMA device is 
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a full GID table refuses a pod, or warns, as configured", "[rdma]") {
+TEST_CASE("a full GID table refuses a pod, or warns, as configured, and CHECK sees it", "[rdma][check]") {
     NEEDS(kernel_has("macvlan") && has_module(), "macvlan and the software NIC");
     const OtherNic nic("nics=1 gid_table_len=4"); // two entries are the port's own
     const std::string parent = rdma_parent();
@@ -136,6 +122,7 @@ TEST_CASE("a full GID table refuses a pod, or warns, as configured", "[rdma]") {
     CHECK(warned.exit_status == 0);
     CHECK_THAT(warned.err, Contains("4 of 4 entries used"));
     CHECK(check(lenient, warned.out) == "");
+    CHECK_THAT(check(second, warned.out), Contains("code 107") && Contains("has no GID of 10.41.4.2"));
     CHECK(del(lenient) == "");
     CHECK(del(first) == "");
     CHECK(node.difference() == "");
@@ -145,12 +132,13 @@ TEST_CASE("a pod whose GIDs don't fit in the end is refused and leaves nothing",
     NEEDS(kernel_has("macvlan") && has_module() && succeeds("test -x /usr/lib/cni/static"),
           "macvlan, the software NIC and the plugin static");
     const OtherNic nic("nics=1 gid_table_len=4");
+    const std::string parent = rdma_parent();
     const Pod pod("pod");
     pod.run("sysctl -q net.ipv6.conf.default.addr_gen_mode=1");
     const UnchangedNode node;
     // How many addresses another plugin gives is known only when the interface is there.
     const PluginCall call = call_for(pod,
-                                     concat("'master':'", rdma_parent(),
+                                     concat("'master':'", parent,
                                             "','rdma':{'gidTimeoutMs':50},'ipam':{'type':'static','addresses':"
                                             "[{'address':'10.41.5.1/24'},{'address':'10.41.5.2/24'}]}"),
                                      "1.0.0");
