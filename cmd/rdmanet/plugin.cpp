@@ -3,6 +3,7 @@
 #include <rdmanet/attach/operations.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/delegate.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/cni/request.hpp>
 #include <rdmanet/cni/version_output.hpp>
@@ -122,6 +123,15 @@ void serve_as_ipam(const cni::Request& request, const attach::Node& node) {
     }
 }
 
+/// The caller is this plugin and holds the attachment's lock, which would be waited for in vain. Such a call never got
+/// far enough to hold anything, so there is nothing to give back.
+void serve_itself(Command command) {
+    if (!must_not_fail_for_configuration(command))
+        throw cni::CniError(ErrorCode::delegate,
+                            "this plugin is its own IPAM plugin: correct \"ipam.type\", the built-in "
+                            "allocator is called \"rdmanet\"");
+}
+
 /// One line per event.
 void log_outcome(const cni::Request& request, const attach::Node& node, std::chrono::steady_clock::time_point began,
                  std::string_view outcome, base::LogLevel level) noexcept {
@@ -140,7 +150,12 @@ void handle(const cni::Request& request) {
     const attach::Node node = make_node(request);
     for (const std::string& warning : request.conf.warnings) node.log.warn(warning);
     try {
-        is_ipam_only(request.conf) ? serve_as_ipam(request, node) : serve(request, node);
+        if (is_ipam_only(request.conf))
+            serve_as_ipam(request, node);
+        else if (cni::is_own_delegate())
+            serve_itself(request.command);
+        else
+            serve(request, node);
     } catch (const std::exception& error) {
         log_outcome(request, node, began, concat("failed: ", error.what()), base::LogLevel::info);
         throw;

@@ -93,6 +93,10 @@ DelegateCall delegate_call(const Request& request, const std::string& plugin) {
             .path = request.path_text};
 }
 
+bool is_own_delegate() {
+    return current_depth() > 0;
+}
+
 Result delegate_add(const DelegateCall& call, const base::Deadline& deadline) {
     const std::string out = call_plugin(call, Command::add, deadline);
     const std::string who = name_of(call, Command::add);

@@ -22,6 +22,9 @@ struct DelegateCall {
 /// The call that passes `request` on.
 [[nodiscard]] DelegateCall delegate_call(const Request& request, const std::string& plugin);
 
+/// This process is the IPAM plugin of another process of this plugin: "ipam.type" leads back here.
+[[nodiscard]] bool is_own_delegate();
+
 // Each runs the plugin to its end, or to the deadline: then it and what it started in its process group are killed and
 // TimeoutError names it. It doesn't outlive us either (PR_SET_PDEATHSIG). A plugin's own error keeps code and details;
 // one that is missing, dies or prints rubbish is CniError(delegate).

@@ -120,6 +120,8 @@ TEST_CASE("plugins that call each other in a circle come to an end") {
     CHECK_THAT(plugins.add_failure(), Contains("does \"ipam.type\" lead back to its caller?"));
     (void)::setenv("RDMANET_DELEGATION_DEPTH", "many", 1);
     CHECK_THAT(plugins.add_failure(), StartsWith("106 "));
+    CHECK(cni::is_own_delegate());
     (void)::unsetenv("RDMANET_DELEGATION_DEPTH");
+    CHECK_FALSE(cni::is_own_delegate());
     CHECK(plugins.add_failure() == "succeeded");
 }
