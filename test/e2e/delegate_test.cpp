@@ -1,0 +1,357 @@
+// Addresses from other IPAM plugins: Debian's own, and plugins of this test's that fail in every way there is.
+#include "attachment_stage.hpp"
+#include "support/reporter.hpp"
+
+#include <rdmanet/base/file.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <sys/stat.h>
+
+#include <chrono>
+#include <filesystem>
+
+using namespace rdmanet;
+using namespace rdmanet::test;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const char* const kDebian = "/usr/lib/cni";
+
+bool has_plugin(const std::string& name) {
+    return fs::exists(fs::path(kDebian) / name);
+}
+
+/// A directory for CNI_PATH with a plugin "fake" that runs a script after noting its command.
+class FakePlugin {
+public:
+    FakePlugin() { fs::create_directories(directory()); }
+    FakePlugin(const FakePlugin&) = delete;
+    FakePlugin& operator=(const FakePlugin&) = delete;
+    ~FakePlugin() {
+        std::error_code ignored;
+        fs::remove_all(directory(), ignored);
+    }
+    [[nodiscard]] static std::string directory() { return "/tmp/rdmanet-fake-plugin"; }
+    [[nodiscard]] static std::string file(const std::string& name) { return concat(directory(), '/', name); }
+
+    /// The script runs with "$CNI_COMMAND" and writes to "$dir".
+    void install(const std::string& script) const {
+        const std::string text =
+            concat("#!/bin/bash\ndir=", directory(), "\necho $CNI_COMMAND >> $dir/calls\n", script, '\n');
+        base::write_file_durably(file("fake"), text);
+        (void)::chmod(file("fake").c_str(), 0755);
+        forget();
+    }
+    void uninstall() const { fs::remove(file("fake")); }
+    void forget() const { fs::remove(file("calls")); }
+    /// "ADD DEL "
+    [[nodiscard]] static std::string calls() {
+        std::string text = base::read_file_if_exists(file("calls"), 4096).value_or("");
+        for (char& c : text)
+            if (c == '\n') c = ' ';
+        return text;
+    }
+};
+
+const char* const kGoodAdd = R"([ $CNI_COMMAND != ADD ] || echo '{"cniVersion":"1.0.0",)"
+                             R"("ips":[{"address":"10.62.0.5/24","gateway":"10.62.0.1"}],)"
+                             R"("routes":[{"dst":"10.63.0.0/16"}],"dns":{"nameservers":["10.62.0.53"]}}')";
+
+PluginCall fake_call(const Pod& pod, const std::string& version = "1.1.0") {
+    PluginCall call = call_for(pod, "'master':'par0','ipam':{'type':'fake'}", version);
+    call.path = FakePlugin::directory();
+    return call;
+}
+
+std::chrono::milliseconds since(std::chrono::steady_clock::time_point began) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);
+}
+
+} // namespace
+
+TEST_CASE("addresses of host-local, at every version", "[delegate]") {
+    NEEDS(has_plugin("host-local"), "host-local");
+    const Stage stage;
+    const std::string data = "/tmp/rdmanet-host-local";
+    for (const char* version :
+         {"0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0"}) { // 1.1.0 is younger than Debian's
+        INFO(version);
+        const PluginCall call = call_for(stage.pod,
+                                         concat("'master':'par0','ipam':{'type':'host-local','dataDir':'", data,
+                                                "','subnet':'10.62.0.0/24','routes':[{'dst':'10.63.0.0/16'}]}"),
+                                         version);
+        const std::string result = add(call);
+        CHECK_THAT(result, Contains("\"10.62.0."));
+        CHECK(stage.pod.succeeds("ip route get 10.63.1.1 | grep -q 'via 10.62.0.1 dev net1'"));
+        if (std::string(version) >= "0.4.0") {
+            CHECK(check(call, result) == "");
+            shell(concat("rm ", data, "/net/10.62.0.*"));
+            CHECK_THAT(check(call, result), Contains("IPAM plugin \"host-local\" CHECK: "));
+        }
+        CHECK(del(call) == "");
+        CHECK(del(call) == "");
+        CHECK(succeeds(concat("! ls ", data, "/net/10.62.0.*")));
+        CHECK(stage.node.difference() == "");
+    }
+    fs::remove_all(data);
+}
+
+TEST_CASE("addresses of the static plugin, dual stack and as the runtime asks", "[delegate]") {
+    NEEDS(has_plugin("static"), "static");
+    const Stage stage;
+    const PluginCall call = call_for(stage.pod,
+                                     "'master':'par0','ipam':{'type':'static','addresses':[{'address':'10.62.0.9/24',"
+                                     "'gateway':'10.62.0.1'},{'address':'fd62::9/64'}]}",
+                                     "1.0.0");
+    const std::string result = add(call);
+    CHECK(addresses(result) == "10.62.0.9/24 fd62::9/64");
+    CHECK(value(result, "ips.1.interface") == "0");
+    CHECK(check(call, result) == "");
+    CHECK(del(call) == "");
+    const PluginCall asked = with(call, "'runtimeConfig':{'ips':['10.62.0.77/24']}");
+    CHECK(addresses(add(asked)) == "10.62.0.77/24");
+    CHECK(del(asked) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("a lease from a DHCP server comes and is given back", "[delegate]") {
+    NEEDS(has_plugin("dhcp") && succeeds("busybox udhcpd --help 2>&1 | grep -q Usage"), "dhcp and busybox udhcpd");
+    const Stage stage;
+    const Pod server("dhcpserver");
+    shell("ip link set par0peer netns dhcpserver && ip -netns dhcpserver address add 10.64.0.1/24 dev par0peer && "
+          "ip -netns dhcpserver link set par0peer addrgenmode none up && mkdir -p /tmp/rdmanet-dhcp /run/cni && cd "
+          "/tmp/rdmanet-dhcp && "
+          "touch leases && printf '%s\\n' 'start 10.64.0.50' 'end 10.64.0.60' 'interface par0peer' "
+          "'lease_file /tmp/rdmanet-dhcp/leases' 'pidfile /tmp/rdmanet-dhcp/pid' 'option subnet 255.255.255.0' "
+          "'option router 10.64.0.1' 'option lease 600' > conf");
+    shell("cd /tmp/rdmanet-dhcp; setsid ip netns exec dhcpserver busybox udhcpd -f conf </dev/null >server.log 2>&1 & "
+          "rm -f /run/cni/dhcp.sock; setsid /usr/lib/cni/dhcp daemon -pidfile /tmp/rdmanet-dhcp/daemon.pid "
+          "</dev/null >/tmp/rdmanet-dhcp/daemon.log 2>&1 & "
+          "for try in $(seq 100); do [ -S /run/cni/dhcp.sock ] && [ -s /tmp/rdmanet-dhcp/pid ] && break; sleep 0.1; "
+          "done");
+    const PluginCall call = call_for(stage.pod, "'master':'par0','ipam':{'type':'dhcp'}", "1.0.0");
+    const UnchangedNode node;
+    const ProcessResult added = call.run();
+    CHECK(added.exit_status == 0);
+    if (added.exit_status == 0) {
+        CHECK_THAT(addresses(document_of(added).to_text()), StartsWith("10.64.0.5"));
+        CHECK(stage.pod.succeeds("ip address show dev net1 | grep -q 'inet 10.64.0.5'"));
+        CHECK(check(call, document_of(added).to_text()) == "");
+    }
+    CHECK(del(call) == "");
+    CHECK(node.difference() == "");
+    shell(
+        "kill $(cat /tmp/rdmanet-dhcp/daemon.pid /tmp/rdmanet-dhcp/pid); rm -rf /tmp/rdmanet-dhcp /run/cni/dhcp.sock");
+}
+
+TEST_CASE("the interface is there when a delegate gets ADD, and still there when it gets DEL", "[delegate]") {
+    const Stage stage;
+    const FakePlugin plugin;
+    plugin.install(concat("ip netns exec pod ip link show $CNI_IFNAME > /dev/null || exit 1\n", kGoodAdd));
+    const PluginCall call = fake_call(stage.pod);
+    CHECK(addresses(add(call)) == "10.62.0.5/24");
+    CHECK(del(call) == "");
+    CHECK(FakePlugin::calls() == "ADD DEL ");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("CHECK, GC and STATUS are passed on, and so are their failures", "[delegate]") {
+    const Stage stage;
+    const FakePlugin plugin;
+    plugin.install(kGoodAdd);
+    const PluginCall call = fake_call(stage.pod);
+    const std::string result = add(call);
+    CHECK(check(call, result) == "");
+    CHECK(outcome(with(call, "'cni.dev/valid-attachments':[{'containerID':'c1','ifname':'net1'}]"), "GC") == "");
+    CHECK(outcome(call, "STATUS") == "");
+    CHECK(FakePlugin::calls() == "ADD CHECK GC STATUS ");
+    plugin.install(R"([ $CNI_COMMAND = DEL ] || { echo '{"code":51,"msg":"pool is gone"}'; exit 1; })");
+    CHECK(check(call, result) == "code 51: IPAM plugin \"fake\" CHECK: pool is gone");
+    CHECK_THAT(outcome(call, "GC"), Contains("IPAM plugin \"fake\" GC: pool is gone"));
+    CHECK(outcome(call, "STATUS") == "code 51: IPAM plugin \"fake\" STATUS: pool is gone");
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("the delegate's name servers stay unless the configuration has its own", "[delegate]") {
+    const Stage stage;
+    const FakePlugin plugin;
+    plugin.install(kGoodAdd);
+    const PluginCall call = fake_call(stage.pod);
+    CHECK(value(add(call), "dns.nameservers.0") == "10.62.0.53");
+    CHECK(del(call) == "");
+    CHECK(value(add(with(call, "'dns':{'nameservers':['192.0.2.53']}")), "dns.nameservers.0") == "192.0.2.53");
+    CHECK(del(call) == "");
+}
+
+TEST_CASE("a delegate that fails ADD leaves nothing, and is told to release what it may have given", "[delegate]") {
+    const Stage stage;
+    const FakePlugin plugin;
+    struct Case {
+        const char* on_add;
+        const char* refusal;
+    };
+    const Case cases[] = {
+        {R"(echo '{"code":11,"msg":"later","details":"d"}'; exit 1)", "code 11: IPAM plugin \"fake\" ADD: later"},
+        {"exit 3", "code 106: IPAM plugin \"fake\" ADD ended with status 3 and said nothing"},
+        {"kill -9 $$", "code 106: IPAM plugin \"fake\" ADD was killed by signal 9"},
+        {"echo rubbish", "code 106: IPAM plugin \"fake\" ADD printed no JSON"},
+        {"exit 0", "code 106: IPAM plugin \"fake\" ADD succeeded and printed no result"},
+        {"echo null", "code 106: IPAM plugin \"fake\" returned no address"},
+        {"echo '{}'", "code 106: IPAM plugin \"fake\" returned no address"},
+        {R"(echo '{"ips":[{"address":"10.62.0.5"}]}')", "code 106: IPAM plugin \"fake\" ADD printed no CNI result"},
+        {"yes | head -c 3000000", "code 106: IPAM plugin \"fake\" ADD printed more than a result can be"},
+        {R"(echo '{"ips":[{"address":"10.62.0.5/24"}],"routes":[{"dst":"10.63.0.0/16","gw":"192.0.2.1"}]}')",
+         "code 100: add route to 10.63.0.0/16"},
+    };
+    for (const auto& [on_add, expected] : cases) {
+        INFO(on_add);
+        plugin.install(concat("[ $CNI_COMMAND = ADD ] || exit 0\n", on_add));
+        CHECK_THAT(refusal(fake_call(stage.pod)), StartsWith(expected));
+        CHECK(FakePlugin::calls() == "ADD DEL ");
+        CHECK(stage.node.difference() == "");
+    }
+}
+
+TEST_CASE("a delegate that isn't there, or that nothing can execute, is refused and leaves nothing", "[delegate]") {
+    const Stage stage;
+    const FakePlugin plugin;
+    CHECK_THAT(refusal(fake_call(stage.pod)), StartsWith("code 106: IPAM plugin \"fake\" is in none of"));
+    base::write_file_durably(FakePlugin::file("fake"), "not executable");
+    CHECK_THAT(refusal(fake_call(stage.pod)), Contains("make it executable"));
+    plugin.uninstall();
+    // The link is gone whatever happens. The record stays until a DEL that finds the plugin: it may hold an address.
+    CHECK_FALSE(stage.pod.succeeds("ip link show net1"));
+    plugin.install(kGoodAdd);
+    CHECK(del(fake_call(stage.pod)) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("a delegate that fails DEL doesn't keep the rest, is reported, and is asked again", "[delegate]") {
+    const Stage stage;
+    const FakePlugin plugin;
+    const PluginCall call = fake_call(stage.pod);
+    const char* const failures[] = {
+        R"(echo '{"code":11,"msg":"lease not found: no such file or directory","details":"not found"}'; exit 1)",
+        "exit 3", "kill -9 $$", "echo rubbish; exit 1", "echo 'not found' >&2; exit 1"};
+    for (const char* on_del : failures) {
+        INFO(on_del);
+        plugin.install(kGoodAdd);
+        (void)add(call);
+        plugin.install(on_del);
+        const ProcessResult result = call.with_command("DEL").run();
+        CHECK_THAT(error_of(result), StartsWith("code 108: still held: addresses of IPAM plugin \"fake\": "));
+        // go-cni takes these words for success and never asks again.
+        CHECK(result.out.find("not found") == std::string::npos);
+        CHECK(result.out.find("no such file or directory") == std::string::npos);
+        CHECK_FALSE(stage.pod.succeeds("ip link show net1"));
+        plugin.install("");
+        CHECK(del(call) == "");
+        CHECK(FakePlugin::calls() == "DEL ");
+        CHECK(stage.node.difference() == "");
+    }
+    plugin.install(kGoodAdd);
+    (void)add(call);
+    plugin.uninstall();
+    CHECK_THAT(del(call), StartsWith("code 108: still held: addresses of IPAM plugin \"fake\": "));
+    CHECK_FALSE(stage.pod.succeeds("ip link show net1"));
+    plugin.install("");
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("DEL with an edited configuration asks the delegate that gave the address, with what it was given",
+          "[delegate]") {
+    const Stage stage;
+    const FakePlugin plugin;
+    plugin.install(concat(kGoodAdd, "\n[ $CNI_COMMAND != DEL ] || cat > $dir/del.json"));
+    const PluginCall call = with(fake_call(stage.pod), "'mark':'original'");
+    (void)add(call);
+    PluginCall edited = call_for(stage.pod, "'master':'absent0','ipam':{'type':'another'},'mtu':'x'");
+    edited.path = "/absent";
+    edited.netns = "";
+    CHECK(del(edited) == "");
+    CHECK(FakePlugin::calls() == "ADD DEL ");
+    CHECK(base::read_file(FakePlugin::file("del.json"), 4096) == call.config);
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("DEL reaches the delegate when the pod's namespace is gone, and when nothing was recorded", "[delegate]") {
+    const VethParent parent("par0");
+    const FakePlugin plugin;
+    plugin.install(kGoodAdd);
+    {
+        Pod pod("pod");
+        (void)add(fake_call(pod));
+        pod.destroy();
+        CHECK(del(fake_call(pod)) == "");
+        CHECK(del(fake_call(pod)) == "");
+    }
+    CHECK(FakePlugin::calls() == "ADD DEL DEL ");
+}
+
+TEST_CASE("a call that is ended by a signal takes its delegate with it, and DEL clears up", "[delegate]") {
+    const Stage stage;
+    const FakePlugin plugin;
+    plugin.install("[ $CNI_COMMAND = ADD ] || exit 0\necho $$ > $dir/pid; exec sleep 300");
+    for (const char* signal : {"TERM", "KILL"}) {
+        const PluginCall call = fake_call(stage.pod);
+        const ProcessResult result = run_process(
+            {"/bin/bash", "-c",
+             concat("rm -f ", FakePlugin::file("pid"), "; exec 3<&0; \"$0\" <&3 & for try in $(seq 200); do [ -s ",
+                    FakePlugin::file("pid"), " ] && break; sleep 0.05; done; kill -", signal,
+                    " $!; wait $!; sleep 0.3; ! grep -q 'State:.[RSD]' /proc/$(cat ", FakePlugin::file("pid"),
+                    ")/status"),
+             binary()},
+            call.options());
+        CHECK(result.exit_status == 0); // the delegate is dead
+        CHECK(result.out.empty());
+        CHECK(del(call) == "");
+        CHECK(stage.node.difference() == "");
+    }
+}
+
+TEST_CASE("a delegate that hangs in DEL doesn't keep the interface", "[delegate][.hang]") {
+    const Stage stage;
+    const FakePlugin plugin;
+    plugin.install(kGoodAdd);
+    const PluginCall call = fake_call(stage.pod);
+    (void)add(call);
+    plugin.install("exec sleep 300");
+    const auto began = std::chrono::steady_clock::now();
+    CHECK_THAT(del(call),
+               StartsWith("code 108: still held: addresses of IPAM plugin \"fake\": ") && Contains("gave up after"));
+    CHECK(since(began) < std::chrono::seconds(58)); // CRI-O ends a DEL after 60
+    CHECK_FALSE(stage.pod.succeeds("ip link show net1"));
+    plugin.install("");
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("a delegate that hangs in STATUS is given up before the runtime's patience ends", "[delegate]") {
+    const Stage stage;
+    const FakePlugin plugin;
+    plugin.install("sleep 300 & wait");
+    const auto began = std::chrono::steady_clock::now();
+    CHECK_THAT(outcome(fake_call(stage.pod), "STATUS"), StartsWith("code 11: IPAM plugin \"fake\" STATUS: gave up"));
+    CHECK(since(began) < std::chrono::seconds(15));
+}
+
+TEST_CASE("a delegate that leads back here comes to an end", "[delegate]") {
+    const Stage stage;
+    fs::create_directories("/tmp/rdmanet-circle");
+    shell(concat("ln -sf ", binary(), " /tmp/rdmanet-circle/circle"));
+    PluginCall call = call_for(stage.pod, "'master':'par0','ipam':{'type':'circle'}");
+    call.path = "/tmp/rdmanet-circle";
+    const auto began = std::chrono::steady_clock::now();
+    CHECK_THAT(refusal(call), StartsWith("code 106: IPAM plugin \"circle\" ADD: this plugin is its own IPAM plugin"));
+    CHECK(since(began) < std::chrono::seconds(10)); // the attachment's lock is not waited for
+    CHECK(del(call) == "");
+    fs::remove_all("/tmp/rdmanet-circle");
+    CHECK(stage.node.difference() == "");
+}

@@ -1,0 +1,174 @@
+// The binary as the IPAM plugin of Debian's macvlan and bridge, and of runtimes that ask it what those are too old for.
+#include "attachment_stage.hpp"
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <filesystem>
+
+using namespace rdmanet;
+using namespace rdmanet::test;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kDebian = "/usr/lib/cni";
+
+/// A directory in which the binary has its installed name.
+class Installed {
+public:
+    Installed() {
+        fs::create_directories(directory());
+        shell(concat("ln -sf ", binary(), ' ', directory(), "/rdmanet"));
+    }
+    Installed(const Installed&) = delete;
+    Installed& operator=(const Installed&) = delete;
+    ~Installed() {
+        std::error_code ignored;
+        fs::remove_all(directory(), ignored);
+    }
+    [[nodiscard]] static std::string directory() { return "/tmp/rdmanet-installed"; }
+};
+
+/// A call of another plugin whose addresses are ours.
+PluginCall call_of(const std::string& plugin, const Pod& pod, const std::string& members,
+                   const std::string& version = "1.0.0") {
+    PluginCall call;
+    call.netns = pod.path();
+    call.config = json_text(
+        concat("{'cniVersion':'", version, "','name':'net','type':'", plugin, "',", members, ',',
+               ipam("10.65.0.0/24", "'gateway':'10.65.0.1','routes':[{'dst':'10.66.0.0/16','gw':'10.65.0.1'}]"), '}'));
+    call.path = concat(Installed::directory(), ':', kDebian);
+    call.program = concat(kDebian, '/', plugin);
+    return call;
+}
+
+/// The same, asked directly, as the other plugin does it.
+PluginCall direct(PluginCall call) {
+    call.program = binary();
+    return call;
+}
+
+std::string leases() {
+    const ProcessResult state = run_process(
+        {"/bin/bash", "-c", concat(binary(), " state --json --state-dir ${RDMANET_STATE_DIR:-/run/rdmanet}")},
+        {.input = "{}",
+         .environment = {concat("RDMANET_STATE_DIR=",
+                                std::getenv("RDMANET_STATE_DIR") != nullptr ? std::getenv("RDMANET_STATE_DIR") : "")}});
+    std::string text;
+    const json::Document document = document_of(state);
+    for (const auto& lease : document.root().at("leases").elements())
+        text += concat(text.empty() ? "" : " ", lease.at("address").string());
+    return text;
+}
+
+} // namespace
+
+TEST_CASE("addresses for Debian's macvlan, at every version it knows", "[ipam-plugin]") {
+    NEEDS(fs::exists(concat(kDebian, "/macvlan")), "Debian's macvlan");
+    const Installed installed;
+    const Stage stage;
+    for (const char* version : {"0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0"}) {
+        INFO(version);
+        const PluginCall call = call_of("macvlan", stage.pod, "'master':'par0'", version);
+        const std::string result = add(call);
+        CHECK_THAT(result, Contains("\"10.65.0.2/24\""));
+        CHECK(stage.pod.succeeds("ip route get 10.66.1.1 | grep -q 'via 10.65.0.1 dev net1'"));
+        CHECK(leases() == "10.65.0.2/24");
+        if (std::string(version) >= "0.4.0") CHECK(check(call, result) == "");
+        CHECK(del(call) == "");
+        CHECK(del(call) == "");
+        CHECK(stage.node.difference() == "");
+    }
+}
+
+TEST_CASE("addresses for Debian's bridge, of two pods, and one pod's DEL leaves the other's", "[ipam-plugin]") {
+    NEEDS(fs::exists(concat(kDebian, "/bridge")) && kernel_has("bridge"), "bridge");
+    const Installed installed;
+    const Pod first("pod");
+    const Pod second("pod2");
+    const PluginCall one = call_of("bridge", first, "'bridge':'e2ebr0'");
+    const PluginCall two = of(call_of("bridge", second, "'bridge':'e2ebr0'"), "c2");
+    (void)add(one);
+    (void)add(two);
+    CHECK(first.succeeds("ping -c 1 -W 5 10.65.0.3 || ip address show net1 | grep -q 10.65.0.2"));
+    CHECK(leases() == "10.65.0.2/24 10.65.0.3/24");
+    CHECK(del(one) == "");
+    CHECK(leases() == "10.65.0.3/24");
+    CHECK(del(two) == "");
+    CHECK(leases().empty());
+    shell("ip link delete e2ebr0");
+}
+
+TEST_CASE("as an IPAM plugin: the abbreviated result, the same address again, release without a namespace",
+          "[ipam-plugin]") {
+    const Stage stage;
+    const PluginCall call = direct(call_of("macvlan", stage.pod, "'master':'par0'", "1.1.0"));
+    const std::string result = add(call);
+    CHECK(result == R"({"cniVersion":"1.1.0","ips":[{"address":"10.65.0.2/24","gateway":"10.65.0.1"}],)"
+                    R"("routes":[{"dst":"10.66.0.0/16","gw":"10.65.0.1"}]})");
+    CHECK(add(call) == result); // an ADD that is repeated never takes a second address
+    CHECK(leases() == "10.65.0.2/24");
+    CHECK(check(call, result) == "");
+    CHECK(outcome(call, "STATUS") == "");
+    PluginCall without_netns = call;
+    without_netns.netns = "";
+    CHECK(del(without_netns) == "");
+    CHECK(del(without_netns) == "");
+    CHECK_THAT(check(call, result), StartsWith("code 107: no address is leased to "));
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("as an IPAM plugin: DEL with a range that was edited or is nonsense now", "[ipam-plugin]") {
+    const Stage stage;
+    const PluginCall call = direct(call_of("macvlan", stage.pod, "'master':'par0'", "1.0.0"));
+    for (const char* edited : {"'ipam':{'type':'rdmanet','range':'10.99.0.0/24'}", "'ipam':{'type':'rdmanet'}",
+                               "'ipam':{'type':'rdmanet','range':7}"}) {
+        (void)add(call);
+        PluginCall other = call;
+        other.config = json_text(concat("{'cniVersion':'1.0.0','name':'net','type':'macvlan',", edited, '}'));
+        CHECK(del(other) == "");
+        CHECK(stage.node.difference() == "");
+    }
+}
+
+TEST_CASE("as an IPAM plugin: GC keeps what is listed or alive", "[ipam-plugin]") {
+    const Stage stage;
+    Pod dead("pod2");
+    const PluginCall living = direct(call_of("macvlan", stage.pod, "'master':'par0'", "1.1.0"));
+    const PluginCall dying = of(direct(call_of("macvlan", dead, "'master':'par0'", "1.1.0")), "c2");
+    (void)add(living);
+    (void)add(dying);
+    CHECK(outcome(with(living, "'cni.dev/valid-attachments':null"), "GC") == "");
+    CHECK(leases() == "10.65.0.2/24 10.65.0.3/24"); // nothing is listed, both live
+    dead.destroy();
+    CHECK(outcome(with(living, "'cni.dev/valid-attachments':[{'containerID':'c1','ifname':'net1'},"
+                               "{'containerID':'c2','ifname':'net1'}]"),
+                  "GC")
+              .empty());
+    CHECK(leases() == "10.65.0.2/24 10.65.0.3/24");
+    CHECK(outcome(with(living, "'cni.dev/attachments':[{'containerID':'c1','ifname':'net1'}]"), "GC") == "");
+    CHECK(leases() == "10.65.0.2/24");
+    CHECK(del(living) == "");
+    CHECK(leases().empty());
+}
+
+TEST_CASE("as an IPAM plugin: STATUS tells an exhausted range, refusals leave nothing", "[ipam-plugin]") {
+    const Stage stage;
+    PluginCall call = direct(call_of("macvlan", stage.pod, "'master':'par0'", "1.1.0"));
+    call.config = json_text(concat("{'cniVersion':'1.1.0','name':'net','type':'macvlan',",
+                                   ipam("10.65.0.0/29", "'range_end':'10.65.0.1'"), '}'));
+    CHECK(addresses(add(call)) == "10.65.0.1/29");
+    CHECK_THAT(outcome(call, "STATUS"), StartsWith("code 50: range 10.65.0.0/29"));
+    CHECK_THAT(refusal(of(call, "c2")), StartsWith("code 104: "));
+    CHECK(leases() == "10.65.0.1/29");
+    CHECK(del(call) == "");
+    call.config = json_text("{'cniVersion':'1.1.0','name':'net','type':'macvlan','ipam':{'type':'rdmanet'}}");
+    CHECK_THAT(refusal(call), StartsWith("code 7: "));
+    call.netns = "/run/netns/absent";
+    CHECK_THAT(refusal(call), StartsWith("code "));
+    CHECK(stage.node.difference() == "");
+}
