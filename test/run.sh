@@ -1,5 +1,6 @@
 #!/bin/bash
-# Runs every test: style, static analysis, unit tests (with sanitizers), and the built binary on a real kernel. Does its own set-up on a fresh Debian 12, as root. Last line: N passed, N failed, N skipped.
+# Runs the tests: style, static analysis, unit tests (with sanitizers), and the built binary on a real kernel. Does its
+# own set-up on a fresh Debian 12, as root. Last line: N passed, N failed, N skipped.
 #
 #   test/run.sh            what every change must pass: style, analysis, unit tests, the harness, attachments end to end
 #   test/run.sh STAGE...   only these; the long ones are left out above: e2e_all (every case through the binary),
