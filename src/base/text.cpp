@@ -59,6 +59,15 @@ std::string quoted(std::string_view text, std::size_t most) {
     return out;
 }
 
+bool is_utf8(std::string_view text) {
+    while (!text.empty()) {
+        const std::size_t length = sequence_length(text);
+        if (length == 0) return false;
+        text.remove_prefix(length);
+    }
+    return true;
+}
+
 bool is_printable_utf8(std::string_view text) {
     while (!text.empty()) {
         const std::size_t length = sequence_length(text);

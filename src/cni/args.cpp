@@ -63,6 +63,9 @@ Args parse_args(std::string_view text, Strictness strictness) {
     Args args;
     bool ignore_unknown = false;
     std::string unknown;
+    // The journal is JSON, which can't hold other bytes: DEL would give a delegate other arguments than ADD did.
+    if (strictness == Strictness::strict && !base::is_utf8(text))
+        refuse(concat("CNI_ARGS: expected UTF-8, found ", quoted(text)));
     for (const std::string_view part : split(text, ';')) {
         const auto equals = part.find('=');
         const bool is_pair = equals != std::string_view::npos && part.find('=', equals + 1) == std::string_view::npos;

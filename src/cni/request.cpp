@@ -53,6 +53,8 @@ void require_version(Command command, SpecVersion version) {
 
 /// Only of ADD: what was never stored under such names has no DEL that could fail for them.
 void require_storable(const Request& request) {
+    for (const auto& [name, value] : {std::pair("CNI_NETNS", &request.netns_path), {"CNI_PATH", &request.path_text}})
+        if (!base::is_utf8(*value)) refuse(concat(name, ": expected UTF-8, found ", quoted(*value)));
     const std::size_t length =
         request.container_id.size() + request.ifname().to_string().size() + request.conf.name.size();
     if (length > kLongestNames)

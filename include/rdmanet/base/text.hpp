@@ -45,7 +45,10 @@ template <class... Pieces>
 /// bytes with "...": what foreign input looks like in a message.
 [[nodiscard]] std::string quoted(std::string_view text, std::size_t most = 200);
 
-/// True if `text` is well-formed UTF-8 (RFC 3629) without control characters.
+/// True if `text` is well-formed UTF-8 (RFC 3629): what JSON can hold.
+[[nodiscard]] bool is_utf8(std::string_view text);
+
+/// True if `text` is well-formed UTF-8 without control characters.
 [[nodiscard]] bool is_printable_utf8(std::string_view text);
 
 /// ASCII case folding, as Go's JSON decoder applies to keys.

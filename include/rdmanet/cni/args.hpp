@@ -22,7 +22,7 @@ enum class Strictness : std::uint8_t {
 };
 
 /// Each part must hold exactly one '='; a key we don't know is an error unless IgnoreUnknown is 1 or true, as in the Go
-/// library. Throws CniError (invalid environment).
+/// library. Strictly read it must be UTF-8. Throws CniError (invalid environment).
 [[nodiscard]] Args parse_args(std::string_view text, Strictness strictness);
 
 } // namespace rdmanet::cni

@@ -36,6 +36,11 @@ TEST_CASE("UTF-8 is RFC 3629's") {
         CHECK_FALSE(is_printable_utf8(bad));
 }
 
+TEST_CASE("text that JSON can hold") {
+    for (const char* good : {"", "a\tb", "\x7f", "\xc2\x85", "\xf4\x8f\xbf\xbf"}) CHECK(is_utf8(good));
+    for (const char* bad : {"\x80", "a\xff", "\xc0\xaf", "\xed\xa0\x80", "\xe2\x82"}) CHECK_FALSE(is_utf8(bad));
+}
+
 TEST_CASE("folding of case is ASCII's") {
     CHECK(equals_ignoring_case("deviceID", "DeviceId"));
     CHECK_FALSE(equals_ignoring_case("mac", "mac "));

@@ -39,6 +39,13 @@ TEST_CASE("a part holds exactly one '='") {
                       "CNI_ARGS: IgnoreUnknown: expected 1, true, 0 or false, found \"yes\"");
 }
 
+TEST_CASE("bytes that JSON can't hold, and the journal with it, are refused") {
+    CHECK_THROWS_WITH(cni::parse_args("K8S_POD_NAME=p\xff", Strictness::strict),
+                      "CNI_ARGS: expected UTF-8, found \"K8S_POD_NAME=p\\xff\"");
+    CHECK(cni::parse_args("K8S_POD_NAME=p\xff", Strictness::lenient).pod_name == "p\xff");
+    CHECK(cni::parse_args("K8S_POD_NAME=\xc3\xbc", Strictness::strict).pod_name == "\xc3\xbc");
+}
+
 TEST_CASE("a lenient reading takes what it can") {
     const auto args = cni::parse_args("IgnoreUnknown=maybe;FOO;A=B=C;K8S_POD_NAME=p;;BAR=1;", Strictness::lenient);
     CHECK(args.pod_name == "p");

@@ -115,6 +115,10 @@ TEST_CASE("names that can't be stored are refused on ADD, and there is nothing t
                                               "journal's file names");
     CHECK(refusal(Command::add, with("CNI_CONTAINERID", std::string(236, 'c'))) == "accepted");
     CHECK(refusal(Command::del, variables) == "accepted");
+    CHECK(refusal(Command::add, with("CNI_NETNS", "/run/\xff")) == "4 CNI_NETNS: expected UTF-8, found \"/run/\\xff\"");
+    CHECK(refusal(Command::add, with("CNI_PATH", "/opt/\xc0\xaf")) ==
+          "4 CNI_PATH: expected UTF-8, found \"/opt/\\xc0\\xaf\"");
+    CHECK(refusal(Command::del, with("CNI_NETNS", "/run/\xff")) == "accepted");
 }
 
 TEST_CASE("a command that the configuration's version doesn't have") {
