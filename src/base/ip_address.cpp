@@ -9,6 +9,7 @@ namespace rdmanet::base {
 namespace {
 
 constexpr Uint128 kMappedV4 = Uint128{0xffff} << 32U; // ::ffff:0:0/96, RFC 4291 section 2.5.5.2
+constexpr unsigned kMappedV4Length = 96;
 
 int af(Family family) {
     return family == Family::v4 ? AF_INET : AF_INET6;
@@ -75,7 +76,10 @@ std::optional<IpPrefix> IpPrefix::parse(std::string_view text) {
     const auto address = IpAddress::parse(text.substr(0, slash));
     const auto length = parse_integer<unsigned>(text.substr(slash + 1));
     if (!address || !length) return std::nullopt;
-    return make(*address, *length);
+    const bool mapped = address->is_v4() && text.find(':') < slash;
+    if (!mapped) return make(*address, *length);
+    if (*length < kMappedV4Length) return std::nullopt;
+    return make(*address, *length - kMappedV4Length);
 }
 
 Uint128 IpPrefix::host_mask() const {

@@ -68,7 +68,8 @@ class IpPrefix {
 public:
     /// nullopt if `length` exceeds the family's bits.
     [[nodiscard]] static std::optional<IpPrefix> make(IpAddress address, unsigned length);
-    /// "ADDRESS/LENGTH".
+    /// "ADDRESS/LENGTH". The length of an IPv4-mapped IPv6 address counts from the first of its 128 bits: the prefix is
+    /// the IPv4 one, "::ffff:10.0.0.0/104" is 10.0.0.0/8, and one of less than 96 bits is none.
     [[nodiscard]] static std::optional<IpPrefix> parse(std::string_view text);
 
     [[nodiscard]] const IpAddress& address() const { return address_; }

@@ -76,6 +76,14 @@ TEST_CASE("the longest and the shortest prefixes") {
     CHECK(IpPrefix::parse("0.0.0.0/0")->last().to_string() == "255.255.255.255");
 }
 
+TEST_CASE("the length of an IPv4-mapped prefix counts all 128 bits") {
+    CHECK(IpPrefix::parse("::ffff:10.1.2.3/120") == IpPrefix::parse("10.1.2.3/24"));
+    CHECK(IpPrefix::parse("::ffff:10.1.2.3/128") == IpPrefix::parse("10.1.2.3/32"));
+    CHECK(IpPrefix::parse("::ffff:10.1.2.3/96") == IpPrefix::parse("10.1.2.3/0"));
+    for (const char* text : {"::ffff:10.1.2.3/24", "::ffff:10.1.2.3/95", "::ffff:10.1.2.3/129"})
+        CHECK_FALSE(IpPrefix::parse(text));
+}
+
 TEST_CASE("what is no prefix is refused") {
     for (const char* text : {"", "10.0.0.1", "10.0.0.1/", "/24", "10.0.0.1/33", "::1/129", "10.0.0.1/-1", "10.0.0.1/ 8",
                              "10.0.0.1/24/24", "10.0.0/24", "10.0.0.1/255.255.255.0", "10.0.0.1/4294967304"})
