@@ -150,7 +150,8 @@ std::string parse_log_file(const Reader& reader) {
     std::string path = reader.string();
     constexpr std::string_view root = "/var/log/";
     const bool inside = path.starts_with(root) && path.size() > root.size() && path.back() != '/' &&
-                        path.find("/../") == std::string::npos && base::is_printable_utf8(path);
+                        path.find("/../") == std::string::npos && !path.ends_with("/..") &&
+                        base::is_printable_utf8(path);
     if (!inside) throw reader.unexpected("a file below /var/log/");
     return path;
 }

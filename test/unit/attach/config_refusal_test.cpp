@@ -104,8 +104,9 @@ TEST_CASE("parents that nothing can be called") {
 }
 
 TEST_CASE("root writes logs below /var/log only: a configuration may be a tenant's") {
-    for (const char* path : {"", "rdmanet.log", "/etc/cron.d/x", "/var/log", "/var/log/", "/var/log/a/", "/var/logs/x",
-                             "/var/log/../x", "/var/log/a/../../../etc/x", "/var/log/a\\nb", "/tmp/../var/log/x"})
+    for (const char* path :
+         {"", "rdmanet.log", "/etc/cron.d/x", "/var/log", "/var/log/", "/var/log/a/", "/var/logs/x", "/var/log/../x",
+          "/var/log/..", "/var/log/a/../../../etc/x", "/var/log/a\\nb", "/tmp/../var/log/x"})
         CHECK(refusal("\"logFile\": \"" + std::string(path) + "\"")
                   .starts_with("7 logFile: expected a file below /var/log/, found "));
     CHECK(refusal(R"("logFile": 1)") == "7 logFile: expected a string, found 1");
