@@ -1,8 +1,9 @@
 #!/bin/bash
-# Runs the tests: style, static analysis, unit tests (with sanitizers), and the built binary on a real kernel. Does its
-# own set-up on a fresh Debian 12, as root. Last line: N passed, N failed, N skipped.
+# Runs the tests: style, static analysis, unit tests (with sanitizers), fuzz targets, and the built binary on a real
+# kernel. Does its own set-up on a fresh Debian 12, as root. Last line: N passed, N failed, N skipped.
 #
-#   test/run.sh            what every change must pass: style, analysis, unit tests, the harness, attachments end to end
+#   test/run.sh            what every change must pass: style, analysis, unit tests, fuzzing, the harness, attachments
+#                          end to end
 #   test/run.sh STAGE...   only these; the long ones are left out above: e2e_all (every case through the binary),
 #                          e2e_sanitize (the same with sanitizers), fault (killed and failed at system calls)
 set -euo pipefail
@@ -13,9 +14,9 @@ logs=$top/build/test-logs
 passed=0 failed=0 skipped=0
 failures=()
 
-# What the tests need beyond the build and the harness: linters, plugins to delegate to, a DHCP
-# server (busybox).
-packages=(git clang-format clang-tidy shellcheck containernetworking-plugins busybox-static)
+# What the tests need beyond the build and the harness: linters, libFuzzer, plugins to delegate to, a DHCP server
+# (busybox).
+packages=(git clang-format clang-tidy clang libclang-rt-14-dev shellcheck containernetworking-plugins busybox-static)
 
 say() { printf '\n== %s\n' "$*"; }
 
@@ -87,6 +88,11 @@ stage_unit() {
 	done
 }
 
+stage_fuzz() {
+	say "libFuzzer targets, each for a few seconds: test/fuzz/run.sh SECONDS runs them for longer"
+	counted fuzz test/fuzz/run.sh 5
+}
+
 guest() { netns-harness/run.sh "$@"; }
 
 stage_harness() {
@@ -119,7 +125,7 @@ stage_fault() {
 	counted fault test/fault/run.sh
 }
 
-all=(style unit tidy harness e2e)
+all=(style unit fuzz tidy harness e2e)
 
 main() {
 	netns-harness/setup.sh "${packages[@]}"

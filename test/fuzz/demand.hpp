@@ -1,0 +1,22 @@
+// What a fuzz target demands beside not crashing.
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+namespace rdmanet::fuzz {
+
+/// Unless `holds`, says what is broken and dies, so that libFuzzer keeps the input.
+inline void demand(bool holds, const std::string& what) {
+    if (holds) return;
+    (void)std::fprintf(stderr, "broken: %s\n", what.c_str());
+    std::abort();
+}
+
+inline std::string_view as_text(const unsigned char* data, std::size_t size) {
+    return {reinterpret_cast<const char*>(data), size};
+}
+
+} // namespace rdmanet::fuzz

@@ -1,0 +1,97 @@
+#!/bin/bash
+# Builds the fuzz targets (preset "fuzz") and runs each of them for a while, as many at a time as there are processors.
+#
+#   test/fuzz/run.sh [SECONDS [TARGET...]]   default: 10 seconds each, every target
+#
+# Prints for each target how many inputs it ran and how much of the code they reached. Seeds: test/fuzz/corpus and, for
+# configurations, conf-examples. What the run collects is in build/fuzz-corpus/TARGET, from new at each run; an input
+# that breaks something is kept below build/fuzz-crashes. Last line: N passed, N failed, N skipped.
+set -euo pipefail
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+cd "$top"
+seconds=${1:-10}
+targets=("${@:2}")
+[[ ${#targets[@]} -gt 0 ]] ||
+	targets=(configuration_fuzz prev_result_fuzz cni_args_fuzz record_fuzz leases_fuzz lease_damage_fuzz)
+crashes=$top/build/fuzz-crashes
+corpora=$top/build/fuzz-corpus
+
+build() {
+	local log=$top/build/fuzz-build.log
+	mkdir -p "$top/build"
+	cmake --preset fuzz >"$log" 2>&1 && cmake --build --preset fuzz --target "${targets[@]}" >>"$log" 2>&1 && return
+	grep -E 'error:|Error|undefined reference' -A5 "$log" | head -60
+	echo "the build failed, see $log"
+	return 1
+}
+
+# The elements of the examples' plugin lists, each with what the runtime adds.
+seed_configurations() {
+	local example
+	for example in conf-examples/*.conflist; do
+		jq -c '{cniVersion, name} as $network | .plugins[] | select(.type == "rdmanet" or .ipam.type == "rdmanet") + $network' \
+			"$example" | split -l 1 -a 2 - "$1/$(basename "$example")-"
+	done
+	cp conf-examples/*.json "$1/"
+}
+
+# What libFuzzer is told beside the time: the longest input, and the words of the format.
+options_of() {
+	case $1 in
+	cni_args_fuzz) echo "-max_len=512 -dict=test/fuzz/args.dict" ;;
+	leases_fuzz) echo "-max_len=128" ;;
+	lease_damage_fuzz) echo "-max_len=35" ;;
+	*) echo "-max_len=4096 -dict=test/fuzz/json.dict" ;;
+	esac
+}
+
+fuzz() {
+	local target=$1 corpus=$corpora/$1 log=$corpora/$1.log options status=0
+	mkdir -p "$corpus" "$crashes"
+	cp "test/fuzz/corpus/$target/"* "$corpus/"
+	[[ $target != configuration_fuzz ]] || seed_configurations "$corpus"
+	read -r -a options <<<"$(options_of "$target")"
+	"build/fuzz/test/fuzz/$target" -max_total_time="$seconds" -timeout=5 -rss_limit_mb=2048 -len_control=0 \
+		-print_final_stats=1 "${options[@]}" -artifact_prefix="$crashes/$target-" "$corpus" >"$log" 2>&1 || status=$?
+	echo "$status" >"$corpora/$target.status"
+}
+
+# One line for the target, and where it failed the reason and how to see it again.
+report() {
+	local target=$1 log=$corpora/$1.log runs coverage input
+	runs=$(sed -nE 's/^stat::number_of_executed_units: +//p' "$log")
+	coverage=$(sed -nE 's/.* cov: ([0-9]+) .*/\1/p' "$log" | tail -1)
+	if [[ $(<"$corpora/$target.status") == 0 ]]; then
+		printf 'ok   %-20s %8s runs, coverage %s\n' "$target" "$runs" "$coverage"
+		return 0
+	fi
+	printf 'FAIL %-20s %8s runs, coverage %s\n' "$target" "${runs:-?}" "${coverage:-?}"
+	grep -E '^broken:|ERROR:|runtime error:|what\(\):|terminat' "$log" | head -5 | sed 's/^/     /'
+	input=$(sed -nE 's/.*Test unit written to (.*)/\1/p' "$log" | tail -1)
+	echo "     again: build/fuzz/test/fuzz/$target ${input:-, see $log}"
+	return 1
+}
+
+build || {
+	echo "0 passed, 1 failed, 0 skipped"
+	exit 1
+}
+rm -rf "$corpora"
+mkdir -p "$corpora"
+memory=$(mktemp -d -p /dev/shm rdmanet-fuzz-XXXXXX)
+trap 'rm -rf "$memory"' EXIT
+export TMPDIR=$memory
+
+for target in "${targets[@]}"; do
+	while (($(jobs -rp | wc -l) >= $(nproc))); do wait -n; done
+	fuzz "$target" &
+done
+wait
+
+passed=0 failed=0
+for target in "${targets[@]}"; do
+	if report "$target"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+done
+echo "$passed passed, $failed failed, 0 skipped"
+[[ $failed == 0 ]]
