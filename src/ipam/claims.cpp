@@ -28,6 +28,8 @@ std::string why_no_range_gives(const base::IpAddress& address, const Config& con
             return concat("another requested address takes the place of range ", range.range,
                           ", which gives one address to an attachment");
         if (range.gateway == address) return concat("it is the gateway of range ", range.range);
+        for (const Route& route : config.routes)
+            if (route.gateway == address) return concat("it is the gateway of route ", route.destination);
         if (address.family() == range.range.family() && range.range.bounds().contains(address.value()))
             return concat("it is excluded from range ", range.range);
     }

@@ -82,18 +82,27 @@ void apply_own_gateway(const json::Reader& element, ConfiguredRange& range) {
         throw element.at("gateway").unexpected(concat("an address in ", range.range.subnet()));
 }
 
-void keep_gateways_free(std::vector<ConfiguredRange>& ranges) {
-    for (const ConfiguredRange& owner : ranges)
+/// The addresses of routers: of the ranges' gateways and of those that routes name.
+std::set<base::IpAddress> routers_of(const std::vector<ConfiguredRange>& ranges, const std::vector<Route>& routes) {
+    std::set<base::IpAddress> routers;
+    for (const ConfiguredRange& range : ranges)
+        if (range.gateway) routers.insert(*range.gateway);
+    for (const Route& route : routes)
+        if (route.gateway) routers.insert(*route.gateway);
+    return routers;
+}
+
+void keep_free(const std::set<base::IpAddress>& addresses, std::vector<ConfiguredRange>& ranges) {
+    for (const base::IpAddress& address : addresses)
         for (ConfiguredRange& range : ranges)
-            if (owner.gateway && range.range.contains(*owner.gateway))
-                range.range.remove({{owner.gateway->value(), owner.gateway->value()}});
+            if (range.range.contains(address)) range.range.remove({{address.value(), address.value()}});
 }
 
 void expect_usable(const ConfiguredRange& range, const json::Reader& element) {
     if (!range.range.usable().empty()) return;
     throw json::ValueError(
         element.at("range").path(),
-        concat("no address of ", range.range, " is left to hand out: the excludes and the gateway take all of it"));
+        concat("no address of ", range.range, " is left to hand out: the excludes and the gateways take all of it"));
 }
 
 /// The elements of the range list, `range` first.
@@ -116,7 +125,7 @@ std::vector<json::Reader> range_elements(const json::Reader& ipam, std::vector<s
 }
 
 std::vector<ConfiguredRange> parse_ranges(const json::Reader& ipam, const Common& common,
-                                          std::vector<std::string>& warnings) {
+                                          const std::vector<Route>& routes, std::vector<std::string>& warnings) {
     const std::vector<json::Reader> elements = range_elements(ipam, warnings);
     const bool has_range = find_text(ipam, "range").has_value();
     std::vector<ConfiguredRange> ranges;
@@ -125,7 +134,7 @@ std::vector<ConfiguredRange> parse_ranges(const json::Reader& ipam, const Common
         if (at > 0 || !has_range) apply_own_gateway(elements[at], ranges.back());
     }
     apply_gateway(ipam, ranges, warnings);
-    if (common.exclude_gateway) keep_gateways_free(ranges);
+    if (common.exclude_gateway) keep_free(routers_of(ranges, routes), ranges);
     for (std::size_t at = 0; at < ranges.size(); ++at) expect_usable(ranges[at], elements[at]);
     return ranges;
 }
@@ -165,12 +174,12 @@ Config parse_config(const json::Reader& ipam) {
     Config config;
     warn_of_keys(ipam, config.warnings);
     const Common common = parse_common(ipam);
-    config.ranges = parse_ranges(ipam, common, config.warnings);
+    config.routes = parse_routes(ipam, config.warnings);
+    config.ranges = parse_ranges(ipam, common, config.routes, config.warnings);
     config.addresses = parse_addresses(ipam, common, config.ranges);
     if (config.ranges.empty() && config.addresses.empty())
         throw json::ValueError(ipam.path(),
                                "nothing to allocate from: expected \"range\", \"ipRanges\" or \"addresses\"");
-    config.routes = parse_routes(ipam, config.warnings);
     config.dns = parse_dns(ipam);
     if (const auto cooldown = ipam.find("cooldown"))
         config.cooldown = std::chrono::seconds(cooldown->integer(0, kMostCooldown));

@@ -108,6 +108,9 @@ TEST_CASE_METHOD(AllocatorFixture, "a requested address that can not be given is
     CHECK_THAT(refusal<Invalid>(kDual, owner("a"), {"10.0.0.5", "10.0.0.6"}), Contains("another requested address"));
     CHECK_THAT(refusal<Invalid>(R"({"range": "10.0.0.0/24", "exclude": ["10.0.0.9"]})", owner("a"), {"10.0.0.9"}),
                Contains("excluded"));
+    CHECK_THAT(refusal<Invalid>(R"({"range": "10.0.0.0/24", "routes": [{"dst": "10.9.0.0/16", "gw": "10.0.0.1"}]})",
+                                owner("a"), {"10.0.0.1"}),
+               Contains("it is the gateway of route 10.9.0.0/16"));
     CHECK_THAT(refusal<Invalid>(kDual, owner("a"), {"10.0.0.x"}), Contains("\"10.0.0.x\""));
     CHECK_THAT(refusal<Invalid>(kDual, owner("a"), {"10.0.0.0"}), Contains("outside"));
     CHECK(store.list_all(soon()).empty());

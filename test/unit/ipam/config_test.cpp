@@ -81,6 +81,16 @@ TEST_CASE("a gateway goes to the ranges of its family that contain it") {
     CHECK(config(R"({"range": "10.0.0.0/24", "gateway": ""})").warnings.empty());
 }
 
+TEST_CASE("routers' addresses are not handed out") {
+    const auto usable = [](std::string_view more) {
+        return usable_of(config(base::concat(R"({"range": "10.0.0.0/29", "gateway": "10.0.0.1", "routes":
+            [{"dst": "10.9.0.0/16", "gw": "10.0.0.4"}, {"dst": "10.8.0.0/16", "gw": "10.7.0.1"}])",
+                                             more, "}")));
+    };
+    CHECK(usable("") == "10.0.0.2-10.0.0.3 10.0.0.5-10.0.0.6 ");
+    CHECK(usable(R"(, "exclude_gateway": false)") == "10.0.0.1-10.0.0.6 ");
+}
+
 TEST_CASE("small ranges need enable_l3") {
     CHECK_THAT(error_of(R"({"range": "10.0.0.0/31"})"),
                Contains("range: 10.0.0.0/31 is too small") && Contains("\"enable_l3\": true"));
