@@ -145,8 +145,8 @@ TEST_CASE("a lease from a DHCP server comes and is given back", "[delegate]") {
     }
     CHECK(del(call) == "");
     CHECK(node.difference() == "");
-    shell(
-        "kill $(cat /tmp/rdmanet-dhcp/daemon.pid /tmp/rdmanet-dhcp/pid); rm -rf /tmp/rdmanet-dhcp /run/cni/dhcp.sock");
+    shell("kill $(</tmp/rdmanet-dhcp/daemon.pid) $(</tmp/rdmanet-dhcp/pid) && rm -rf /tmp/rdmanet-dhcp "
+          "/run/cni/dhcp.sock");
 }
 
 TEST_CASE("the interface is there when a delegate gets ADD, and still there when it gets DEL", "[delegate]") {
