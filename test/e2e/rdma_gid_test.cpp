@@ -5,8 +5,6 @@
 
 #include <catch2/catch.hpp>
 
-#include <cstdlib>
-
 namespace rdmanet::test {
 
 using Catch::Contains;
@@ -18,24 +16,6 @@ std::string entries(const std::string& device, const std::string& gid) {
     return shell(concat("cd /sys/class/infiniband/", device, "/ports/1; for file in $(grep -lx ", gid,
                         " gids/* 2>/dev/null); do i=${file#gids/}; "
                         "echo -n \"$(<gid_attrs/ndevs/$i) $(<gid_attrs/types/$i), \"; done | cat"));
-}
-
-/// The software NIC with these parameters; with the harness's own again at the end.
-class OtherNic {
-public:
-    explicit OtherNic(const std::string& parameters) { shell(reload(parameters)); }
-    OtherNic(const OtherNic&) = delete;
-    OtherNic& operator=(const OtherNic&) = delete;
-    ~OtherNic() { (void)succeeds(reload("nics=2 ports=1 vfs=8")); }
-
-private:
-    static std::string reload(const std::string& parameters) {
-        return concat("rmmod simrnic && insmod ", std::getenv("RDMANET_HARNESS_MODULE"), ' ', parameters);
-    }
-};
-
-bool has_module() {
-    return std::getenv("RDMANET_HARNESS_MODULE") != nullptr;
 }
 
 } // namespace
@@ -96,7 +76,7 @@ TEST_CASE("a parent with software RDMA serves its pods until the RDMA device is 
 }
 
 TEST_CASE("a full GID table refuses a pod, or warns, as configured, and CHECK sees it", "[rdma][check]") {
-    NEEDS(kernel_has("macvlan") && has_module(), "macvlan and the software NIC");
+    NEEDS(kernel_has("macvlan") && OtherNic::possible(), "macvlan and the software NIC");
     const OtherNic nic("nics=1 gid_table_len=4"); // two entries are the port's own
     const std::string parent = rdma_parent();
     const std::string device = rdma_device_of(parent);
@@ -129,7 +109,7 @@ TEST_CASE("a full GID table refuses a pod, or warns, as configured, and CHECK se
 }
 
 TEST_CASE("a pod whose GIDs don't fit in the end is refused and leaves nothing", "[rdma]") {
-    NEEDS(kernel_has("macvlan") && has_module() && succeeds("test -x /usr/lib/cni/static"),
+    NEEDS(kernel_has("macvlan") && OtherNic::possible() && succeeds("test -x /usr/lib/cni/static"),
           "macvlan, the software NIC and the plugin static");
     const OtherNic nic("nics=1 gid_table_len=4");
     const std::string parent = rdma_parent();

@@ -1,0 +1,50 @@
+#include "example_pod.hpp"
+
+#include <rdmanet/base/text.hpp>
+
+namespace rdmanet::test {
+
+using base::concat;
+
+namespace {
+
+/// CNI_ARGS and runtimeConfig of an element of the annotation. Multus repeats address and MAC in CNI_ARGS; left out,
+/// because that is deprecated and the capabilities must do without.
+Attachment attachment_of(const PodManifest& manifest, const NetworkRequest& request, const Pod& pod) {
+    Attachment attachment{
+        .netns = pod.path(), .container = concat("sandbox-", manifest.name), .ifname = request.ifname};
+    attachment.args = concat("IgnoreUnknown=true;K8S_POD_NAMESPACE=", manifest.pod_namespace,
+                             ";K8S_POD_NAME=", manifest.name, ";K8S_POD_INFRA_CONTAINER_ID=", attachment.container,
+                             ";K8S_POD_UID=0f0f0f0f-0000-4000-8000-000000000001");
+    if (!request.mac.empty()) attachment.capabilities["mac"] = concat('"', request.mac, '"');
+    std::string ips;
+    for (const std::string& ip : request.ips) ips += concat(ips.empty() ? "" : ",", '"', ip, '"');
+    if (!ips.empty()) attachment.capabilities["ips"] = concat('[', ips, ']');
+    return attachment;
+}
+
+} // namespace
+
+RunningPod::RunningPod(const PodManifest& manifest, const Manifests& all) : pod_(manifest.name) {
+    for (const NetworkRequest& request : manifest.networks) {
+        const auto& definition = all.network(request.key);
+        Joined joined{Network(definition.config, definition.name), attachment_of(manifest, request, pod_), {}};
+        joined.result = joined.network.add(joined.attachment);
+        joined_.push_back(std::move(joined));
+    }
+}
+
+std::string RunningPod::check() const {
+    std::string failures;
+    for (const auto& [network, attachment, result] : joined_) failures += network.check(attachment, result);
+    return failures;
+}
+
+std::string RunningPod::del() const {
+    std::string failures;
+    for (auto joined = joined_.rbegin(); joined != joined_.rend(); ++joined)
+        failures += joined->network.del(joined->attachment, joined->result);
+    return failures;
+}
+
+} // namespace rdmanet::test

@@ -1,0 +1,34 @@
+// A pod of a manifest on all of its networks, as Multus puts it there.
+#pragma once
+
+#include "manifests.hpp"
+#include "runtime.hpp"
+#include "support/node.hpp"
+
+#include <string>
+#include <vector>
+
+namespace rdmanet::test {
+
+class RunningPod {
+public:
+    /// Throws if a network refuses.
+    RunningPod(const PodManifest& manifest, const Manifests& all);
+
+    [[nodiscard]] const Pod& pod() const { return pod_; }
+    /// Of the pod's network number `at`.
+    [[nodiscard]] const std::string& result(std::size_t at) const { return joined_.at(at).result; }
+    [[nodiscard]] std::string check() const;
+    [[nodiscard]] std::string del() const;
+
+private:
+    struct Joined {
+        Network network;
+        Attachment attachment;
+        std::string result;
+    };
+    Pod pod_;
+    std::vector<Joined> joined_;
+};
+
+} // namespace rdmanet::test

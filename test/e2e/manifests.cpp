@@ -1,0 +1,138 @@
+#include "manifests.hpp"
+
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/json/reader.hpp>
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <sstream>
+
+namespace rdmanet::test {
+
+using base::concat;
+
+namespace {
+
+const char* const kNetworks = "k8s.v1.cni.cncf.io/networks";
+
+std::string name_of(const YAML::Node& object) {
+    return object["metadata"]["name"].as<std::string>();
+}
+
+std::string namespace_of(const YAML::Node& object) {
+    return object["metadata"]["namespace"].as<std::string>("default");
+}
+
+std::string trimmed(const std::string& text) {
+    const auto first = text.find_first_not_of(" \n\t");
+    return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \n\t") - first + 1);
+}
+
+std::string qualified(const std::string& name, const std::string& pod_namespace) {
+    return name.find('/') == std::string::npos ? concat(pod_namespace, '/', name) : name;
+}
+
+/// "name", "namespace/name@interface", separated by commas.
+std::vector<NetworkRequest> parse_short(const std::string& annotation, const std::string& pod_namespace) {
+    std::vector<NetworkRequest> requests;
+    std::istringstream stream(annotation);
+    for (std::string element; std::getline(stream, element, ',');) {
+        element = trimmed(element);
+        const auto at = element.find('@');
+        requests.push_back({.key = qualified(element.substr(0, at), pod_namespace),
+                            .ifname = at == std::string::npos ? "" : element.substr(at + 1)});
+    }
+    return requests;
+}
+
+std::vector<NetworkRequest> parse_json(const std::string& annotation, const std::string& pod_namespace) {
+    std::vector<NetworkRequest> requests;
+    const json::Document document = json::Document::parse(annotation);
+    for (const json::Reader& element : document.root().elements()) {
+        const auto text = [&](const char* key) {
+            const auto member = element.find(key);
+            return member ? member->string() : std::string();
+        };
+        const std::string space = text("namespace");
+        NetworkRequest request{.key = qualified(text("name"), space.empty() ? pod_namespace : space),
+                               .ifname = text("interface"),
+                               .mac = text("mac")};
+        if (const auto ips = element.find("ips"))
+            for (const json::Reader& ip : ips->elements()) request.ips.push_back(ip.string());
+        requests.push_back(std::move(request));
+    }
+    return requests;
+}
+
+std::vector<NetworkRequest> parse_annotation(const std::string& annotation, const std::string& pod_namespace) {
+    auto requests = annotation.find_first_of("[{\"") == std::string::npos ? parse_short(annotation, pod_namespace)
+                                                                          : parse_json(annotation, pod_namespace);
+    for (std::size_t at = 0; at < requests.size(); ++at)
+        if (requests[at].ifname.empty()) requests[at].ifname = concat("net", at + 1);
+    return requests;
+}
+
+bool locks_memory(const YAML::Node& container) {
+    const YAML::Node added = container["securityContext"]["capabilities"]["add"];
+    return std::any_of(added.begin(), added.end(),
+                       [](const auto& name) { return name.template as<std::string>() == "IPC_LOCK"; });
+}
+
+PodManifest parse_pod(const YAML::Node& object) {
+    PodManifest pod{.pod_namespace = namespace_of(object), .name = name_of(object), .networks = {}};
+    pod.networks = parse_annotation(object["metadata"]["annotations"][kNetworks].as<std::string>(), pod.pod_namespace);
+    for (const YAML::Node& container : object["spec"]["containers"]) {
+        pod.every_container_locks_memory = pod.every_container_locks_memory && locks_memory(container);
+        for (const auto& limit : container["resources"]["limits"])
+            pod.resources.push_back(limit.first.as<std::string>());
+    }
+    return pod;
+}
+
+/// The plugin's own default of "resourcePrefix" is "rdma".
+void parse_device_plugin(const YAML::Node& object, std::vector<DeviceResource>& into) {
+    const json::Document document = json::Document::parse(object["data"]["config.json"].as<std::string>());
+    for (const json::Reader& element : document.root().at("configList").elements()) {
+        const auto prefix = element.find("resourcePrefix");
+        DeviceResource resource{
+            .name = concat(prefix ? prefix->string() : "rdma", '/', element.at("resourceName").string()),
+            .interfaces = {}};
+        for (const json::Reader& name : element.at("selectors").at("ifNames").elements())
+            resource.interfaces.push_back(name.string());
+        into.push_back(std::move(resource));
+    }
+}
+
+} // namespace
+
+const NetworkAttachmentDefinition& Manifests::network(const std::string& key) const {
+    for (const auto& definition : networks)
+        if (definition.key == key) return definition;
+    throw base::Error(concat("no NetworkAttachmentDefinition ", key));
+}
+
+const PodManifest& Manifests::pod(const std::string& name) const {
+    for (const PodManifest& pod : pods)
+        if (pod.name == name) return pod;
+    throw base::Error(concat("no pod ", name));
+}
+
+void read_manifests(const std::string& text, Manifests& into) {
+    for (const YAML::Node& object : YAML::LoadAll(text)) {
+        const std::string kind = object["kind"].as<std::string>();
+        if (kind == "NetworkAttachmentDefinition")
+            into.networks.push_back({.key = concat(namespace_of(object), '/', name_of(object)),
+                                     .name = name_of(object),
+                                     .config = object["spec"]["config"].as<std::string>()});
+        else if (kind == "Pod")
+            into.pods.push_back(parse_pod(object));
+        else if (kind == "ConfigMap")
+            parse_device_plugin(object, into.resources);
+        else
+            throw base::Error(concat("no test knows what to do with a ", kind));
+    }
+}
+
+} // namespace rdmanet::test

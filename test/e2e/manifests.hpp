@@ -1,0 +1,50 @@
+// Kubernetes objects in YAML, as far as they concern networks.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace rdmanet::test {
+
+struct NetworkAttachmentDefinition {
+    std::string key; // "namespace/name"
+    std::string name;
+    std::string config;
+};
+
+/// An element of the annotation k8s.v1.cni.cncf.io/networks.
+struct NetworkRequest {
+    std::string key; // of the definition
+    std::string ifname;
+    std::vector<std::string> ips{};
+    std::string mac{};
+};
+
+struct PodManifest {
+    std::string pod_namespace;
+    std::string name;
+    std::vector<NetworkRequest> networks;
+    std::vector<std::string> resources{}; // of its containers' limits
+    bool every_container_locks_memory = true;
+};
+
+/// An element of the RDMA shared device plugin's configList.
+struct DeviceResource {
+    std::string name; // as pods ask for it: "rdma/hca_shared"
+    std::vector<std::string> interfaces;
+};
+
+struct Manifests {
+    std::vector<NetworkAttachmentDefinition> networks;
+    std::vector<PodManifest> pods;
+    std::vector<DeviceResource> resources;
+
+    /// The definition "namespace/name". Throws if there is none.
+    [[nodiscard]] const NetworkAttachmentDefinition& network(const std::string& key) const;
+    [[nodiscard]] const PodManifest& pod(const std::string& name) const;
+};
+
+/// Adds the objects of a file's text. Throws for a kind that is not one of these.
+void read_manifests(const std::string& text, Manifests& into);
+
+} // namespace rdmanet::test

@@ -1,0 +1,177 @@
+// The defaults in the README's tables: a key that is absent does what the README's value does, and another value doesn't.
+#include "attachment_stage.hpp"
+#include "markdown.hpp"
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <set>
+
+namespace rdmanet::test {
+
+namespace {
+
+/// '%' stands for the key and its value, or nothing.
+struct Scenario {
+    std::string key;   // as in the README
+    std::string other; // value that makes a difference
+    std::string members;
+    std::string earlier{}; // members of another pod's attachment
+    bool earlier_is_released = false;
+    std::size_t which = 0; // of the values in the README's cell
+};
+
+const std::string kStaticTwice =
+    "'ipam':{'type':'static','addresses':[{'address':'10.51.5.1/24'},{'address':'10.51.5.2/24'}]}";
+const std::string kDefaultRoute =
+    "'master':'par0',%'ipam':{'type':'rdmanet','range':'10.51.0.0/24','gateway':'10.51.0.1',"
+    "'routes':[{'dst':'0.0.0.0/0'}]}";
+
+std::string range_of(const std::string& range) {
+    return concat("'master':'par0','ipam':{%'type':'rdmanet','range':'", range, "'}");
+}
+
+const std::vector<Scenario> kScenarios{
+    {"mode", "'private'", "%'attach':'macvlan','master':'par0'"},
+    {"mode", "'l3'", "%'attach':'ipvlan','master':'par0'", "", false, 1},
+    {"flag", "'private'", "%'attach':'ipvlan','master':'par0'"},
+    {"mtu", "1400", "%'master':'par0'"},
+    {"linkInContainer", "true", "%'master':'par0'"},
+    {"defaultRoute", "'always'", kDefaultRoute},
+    {"logLevel", "'info'", kDefaultRoute},
+    {"rdma.mode", "'exclusive'", "'master':'par0','rdma':{%'waitForGids':true}"},
+    {"exclude_gateway", "false",
+     "'master':'par0','ipam':{%'type':'rdmanet','range':'10.51.0.0/24','gateway':'10.51.0.1'}"},
+    {"enable_l3", "true", range_of("10.51.0.0/24")},
+    {"enable_overlapping_ranges", "false", range_of("10.51.0.0/16"), range_of("10.51.0.0/24")},
+    {"cooldown", "0", range_of("10.51.0.0/24"), range_of("10.51.0.0/24"), true},
+};
+
+/// On a NIC that has room for one of two addresses.
+const std::vector<Scenario> kGidScenarios{
+    {"rdma.waitForGids", "false", "'master':'rnic0p0','rdma':{%'gidTimeoutMs':50}," + kStaticTwice},
+    {"rdma.onMissingGid", "'warn'", "'master':'rnic0p0','rdma':{%'gidTimeoutMs':50}," + kStaticTwice},
+    {"rdma.gidTimeoutMs", "50", "'master':'rnic0p0','rdma':{%'waitForGids':true}," + kStaticTwice},
+};
+
+bool is_literal(const std::string& cell) {
+    return cell == "true" || cell == "false" ||
+           (!cell.empty() && cell.find_first_not_of("0123456789") == std::string::npos);
+}
+
+/// The values in a cell as JSON: what is marked as code, else the whole cell if it is a literal.
+std::vector<std::string> values_in(const std::string& cell) {
+    if (is_literal(cell)) return {cell};
+    std::vector<std::string> values = code_spans(cell);
+    for (std::string& value : values)
+        if (!is_literal(value)) value = concat('\'', value, '\'');
+    return values;
+}
+
+/// Of every key whose default is a value; a key's last name is where the default of a row with several belongs.
+std::map<std::string, std::vector<std::string>> documented_defaults() {
+    std::map<std::string, std::vector<std::string>> defaults;
+    for (const TableRow& row : read_markdown("README.md").rows)
+        if (row.header.at(0).starts_with("key"))
+            if (auto values = values_in(row.cells.at(1)); !values.empty())
+                defaults[code_spans(row.cells.at(0)).back()] = std::move(values);
+    return defaults;
+}
+
+std::string filled(const std::string& members, const std::string& replacement) {
+    const std::size_t at = members.find('%');
+    return concat(members.substr(0, at), replacement, members.substr(at + 1));
+}
+
+std::string without_times(const std::string& log) {
+    std::string text;
+    std::size_t line = 0;
+    for (std::size_t end; (end = log.find('\n', line)) != std::string::npos; line = end + 1)
+        text += log.substr(log.find(' ', line), end - log.find(' ', line));
+    return text;
+}
+
+/// The pod of all scenarios, with a default route of its own, and one beside it.
+struct Pods {
+    Pods() {
+        // Link-local addresses would be GIDs, too.
+        shell("ip netns exec pod bash -c 'sysctl -q net.ipv6.conf.default.addr_gen_mode=1 && ip route add default dev "
+              "lo metric 10'");
+    }
+    Pod pod{"pod"};
+    Pod neighbour{"pod2"};
+};
+
+/// Kind, mode, flag and MTU of the pod's interface, and the pod's default routes.
+std::string look(const Pods& pods) {
+    const ProcessResult result = run_process({"ip", "-netns", pods.pod.name(), "-details", "-batch", "-"},
+                                             {.input = "link show net1\nroute show default\n"});
+    const std::regex telling("mtu \\d+|(mac|ip)vlan .* addrgenmode|default (dev|via) .*");
+    std::string seen;
+    for (std::sregex_iterator at(result.out.begin(), result.out.end(), telling), end; at != end; ++at)
+        seen += concat(at->str(), '\n');
+    return seen;
+}
+
+/// What an ADD does that the keys change, on a node without leases.
+std::string behaviour(const Pods& pods, const Scenario& scenario, const std::string& value) {
+    const std::string key = scenario.key.substr(scenario.key.rfind('.') + 1);
+    const std::string member = value.empty() ? "" : concat('\'', key, "':", value, ',');
+    const std::string state = "/tmp/rdmanet-defaults";
+    const auto call_with = [&](const Pod& pod, const std::string& members, const std::string& network) {
+        PluginCall call = call_for(pod, filled(members, member), "1.0.0", network);
+        call.more_environment = {concat("RDMANET_STATE_DIR=", state)};
+        return call;
+    };
+    const PluginCall call = call_with(pods.pod, scenario.members, "net");
+    const PluginCall earlier = of(call_with(pods.neighbour, scenario.earlier, "other"), "c2");
+    if (!scenario.earlier.empty()) (void)add(earlier);
+    if (scenario.earlier_is_released) CHECK(del(earlier) == "");
+    const ProcessResult result = call.run();
+    std::string seen = without_times(result.err);
+    seen += result.exit_status != 0 ? error_of(result) : concat(addresses(result.out), '\n', look(pods));
+    if (result.exit_status == 0) CHECK(del(call) == "");
+    if (!scenario.earlier.empty() && !scenario.earlier_is_released) CHECK(del(earlier) == "");
+    std::filesystem::remove_all(state);
+    return seen;
+}
+
+void expect_documented(const Pods& pods, const Scenario& scenario) {
+    INFO(scenario.key);
+    const std::string documented = documented_defaults().at(scenario.key).at(scenario.which);
+    const std::string absent = behaviour(pods, scenario, "");
+    CHECK(absent == behaviour(pods, scenario, documented));
+    CHECK(absent != behaviour(pods, scenario, scenario.other));
+}
+
+} // namespace
+
+TEST_CASE("every default in the README is tried", "[examples][readme]") {
+    std::set<std::string> tried;
+    for (const auto* scenarios : {&kScenarios, &kGidScenarios})
+        for (const Scenario& scenario : *scenarios) tried.insert(scenario.key);
+    std::set<std::string> documented;
+    for (const auto& [key, values] : documented_defaults()) documented.insert(key);
+    CHECK(documented == tried);
+}
+
+TEST_CASE("the README's defaults are the binary's", "[examples][readme]") {
+    NEEDS(kernel_has("macvlan") && kernel_has("ipvlan"), "macvlan and ipvlan");
+    const VethParent parent("par0");
+    const Pods pods;
+    for (const Scenario& scenario : kScenarios) expect_documented(pods, scenario);
+}
+
+TEST_CASE("the README's defaults for GIDs are the binary's", "[examples][readme]") {
+    NEEDS(kernel_has("macvlan") && OtherNic::possible() && succeeds("test -x /usr/lib/cni/static"),
+          "macvlan, the software NIC and the plugin static");
+    const OtherNic nic("nics=1 gid_table_len=4"); // two entries are the port's own
+    CHECK(rdma_parent() == "rnic0p0");
+    const Pods pods;
+    for (const Scenario& scenario : kGidScenarios) expect_documented(pods, scenario);
+}
+
+} // namespace rdmanet::test

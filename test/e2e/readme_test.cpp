@@ -1,0 +1,235 @@
+// What the documentation says, held against the binary, the sources and a real kernel.
+#include "attachment_stage.hpp"
+#include "example_node.hpp"
+#include "example_pod.hpp"
+#include "markdown.hpp"
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <regex>
+#include <set>
+#include <sstream>
+
+namespace rdmanet::test {
+
+using Catch::Matchers::StartsWith;
+namespace fs = std::filesystem;
+
+namespace {
+
+const char* const kDocuments[] = {"README.md",
+                                  "ARCHITECTURE.md",
+                                  "CONTRIBUTING.md",
+                                  "conf-examples/README.md",
+                                  "netns-harness/README.md",
+                                  "netns-harness/simrnic/README.md"};
+
+std::string example() {
+    return source_text("conf-examples/roce-macvlan.json");
+}
+
+/// The configuration of the README with other or more members, as written in JSON with single quotes.
+std::string example_with(const std::string& members) {
+    return concat(example().substr(0, example().rfind('}')), ',', json_text(members), '}');
+}
+
+PluginCall call_of(const Pod& pod, const std::string& config) {
+    PluginCall call;
+    call.netns = pod.path();
+    call.config = config;
+    return call;
+}
+
+/// Without "code N: ".
+std::string message_of(const std::string& refusal) {
+    return refusal.substr(refusal.find(": ") + 2);
+}
+
+/// The keys of the tables whose first column's title is `title`.
+std::set<std::string> keys_of(const Markdown& readme, const std::string& title) {
+    std::set<std::string> keys;
+    for (const TableRow& row : readme.rows)
+        if (row.header.at(0) == title)
+            for (const std::string& key : code_spans(row.cells.at(0))) keys.insert(key);
+    return keys;
+}
+
+std::set<std::string> matches(const std::string& text, const std::string& expression) {
+    std::set<std::string> found;
+    const std::regex regex(expression);
+    for (std::sregex_iterator at(text.begin(), text.end(), regex), end; at != end; ++at) found.insert((*at)[1]);
+    return found;
+}
+
+/// The configuration in which `key` ("mtu", "rdma.mode", "ipam.range") has a value that suits none.
+std::string ill_typed(const std::string& key) {
+    if (key.starts_with("ipam."))
+        return example_with(concat("'ipam':{'type':'rdmanet','range':'192.168.100.0/24','", key.substr(5), "':[7]}"));
+    if (key.starts_with("rdma.")) return example_with(concat("'rdma':{'", key.substr(5), "':[7]}"));
+    return example_with(concat('\'', key, "':[7]"));
+}
+
+/// The program of a line of shell, without variables set for it and without what follows it.
+std::vector<std::string> words_of(const std::string& line) {
+    std::vector<std::string> words;
+    std::istringstream stream(line.substr(0, line.find(" #")));
+    for (std::string word; stream >> word;) words.push_back(word);
+    return words;
+}
+
+bool is_path_of_ours(const std::string& word) {
+    return std::regex_match(word, std::regex("[a-z][A-Za-z0-9_.-]*(/[A-Za-z0-9_.-]+)+"));
+}
+
+/// The tree that this program was built in.
+fs::path build_tree() {
+    return fs::read_symlink("/proc/self/exe").parent_path().parent_path().parent_path();
+}
+
+/// "build/PRESET/..." is looked for in the tree at hand: one preset's tree looks like another's.
+bool exists(const std::string& path) {
+    if (!path.starts_with("build/")) return fs::exists(source_path(path));
+    return fs::exists(build_tree() / path.substr(path.find('/', 6) + 1)) ||
+           fs::exists((build_tree() / path.substr(path.find('/', 6) + 1)).parent_path() / "cmake_install.cmake");
+}
+
+} // namespace
+
+TEST_CASE("the README's configurations give a pod its addresses and GIDs", "[examples][readme]") {
+    NEEDS(ExampleNode::lacks().empty(), ExampleNode::lacks());
+    const ExampleNode node;
+    Manifests all;
+    int configurations = 0;
+    for (const CodeBlock& block : read_markdown("README.md").blocks) {
+        if (block.language == "yaml") read_manifests(block.text, all);
+        if (block.language != "json") continue;
+        ++configurations;
+        all.networks.push_back({.key = concat("json/", configurations), .name = "json", .config = block.text});
+        all.pods.push_back({.pod_namespace = "json",
+                            .name = concat("pod", configurations),
+                            .networks = {{.key = all.networks.back().key, .ifname = "net1"}}});
+        CHECK(json::Document::parse(block.text).to_text() == json::Document::parse(example()).to_text());
+    }
+    CHECK(configurations == 1);
+    CHECK(all.pods.size() == 2);
+    for (const PodManifest& manifest : all.pods) {
+        INFO(manifest.name);
+        const RunningPod pod(manifest, all);
+        CHECK_THAT(addresses(pod.result(0)), StartsWith("192.168.100."));
+        CHECK(addresses_without_gid(pod.result(0), "mlx5_0", "net1") == "");
+        CHECK(pod.check() == "");
+        CHECK(pod.del() == "");
+    }
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("the README quotes errors as they are", "[examples][readme]") {
+    NEEDS(ExampleNode::lacks().empty(), ExampleNode::lacks());
+    const ExampleNode node;
+    std::vector<std::string> messages;
+    const auto wait_and_set = [](const std::string& mode) { // a namespace ends a moment after its deletion
+        return succeeds(
+            concat("for try in $(seq 100); do rdma system set netns ", mode, " && exit; sleep 0.05; done; exit 1"));
+    };
+    NEEDS(wait_and_set("exclusive"), "a node without network namespaces");
+    {
+        const Pod pod("pod");
+        messages.push_back(message_of(refusal(call_of(pod, example()))));
+    }
+    CHECK(wait_and_set("shared"));
+    const Pod pod("pod");
+    shell("ip link set eth1 down");
+    messages.push_back(message_of(refusal(call_of(pod, example()))));
+    shell("ip link set eth1 up");
+    messages.push_back(message_of(refusal(call_of(pod, example_with("'mtu':9000")))));
+    CHECK(read_markdown("README.md").lines_of("When something is wrong") == messages);
+}
+
+TEST_CASE("the state directory moves with RDMANET_STATE_DIR, as the README says", "[examples][readme]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const fs::path moved = "/tmp/rdmanet-moved";
+    PluginCall call = call_for(stage.pod, "'master':'par0'");
+    call.more_environment = {concat("RDMANET_STATE_DIR=", moved.string())};
+    (void)add(call);
+    CHECK_FALSE(fs::is_empty(moved / "attachments"));
+    CHECK(del(call) == "");
+    CHECK(fs::is_empty(moved / "attachments"));
+    fs::remove_all(moved);
+}
+
+TEST_CASE("the README's tables have the keys that the parser knows", "[examples][readme]") {
+    const Markdown readme = read_markdown("README.md");
+    const Pod pod("pod");
+    std::set<std::string> documented = keys_of(readme, "key");
+    for (const std::string& key : keys_of(readme, "key of `ipam`")) documented.insert("ipam." + key);
+    CHECK(documented.size() > 30);
+    for (const std::string& key : documented) {
+        INFO(key);
+        CHECK_THAT(message_of(refusal(call_of(pod, ill_typed(key)))), StartsWith(key));
+    }
+
+    std::set<std::string> read{"ipam", "dns"};
+    for (const std::string& key :
+         matches(source_text("src/attach/config.cpp"), R"rx((?:root\.find|refuse)\((?:root, )?"(\w+)")rx"))
+        read.insert(key);
+    for (const std::string& key : matches(source_text("src/attach/config.cpp"), R"rx(rdma\.find\("(\w+)"\))rx"))
+        read.insert("rdma." + key);
+    const std::string known = source_text("src/ipam/known_keys.cpp");
+    const std::size_t used = known.find("kUsed{");
+    for (const std::string& key : matches(known.substr(used, known.find('}', used) - used), R"rx("(\w+)")rx"))
+        if (key != "type") read.insert("ipam." + key);
+    CHECK(documented == read);
+}
+
+TEST_CASE("the README's subcommands and options work", "[examples][readme]") {
+    const Markdown readme = read_markdown("README.md");
+    const auto is_option = [](const std::string& span) { return span.starts_with("--"); };
+    std::set<std::string> options;
+    std::copy_if(readme.spans.begin(), readme.spans.end(), std::inserter(options, options.end()), is_option);
+    CHECK(options == std::set<std::string>{"--dry-run", "--json"});
+    int commands = 0;
+    for (const std::string& span : readme.spans) {
+        if (!span.starts_with("rdmanet ")) continue;
+        ++commands;
+        INFO(span);
+        CHECK(succeeds(concat(binary(), ' ', span.substr(8))));
+        CHECK(succeeds(concat(binary(), ' ', span.substr(8), " --json | jq -e type")));
+    }
+    CHECK(commands >= 2);
+    CHECK(succeeds(concat(binary(), " gc --dry-run")));
+}
+
+TEST_CASE("files, links, presets and commands that the documentation names are there", "[examples][readme]") {
+    const std::string presets = source_text("CMakePresets.json");
+    for (const char* file : kDocuments) {
+        INFO(file);
+        const Markdown markdown = read_markdown(file);
+        for (const std::string& link : markdown.links) {
+            INFO(link);
+            CHECK(fs::exists(source_path(link)));
+        }
+        for (const CodeBlock& block : markdown.blocks) {
+            if (block.language == "json" || block.language == "yaml") continue;
+            std::istringstream stream(block.text);
+            for (std::string line; std::getline(stream, line);)
+                for (const std::string& word : words_of(line)) {
+                    INFO(word);
+                    if (is_path_of_ours(word)) CHECK(exists(word));
+                }
+        }
+        for (const std::string& preset : matches(source_text(file), R"rx(--preset (\w+))rx")) {
+            INFO(preset);
+            CHECK(presets.find(concat("\"name\": \"", preset, '"')) != std::string::npos);
+        }
+    }
+    for (const std::string& line : read_markdown("README.md").lines_of("Two commands"))
+        CHECK(::access(source_path(words_of(line).front()).c_str(), X_OK) == 0);
+}
+
+} // namespace rdmanet::test
