@@ -12,11 +12,14 @@ namespace rdmanet::base {
 class InterfaceName {
 public:
     /// The kernel's rules (net/core/dev.c, dev_valid_name): 1 to 15 bytes, not "." or "..", no '/', ':' or white
-    /// space; and ours: printable UTF-8, because the name goes into JSON and messages.
+    /// space; nor what no interface ends up with: "all" and "default" are directories of sysctls, and of "net%d" the
+    /// kernel makes the next free name (dev_alloc_name). And ours: printable UTF-8, because the name goes into JSON and
+    /// messages.
     [[nodiscard]] static std::optional<InterfaceName> parse(std::string_view text);
 
     /// What parse() demands, for messages.
-    static constexpr std::string_view kRules = "1 to 15 bytes, no '/', ':' or white space, not \".\" or \"..\"";
+    static constexpr std::string_view kRules =
+        "1 to 15 bytes, no '/', ':', '%' or white space, not \".\", \"..\", \"all\" or \"default\"";
 
     [[nodiscard]] const std::string& to_string() const { return name_; }
     [[nodiscard]] const char* c_str() const { return name_.c_str(); }

@@ -9,7 +9,7 @@ TEST_CASE("interface names follow the kernel's rules") {
     for (const char* good : {"a", "eth0", "net1", "...", "a.100", "fifteen-bytes-x", "\xc3\xbc"})
         CHECK(InterfaceName::parse(good).has_value());
     for (const char* bad : {"", ".", "..", "sixteen-bytes-xx", "a/b", "a:b", "a b", "a\tb", "a\nb", "a\vb", "eth0\n",
-                            "\x01", "a\x7f", "\xff", "\xc2\xa0"})
+                            "net%d", "net%", "all", "default", "\x01", "a\x7f", "\xff", "\xc2\xa0"})
         CHECK_FALSE(InterfaceName::parse(bad));
     CHECK_FALSE(InterfaceName::parse(std::string_view("a\0b", 3)));
 }
