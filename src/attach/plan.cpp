@@ -5,8 +5,10 @@
 
 #include <rdmanet/attach/mac.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/delegate.hpp>
 #include <rdmanet/cni/error.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace rdmanet::attach {
@@ -64,6 +66,8 @@ bool is_passthru(const Config& config) {
 Plan make_plan(const cni::Request& request, const Config& config, const Session& session,
                const base::Deadline& deadline) {
     require_expressible(request, config);
+    if (const auto* other = std::get_if<DelegatedIpam>(&config.ipam))
+        cni::require_plugin(cni::delegate_call(request, other->plugin));
     kernel::Netns netns = open_pod_netns(request);
     kernel::Socket inside = kernel::Socket::open_in(netns, kernel::Protocol::route, deadline);
     kernel::Link parent = [&] {

@@ -93,6 +93,11 @@ DelegateCall delegate_call(const Request& request, const std::string& plugin) {
             .path = request.path_text};
 }
 
+void require_plugin(const DelegateCall& call) {
+    const std::string program = find_plugin(call.plugin, call.path);
+    if (::access(program.c_str(), X_OK) != 0) throw_not_executed(name_of(call, Command::add), program, errno);
+}
+
 bool is_own_delegate() {
     return current_depth() > 0;
 }

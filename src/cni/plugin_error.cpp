@@ -77,11 +77,13 @@ void throw_nonsense(const std::string& message, std::string_view output) {
     throw CniError(ErrorCode::delegate, message, std::string(output.substr(0, kMostDetails)));
 }
 
+void throw_not_executed(const std::string& who, const std::string& program, int exec_errno) {
+    throw_nonsense(concat(who, ": execute ", program, ": ", base::errno_text(exec_errno), ": ", cure_of(exec_errno)));
+}
+
 void require_success(const std::string& who, const std::string& program, const ChildOutcome& outcome,
                      std::chrono::milliseconds patience) {
-    if (outcome.exec_errno != 0)
-        throw_nonsense(concat(who, ": execute ", program, ": ", base::errno_text(outcome.exec_errno), ": ",
-                              cure_of(outcome.exec_errno)));
+    if (outcome.exec_errno != 0) throw_not_executed(who, program, outcome.exec_errno);
     if (outcome.timed_out)
         throw base::TimeoutError(concat(who, ": gave up after ", in_seconds(patience), " s, ", program, " was killed",
                                         last_words(outcome.err), ": does it wait for a daemon?"));

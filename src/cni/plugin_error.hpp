@@ -14,6 +14,9 @@ namespace rdmanet::cni {
 void require_success(const std::string& who, const std::string& program, const ChildOutcome& outcome,
                      std::chrono::milliseconds patience);
 
+/// A plugin that could not be executed.
+[[noreturn]] void throw_not_executed(const std::string& who, const std::string& program, int exec_errno);
+
 /// A plugin that talks nonsense; `output` becomes the details.
 [[noreturn]] void throw_nonsense(const std::string& message, std::string_view output = {});
 

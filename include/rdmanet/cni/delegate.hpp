@@ -22,6 +22,10 @@ struct DelegateCall {
 /// The call that passes `request` on.
 [[nodiscard]] DelegateCall delegate_call(const Request& request, const std::string& plugin);
 
+/// Throws what the call would throw because the plugin is missing or nobody may execute it. A failed ADD is followed by
+/// a DEL, which can't be delivered to such a plugin either: what asks it first has nothing to undo.
+void require_plugin(const DelegateCall& call);
+
 /// This process is the IPAM plugin of another process of this plugin: "ipam.type" leads back here.
 [[nodiscard]] bool is_own_delegate();
 
