@@ -45,6 +45,25 @@ void require_expressible(const cni::Request& request, const Config& config) {
                                "\"0.3.1\" or later, or configure \"ipam\""));
 }
 
+bool gives_ipv6(const ipam::Config& config) {
+    const auto is_v6 = [](base::Family family) { return family == base::Family::v6; };
+    return std::any_of(config.ranges.begin(), config.ranges.end(),
+                       [&](const ipam::ConfiguredRange& range) { return is_v6(range.range.family()); }) ||
+           std::any_of(config.addresses.begin(), config.addresses.end(),
+                       [&](const ipam::StaticAddress& address) { return is_v6(address.address.family()); });
+}
+
+/// The kernel switches IPv6 off on an interface with less than IPV6_MIN_MTU, and then refuses its addresses.
+void require_mtu_of_ipv6(const Config& config, const kernel::Link& parent) {
+    constexpr unsigned kLeast = 1280;
+    const unsigned mtu = config.mtu.value_or(parent.mtu);
+    const auto* own = std::get_if<ipam::Config>(&config.ipam);
+    if (mtu >= kLeast || own == nullptr || !gives_ipv6(*own)) return;
+    throw cni::CniError(cni::ErrorCode::invalid_network_config,
+                        concat("mtu: ", mtu, " is too small for IPv6 addresses, which need ", kLeast,
+                               ": raise it, or configure no IPv6 range"));
+}
+
 std::size_t expected_addresses(const Config& config) {
     const auto* own = std::get_if<ipam::Config>(&config.ipam);
     return own == nullptr ? 1 : own->ranges.size() + own->addresses.size();
@@ -80,6 +99,7 @@ Plan make_plan(const cni::Request& request, const Config& config, const Session&
               .rdma = {},
               .mac = {}};
     require_usable(plan.parent, config);
+    require_mtu_of_ipv6(config, plan.parent);
     choose_mac(plan, request, config, session);
     if (!config.link_in_container) {
         plan.rdma = find_rdma(config.rdma, plan.parent, request.conf.name, session.node.log, deadline);
