@@ -140,6 +140,7 @@ RdmaPolicy parse_rdma(const Reader& root) {
     const auto rdma = root.find("rdma");
     if (!rdma) return {};
     if (rdma->is_object()) return parse_rdma_object(*rdma);
+    if (!rdma->is_boolean()) throw rdma->unexpected("true, false or an object");
     if (!rdma->boolean()) return {.demand = RdmaDemand::ignored};
     return {.demand = RdmaDemand::required, .on_missing_gid = OnMissingGid::refuse};
 }
@@ -215,6 +216,10 @@ Config parse_config(const cni::NetConf& conf) {
     if (const auto policy = root.find("defaultRoute"))
         config.default_route = choose<DefaultRoute>(*policy, kDefaultRoutes);
     config.rdma = parse_rdma(root);
+    if (config.link_in_container && config.rdma.demand == RdmaDemand::required)
+        refuse(root, "rdma",
+               "can't be had with \"linkInContainer\", the RDMA device of a parent in the pod is not "
+               "looked at by this version: remove one of them");
     config.ipam = parse_ipam(conf, config.warnings);
     config.log = parse_log_target(conf);
     return config;

@@ -159,6 +159,9 @@ bool Reader::is_null() const {
 bool Reader::is_string() const {
     return as_node(node_).is_string();
 }
+bool Reader::is_boolean() const {
+    return as_node(node_).is_boolean();
+}
 bool Reader::is_object() const {
     return as_node(node_).is_object();
 }

@@ -70,6 +70,7 @@ public:
 
     [[nodiscard]] bool is_null() const;
     [[nodiscard]] bool is_string() const;
+    [[nodiscard]] bool is_boolean() const;
     [[nodiscard]] bool is_object() const;
     [[nodiscard]] bool is_array() const;
 

@@ -42,7 +42,7 @@ TEST_CASE("ill-typed keys are named with what was found") {
         {R"("bcqueuelen": 4294967296)", "7 bcqueuelen: expected a whole number from 0 to 4294967295, found 4294967296"},
         {R"("linkInContainer": "true")", "7 linkInContainer: expected true or false, found \"true\""},
         {R"("mac": 2)", "7 mac: expected a string, found 2"},
-        {R"("rdma": "yes")", "7 rdma: expected true or false, found \"yes\""},
+        {R"("rdma": "yes")", "7 rdma: expected true, false or an object, found \"yes\""},
         {R"("rdma": {"waitForGids": 1})", "7 rdma.waitForGids: expected true or false, found 1"},
         {R"("rdma": {"gidTimeoutMs": 30001})",
          "7 rdma.gidTimeoutMs: expected a whole number from 0 to 30000, found 30001"},
@@ -80,6 +80,9 @@ TEST_CASE("what this version can't do, and keys of the other kind, are unsupport
         {R"("attach": "ipoib")", "2 attach: \"ipoib\" is not supported by this version: use \"macvlan\" or \"ipvlan\""},
         {R"("flag": "vepa")",
          "2 flag: \"vepa\" is a key of ipvlan, this is macvlan: remove it, or set \"attach\": \"ipvlan\""},
+        {R"("rdma": true, "linkInContainer": true)", "2 rdma: true can't be had with \"linkInContainer\", the RDMA "
+                                                     "device of a parent in the pod is not looked at by "
+                                                     "this version: remove one of them"},
         {R"("attach": "ipvlan", "bcqueuelen": 10)", "2 bcqueuelen: 10 is a key of macvlan, this is ipvlan: remove it"},
         {R"("attach": "ipvlan", "mac": "02:00:00:00:00:01")",
          "2 mac: \"02:00:00:00:00:01\" can't be set, ipvlan shares its parent's MAC address: remove it, or use "
