@@ -14,6 +14,10 @@ bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
+// RFC 1122, section 3.2.1.3 (0/8, 127/8, 255.255.255.255), RFC 5771 (224/4); RFC 4291, sections 2.5.2, 2.5.3 and 2.7.
+constexpr std::string_view kNotAssignable[] = {"0.0.0.0/8",          "127.0.0.0/8", "224.0.0.0/4",
+                                               "255.255.255.255/32", "::/127",      "ff00::/8"};
+
 json::ValueError not_an(std::string_view expected, const json::Reader& at, std::string_view text) {
     if (has_leading_zero(text))
         return {at.path(), concat("expected ", expected, ", found ", quoted(text),
@@ -59,6 +63,15 @@ void expect_family_of(const base::IpPrefix& other, const base::IpAddress& addres
     if (address.family() == other.family()) return;
     throw json::ValueError(
         at.path(), concat("expected an ", name_of(other.family()), " address, as in ", other, ", found ", address));
+}
+
+void expect_assignable(const base::IpAddress& first, const base::IpAddress& last, const json::Reader& at) {
+    for (const std::string_view text : kNotAssignable) {
+        const base::IpPrefix prefix = *base::IpPrefix::parse(text);
+        const bool overlap = prefix.family() == first.family() && prefix.network().value() <= last.value() &&
+                             first.value() <= prefix.last().value();
+        if (overlap) throw at.unexpected(concat("addresses that an interface can have, none of ", text));
+    }
 }
 
 std::string_view name_of(base::Family family) {

@@ -23,6 +23,10 @@ namespace rdmanet::ipam {
 /// Throws ValueError for `at` unless the address has the family of `other`, which the message names.
 void expect_family_of(const base::IpPrefix& other, const base::IpAddress& address, const json::Reader& at);
 
+/// Throws ValueError for `at` if one of these addresses, of one family, is none that an interface can have: of this
+/// host or network, loopback, multicast, broadcast.
+void expect_assignable(const base::IpAddress& first, const base::IpAddress& last, const json::Reader& at);
+
 /// "IPv4" or "IPv6".
 [[nodiscard]] std::string_view name_of(base::Family family);
 

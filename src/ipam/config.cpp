@@ -143,8 +143,7 @@ StaticAddress parse_static(const json::Reader& element, const Common& common,
                            const std::vector<ConfiguredRange>& ranges) {
     const json::Reader at = element.at("address");
     const base::IpPrefix address = prefix_in(at, at.string());
-    if (address.address().is_unspecified() || address.address().is_multicast())
-        throw at.unexpected("an address that an interface can have");
+    expect_assignable(address.address(), address.address(), at);
     const auto gateway = find_address(element, "gateway");
     if (gateway) expect_family_of(address, *gateway, element.at("gateway"));
     std::string space = common.space_of(address);

@@ -114,6 +114,8 @@ Range parse_range(const json::Reader& element, Edges edges, std::vector<std::str
                                       text.first->address, "; expected an end that is not below the start"));
     if (first) bounds.first = *first;
     if (last) bounds.last = *last;
+    const base::Family family = text.subnet.family();
+    expect_assignable({family, bounds.first}, {family, bounds.last}, element.at("range"));
 
     Range range(text.subnet, bounds);
     const auto exclude = element.find("exclude");

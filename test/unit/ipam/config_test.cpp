@@ -91,6 +91,12 @@ TEST_CASE("routers' addresses are not handed out") {
     CHECK(usable(R"(, "exclude_gateway": false)") == "10.0.0.1-10.0.0.6 ");
 }
 
+TEST_CASE("what no interface can have is no range, in part or as a whole") {
+    for (const char* range : {"::/0", "0.0.0.0/0", "127.0.0.0/24", "224.0.0.0/24", "192.0.0.0/2", "ff02::/64", "::/64"})
+        CHECK_THROWS_WITH(config(std::string(R"({"range": ")") + range + R"("})"),
+                          Catch::StartsWith("range: expected addresses that an interface can have, none of "));
+}
+
 TEST_CASE("small ranges need enable_l3") {
     CHECK_THAT(error_of(R"({"range": "10.0.0.0/31"})"),
                Contains("range: 10.0.0.0/31 is too small") && Contains("\"enable_l3\": true"));
@@ -99,8 +105,8 @@ TEST_CASE("small ranges need enable_l3") {
     CHECK(usable_of(config(R"({"range": "fd00::7/128", "enable_l3": true})")) == "fd00::7-fd00::7 ");
     CHECK(usable_of(config(R"({"ipRanges": [{"range": "10.0.0.8/32", "enable_l3": true}]})")) == "10.0.0.8-10.0.0.8 ");
     CHECK(usable_of(config(R"({"range": "10.0.0.0/30"})")) == "10.0.0.1-10.0.0.2 ");
-    CHECK(usable_of(config(R"({"range": "::/0", "enable_l3": true})")) ==
-          "::-ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff ");
+    CHECK(usable_of(config(R"({"range": "4000::/2", "enable_l3": true})")) ==
+          "4000::-7fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff ");
 }
 
 TEST_CASE("what whereabouts silently ignores is ignored with a warning") {
