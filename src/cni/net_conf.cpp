@@ -46,6 +46,17 @@ std::optional<std::string> parse_ipam_type(const Reader& root) {
     return type->string();
 }
 
+/// Our interface is put behind those of the earlier plugins: an address that refers to one too many would become ours.
+Result parse_prev_result(const Reader& reader, SpecVersion version) {
+    Result result = parse_result(reader, version);
+    for (std::size_t at = 0; at < result.ips.size(); ++at)
+        if (result.ips[at].interface && *result.ips[at].interface >= result.interfaces.size())
+            throw json::ValueError(concat(reader.path(), ".ips[", at, "].interface"),
+                                   concat("expected the index of one of its ", result.interfaces.size(),
+                                          " interfaces, found ", *result.ips[at].interface));
+    return result;
+}
+
 std::vector<ValidAttachment> parse_attachments(const Reader& list) {
     std::vector<ValidAttachment> attachments;
     if (list.is_null()) return attachments;
@@ -89,7 +100,7 @@ NetConf parse_net_conf(std::string_view text, Strictness strictness) {
         if (const auto dns = root.find("dns")) conf.dns = parse_dns(*dns);
     });
     part([&] {
-        if (const auto result = root.find("prevResult")) conf.prev_result = parse_result(*result, conf.version);
+        if (const auto result = root.find("prevResult")) conf.prev_result = parse_prev_result(*result, conf.version);
     });
     conf.valid_attachments = parse_valid_attachments(root); // a list that can't be read is no list: never guess here
     return conf;
