@@ -29,7 +29,7 @@ cni::Result add(const cni::Request& request, const Node& node) {
     const auto deadline = base::Deadline::in(kAddTimeout);
     const ipam::Config config = configuration(request, node);
     Session session(request, node);
-    state::AttachmentRecord record = begin_record(request, node, kernel::get_netns(request.netns_path));
+    state::AttachmentRecord record = begin_record(request, node, open_pod_netns(request));
     record.attach = kAttachIpam;
     const base::FileLock lock = session.records.lock(session.key, deadline);
     Undertaker undertaker(node);
