@@ -64,6 +64,15 @@ bool means_absent(int errno_value) {
     return errno_value == ENOENT || errno_value == ENOTDIR || errno_value == ESRCH;
 }
 
+/// What is in the way of a path that can't lead anywhere, whoever looks; empty for errors of other kinds.
+std::string_view dead_end(int errno_value) {
+    switch (errno_value) {
+    case ELOOP: return "a loop of symbolic links";
+    case ENAMETOOLONG: return "longer than a path can be";
+    default: return {};
+    }
+}
+
 NetnsId identify(int fd) {
     struct stat status {};
     if (::fstat(fd, &status) != 0) throw SystemError("identify network namespace", errno);
@@ -87,6 +96,7 @@ std::optional<Netns> find_netns(const std::string& path) {
     // O_PATH first: a real open() of a device may do anything, and of a pipe may wait.
     const UniqueFd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
     if (!place && means_absent(errno)) return std::nullopt;
+    if (!place && !dead_end(errno).empty()) throw NotANetnsError(path, dead_end(errno));
     if (!place) throw SystemError(concat("open network namespace ", quoted(path)), errno);
     if (!is_on_nsfs(place.get())) throw NotANetnsError(path, kind_of_file(place.get()));
 
