@@ -47,14 +47,20 @@ void print(std::string_view text) {
     base::write_all(STDOUT_FILENO, text, "standard output");
 }
 
-/// The configuration names another plugin as its type and this one as its IPAM.
+/// The configuration names another plugin as its type and this one as its IPAM. One without a type says nothing of the
+/// kind: a DEL that took it for this would forget the interface.
 bool is_ipam_only(const cni::NetConf& conf) {
-    return conf.type != attach::kPluginName && conf.ipam_type == attach::kPluginName;
+    return !conf.type.empty() && conf.type != attach::kPluginName && conf.ipam_type == attach::kPluginName;
 }
 
 base::Logger open_log(const cni::NetConf& conf) {
     const attach::LogTarget target = attach::parse_log_target(conf);
-    return target.file ? base::Logger::to_file(*target.file, target.level) : base::Logger(target.level);
+    if (!target.file) return base::Logger(target.level);
+    try {
+        return base::Logger::to_file(*target.file, target.level);
+    } catch (const base::Error& error) {
+        throw json::ValueError("logFile", error.what());
+    }
 }
 
 /// DEL and GC must work with a configuration that was edited into something wrong, so its log settings may be ignored.
