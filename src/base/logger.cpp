@@ -24,11 +24,11 @@ std::string utc_now() {
     return concat(std::string_view(seconds, length), '.', milliseconds.substr(1), 'Z');
 }
 
-/// One event is one line, whatever foreign text it carries.
+/// One event is one line, whatever foreign text it carries, and paints no terminal.
 std::string on_one_line(std::string_view message) {
     std::string line(message);
     for (char& c : line)
-        if (c == '\n' || c == '\r') c = ' ';
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
     return line;
 }
 
