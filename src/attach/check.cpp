@@ -74,10 +74,10 @@ void check_link(const Link& link, const Expected& expected, const Config& config
                        made->parent_ifindex, " (", made->parent, ')'));
     check_mode(link, config);
     if (!link.is_up()) differs(concat("interface ", name, " is down"));
-    const auto mac = base::MacAddress::parse(expected.interface.mac);
-    if (mac && link.mac() != mac)
+    const std::string& mac = expected.interface.mac;
+    if (!mac.empty() && link.mac() != base::MacAddress::parse(mac))
         differs(concat("interface ", name, " has MAC ", link.mac() ? link.mac()->to_string() : "none", ", expected ",
-                       *mac));
+                       quoted(mac)));
     const std::uint32_t mtu = expected.interface.mtu.value_or(config.mtu.value_or(link.mtu));
     if (link.mtu != mtu) differs(concat("interface ", name, " has MTU ", link.mtu, ", expected ", mtu));
 }
