@@ -1,0 +1,57 @@
+// Tables of bad input: what is changed in a call that would succeed, and how it must be refused. Nothing of the node may
+// differ after any row.
+#pragma once
+
+#include "attachment_stage.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rdmanet::test {
+
+struct Change {
+    enum class Kind : std::uint8_t { member, ipam_member, text, variable, absent_variable };
+    Kind kind;
+    std::string name; // of a variable
+    std::string value;
+};
+
+/// Members (single quotes) of the configuration, or of its "ipam". The last of duplicates wins, null is as good as none.
+[[nodiscard]] Change member(const std::string& members);
+[[nodiscard]] Change ipam_member(const std::string& members);
+/// The whole of standard input, as it is.
+[[nodiscard]] Change text(std::string input);
+/// The same with single quotes for double ones.
+[[nodiscard]] Change document(const std::string& input);
+[[nodiscard]] Change variable(std::string name, std::string value);
+[[nodiscard]] Change absent_variable(std::string name);
+[[nodiscard]] Change command(std::string name);
+
+struct Row {
+    const char* name;
+    std::vector<Change> changes;
+    int code;            // 0: the call succeeds, and the message is in its log
+    const char* message; // how it begins; a part of the log
+};
+
+/// Files below it that are no network namespaces: file, fifo, directory, dangling, loop, and links to the namespaces
+/// "own" (of the plugin itself) and "pod".
+inline const std::string kNoNetns = "/tmp/rdmanet-no-netns";
+
+struct Table {
+    const char* name;
+    std::vector<Row> rows;
+};
+
+// All run on one node that has an attachment already: container "neighbour", interface net0 of /run/netns/pod, address
+// 10.70.0.2. The call that rows change is an ADD of container "c1", interface net1: macvlan on par0 (MTU 1500) with
+// addresses of 10.70.0.0/24 whose gateway is 10.70.0.1; an "ipam" of ipam_member() has no gateway.
+[[nodiscard]] std::vector<Table> environment_tables();
+[[nodiscard]] std::vector<Table> json_tables();
+[[nodiscard]] std::vector<Table> keys_tables();
+[[nodiscard]] std::vector<Table> ipam_tables();
+[[nodiscard]] std::vector<Table> range_tables();
+[[nodiscard]] std::vector<Table> runtime_tables();
+
+} // namespace rdmanet::test

@@ -1,0 +1,217 @@
+// Standard input that is no JSON, no configuration, or none of this protocol.
+#include "bad_input.hpp"
+
+namespace rdmanet::test {
+namespace {
+
+const std::string kStart = R"({"cniVersion":"1.1.0","name":"net","type":"rdmanet","master":"par0")";
+
+std::string repeated(const std::string& piece, std::size_t count) {
+    std::string all;
+    all.reserve(piece.size() * count);
+    for (std::size_t at = 0; at < count; ++at) all += piece;
+    return all;
+}
+
+Change with_member(const std::string& json) {
+    return text(concat(kStart, ',', json, '}'));
+}
+
+constexpr std::size_t kMiB = std::size_t{1} << 20U;
+
+Table texts() {
+    return {"standard input that is no JSON",
+            {
+                {"nothing", {text("")}, 6, "parse error at line 1, column 1"},
+                {"white space", {text(" \n\t ")}, 6, "parse error at line 2"},
+                {"NUL bytes", {text(std::string(16, '\0'))}, 6, "parse error at line 1, column 1"},
+                {"words", {text("hello")}, 6, "parse error at line 1, column 1"},
+                {"YAML", {text("name: net\ntype: rdmanet\n")}, 6, "parse error at line 1"},
+                {"single quotes", {text("{'name':'net'}")}, 6, "parse error at line 1, column 2"},
+                {"comment", {text("// ours\n" + kStart + "}")}, 6, "parse error at line 1, column 1"},
+                {"trailing comma", {text(kStart + ",}")}, 6, "parse error at line 1"},
+                {"not closed", {text(kStart)}, 6, "parse error at line 1"},
+                {"cut in a string", {text(kStart.substr(0, kStart.size() - 3))}, 6, "parse error at line 1"},
+                {"cut in a key", {text(kStart + ",\"mt")}, 6, "parse error at line 1"},
+                {"cut in a number", {with_member("\"mtu\":-")}, 6, "parse error at line 1"},
+                {"cut in an escape", {text(kStart + ",\"a\":\"\\u00")}, 6, "parse error at line 1"},
+                {"garbage behind", {text(kStart + "} x")}, 6, "parse error at line 1"},
+                {"two documents", {text(kStart + "}" + kStart + "}")}, 6, "parse error at line 1"},
+                {"bracket too much", {text(kStart + "}}")}, 6, "parse error at line 1"},
+                {"wrong bracket", {text(kStart + "]")}, 6, "parse error at line 1"},
+                {"byte order mark of UTF-16", {text("\xff\xfe{\0}\0")}, 6, "parse error at line 1, column 1"},
+                {"half a byte order mark", {text("\xef\xbb" + kStart + "}")}, 6, "parse error at line 1"},
+                {"byte order mark alone", {text("\xef\xbb\xbf")}, 6, "parse error at line 1"},
+                {"not UTF-8", {with_member("\"x\":\"\xff\"")}, 6, "parse error at line 1"},
+                {"key that is not UTF-8", {with_member("\"\xc3\":1")}, 6, "parse error at line 1"},
+                {"overlong UTF-8", {with_member("\"x\":\"\xc0\xaf\"")}, 6, "parse error at line 1"},
+                {"surrogate in UTF-8", {with_member("\"x\":\"\xed\xa0\x80\"")}, 6, "parse error at line 1"},
+                {"lone surrogate escape", {with_member(R"("x":"\ud800")")}, 6, "parse error at line 1"},
+                {"line feed in a string", {with_member("\"x\":\"a\nb\"")}, 6, "parse error at line "},
+                {"unknown escape", {with_member(R"("x":"\x41")")}, 6, "parse error at line 1"},
+                {"NaN", {with_member("\"mtu\":NaN")}, 6, "parse error at line 1"},
+                {"Infinity", {with_member("\"mtu\":Infinity")}, 6, "parse error at line 1"},
+                {"hexadecimal", {with_member("\"mtu\":0x5dc")}, 6, "parse error at line 1"},
+                {"leading zero", {with_member("\"mtu\":01500")}, 6, "parse error at line 1"},
+                {"plus sign", {with_member("\"mtu\":+1500")}, 6, "parse error at line 1"},
+                {"number beyond a double", {with_member("\"mtu\":1e400")}, 6, "number overflow parsing '1e400'"},
+                {"True", {with_member("\"rdma\":True")}, 6, "parse error at line 1"},
+                {"65 levels of arrays",
+                 {with_member("\"x\":" + repeated("[", 65) + repeated("]", 65))},
+                 6,
+                 "nested deeper than 64 levels"},
+                {"a million levels of arrays", {text(repeated("[", 1'000'000))}, 6, "nested deeper than 64 levels"},
+                {"100000 levels of objects", {text(repeated("{\"a\":", 100'000))}, 6, "nested deeper than 64 levels"},
+                {"1 MiB of spaces", {text(std::string(kMiB, ' '))}, 6, "parse error at line 1"},
+                {"10 MiB in a string that doesn't end",
+                 {text(kStart + ",\"x\":\"" + std::string(10 * kMiB, 'x'))},
+                 6,
+                 "parse error at line 1"},
+                {"more than 16 MiB",
+                 {with_member("\"x\":\"" + std::string(16 * kMiB, 'x') + "\"")},
+                 5,
+                 "read standard input: "},
+                {"DEL", {command("DEL"), text("{")}, 6, "parse error at line 1"},
+                {"GC", {command("GC"), text("")}, 6, "parse error at line 1"},
+                {"CHECK", {command("CHECK"), text("{\"a\"}")}, 6, "parse error at line 1"},
+                {"STATUS", {command("STATUS"), text("NaN")}, 6, "parse error at line 1"},
+            }};
+}
+
+Table documents() {
+    return {"JSON that is no configuration",
+            {
+                {"array", {text("[]")}, 7, "expected an object, found an array"},
+                {"array around it", {text("[" + kStart + "}]")}, 7, "expected an object, found an array"},
+                {"null", {text("null")}, 7, "expected an object, found null"},
+                {"string", {text("\"rdmanet\"")}, 7, "expected an object, found \"rdmanet\""},
+                {"number", {text("1")}, 7, "expected an object, found 1"},
+                {"true", {text("true")}, 7, "expected an object, found true"},
+                {"string of 1 MiB",
+                 {text("\"" + std::string(kMiB, 'x') + "\"")},
+                 7,
+                 "expected an object, found \"xxxxxxxxxx"},
+                {"empty object", {text("{}")}, 7, "name: missing, a network configuration needs one"},
+                {"the list instead of its element",
+                 {document("{'cniVersion':'1.1.0','name':'net','plugins':[{'type':'rdmanet'}],'mtu':'x'}")},
+                 7,
+                 "mtu: expected a whole number"},
+                {"DEL, array", {command("DEL"), text("[]")}, 7, "expected an object, found an array"},
+                {"GC, null", {command("GC"), text("null")}, 7, "expected an object, found null"},
+                {"STATUS, string", {command("STATUS"), text("\"\"")}, 7, "expected an object, found \"\""},
+            }};
+}
+
+Table versions() {
+    const auto version = [](const std::string& json) { return member(concat("'cniVersion':", json)); };
+    return {
+        "versions that there are not",
+        {
+            {"number", {version("1.1")}, 7, "cniVersion: expected a string, found 1.1"},
+            {"array", {version("['1.1.0']")}, 7, "cniVersion: expected a string, found an array"},
+            {"boolean", {version("true")}, 7, "cniVersion: expected a string, found true"},
+            {"object", {version("{}")}, 7, "cniVersion: expected a string, found an object"},
+            {"short",
+             {version("'1.0'")},
+             1,
+             "incompatible CNI versions: cniVersion \"1.0\" is not supported, use one of 0.1.0, 0.2.0, 0.3.0, 0.3.1, "
+             "0.4.0"},
+            {"with a v", {version("'v1.0.0'")}, 1, "incompatible CNI versions: cniVersion \"v1.0.0\" is not supported"},
+            {"white space", {version("'1.0.0 '")}, 1, "incompatible CNI versions: cniVersion \"1.0.0 \""},
+            {"skipped", {version("'0.5.0'")}, 1, "incompatible CNI versions: cniVersion \"0.5.0\""},
+            {"of the future", {version("'2.0.0'")}, 1, "incompatible CNI versions: cniVersion \"2.0.0\""},
+            {"before a release", {version("'1.1.0-rc1'")}, 1, "incompatible CNI versions: cniVersion \"1.1.0-rc1\""},
+            {"a word", {version("'latest'")}, 1, "incompatible CNI versions: cniVersion \"latest\""},
+            {"control characters", {version("'\\u001b[2J'")}, 1, "incompatible CNI versions: cniVersion \"\\x1b[2J\""},
+            {"1 MiB",
+             {version(concat('\'', std::string(kMiB, '1'), '\''))},
+             1,
+             "incompatible CNI versions: cniVersion \"11"},
+            {"DEL", {command("DEL"), version("'2.0.0'")}, 1, "incompatible CNI versions: cniVersion \"2.0.0\""},
+            {"CHECK too early",
+             {command("CHECK"), version("'0.3.1'")},
+             1,
+             "config version does not allow CHECK: cniVersion is 0.3.1, CHECK came with 0.4.0"},
+            {"GC too early",
+             {command("GC"), version("'1.0.0'")},
+             1,
+             "config version does not allow GC: cniVersion is 1.0.0, GC came with 1.1.0"},
+            {"STATUS too early",
+             {command("STATUS"), version("'1.0.0'")},
+             1,
+             "config version does not allow STATUS: cniVersion is 1.0.0, STATUS came with 1.1.0"},
+            {"0.2.0 without addresses",
+             {version("'0.2.0'"), member("'ipam':{}")},
+             7,
+             "cniVersion \"0.2.0\" has no results without an address, and no \"ipam\" is configured: use cniVersion"},
+        }};
+}
+
+Table networks() {
+    const auto name = [](const std::string& json) { return member(concat("'name':", json)); };
+    return {
+        "networks without a usable name",
+        {
+            {"null", {name("null")}, 7, "name: missing, a network configuration needs one"},
+            {"empty", {name("''")}, 7, "name: missing, a network configuration needs one"},
+            {"number", {name("7")}, 7, "name: expected a string, found 7"},
+            {"array", {name("['net']")}, 7, "name: expected a string, found an array"},
+            {"slash",
+             {name("'a/b'")},
+             7,
+             "name: expected letters, digits, '_', '.' and '-', beginning with a letter or "},
+            {"up", {name("'../net'")}, 7, "name: expected letters, digits"},
+            {"dots", {name("'..'")}, 7, "name: expected letters, digits"},
+            {"colon, which separates names in the journal", {name("'a:b'")}, 7, "name: expected letters, digits"},
+            {"space", {name("'my net'")}, 7, "name: expected letters, digits"},
+            {"option", {name("'-rf'")}, 7, "name: expected letters, digits"},
+            {"not ASCII", {name("'réseau'")}, 7, "name: expected letters, digits"},
+            {"NUL", {name("'net\\u0000'")}, 7, "name: expected letters, digits"},
+            {"control characters", {name("'\\u001b[2J'")}, 7, "name: expected letters, digits"},
+            {"longer than a file name",
+             {name(concat('\'', std::string(240, 'n'), '\''))},
+             4,
+             "CNI_CONTAINERID, CNI_IFNAME and the network's name are too long: 246 bytes together, at most 244 fit"},
+            {"1 MiB",
+             {name(concat('\'', std::string(kMiB, 'n'), '\''))},
+             4,
+             "CNI_CONTAINERID, CNI_IFNAME and the network's name are too long: 1048582 bytes together"},
+            {"DEL, missing", {command("DEL"), name("null")}, 7, "name: missing, a network configuration needs one"},
+            {"DEL, bad", {command("DEL"), name("'a/b'")}, 7, "name: expected letters, digits"},
+            {"DEL, longer than was ever stored",
+             {command("DEL"), name(concat('\'', std::string(300, 'n'), '\''))},
+             0,
+             ""},
+            {"GC, missing", {command("GC"), name("null")}, 7, "name: missing, a network configuration needs one"},
+            {"STATUS, bad", {command("STATUS"), name("'a/b'")}, 7, "name: expected letters, digits"},
+        }};
+}
+
+Table duplicates() {
+    return {"of duplicate keys the last counts, as in Go, and of spellings ours",
+            {
+                {"good, then bad", {with_member(R"("mtu":1400,"mtu":"x")")}, 7, "mtu: expected a whole number"},
+                {"name that vanishes", {with_member(R"("name":null)")}, 7, "name: missing"},
+                {"in an object below",
+                 {with_member(R"("rdma":{"waitForGids":true,"waitForGids":1})")},
+                 7,
+                 "rdma.waitForGids: "},
+                {"other spelling alone", {with_member(R"("MTU":"x")")}, 7, "mtu: expected a whole number"},
+                {"ours beside another spelling",
+                 {with_member(R"("mtu":"x","MTU":1400)")},
+                 7,
+                 "mtu: expected a whole number"},
+                {"other spelling of IPAM",
+                 {with_member(R"("IPAM":{"TYPE":"rdmanet","RANGE":5})")},
+                 7,
+                 "ipam.range: expected a"},
+            }};
+}
+
+} // namespace
+
+std::vector<Table> json_tables() {
+    return {texts(), documents(), versions(), networks(), duplicates()};
+}
+
+} // namespace rdmanet::test
