@@ -56,6 +56,7 @@ bool drain(const UniqueFd& fd, std::string& into) {
 
 /// Feeds and drains the three pipes until both outputs are closed or the time is over.
 bool exchange(Pipe& in, Pipe& out, Pipe& err, std::string_view input, ProcessResult& result, base::Deadline deadline) {
+    if (input.empty()) in.write.reset(); // a reader waits for the end
     while (out.read || err.read) {
         std::array<pollfd, 3> polled = {{{input.empty() ? -1 : in.write.get(), POLLOUT, 0},
                                          {out.read ? out.read.get() : -1, POLLIN, 0},
