@@ -76,7 +76,7 @@ build() {
 stage_tidy() {
 	say "static analysis: clang-tidy"
 	# shellcheck disable=SC2046
-	check clang-tidy run-clang-tidy -quiet -j "$(nproc)" -p build/sanitize "^$top/(src|cmd)/"
+	check clang-tidy run-clang-tidy -quiet -j "$(nproc)" -p build/sanitize "^$top/build/sanitize/(src|cmd)/"
 }
 
 stage_unit() {

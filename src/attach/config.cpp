@@ -91,7 +91,7 @@ Kind parse_kind(const Reader& root) {
     return kind;
 }
 
-void refuse(const Reader& root, std::string_view key, std::string_view reason) {
+void refuse_key(const Reader& root, std::string_view key, std::string_view reason) {
     if (const auto value = root.find(key))
         throw cni::CniError(cni::ErrorCode::unsupported_field,
                             concat(value->path(), ": ", value->shown(), ' ', reason));
@@ -102,7 +102,7 @@ Macvlan parse_macvlan(const Reader& root) {
     if (const auto mode = root.find("mode")) macvlan.mode = choose<MacvlanMode>(*mode, kMacvlanModes);
     if (const auto length = root.find("bcqueuelen"))
         macvlan.broadcast_queue_length = static_cast<std::uint32_t>(length->integer(0, UINT32_MAX));
-    refuse(root, "flag", "is a key of ipvlan, this is macvlan: remove it, or set \"attach\": \"ipvlan\"");
+    refuse_key(root, "flag", "is a key of ipvlan, this is macvlan: remove it, or set \"attach\": \"ipvlan\"");
     return macvlan;
 }
 
@@ -110,8 +110,8 @@ Ipvlan parse_ipvlan(const Reader& root) {
     Ipvlan ipvlan;
     if (const auto mode = root.find("mode")) ipvlan.mode = choose<IpvlanMode>(*mode, kIpvlanModes);
     if (const auto flag = root.find("flag")) ipvlan.flag = choose<IpvlanFlag>(*flag, kIpvlanFlags);
-    refuse(root, "bcqueuelen", "is a key of macvlan, this is ipvlan: remove it");
-    refuse(root, "mac", "can't be set, ipvlan shares its parent's MAC address: remove it, or use macvlan");
+    refuse_key(root, "bcqueuelen", "is a key of macvlan, this is ipvlan: remove it");
+    refuse_key(root, "mac", "can't be set, ipvlan shares its parent's MAC address: remove it, or use macvlan");
     return ipvlan;
 }
 

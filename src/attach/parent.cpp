@@ -16,7 +16,7 @@ using base::concat;
 using base::quoted;
 using kernel::Link;
 
-[[noreturn]] void refuse(const std::string& message) {
+[[noreturn]] void refuse_parent(const std::string& message) {
     throw cni::CniError(cni::ErrorCode::parent, message);
 }
 
@@ -29,8 +29,8 @@ Link named_parent(const std::string& name, kernel::Socket& route) {
     if (auto link = find_by_name(route, name)) return *std::move(link);
     if (const auto netdev = kernel::find_netdev_of_rdma_device(name))
         if (auto link = find_by_name(route, *netdev)) return *std::move(link);
-    refuse(concat("master ", quoted(name), " is neither an interface nor an RDMA device here: ",
-                  "set \"master\" to one that \"ip link\" or \"rdma link\" shows"));
+    refuse_parent(concat("master ", quoted(name), " is neither an interface nor an RDMA device here: ",
+                         "set \"master\" to one that \"ip link\" or \"rdma link\" shows"));
 }
 
 /// Chained after another plugin: the one interface it made on the side where the parent must be.
@@ -41,16 +41,16 @@ std::optional<std::string> parent_in_result(const cni::Request& request, const C
         if (interface.sandbox.empty() != config.link_in_container) names.push_back(interface.name);
     if (names.empty()) return std::nullopt;
     if (names.size() == 1) return names.front();
-    refuse(concat("prevResult has ", names.size(), " interfaces ",
-                  config.link_in_container ? "in the pod" : "on the host",
-                  " and \"master\" is not set: say which one is the parent"));
+    refuse_parent(concat("prevResult has ", names.size(), " interfaces ",
+                         config.link_in_container ? "in the pod" : "on the host",
+                         " and \"master\" is not set: say which one is the parent"));
 }
 
 Link default_route_parent(kernel::Socket& route) {
     for (const base::Family family : {base::Family::v4, base::Family::v6})
         if (const auto found = kernel::find_default_route(route, family))
             if (auto link = kernel::find_link(route, found->ifindex)) return *std::move(link);
-    refuse("\"master\" is not set and there is no default route to take the parent from: set \"master\"");
+    refuse_parent("\"master\" is not set and there is no default route to take the parent from: set \"master\"");
 }
 
 } // namespace
@@ -64,12 +64,13 @@ Link find_parent(const cni::Request& request, const Config& config, kernel::Sock
 void require_usable(const Link& parent, const Config& config) {
     const std::string name = quoted(parent.name);
     if (parent.hardware_type == ARPHRD_INFINIBAND)
-        refuse(concat("parent ", name, " is an InfiniBand interface, the kernel makes ", config.kind(),
-                      " children of Ethernet interfaces only"));
+        refuse_parent(concat("parent ", name, " is an InfiniBand interface, the kernel makes ", config.kind(),
+                             " children of Ethernet interfaces only"));
     if (parent.hardware_type != ARPHRD_ETHER)
-        refuse(concat("parent ", name, " is no Ethernet interface, ", config.kind(), " needs one: set \"master\""));
+        refuse_parent(
+            concat("parent ", name, " is no Ethernet interface, ", config.kind(), " needs one: set \"master\""));
     if ((parent.flags & IFF_UP) == 0)
-        refuse(concat("parent ", name, " is down: run `ip link set ", parent.name, " up`"));
+        refuse_parent(concat("parent ", name, " is down: run `ip link set ", parent.name, " up`"));
     if (config.mtu && *config.mtu > parent.mtu)
         throw cni::CniError(cni::ErrorCode::invalid_network_config,
                             concat("mtu: ", *config.mtu, " is above the MTU ", parent.mtu, " of parent ", name,

@@ -23,7 +23,7 @@ struct CloseDirectory {
 };
 
 // ESRCH: in /proc/PID of a process that has just ended. ENODEV: in sysfs, of a device that has.
-bool means_absent(int errno_value) {
+bool means_no_file(int errno_value) {
     return errno_value == ENOENT || errno_value == ENOTDIR || errno_value == ESRCH || errno_value == ENODEV;
 }
 
@@ -31,7 +31,7 @@ bool means_absent(int errno_value) {
 
 UniqueFd open_directory(const std::string& path) {
     UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!fd && !means_absent(errno)) throw SystemError(concat("open directory ", path), errno);
+    if (!fd && !means_no_file(errno)) throw SystemError(concat("open directory ", path), errno);
     return fd;
 }
 
@@ -48,17 +48,17 @@ std::vector<std::string> list_directory(const std::string& path) {
         if (name != "." && name != "..") names.emplace_back(name);
         errno = 0;
     }
-    if (errno != 0 && !means_absent(errno)) throw SystemError(concat("read directory ", path), errno);
+    if (errno != 0 && !means_no_file(errno)) throw SystemError(concat("read directory ", path), errno);
     return names;
 }
 
 std::optional<std::string> find_line(int directory, const std::string& name) {
     const UniqueFd fd(::openat(directory, name.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd && means_absent(errno)) return std::nullopt;
+    if (!fd && means_no_file(errno)) return std::nullopt;
     if (!fd) throw SystemError(concat("open ", name), errno);
     char buffer[4096]; // a sysfs attribute is a page at most
     const ssize_t count = ::read(fd.get(), buffer, sizeof buffer);
-    if (count < 0 && (means_absent(errno) || errno == EINVAL)) return std::nullopt;
+    if (count < 0 && (means_no_file(errno) || errno == EINVAL)) return std::nullopt;
     if (count < 0) throw SystemError(concat("read ", name), errno);
     std::string_view text(buffer, static_cast<std::size_t>(count));
     if (text.ends_with('\n')) text.remove_suffix(1);
@@ -68,7 +68,7 @@ std::optional<std::string> find_line(int directory, const std::string& name) {
 std::optional<std::string> find_symlink(const std::string& path) {
     char buffer[256];
     const ssize_t count = ::readlink(path.c_str(), buffer, sizeof buffer);
-    if (count < 0 && means_absent(errno)) return std::nullopt;
+    if (count < 0 && means_no_file(errno)) return std::nullopt;
     if (count < 0) throw SystemError(concat("read link ", path), errno);
     return std::string(buffer, static_cast<std::size_t>(count));
 }

@@ -60,7 +60,7 @@ bool is_on_nsfs(int fd) {
 }
 
 // ESRCH: /proc/PID/ns/net of a process that has just ended.
-bool means_absent(int errno_value) {
+bool means_no_namespace(int errno_value) {
     return errno_value == ENOENT || errno_value == ENOTDIR || errno_value == ESRCH;
 }
 
@@ -95,7 +95,7 @@ Netns Netns::current() {
 std::optional<Netns> find_netns(const std::string& path) {
     // O_PATH first: a real open() of a device may do anything, and of a pipe may wait.
     const UniqueFd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
-    if (!place && means_absent(errno)) return std::nullopt;
+    if (!place && means_no_namespace(errno)) return std::nullopt;
     if (!place && !dead_end(errno).empty()) throw NotANetnsError(path, dead_end(errno));
     if (!place) throw SystemError(concat("open network namespace ", quoted(path)), errno);
     if (!is_on_nsfs(place.get())) throw NotANetnsError(path, kind_of_file(place.get()));

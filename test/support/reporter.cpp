@@ -1,7 +1,6 @@
-#define CATCH_CONFIG_EXTERNAL_INTERFACES
 #include "support/reporter.hpp"
 
-#include <catch2/catch.hpp>
+#include "support/catch.hpp"
 
 #include <chrono>
 

@@ -9,13 +9,13 @@ using cni::Strictness;
 
 namespace {
 
-cni::NetConf parse(const std::string& text, Strictness strictness = Strictness::strict) {
+cni::NetConf conf_of(const std::string& text, Strictness strictness = Strictness::strict) {
     return cni::parse_net_conf(text, strictness);
 }
 
 std::string refusal(const std::string& text) {
     try {
-        (void)parse(text);
+        (void)conf_of(text);
     } catch (const cni::CniError& error) {
         return std::to_string(error.code()) + " " + error.what();
     }
@@ -26,7 +26,7 @@ std::string refusal(const std::string& text) {
 
 TEST_CASE("a configuration's protocol part") {
     const auto conf =
-        parse(R"({"cniVersion": "1.0.0", "name": "roce", "type": "rdmanet", "ipam": {"type": "host-local"},
+        conf_of(R"({"cniVersion": "1.0.0", "name": "roce", "type": "rdmanet", "ipam": {"type": "host-local"},
         "dns": {"nameservers": ["10.0.0.53"], "search": ["a.b"]}, "capabilities": {"ips": true}, "unknown": [1]})");
     CHECK(conf.version == SpecVersion::v1_0_0);
     CHECK(conf.name == "roce");
@@ -40,13 +40,13 @@ TEST_CASE("a configuration's protocol part") {
 }
 
 TEST_CASE("keys match without regard to case") {
-    CHECK(parse(R"({"CNIVersion": "0.4.0", "NAME": "n"})").version == SpecVersion::v0_4_0);
+    CHECK(conf_of(R"({"CNIVersion": "0.4.0", "NAME": "n"})").version == SpecVersion::v0_4_0);
 }
 
 TEST_CASE("no ipam, an empty one and an empty type are no IPAM") {
     for (const char* ipam : {"null", "{}", R"({"type": ""})", R"({"type": null, "subnet": "x"})"})
-        CHECK_FALSE(parse(std::string(R"({"name": "n", "ipam": )") + ipam + "}").ipam_type);
-    CHECK_THROWS_WITH(parse(R"({"name": "n", "ipam": "host-local"})"),
+        CHECK_FALSE(conf_of(std::string(R"({"name": "n", "ipam": )") + ipam + "}").ipam_type);
+    CHECK_THROWS_WITH(conf_of(R"({"name": "n", "ipam": "host-local"})"),
                       "ipam: expected an object, found \"host-local\"");
 }
 
@@ -59,28 +59,28 @@ TEST_CASE("names and versions that can't be") {
           "1 incompatible CNI versions: cniVersion \"1.0\" is not supported, use one of 0.1.0, 0.2.0, 0.3.0, 0.3.1, "
           "0.4.0, "
           "1.0.0, 1.1.0");
-    CHECK(parse(R"({"name": "n"})").version == SpecVersion::v0_1_0);
-    CHECK_THROWS_WITH(parse(R"({"name": 7})"), "name: expected a string, found 7");
-    CHECK_THROWS_AS(parse("[]"), json::ValueError);
-    CHECK_THROWS_AS(parse(""), json::ParseError);
+    CHECK(conf_of(R"({"name": "n"})").version == SpecVersion::v0_1_0);
+    CHECK_THROWS_WITH(conf_of(R"({"name": 7})"), "name: expected a string, found 7");
+    CHECK_THROWS_AS(conf_of("[]"), json::ValueError);
+    CHECK_THROWS_AS(conf_of(""), json::ParseError);
 }
 
 TEST_CASE("the previous result is of its own version, or the configuration's") {
     const auto conf =
-        parse(R"({"name": "n", "cniVersion": "1.0.0", "prevResult": {"ips": [{"address": "10.0.0.1/24"}]}})");
+        conf_of(R"({"name": "n", "cniVersion": "1.0.0", "prevResult": {"ips": [{"address": "10.0.0.1/24"}]}})");
     REQUIRE(conf.prev_result);
     CHECK(conf.prev_result->ips.size() == 1);
-    const auto old = parse(R"({"name": "n", "cniVersion": "1.0.0",
+    const auto old = conf_of(R"({"name": "n", "cniVersion": "1.0.0",
         "prevResult": {"cniVersion": "0.2.0", "ip4": {"ip": "10.0.0.1/24"}}})");
     CHECK(old.prev_result->ips.size() == 1);
-    CHECK(parse(R"({"name": "n", "cniVersion": "1.0.0", "prevResult": {}})").prev_result);
+    CHECK(conf_of(R"({"name": "n", "cniVersion": "1.0.0", "prevResult": {}})").prev_result);
 }
 
 TEST_CASE("what DEL doesn't need can't stop it") {
     const std::string text =
         R"({"cniVersion": "1.0.0", "name": "n", "type": 1, "ipam": [], "dns": "x", "prevResult": {"ips": [{"address": "x"}]}})";
-    CHECK_THROWS_AS(parse(text), json::ValueError);
-    const auto conf = parse(text, Strictness::lenient);
+    CHECK_THROWS_AS(conf_of(text), json::ValueError);
+    const auto conf = conf_of(text, Strictness::lenient);
     CHECK(conf.name == "n");
     CHECK_FALSE(conf.prev_result);
     CHECK_FALSE(conf.ipam_type);
@@ -89,15 +89,15 @@ TEST_CASE("what DEL doesn't need can't stop it") {
 }
 
 TEST_CASE("a list of valid attachments: absent, null and empty are three things") {
-    CHECK_FALSE(parse(R"({"name": "n"})").valid_attachments);
-    CHECK(parse(R"({"name": "n", "cni.dev/valid-attachments": null})").valid_attachments->empty());
-    CHECK(parse(R"({"name": "n", "cni.dev/attachments": []})").valid_attachments->empty());
+    CHECK_FALSE(conf_of(R"({"name": "n"})").valid_attachments);
+    CHECK(conf_of(R"({"name": "n", "cni.dev/valid-attachments": null})").valid_attachments->empty());
+    CHECK(conf_of(R"({"name": "n", "cni.dev/attachments": []})").valid_attachments->empty());
 }
 
 TEST_CASE("a list of valid attachments is found under both names") {
     for (const char* key : {"cni.dev/valid-attachments", "cni.dev/attachments"}) {
         const auto conf =
-            parse(std::string(R"({"name": "n", ")") + key + R"(": [{"containerID": "c", "ifname": "net1"}]})");
+            conf_of(std::string(R"({"name": "n", ")") + key + R"(": [{"containerID": "c", "ifname": "net1"}]})");
         REQUIRE(conf.valid_attachments);
         CHECK(conf.valid_attachments->at(0).container_id == "c");
         CHECK(conf.valid_attachments->at(0).ifname == "net1");
@@ -107,7 +107,7 @@ TEST_CASE("a list of valid attachments is found under both names") {
 TEST_CASE("a list of valid attachments that can't be read is never an empty one") {
     for (const char* list : {"{}", R"(["c"])", R"([{"containerID": "c"}])", R"([{"ifname": "net1"}])"})
         CHECK_THROWS_AS(
-            parse(std::string(R"({"name": "n", "cni.dev/valid-attachments": )") + list + "}", Strictness::lenient),
+            conf_of(std::string(R"({"name": "n", "cni.dev/valid-attachments": )") + list + "}", Strictness::lenient),
             json::ValueError);
 }
 

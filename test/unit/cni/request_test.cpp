@@ -30,14 +30,14 @@ Variables complete() {
 
 const char* const kConf = R"({"cniVersion": "1.1.0", "name": "roce", "type": "rdmanet"})";
 
-cni::Request parse(Command command, const Variables& variables, const std::string& conf = kConf) {
+cni::Request request_of(Command command, const Variables& variables, const std::string& conf = kConf) {
     return cni::parse_request(command, environment_of(variables), conf);
 }
 
 /// "CODE MESSAGE"
 std::string refusal(Command command, const Variables& variables, const std::string& conf = kConf) {
     try {
-        (void)parse(command, variables, conf);
+        (void)request_of(command, variables, conf);
     } catch (const cni::CniError& error) {
         return std::to_string(error.code()) + " " + error.what();
     }
@@ -55,7 +55,7 @@ Variables with(const std::string& name, const std::string& value) {
 TEST_CASE("a complete request is taken over") {
     Variables variables = with("CNI_ARGS", "IgnoreUnknown=1;K8S_POD_NAME=p");
     variables["CNI_NETNS_OVERRIDE"] = "True";
-    const cni::Request request = parse(Command::add, variables);
+    const cni::Request request = request_of(Command::add, variables);
     CHECK(request.container_id == "c1");
     CHECK(request.ifname().to_string() == "net1");
     CHECK(request.netns_path == "/run/netns/p");
@@ -85,10 +85,10 @@ TEST_CASE("missing variables are reported together, and empty is missing") {
 }
 
 TEST_CASE("each command needs what it needs") {
-    CHECK(parse(Command::del, with("CNI_NETNS", "")).netns_path.empty());
-    CHECK_FALSE(parse(Command::gc, {}).pod_ifname);
-    CHECK(parse(Command::status, {}).container_id.empty());
-    CHECK(parse(Command::add, with("CNI_PATH", "")).path_text.empty());
+    CHECK(request_of(Command::del, with("CNI_NETNS", "")).netns_path.empty());
+    CHECK_FALSE(request_of(Command::gc, {}).pod_ifname);
+    CHECK(request_of(Command::status, {}).container_id.empty());
+    CHECK(request_of(Command::add, with("CNI_PATH", "")).path_text.empty());
 }
 
 TEST_CASE("variables that a command doesn't need aren't looked at") {
@@ -135,7 +135,7 @@ TEST_CASE("a command that the configuration's version doesn't have") {
 TEST_CASE("bad CNI_ARGS stop an ADD, never a DEL") {
     const Variables variables = with("CNI_ARGS", "FOO=1;K8S_POD_NAME=p");
     CHECK(refusal(Command::add, variables).starts_with("4 CNI_ARGS: unknown keys"));
-    CHECK(parse(Command::del, variables).args.pod_name == "p");
+    CHECK(request_of(Command::del, variables).args.pod_name == "p");
     CHECK(refusal(Command::gc, variables) == "accepted");
 }
 

@@ -7,7 +7,7 @@ using cni::SpecVersion;
 
 namespace {
 
-cni::Result parse(const std::string& text, SpecVersion fallback = SpecVersion::v1_1_0) {
+cni::Result result_of(const std::string& text, SpecVersion fallback = SpecVersion::v1_1_0) {
     return cni::parse_result(json::Document::parse(text).root(), fallback);
 }
 
@@ -20,17 +20,17 @@ TEST_CASE("a result of 1.1.0, with every field") {
         "ips": [{"interface": 0, "address": "10.1.2.2/24", "gateway": "10.1.2.1"}],
         "routes": [{"dst": "0.0.0.0/0", "gw": "10.1.2.1", "mtu": 1, "advmss": 2, "priority": 3, "table": 4, "scope": 253}],
         "dns": {"nameservers": ["10.0.0.53"], "domain": "d", "search": ["s"], "options": ["o"]}})";
-    const std::string formatted = cni::format_result(parse(text), SpecVersion::v1_1_0);
+    const std::string formatted = cni::format_result(result_of(text), SpecVersion::v1_1_0);
     CHECK(json::Document::parse(formatted).to_text() == json::Document::parse(text).to_text());
 }
 
 TEST_CASE("every version's document is read back as what that version can say") {
-    const auto result = parse(R"({"interfaces": [{"name": "a"}, {"name": "b"}],
+    const auto result = result_of(R"({"interfaces": [{"name": "a"}, {"name": "b"}],
         "ips": [{"address": "10.0.0.1/8", "interface": 1}, {"address": "fd00::1/64", "gateway": "fd00::2"}],
         "routes": [{"dst": "10.9.0.0/16"}, {"dst": "::/0", "gw": "fd00::3"}]})");
     for (const std::string_view text : cni::kVersionTexts) {
         const SpecVersion version = *cni::parse_version(text);
-        const auto read = parse(cni::format_result(result, version));
+        const auto read = result_of(cni::format_result(result, version));
         CHECK(read.ips.size() == 2);
         CHECK(read.routes.size() == 2);
         CHECK(read.routes.at(1).gw->to_string() == "fd00::3");
@@ -41,33 +41,33 @@ TEST_CASE("every version's document is read back as what that version can say") 
 
 TEST_CASE("a result without a version is of the configuration's") {
     const std::string text = R"({"ip4": {"ip": "10.0.0.1/24"}, "ips": [{"address": "10.0.0.2/24"}]})";
-    CHECK(parse(text, SpecVersion::v0_2_0).ips.at(0).address.to_string() == "10.0.0.1/24");
-    CHECK(parse(text, SpecVersion::v1_0_0).ips.at(0).address.to_string() == "10.0.0.2/24");
-    CHECK(parse(R"({"cniVersion": "0.1.0", "ip6": {"ip": "fd00::1/64"}})", SpecVersion::v1_0_0).ips.size() == 1);
-    CHECK_THROWS_AS(parse(R"({"cniVersion": "2.0.0"})"), json::ValueError);
+    CHECK(result_of(text, SpecVersion::v0_2_0).ips.at(0).address.to_string() == "10.0.0.1/24");
+    CHECK(result_of(text, SpecVersion::v1_0_0).ips.at(0).address.to_string() == "10.0.0.2/24");
+    CHECK(result_of(R"({"cniVersion": "0.1.0", "ip6": {"ip": "fd00::1/64"}})", SpecVersion::v1_0_0).ips.size() == 1);
+    CHECK_THROWS_AS(result_of(R"({"cniVersion": "2.0.0"})"), json::ValueError);
 }
 
 TEST_CASE("nothing is a result too") {
     for (const char* text : {"{}", R"({"ips": null, "interfaces": [], "dns": {}})", R"({"cniVersion": "0.2.0"})"}) {
-        const auto result = parse(text);
+        const auto result = result_of(text);
         CHECK(result.ips.empty());
         CHECK(result.dns.empty());
     }
 }
 
 TEST_CASE("an empty gateway is none") {
-    CHECK_FALSE(parse(R"({"ips": [{"address": "10.0.0.1/24", "gateway": ""}]})").ips.at(0).gateway);
-    CHECK_FALSE(parse(R"({"routes": [{"dst": "10.0.0.0/8", "gw": ""}]})").routes.at(0).gw);
+    CHECK_FALSE(result_of(R"({"ips": [{"address": "10.0.0.1/24", "gateway": ""}]})").ips.at(0).gateway);
+    CHECK_FALSE(result_of(R"({"routes": [{"dst": "10.0.0.0/8", "gw": ""}]})").routes.at(0).gw);
 }
 
 TEST_CASE("damage in a result is named") {
     CHECK_THROWS_WITH(
-        parse(R"({"ips": [{"address": "10.0.0.1"}]})"),
+        result_of(R"({"ips": [{"address": "10.0.0.1"}]})"),
         "ips[0].address: expected an address with prefix length, like \"10.1.2.3/24\", found \"10.0.0.1\"");
-    CHECK_THROWS_WITH(parse(R"({"routes": [{"gw": "10.0.0.1"}]})"), "routes[0]: missing required key \"dst\"");
-    CHECK_THROWS_WITH(parse(R"({"ips": [{"address": "10.0.0.1/8", "interface": -1}]})"),
+    CHECK_THROWS_WITH(result_of(R"({"routes": [{"gw": "10.0.0.1"}]})"), "routes[0]: missing required key \"dst\"");
+    CHECK_THROWS_WITH(result_of(R"({"ips": [{"address": "10.0.0.1/8", "interface": -1}]})"),
                       "ips[0].interface: expected a whole number from 0 to 4294967295, found -1");
-    CHECK_THROWS_WITH(parse(R"({"routes": [{"dst": "10.0.0.0/8", "scope": 256}]})"),
+    CHECK_THROWS_WITH(result_of(R"({"routes": [{"dst": "10.0.0.0/8", "scope": 256}]})"),
                       "routes[0].scope: expected a whole number from 0 to 255, found 256");
-    CHECK_THROWS_WITH(parse("[]"), "expected an object, found an array");
+    CHECK_THROWS_WITH(result_of("[]"), "expected an object, found an array");
 }

@@ -1,5 +1,7 @@
 #include "fixture.hpp"
 
+#include <rdmanet/base/text.hpp>
+
 #include <catch2/catch.hpp>
 
 using namespace rdmanet;
