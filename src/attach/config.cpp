@@ -217,9 +217,9 @@ Config parse_config(const cni::NetConf& conf) {
         config.default_route = choose<DefaultRoute>(*policy, kDefaultRoutes);
     config.rdma = parse_rdma(root);
     if (config.link_in_container && config.rdma.demand == RdmaDemand::required)
-        refuse(root, "rdma",
-               "can't be had with \"linkInContainer\", the RDMA device of a parent in the pod is not "
-               "looked at by this version: remove one of them");
+        refuse_key(root, "rdma",
+                   "can't be had with \"linkInContainer\", the RDMA device of a parent in the pod is not "
+                   "looked at by this version: remove one of them");
     config.ipam = parse_ipam(conf, config.warnings);
     config.log = parse_log_target(conf);
     return config;

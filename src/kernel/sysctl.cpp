@@ -37,9 +37,6 @@ std::string_view path_of(Sysctl sysctl) {
 
 std::string file_of(const base::InterfaceName& interface, Sysctl sysctl) {
     const std::string& name = interface.to_string();
-    // These two directories are not interfaces but settings for all of them.
-    if (name == "all" || name == "default")
-        throw base::Error(concat("no sysctls for an interface called ", quoted(name)));
     const std::string_view path = path_of(sysctl); // FAMILY/NAME
     return concat("/proc/sys/net/", path.substr(0, 4), "/conf/", name, path.substr(4));
 }
