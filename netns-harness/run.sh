@@ -311,7 +311,7 @@ why_guest() {
 }
 
 # The same view as in the guest, as far as namespaces can give it. A PID namespace, so that what COMMAND leaves
-# behind ends with it here too.
+# behind ends with it here too; the shell stays to collect processes that lost their parent.
 run_native() {
 	export RDMANET_HARNESS_GUEST=native
 	exec timeout --foreground -k 5 "${RDMANET_HARNESS_TIMEOUT:-1800}" \
@@ -320,7 +320,8 @@ run_native() {
 		mount -t sysfs sysfs /sys && mount -t tmpfs run /run && mkdir /run/netns /run/lock &&
 			mount --make-rshared / && hostname rdmanet-native && ip link set lo up || exit 125
 		case $cd_to/ in /tmp/*) ;; *) mount -t tmpfs tmp /tmp || exit 125 ;; esac
-		cd "$cd_to" && exec "$@"' - "$@" </dev/null
+		cd "$cd_to" && "$@"
+		exit' - "$@" </dev/null
 }
 
 usage() { sed -n '2,/^set -/{/^#/s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; }

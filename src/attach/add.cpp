@@ -71,6 +71,11 @@ state::DelegateIpam delegate_step(const cni::Request& request, const DelegatedIp
                             concat("parent ", parent,
                                    " refuses another macvlan child: a child in mode passthru must be the ",
                                    "parent's only one (kernel: ", error.what(), ')'));
+    if (error.errno_value() == EOPNOTSUPP)
+        throw cni::CniError(cni::ErrorCode::kernel_refused,
+                            concat("this kernel has no ", config.kind(),
+                                   ": install the package with its modules, or load ", "it with `modprobe ",
+                                   config.kind(), "` (kernel: ", error.what(), ')'));
     throw error;
 }
 
@@ -117,7 +122,8 @@ cni::Result complete(const cni::Request& request, const kernel::Link& link, cons
         result.ips.push_back(ip);
     }
     result.routes.insert(result.routes.end(), own.routes.begin(), own.routes.end());
-    result.dns = chosen_dns(request.conf.dns, own.dns);
+    const cni::Dns ours = chosen_dns(request.conf.dns, own.dns);
+    if (!ours.empty()) result.dns = ours;
     return result;
 }
 
@@ -170,7 +176,7 @@ private:
     }
 
     void configure(const kernel::Link& link, cni::Result& own) {
-        bring_up(plan_.pod, link, request_.ifname(), own.ips, session_.node.log);
+        bring_up(plan_.pod, link, request_.ifname(), own.ips, deadline_, session_.node.log);
         own.routes = add_routes(plan_.pod, link, own, config_.default_route, session_.node.log);
         if (plan_.rdma) wait_for_gids(config_.rdma, *plan_.rdma, link.name, addresses_of(own), session_.node.log);
         for (const cni::IpConfig& ip : own.ips) record_.ips.push_back(ip.address.to_string());

@@ -1,12 +1,16 @@
 #include "addressing.hpp"
 
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
 #include <rdmanet/kernel/address.hpp>
 #include <rdmanet/kernel/announce.hpp>
 #include <rdmanet/kernel/route.hpp>
 #include <rdmanet/kernel/sysctl.hpp>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <thread>
 
 namespace rdmanet::attach {
 namespace {
@@ -71,16 +75,40 @@ bool is_left_out(const cni::Route& route, PodSide& pod, DefaultRoute policy) {
     return policy == DefaultRoute::never || kernel::find_default_route(pod.route, route.dst.family()).has_value();
 }
 
+/// How long a predecessor may take to disappear: cleanup_net() destroys many namespaces in one go.
+constexpr std::chrono::seconds kPredecessorTimeout{5};
+
+/// A child keeps its MAC until its namespace is destroyed, which the kernel does some time after the last user has gone: a
+/// pod that comes back at once with the same MAC meets itself. macvlan_open() then answers EADDRINUSE.
+void set_up(PodSide& pod, const kernel::Link& link, const base::Deadline& deadline) {
+    const auto until = deadline.at_most(kPredecessorTimeout);
+    for (;;) {
+        try {
+            kernel::change_link(pod.route, link.ifindex, {.state = kernel::AdminState::up});
+            return;
+        } catch (const kernel::NetlinkError& error) {
+            if (error.errno_value() != EADDRINUSE) throw;
+            if (until.passed())
+                throw cni::CniError(cni::ErrorCode::parent,
+                                    concat("MAC address ", link.mac() ? link.mac()->to_string() : std::string("?"),
+                                           " belongs to the parent or to another of its children: ask for another one, "
+                                           "or remove what has it (kernel: ",
+                                           error.what(), ')'));
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    }
+}
+
 } // namespace
 
 void bring_up(PodSide& pod, const kernel::Link& link, const base::InterfaceName& name,
-              const std::vector<cni::IpConfig>& ips, const base::Logger& log) {
+              const std::vector<cni::IpConfig>& ips, const base::Deadline& deadline, const base::Logger& log) {
     const auto v4 = prefixes_of(ips, base::Family::v4);
     const auto v6 = prefixes_of(ips, base::Family::v6);
     if (!v6.empty()) kernel::enable_ipv6(pod.netns, name);
     if (!v4.empty()) kernel::announce_ipv4_when_up(pod.netns, name);
     add_addresses(pod, link, v4);
-    kernel::change_link(pod.route, link.ifindex, {.state = kernel::AdminState::up});
+    set_up(pod, link, deadline);
     add_addresses(pod, link, v6);
     announce_v6(pod, link, v6, log);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rdmanet/attach/config.hpp>
+#include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/logger.hpp>
 #include <rdmanet/cni/result.hpp>
 #include <rdmanet/kernel/link.hpp>
@@ -21,9 +22,10 @@ struct PodSide {
 /// Gives the link its addresses and sets it up. IPv6 addresses go without duplicate address detection: they come from an
 /// allocator and are ours, and a pod would wait two seconds. IPv6 is switched on for the interface where a default has
 /// it off. Neighbours are told where the addresses are now: by the kernel for IPv4, which announces what a link has when
-/// it comes up, by ourselves for IPv6.
+/// it comes up, by ourselves for IPv6. Waits a few seconds for another child of the parent that has the same MAC to go;
+/// throws CniError if it stays.
 void bring_up(PodSide& pod, const kernel::Link& link, const base::InterfaceName& name,
-              const std::vector<cni::IpConfig>& ips, const base::Logger& log);
+              const std::vector<cni::IpConfig>& ips, const base::Deadline& deadline, const base::Logger& log);
 
 /// Adds the routes; the first gateway of the family stands in for a missing one. Returns those that were added: a
 /// default route is left out as the policy says, with a line in the log.

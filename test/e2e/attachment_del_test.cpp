@@ -147,4 +147,17 @@ TEST_CASE("ADD for a container whose namespace was made anew works, with one add
     CHECK(node.difference() == "");
 }
 
+TEST_CASE("a MAC that another pod has is refused after a while, with the cure", "[again]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Pod other("other");
+    const Stage stage;
+    const std::string members = concat(kMembers, ",'mac':'02:00:00:00:07:01'");
+    const PluginCall first = of(call_for(other, members), "first");
+    add(first);
+    CHECK_THAT(refusal(call_for(stage.pod, members)),
+               Contains("code 102") && Contains("MAC address 02:00:00:00:07:01 belongs to"));
+    CHECK(del(first) == "");
+    CHECK(stage.node.difference() == "");
+}
+
 } // namespace rdmanet::test

@@ -36,8 +36,9 @@ void del_after(Disturb disturb) {
         INFO(kind << (ipam == Ipam::built_in ? ", built-in" : ", host-local"));
         Stage stage(kind, ipam);
         const NodeState before = NodeState::take();
-        REQUIRE(stage.run("ADD") == "");
-        PluginCall call = stage.call("DEL");
+        const ProcessResult added = stage.call("ADD").run();
+        REQUIRE(added.exit_status == 0);
+        PluginCall call = stage.call_after(added.out, "DEL");
         disturb(stage, call);
         CHECK(run_del(call) == "");
         CHECK(difference_from(before) == "");

@@ -99,6 +99,12 @@ PluginCall Stage::call(const std::string& command) const {
             .config = config_};
 }
 
+PluginCall Stage::call_after(const std::string& result, const std::string& command) const {
+    PluginCall later = call(command);
+    later.config = concat(config_.substr(0, config_.size() - 1), R"(,"prevResult":)", result, '}');
+    return later;
+}
+
 std::string Stage::state_directory() const {
     return kState;
 }
@@ -121,9 +127,7 @@ std::string Stage::run(const std::string& command) const {
 }
 
 std::string Stage::check(const std::string& result) const {
-    PluginCall check = call("CHECK");
-    check.config = concat(config_.substr(0, config_.size() - 1), R"(,"prevResult":)", result, '}');
-    const ProcessResult outcome = check.run();
+    const ProcessResult outcome = call_after(result, "CHECK").run();
     return outcome.exit_status == 0 ? "" : complaint("CHECK after an ADD that succeeded", outcome);
 }
 

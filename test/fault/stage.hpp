@@ -37,6 +37,8 @@ public:
     ~Stage();
 
     [[nodiscard]] PluginCall call(const std::string& command) const;
+    /// The call with what ADD printed as prevResult: so runtimes send CHECK and DEL.
+    [[nodiscard]] PluginCall call_after(const std::string& result, const std::string& command) const;
     [[nodiscard]] const std::string& config() const { return config_; }
     [[nodiscard]] const std::string& parent() const { return parent_; }
     [[nodiscard]] std::string state_directory() const;
