@@ -4,6 +4,7 @@
 #include "liveness.hpp"
 #include "plan.hpp"
 #include "rdma.hpp"
+#include "siblings.hpp"
 #include "steps.hpp"
 
 #include <rdmanet/attach/operations.hpp>
@@ -13,7 +14,9 @@
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/ipam/allocator.hpp>
 
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace rdmanet::attach {
 namespace {
@@ -101,6 +104,7 @@ kernel::Link create_link(const cni::Request& request, const Config& config, Plan
     kernel::change_link(inside, link->ifindex, {.name = {}, .mac = plan.mac, .mtu = {}, .state = {}});
     return kernel::find_link(inside, link->ifindex).value_or(*link);
 }
+
 cni::Result ask_delegate(const cni::Request& request, const state::DelegateIpam& step, const base::Deadline& deadline) {
     cni::Result result = cni::delegate_add(cni::delegate_call(request, step.plugin), deadline);
     if (result.ips.empty())
@@ -142,16 +146,19 @@ public:
           record_(begin_record(request, session.node, plan.pod.netns)) {
         record_.attach = config.kind();
         if (plan.rdma) record_.rdma_device = concat(plan.rdma->device, '/', plan.rdma->port);
-        record_.steps.emplace_back(link_step(request, config, plan));
+        record_.steps.emplace_back(link_step(request.ifname().to_string(), config, plan));
         if (const auto* delegated = std::get_if<DelegatedIpam>(&config.ipam))
             record_.steps.emplace_back(delegate_step(request, *delegated));
     }
 
     [[nodiscard]] const AttachmentRecord& record() const { return record_; }
+    [[nodiscard]] const std::vector<ipam::OwnerKey>& dispossessed() const { return dispossessed_; }
 
     cni::Result run() {
+        auto siblings = agree_with_siblings(config_, plan_, session_, deadline_);
         cni::Result own = lease();
         session_.records.save(record_);
+        siblings.reset();
         const kernel::Link link = create_link(request_, config_, plan_, deadline_);
         std::get<state::CreateLink>(record_.steps.front()).ifindex = link.ifindex;
         if (record_.steps.size() > 1)
@@ -172,6 +179,7 @@ private:
             allocator.allocate(*own, owner_of(record_), requested_addresses(request_), deadline_);
         for (const std::string& warning : allocation.warnings) session_.node.log.warn(warning);
         record_.leases = to_recorded(allocation.leases);
+        dispossessed_ = allocation.dispossessed;
         return to_result(allocation);
     }
 
@@ -189,6 +197,7 @@ private:
     Plan& plan_;
     const base::Deadline& deadline_;
     AttachmentRecord record_;
+    std::vector<ipam::OwnerKey> dispossessed_;
 };
 
 } // namespace
@@ -197,7 +206,7 @@ cni::Result add(const cni::Request& request, const Config& config, const Node& n
     const auto deadline = base::Deadline::in(kAddTimeout);
     Session session(request, node);
     Plan plan = make_plan(request, config, session, deadline);
-    const base::FileLock lock = session.records.lock(session.key, deadline);
+    std::optional<base::FileLock> lock = session.records.lock(session.key, deadline);
     clear_the_way(request, plan, session, deadline);
 
     Attaching attaching(request, config, session, plan, deadline);
@@ -209,6 +218,8 @@ cni::Result add(const cni::Request& request, const Config& config, const Node& n
     });
     cni::Result result = attaching.run();
     rollback.commit();
+    lock.reset();
+    detach_dispossessed(attaching.dispossessed(), node, session.records, session.leases);
     return result;
 }
 

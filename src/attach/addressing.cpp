@@ -24,9 +24,36 @@ std::vector<base::IpPrefix> prefixes_of(const std::vector<cni::IpConfig>& ips, b
     return prefixes;
 }
 
-void add_addresses(PodSide& pod, const kernel::Link& link, const std::vector<base::IpPrefix>& prefixes) {
+/// How long a predecessor may take to disappear: cleanup_net() destroys many namespaces in one go.
+constexpr std::chrono::seconds kPredecessorTimeout{5};
+
+/// A child keeps its MAC and its addresses until its namespace is destroyed, which the kernel does some time after the
+/// last user has gone: a pod that comes back at once with the same ones meets itself. Until then macvlan_open() and
+/// ipvlan's address validators answer EADDRINUSE. `taken` names what is in use.
+template <class Act, class Taken>
+void after_predecessor(const base::Deadline& deadline, const Act& act, const Taken& taken) {
+    const auto until = deadline.at_most(kPredecessorTimeout);
+    for (;;) {
+        try {
+            act();
+            return;
+        } catch (const kernel::NetlinkError& error) {
+            if (error.errno_value() != EADDRINUSE) throw;
+            if (until.passed())
+                throw cni::CniError(cni::ErrorCode::parent,
+                                    concat(taken(), " belongs to the parent or to another of its children: ask for ",
+                                           "another one, or remove what has it (kernel: ", error.what(), ')'));
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    }
+}
+
+void add_addresses(PodSide& pod, const kernel::Link& link, const std::vector<base::IpPrefix>& prefixes,
+                   const base::Deadline& deadline) {
     for (const base::IpPrefix& prefix : prefixes)
-        kernel::add_address(pod.route, link.ifindex, prefix, {.skip_duplicate_detection = true});
+        after_predecessor(
+            deadline, [&] { kernel::add_address(pod.route, link.ifindex, prefix, {.skip_duplicate_detection = true}); },
+            [&] { return concat("address ", prefix); });
 }
 
 /// Neighbours that aren't told find out by themselves, a little later.
@@ -75,27 +102,18 @@ bool is_left_out(const cni::Route& route, PodSide& pod, DefaultRoute policy) {
     return policy == DefaultRoute::never || kernel::find_default_route(pod.route, route.dst.family()).has_value();
 }
 
-/// How long a predecessor may take to disappear: cleanup_net() destroys many namespaces in one go.
-constexpr std::chrono::seconds kPredecessorTimeout{5};
-
-/// A child keeps its MAC until its namespace is destroyed, which the kernel does some time after the last user has gone: a
-/// pod that comes back at once with the same MAC meets itself. macvlan_open() then answers EADDRINUSE.
 void set_up(PodSide& pod, const kernel::Link& link, const base::Deadline& deadline) {
-    const auto until = deadline.at_most(kPredecessorTimeout);
-    for (;;) {
-        try {
-            kernel::change_link(pod.route, link.ifindex, {.state = kernel::AdminState::up});
-            return;
-        } catch (const kernel::NetlinkError& error) {
-            if (error.errno_value() != EADDRINUSE) throw;
-            if (until.passed())
-                throw cni::CniError(cni::ErrorCode::parent,
-                                    concat("MAC address ", link.mac() ? link.mac()->to_string() : std::string("?"),
-                                           " belongs to the parent or to another of its children: ask for another one, "
-                                           "or remove what has it (kernel: ",
-                                           error.what(), ')'));
-        }
-        std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    after_predecessor(
+        deadline, [&] { kernel::change_link(pod.route, link.ifindex, {.state = kernel::AdminState::up}); },
+        [&] { return concat("MAC address ", link.mac() ? link.mac()->to_string() : std::string("?")); });
+}
+
+/// Where /proc/sys can't be written, neighbours find out by themselves, a little later.
+void announce_v4(PodSide& pod, const base::InterfaceName& name, const base::Logger& log) {
+    try {
+        kernel::announce_ipv4_when_up(pod.netns, name);
+    } catch (const base::SystemError& error) {
+        log.warn(error.what());
     }
 }
 
@@ -106,10 +124,10 @@ void bring_up(PodSide& pod, const kernel::Link& link, const base::InterfaceName&
     const auto v4 = prefixes_of(ips, base::Family::v4);
     const auto v6 = prefixes_of(ips, base::Family::v6);
     if (!v6.empty()) kernel::enable_ipv6(pod.netns, name);
-    if (!v4.empty()) kernel::announce_ipv4_when_up(pod.netns, name);
-    add_addresses(pod, link, v4);
+    if (!v4.empty()) announce_v4(pod, name, log);
+    add_addresses(pod, link, v4, deadline);
     set_up(pod, link, deadline);
-    add_addresses(pod, link, v6);
+    add_addresses(pod, link, v6, deadline);
     announce_v6(pod, link, v6, log);
 }
 

@@ -32,7 +32,7 @@ bool is_in_result(const Link& link, const cni::Request& request) {
 }
 
 bool has_leased_address(kernel::Socket& inside, const Link& link, Session& session, const base::Deadline& deadline) {
-    const auto leases = session.leases.find(owner_key(session.key), deadline);
+    const auto leases = find_leases(session.leases, session.key, session.node, deadline);
     if (leases.empty()) return false;
     const auto addresses = kernel::list_addresses(inside, link.ifindex);
     return std::any_of(leases.begin(), leases.end(), [&](const ipam::Lease& lease) {
@@ -65,18 +65,29 @@ std::optional<kernel::Netns> find_pod_netns(const cni::Request& request) {
     }
 }
 
-/// What the journal would have said, put together from what is there.
-AttachmentRecord reconstruct(const cni::Request& request, Session& session, const base::Deadline& deadline) {
+void reconstruct_link(AttachmentRecord& record, const cni::Request& request, Session& session,
+                      const base::Deadline& deadline) {
+    const auto netns = find_pod_netns(request);
+    if (!netns) return;
+    record.netns = identify(request.netns_path, *netns);
+    kernel::Socket inside = kernel::Socket::open_in(*netns, kernel::Protocol::route, deadline);
+    if (const auto link = find_unrecorded(inside, request, session, deadline))
+        record.steps.emplace_back(
+            state::CreateLink{.kind = link->kind, .ifname = link->name, .ifindex = link->ifindex});
+}
+
+/// What the journal would have said, put together from what is there. What can't be looked at is said, and doesn't keep
+/// the rest: the addresses go back in any case.
+AttachmentRecord reconstruct(const cni::Request& request, Session& session, StillHeld& held,
+                             const base::Deadline& deadline) {
     AttachmentRecord record;
     record.key = session.key;
     record.boot_id = session.node.boot_id;
     record.netns.path = request.netns_path;
-    if (const auto netns = find_pod_netns(request)) {
-        record.netns = identify(request.netns_path, *netns);
-        kernel::Socket inside = kernel::Socket::open_in(*netns, kernel::Protocol::route, deadline);
-        if (const auto link = find_unrecorded(inside, request, session, deadline))
-            record.steps.emplace_back(
-                state::CreateLink{.kind = link->kind, .ifname = link->name, .ifindex = link->ifindex});
+    try {
+        reconstruct_link(record, request, session, deadline);
+    } catch (const base::Error& error) {
+        held.push_back(concat("interface \"", session.key.ifname, "\": ", error.what()));
     }
     const auto& ipam_type = request.conf.ipam_type;
     if (ipam_type && *ipam_type != kPluginName)
@@ -85,12 +96,13 @@ AttachmentRecord reconstruct(const cni::Request& request, Session& session, cons
     return record;
 }
 
-AttachmentRecord find_record(const cni::Request& request, Session& session, const base::Deadline& deadline) {
+AttachmentRecord find_record(const cni::Request& request, Session& session, StillHeld& held,
+                             const base::Deadline& deadline) {
     auto outcome = session.records.load(session.key);
     if (auto* record = std::get_if<AttachmentRecord>(&outcome)) return std::move(*record);
     if (const auto* unreadable = std::get_if<state::Unreadable>(&outcome))
         session.node.log.error(concat(unreadable->path, ": ", unreadable->reason, "; going by what is in the pod"));
-    return reconstruct(request, session, deadline);
+    return reconstruct(request, session, held, deadline);
 }
 
 } // namespace
@@ -99,8 +111,10 @@ void del(const cni::Request& request, const Node& node) {
     const auto deadline = base::Deadline::in(kDelTimeout);
     Session session(request, node);
     const base::FileLock lock = session.records.lock(session.key, deadline);
-    const AttachmentRecord record = find_record(request, session, deadline);
-    const StillHeld held = detach(record, request.netns_path, node, session.records, session.leases, deadline);
+    StillHeld held;
+    const AttachmentRecord record = find_record(request, session, held, deadline);
+    const StillHeld rest = detach(record, request.netns_path, node, session.records, session.leases, deadline);
+    held.insert(held.end(), rest.begin(), rest.end());
     if (!held.empty()) throw still_held_error(held);
 }
 

@@ -1,6 +1,7 @@
 #include "detach.hpp"
 
 #include "leases.hpp"
+#include "liveness.hpp"
 #include "steps.hpp"
 
 #include <rdmanet/base/text.hpp>
@@ -29,6 +30,26 @@ StillHeld detach(const state::AttachmentRecord& record, const std::string& netns
     attempt(held, "addresses", [&] { release_leases(leases, record.key, node, deadline); });
     if (held.empty()) attempt(held, "journal record", [&] { records.remove(record.key); });
     return held;
+}
+
+void detach_dispossessed(const std::vector<ipam::OwnerKey>& keys, const Node& node,
+                         const state::AttachmentStore& records, ipam::SqliteStore& leases) {
+    constexpr std::chrono::seconds kTimeout{2};
+    for (const ipam::OwnerKey& key : keys) {
+        const auto deadline = base::Deadline::in(kTimeout);
+        StillHeld held;
+        attempt(held, "journal record", [&] {
+            const state::AttachmentKey dead{
+                .network = key.network, .container_id = key.container_id, .ifname = key.ifname};
+            const base::FileLock lock = records.lock(dead, deadline);
+            const auto outcome = records.load(dead);
+            const auto* record = std::get_if<state::AttachmentRecord>(&outcome);
+            if (record == nullptr || Undertaker(node).probe(trace_of(*record)) != ipam::Liveness::dead) return;
+            held = detach(*record, "", node, records, leases, deadline);
+        });
+        for (const std::string& what : held)
+            node.log.warn(base::concat("left of a dead pod's attachment (", key.container_id, "): ", what));
+    }
 }
 
 cni::CniError still_held_error(const StillHeld& held) {

@@ -23,6 +23,12 @@ using StillHeld = std::vector<std::string>;
                                const state::AttachmentStore& records, ipam::SqliteStore& leases,
                                const base::Deadline& deadline);
 
+/// Undoes what is left of dead attachments whose leases another one has been given, so that no address is written down
+/// for two. What is not dead, or in use, is left alone; failures are logged, GC comes to it again. No attachment's lock
+/// may be held.
+void detach_dispossessed(const std::vector<ipam::OwnerKey>& keys, const Node& node,
+                         const state::AttachmentStore& records, ipam::SqliteStore& leases);
+
 /// What DEL and GC answer then: one error that names all of it.
 [[nodiscard]] cni::CniError still_held_error(const StillHeld& held);
 

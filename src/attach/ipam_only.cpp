@@ -4,10 +4,14 @@
 #include "session.hpp"
 
 #include <rdmanet/attach/operations.hpp>
+#include <rdmanet/base/rollback.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/ipam/allocator.hpp>
 #include <rdmanet/kernel/netns.hpp>
+
+#include <algorithm>
+#include <optional>
 
 namespace rdmanet::attach::ipam_only {
 namespace {
@@ -31,7 +35,13 @@ cni::Result add(const cni::Request& request, const Node& node) {
     Session session(request, node);
     state::AttachmentRecord record = begin_record(request, node, open_pod_netns(request));
     record.attach = kAttachIpam;
-    const base::FileLock lock = session.records.lock(session.key, deadline);
+    std::optional<base::FileLock> lock = session.records.lock(session.key, deadline);
+    base::Rollback rollback([&](const std::string& what, const char* why) { node.log.error(concat(what, ": ", why)); });
+    rollback.on_failure("undo the failed ADD", [&] {
+        for (const std::string& what :
+             detach(record, "", node, session.records, session.leases, base::Deadline::in(kUndoTimeout)))
+            node.log.error(concat("still held after a failed ADD: ", what));
+    });
     Undertaker undertaker(node);
     ipam::Allocator allocator(session.leases, undertaker);
     const auto allocation = allocator.allocate(config, owner_of(record), requested_addresses(request), deadline);
@@ -40,6 +50,9 @@ cni::Result add(const cni::Request& request, const Node& node) {
     for (const ipam::AllocatedAddress& ip : allocation.ips) record.ips.push_back(ip.address.to_string());
     record.phase = state::Phase::attached;
     session.records.save(record);
+    rollback.commit();
+    lock.reset();
+    detach_dispossessed(allocation.dispossessed, node, session.records, session.leases);
     return to_result(allocation);
 }
 
@@ -56,8 +69,16 @@ void del(const cni::Request& request, const Node& node) {
 void check(const cni::Request& request, const Node& node) {
     const auto deadline = base::Deadline::in(kCheckTimeout);
     Session session(request, node);
-    if (session.leases.find(owner_key(session.key), deadline).empty())
+    const auto leases = session.leases.find(owner_key(session.key), deadline);
+    if (leases.empty())
         throw cni::CniError(cni::ErrorCode::check_failed, concat("no address is leased to ", session.key));
+    if (!request.conf.prev_result) return;
+    const std::vector<cni::IpConfig>& ips = request.conf.prev_result->ips;
+    for (const ipam::Lease& lease : leases)
+        if (std::none_of(ips.begin(), ips.end(), [&](const cni::IpConfig& ip) { return ip.address == lease.address; }))
+            throw cni::CniError(cni::ErrorCode::check_failed,
+                                concat("address ", lease.address, " is leased to this attachment (", session.key,
+                                       "), whose prevResult does not have it"));
 }
 
 } // namespace rdmanet::attach::ipam_only

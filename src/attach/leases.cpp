@@ -2,6 +2,8 @@
 
 #include <rdmanet/base/text.hpp>
 
+#include <algorithm>
+
 namespace rdmanet::attach {
 namespace {
 
@@ -16,6 +18,9 @@ std::vector<ipam::Lease> leases_in(const state::AttachmentStore& records) {
                                   .owner = owner_of(record),
                                   .since = record.created,
                                   .cooldown = std::chrono::seconds(recorded.cooldown)});
+    // Of two that name one address the younger has it: the elder is dead, and its lease was taken back.
+    std::stable_sort(leases.begin(), leases.end(),
+                     [](const ipam::Lease& one, const ipam::Lease& other) { return one.since > other.since; });
     return leases;
 }
 
@@ -69,6 +74,11 @@ ipam::SqliteStore open_leases(const Node& node, const state::AttachmentStore& re
 void release_leases(ipam::SqliteStore& leases, const state::AttachmentKey& key, const Node& node,
                     const base::Deadline& deadline) {
     repairing(leases, node, deadline, [&] { return leases.release(owner_key(key), deadline); });
+}
+
+std::vector<ipam::Lease> find_leases(ipam::SqliteStore& leases, const state::AttachmentKey& key, const Node& node,
+                                     const base::Deadline& deadline) {
+    return repairing(leases, node, deadline, [&] { return leases.find(owner_key(key), deadline); });
 }
 
 std::vector<ipam::Lease> list_leases(ipam::SqliteStore& leases, const Node& node, const base::Deadline& deadline) {

@@ -24,6 +24,9 @@ namespace rdmanet::attach {
 void release_leases(ipam::SqliteStore& leases, const state::AttachmentKey& key, const Node& node,
                     const base::Deadline& deadline);
 
+[[nodiscard]] std::vector<ipam::Lease> find_leases(ipam::SqliteStore& leases, const state::AttachmentKey& key,
+                                                   const Node& node, const base::Deadline& deadline);
+
 [[nodiscard]] std::vector<ipam::Lease> list_leases(ipam::SqliteStore& leases, const Node& node,
                                                    const base::Deadline& deadline);
 

@@ -39,11 +39,19 @@ ipam::Liveness Undertaker::probe(const ipam::Owner& owner) {
 }
 
 bool Undertaker::is_used_by_anyone(const state::NetnsIdentity& netns) {
-    if (!living_) living_ = kernel::list_live_netns();
-    const auto path = living_->paths.find(netns.inode);
-    if (path == living_->paths.end() && !living_->complete)
-        throw base::Error("some processes may not be examined: run as root of the host");
-    return path != living_->paths.end() && find_netns_again(path->second, netns).has_value();
+    for (const bool fresh : {!living_.has_value(), true}) {
+        if (fresh) living_ = kernel::list_live_netns();
+        const auto path = living_->paths.find(netns.inode);
+        if (path == living_->paths.end()) {
+            if (!living_->complete) throw base::Error("some processes may not be examined: run as root of the host");
+            return false;
+        }
+        if (find_netns_again(path->second, netns)) return true;
+        if (kernel::find_netns(path->second)) return false; // the inode number belongs to another namespace by now
+        if (fresh) break;
+        // The process by which it was found has ended since: others may live in it.
+    }
+    throw base::Error("processes of this network namespace come and go");
 }
 
 } // namespace rdmanet::attach

@@ -25,8 +25,11 @@ std::optional<Link> find_by_name(kernel::Socket& route, const std::string& name)
     return kernel::find_link_by_altname(route, name);
 }
 
-Link named_parent(const std::string& name, kernel::Socket& route) {
+Link named_parent(const std::string& name, const Config& config, kernel::Socket& route) {
     if (auto link = find_by_name(route, name)) return *std::move(link);
+    if (config.link_in_container)
+        refuse_parent(concat("master ", quoted(name), " is no interface in the pod (\"linkInContainer\"): set ",
+                             "\"master\" to one that an earlier network gives it"));
     if (const auto netdev = kernel::find_netdev_of_rdma_device(name))
         if (auto link = find_by_name(route, *netdev)) return *std::move(link);
     refuse_parent(concat("master ", quoted(name), " is neither an interface nor an RDMA device here: ",
@@ -56,8 +59,8 @@ Link default_route_parent(kernel::Socket& route) {
 } // namespace
 
 Link find_parent(const cni::Request& request, const Config& config, kernel::Socket& route) {
-    if (config.master) return named_parent(*config.master, route);
-    if (const auto name = parent_in_result(request, config)) return named_parent(*name, route);
+    if (config.master) return named_parent(*config.master, config, route);
+    if (const auto name = parent_in_result(request, config)) return named_parent(*name, config, route);
     return default_route_parent(route);
 }
 

@@ -108,10 +108,11 @@ Plan make_plan(const cni::Request& request, const Config& config, const Session&
     return plan;
 }
 
-state::CreateLink link_step(const cni::Request& request, const Config& config, const Plan& plan) {
+state::CreateLink link_step(const std::string& ifname, const Config& config, const Plan& plan) {
     const bool kernel_takes_mac = plan.mac && !is_passthru(config);
     return {.kind = std::string(config.kind()),
-            .ifname = request.ifname().to_string(),
+            .mode = std::visit([](const auto& attach) { return kernel::to_string(attach); }, config.attach),
+            .ifname = ifname,
             .parent = plan.parent.name,
             .parent_ifindex = index_of_lower(plan.parent, config),
             .parent_in_pod = config.link_in_container,

@@ -28,7 +28,7 @@ struct Plan {
 [[nodiscard]] bool is_passthru(const Config& config);
 
 /// The link of the plan as the journal describes it, and as the kernel is asked for it.
-[[nodiscard]] state::CreateLink link_step(const cni::Request& request, const Config& config, const Plan& plan);
+[[nodiscard]] state::CreateLink link_step(const std::string& ifname, const Config& config, const Plan& plan);
 [[nodiscard]] kernel::ChildSpec child_spec(const cni::Request& request, const Config& config, const Plan& plan);
 
 } // namespace rdmanet::attach

@@ -33,6 +33,12 @@ std::string full_table_cure(const kernel::RdmaPort& port) {
     return concat("remove pods or addresses from the parent of ", port, ", or spread the pods over more parents");
 }
 
+/// An empty table doesn't tell: then it is what hardware has, RoCE v1 and v2.
+std::size_t gids_of_an_address(std::size_t types) {
+    constexpr std::size_t kOfHardware = 2;
+    return types == 0 ? kOfHardware : types;
+}
+
 } // namespace
 
 std::optional<kernel::RdmaPort> find_rdma(const RdmaPolicy& policy, const kernel::Link& parent,
@@ -63,9 +69,8 @@ std::optional<kernel::RdmaPort> find_rdma(const RdmaPolicy& policy, const kernel
 void require_gid_room(const RdmaPolicy& policy, const kernel::RdmaPort& port, std::size_t addresses,
                       const base::Logger& log) {
     if (!policy.wait_for_gids) return;
-    constexpr std::size_t kVersions = 2; // one entry for RoCE v1 and one for v2
-    const std::size_t needed = addresses * kVersions;
     const kernel::GidTable table = kernel::read_gid_table(port);
+    const std::size_t needed = addresses * gids_of_an_address(table.types);
     if (table.length - table.used >= needed) return;
     complain(policy,
              concat("GID table of ", port, " is full: ", table.used, " of ", table.length, " entries used, ", needed,
@@ -76,12 +81,14 @@ void require_gid_room(const RdmaPolicy& policy, const kernel::RdmaPort& port, st
 std::vector<base::IpAddress> missing_gids(const kernel::RdmaPort& port, const std::string& ifname,
                                           const std::vector<base::IpAddress>& addresses) {
     std::vector<base::IpAddress> missing;
-    const std::vector<kernel::GidEntry> present = kernel::find_gids(port, addresses);
-    for (const base::IpAddress& address : addresses)
-        if (std::none_of(present.begin(), present.end(), [&](const kernel::GidEntry& entry) {
+    const kernel::FoundGids present = kernel::find_gids(port, addresses);
+    for (const base::IpAddress& address : addresses) {
+        const auto found =
+            std::count_if(present.entries.begin(), present.entries.end(), [&](const kernel::GidEntry& entry) {
                 return entry.address == address && entry.netdev == ifname;
-            }))
-            missing.push_back(address);
+            });
+        if (static_cast<std::size_t>(found) < gids_of_an_address(present.types)) missing.push_back(address);
+    }
     return missing;
 }
 

@@ -31,7 +31,7 @@ void require_gid_room(const RdmaPolicy& policy, const kernel::RdmaPort& port, st
 void wait_for_gids(const RdmaPolicy& policy, const kernel::RdmaPort& port, const std::string& ifname,
                    const std::vector<base::IpAddress>& addresses, const base::Logger& log);
 
-/// Those of `addresses` that are no GIDs of the port bound to `ifname`.
+/// Those of `addresses` that are no GIDs of the port bound to `ifname`, in each of the types that the port has.
 [[nodiscard]] std::vector<base::IpAddress> missing_gids(const kernel::RdmaPort& port, const std::string& ifname,
                                                         const std::vector<base::IpAddress>& addresses);
 

@@ -37,11 +37,11 @@ void require_free_addresses(const ipam::Config& config, const Node& node, const 
     ipam::SqliteStore leases = open_leases(node, records);
     Undertaker undertaker(node);
     ipam::Allocator allocator(leases, undertaker);
-    for (const ipam::RangeUsage& range : allocator.usage(config, deadline))
-        if (range.exhausted())
-            unavailable(
-                concat("range ", range.range, " is exhausted: ", range.usage.leases,
-                       " leases; `rdmanet state` shows who holds them, `rdmanet gc` takes back what dead pods hold"));
+    const std::vector<ipam::RangeUsage> usage = allocator.usage(config, deadline);
+    for (std::size_t at = 0; at < usage.size(); ++at)
+        if (usage[at].exhausted() && !allocator.has_dead_holder(config.ranges[at], deadline))
+            unavailable(concat("range ", usage[at].range, " is exhausted: ", usage[at].usage.leases,
+                               " leases, none of a dead pod; `rdmanet state` shows who holds them"));
 }
 
 void require_ipam(const cni::Request& request, const IpamChoice& ipam, const Node& node,

@@ -36,13 +36,19 @@ void revert_step(const state::CreateLink& step, const RevertContext& context) {
     if (link && is_ours(*link, step)) kernel::remove_link(inside, link->ifindex);
 }
 
+/// By which the recorded namespace is found; empty if it is gone.
+std::string path_of_netns(const RevertContext& context) {
+    for (const std::string* path : {&context.record.netns.path, &context.netns_path})
+        if (find_netns_again(*path, context.record.netns)) return *path;
+    return {};
+}
+
 void revert_step(const state::DelegateIpam& step, const RevertContext& context) {
     const state::AttachmentRecord& record = context.record;
-    const auto netns = find_recorded_netns(record, context.netns_path);
     cni::delegate_del({.plugin = step.plugin,
                        .config = step.config,
                        .container_id = record.key.container_id,
-                       .netns_path = netns ? record.netns.path : std::string(),
+                       .netns_path = path_of_netns(context),
                        .ifname = record.key.ifname,
                        .args = step.args,
                        .path = step.path},

@@ -69,6 +69,7 @@ Allocation Allocator::allocate(const Config& config, const Owner& owner, const s
         const base::IpPrefix& address = allocation.leases[slot].address;
         allocation.ips.push_back({.address = address, .gateway = gateway_of(config, slot, address)});
     }
+    allocation.dispossessed = std::exchange(dispossessed_, {});
     allocation.routes = config.routes;
     allocation.dns = config.dns;
     return allocation;
@@ -82,8 +83,14 @@ void Allocator::take_over_from_predecessors(const Owner& owner, const std::vecto
         if (probe_.probe(lease.owner) != Liveness::dead) continue;
         (fits(lease, claims) ? kept : given_up).push_back(std::move(lease));
     }
+    for (const Lease& lease : kept) dispossessed_.push_back(lease.owner.key);
     if (!kept.empty()) store_.adopt(kept, owner, deadline);
-    if (!given_up.empty()) store_.reclaim(given_up, deadline);
+    if (!given_up.empty()) reclaim(given_up, deadline);
+}
+
+std::size_t Allocator::reclaim(const std::vector<Lease>& dead, const base::Deadline& deadline) {
+    for (const Lease& lease : dead) dispossessed_.push_back(lease.owner.key);
+    return store_.reclaim(dead, deadline).size();
 }
 
 std::vector<Lease> Allocator::reserve(const Owner& owner, const std::vector<Claim>& claims, const Config& config,
@@ -103,7 +110,7 @@ std::vector<Lease> Allocator::reserve(const Owner& owner, const std::vector<Clai
 }
 
 bool Allocator::reclaim_from_dead_holder(const Lease& held, const base::Deadline& deadline) {
-    return probe_.probe(held.owner) == Liveness::dead && !store_.reclaim({held}, deadline).empty();
+    return probe_.probe(held.owner) == Liveness::dead && reclaim({held}, deadline) > 0;
 }
 
 Allocator::Sweep Allocator::reclaim_from_the_dead(const Claim& claim, const base::Deadline& deadline) {
@@ -117,8 +124,22 @@ Allocator::Sweep Allocator::reclaim_from_the_dead(const Claim& claim, const base
         std::vector<Lease> dead;
         std::copy_if(page.begin(), page.end(), std::back_inserter(dead),
                      [&](const Lease& lease) { return probe_.probe(lease.owner) == Liveness::dead; });
-        if (!dead.empty()) sweep.freed += store_.reclaim(dead, deadline).size();
+        if (!dead.empty()) sweep.freed += reclaim(dead, deadline);
     }
+}
+
+bool Allocator::has_dead_holder(const ConfiguredRange& range, const base::Deadline& deadline) {
+    const Claim claim = claim_for(range, {});
+    std::optional<base::IpAddress> after;
+    while (!deadline.passed()) {
+        const std::vector<Lease> page = store_.list(claim, after, kPage, deadline);
+        if (page.empty()) return false;
+        after = page.back().address.address();
+        if (std::any_of(page.begin(), page.end(),
+                        [&](const Lease& lease) { return probe_.probe(lease.owner) == Liveness::dead; }))
+            return true;
+    }
+    return false;
 }
 
 std::vector<Lease> Allocator::release(const OwnerKey& key, const base::Deadline& deadline) {

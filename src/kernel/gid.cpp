@@ -63,6 +63,20 @@ void for_each_address(const TableFiles& files, unsigned length, const Visit& vis
         if (const auto address = files.find_address(index)) visit(index, *address);
 }
 
+/// Entries of the table's first address. It is the port's own, which is there as long as the port is.
+class TypeCounter {
+public:
+    void see(const IpAddress& address) {
+        if (!first_) first_ = address;
+        if (address == *first_) ++count_;
+    }
+    [[nodiscard]] std::size_t count() const { return count_; }
+
+private:
+    std::optional<IpAddress> first_;
+    std::size_t count_ = 0;
+};
+
 } // namespace
 
 std::string_view to_string(GidType type) {
@@ -83,20 +97,28 @@ std::vector<GidEntry> list_gids(const RdmaPort& port, const std::string& root) {
     return entries;
 }
 
-std::vector<GidEntry> find_gids(const RdmaPort& port, std::span<const IpAddress> addresses, const std::string& root) {
+FoundGids find_gids(const RdmaPort& port, std::span<const IpAddress> addresses, const std::string& root) {
     const TableFiles files(port, root);
-    std::vector<GidEntry> entries;
+    FoundGids found;
+    TypeCounter types;
     for_each_address(files, files.length(), [&](unsigned index, const IpAddress& address) {
+        types.see(address);
         if (std::find(addresses.begin(), addresses.end(), address) != addresses.end())
-            entries.push_back(files.describe(index, address));
+            found.entries.push_back(files.describe(index, address));
     });
-    return entries;
+    found.types = types.count();
+    return found;
 }
 
 GidTable read_gid_table(const RdmaPort& port, const std::string& root) {
     const TableFiles files(port, root);
-    GidTable table{.length = files.length(), .used = 0};
-    for_each_address(files, static_cast<unsigned>(table.length), [&](unsigned, const IpAddress&) { ++table.used; });
+    GidTable table{.length = files.length()};
+    TypeCounter types;
+    for_each_address(files, static_cast<unsigned>(table.length), [&](unsigned, const IpAddress& address) {
+        ++table.used;
+        types.see(address);
+    });
+    table.types = types.count();
     return table;
 }
 

@@ -66,6 +66,12 @@ base::FileLock AttachmentStore::lock(const AttachmentKey& key, const base::Deadl
             concat("the lock of the attachment (", key, ')'), deadline};
 }
 
+base::FileLock AttachmentStore::lock_parent(unsigned ifindex, const std::string& name,
+                                            const base::Deadline& deadline) const {
+    base::make_directories(directory_);
+    return {concat(directory_, "/parents.lock"), ifindex, concat("the lock of parent \"", name, '"'), deadline};
+}
+
 LoadOutcome AttachmentStore::load(const AttachmentKey& key) const {
     LoadOutcome outcome = load_from(path_of(key));
     const auto* record = std::get_if<AttachmentRecord>(&outcome);

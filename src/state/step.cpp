@@ -15,6 +15,7 @@ unsigned parse_ifindex(const json::Reader& reader) {
 void write(json::Writer& writer, const CreateLink& step) {
     writer.member("step", kCreateLink)
         .member("kind", step.kind)
+        .member("mode", step.mode)
         .member("ifname", step.ifname)
         .member("parent", step.parent)
         .member("parentIfindex", step.parent_ifindex)
@@ -33,6 +34,7 @@ void write(json::Writer& writer, const DelegateIpam& step) {
 
 CreateLink parse_create_link(const json::Reader& reader) {
     return {.kind = reader.at("kind").string(),
+            .mode = reader.at("mode").string(),
             .ifname = reader.at("ifname").string(),
             .parent = reader.at("parent").string(),
             .parent_ifindex = parse_ifindex(reader.at("parentIfindex")),

@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <optional>
+
 namespace rdmanet::test {
 
 using Catch::Contains;
@@ -41,6 +43,48 @@ TEST_CASE("ipvlan without addresses works at every version whose results can say
         CHECK_THAT(refusal(call_for(stage.pod, "'master':'par0','attach':'ipvlan'", version)),
                    Contains("code 7") && Contains("without an address"));
     CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("ipvlan children of one parent that differ are refused, and the living keep what they have", "[ipvlan]") {
+    NEEDS(kernel_has("ipvlan") && kernel_has("macvlan"), "macvlan and ipvlan");
+    const Pod other("other");
+    const Stage stage;
+    const std::string members = "'master':'par0','mode':'l2','flag':'private'";
+    const PluginCall first = of(call_for(stage.pod, members), "first");
+    const std::string result = add(first);
+    for (const std::string differing : {"'mode':'l2'", "'mode':'l3','flag':'private'", "'mode':'l3s','flag':'vepa'"})
+        CHECK_THAT(refusal(call_for(other, concat("'master':'par0',", differing), "1.1.0", "others")),
+                   Contains("code 102") && Contains("has a child that is ipvlan mode l2 flag private") &&
+                       Contains("share one mode and flag"));
+    CHECK_THAT(stage.pod.run("ip -d link show net1"), Contains("ipvlan  mode l2 private "));
+    CHECK(check(first, result) == "");
+
+    const PluginCall same = call_for(other, members, "1.1.0", "others");
+    add(same);
+    CHECK(del(same) == "");
+    CHECK(del(first) == "");
+    const PluginCall later = call_for(other, "'master':'par0','mode':'l3'", "1.1.0", "others");
+    add(later);
+    CHECK(del(later) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("a pod that returns with its address on ipvlan waits for itself", "[ipvlan][again]") {
+    NEEDS(kernel_has("ipvlan"), "ipvlan");
+    const VethParent parent("par0");
+    const UnchangedNode node;
+    const std::string members =
+        concat("'master':'par0','attach':'ipvlan','runtimeConfig':{'ips':['10.4.7.7/24']},", ipam("10.4.7.0/24"));
+    auto before = std::make_optional<Pod>("before");
+    add(of(call_for(*before, members), "before"));
+    Pod after("after");
+    before->destroy();
+    const PluginCall call = of(call_for(after, members), "after");
+    CHECK(addresses(add(call)) == "10.4.7.7/24");
+    CHECK(del(call) == "");
+    CHECK_THAT(shell(concat(binary(), " state --json")), !Contains("10.4.7.7"));
+    after.destroy();
+    CHECK(node.difference() == "");
 }
 
 TEST_CASE("a MAC for ipvlan is refused, whoever asks for it", "[ipvlan]") {

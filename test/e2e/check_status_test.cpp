@@ -53,4 +53,21 @@ TEST_CASE("STATUS has code 50 for an exhausted range", "[status]") {
     CHECK(stage.node.difference() == "");
 }
 
+TEST_CASE("STATUS counts on what an exhausted range gets back from the dead, and that goes with its record",
+          "[status]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const std::string members = concat("'master':'par0',", ipam("10.35.2.1/32", "'enable_l3':true"));
+    Pod dying("dying");
+    add(of(call_for(dying, members), "dead"));
+    CHECK_THAT(status_of(stage.pod, members), Contains("code 50"));
+    dying.destroy();
+    CHECK(status_of(stage.pod, members) == "");
+    const PluginCall call = call_for(stage.pod, members);
+    add(call);
+    CHECK_THAT(shell(concat(binary(), " state --json")), !Contains("\"dead\""));
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
 } // namespace rdmanet::test

@@ -126,7 +126,7 @@ TEST_CASE("a lease from a DHCP server comes and is given back", "[delegate]") {
     shell("ip link set par0peer netns dhcpserver && ip -netns dhcpserver address add 10.64.0.1/24 dev par0peer && "
           "ip -netns dhcpserver link set par0peer addrgenmode none up && mkdir -p /tmp/rdmanet-dhcp /run/cni && cd "
           "/tmp/rdmanet-dhcp && "
-          "touch leases && printf '%s\\n' 'start 10.64.0.50' 'end 10.64.0.60' 'interface par0peer' "
+          "touch leases && printf '%s\\n' 'start 10.64.0.50' 'end 10.64.0.59' 'interface par0peer' "
           "'lease_file /tmp/rdmanet-dhcp/leases' 'pidfile /tmp/rdmanet-dhcp/pid' 'option subnet 255.255.255.0' "
           "'option router 10.64.0.1' 'option lease 600' > conf");
     shell("cd /tmp/rdmanet-dhcp; setsid ip netns exec dhcpserver busybox udhcpd -f conf </dev/null >server.log 2>&1 & "

@@ -39,10 +39,12 @@ void Pod::destroy() {
 }
 
 VethParent::VethParent(std::string name, unsigned mtu) : name_(std::move(name)) {
-    // Without link-local addresses: their state changes by itself while a test remembers the node.
+    // Without link-local addresses, and when the link watch has seen it: what changes by itself while a test remembers
+    // the node.
     shell(concat("ip -batch - <<END\nlink add ", name_, " mtu ", mtu, " type veth peer name ", name_, "peer\nlink set ",
                  name_, " addrgenmode none\nlink set ", name_, "peer addrgenmode none\nlink set ", name_,
-                 " up\nlink set ", name_, "peer up\nEND"));
+                 " up\nlink set ", name_, "peer up\nEND\nfor i in $(seq 200); do [ \"$(</sys/class/net/", name_,
+                 "/operstate) $(</sys/class/net/", name_, "peer/operstate)\" = 'up up' ] && break; sleep 0.01; done"));
 }
 
 VethParent::~VethParent() {

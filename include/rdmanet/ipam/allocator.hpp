@@ -29,8 +29,9 @@ struct AllocatedAddress {
 };
 
 struct Allocation {
-    std::vector<AllocatedAddress> ips; // one for each range, then the static ones
-    std::vector<Lease> leases;         // the same, as recorded: restores the store if it is lost
+    std::vector<AllocatedAddress> ips;  // one for each range, then the static ones
+    std::vector<Lease> leases;          // the same, as recorded: restores the store if it is lost
+    std::vector<OwnerKey> dispossessed; // the dead whose leases were taken back for it
     std::vector<Route> routes;
     std::optional<Dns> dns;
     std::vector<std::string> warnings; // of this call; those of the configuration are in Config
@@ -63,6 +64,9 @@ public:
     [[nodiscard]] std::vector<std::string> check(const OwnerKey& key, const std::vector<base::IpPrefix>& addresses,
                                                  const base::Deadline& deadline);
 
+    /// Whether a full range would give up a lease to the next attachment: looks for the first whose owner is dead.
+    [[nodiscard]] bool has_dead_holder(const ConfiguredRange& range, const base::Deadline& deadline);
+
     /// How full each range of the configuration is.
     [[nodiscard]] std::vector<RangeUsage> usage(const Config& config, const base::Deadline& deadline);
 
@@ -77,9 +81,11 @@ private:
                                              const base::Deadline& deadline);
     [[nodiscard]] bool reclaim_from_dead_holder(const Lease& held, const base::Deadline& deadline);
     [[nodiscard]] Sweep reclaim_from_the_dead(const Claim& claim, const base::Deadline& deadline);
+    std::size_t reclaim(const std::vector<Lease>& dead, const base::Deadline& deadline);
 
     Store& store_;
     LivenessProbe& probe_;
+    std::vector<OwnerKey> dispossessed_;
 };
 
 } // namespace rdmanet::ipam

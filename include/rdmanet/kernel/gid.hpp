@@ -32,15 +32,21 @@ struct GidEntry {
 /// base::SystemError.
 [[nodiscard]] std::vector<GidEntry> list_gids(const RdmaPort& port, const std::string& root = kRdmaSysfs);
 
+struct FoundGids {
+    std::vector<GidEntry> entries;
+    std::size_t types = 0; // see GidTable
+};
 /// The same for entries of `addresses` only. Costs one file for each place of the table and three for each hit: an
 /// address normally has two, RoCE v1 and v2, each known by its net device.
-[[nodiscard]] std::vector<GidEntry> find_gids(const RdmaPort& port, std::span<const base::IpAddress> addresses,
-                                              const std::string& root = kRdmaSysfs);
+[[nodiscard]] FoundGids find_gids(const RdmaPort& port, std::span<const base::IpAddress> addresses,
+                                  const std::string& root = kRdmaSysfs);
 
 /// In entries.
 struct GidTable {
     std::size_t length = 0; // 0: the port is gone
     std::size_t used = 0;
+    /// Entries of each address, told by the first one's: hardware has RoCE v1 and v2, rdma_rxe only v2. 0: empty table.
+    std::size_t types = 0;
 };
 [[nodiscard]] GidTable read_gid_table(const RdmaPort& port, const std::string& root = kRdmaSysfs);
 

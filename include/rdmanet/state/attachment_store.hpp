@@ -5,6 +5,7 @@
 //       CONTAINER:IFNAME:NETWORK.json       one record
 //       CONTAINER:IFNAME:NETWORK.json.tmp   being written, or left by a writer that was killed
 //     lock                                  one byte range per attachment, see base::FileLock
+//     parents.lock                          one byte range per parent
 //     leases.sqlite                         the embedded lease store (room ipam)
 #pragma once
 
@@ -33,6 +34,11 @@ public:
 
     /// Serialises ADD, DEL, CHECK and GC of one attachment over processes. Throws TimeoutError naming the holder.
     [[nodiscard]] base::FileLock lock(const AttachmentKey& key, const base::Deadline& deadline) const;
+
+    /// Serialises over processes what looks at the children of a parent before it makes one. Taken after the attachment's
+    /// lock. Throws TimeoutError naming the holder.
+    [[nodiscard]] base::FileLock lock_parent(unsigned ifindex, const std::string& name,
+                                             const base::Deadline& deadline) const;
 
     [[nodiscard]] LoadOutcome load(const AttachmentKey& key) const;
 

@@ -15,6 +15,7 @@ namespace rdmanet::state {
 /// if kind, parent and (macvlan) MAC show that it is ours.
 struct CreateLink {
     std::string kind;   // "macvlan" or "ipvlan"
+    std::string mode;   // with its kind, as messages say it: "macvlan mode bridge"
     std::string ifname; // name in the pod
     std::string parent; // name of the parent, for messages
     unsigned parent_ifindex = 0;

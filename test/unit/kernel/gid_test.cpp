@@ -67,10 +67,11 @@ TEST_CASE("entries are found by the addresses they stand for") {
     sysfs.add(3, "2001:0db8:0000:0000:0000:0000:0000:0005", "RoCE v2", "net2");
     sysfs.add(4, "0000:0000:0000:0000:0000:ffff:0a01:0204", "RoCE v2", "net1");
     const std::array wanted = {*IpAddress::parse("10.1.2.3"), *IpAddress::parse("2001:db8::5")};
-    const auto entries = find_gids(first_port(), wanted, sysfs.root);
+    const auto [entries, types] = find_gids(first_port(), wanted, sysfs.root);
+    CHECK(types == 2);
     REQUIRE(entries.size() == 3);
     CHECK(entries[2].netdev == "net2");
-    CHECK(find_gids(first_port(), {}, sysfs.root).empty());
+    CHECK(find_gids(first_port(), {}, sysfs.root).entries.empty());
 }
 
 TEST_CASE("an entry that empties between two readings has no type and no net device") {
