@@ -67,7 +67,7 @@ state::DelegateIpam delegate_step(const cni::Request& request, const DelegatedIp
         throw cni::CniError(
             cni::ErrorCode::parent,
             concat("parent ", parent, " is busy: macvlan, ipvlan, bridge and bond exclude each other on one ",
-                   "interface, and it already belongs to another of them; use that kind for network too, ",
+                   "interface, and it already belongs to another of them; use that kind for this network too, ",
                    "or another parent (kernel: ", error.what(), ')'));
     if (error.errno_value() == EINVAL && config.is_macvlan())
         throw cni::CniError(cni::ErrorCode::parent,
