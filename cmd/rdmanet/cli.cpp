@@ -9,6 +9,9 @@
 #include <rdmanet/json/writer.hpp>
 #include <rdmanet/ops/state_report.hpp>
 
+#include <unistd.h>
+
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -59,6 +62,23 @@ std::string to_text(const attach::Collected& collected, bool dry_run) {
     return text;
 }
 
+int print_version() {
+    print(concat("rdmanet ", RDMANET_VERSION, "\nCNI protocol versions supported: ", cni::supported_versions_text(),
+                 '\n'));
+    return 0;
+}
+
+/// Help, the version, or what is wrong with the command line. Not by the library to std::cout, which forgets that
+/// nothing could be written.
+int print_exit(const CLI::App& app, const CLI::ParseError& exit) {
+    std::ostringstream out;
+    std::ostringstream err;
+    const int status = app.exit(exit, out, err);
+    print(out.str());
+    base::write_all(STDERR_FILENO, err.str(), "standard error");
+    return status;
+}
+
 int print_state(const Options& options) {
     const ops::StateReport report = ops::read_state(options.state_directory);
     print(options.json ? ops::to_json(report) : ops::to_table(report));
@@ -72,19 +92,14 @@ int collect_garbage(const Options& options) {
     return collected.failed.empty() ? 0 : 1;
 }
 
-} // namespace
-
-int run_cli(int argc, char** argv) {
+int parse_and_run(int argc, char** argv) {
     initialise_streams();
     CLI::App app(kDescription, "rdmanet");
     app.require_subcommand(1);
     app.set_version_flag("--version", concat("rdmanet ", RDMANET_VERSION));
     Options options;
 
-    app.add_subcommand("version", "print the version and the CNI specification versions")->callback([] {
-        print(concat("rdmanet ", RDMANET_VERSION, "\nCNI protocol versions supported: ", cni::supported_versions_text(),
-                     '\n'));
-    });
+    app.add_subcommand("version", "print the version and the CNI specification versions");
 
     CLI::App* state = app.add_subcommand("state", "show attachments and leases: who holds what on this node");
     add_common_options(*state, options);
@@ -93,13 +108,24 @@ int run_cli(int argc, char** argv) {
     add_common_options(*gc, options);
     gc->add_flag("--dry-run", options.dry_run, "only say what would be removed");
 
-    CLI11_PARSE(app, argc, argv);
     try {
-        if (state->parsed()) return print_state(options);
-        if (gc->parsed()) return collect_garbage(options);
-        return 0;
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& exit) {
+        return print_exit(app, exit);
+    }
+    if (state->parsed()) return print_state(options);
+    if (gc->parsed()) return collect_garbage(options);
+    return print_version();
+}
+
+} // namespace
+
+int run_cli(int argc, char** argv) {
+    try {
+        return parse_and_run(argc, argv);
     } catch (const std::exception& error) {
-        base::write_all(STDERR_FILENO, concat("rdmanet: ", error.what(), '\n'), "standard error");
+        const std::string message = concat("rdmanet: ", error.what(), '\n');
+        (void)!::write(STDERR_FILENO, message.data(), message.size()); // if that fails, too, the status has to do
         return 1;
     }
 }

@@ -98,6 +98,21 @@ TEST_CASE("without a command it says what it is, to whoever is looking", "[proto
     }
 }
 
+TEST_CASE("a person who can't be answered is told so", "[protocol]") {
+    for (const char* arguments : {"version", "--version", "--help", "state", "state --json", "gc --dry-run"}) {
+        INFO(arguments);
+        const std::string call = concat("unset CNI_COMMAND; exec \"$0\" ", arguments, " >/dev/full");
+        const ProcessResult result = run_by_shell(call, {});
+        CHECK(result.exit_status == 1);
+        CHECK(result.err == "rdmanet: write standard output: no space left on device\n");
+        CHECK(run_by_shell(concat(call, " 2>&1"), {}).exit_status == 1);
+    }
+    const ProcessResult unknown = run_by_shell("unset CNI_COMMAND; exec \"$0\" stat", {});
+    CHECK(unknown.exit_status != 0);
+    CHECK(unknown.out.empty());
+    CHECK_THAT(unknown.err, Contains("subcommand") && Contains("--help"));
+}
+
 TEST_CASE("ADD, CHECK and DEL at every version, and the shape of its result", "[protocol]") {
     const Stage stage;
     for (const std::string& version : kVersions) {
