@@ -7,6 +7,7 @@
 #include <rdmanet/attach/operations.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/delegate.hpp>
+#include <rdmanet/ipam/errors.hpp>
 
 #include <algorithm>
 #include <functional>
@@ -19,12 +20,24 @@ using base::concat;
 using ipam::Liveness;
 using state::AttachmentRecord;
 
+/// The leases as they are; of a damaged store none, instead of repairing it. What it would be rebuilt from is among the
+/// records anyway.
+std::vector<ipam::Lease> look_at_leases(ipam::SqliteStore& leases, const Node& node, const base::Deadline& deadline) {
+    try {
+        return leases.list_all(deadline);
+    } catch (const ipam::DamagedStore& damage) {
+        node.log.error(concat(damage.what(), "; left as it is by a dry run, which goes by the journal alone"));
+        return {};
+    }
+}
+
 /// Every attachment that left a trace: records, and leases whose record was never written or was lost.
-std::vector<AttachmentRecord> list_traces(const Node& node, const state::AttachmentStore& records,
+std::vector<AttachmentRecord> list_traces(const Node& node, DryRun dry_run, const state::AttachmentStore& records,
                                           ipam::SqliteStore& leases, const base::Deadline& deadline) {
     std::map<state::AttachmentKey, AttachmentRecord> traces;
     for (AttachmentRecord& record : records.list().records) traces.emplace(record.key, std::move(record));
-    for (const ipam::Lease& lease : list_leases(leases, node, deadline)) {
+    for (const ipam::Lease& lease :
+         dry_run == DryRun::yes ? look_at_leases(leases, node, deadline) : list_leases(leases, node, deadline)) {
         AttachmentRecord bare;
         const ipam::Owner& owner = lease.owner;
         bare.key = {.network = owner.key.network, .container_id = owner.key.container_id, .ifname = owner.key.ifname};
@@ -70,7 +83,7 @@ Collected collect_all(const Node& node, DryRun dry_run, const IsGarbage& is_garb
     const state::AttachmentStore records(node.state_directory);
     ipam::SqliteStore leases = open_leases(node, records);
     Collected collected;
-    for (const AttachmentRecord& trace : list_traces(node, records, leases, deadline)) {
+    for (const AttachmentRecord& trace : list_traces(node, dry_run, records, leases, deadline)) {
         if (!is_garbage(trace)) continue;
         if (dry_run == DryRun::yes)
             collected.removed.push_back(describe(trace));

@@ -120,6 +120,22 @@ TEST_CASE("rdmanet gc removes the dead of all networks, and says so", "[gc]") {
     CHECK(garbage.finish() == "");
 }
 
+TEST_CASE("a dry run leaves a damaged lease store as it is, and goes by the journal", "[gc]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    Garbage garbage;
+    shell(
+        "cd ${RDMANET_STATE_DIR:-/run/rdmanet} && cp leases.sqlite /tmp/rdmanet-leases && echo rubbish >leases.sqlite");
+    const std::string look = "cd ${RDMANET_STATE_DIR:-/run/rdmanet} && find . -type f -exec stat -c '%n %i' {} + -exec "
+                             "sha256sum {} + | sort";
+    const std::string before = shell(look);
+    const std::string said = shell(concat(binary(), " gc --dry-run 2>&1"));
+    CHECK_THAT(said, Contains("dead") && Contains("foreign") && !Contains("alive"));
+    CHECK_THAT(said, Contains("leases.sqlite") && Contains("left as it is by a dry run"));
+    CHECK(shell(look) == before);
+    shell("cd ${RDMANET_STATE_DIR:-/run/rdmanet} && mv /tmp/rdmanet-leases leases.sqlite");
+    CHECK(garbage.finish() == "");
+}
+
 TEST_CASE("rdmanet state shows who holds what", "[gc]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;

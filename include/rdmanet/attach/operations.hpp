@@ -44,7 +44,7 @@ struct Collected {
     std::vector<std::string> removed;
     std::vector<std::string> failed;
 };
-/// Removes every attachment and lease, of any network, whose namespace is provably gone.
+/// Removes every attachment and lease, of any network, whose namespace is provably gone. A dry run changes nothing.
 [[nodiscard]] Collected collect_dead(const Node& node, DryRun dry_run);
 
 } // namespace rdmanet::attach
