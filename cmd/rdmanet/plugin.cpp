@@ -2,6 +2,7 @@
 
 #include <rdmanet/attach/operations.hpp>
 #include <rdmanet/base/file.hpp>
+#include <rdmanet/base/rollback.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/delegate.hpp>
 #include <rdmanet/cni/error.hpp>
@@ -92,12 +93,10 @@ void require_standard_output() {
 
 /// Prints the result of an ADD. A caller that can't be told has no attachment: it is taken back.
 void deliver(const cni::Result& result, const cni::Request& request, const attach::Node& node) {
-    try {
-        print(cni::format_result(result, request.conf.version));
-    } catch (const base::Error&) {
-        is_ipam_only(request.conf) ? attach::ipam_only::del(request, node) : attach::del(request, node);
-        throw;
-    }
+    base::act_or_undo(
+        [&] { print(cni::format_result(result, request.conf.version)); },
+        [&] { is_ipam_only(request.conf) ? attach::ipam_only::del(request, node) : attach::del(request, node); },
+        [&](const char* why) { node.log.error(why); });
 }
 
 attach::Config read_config(const cni::Request& request, const attach::Node& node) {

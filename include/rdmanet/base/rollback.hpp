@@ -1,6 +1,7 @@
 // Undo on the way out: what was registered runs in reverse order unless commit() was reached.
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <string>
 #include <utility>
@@ -29,5 +30,21 @@ private:
     FailureHandler on_undo_failure_;
     std::vector<std::pair<std::string, std::function<void()>>> undos_;
 };
+
+/// Runs `act`. Whatever leaves it, also what is no Error, goes on after `undo`, which may throw in vain:
+/// `on_undo_failure(why)` is told. Takes no memory of its own, so that running out of it is undone as well.
+template <class Act, class Undo, class FailureHandler>
+void act_or_undo(Act&& act, Undo&& undo, FailureHandler&& on_undo_failure) {
+    try {
+        std::forward<Act>(act)();
+    } catch (...) {
+        try {
+            std::forward<Undo>(undo)();
+        } catch (const std::exception& error) {
+            std::forward<FailureHandler>(on_undo_failure)(error.what());
+        }
+        throw;
+    }
+}
 
 } // namespace rdmanet::base

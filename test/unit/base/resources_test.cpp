@@ -9,6 +9,8 @@
 #include <fcntl.h>
 
 #include <chrono>
+#include <new>
+#include <string>
 #include <utility>
 
 using namespace rdmanet::base;
@@ -74,6 +76,23 @@ TEST_CASE("nothing is undone after a commit") {
         rollback.commit();
     }
     CHECK_FALSE(undone);
+}
+
+TEST_CASE("what fails is undone whatever it throws, and its error is the one that goes on") {
+    std::string undone;
+    std::string failure;
+    const auto undo = [&] { undone += "undone "; };
+    const auto remember = [&](const char* why) { failure = why; };
+    act_or_undo([] {}, undo, remember);
+    CHECK(undone.empty());
+    CHECK_THROWS_AS(act_or_undo([] { throw Error("pipe closed"); }, undo, remember), Error);
+    CHECK_THROWS_AS(act_or_undo([] { throw std::bad_alloc(); }, undo, remember), std::bad_alloc);
+    CHECK_THROWS_AS(act_or_undo([] { throw 5; }, undo, remember), int);
+    CHECK(undone == "undone undone undone ");
+    CHECK(failure.empty());
+    const auto failing_undo = [] { throw Error("kernel says no"); };
+    CHECK_THROWS_AS(act_or_undo([] { throw std::bad_alloc(); }, failing_undo, remember), std::bad_alloc);
+    CHECK(failure == "kernel says no");
 }
 
 TEST_CASE("a deadline runs out, and a part of it is never later than the whole") {
