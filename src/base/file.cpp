@@ -4,6 +4,7 @@
 #include <rdmanet/base/text.hpp>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -53,10 +54,15 @@ private:
 
 } // namespace
 
-std::string read_all(int fd, std::size_t most, std::string_view name) {
+namespace {
+
+/// Everything from `fd`; each read is preceded by `await_input()`.
+template <class AwaitInput>
+std::string read_to_end(int fd, std::size_t most, std::string_view name, AwaitInput await_input) {
     std::string content;
     char buffer[16384];
     for (;;) {
+        await_input();
         const ssize_t count = ::read(fd, buffer, sizeof buffer);
         if (count < 0 && errno == EINTR) continue;
         if (count < 0) throw SystemError(concat("read ", name), errno);
@@ -64,6 +70,27 @@ std::string read_all(int fd, std::size_t most, std::string_view name) {
         content.append(buffer, static_cast<std::size_t>(count));
         if (content.size() > most) throw SystemError(concat("read ", name, ": more than ", most, " bytes"), EFBIG);
     }
+}
+
+void await_input_of(int fd, std::string_view name, const Deadline& deadline) {
+    if (fd < 0) return; // poll(2) passes over it and waits, read(2) refuses it
+    pollfd input{.fd = fd, .events = POLLIN, .revents = 0};
+    for (;;) {
+        const int ready = ::poll(&input, 1, static_cast<int>(deadline.remaining().count()));
+        if (ready > 0) return;
+        if (ready == 0) throw TimeoutError(concat("read ", name, ": neither more of it nor its end came in time"));
+        if (errno != EINTR) throw SystemError(concat("wait for ", name), errno);
+    }
+}
+
+} // namespace
+
+std::string read_all(int fd, std::size_t most, std::string_view name) {
+    return read_to_end(fd, most, name, [] {});
+}
+
+std::string read_all(int fd, std::size_t most, std::string_view name, const Deadline& deadline) {
+    return read_to_end(fd, most, name, [&] { await_input_of(fd, name, deadline); });
 }
 
 std::optional<std::string> read_file_if_exists(const std::string& path, std::size_t most) {

@@ -101,9 +101,13 @@ void require_environment(Command command, const Environment& environment) {
         refuse(concat("CNI_IFNAME is no interface name (", base::InterfaceName::kRules, "): found ", quoted(ifname)));
 }
 
-std::string read_configuration(int fd) {
+std::string read_configuration(int fd, std::chrono::milliseconds patience) {
     try {
-        return base::read_all(fd, kLargestConfiguration, "standard input");
+        return base::read_all(fd, kLargestConfiguration, "standard input", base::Deadline::in(patience));
+    } catch (const base::TimeoutError&) {
+        throw CniError(ErrorCode::io_failure,
+                       concat("standard input: waited ", patience.count(),
+                              " ms for the end of the network configuration: whoever writes it must close it"));
     } catch (const base::SystemError& error) {
         throw CniError(ErrorCode::io_failure, error.what());
     }

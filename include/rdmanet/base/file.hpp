@@ -1,6 +1,7 @@
 // Files: bounded reads, durable writes.
 #pragma once
 
+#include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/unique_fd.hpp>
 
 #include <cstddef>
@@ -16,6 +17,8 @@ namespace rdmanet::base {
 [[nodiscard]] std::string read_file(const std::string& path, std::size_t most);
 /// Everything from `fd` up to its end. Throws SystemError, also (EFBIG) past `most` bytes; `name` is for the message.
 [[nodiscard]] std::string read_all(int fd, std::size_t most, std::string_view name);
+/// As above, of a pipe that somebody may keep open: throws TimeoutError if there is nothing to read after the deadline.
+[[nodiscard]] std::string read_all(int fd, std::size_t most, std::string_view name, const Deadline& deadline);
 
 /// All of `text` to `fd`, continuing after short writes. Throws SystemError.
 void write_all(int fd, std::string_view text, std::string_view name);

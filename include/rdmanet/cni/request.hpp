@@ -5,6 +5,7 @@
 #include <rdmanet/cni/args.hpp>
 #include <rdmanet/cni/net_conf.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -43,8 +44,10 @@ struct Request {
 /// Throws CniError, json::ParseError, json::ValueError.
 [[nodiscard]] Request parse_request(Command command, const Environment& environment, std::string text);
 
-/// Everything from `fd`, at most 16 MiB. Throws CniError (I/O failure).
-[[nodiscard]] std::string read_configuration(int fd);
+/// How long a caller may take to write the network configuration: callers write a few kilobytes at once.
+inline constexpr std::chrono::seconds kInputPatience{10};
+/// Everything from `fd`, at most 16 MiB. Throws CniError (I/O failure), also if the end does not come in time.
+[[nodiscard]] std::string read_configuration(int fd, std::chrono::milliseconds patience = kInputPatience);
 
 /// Checks the variables alone, before standard input is read. Throws CniError naming all that are missing.
 void require_environment(Command command, const Environment& environment);

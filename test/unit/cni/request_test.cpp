@@ -7,7 +7,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <map>
+#include <string>
+#include <string_view>
 
 using namespace rdmanet;
 using cni::Command;
@@ -155,4 +158,22 @@ TEST_CASE("standard input is read to its end, up to a limit") {
     }
     (void)::close(endless);
     CHECK_THROWS_AS(cni::read_configuration(-1), cni::CniError);
+}
+
+TEST_CASE("standard input that nobody closes is not waited for for ever") {
+    for (const std::string_view text : {"", R"({"cniVersion": "1.1.0")"}) {
+        int ends[2];
+        REQUIRE(::pipe(ends) == 0);
+        REQUIRE(::write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+        try {
+            (void)cni::read_configuration(ends[0], std::chrono::milliseconds(30));
+            FAIL("no error");
+        } catch (const cni::CniError& error) {
+            CHECK(error.code() == 5);
+            CHECK(std::string(error.what()) == "standard input: waited 30 ms for the end of the network configuration: "
+                                               "whoever writes it must close it");
+        }
+        (void)::close(ends[0]);
+        (void)::close(ends[1]);
+    }
 }
