@@ -49,6 +49,15 @@ TEST_CASE("a write that fails leaves the old content") {
     CHECK(::access(directory.file("record.tmp").c_str(), F_OK) != 0);
 }
 
+TEST_CASE("a removal says whether there was something, and throws if it stays") {
+    const TemporaryDirectory directory;
+    write_file_durably(directory.file("record"), "x");
+    CHECK(remove_file_durably(directory.file("record")) == Removed::yes);
+    CHECK(remove_file_durably(directory.file("record")) == Removed::was_absent);
+    REQUIRE(::mkdir(directory.file("record").c_str(), 0700) == 0);
+    CHECK_THROWS_AS(remove_file_durably(directory.file("record")), SystemError);
+}
+
 TEST_CASE("reads are bounded and say which file") {
     const TemporaryDirectory directory;
     write_file_durably(directory.file("f"), "0123456789");
