@@ -139,11 +139,22 @@ std::vector<ConfiguredRange> parse_ranges(const json::Reader& ipam, const Common
     return ranges;
 }
 
+/// The first address of a prefix means the network, or any of its routers (RFC 4291, section 2.6.1), the last one all of
+/// its hosts. As with ranges both families keep both, unless enable_l3 says otherwise; a prefix of one or two addresses has
+/// neither (RFC 3021, RFC 6164).
+void expect_host(const base::IpPrefix& address, const Common& common, const json::Reader& at) {
+    if (common.enable_l3 || address.length() + 2 > base::address_bits(address.family())) return;
+    if (bounds_of(address, Edges::kept_free).contains(address.address().value())) return;
+    throw at.unexpected(concat("an address between ", address.network(), " and ", address.last(),
+                               ", which are not a host's (\"enable_l3\": true makes them usable)"));
+}
+
 StaticAddress parse_static(const json::Reader& element, const Common& common,
                            const std::vector<ConfiguredRange>& ranges) {
     const json::Reader at = element.at("address");
     const base::IpPrefix address = prefix_in(at, at.string());
     expect_assignable(address.address(), address.address(), at);
+    expect_host(address, common, at);
     const auto gateway = find_address(element, "gateway");
     if (gateway) expect_family_of(address, *gateway, element.at("gateway"));
     std::string space = common.space_of(address);

@@ -199,6 +199,25 @@ TEST_CASE("static addresses") {
     CHECK_THAT(error_of(R"({"addresses": [{"address": "224.0.0.9/24"}]})"), Contains("addresses[0].address: "));
 }
 
+TEST_CASE("static addresses are a host's, unless enable_l3 says otherwise") {
+    const auto with = [](const std::string& address, const std::string& more) {
+        return R"({"addresses": [{"address": ")" + address + "\"}]" + more + "}";
+    };
+    for (const char* address : {"10.1.2.0/24", "10.1.2.255/24", "10.1.2.0/30", "10.1.2.3/30", "10.0.0.0/8", "fd00::/64",
+                                "fd00::ffff:ffff:ffff:ffff/64", "fd00::4/126"}) {
+        INFO(address);
+        CHECK_THAT(error_of(with(address, "")),
+                   Contains("addresses[0].address: expected an address between ") && Contains("\"enable_l3\": true"));
+        CHECK(config(with(address, R"(, "enable_l3": true)")).addresses[0].address == prefix(address));
+    }
+    for (const char* address :
+         {"10.1.2.1/24", "10.1.2.254/24", "10.1.2.0/31", "10.1.2.1/31", "10.1.2.0/32", "10.1.3.0/22", "fd00::1/64",
+          "fd00::/127", "fd00::1/127", "fd00::/128", "fd00::5/126"}) {
+        INFO(address);
+        CHECK(config(with(address, "")).addresses[0].address == prefix(address));
+    }
+}
+
 TEST_CASE("routes and name service pass through") {
     const Config parsed = config(R"({"range": "10.0.0.0/24",
         "routes": [{"dst": "0.0.0.0/0", "gw": "10.0.0.1", "mtu": 9000, "advmss": 8960, "priority": 100,
