@@ -17,6 +17,7 @@
 
 namespace rdmanet::test {
 
+using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
 namespace fs = std::filesystem;
 
@@ -185,6 +186,21 @@ TEST_CASE("the README's tables have the keys that the parser knows", "[examples]
     for (const std::string& key : matches(known.substr(used, known.find('}', used) - used), R"rx("(\w+)")rx"))
         if (key != "type") read.insert("ipam." + key);
     CHECK(documented == read);
+}
+
+TEST_CASE("the README's licences are of every library that the binary is built from", "[examples][readme]") {
+    const std::string build = source_text("CMakeLists.txt");
+    const std::string readme = source_text("README.md");
+    const std::string licences = readme.substr(readme.find("\nLicence: "));
+    std::set<std::string> libraries = matches(build, R"rx(find_package\((\w+?)3? )rx");
+    libraries.merge(matches(build, R"rx(IMPORTED_TARGET (\w+))rx"));
+    for (const char* not_in_it : {"PkgConfig", "Catch2"}) CHECK(libraries.erase(not_in_it) == 1);
+    CHECK(libraries.size() == 4);
+    for (std::string library : libraries) {
+        INFO(library);
+        std::replace(library.begin(), library.end(), '_', '/');
+        CHECK_THAT(licences, Contains(library + " ("));
+    }
 }
 
 TEST_CASE("the README's subcommands and options work", "[examples][readme]") {
