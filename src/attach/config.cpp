@@ -1,5 +1,7 @@
 #include <rdmanet/attach/config.hpp>
 
+#include "known_keys.hpp"
+
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 
@@ -204,6 +206,7 @@ IpamChoice parse_ipam(const cni::NetConf& conf, std::vector<std::string>& warnin
 Config parse_config(const cni::NetConf& conf) {
     const Reader root = conf.document.root();
     Config config;
+    warn_of_keys(root, config.warnings);
     if (parse_kind(root) == Kind::macvlan) {
         config.attach = parse_macvlan(root);
     } else {

@@ -1,57 +1,68 @@
 #include "known_keys.hpp"
 
-#include <rdmanet/base/text.hpp>
-
-#include <algorithm>
-#include <array>
-#include <string_view>
+#include <rdmanet/json/known_keys.hpp>
 
 namespace rdmanet::ipam {
 namespace {
 
-using base::concat;
+using json::KnownKey;
 
-constexpr std::array<std::string_view, 16> kUsed{
-    "type",      "range",           "range_start", "range_end", "exclude",      "ipRanges",
-    "gateway",   "routes",          "dns",         "addresses", "network_name", "enable_overlapping_ranges",
-    "enable_l3", "exclude_gateway", "cooldown",    "$comment"};
+// The first list and the README's table are one: test/e2e/readme_test.cpp.
+constexpr KnownKey kUsed[] = {
+    {"type"},      {"range"},           {"range_start"}, {"range_end"}, {"exclude"},      {"ipRanges"},
+    {"gateway"},   {"routes"},          {"dns"},         {"addresses"}, {"network_name"}, {"enable_overlapping_ranges"},
+    {"enable_l3"}, {"exclude_gateway"}, {"cooldown"},    {"$comment"},
+};
+constexpr KnownKey kRangeKeys[] = {
+    {"range"}, {"range_start"}, {"range_end"}, {"exclude"}, {"gateway"}, {"enable_l3"}, {"$comment"},
+};
+constexpr KnownKey kRouteKeys[] = {
+    {"dst"}, {"gw"}, {"mtu"}, {"advmss"}, {"priority"}, {"table"}, {"scope"}, {"$comment"},
+};
+constexpr KnownKey kAddressKeys[] = {{"address"}, {"gateway"}, {"$comment"}};
+constexpr KnownKey kDnsKeys[] = {{"nameservers"}, {"domain"}, {"search"}, {"options"}, {"$comment"}};
 
 // Of whereabouts: about its controllers, locks and logs. Nothing here depends on them.
-constexpr std::array<std::string_view, 11> kMeaningless{"datastore",
-                                                        "log_file",
-                                                        "log_level",
-                                                        "configuration_path",
-                                                        "sleep_for_race",
-                                                        "leader_lease_duration",
-                                                        "leader_renew_deadline",
-                                                        "leader_retry_period",
-                                                        "reconciler_cron_expression",
-                                                        "optimistic_ipam",
-                                                        "name"};
+constexpr KnownKey kMeaningless[] = {
+    {"datastore"},
+    {"log_file"},
+    {"log_level"},
+    {"configuration_path"},
+    {"sleep_for_race"},
+    {"leader_lease_duration"},
+    {"leader_renew_deadline"},
+    {"leader_retry_period"},
+    {"reconciler_cron_expression"},
+    {"optimistic_ipam"},
+    {"name"},
+};
 
 // Of whereabouts: about sharing a range between nodes.
-constexpr std::array<std::string_view, 8> kClusterWide{"node_slice_size", "kubernetes",       "etcd_host",
-                                                       "etcd_username",   "etcd_password",    "etcd_key_file",
-                                                       "etcd_cert_file",  "etcd_ca_cert_file"};
+constexpr std::string_view kNodeOnly =
+    "ignored by the embedded store: addresses are unique on this node only; give each node a range of its own";
+constexpr KnownKey kClusterWide[] = {
+    {"node_slice_size", kNodeOnly}, {"kubernetes", kNodeOnly},        {"etcd_host", kNodeOnly},
+    {"etcd_username", kNodeOnly},   {"etcd_password", kNodeOnly},     {"etcd_key_file", kNodeOnly},
+    {"etcd_cert_file", kNodeOnly},  {"etcd_ca_cert_file", kNodeOnly},
+};
 
-template <std::size_t count>
-bool is_among(const std::array<std::string_view, count>& keys, std::string_view key) {
-    return std::any_of(keys.begin(), keys.end(), [&](auto known) { return base::equals_ignoring_case(known, key); });
+/// Of the objects in a list. What is no list or no object is refused when it is read.
+void warn_of_elements(const json::Reader& ipam, std::string_view list, std::span<const KnownKey> known,
+                      std::vector<std::string>& warnings) {
+    const auto member = ipam.find(list);
+    if (!member || !member->is_array()) return;
+    for (const json::Reader& element : member->elements())
+        if (element.is_object()) json::warn_of_keys(element, {known}, warnings);
 }
 
 } // namespace
 
 void warn_of_keys(const json::Reader& ipam, std::vector<std::string>& warnings) {
-    for (const auto& [key, value] : ipam.members()) {
-        if (is_among(kUsed, key) || is_among(kMeaningless, key)) continue;
-        const bool cluster_wide = is_among(kClusterWide, key) && !(value.is_string() && value.string().empty());
-        if (cluster_wide)
-            warnings.push_back(concat(value.path(),
-                                      ": ignored by the embedded store: addresses are unique on this node "
-                                      "only; give each node a range of its own"));
-        else if (!is_among(kClusterWide, key))
-            warnings.push_back(concat(value.path(), ": unknown key, ignored"));
-    }
+    json::warn_of_keys(ipam, {kUsed, kMeaningless, kClusterWide}, warnings);
+    warn_of_elements(ipam, "ipRanges", kRangeKeys, warnings);
+    warn_of_elements(ipam, "routes", kRouteKeys, warnings);
+    warn_of_elements(ipam, "addresses", kAddressKeys, warnings);
+    if (const auto dns = ipam.find("dns"); dns && dns->is_object()) json::warn_of_keys(*dns, {kDnsKeys}, warnings);
 }
 
 } // namespace rdmanet::ipam

@@ -361,6 +361,18 @@ Table combinations() {
              {command("STATUS"), member("'mtu':1501")},
              50,
              "mtu: 1501 is above the MTU"},
+            {"keys that there are not are only said",
+             {command("STATUS"), member("'mater':'eth1'")},
+             0,
+             "warning mater: unknown key, ignored; perhaps \"master\" is meant"},
+            {"also those of an object",
+             {command("STATUS"), member("'dns':{'nameserver':[]}")},
+             0,
+             "warning dns.nameserver: unknown key, ignored; perhaps \"nameservers\" is meant"},
+            {"keys of peers whose features are missing",
+             {command("STATUS"), member("'vlan':100")},
+             0,
+             "warning vlan: ignored, this version sets no VLAN"},
             {"STATUS, RDMA of a parent without", {command("STATUS"), member("'rdma':true")}, 50, ""},
         }};
 }

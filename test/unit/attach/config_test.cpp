@@ -4,6 +4,9 @@
 #include <catch2/catch.hpp>
 
 #include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
 
 using namespace rdmanet::attach;
 using namespace rdmanet;
@@ -123,9 +126,54 @@ TEST_CASE("the log goes to standard error unless a file is named, and a file get
         CHECK(log(("\"logLevel\": \"" + std::string(name) + "\"").c_str()).level == level);
 }
 
-TEST_CASE("keys of other plugins and of the runtime are passed over") {
-    const Config config = config_with(R"("capabilities": {"ips": true}, "deviceID": "0000:3b:00.2", "vlan": 5,
-        "runtimeConfig": {"mac": 7}, "args": [], "isGateway": "x", "promiscMode": true, "disableCheck": "true",
-        "cni.dev/valid-attachments": null)");
-    CHECK(config.is_macvlan());
+TEST_CASE("our keys, the specification's and those of callers are passed over in silence, in any case of letters") {
+    CHECK(config_with(R"("attach": "macvlan", "Master": "eth1", "mode": "bridge", "mtu": 0, "MAC": "", "bcqueuelen": 0,
+        "linkInContainer": false, "defaultRoute": "never", "dns": {"nameservers": [], "domain": "", "search": [],
+        "options": []}, "logFile": "/var/log/x", "logLevel": "info", "ipam": {"type": "host-local", "subnet": "x"},
+        "rdma": {"mode": "shared", "waitForGids": true, "gidTimeoutMs": 1, "onMissingGid": "warn"})")
+              .warnings.empty());
+    CHECK(config_with(R"("attach": "ipvlan", "mode": "l2", "flag": "vepa")").warnings.empty());
+    CHECK(config_with(R"("capabilities": {"ips": true}, "runtimeConfig": {"mac": 7}, "args": [], "cniVersions": [],
+        "master": "eth1", "deviceID": "0000:3b:00.2", "pciBusID": "0000:3b:00.2", "resourceName": "rdma/hca",
+        "k8s.v1.cni.cncf.io/resourceName": "rdma/hca", "disableCheck": "true", "disableGC": true,
+        "loadOnlyInlinedPlugins": true, "cni.dev/valid-attachments": null, "cni.dev/later": 1, "$comment": "x")")
+              .warnings.empty());
+}
+
+TEST_CASE("unknown keys are ignored with a warning, which names the one that may be meant") {
+    const std::pair<const char*, const char*> rows[] = {
+        {R"("mater": "eth1")", R"(mater: unknown key, ignored; perhaps "master" is meant)"},
+        {R"("MTUs": 5)", R"(MTUs: unknown key, ignored; perhaps "mtu" is meant)"},
+        {R"("bridgeName": "br0")", "bridgeName: unknown key, ignored"},
+        {R"("cni.dev/": 1)", "cni.dev/: unknown key, ignored"},
+        {R"("rdma": {"onMissingGids": "warn"})",
+         R"(rdma.onMissingGids: unknown key, ignored; perhaps "onMissingGid" is meant)"},
+        {R"("dns": {"searches": []})", R"(dns.searches: unknown key, ignored; perhaps "search" is meant)"},
+    };
+    for (const auto& [members, warning] : rows)
+        CHECK(config_with(members).warnings == std::vector<std::string>{warning});
+}
+
+TEST_CASE("keys of peers that ask for what this version can't are ignored with a warning that says so") {
+    for (const char* key :
+         {"vlan",          "vlanId",      "vlanQoS",     "vlanProto", "spoofchk",   "trust",
+          "link_state",    "min_tx_rate", "max_tx_rate", "guid",      "pkey",       "ibKubernetesEnabled",
+          "rdmaIsolation", "vfioPciMode", "device",      "hwaddr",    "kernelpath", "sysctl",
+          "promisc",       "allmulti",    "txQLen",      "ipMasq"}) {
+        INFO(key);
+        const auto warnings_of = [&](const char* value) {
+            return config_with(std::string("\"") + key + "\": " + value).warnings;
+        };
+        REQUIRE(warnings_of("5").size() == 1);
+        CHECK_THAT(warnings_of("5").front(), Catch::StartsWith(std::string(key) + ": ignored, "));
+        for (const char* nothing : {"false", "0", R"("")", "{}", "[]", "null"}) CHECK(warnings_of(nothing).empty());
+    }
+    for (const char* key : {"deviceID", "pciBusID"}) {
+        const std::string device = std::string("\"") + key + R"(": "0000:3b:00.2")";
+        REQUIRE(config_with(device).warnings.size() == 1);
+        CHECK_THAT(
+            config_with(device).warnings.front(),
+            Catch::StartsWith(std::string(key) + R"(: "0000:3b:00.2" is ignored, this version moves no device)"));
+        CHECK(config_with(device + R"(, "mode": "l2")").warnings.empty());
+    }
 }

@@ -137,7 +137,29 @@ TEST_CASE("keys that mean nothing here are accepted; those about uniqueness and 
         CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", ")" + key + R"(": "x"})"),
                    Contains(key + ": ignored by the embedded store: addresses are unique on this node only"));
     CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "rangeStart": "10.0.0.9"})"),
-               Equals("rangeStart: unknown key, ignored"));
+               Equals("rangeStart: unknown key, ignored; perhaps \"range_start\" is meant"));
+}
+
+TEST_CASE("unknown keys in the parts of the object are warned of as well") {
+    const std::pair<const char*, const char*> rows[] = {
+        {R"("ipRanges": [{"range": "10.1.0.0/24"}, {"range": "10.2.0.0/24", "range_star": "10.2.0.9"}])",
+         "ipRanges[1].range_star: unknown key, ignored; perhaps \"range_start\" is meant"},
+        {R"("routes": [{"dst": "10.9.0.0/16", "metric": 5}])", "routes[0].metric: unknown key, ignored"},
+        {R"("addresses": [{"address": "10.9.0.9/16", "gatway": "10.9.0.1"}])",
+         "addresses[0].gatway: unknown key, ignored; perhaps \"gateway\" is meant"},
+        {R"("dns": {"nameserver": ["10.0.0.53"]})",
+         "dns.nameserver: unknown key, ignored; perhaps \"nameservers\" is meant"},
+    };
+    for (const auto& [members, warning] : rows)
+        CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", )" + std::string(members) + "}"), Equals(warning));
+    CHECK(config(R"({"range": "10.0.0.0/24", "$comment": "", "type": "rdmanet", "enable_overlapping_ranges": true,
+        "network_name": "n", "cooldown": 1, "exclude_gateway": true, "Gateway": "10.0.0.1", "exclude": [],
+        "ipRanges": [{"range": "fd00::/64", "range_start": "fd00::2", "range_end": "fd00::9", "exclude": ["fd00::3"],
+                      "gateway": "fd00::1", "enable_l3": false, "$comment": ""}],
+        "routes": [{"dst": "10.9.0.0/16", "gw": "10.0.0.1", "mtu": 1, "advmss": 1, "priority": 1, "TABLE": 1, "scope": 0}],
+        "addresses": [{"address": "10.9.0.9/16", "gateway": "10.9.0.1"}],
+        "dns": {"nameservers": [], "domain": "", "search": [], "options": []}})")
+              .warnings.empty());
 }
 
 TEST_CASE("what can not be meant is refused with the path of the key") {

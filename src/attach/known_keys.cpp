@@ -1,0 +1,97 @@
+#include "known_keys.hpp"
+
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/json/known_keys.hpp>
+
+#include <string_view>
+
+namespace rdmanet::attach {
+namespace {
+
+using json::KnownKey;
+
+// The first two lists and the README's table are one: test/e2e/readme_test.cpp.
+constexpr KnownKey kOurKeys[] = {
+    {"attach"},          {"master"},       {"mode"}, {"flag"}, {"mtu"},     {"mac"},      {"bcqueuelen"},
+    {"linkInContainer"}, {"defaultRoute"}, {"rdma"}, {"dns"},  {"logFile"}, {"logLevel"}, {"ipam"},
+};
+constexpr KnownKey kRdmaKeys[] = {{"mode"}, {"waitForGids"}, {"gidTimeoutMs"}, {"onMissingGid"}};
+
+constexpr KnownKey kDnsKeys[] = {{"nameservers"}, {"domain"}, {"search"}, {"options"}};
+constexpr KnownKey kComments[] = {{"$comment"}, {"_comment"}};
+
+// Of the specification, of the runtime's library, which leaves its own keys in a configuration that is no list, and what
+// Multus puts into every configuration of a network that has a resource.
+constexpr KnownKey kCallersKeys[] = {
+    {"cniVersion"}, {"cniVersions"},  {"name"},         {"type"},
+    {"args"},       {"capabilities"}, {"prevResult"},   {"runtimeConfig"},
+    {"cni.dev/"},   {"disableCheck"}, {"disableGC"},    {"loadOnlyInlinedPlugins"},
+    {"deviceID"},   {"pciBusID"},     {"resourceName"}, {"k8s.v1.cni.cncf.io/"},
+};
+
+constexpr std::string_view kNoVlan =
+    "ignored, this version sets no VLAN: make a VLAN interface on the node and name it in \"master\"";
+constexpr std::string_view kNoVf = "ignored, it is about SR-IOV VFs, which this version does not attach";
+constexpr std::string_view kNoInfiniband = "ignored, it is about InfiniBand, which this version does not attach";
+constexpr std::string_view kNoIsolation = "ignored, this version shares the RDMA device and moves none into the pod";
+constexpr std::string_view kNoDevice =
+    "ignored, this version moves no device into the pod: it makes a child of the interface in \"master\"";
+constexpr std::string_view kTuning = "ignored, it is a key of the plugin \"tuning\": put that behind this one";
+constexpr KnownKey kPeersKeys[] = {
+    // sriov-cni, vlan and bridge
+    {"vlan", kNoVlan},
+    {"vlanId", kNoVlan},
+    {"vlanQoS", kNoVlan},
+    {"vlanProto", kNoVlan},
+    {"vlanTrunk", kNoVlan},
+    {"spoofchk", kNoVf},
+    {"trust", kNoVf},
+    {"link_state", kNoVf},
+    {"min_tx_rate", kNoVf},
+    {"max_tx_rate", kNoVf},
+    // ib-sriov-cni
+    {"vfioPciMode", kNoVf},
+    {"guid", kNoInfiniband},
+    {"pkey", kNoInfiniband},
+    {"ibKubernetesEnabled", kNoInfiniband},
+    {"rdmaIsolation", kNoIsolation},
+    // host-device
+    {"device", kNoDevice},
+    {"hwaddr", kNoDevice},
+    {"kernelpath", kNoDevice},
+    // tuning and bridge
+    {"sysctl", kTuning},
+    {"promisc", kTuning},
+    {"promiscMode", kTuning},
+    {"allmulti", kTuning},
+    {"txQLen", kTuning},
+    {"ipMasq", "ignored, this plugin masquerades no addresses"},
+};
+
+/// Multus sets the device of a pod for every plugin, which means nothing to a child of an interface. But where nothing
+/// else says what to attach, a configuration of sriov-cni or host-device may have got another "type".
+void warn_of_device(const json::Reader& root, std::vector<std::string>& warnings) {
+    for (const std::string_view key : {"attach", "mode", "master"})
+        if (root.find(key)) return;
+    for (const std::string_view key : {"deviceID", "pciBusID"})
+        if (const auto device = root.find(key)) {
+            warnings.push_back(
+                base::concat(key, ": ", device->shown(),
+                             " is ignored, this version moves no device into the pod: set \"attach\" and "
+                             "\"master\" if the pod is to have a child of an interface"));
+            return;
+        }
+}
+
+} // namespace
+
+void warn_of_keys(const json::Reader& root, std::vector<std::string>& warnings) {
+    json::warn_of_keys(root, {kOurKeys, kCallersKeys, kPeersKeys, kComments}, warnings);
+    warn_of_device(root, warnings);
+    if (const auto rdma = root.find("rdma"); rdma && rdma->is_object())
+        json::warn_of_keys(*rdma, {kRdmaKeys, kComments}, warnings);
+    if (const auto dns = root.find("dns"); dns && dns->is_object())
+        json::warn_of_keys(*dns, {kDnsKeys, kComments}, warnings);
+}
+
+} // namespace rdmanet::attach

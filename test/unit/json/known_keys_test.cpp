@@ -1,0 +1,58 @@
+#include <rdmanet/json/known_keys.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <string>
+#include <vector>
+
+using namespace rdmanet::json;
+using Warnings = std::vector<std::string>;
+
+namespace {
+
+constexpr KnownKey kUsed[] = {{"master"}, {"mtu"}, {"cni.dev/"}};
+constexpr KnownKey kMissing[] = {{"masters", "ignored, one is enough"}};
+
+Warnings warnings_of(const std::string& text) {
+    const Document document = Document::parse(text);
+    Warnings warnings;
+    warn_of_keys(document.root(), {kUsed, kMissing}, warnings);
+    return warnings;
+}
+
+} // namespace
+
+TEST_CASE("known keys match without regard to case, and those that end with a slash by their beginning") {
+    CHECK(
+        warnings_of(R"({"master": 1, "MASTER": 1, "Mtu": 1, "cni.dev/x": 1, "CNI.dev/y": 1, "absent": null})").empty());
+    CHECK(warnings_of(R"({"cni.dev/": 1})") == Warnings{"cni.dev/: unknown key, ignored"});
+}
+
+TEST_CASE("a caveat is said if the value asks for something") {
+    CHECK(warnings_of(R"({"masters": ["eth1"]})") == Warnings{"masters: ignored, one is enough"});
+    for (const char* nothing : {"false", "0", "\"\"", "[]", "{}", "null"})
+        CHECK(warnings_of(std::string(R"({"masters": )") + nothing + "}").empty());
+}
+
+TEST_CASE("a key that is used and differs by a letter or two is suggested") {
+    const auto suggestion = [](const std::string& key) {
+        const std::string warning = warnings_of("{\"" + key + "\": 1}").at(0);
+        const auto begin = warning.find("perhaps \"");
+        return begin == std::string::npos ? "" : warning.substr(begin + 9, warning.rfind('"') - begin - 9);
+    };
+    for (const char* key : {"mater", "maser", "mastre", "masterr", "MASTR", "m_aster"})
+        CHECK(suggestion(key) == "master");
+    for (const char* key : {"mt", "mtus", "mta"}) CHECK(suggestion(key) == "mtu");
+    for (const char* key : {"", "m", "mac", "mast-ers1", "muster1x", "mtuxx", "cni.de"}) CHECK(suggestion(key) == "");
+}
+
+TEST_CASE("long, painting and countless keys make short warnings") {
+    const std::string length(100'000, 'k');
+    CHECK(warnings_of("{\"" + length + "\": 1}") ==
+          Warnings{"\"" + length.substr(0, 64) + "\"...: unknown key, ignored"});
+    CHECK(warnings_of(R"({"a\u001b[31m": 1})") == Warnings{R"("a\x1b[31m": unknown key, ignored)"});
+    std::string many = "{";
+    for (int key = 0; key < 21; ++key) many += (key == 0 ? "\"key-" : ",\"key-") + std::to_string(key) + "\": 1";
+    CHECK(warnings_of(many + "}").size() == 21);
+    CHECK(warnings_of(many + "}").back() == "more keys are ignored");
+}
