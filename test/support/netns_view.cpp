@@ -1,11 +1,10 @@
 #include "support/netns_view.hpp"
 
-#include <rdmanet/base/error.hpp>
-#include <rdmanet/base/text.hpp>
+#include "support/netns_visit.hpp"
 
-#include <fcntl.h>
+#include <rdmanet/base/error.hpp>
+
 #include <linux/rtnetlink.h>
-#include <sched.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -19,23 +18,10 @@ namespace {
 using base::SystemError;
 using base::UniqueFd;
 
-UniqueFd open_namespace(const std::string& path) {
-    UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd) throw SystemError(base::concat("open ", path), errno);
-    return fd;
-}
-
-void enter(const UniqueFd& netns) {
-    if (::setns(netns.get(), CLONE_NEWNET) != 0) throw SystemError("enter a network namespace", errno);
-}
-
 UniqueFd open_socket_in(const std::string& path) {
-    const UniqueFd home = open_namespace("/proc/thread-self/ns/net");
-    enter(open_namespace(path));
+    const NetnsVisit visit(path);
     UniqueFd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
-    const int why = errno;
-    enter(home);
-    if (!socket) throw SystemError("open a netlink socket", why);
+    if (!socket) throw SystemError("open a netlink socket", errno);
     return socket;
 }
 

@@ -1,7 +1,9 @@
 #include "support/snapshot.hpp"
 
-#include "support/plugin_call.hpp"
+#include "support/lease_lines.hpp"
+#include "support/netns_visit.hpp"
 #include "support/process.hpp"
+#include "support/sysctl_lines.hpp"
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
@@ -47,9 +49,21 @@ std::string ip_state(const std::string& name) {
                        "-4 neighbour show nud permanent\nrule show\n");
 }
 
+void add_lines(std::multiset<std::string>& lines, const std::string& where, const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) lines.insert(concat(where, ": ", text));
+}
+
+void add_namespace(std::multiset<std::string>& lines, const std::string& name) {
+    const std::string where = concat("namespace ", name);
+    add_lines(lines, where, ip_state(name));
+    const NetnsVisit visit(concat("/run/netns/", name));
+    add_lines(lines, where, sysctl_lines());
+}
+
 void add_kernel_state(std::multiset<std::string>& lines) {
     add_lines(lines, "host", ip_state(""));
-    for (const std::string& name : network_namespaces()) add_lines(lines, concat("namespace ", name), ip_state(name));
+    add_lines(lines, "host", sysctl_lines());
+    for (const std::string& name : network_namespaces()) add_namespace(lines, name);
     if (fs::exists("/sys/class/infiniband"))
         add_lines(lines, "RDMA", batch({"rdma", "-b", "-"}, "system show\nlink show\ndev show\n"));
 }
@@ -99,10 +113,20 @@ void add_state(std::multiset<std::string>& lines) {
         const bool database = name == "leases.sqlite" || name == "leases.sqlite-journal";
         if (name != "lock" && !database && name != "attachments") lines.insert(concat("state: ", name));
     }
-    const ProcessResult state = run_process({binary(), "state", "--json", "--state-dir", directory.string()});
-    const json::Document document = document_of(state);
-    for (const json::Reader& lease : document.root().at("leases").elements())
-        lines.insert(concat("lease: ", lease.to_text()));
+    for (std::string& line : lease_lines(directory / "leases.sqlite")) lines.insert(std::move(line));
+}
+
+std::vector<std::string> only_in(const std::multiset<std::string>& these, const std::multiset<std::string>& others) {
+    std::vector<std::string> only;
+    std::set_difference(these.begin(), these.end(), others.begin(), others.end(), std::back_inserter(only));
+    return only;
+}
+
+/// What the plugin may leave behind: a loopback that had IPv6 switched off has it on.
+void forgive_loopbacks(std::vector<std::string>& gone, std::vector<std::string>& come) {
+    std::erase_if(come, [&](const std::string& line) {
+        return !line.starts_with("host") && is_loopback_with_ipv6(line) && std::erase(gone, switched_off(line)) != 0;
+    });
 }
 
 } // namespace
@@ -117,14 +141,12 @@ Snapshot Snapshot::take() {
 }
 
 std::string Snapshot::difference_to(const Snapshot& later) const {
+    std::vector<std::string> gone = only_in(lines_, later.lines_);
+    std::vector<std::string> come = only_in(later.lines_, lines_);
+    forgive_loopbacks(gone, come);
     std::string text;
-    const auto add = [&](char sign, const auto& from, const auto& other) {
-        std::vector<std::string> only;
-        std::set_difference(from.begin(), from.end(), other.begin(), other.end(), std::back_inserter(only));
-        for (const std::string& line : only) text += concat(sign, ' ', line, '\n');
-    };
-    add('-', lines_, later.lines_);
-    add('+', later.lines_, lines_);
+    for (const std::string& line : gone) text += concat("- ", line, '\n');
+    for (const std::string& line : come) text += concat("+ ", line, '\n');
     return text;
 }
 

@@ -1,0 +1,77 @@
+// The look at a node on which all other tests rest sees what it promises.
+#include "attachment_stage.hpp"
+
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <filesystem>
+
+namespace rdmanet::test {
+
+using Catch::Contains;
+
+namespace {
+
+/// At once, unlike UnchangedNode, which hopes for a while that a difference goes away.
+std::string difference_from(const Snapshot& before) {
+    return before.difference_to(Snapshot::take());
+}
+
+} // namespace
+
+TEST_CASE("a snapshot sees the sysctls of the host and of pods", "[snapshot]") {
+    const Pod pod("pod");
+    const Snapshot before = Snapshot::take();
+    pod.run("sysctl -q net.ipv4.conf.lo.arp_notify=1");
+    CHECK_THAT(difference_from(before), Contains("- namespace pod: sysctl ipv4/lo/arp_notify = 0\n") &&
+                                            Contains("+ namespace pod: sysctl ipv4/lo/arp_notify = 1\n"));
+    pod.run("sysctl -q net.ipv4.conf.lo.arp_notify=0");
+    CHECK(difference_from(before) == "");
+    shell("sysctl -q net.ipv4.conf.lo.arp_notify=1");
+    CHECK_THAT(difference_from(before), Contains("+ host: sysctl ipv4/lo/arp_notify = 1\n"));
+    shell("sysctl -q net.ipv4.conf.lo.arp_notify=0");
+    CHECK(difference_from(before) == "");
+}
+
+TEST_CASE("a snapshot forgives IPv6 switched on for a pod's loopback, and only that", "[snapshot]") {
+    const Pod pod("pod");
+    NEEDS(pod.succeeds("test -e /proc/sys/net/ipv6/conf/lo/disable_ipv6"), "IPv6");
+    pod.run("ip link set lo down"); // without addresses, which would differ as well
+    const auto set = [&](const char* what, int value) {
+        pod.run(concat("sysctl -q net.ipv6.conf.", what, '=', value));
+    };
+    set("lo.disable_ipv6", 1);
+    const Snapshot before = Snapshot::take();
+    set("lo.disable_ipv6", 0);
+    CHECK(difference_from(before) == "");
+    const Snapshot with_ipv6 = Snapshot::take();
+    set("lo.disable_ipv6", 1);
+    CHECK_THAT(difference_from(with_ipv6), Contains("ipv6/lo/disable_ipv6 = 1"));
+    set("default.disable_ipv6", 1);
+    CHECK_THAT(difference_from(before), Contains("ipv6/default/disable_ipv6 = 1"));
+}
+
+TEST_CASE("a snapshot sees leases, and a lease database that is cut short", "[snapshot]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const Snapshot before = Snapshot::take();
+    const PluginCall call = call_for(stage.pod, concat("'master':'par0',", ipam("10.37.0.0/24")));
+    add(call);
+    CHECK_THAT(difference_from(before), Contains("+ lease: ") && !Contains("lease database"));
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+    const std::string database = "/run/rdmanet/leases.sqlite";
+    const auto size = std::filesystem::file_size(database);
+    for (const std::uintmax_t length : {std::uintmax_t{0}, std::uintmax_t{4096}, size - 4096, size - 1}) {
+        std::filesystem::resize_file(database, length);
+        INFO(length << " of " << size << " bytes");
+        CHECK_THAT(difference_from(before), Contains("+ lease database: "));
+        std::filesystem::remove(database);
+        add(call);
+        CHECK(del(call) == "");
+        CHECK(stage.node.difference() == "");
+    }
+}
+
+} // namespace rdmanet::test
