@@ -58,7 +58,8 @@ std::string to_text(const attach::Collected& collected, bool dry_run) {
     for (const std::string& what : collected.removed)
         text += concat(dry_run ? "would remove " : "removed ", what, '\n');
     for (const std::string& what : collected.failed) text += concat("still held: ", what, '\n');
-    if (text.empty()) text = "nothing to remove: everything recorded belongs to a living network namespace\n";
+    if (text.empty())
+        text = "nothing to remove: nothing recorded belongs to a network namespace that is provably gone\n";
     return text;
 }
 

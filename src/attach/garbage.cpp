@@ -3,6 +3,7 @@
 #include "detach.hpp"
 #include "liveness.hpp"
 #include "session.hpp"
+#include "traces.hpp"
 
 #include <rdmanet/attach/operations.hpp>
 #include <rdmanet/base/text.hpp>
@@ -11,7 +12,7 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
+#include <utility>
 
 namespace rdmanet::attach {
 namespace {
@@ -29,29 +30,6 @@ std::vector<ipam::Lease> look_at_leases(ipam::SqliteStore& leases, const Node& n
         node.log.error(concat(damage.what(), "; left as it is by a dry run, which goes by the journal alone"));
         return {};
     }
-}
-
-/// Every attachment that left a trace: records, and leases whose record was never written or was lost.
-std::vector<AttachmentRecord> list_traces(const Node& node, DryRun dry_run, const state::AttachmentStore& records,
-                                          ipam::SqliteStore& leases, const base::Deadline& deadline) {
-    std::map<state::AttachmentKey, AttachmentRecord> traces;
-    for (AttachmentRecord& record : records.list().records) traces.emplace(record.key, std::move(record));
-    for (const ipam::Lease& lease :
-         dry_run == DryRun::yes ? look_at_leases(leases, node, deadline) : list_leases(leases, node, deadline)) {
-        AttachmentRecord bare;
-        const ipam::Owner& owner = lease.owner;
-        bare.key = {.network = owner.key.network, .container_id = owner.key.container_id, .ifname = owner.key.ifname};
-        bare.boot_id = owner.boot_id;
-        bare.pid_namespace_inode = owner.pid_namespace_inode;
-        bare.netns = {.path = owner.netns_path, .inode = owner.netns_inode, .cookie = owner.netns_cookie};
-        bare.pod = {.pod_namespace = owner.pod_namespace, .name = owner.pod_name, .uid = owner.pod_uid};
-        bare.ips.push_back(lease.address.to_string());
-        traces.emplace(bare.key, std::move(bare));
-    }
-    std::vector<AttachmentRecord> list;
-    list.reserve(traces.size());
-    for (auto& [key, record] : traces) list.push_back(std::move(record));
-    return list;
 }
 
 std::string describe(const AttachmentRecord& record) {
@@ -79,21 +57,56 @@ void collect(const AttachmentRecord& seen, const Node& node, const state::Attach
 
 using IsGarbage = std::function<bool(const AttachmentRecord&)>;
 
-Collected collect_all(const Node& node, DryRun dry_run, const IsGarbage& is_garbage, const base::Deadline& deadline) {
+struct Outcome {
+    Collected collected;
+    std::vector<state::Unreadable> kept; // records that can't be read, of attachments that aren't garbage
+};
+
+/// `lost_steps`: what goes for the steps of a record that can't be read.
+Outcome collect_all(const Node& node, DryRun dry_run, const IsGarbage& is_garbage,
+                    const std::vector<state::Step>& lost_steps, const base::Deadline& deadline) {
     const state::AttachmentStore records(node.state_directory);
     ipam::SqliteStore leases = open_leases(node, records);
-    Collected collected;
-    for (const AttachmentRecord& trace : list_traces(node, dry_run, records, leases, deadline)) {
-        if (!is_garbage(trace)) continue;
+    const auto found =
+        dry_run == DryRun::yes ? look_at_leases(leases, node, deadline) : list_leases(leases, node, deadline);
+    Outcome outcome;
+    for (Trace& trace : list_traces(records, found)) {
+        if (!is_garbage(trace.record)) {
+            if (trace.unreadable) outcome.kept.push_back(std::move(*trace.unreadable));
+            continue;
+        }
+        if (trace.unreadable) trace.record.steps = lost_steps;
         if (dry_run == DryRun::yes)
-            collected.removed.push_back(describe(trace));
+            outcome.collected.removed.push_back(describe(trace.record));
         else
-            collect(trace, node, records, leases, deadline, collected);
+            collect(trace.record, node, records, leases, deadline, outcome.collected);
     }
-    return collected;
+    return outcome;
 }
 
-/// What the runtime asks for: of this network, not listed, and not alive. Without a list only what is provably dead.
+/// What an unreadable record of the request's network would have named, as far as the configuration tells. The interface
+/// isn't among it: in a pod that is gone it is gone as well, and another pod's is not to be guessed at.
+std::vector<state::Step> steps_by_configuration(const cni::Request& request) {
+    if (!request.conf.ipam_type || *request.conf.ipam_type == kPluginName) return {};
+    return {state::DelegateIpam{.plugin = *request.conf.ipam_type,
+                                .config = request.stdin_text,
+                                .args = request.args_text,
+                                .path = request.path_text}};
+}
+
+/// For a person: nobody else looks at such a file until a DEL or GC comes.
+std::string describe(const state::Unreadable& file) {
+    if (!file.key)
+        return concat(file.path, " can't be read (", file.reason,
+                      "), and its name is not that of a record: remove the file");
+    return concat(
+        file.path, " can't be read (", file.reason, "): DEL of ", *file.key,
+        " removes it, and so does the runtime's GC of that network once the pod is gone. If neither will come, "
+        "give back what another IPAM plugin holds for the container, then remove the file");
+}
+
+/// What the runtime asks for: of this network, not listed, and not alive. Without a list only what is provably dead. An
+/// unreadable record tells no namespace, unless a lease does: the list decides.
 IsGarbage unlisted(const cni::Request& request, Undertaker& undertaker) {
     return [&](const AttachmentRecord& record) {
         if (record.key.network != request.conf.name) return false;
@@ -109,7 +122,9 @@ IsGarbage unlisted(const cni::Request& request, Undertaker& undertaker) {
 
 void collect_for_runtime(const cni::Request& request, const Node& node, const base::Deadline& deadline) {
     Undertaker undertaker(node);
-    const Collected collected = collect_all(node, DryRun::no, unlisted(request, undertaker), deadline);
+    const Collected collected =
+        collect_all(node, DryRun::no, unlisted(request, undertaker), steps_by_configuration(request), deadline)
+            .collected;
     for (const std::string& what : collected.removed) node.log.info(concat("GC removed ", what));
     if (!collected.failed.empty()) throw still_held_error(collected.failed);
 }
@@ -136,10 +151,12 @@ void ipam_only::collect_garbage(const cni::Request& request, const Node& node) {
 
 Collected collect_dead(const Node& node, DryRun dry_run) {
     Undertaker undertaker(node);
-    return collect_all(
+    Outcome outcome = collect_all(
         node, dry_run,
-        [&](const AttachmentRecord& record) { return undertaker.probe(trace_of(record)) == Liveness::dead; },
+        [&](const AttachmentRecord& record) { return undertaker.probe(trace_of(record)) == Liveness::dead; }, {},
         base::Deadline::in(kGcTimeout));
+    for (const state::Unreadable& file : outcome.kept) outcome.collected.failed.push_back(describe(file));
+    return outcome.collected;
 }
 
 } // namespace rdmanet::attach

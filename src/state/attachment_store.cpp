@@ -42,13 +42,20 @@ std::vector<std::string> names_in(const std::string& path, std::string_view suff
     return names;
 }
 
-LoadOutcome load_from(const std::string& path) {
+LoadOutcome load_from(const std::string& directory, const std::string& name) {
+    const std::string path = concat(attachments_in(directory), '/', name);
+    const auto unreadable = [&](std::string reason) {
+        return Unreadable{.path = path, .reason = std::move(reason), .key = AttachmentKey::parse_file_name(name)};
+    };
     try {
         const auto text = base::read_file_if_exists(path, kMostBytes);
         if (!text) return NoRecord{};
-        return AttachmentRecord::parse(*text);
+        AttachmentRecord record = AttachmentRecord::parse(*text);
+        if (record.key.file_name() != name)
+            return unreadable(concat("describes another attachment (", record.key, ')'));
+        return record;
     } catch (const base::Error& error) {
-        return Unreadable{.path = path, .reason = error.what()};
+        return unreadable(error.what());
     }
 }
 
@@ -73,17 +80,13 @@ base::FileLock AttachmentStore::lock_parent(unsigned ifindex, const std::string&
 }
 
 LoadOutcome AttachmentStore::load(const AttachmentKey& key) const {
-    LoadOutcome outcome = load_from(path_of(key));
-    const auto* record = std::get_if<AttachmentRecord>(&outcome);
-    if (record != nullptr && record->key != key)
-        return Unreadable{.path = path_of(key), .reason = concat("describes another attachment (", record->key, ')')};
-    return outcome;
+    return load_from(directory_, key.file_name());
 }
 
 AttachmentStore::Listing AttachmentStore::list() const {
     Listing listing;
     for (const std::string& name : names_in(attachments_in(directory_), ".json")) {
-        LoadOutcome outcome = load_from(concat(attachments_in(directory_), '/', name));
+        LoadOutcome outcome = load_from(directory_, name);
         if (auto* record = std::get_if<AttachmentRecord>(&outcome)) listing.records.push_back(std::move(*record));
         if (auto* unreadable = std::get_if<Unreadable>(&outcome)) listing.unreadable.push_back(std::move(*unreadable));
     }

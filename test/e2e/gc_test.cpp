@@ -116,7 +116,63 @@ TEST_CASE("rdmanet gc removes the dead of all networks, and says so", "[gc]") {
     const std::string removed = shell(gc + "--json");
     CHECK(shell(concat("jq -c '[.removed,.failed|length]' <<'END'\n", removed, "\nEND")) == "[2,0]\n");
     CHECK(held() == "alive; alive");
-    CHECK_THAT(shell(gc), Contains("nothing to remove"));
+    CHECK_THAT(shell(gc), Contains("nothing to remove: nothing recorded belongs to a network namespace that is "));
+    CHECK(garbage.finish() == "");
+}
+
+TEST_CASE("a record that can't be read does not outlive its pod when the runtime collects", "[gc]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const VethParent parent("par0");
+    const UnchangedNode node;
+    const std::string record = "/run/rdmanet/attachments/dead:net1:net.json";
+    const std::string noting = "/tmp/rdmanet-gc-plugin";
+    shell(
+        concat("mkdir -p ", noting, "; cat >", noting, "/noting <<'END'\n#!/bin/sh\n",
+               "[ $CNI_COMMAND = ADD ] && echo '{\"cniVersion\":\"1.1.0\",\"ips\":[{\"address\":\"10.38.0.5/24\"}]}'\n",
+               "[ $CNI_COMMAND = DEL ] && echo $CNI_CONTAINERID $CNI_IFNAME >>", noting, "/calls\nexit 0\nEND\n",
+               "chmod 755 ", noting, "/noting"));
+    PluginCall call;
+    {
+        const Pod dying("dying");
+        call = of(call_for(dying, "'master':'par0','ipam':{'type':'noting'}"), "dead");
+        call.path = noting;
+        add(call);
+    }
+    shell(concat("truncate -s 100 ", record));
+
+    // A person's gc knows no configuration: it says so, and what to do.
+    const ProcessResult gc = run_process({binary(), "gc"});
+    CHECK(gc.exit_status == 1);
+    CHECK_THAT(gc.out, Contains(record) && Contains("can't be read") && Contains("DEL of network \"net\"") &&
+                           Contains("remove the file") && !Contains("nothing to remove"));
+    CHECK(run_process({binary(), "gc", "--dry-run"}).out == gc.out);
+
+    // GC of another network, one that lists the attachment, and one without a list have no business with it.
+    PluginCall collecting = call;
+    collecting.container.clear();
+    collecting.ifname.clear();
+    const auto collect_with = [&](const std::string& members) { return outcome(with(collecting, members), "GC"); };
+    CHECK(collect_with("'cni.dev/valid-attachments':[{'containerID':'dead','ifname':'net1'}]") == "");
+    CHECK(collect_with("'mtu':0") == "");
+    CHECK(succeeds("test -e " + record));
+    CHECK(collect_with("'cni.dev/valid-attachments':[]") == "");
+    CHECK(shell(concat("cat ", noting, "/calls")) == "dead net1\n");
+    CHECK(node.difference() == "");
+    CHECK_THAT(shell(binary() + " gc"), Contains("nothing to remove"));
+    shell("rm -r " + noting);
+}
+
+TEST_CASE("a lease tells whose the record was that can't be read", "[gc]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    Garbage garbage;
+    shell("truncate -s 100 /run/rdmanet/attachments/*");
+    CHECK(collect("'cni.dev/valid-attachments':[],") == "");
+    CHECK(held() == "; alive foreign");
+    const ProcessResult gc = run_process({binary(), "gc"});
+    CHECK_THAT(gc.out, Contains("removed network \"other\", container \"foreign\"") &&
+                           Contains("still held: /run/rdmanet/attachments/alive:net1:net.json can't be read"));
+    CHECK(gc.exit_status == 1);
+    CHECK(del(of(call_for(*garbage.living, kMembers), "alive")) == "");
     CHECK(garbage.finish() == "");
 }
 

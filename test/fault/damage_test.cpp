@@ -1,4 +1,5 @@
-// State files cut short anywhere: DEL still succeeds and leaves the node as it was, and so does the ADD that follows.
+// State files cut short anywhere: DEL still succeeds and leaves the node as it was, and so does the ADD that follows. The
+// same goes for GC, when the pod is gone and no DEL will come.
 #include "sampling.hpp"
 #include "stage.hpp"
 
@@ -21,10 +22,26 @@ namespace {
 using base::concat;
 namespace fs = std::filesystem;
 
-void cut_everywhere(Ipam ipam, const char* what, const std::function<std::string(const Stage&)>& path_of,
-                    const std::function<std::vector<std::size_t>(std::size_t)>& lengths_below) {
+enum class Remover : std::uint8_t { del, gc };
+const char* name_of(Remover remover) {
+    return remover == Remover::gc ? "GC" : "DEL";
+}
+
+NodeState take_as_left_by(Remover remover, Stage& stage) {
+    if (remover == Remover::del) return NodeState::take();
+    stage.destroy_pod();
+    NodeState without_pod = NodeState::take();
+    stage.create_pod();
+    return without_pod;
+}
+
+using PathOf = std::function<std::string(const Stage&)>;
+using LengthsBelow = std::function<std::vector<std::size_t>(std::size_t)>;
+
+void cut_everywhere(Remover remover, Ipam ipam, const char* what, const PathOf& path_of,
+                    const LengthsBelow& lengths_below) {
     Stage stage("macvlan", ipam);
-    const NodeState before = NodeState::take();
+    const NodeState before = take_as_left_by(remover, stage);
     REQUIRE(stage.run("ADD") == "");
     const std::size_t size = fs::file_size(path_of(stage));
     REQUIRE(stage.run("DEL") == "");
@@ -33,15 +50,23 @@ void cut_everywhere(Ipam ipam, const char* what, const std::function<std::string
         stage.forget_state();
         std::string wrong = stage.run("ADD");
         fs::resize_file(path_of(stage), std::min<std::size_t>(length, fs::file_size(path_of(stage))));
-        wrong += stage.run("DEL");
+        if (remover == Remover::gc) stage.destroy_pod();
+        wrong += remover == Remover::gc ? stage.collect_as_runtime() : stage.run("DEL");
         // A damaged database is set aside for a person to look at.
         shell(concat("rm -f ", stage.state_directory(), "/leases.sqlite.corrupt-*"));
         wrong += difference_from(before);
+        if (remover == Remover::gc) stage.create_pod();
         if (wrong.empty()) continue;
-        FAIL_CHECK(concat(what, " cut to ", length, " of ", size, " bytes:\n", wrong));
+        FAIL_CHECK(concat(what, " cut to ", length, " of ", size, " bytes, then ", name_of(remover), ":\n", wrong));
         stage.reset();
     }
-    std::cout << "     " << what << " cut at " << lengths.size() << " of " << size << " bytes" << std::endl;
+    std::cout << "     " << what << " cut at " << lengths.size() << " of " << size << " bytes, each with "
+              << name_of(remover) << " after it" << std::endl;
+}
+
+void cut_everywhere(Ipam ipam, const char* what, const PathOf& path_of, const LengthsBelow& lengths_below) {
+    for (const Remover remover : {Remover::del, Remover::gc})
+        cut_everywhere(remover, ipam, what, path_of, lengths_below);
 }
 
 #define NEEDS_STAGE(ipam) NEEDS(missing_for("macvlan", ipam).empty(), missing_for("macvlan", ipam))

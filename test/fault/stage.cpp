@@ -21,6 +21,7 @@ constexpr const char* kNetwork = "fault-net";
 constexpr const char* kPod = "fault-pod";
 const fs::path kState = "/run/rdmanet-fault/state";
 const fs::path kDelegate = "/run/rdmanet-fault/host-local";
+const fs::path kPlugins = "/run/rdmanet-fault/plugins";
 
 std::string configuration(const std::string& kind, const std::string& parent, Ipam ipam) {
     const std::string addresses = ipam == Ipam::built_in ? std::string(R"({"type":"rdmanet","range":"10.99.0.0/24"})")
@@ -28,6 +29,15 @@ std::string configuration(const std::string& kind, const std::string& parent, Ip
                                                                   kDelegate.string(), R"(","subnet":"10.98.0.0/24"})");
     return concat(R"({"cniVersion":"1.0.0","name":")", kNetwork, R"(","type":"rdmanet","attach":")", kind,
                   R"(","master":")", parent, R"(","ipam":)", addresses, '}');
+}
+
+/// GC comes with version 1.1.0, which host-local knows since 1.4: the one before it is told 1.0.0, as a stand-in for a
+/// newer one.
+void install_host_local() {
+    fs::create_directories(kPlugins);
+    shell(concat("cat >", kPlugins.string(), "/host-local <<'END'\n#!/bin/sh\n",
+                 R"(sed 's/"cniVersion":"1.1.0"/"cniVersion":"1.0.0"/' | exec /usr/lib/cni/host-local)", "\nEND\n",
+                 "chmod 755 ", kPlugins.string(), "/host-local"));
 }
 
 /// A parent made here is at rest at once, which saves two seconds for each.
@@ -77,6 +87,7 @@ Stage::Stage(const std::string& kind, Ipam ipam) : ipam_(ipam) {
     fs::remove_all(kState);
     fs::remove_all(kDelegate);
     fs::create_directories(kState.parent_path());
+    if (ipam == Ipam::host_local) install_host_local();
     switch_off_duplicate_address_detection();
     parent_ = rdma_parent();
     if (parent_.empty()) parent_ = veth_.emplace("fault0").name();
@@ -135,6 +146,7 @@ std::string Stage::collect_as_runtime() const {
     const PluginCall gc{.command = "GC",
                         .container = "",
                         .ifname = "",
+                        .path = ipam_ == Ipam::host_local ? kPlugins.string() : PluginCall{}.path,
                         .config = concat(R"({"cniVersion":"1.1.0","name":")", kNetwork,
                                          R"(","type":"rdmanet","cni.dev/valid-attachments":[],)",
                                          config_.substr(config_.find(R"("attach")")))};

@@ -22,7 +22,8 @@ void del(const cni::Request& request, const Node& node);
 /// Throws the first thing that differs from what ADD made, with what was found and what was expected.
 void check(const cni::Request& request, const Config& config, const Node& node);
 
-/// Removes attachments of this network that the runtime doesn't list and whose namespace isn't alive.
+/// Removes attachments of this network that the runtime doesn't list and whose namespace isn't alive. For a record that
+/// can't be read the configuration tells what it would have said, as for DEL.
 void collect_garbage(const cni::Request& request, const Node& node);
 
 /// Throws with CNI code 50 when ADD can't work now.
@@ -44,7 +45,9 @@ struct Collected {
     std::vector<std::string> removed;
     std::vector<std::string> failed;
 };
-/// Removes every attachment and lease, of any network, whose namespace is provably gone. A dry run changes nothing.
+/// Removes every attachment and lease, of any network, whose namespace is provably gone. A record that can't be
+/// read, and that no lease shows to be a dead pod's, is among `failed`, with what to do about it. A dry run changes
+/// nothing.
 [[nodiscard]] Collected collect_dead(const Node& node, DryRun dry_run);
 
 } // namespace rdmanet::attach

@@ -3,7 +3,9 @@
 
 #include <compare>
 #include <cstddef>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace rdmanet::state {
 
@@ -17,6 +19,8 @@ struct AttachmentKey {
 
     /// "CONTAINER:IFNAME:NETWORK.json". None of the three may contain ':' (CNI character rules), so it is unambiguous.
     [[nodiscard]] std::string file_name() const;
+    /// The key that has this file_name(); nullopt if none has.
+    [[nodiscard]] static std::optional<AttachmentKey> parse_file_name(std::string_view name);
 
     friend auto operator<=>(const AttachmentKey&, const AttachmentKey&) = default;
 };

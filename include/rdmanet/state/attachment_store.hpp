@@ -13,6 +13,7 @@
 #include <rdmanet/base/file_lock.hpp>
 #include <rdmanet/state/attachment_record.hpp>
 
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -23,6 +24,7 @@ namespace rdmanet::state {
 struct Unreadable {
     std::string path;
     std::string reason;
+    std::optional<AttachmentKey> key{}; // whose record it should be, by its file name
 };
 struct NoRecord {};
 using LoadOutcome = std::variant<NoRecord, AttachmentRecord, Unreadable>;
@@ -46,7 +48,7 @@ public:
         std::vector<AttachmentRecord> records;
         std::vector<Unreadable> unreadable;
     };
-    /// All records, in the order of their keys.
+    /// All records, in the order of their file names.
     [[nodiscard]] Listing list() const;
 
     /// Durable: holds the old or the new record whatever happens. Throws SystemError.

@@ -74,7 +74,17 @@ TEST_CASE("a damaged record is reported with its path") {
     const std::string path = base::concat(directory.path(), "/attachments/", key.file_name());
     base::write_file_durably(path, "{\"version\": 1");
     CHECK(std::get<state::Unreadable>(store.load(key)).path == path);
-    CHECK(store.list().unreadable.size() == 1);
+    REQUIRE(store.list().unreadable.size() == 1);
+    CHECK(store.list().unreadable[0].key == key);
+}
+
+TEST_CASE("the name of a record's file tells its attachment") {
+    using state::AttachmentKey;
+    const AttachmentKey key{.network = "net.a-b_c", .container_id = "c.1", .ifname = "eth0.5"};
+    CHECK(AttachmentKey::parse_file_name(key.file_name()) == key);
+    for (const char* name : {"", ".json", "a:b.json", "a:b:c", "a:b:c:d.json", ":b:c.json", "a::c.json", "a:b:.json",
+                             "a:b:c.json.tmp", "stray.json"})
+        CHECK_FALSE(AttachmentKey::parse_file_name(name));
 }
 
 TEST_CASE("a record under another attachment's name is not taken for that attachment's") {
@@ -88,4 +98,7 @@ TEST_CASE("a record under another attachment's name is not taken for that attach
     const auto outcome = store.load(other);
     REQUIRE(std::holds_alternative<state::Unreadable>(outcome));
     CHECK(std::get<state::Unreadable>(outcome).reason.find("another attachment") != std::string::npos);
+    CHECK(store.list().records.empty());
+    REQUIRE(store.list().unreadable.size() == 1);
+    CHECK(store.list().unreadable[0].key == other);
 }

@@ -1,0 +1,49 @@
+#include "traces.hpp"
+
+#include <map>
+#include <utility>
+
+namespace rdmanet::attach {
+namespace {
+
+using state::AttachmentKey;
+using state::AttachmentRecord;
+
+AttachmentRecord record_from(const ipam::Lease& lease) {
+    const ipam::Owner& owner = lease.owner;
+    AttachmentRecord record;
+    record.key = {.network = owner.key.network, .container_id = owner.key.container_id, .ifname = owner.key.ifname};
+    record.boot_id = owner.boot_id;
+    record.pid_namespace_inode = owner.pid_namespace_inode;
+    record.netns = {.path = owner.netns_path, .inode = owner.netns_inode, .cookie = owner.netns_cookie};
+    record.pod = {.pod_namespace = owner.pod_namespace, .name = owner.pod_name, .uid = owner.pod_uid};
+    record.ips.push_back(lease.address.to_string());
+    return record;
+}
+
+} // namespace
+
+std::vector<Trace> list_traces(const state::AttachmentStore& records, const std::vector<ipam::Lease>& leases) {
+    state::AttachmentStore::Listing listing = records.list();
+    std::map<AttachmentKey, Trace> traces;
+    for (AttachmentRecord& record : listing.records) traces[record.key].record = std::move(record);
+    for (const ipam::Lease& lease : leases) {
+        AttachmentRecord record = record_from(lease);
+        const auto [at, is_new] = traces.try_emplace(record.key);
+        if (is_new) at->second.record = std::move(record);
+    }
+    std::vector<Trace> list;
+    for (state::Unreadable& file : listing.unreadable) {
+        if (!file.key) {
+            list.push_back({.record = {}, .unreadable = std::move(file)});
+            continue;
+        }
+        Trace& trace = traces[*file.key];
+        trace.record.key = *file.key;
+        trace.unreadable = std::move(file);
+    }
+    for (auto& [key, trace] : traces) list.push_back(std::move(trace));
+    return list;
+}
+
+} // namespace rdmanet::attach
