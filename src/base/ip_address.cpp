@@ -46,18 +46,6 @@ std::array<unsigned char, 16> IpAddress::bytes() const {
     return out;
 }
 
-bool IpAddress::is_multicast() const {
-    return is_v4() ? (value_ >> 28U) == 0xe : (value_ >> 120U) == 0xff;
-}
-
-bool IpAddress::is_loopback() const {
-    return is_v4() ? (value_ >> 24U) == 127 : value_ == 1;
-}
-
-bool IpAddress::is_link_local() const {
-    return is_v4() ? (value_ >> 16U) == 0xa9fe : (value_ >> 118U) == (0xfe80U >> 6U);
-}
-
 std::string IpAddress::to_string() const {
     char text[INET6_ADDRSTRLEN];
     const auto network_order = bytes();

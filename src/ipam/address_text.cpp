@@ -2,8 +2,6 @@
 
 #include <rdmanet/base/text.hpp>
 
-#include <cctype>
-
 namespace rdmanet::ipam {
 namespace {
 
@@ -12,6 +10,14 @@ using base::quoted;
 
 bool is_digit(char c) {
     return c >= '0' && c <= '9';
+}
+
+/// True if a part of a dotted quad in `text` begins with a needless zero: decimal for some readers, octal for others.
+bool has_leading_zero(std::string_view text) {
+    if (text.find(':') != std::string_view::npos) return false;
+    for (std::size_t at = 0; at + 1 < text.size() && text[at] != '/'; ++at)
+        if (text[at] == '0' && is_digit(text[at + 1]) && (at == 0 || !is_digit(text[at - 1]))) return true;
+    return false;
 }
 
 // RFC 1122, section 3.2.1.3 (0/8, 127/8, 255.255.255.255), RFC 5771 (224/4); RFC 4291, sections 2.5.2, 2.5.3 and 2.7.
@@ -27,13 +33,6 @@ json::ValueError not_an(std::string_view expected, const json::Reader& at, std::
 }
 
 } // namespace
-
-bool has_leading_zero(std::string_view text) {
-    if (text.find(':') != std::string_view::npos) return false;
-    for (std::size_t at = 0; at + 1 < text.size() && text[at] != '/'; ++at)
-        if (text[at] == '0' && is_digit(text[at + 1]) && (at == 0 || !is_digit(text[at - 1]))) return true;
-    return false;
-}
 
 std::optional<json::Reader> find_text(const json::Reader& object, std::string_view key) {
     auto member = object.find(key);

@@ -30,7 +30,4 @@ void expect_assignable(const base::IpAddress& first, const base::IpAddress& last
 /// "IPv4" or "IPv6".
 [[nodiscard]] std::string_view name_of(base::Family family);
 
-/// True if a part of a dotted quad in `text` begins with a needless zero: decimal for some readers, octal for others.
-[[nodiscard]] bool has_leading_zero(std::string_view text);
-
 } // namespace rdmanet::ipam

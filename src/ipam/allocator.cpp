@@ -142,10 +142,6 @@ bool Allocator::has_dead_holder(const ConfiguredRange& range, const base::Deadli
     return false;
 }
 
-std::vector<Lease> Allocator::release(const OwnerKey& key, const base::Deadline& deadline) {
-    return store_.release(key, deadline);
-}
-
 std::vector<std::string> Allocator::check(const OwnerKey& key, const std::vector<base::IpPrefix>& addresses,
                                           const base::Deadline& deadline) {
     const std::vector<Lease> leases = store_.find(key, deadline);

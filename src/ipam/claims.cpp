@@ -1,7 +1,5 @@
 #include "claims.hpp"
 
-#include "address_text.hpp"
-
 #include <rdmanet/base/text.hpp>
 
 #include <algorithm>
@@ -10,7 +8,6 @@ namespace rdmanet::ipam {
 namespace {
 
 using base::concat;
-using base::quoted;
 
 std::string list_of_ranges(const Config& config) {
     std::string text;
@@ -60,14 +57,6 @@ void place(const RequestedAddress& requested, const Config& config, std::vector<
 }
 
 } // namespace
-
-RequestedAddress parse_requested_address(std::string_view text) {
-    if (const auto prefix = base::IpPrefix::parse(text)) return {prefix->address(), prefix->length()};
-    if (const auto address = base::IpAddress::parse(text)) return {*address, std::nullopt};
-    throw RequestedAddressInvalid(concat("requested address ", quoted(text),
-                                         " is no address: expected one like \"10.1.2.3\" or \"10.1.2.3/24\"",
-                                         has_leading_zero(text) ? ", without leading zeros" : ""));
-}
 
 Claim claim_for(const ConfiguredRange& range, std::chrono::seconds cooldown) {
     return {.space = range.space,

@@ -27,9 +27,7 @@ std::optional<Address> parse_address(const nlmsghdr& message, unsigned ifindex) 
     const auto address = parse_ip(header.ifa_family, local ? local : attributes.find(IFA_ADDRESS));
     const auto prefix = address ? IpPrefix::make(*address, header.ifa_prefixlen) : std::nullopt;
     if (!prefix) return std::nullopt;
-    return Address{.prefix = *prefix,
-                   .flags = attributes.find_u32(IFA_FLAGS).value_or(header.ifa_flags),
-                   .scope = header.ifa_scope};
+    return Address{*prefix};
 }
 
 Message address_message(int type, int flags, unsigned ifindex, const IpPrefix& prefix) {
@@ -43,19 +41,7 @@ Message address_message(int type, int flags, unsigned ifindex, const IpPrefix& p
     return request;
 }
 
-std::uint32_t flags_of(const AddressOptions& options) {
-    return (options.skip_duplicate_detection ? IFA_F_NODAD : 0U) |
-           (options.without_prefix_route ? IFA_F_NOPREFIXROUTE : 0U);
-}
-
 } // namespace
-
-bool Address::is_tentative() const {
-    return (flags & IFA_F_TENTATIVE) != 0;
-}
-bool Address::is_duplicate() const {
-    return (flags & IFA_F_DADFAILED) != 0;
-}
 
 std::vector<Address> list_addresses(Socket& socket, unsigned ifindex) {
     socket.demand_strict_checks();
@@ -70,7 +56,7 @@ std::vector<Address> list_addresses(Socket& socket, unsigned ifindex) {
 
 Added add_address(Socket& socket, unsigned ifindex, const IpPrefix& prefix, const AddressOptions& options) {
     Message request = address_message(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, ifindex, prefix);
-    if (const std::uint32_t flags = flags_of(options); flags != 0) request.put_u32(IFA_FLAGS, flags);
+    if (options.skip_duplicate_detection) request.put_u32(IFA_FLAGS, IFA_F_NODAD);
     if (prefix.family() == Family::v4 && prefix.length() <= 30) put_ip(request, IFA_BROADCAST, prefix.last());
     const Answer answer = socket.ask(request);
     if (answer.errno_value == EEXIST) return Added::was_present;
@@ -78,17 +64,6 @@ Added add_address(Socket& socket, unsigned ifindex, const IpPrefix& prefix, cons
         throw NetlinkError(concat("add address ", prefix, " to interface number ", ifindex), answer.errno_value,
                            answer.kernel_message);
     return Added::yes;
-}
-
-Removed remove_address(Socket& socket, unsigned ifindex, const IpPrefix& prefix) {
-    Message request = address_message(RTM_DELADDR, 0, ifindex, prefix);
-    const Answer answer = socket.ask(request);
-    if (answer.errno_value == EADDRNOTAVAIL || answer.errno_value == ENODEV || answer.errno_value == ENXIO)
-        return Removed::was_absent;
-    if (answer.errno_value != 0)
-        throw NetlinkError(concat("remove address ", prefix, " from interface number ", ifindex), answer.errno_value,
-                           answer.kernel_message);
-    return Removed::yes;
 }
 
 } // namespace rdmanet::kernel

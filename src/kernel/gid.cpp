@@ -88,15 +88,6 @@ std::string_view to_string(GidType type) {
     return "unknown";
 }
 
-std::vector<GidEntry> list_gids(const RdmaPort& port, const std::string& root) {
-    const TableFiles files(port, root);
-    std::vector<GidEntry> entries;
-    for_each_address(files, files.length(), [&](unsigned index, const IpAddress& address) {
-        entries.push_back(files.describe(index, address));
-    });
-    return entries;
-}
-
 FoundGids find_gids(const RdmaPort& port, std::span<const IpAddress> addresses, const std::string& root) {
     const TableFiles files(port, root);
     FoundGids found;

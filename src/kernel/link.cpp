@@ -119,9 +119,6 @@ std::optional<int> find_netnsid(Socket& socket, const Netns& netns) {
 bool Link::is_up() const {
     return (flags & IFF_UP) != 0;
 }
-bool Link::has_carrier() const {
-    return (flags & IFF_LOWER_UP) != 0;
-}
 bool Link::is_loopback() const {
     return (flags & IFF_LOOPBACK) != 0;
 }

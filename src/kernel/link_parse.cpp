@@ -31,18 +31,11 @@ void parse_kind(const Attributes& info, Link& link) {
 
 void parse_names(const Attributes& attributes, Link& link) {
     link.name = attributes.text(IFLA_IFNAME);
-    link.alias = attributes.text(IFLA_IFALIAS);
-    for (const Bytes name : attributes.nest(IFLA_PROP_LIST).list(IFLA_ALT_IFNAME))
-        link.altnames.push_back(text_of(name));
-    link.parent_bus = attributes.text(IFLA_PARENT_DEV_BUS_NAME);
     link.parent_device = attributes.text(IFLA_PARENT_DEV_NAME);
 }
 
 void parse_numbers(const Attributes& attributes, Link& link) {
-    link.operstate = attributes.find_u8(IFLA_OPERSTATE).value_or(0);
     link.mtu = attributes.find_u32(IFLA_MTU).value_or(0);
-    link.min_mtu = attributes.find_u32(IFLA_MIN_MTU).value_or(0);
-    link.max_mtu = attributes.find_u32(IFLA_MAX_MTU).value_or(0);
     link.parent_ifindex = attributes.find_u32(IFLA_LINK);
     link.parent_netnsid = attributes.find_i32(IFLA_LINK_NETNSID);
     link.master_ifindex = attributes.find_u32(IFLA_MASTER);

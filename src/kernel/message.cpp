@@ -64,25 +64,11 @@ std::optional<Bytes> Attributes::find(int attribute) const {
 
 std::string Attributes::text(int attribute) const {
     const auto value = find(attribute);
-    return value ? text_of(*value) : std::string();
+    return value ? std::string(value->begin(), std::find(value->begin(), value->end(), '\0')) : std::string();
 }
 
 Attributes Attributes::nest(int attribute) const {
     return Attributes(find(attribute).value_or(Bytes()));
-}
-
-std::vector<Bytes> Attributes::list(int attribute) const {
-    std::vector<Bytes> found;
-    auto* at = reinterpret_cast<const nlattr*>(bytes_.data());
-    for (int left = static_cast<int>(bytes_.size()); ::nla_ok(at, left); at = ::nla_next(at, &left))
-        if (::nla_type(at) == attribute)
-            found.emplace_back(static_cast<const unsigned char*>(::nla_data(at)),
-                               static_cast<std::size_t>(::nla_len(at)));
-    return found;
-}
-
-std::string text_of(Bytes value) {
-    return {value.begin(), std::find(value.begin(), value.end(), '\0')};
 }
 
 Bytes payload_of(const nlmsghdr& message) {

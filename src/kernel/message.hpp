@@ -11,7 +11,6 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 struct nl_msg;
 
@@ -90,8 +89,6 @@ public:
     [[nodiscard]] std::string text(int attribute) const;
     /// The attributes inside an attribute; none if absent.
     [[nodiscard]] Attributes nest(int attribute) const;
-    /// Every attribute of this number, in order.
-    [[nodiscard]] std::vector<Bytes> list(int attribute) const;
 
 private:
     template <class Value>
@@ -106,9 +103,6 @@ private:
 
     Bytes bytes_;
 };
-
-/// A zero-terminated text inside an attribute's value.
-[[nodiscard]] std::string text_of(Bytes value);
 
 /// What follows the netlink header.
 [[nodiscard]] Bytes payload_of(const nlmsghdr& message);

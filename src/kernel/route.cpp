@@ -113,16 +113,6 @@ Added add_route(Socket& socket, const Route& route, RouteOrder order) {
     return Added::yes;
 }
 
-Removed remove_route(Socket& socket, const Route& route) {
-    // RT_SCOPE_NOWHERE matches any scope (net/ipv4/fib_trie.c, fib_table_delete).
-    Message request = route_message(RTM_DELROUTE, 0, route, route.scope.value_or(RT_SCOPE_NOWHERE));
-    const Answer answer = socket.ask(request);
-    if (answer.errno_value == ESRCH || answer.errno_value == ENODEV) return Removed::was_absent;
-    if (answer.errno_value != 0)
-        throw NetlinkError(concat("remove ", name_of(route)), answer.errno_value, answer.kernel_message);
-    return Removed::yes;
-}
-
 std::vector<Route> list_routes(Socket& socket, const RouteFilter& filter) {
     socket.demand_strict_checks();
     std::vector<Route> routes;

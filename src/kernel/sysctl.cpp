@@ -21,16 +21,8 @@ using base::SystemError;
 std::string_view path_of(Sysctl sysctl) {
     switch (sysctl) {
     case Sysctl::arp_notify: return "ipv4/arp_notify";
-    case Sysctl::arp_ignore: return "ipv4/arp_ignore";
-    case Sysctl::arp_announce: return "ipv4/arp_announce";
-    case Sysctl::rp_filter: return "ipv4/rp_filter";
     case Sysctl::disable_ipv6: return "ipv6/disable_ipv6";
     case Sysctl::keep_addr_on_down: return "ipv6/keep_addr_on_down";
-    case Sysctl::accept_dad: return "ipv6/accept_dad";
-    case Sysctl::accept_ra: return "ipv6/accept_ra";
-    case Sysctl::autoconf: return "ipv6/autoconf";
-    case Sysctl::addr_gen_mode: return "ipv6/addr_gen_mode";
-    case Sysctl::ndisc_notify: return "ipv6/ndisc_notify";
     }
     throw base::Error("no such sysctl");
 }

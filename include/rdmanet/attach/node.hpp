@@ -21,8 +21,6 @@ struct Node {
     std::string boot_id;
     std::uint64_t pid_namespace_inode;
     base::Logger log;
-
-    [[nodiscard]] std::string lease_file() const { return state_directory + "/leases.sqlite"; }
 };
 
 // Each fits inside what callers allow, with time left to undo: kubelet gives a sandbox 4 minutes, CRI-O 1 minute to

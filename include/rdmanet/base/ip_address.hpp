@@ -41,10 +41,6 @@ public:
     [[nodiscard]] std::size_t byte_count() const { return address_bits(family_) / 8; }
 
     [[nodiscard]] bool is_unspecified() const { return value_ == 0; }
-    [[nodiscard]] bool is_multicast() const;
-    [[nodiscard]] bool is_loopback() const;
-    /// fe80::/10 or 169.254.0.0/16.
-    [[nodiscard]] bool is_link_local() const;
 
     /// Canonical text (RFC 5952 for v6).
     [[nodiscard]] std::string to_string() const;

@@ -10,7 +10,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace rdmanet::ipam {
@@ -20,8 +19,6 @@ struct RequestedAddress {
     base::IpAddress address;
     std::optional<unsigned> prefix_length;
 };
-/// Throws RequestedAddressInvalid.
-[[nodiscard]] RequestedAddress parse_requested_address(std::string_view text);
 
 struct AllocatedAddress {
     base::IpPrefix address;
@@ -56,9 +53,6 @@ public:
     /// ExhaustedError, and what a Store throws.
     [[nodiscard]] Allocation allocate(const Config& config, const Owner& owner,
                                       const std::vector<RequestedAddress>& requested, const base::Deadline& deadline);
-
-    /// Gives back everything that the attachment holds, whatever the configuration says by now. Absence is success.
-    std::vector<Lease> release(const OwnerKey& key, const base::Deadline& deadline);
 
     /// What is wrong with the attachment's leases, one sentence each: `addresses` are those that it should hold.
     [[nodiscard]] std::vector<std::string> check(const OwnerKey& key, const std::vector<base::IpPrefix>& addresses,

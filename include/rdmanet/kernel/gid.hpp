@@ -28,16 +28,13 @@ struct GidEntry {
     std::string netdev; // a name without its namespace: many pods have a "net1"; empty for InfiniBand
 };
 
-/// Entries in use, each with its type and net device. Reads the whole table. Empty if the port is gone. Throws
-/// base::SystemError.
-[[nodiscard]] std::vector<GidEntry> list_gids(const RdmaPort& port, const std::string& root = kRdmaSysfs);
-
 struct FoundGids {
     std::vector<GidEntry> entries;
     std::size_t types = 0; // see GidTable
 };
-/// The same for entries of `addresses` only. Costs one file for each place of the table and three for each hit: an
-/// address normally has two, RoCE v1 and v2, each known by its net device.
+/// Entries of `addresses`, each with its type and net device. Costs one file for each place of the table and three for
+/// each hit: an address normally has two, RoCE v1 and v2, each known by its net device. Empty if the port is gone. Throws
+/// base::SystemError.
 [[nodiscard]] FoundGids find_gids(const RdmaPort& port, std::span<const base::IpAddress> addresses,
                                   const std::string& root = kRdmaSysfs);
 

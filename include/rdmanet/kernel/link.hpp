@@ -45,26 +45,19 @@ struct Ipvlan {
 struct Link {
     unsigned ifindex = 0;
     std::string name;
-    std::vector<std::string> altnames;
     std::string kind;                // "macvlan", "ipvlan", "bond", "vlan", ...; empty for a physical device
     std::uint16_t hardware_type = 0; // ARPHRD_*: 1 Ethernet, 32 InfiniBand
     std::vector<unsigned char> hardware_address; // 6 bytes for Ethernet, 20 for InfiniBand
     unsigned flags = 0;                          // IFF_*, linux/if.h
-    std::uint8_t operstate = 0;                  // IF_OPER_*, linux/if.h
     unsigned mtu = 0;                            // bytes
-    unsigned min_mtu = 0;                        // 0: no limit told
-    unsigned max_mtu = 0;                        // 0: no limit told
     std::optional<unsigned> parent_ifindex;      // in the namespace of parent_netnsid, if that is set
     std::optional<int> parent_netnsid;           // see find_netnsid()
     std::optional<unsigned> master_ifindex;      // bond, bridge, VRF, ... that this link is a port of
-    std::string alias;
     std::optional<Macvlan> macvlan;
     std::optional<Ipvlan> ipvlan;
-    std::string parent_bus;    // "pci", "auxiliary", ...; empty for a virtual device
-    std::string parent_device; // e.g. "0000:3b:00.2"; since Linux 5.14
+    std::string parent_device; // e.g. "0000:3b:00.2", empty for a virtual device; since Linux 5.14
 
-    [[nodiscard]] bool is_up() const;       // administratively
-    [[nodiscard]] bool has_carrier() const; // IFF_LOWER_UP
+    [[nodiscard]] bool is_up() const; // administratively
     [[nodiscard]] bool is_loopback() const;
     /// nullopt if the hardware address has not 6 bytes.
     [[nodiscard]] std::optional<base::MacAddress> mac() const;

@@ -35,9 +35,6 @@ enum class RouteOrder : std::uint8_t { exclusive, prepended, appended };
 /// an impossible scope, ENETDOWN the interface is down, ENODEV it is absent.
 Added add_route(Socket& socket, const Route& route, RouteOrder order);
 
-/// Absent: the route or its interface is. Throws NetlinkError.
-Removed remove_route(Socket& socket, const Route& route);
-
 struct RouteFilter {
     std::optional<base::Family> family;
     std::optional<unsigned> ifindex;

@@ -11,17 +11,9 @@
 namespace rdmanet::kernel {
 
 enum class Sysctl : std::uint8_t {
-    arp_notify, // 1: gratuitous ARP when the link or its address changes
-    arp_ignore,
-    arp_announce,
-    rp_filter,
+    arp_notify,        // 1: gratuitous ARP when the link or its address changes
     disable_ipv6,      // 1: no IPv6 on the interface
     keep_addr_on_down, // 1: IPv6 addresses survive "link down"
-    accept_dad,        // 0: no duplicate address detection
-    accept_ra,         // 0: no addresses and routes from router advertisements
-    autoconf,
-    addr_gen_mode, // 1: no IPv6 link-local address
-    ndisc_notify,  // 1: unsolicited neighbour advertisement when the link or its address changes
 };
 
 enum class Written : std::uint8_t { yes, no_such_sysctl };

@@ -23,11 +23,16 @@ public:
     int calls = 0;
 };
 
+RequestedAddress requested_address(std::string_view text) {
+    if (const auto prefix = base::IpPrefix::parse(text)) return {prefix->address(), prefix->length()};
+    return {base::IpAddress::parse(text).value(), std::nullopt};
+}
+
 class AllocatorFixture : public StoreFixture {
 public:
     Allocation allocate(std::string_view ipam, const Owner& who, const std::vector<std::string>& wanted = {}) {
         std::vector<RequestedAddress> requested;
-        for (const auto& text : wanted) requested.push_back(parse_requested_address(text));
+        for (const auto& text : wanted) requested.push_back(requested_address(text));
         return allocator.allocate(config(ipam), who, requested, soon());
     }
     std::string ips(std::string_view ipam, const Owner& who, const std::vector<std::string>& wanted = {}) {
@@ -111,7 +116,6 @@ TEST_CASE_METHOD(AllocatorFixture, "a requested address that can not be given is
     CHECK_THAT(refusal<Invalid>(R"({"range": "10.0.0.0/24", "routes": [{"dst": "10.9.0.0/16", "gw": "10.0.0.1"}]})",
                                 owner("a"), {"10.0.0.1"}),
                Contains("it is the gateway of route 10.9.0.0/16"));
-    CHECK_THAT(refusal<Invalid>(kDual, owner("a"), {"10.0.0.x"}), Contains("\"10.0.0.x\""));
     CHECK_THAT(refusal<Invalid>(kDual, owner("a"), {"10.0.0.0"}), Contains("outside"));
     CHECK(store.list_all(soon()).empty());
 
@@ -131,7 +135,7 @@ TEST_CASE_METHOD(AllocatorFixture, "the next container of a pod takes over from 
     CHECK(ips(kDual, owner("c", "uid")) == "10.0.0.4/24 via 10.0.0.1 fd00::3/64");
     probe.dead = {"a"};
     CHECK(ips(kDual, owner("d", "uid")) == "10.0.0.2/24 via 10.0.0.1 fd00::1/64");
-    CHECK(allocator.release(owner("a").key, soon()).empty()); // the late DEL of the old container
+    CHECK(store.release(owner("a").key, soon()).empty()); // the late DEL of the old container
     CHECK(allocator.check(owner("d").key, {prefix("10.0.0.2/24"), prefix("fd00::1/64")}, soon()).empty());
     CHECK(faults().empty());
 }
@@ -167,8 +171,8 @@ TEST_CASE_METHOD(AllocatorFixture, "release gives back everything, and absence i
     (void)allocate(R"({"range": "10.0.0.0/24", "network_name": "x", "ipRanges": [{"range": "fd01::/64"},
         {"range": "fd02::/64"}]})",
                    owner("a"));
-    CHECK(text_of(allocator.release(owner("a").key, soon())) == "10.0.0.2/24 fd00::1/64 fd02::1/64");
-    CHECK(allocator.release(owner("a").key, soon()).empty());
+    CHECK(text_of(store.release(owner("a").key, soon())) == "10.0.0.2/24 fd00::1/64 fd02::1/64");
+    CHECK(store.release(owner("a").key, soon()).empty());
     CHECK(store.list_all(soon()).empty());
 }
 
@@ -186,7 +190,7 @@ TEST_CASE_METHOD(AllocatorFixture, "usage counts leases and resting addresses of
     (void)allocate(kTwo, owner("a"));
     (void)allocate(kTwo, owner("b"));
     CHECK(allocator.usage(config(kTwo), soon()).at(0).exhausted());
-    (void)allocator.release(owner("a").key, soon());
+    (void)store.release(owner("a").key, soon());
     const auto usage = allocator.usage(config(kDual), soon());
     REQUIRE(usage.size() == 2);
     CHECK(usage[0].range == "10.0.0.0/24");

@@ -43,11 +43,12 @@ RdmaPort first_port() {
     return port;
 }
 
-TEST_CASE("a sparse table gives the entries in use") {
+TEST_CASE("entries are found anywhere in a sparse table") {
     const FakeSysfs sysfs;
     sysfs.add(0, "fe80:0000:0000:0000:0211:22ff:fe33:4455", "IB/RoCE v1", "eth0");
     sysfs.add(5, "0000:0000:0000:0000:0000:ffff:0a01:0203", "RoCE v2", "net1");
-    const auto entries = list_gids(first_port(), sysfs.root);
+    const std::array wanted = {*IpAddress::parse("10.1.2.3"), *IpAddress::parse("fe80::211:22ff:fe33:4455")};
+    const auto entries = find_gids(first_port(), wanted, sysfs.root).entries;
     REQUIRE(entries.size() == 2);
     CHECK(entries[0].address.to_string() == "fe80::211:22ff:fe33:4455");
     CHECK(entries[0].type == GidType::ib_or_roce_v1);
@@ -77,7 +78,8 @@ TEST_CASE("entries are found by the addresses they stand for") {
 TEST_CASE("an entry that empties between two readings has no type and no net device") {
     const FakeSysfs sysfs;
     sysfs.write("gids", 3, "0000:0000:0000:0000:0000:ffff:0a01:0203");
-    const auto entries = list_gids(first_port(), sysfs.root);
+    const std::array wanted = {*IpAddress::parse("10.1.2.3")};
+    const auto entries = find_gids(first_port(), wanted, sysfs.root).entries;
     REQUIRE(entries.size() == 1);
     CHECK(entries[0].type == GidType::unknown);
     CHECK(entries[0].netdev.empty());
@@ -87,9 +89,10 @@ TEST_CASE("the table of an absent port is empty") {
     const FakeSysfs sysfs;
     RdmaPort port = first_port();
     port.port = 2;
-    CHECK(list_gids(port, sysfs.root).empty());
+    const std::array wanted = {*IpAddress::parse("10.1.2.3")};
+    CHECK(find_gids(port, wanted, sysfs.root).entries.empty());
     CHECK(read_gid_table(port, sysfs.root).length == 0);
-    CHECK(list_gids(first_port(), sysfs.root / "nowhere").empty());
+    CHECK(find_gids(first_port(), wanted, sysfs.root / "nowhere").entries.empty());
 }
 
 } // namespace
