@@ -343,7 +343,7 @@ Table combinations() {
             {"parent in the pod that is on the host",
              {member("'linkInContainer':true")},
              102,
-             "master \"par0\" is neither an interface nor an RDMA device here"},
+             "master \"par0\" is no interface in the pod (\"linkInContainer\")"},
             {"parent in the pod, the neighbour's MTU",
              {member("'linkInContainer':true,'master':'net0','mtu':1501")},
              7,
