@@ -43,7 +43,7 @@ std::string journal() {
     for (const auto& entry : fs::recursive_directory_iterator(state_directory())) {
         const std::string name = entry.path();
         const bool is_record = name.ends_with(".json");
-        if (!name.ends_with(".sqlite-journal"))
+        if (!name.ends_with(".sqlite-journal") && !name.ends_with("lock"))
             lines.insert(concat(name, is_record ? base::read_file(name, std::size_t{1} << 20U) : "", '\n'));
     }
     std::string all;
