@@ -38,7 +38,9 @@ void check_ipam(const ipam::Config& config) {
     for (const ipam::StaticAddress& address : config.addresses) {
         const base::IpAddress& own = address.address.address();
         demand(seen.insert(own).second, "a static address is there twice");
-        demand(!own.is_unspecified() && !own.is_multicast(), "a static address that no interface can have");
+        const bool v4 = own.family() == base::Family::v4;
+        const base::IpPrefix multicast = *base::IpPrefix::parse(v4 ? "224.0.0.0/4" : "ff00::/8");
+        demand(!own.is_unspecified() && !multicast.contains(own), "a static address that no interface can have");
         demand(!address.gateway || address.gateway->family() == own.family(), "a gateway of the other family");
     }
     for (const ipam::Route& route : config.routes)
