@@ -199,7 +199,7 @@ TEST_CASE("the example with a DHCP server gets its lease", "[examples]") {
         shell("ip link add name lan0 link eth2 netns dhcpserver type macvlan && ip -netns dhcpserver address add "
               "192.168.112.1/24 dev lan0 && ip -netns dhcpserver link set lan0 up && mkdir -p /tmp/examples-dhcp "
               "/run/cni && cd /tmp/examples-dhcp && touch leases && printf '%s\\n' 'start 192.168.112.50' "
-              "'end 192.168.112.60' 'interface lan0' 'lease_file /tmp/examples-dhcp/leases' "
+              "'end 192.168.112.59' 'interface lan0' 'lease_file /tmp/examples-dhcp/leases' "
               "'pidfile /tmp/examples-dhcp/pid' 'option subnet 255.255.255.0' 'option lease 600' > conf");
         shell("cd /tmp/examples-dhcp; setsid ip netns exec dhcpserver busybox udhcpd -f conf </dev/null >server.log "
               "2>&1 & rm -f /run/cni/dhcp.sock; setsid /usr/lib/cni/dhcp daemon -pidfile "
