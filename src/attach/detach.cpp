@@ -34,9 +34,11 @@ StillHeld detach(const state::AttachmentRecord& record, const std::string& netns
 
 void detach_dispossessed(const std::vector<ipam::OwnerKey>& keys, const Node& node,
                          const state::AttachmentStore& records, ipam::SqliteStore& leases) {
-    constexpr std::chrono::seconds kTimeout{2};
+    constexpr std::chrono::seconds kTimeout{2}; // for all: the runtime waits for an ADD that is done
+    const auto deadline = base::Deadline::in(kTimeout);
+    Undertaker undertaker(node);
     for (const ipam::OwnerKey& key : keys) {
-        const auto deadline = base::Deadline::in(kTimeout);
+        if (deadline.passed()) return;
         StillHeld held;
         attempt(held, "journal record", [&] {
             const state::AttachmentKey dead{
@@ -44,7 +46,7 @@ void detach_dispossessed(const std::vector<ipam::OwnerKey>& keys, const Node& no
             const base::FileLock lock = records.lock(dead, deadline);
             const auto outcome = records.load(dead);
             const auto* record = std::get_if<state::AttachmentRecord>(&outcome);
-            if (record == nullptr || Undertaker(node).probe(trace_of(*record)) != ipam::Liveness::dead) return;
+            if (record == nullptr || undertaker.probe(trace_of(*record)) != ipam::Liveness::dead) return;
             held = detach(*record, "", node, records, leases, deadline);
         });
         for (const std::string& what : held)

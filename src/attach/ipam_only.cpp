@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <variant>
 
 namespace rdmanet::attach::ipam_only {
 namespace {
@@ -36,15 +37,18 @@ cni::Result add(const cni::Request& request, const Node& node) {
     state::AttachmentRecord record = begin_record(request, node, open_pod_netns(request));
     record.attach = kAttachIpam;
     std::optional<base::FileLock> lock = session.records.lock(session.key, deadline);
-    base::Rollback rollback([&](const std::string& what, const char* why) { node.log.error(concat(what, ": ", why)); });
-    rollback.on_failure("undo the failed ADD", [&] {
-        for (const std::string& what :
-             detach(record, "", node, session.records, session.leases, base::Deadline::in(kUndoTimeout)))
-            node.log.error(concat("still held after a failed ADD: ", what));
-    });
+    // A repeated ADD has the leases of the first, which stay whatever becomes of it.
+    const bool is_first = std::holds_alternative<state::NoRecord>(session.records.load(session.key));
     Undertaker undertaker(node);
     ipam::Allocator allocator(session.leases, undertaker);
     const auto allocation = allocator.allocate(config, owner_of(record), requested_addresses(request), deadline);
+    base::Rollback rollback([&](const std::string& what, const char* why) { node.log.error(concat(what, ": ", why)); });
+    if (is_first)
+        rollback.on_failure("undo the failed ADD", [&] {
+            for (const std::string& what :
+                 detach(record, "", node, session.records, session.leases, base::Deadline::in(kUndoTimeout)))
+                node.log.error(concat("still held after a failed ADD: ", what));
+        });
     for (const std::string& warning : allocation.warnings) node.log.warn(warning);
     record.leases = to_recorded(allocation.leases);
     for (const ipam::AllocatedAddress& ip : allocation.ips) record.ips.push_back(ip.address.to_string());

@@ -122,6 +122,20 @@ TEST_CASE("as an IPAM plugin: the abbreviated result, the same address again, re
     CHECK(stage.node.difference() == "");
 }
 
+TEST_CASE("as an IPAM plugin: a repeated ADD that is refused leaves the first one's address", "[ipam-plugin]") {
+    const Stage stage;
+    PluginCall call = call_for(stage.pod, ipam("10.68.9.0/24"));
+    call.config = json_text(concat("{'cniVersion':'1.0.0','name':'net','type':'macvlan',", ipam("10.68.9.0/24"), '}'));
+    CHECK(addresses(add(call)) == "10.68.9.1/24");
+    PluginCall again = call;
+    again.args = "IgnoreUnknown=1;IP=10.68.9.7";
+    CHECK_THAT(refusal(again), Contains("already holds 10.68.9.1/24"));
+    CHECK_THAT(shell(concat(binary(), " state --json")), Contains("10.68.9.1/24"));
+    CHECK(addresses(add(call)) == "10.68.9.1/24");
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
 TEST_CASE("as an IPAM plugin: DEL with a range that was edited or is nonsense now", "[ipam-plugin]") {
     const Stage stage;
     const PluginCall call = direct(call_of("macvlan", stage.pod, "'master':'par0'", "1.0.0"));
