@@ -4,7 +4,8 @@
 # installs Debian packages and builds. Last line: N passed, N failed, N skipped.
 #
 #   test/run.sh            everything, in three lanes at a time; each line says which lane it comes from
-#   test/run.sh STAGE...   only these, one after the other: style unit tidy fuzz harness e2e e2e_sanitize patience fault
+#   test/run.sh STAGE...   only these, one after the other: style unit tidy fuzz harness e2e e2e_sanitize patience fault,
+#                          e2e_guest
 set -euo pipefail
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -99,9 +100,16 @@ guest() { netns-harness/run.sh "$@"; }
 # This machine's kernel where it is good enough, else the guest's.
 any_kernel() { RDMANET_HARNESS_NEEDS='netns veth macvlan' netns-harness/run.sh "$@"; }
 
-# e2e KERNEL NAME PRESET ARGUMENT...: KERNEL is one of the two above, the preset that of the binary under test.
-e2e() {
-	RDMANET_BINARY=$top/build/$3/cmd/rdmanet/rdmanet counted "$2" "$1" build/release/test/e2e/e2e_test -r progress "${@:4}"
+# on_kernels NAME COMMAND...: a test program with its arguments, on this machine's kernel as far as that goes; the cases that
+# it can't run go to the guest, in which everything takes several times as long.
+on_kernels() {
+	local name=$1 log=$logs/$1.log rest=$logs/$1-rest
+	shift
+	counted "$name" any_kernel "$@"
+	sed -nE 's/,/\\,/g; s/^skip (.*): this machine lacks .*/\1/p' "$log" >"$rest" # a comma would end a name
+	grep -q '^harness: native' "$log" && [[ -s $rest ]] || return 0
+	result 0 0 "-$(wc -l <"$rest")" "$name: run in the guest instead"
+	counted "$name-guest" guest "$@" -f "$rest"
 }
 
 stage_harness() {
@@ -109,26 +117,30 @@ stage_harness() {
 	counted harness guest netns-harness/selftest.sh
 }
 
+e2e_test=build/release/test/e2e/e2e_test
+
 stage_e2e() {
 	say "the built binary on a real kernel, RDMA and all"
-	e2e guest e2e release
+	RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet on_kernels e2e $e2e_test -r progress
 }
 
-# Cases that this machine's kernel can't run are left to the guest: a sanitizer's start costs it a second.
+# Everything in the guest, whatever this machine's kernel can do: by name only.
+stage_e2e_guest() {
+	RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet counted e2e-guest guest $e2e_test -r progress
+}
+
+# Without what is about documents rather than memory. A sanitizer's start costs the guest a third of a second.
 stage_e2e_sanitize() {
 	build sanitize rdmanet || return 0
 	say "the same, the binary built with sanitizers"
-	e2e any_kernel e2e-sanitize sanitize '~[memory-limit]~[.hang]'
-	local log=$logs/e2e-sanitize.log rest=$logs/e2e-sanitize-rest skipped
-	sed -nE 's/,/\\,/g; s/^skip (.*): this machine lacks .*/\1/p' "$log" >"$rest" # a comma would end a name
-	grep -q '^harness: native' "$log" && [[ -s $rest ]] || return 0
-	skipped=$(wc -l <"$rest")
-	result 0 0 "-$skipped" "e2e-sanitize: run in the guest instead"
-	e2e guest e2e-sanitize-guest sanitize -f "$rest"
+	RDMANET_BINARY=$top/build/sanitize/cmd/rdmanet/rdmanet \
+		on_kernels e2e-sanitize $e2e_test -r progress '~[memory-limit]~[.hang]~[examples]~[readme]'
 }
 
 # Cases in which somebody hangs until a deadline of most of a minute.
-stage_patience() { e2e any_kernel patience release '[.hang]'; }
+stage_patience() {
+	RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet counted patience any_kernel $e2e_test -r progress '[.hang]'
+}
 
 stage_fault() {
 	say "killed and failed at system calls: a sample, test/fault/run.sh --all takes every one"
