@@ -1,5 +1,6 @@
 // CHECK: everything that ADD made is still there, and as it was made. What later plugins of the chain, Multus or the pod
 // may change is left to them: routes moved to another table, addresses added, a default route taken away.
+#include "device_check.hpp"
 #include "liveness.hpp"
 #include "parent.hpp"
 #include "rdma.hpp"
@@ -21,15 +22,6 @@ namespace {
 using base::concat;
 using base::quoted;
 using kernel::Link;
-
-[[noreturn]] void differs(const std::string& what) {
-    throw cni::CniError(cni::ErrorCode::check_failed, what);
-}
-
-/// Null for a record of addresses only.
-const state::CreateLink* created_link(const state::AttachmentRecord& record) {
-    return record.steps.empty() ? nullptr : std::get_if<state::CreateLink>(&record.steps.front());
-}
 
 struct Expected {
     cni::Interface interface;
@@ -59,20 +51,32 @@ void check_mode(const Link& link, const Config& config) {
         if (!link.macvlan || link.macvlan->mode != wanted->mode)
             differs(concat("interface ", name, " is ", link.macvlan ? kernel::to_string(*link.macvlan) : "no macvlan",
                            ", expected ", kernel::to_string(*wanted)));
-    } else if (const auto& ipvlan = std::get<Ipvlan>(config.attach); link.ipvlan != ipvlan) {
+    } else if (const auto* ipvlan = std::get_if<Ipvlan>(&config.attach); ipvlan != nullptr && link.ipvlan != *ipvlan) {
         differs(concat("interface ", name, " is ", link.ipvlan ? kernel::to_string(*link.ipvlan) : "no ipvlan",
-                       ", expected ", kernel::to_string(ipvlan)));
+                       ", expected ", kernel::to_string(*ipvlan)));
     }
 }
 
-void check_link(const Link& link, const Expected& expected, const Config& config, const state::CreateLink* made) {
+/// A child is told by its kind and parent, a device by where it is in the machine.
+void check_origin(const Link& link, const Config& config, const state::AttachmentRecord& record) {
     const std::string name = quoted(link.name);
+    if (config.is_device()) {
+        if (config.device && link.parent_device != config.device->to_string())
+            differs(concat("interface ", name, " is of device ", quoted(link.parent_device), ", expected ",
+                           *config.device));
+        return;
+    }
     if (link.kind != config.kind())
         differs(concat("interface ", name, " is of kind ", quoted(link.kind), ", expected ", config.kind()));
+    const state::CreateLink* made = record.created_link();
     if (made != nullptr && link.parent_ifindex != made->parent_ifindex)
         differs(concat("interface ", name, " has parent index ", link.parent_ifindex.value_or(0), ", expected ",
                        made->parent_ifindex, " (", made->parent, ')'));
     check_mode(link, config);
+}
+
+void check_link(const Link& link, const Expected& expected, const Config& config) {
+    const std::string name = quoted(link.name);
     if (!link.is_up()) differs(concat("interface ", name, " is down"));
     const std::string& mac = expected.interface.mac;
     if (!mac.empty() && link.mac() != base::MacAddress::parse(mac))
@@ -108,9 +112,9 @@ void check_routes(kernel::Socket& inside, const Link& link, const cni::Request& 
 
 void check_rdma(const Config& config, const state::AttachmentRecord& record, const Expected& expected, const Link& link,
                 const Node& node, const base::Deadline& deadline) {
-    if (record.rdma_device.empty() || config.link_in_container || created_link(record) == nullptr) return;
+    if (record.rdma_device.empty() || config.link_in_container || record.created_link() == nullptr) return;
     kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, deadline);
-    const state::CreateLink& made = *created_link(record);
+    const state::CreateLink& made = *record.created_link();
     const auto parent = kernel::find_link(outside, made.parent_ifindex);
     if (!parent) differs(concat("parent ", quoted(made.parent), " is gone"));
     const auto port = find_rdma(config.rdma, *parent, record.key.network, node.log, deadline);
@@ -148,13 +152,17 @@ void check(const cni::Request& request, const Config& config, const Node& node) 
 
     const kernel::Netns netns = open_pod_netns(request);
     kernel::Socket inside = kernel::Socket::open_in(netns, kernel::Protocol::route, deadline);
-    const auto link = kernel::find_link(inside, request.ifname());
-    if (!link)
-        differs(concat("interface ", quoted(request.ifname().to_string()), " is gone from ", request.netns_path));
-    check_link(*link, expected, config, created_link(*record));
-    check_addresses(inside, *link, expected);
-    check_routes(inside, *link, request, *record);
-    check_rdma(config, *record, expected, *link, node, deadline);
+    if (config.is_device()) check_device(request, config, *record, netns, deadline);
+    if (has_netdev(*record)) {
+        const auto link = kernel::find_link(inside, request.ifname());
+        if (!link)
+            differs(concat("interface ", quoted(request.ifname().to_string()), " is gone from ", request.netns_path));
+        check_origin(*link, config, *record);
+        check_link(*link, expected, config);
+        check_addresses(inside, *link, expected);
+        check_routes(inside, *link, request, *record);
+        check_rdma(config, *record, expected, *link, node, deadline);
+    }
     check_ipam(request, config, expected, session, deadline);
 }
 

@@ -1,11 +1,12 @@
 #include <rdmanet/attach/config.hpp>
 
+#include "choices.hpp"
 #include "known_keys.hpp"
+#include "vf_config.hpp"
 
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 
-#include <span>
 #include <utility>
 
 namespace rdmanet::attach {
@@ -13,24 +14,6 @@ namespace {
 
 using base::concat;
 using json::Reader;
-
-template <class T>
-struct Choice {
-    std::string_view text;
-    T value;
-};
-
-/// The value whose text is `reader`'s, or a ValueError that lists the texts.
-template <class T>
-T choose(const Reader& reader, std::span<const Choice<T>> choices) {
-    const std::string text = reader.string();
-    std::string expected = "one of";
-    for (const auto& [name, value] : choices) {
-        if (name == text) return value;
-        expected += concat(" \"", name, '"');
-    }
-    throw reader.unexpected(expected);
-}
 
 using kernel::IpvlanFlag;
 using kernel::IpvlanMode;
@@ -57,6 +40,7 @@ constexpr Choice<DefaultRoute> kDefaultRoutes[] = {
     {"always", DefaultRoute::always},
     {"never", DefaultRoute::never},
 };
+constexpr Choice<bool> kRdmaModes[] = {{"shared", false}, {"exclusive", true}};
 constexpr Choice<OnMissingGid> kOnMissingGid[] = {
     {"warn", OnMissingGid::warn},
     {"refuse", OnMissingGid::refuse},
@@ -67,14 +51,23 @@ constexpr Choice<base::LogLevel> kLogLevels[] = {
     {"info", base::LogLevel::info},   {"verbose", base::LogLevel::info}, {"debug", base::LogLevel::debug},
 };
 
-enum class Kind : std::uint8_t { macvlan, ipvlan, later };
+enum class Kind : std::uint8_t { macvlan, ipvlan, sriov, later };
 constexpr Choice<Kind> kKinds[] = {
-    {"macvlan", Kind::macvlan},   {"ipvlan", Kind::ipvlan}, {"sriov", Kind::later},
+    {"macvlan", Kind::macvlan},   {"ipvlan", Kind::ipvlan}, {"sriov", Kind::sriov},
     {"host-device", Kind::later}, {"ipoib", Kind::later},   {"rdma", Kind::later},
 };
 
-/// Without "attach" the mode tells: a configuration of the macvlan or ipvlan plugin needs no key beside "type".
+/// Multus sets the device for every plugin of a network that has a resource, so a "master" or "mode" outweighs it; and the
+/// resources of device plugins that share a device are not called by a PCI address.
+bool means_a_vf(const Reader& root) {
+    if (root.find("mode") || root.find("master")) return false;
+    const auto device = find_device_key(root);
+    return device && device->is_string() && base::PciAddress::parse(device->string());
+}
+
+/// Without "attach" other keys tell: a configuration of the sriov, macvlan or ipvlan plugin needs no key of ours.
 Kind infer_kind(const Reader& root) {
+    if (means_a_vf(root)) return Kind::sriov;
     const auto mode = root.find("mode");
     if (!mode || !mode->is_string()) return Kind::macvlan;
     for (const auto& [text, value] : kIpvlanModes)
@@ -89,14 +82,8 @@ Kind parse_kind(const Reader& root) {
     if (kind == Kind::later)
         throw cni::CniError(cni::ErrorCode::unsupported_field,
                             concat("attach: \"", attach->string(),
-                                   "\" is not supported by this version: use \"macvlan\" or \"ipvlan\""));
+                                   "\" is not supported by this version: use \"macvlan\", \"ipvlan\" or \"sriov\""));
     return kind;
-}
-
-void refuse_key(const Reader& root, std::string_view key, std::string_view reason) {
-    if (const auto value = root.find(key))
-        throw cni::CniError(cni::ErrorCode::unsupported_field,
-                            concat(value->path(), ": ", value->shown(), ' ', reason));
 }
 
 Macvlan parse_macvlan(const Reader& root) {
@@ -124,12 +111,21 @@ base::MacAddress parse_mac(const Reader& reader) {
     return *mac;
 }
 
+/// "mode" and "isolation" say the same: the mode that the node must be in, and what follows from it for the pod.
+std::optional<bool> parse_isolation(const Reader& rdma) {
+    const auto mode = rdma.find("mode");
+    const auto isolation = rdma.find("isolation");
+    std::optional<bool> exclusive;
+    if (mode) exclusive = choose<bool>(*mode, kRdmaModes);
+    if (!isolation) return exclusive;
+    if (exclusive && *exclusive != isolation->boolean())
+        throw isolation->unexpected(concat("what \"rdma.mode\" says: ", *exclusive ? "true" : "false"));
+    return isolation->boolean();
+}
+
 RdmaPolicy parse_rdma_object(const Reader& rdma) {
     RdmaPolicy policy{.demand = RdmaDemand::required, .on_missing_gid = OnMissingGid::refuse};
-    if (const auto mode = rdma.find("mode")) {
-        constexpr Choice<int> modes[] = {{"shared", 0}};
-        (void)choose<int>(*mode, modes);
-    }
+    policy.isolation = parse_isolation(rdma);
     if (const auto wait = rdma.find("waitForGids")) policy.wait_for_gids = wait->boolean();
     if (const auto timeout = rdma.find("gidTimeoutMs"))
         policy.gid_timeout = std::chrono::milliseconds(timeout->integer(0, 30'000));
@@ -145,6 +141,27 @@ RdmaPolicy parse_rdma(const Reader& root) {
     if (!rdma->is_boolean()) throw rdma->unexpected("true, false or an object");
     if (!rdma->boolean()) return {.demand = RdmaDemand::ignored};
     return {.demand = RdmaDemand::required, .on_missing_gid = OnMissingGid::refuse};
+}
+
+/// ib-sriov-cni's key: the RDMA device must go along.
+void parse_rdma_isolation(const Reader& root, Config& config) {
+    const auto isolation = root.find("rdmaIsolation");
+    if (!isolation) return;
+    const bool wanted = isolation->boolean();
+    if (config.rdma.isolation && *config.rdma.isolation != wanted) throw isolation->unexpected("what \"rdma\" says");
+    config.rdma.isolation = wanted;
+    if (wanted) config.rdma.demand = RdmaDemand::required;
+}
+
+void require_fitting_rdma(const Reader& root, Config& config) {
+    if (config.is_device()) {
+        parse_rdma_isolation(root, config);
+    } else if (config.rdma.isolation.value_or(false)) {
+        throw cni::CniError(
+            cni::ErrorCode::unsupported_field,
+            concat("rdma: a child of an interface shares its parent's RDMA device, it can't have it for "
+                   "itself: use \"mode\": \"shared\", or \"attach\": \"sriov\""));
+    }
 }
 
 /// Network configurations may come from tenants of the cluster, the log file is opened by root: sriov-cni's
@@ -196,7 +213,13 @@ LogTarget parse_log_target(const cni::NetConf& conf) {
 }
 
 IpamChoice parse_ipam(const cni::NetConf& conf, std::vector<std::string>& warnings) {
-    if (!conf.ipam_type) return NoIpam{};
+    if (!conf.ipam_type) {
+        const auto ipam = conf.document.root().find("ipam");
+        if (ipam && !ipam->members().empty())
+            warnings.emplace_back(
+                "ipam has keys but no \"type\", the pod gets no addresses: add \"type\": \"rdmanet\"");
+        return NoIpam{};
+    }
     if (*conf.ipam_type != kPluginName) return DelegatedIpam{*conf.ipam_type};
     ipam::Config config = ipam::parse_config(conf.document.root().at("ipam"));
     warnings.insert(warnings.end(), config.warnings.begin(), config.warnings.end());
@@ -206,12 +229,14 @@ IpamChoice parse_ipam(const cni::NetConf& conf, std::vector<std::string>& warnin
 Config parse_config(const cni::NetConf& conf) {
     const Reader root = conf.document.root();
     Config config;
-    warn_of_keys(root, config.warnings);
-    if (parse_kind(root) == Kind::macvlan) {
-        config.attach = parse_macvlan(root);
-    } else {
-        config.attach = parse_ipvlan(root);
+    switch (parse_kind(root)) {
+    case Kind::macvlan: config.attach = parse_macvlan(root); break;
+    case Kind::ipvlan: config.attach = parse_ipvlan(root); break;
+    case Kind::sriov: config.attach = parse_sriov(root); break;
+    case Kind::later: break;
     }
+    if (const auto device = find_device_key(root); device && config.is_device()) config.device = parse_device(*device);
+    warn_of_keys(root, config.is_device() ? KeysOf::device : KeysOf::child, config.warnings);
     config.master = parse_master(root);
     if (const auto inside = root.find("linkInContainer")) config.link_in_container = inside->boolean();
     config.mtu = parse_mtu(root);
@@ -219,6 +244,7 @@ Config parse_config(const cni::NetConf& conf) {
     if (const auto policy = root.find("defaultRoute"))
         config.default_route = choose<DefaultRoute>(*policy, kDefaultRoutes);
     config.rdma = parse_rdma(root);
+    require_fitting_rdma(root, config);
     if (config.link_in_container && config.rdma.demand == RdmaDemand::required)
         refuse_key(root, "rdma",
                    "can't be had with \"linkInContainer\", the RDMA device of a parent in the pod is not "

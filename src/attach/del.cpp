@@ -90,9 +90,7 @@ AttachmentRecord reconstruct(const cni::Request& request, Session& session, Stil
         held.push_back(concat("interface \"", session.key.ifname, "\": ", error.what()));
     }
     const auto& ipam_type = request.conf.ipam_type;
-    if (ipam_type && *ipam_type != kPluginName)
-        record.steps.emplace_back(state::DelegateIpam{
-            .plugin = *ipam_type, .config = request.stdin_text, .args = request.args_text, .path = request.path_text});
+    if (ipam_type && *ipam_type != kPluginName) record.steps.emplace_back(delegate_step(request, *ipam_type));
     return record;
 }
 

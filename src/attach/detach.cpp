@@ -24,7 +24,8 @@ void attempt(StillHeld& held, std::string_view what, Act&& act) {
 StillHeld detach(const state::AttachmentRecord& record, const std::string& netns_path, const Node& node,
                  const state::AttachmentStore& records, ipam::SqliteStore& leases, const base::Deadline& deadline) {
     StillHeld held;
-    const RevertContext context{.record = record, .netns_path = netns_path, .deadline = deadline};
+    const RevertContext context{
+        .record = record, .netns_path = netns_path, .records = records, .log = node.log, .deadline = deadline};
     for (auto step = record.steps.rbegin(); step != record.steps.rend(); ++step)
         attempt(held, describe(*step), [&] { revert(*step, context); });
     attempt(held, "addresses", [&] { release_leases(leases, record.key, node, deadline); });
@@ -32,24 +33,33 @@ StillHeld detach(const state::AttachmentRecord& record, const std::string& netns
     return held;
 }
 
+void undo_failed_add(const state::AttachmentRecord& record, const std::string& netns_path, const Node& node,
+                     const state::AttachmentStore& records, ipam::SqliteStore& leases) {
+    for (const std::string& what : detach(record, netns_path, node, records, leases, base::Deadline::in(kUndoTimeout)))
+        node.log.error(base::concat("still held after a failed ADD: ", what));
+}
+
+StillHeld detach_dead(const state::AttachmentKey& key, const Node& node, const state::AttachmentStore& records,
+                      ipam::SqliteStore& leases, const base::Deadline& deadline) {
+    StillHeld held;
+    attempt(held, "journal record", [&] {
+        const base::FileLock lock = records.lock(key, deadline);
+        const auto outcome = records.load(key);
+        const auto* record = std::get_if<state::AttachmentRecord>(&outcome);
+        if (record == nullptr || Undertaker(node).probe(trace_of(*record)) != ipam::Liveness::dead) return;
+        held = detach(*record, "", node, records, leases, deadline);
+    });
+    return held;
+}
+
 void detach_dispossessed(const std::vector<ipam::OwnerKey>& keys, const Node& node,
                          const state::AttachmentStore& records, ipam::SqliteStore& leases) {
     constexpr std::chrono::seconds kTimeout{2}; // for all: the runtime waits for an ADD that is done
     const auto deadline = base::Deadline::in(kTimeout);
-    Undertaker undertaker(node);
     for (const ipam::OwnerKey& key : keys) {
         if (deadline.passed()) return;
-        StillHeld held;
-        attempt(held, "journal record", [&] {
-            const state::AttachmentKey dead{
-                .network = key.network, .container_id = key.container_id, .ifname = key.ifname};
-            const base::FileLock lock = records.lock(dead, deadline);
-            const auto outcome = records.load(dead);
-            const auto* record = std::get_if<state::AttachmentRecord>(&outcome);
-            if (record == nullptr || undertaker.probe(trace_of(*record)) != ipam::Liveness::dead) return;
-            held = detach(*record, "", node, records, leases, deadline);
-        });
-        for (const std::string& what : held)
+        const state::AttachmentKey dead{.network = key.network, .container_id = key.container_id, .ifname = key.ifname};
+        for (const std::string& what : detach_dead(dead, node, records, leases, deadline))
             node.log.warn(base::concat("left of a dead pod's attachment (", key.container_id, "): ", what));
     }
 }

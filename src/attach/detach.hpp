@@ -23,6 +23,15 @@ using StillHeld = std::vector<std::string>;
                                const state::AttachmentStore& records, ipam::SqliteStore& leases,
                                const base::Deadline& deadline);
 
+/// For the rollback of an ADD, beyond its deadline: as detach(), and what is still held is logged.
+void undo_failed_add(const state::AttachmentRecord& record, const std::string& netns_path, const Node& node,
+                     const state::AttachmentStore& records, ipam::SqliteStore& leases);
+
+/// Undoes an attachment if it is provably dead by the time that its lock is had. No attachment's lock may be held.
+[[nodiscard]] StillHeld detach_dead(const state::AttachmentKey& key, const Node& node,
+                                    const state::AttachmentStore& records, ipam::SqliteStore& leases,
+                                    const base::Deadline& deadline);
+
 /// Undoes what is left of dead attachments whose leases another one has been given, so that no address is written down
 /// for two. What is not dead, or in use, is left alone; failures are logged, GC comes to it again. No attachment's lock
 /// may be held.

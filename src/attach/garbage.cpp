@@ -3,6 +3,7 @@
 #include "detach.hpp"
 #include "liveness.hpp"
 #include "session.hpp"
+#include "steps.hpp"
 #include "traces.hpp"
 
 #include <rdmanet/attach/operations.hpp>
@@ -30,13 +31,6 @@ std::vector<ipam::Lease> look_at_leases(ipam::SqliteStore& leases, const Node& n
         node.log.error(concat(damage.what(), "; left as it is by a dry run, which goes by the journal alone"));
         return {};
     }
-}
-
-std::string describe(const AttachmentRecord& record) {
-    std::string text = concat(record.key);
-    if (!record.pod.name.empty()) text += concat(", pod \"", record.pod.pod_namespace, '/', record.pod.name, '"');
-    for (const std::string& ip : record.ips) text += concat(", ", ip);
-    return text;
 }
 
 /// Under the attachment's lock: an ADD that is under way holds it, and has made a newer record if it comes first.
@@ -88,10 +82,7 @@ Outcome collect_all(const Node& node, DryRun dry_run, const IsGarbage& is_garbag
 /// isn't among it: in a pod that is gone it is gone as well, and another pod's is not to be guessed at.
 std::vector<state::Step> steps_by_configuration(const cni::Request& request) {
     if (!request.conf.ipam_type || *request.conf.ipam_type == kPluginName) return {};
-    return {state::DelegateIpam{.plugin = *request.conf.ipam_type,
-                                .config = request.stdin_text,
-                                .args = request.args_text,
-                                .path = request.path_text}};
+    return {delegate_step(request, *request.conf.ipam_type)};
 }
 
 /// For a person: nobody else looks at such a file until a DEL or GC comes.

@@ -44,11 +44,8 @@ cni::Result add(const cni::Request& request, const Node& node) {
     const auto allocation = allocator.allocate(config, owner_of(record), requested_addresses(request), deadline);
     base::Rollback rollback([&](const std::string& what, const char* why) { node.log.error(concat(what, ": ", why)); });
     if (is_first)
-        rollback.on_failure("undo the failed ADD", [&] {
-            for (const std::string& what :
-                 detach(record, "", node, session.records, session.leases, base::Deadline::in(kUndoTimeout)))
-                node.log.error(concat("still held after a failed ADD: ", what));
-        });
+        rollback.on_failure("undo the failed ADD",
+                            [&] { undo_failed_add(record, "", node, session.records, session.leases); });
     for (const std::string& warning : allocation.warnings) node.log.warn(warning);
     record.leases = to_recorded(allocation.leases);
     for (const ipam::AllocatedAddress& ip : allocation.ips) record.ips.push_back(ip.address.to_string());

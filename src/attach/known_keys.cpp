@@ -15,7 +15,11 @@ constexpr KnownKey kOurKeys[] = {
     {"attach"},          {"master"},       {"mode"}, {"flag"}, {"mtu"},     {"mac"},      {"bcqueuelen"},
     {"linkInContainer"}, {"defaultRoute"}, {"rdma"}, {"dns"},  {"logFile"}, {"logLevel"}, {"ipam"},
 };
-constexpr KnownKey kRdmaKeys[] = {{"mode"}, {"waitForGids"}, {"gidTimeoutMs"}, {"onMissingGid"}};
+constexpr KnownKey kVfKeys[] = {
+    {"vlan"},       {"vlanQoS"},     {"vlanProto"},   {"spoofchk"},      {"trust"},
+    {"link_state"}, {"min_tx_rate"}, {"max_tx_rate"}, {"rdmaIsolation"}, {"deviceID"}, {"pciBusID"},
+};
+constexpr KnownKey kRdmaKeys[] = {{"mode"}, {"isolation"}, {"waitForGids"}, {"gidTimeoutMs"}, {"onMissingGid"}};
 
 constexpr KnownKey kDnsKeys[] = {{"nameservers"}, {"domain"}, {"search"}, {"options"}};
 constexpr KnownKey kComments[] = {{"$comment"}, {"_comment"}};
@@ -30,10 +34,10 @@ constexpr KnownKey kCallersKeys[] = {
 };
 
 constexpr std::string_view kNoVlan =
-    "ignored, this version sets no VLAN: make a VLAN interface on the node and name it in \"master\"";
-constexpr std::string_view kNoVf = "ignored, it is about SR-IOV VFs, which this version does not attach";
+    "ignored, it is for a VF (\"attach\": \"sriov\"): make a VLAN interface on the node and name it in \"master\"";
+constexpr std::string_view kNoVf = "ignored, it is for a VF (\"attach\": \"sriov\")";
 constexpr std::string_view kNoInfiniband = "ignored, it is about InfiniBand, which this version does not attach";
-constexpr std::string_view kNoIsolation = "ignored, this version shares the RDMA device and moves none into the pod";
+constexpr std::string_view kNoIsolation = "ignored, a child of an interface shares its parent's RDMA device";
 constexpr std::string_view kNoDevice =
     "ignored, this version moves no device into the pod: it makes a child of the interface in \"master\"";
 constexpr std::string_view kTuning = "ignored, it is a key of the plugin \"tuning\": put that behind this one";
@@ -68,26 +72,11 @@ constexpr KnownKey kPeersKeys[] = {
     {"ipMasq", "ignored, this plugin masquerades no addresses"},
 };
 
-/// Multus sets the device of a pod for every plugin, which means nothing to a child of an interface. But where nothing
-/// else says what to attach, a configuration of sriov-cni or host-device may have got another "type".
-void warn_of_device(const json::Reader& root, std::vector<std::string>& warnings) {
-    for (const std::string_view key : {"attach", "mode", "master"})
-        if (root.find(key)) return;
-    for (const std::string_view key : {"deviceID", "pciBusID"})
-        if (const auto device = root.find(key)) {
-            warnings.push_back(
-                base::concat(key, ": ", device->shown(),
-                             " is ignored, this version moves no device into the pod: set \"attach\" and "
-                             "\"master\" if the pod is to have a child of an interface"));
-            return;
-        }
-}
-
 } // namespace
 
-void warn_of_keys(const json::Reader& root, std::vector<std::string>& warnings) {
-    json::warn_of_keys(root, {kOurKeys, kCallersKeys, kPeersKeys, kComments}, warnings);
-    warn_of_device(root, warnings);
+void warn_of_keys(const json::Reader& root, KeysOf kind, std::vector<std::string>& warnings) {
+    const auto ours = kind == KeysOf::device ? std::span<const KnownKey>(kVfKeys) : std::span<const KnownKey>();
+    json::warn_of_keys(root, {kOurKeys, ours, kCallersKeys, kPeersKeys, kComments}, warnings);
     if (const auto rdma = root.find("rdma"); rdma && rdma->is_object())
         json::warn_of_keys(*rdma, {kRdmaKeys, kComments}, warnings);
     if (const auto dns = root.find("dns"); dns && dns->is_object())

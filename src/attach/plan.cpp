@@ -1,14 +1,11 @@
 #include "plan.hpp"
 
-#include "parent.hpp"
-#include "rdma.hpp"
-
-#include <rdmanet/attach/mac.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/delegate.hpp>
 #include <rdmanet/cni/error.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace rdmanet::attach {
@@ -17,21 +14,11 @@ namespace {
 using base::concat;
 using base::quoted;
 
-void choose_mac(Plan& plan, const cni::Request& request, const Config& config, const Session& session) {
-    const auto requested = cni::requested_mac(request.conf, request.args);
-    if (!config.is_macvlan()) {
-        if (requested)
-            throw cni::CniError(cni::ErrorCode::unsupported_field,
-                                concat(requested->source, ": ", requested->mac,
-                                       " can't be set, ipvlan shares its parent's MAC address: use macvlan"));
-        return;
-    }
-    if (requested)
-        plan.mac = requested->mac;
-    else if (config.mac)
-        plan.mac = config.mac;
-    else if (!is_passthru(config))
-        plan.mac = derive_mac(session.node.boot_id, session.key);
+void warn_of_ignored_requests(const cni::Request& request, const Config& config, const base::Logger& log) {
+    if (!std::holds_alternative<NoIpam>(config.ipam)) return;
+    if (const auto ips = cni::requested_ips(request.conf, request.args); !ips.empty())
+        log.warn(concat("address ", ips.front().address, " is asked for, but network ", quoted(request.conf.name),
+                        " has no \"ipam\" and gives no addresses"));
 }
 
 /// At 0.1.0 and 0.2.0 a result can't be written without an address: find that out before there is an interface.
@@ -54,9 +41,9 @@ bool gives_ipv6(const ipam::Config& config) {
 }
 
 /// The kernel switches IPv6 off on an interface with less than IPV6_MIN_MTU, and then refuses its addresses.
-void require_mtu_of_ipv6(const Config& config, const kernel::Link& parent) {
+void require_mtu_of_ipv6(const Config& config, unsigned default_mtu) {
     constexpr unsigned kLeast = 1280;
-    const unsigned mtu = config.mtu.value_or(parent.mtu);
+    const unsigned mtu = config.mtu.value_or(default_mtu);
     const auto* own = std::get_if<ipam::Config>(&config.ipam);
     if (mtu >= kLeast || own == nullptr || !gives_ipv6(*own)) return;
     throw cni::CniError(cni::ErrorCode::invalid_network_config,
@@ -64,73 +51,36 @@ void require_mtu_of_ipv6(const Config& config, const kernel::Link& parent) {
                                ": raise it, or configure no IPv6 range"));
 }
 
-std::size_t expected_addresses(const Config& config) {
-    const auto* own = std::get_if<ipam::Config>(&config.ipam);
-    return own == nullptr ? 1 : own->ranges.size() + own->addresses.size();
-}
-
-/// What the child will name as its parent: the kernel puts a macvlan on a macvlan, or an ipvlan on an ipvlan, beside it
-/// on the same lower device (macvlan_common_newlink(), ipvlan_link_new()).
-unsigned index_of_lower(const kernel::Link& parent, const Config& config) {
-    return parent.kind == config.kind() ? parent.parent_ifindex.value_or(parent.ifindex) : parent.ifindex;
+/// Without a configured MTU: the parent's, or the device's own.
+unsigned default_mtu_of(const Plan& plan) {
+    if (const auto* child = std::get_if<ChildPlan>(&plan)) return child->parent.mtu;
+    const auto& link = std::get<DevicePlan>(plan).link;
+    return link ? link->mtu : std::numeric_limits<unsigned>::max();
 }
 
 } // namespace
 
-bool is_passthru(const Config& config) {
-    const auto* macvlan = std::get_if<Macvlan>(&config.attach);
-    return macvlan != nullptr && macvlan->mode == kernel::MacvlanMode::passthru;
+PodSide open_pod_side(const cni::Request& request, const base::Deadline& deadline) {
+    kernel::Netns netns = open_pod_netns(request);
+    kernel::Socket inside = kernel::Socket::open_in(netns, kernel::Protocol::route, deadline);
+    return {.netns = std::move(netns), .route = std::move(inside)};
 }
 
-Plan make_plan(const cni::Request& request, const Config& config, const Session& session,
-               const base::Deadline& deadline) {
+void require_possible(const cni::Request& request, const Config& config, const base::Logger& log) {
     require_expressible(request, config);
     if (const auto* other = std::get_if<DelegatedIpam>(&config.ipam))
         cni::require_plugin(cni::delegate_call(request, other->plugin));
-    kernel::Netns netns = open_pod_netns(request);
-    kernel::Socket inside = kernel::Socket::open_in(netns, kernel::Protocol::route, deadline);
-    kernel::Link parent = [&] {
-        if (config.link_in_container) return find_parent(request, config, inside);
-        kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, deadline);
-        return find_parent(request, config, outside);
+    warn_of_ignored_requests(request, config, log);
+}
+
+Plan make_plan(const cni::Request& request, const Config& config, const Session& session, PodSide& pod,
+               const base::Deadline& deadline) {
+    Plan plan = [&]() -> Plan {
+        if (config.is_device()) return plan_device(request, config, session, pod, deadline);
+        return plan_child(request, config, session, pod, deadline);
     }();
-    Plan plan{.pod = {.netns = std::move(netns), .route = std::move(inside)},
-              .parent = std::move(parent),
-              .rdma = {},
-              .mac = {}};
-    require_usable(plan.parent, config);
-    require_mtu_of_ipv6(config, plan.parent);
-    choose_mac(plan, request, config, session);
-    if (!config.link_in_container) {
-        plan.rdma = find_rdma(config.rdma, plan.parent, request.conf.name, session.node.log, deadline);
-        if (plan.rdma) require_gid_room(config.rdma, *plan.rdma, expected_addresses(config), session.node.log);
-    }
+    require_mtu_of_ipv6(config, default_mtu_of(plan));
     return plan;
-}
-
-state::CreateLink link_step(const std::string& ifname, const Config& config, const Plan& plan) {
-    const bool kernel_takes_mac = plan.mac && !is_passthru(config);
-    return {.kind = std::string(config.kind()),
-            .mode = std::visit([](const auto& attach) { return kernel::to_string(attach); }, config.attach),
-            .ifname = ifname,
-            .parent = plan.parent.name,
-            .parent_ifindex = index_of_lower(plan.parent, config),
-            .parent_in_pod = config.link_in_container,
-            .mac = kernel_takes_mac ? plan.mac->to_string() : std::string(),
-            .ifindex = 0};
-}
-
-kernel::ChildSpec child_spec(const cni::Request& request, const Config& config, const Plan& plan) {
-    kernel::ChildSpec spec{.name = request.ifname(),
-                           .parent_ifindex = plan.parent.ifindex,
-                           .parent_name = plan.parent.name,
-                           .netns = &plan.pod.netns,
-                           .kind = config.attach,
-                           .mac = {},
-                           .mtu = config.mtu};
-    spec.up = false; // see bring_up()
-    if (!is_passthru(config)) spec.mac = plan.mac;
-    return spec;
 }
 
 } // namespace rdmanet::attach

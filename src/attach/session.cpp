@@ -32,6 +32,10 @@ state::AttachmentRecord begin_record(const cni::Request& request, const Node& no
     return record;
 }
 
+state::DelegateIpam delegate_step(const cni::Request& request, const std::string& plugin) {
+    return {.plugin = plugin, .config = request.stdin_text, .args = request.args_text, .path = request.path_text};
+}
+
 kernel::Netns open_pod_netns(const cni::Request& request) {
     try {
         kernel::Netns netns = kernel::get_netns(request.netns_path);

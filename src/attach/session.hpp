@@ -35,6 +35,9 @@ struct Session {
 [[nodiscard]] state::AttachmentRecord begin_record(const cni::Request& request, const Node& node,
                                                    const kernel::Netns& netns);
 
+/// What undoes an ADD of IPAM plugin `plugin`: DEL with the ADD's own configuration.
+[[nodiscard]] state::DelegateIpam delegate_step(const cni::Request& request, const std::string& plugin);
+
 /// The pod's namespace as CNI_NETNS names it. Throws CniError: nothing there, no namespace, or our own (code 8).
 [[nodiscard]] kernel::Netns open_pod_netns(const cni::Request& request);
 

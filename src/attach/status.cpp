@@ -53,7 +53,7 @@ void require_ipam(const cni::Request& request, const IpamChoice& ipam, const Nod
 
 void require_parent(const cni::Request& request, const Config& config, const Node& node,
                     const base::Deadline& deadline) {
-    if (config.link_in_container) return; // exists only once there is a pod
+    if (config.link_in_container || config.is_device()) return; // known only once there is a pod
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
     const kernel::Link parent = find_parent(request, config, route);
     require_usable(parent, config);

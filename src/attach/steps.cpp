@@ -1,5 +1,6 @@
 #include "steps.hpp"
 
+#include "device_undo.hpp"
 #include "liveness.hpp"
 
 #include <rdmanet/base/text.hpp>
@@ -55,11 +56,36 @@ void revert_step(const state::DelegateIpam& step, const RevertContext& context) 
                       context.deadline);
 }
 
+std::string describe_step(const state::CreateLink& step) {
+    return concat("interface \"", step.ifname, '"');
+}
+std::string describe_step(const state::KeepDevice& step) {
+    return concat("device ", step.device);
+}
+std::string describe_step(const state::SetVf& step) {
+    return concat("settings of VF ", step.number, " of PF ", step.pf);
+}
+std::string describe_step(const state::MoveLink& step) {
+    return concat("net device of ", step.device);
+}
+std::string describe_step(const state::MoveRdma& step) {
+    return concat("RDMA device \"", step.name, "\" of ", step.device);
+}
+std::string describe_step(const state::DelegateIpam& step) {
+    return concat("addresses of IPAM plugin \"", step.plugin, '"');
+}
+
 } // namespace
 
 std::string describe(const state::Step& step) {
-    if (const auto* link = std::get_if<state::CreateLink>(&step)) return concat("interface \"", link->ifname, '"');
-    return concat("addresses of IPAM plugin \"", std::get<state::DelegateIpam>(step).plugin, '"');
+    return std::visit([](const auto& concrete) { return describe_step(concrete); }, step);
+}
+
+std::string describe(const state::AttachmentRecord& record) {
+    std::string text = concat(record.key);
+    if (!record.pod.name.empty()) text += concat(", pod \"", record.pod.pod_namespace, '/', record.pod.name, '"');
+    for (const std::string& ip : record.ips) text += concat(", ", ip);
+    return text;
 }
 
 void revert(const state::Step& step, const RevertContext& context) {

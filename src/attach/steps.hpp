@@ -2,8 +2,10 @@
 #pragma once
 
 #include <rdmanet/base/deadline.hpp>
+#include <rdmanet/base/logger.hpp>
 #include <rdmanet/kernel/netns.hpp>
 #include <rdmanet/state/attachment_record.hpp>
+#include <rdmanet/state/attachment_store.hpp>
 
 #include <optional>
 #include <string>
@@ -13,11 +15,16 @@ namespace rdmanet::attach {
 struct RevertContext {
     const state::AttachmentRecord& record;
     const std::string& netns_path;
+    const state::AttachmentStore& records;
+    const base::Logger& log;
     const base::Deadline& deadline;
 };
 
 /// `interface "net1"`, `addresses of IPAM plugin "dhcp"`: what is still held if the step can't be undone.
 [[nodiscard]] std::string describe(const state::Step& step);
+
+/// The attachment, its pod and its addresses.
+[[nodiscard]] std::string describe(const state::AttachmentRecord& record);
 
 /// Undoes a step that was done, half done or never begun; safe to repeat. Throws if something is left.
 void revert(const state::Step& step, const RevertContext& context);

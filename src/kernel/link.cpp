@@ -36,6 +36,14 @@ std::optional<Link> find(Socket& socket, Message& request, std::string_view what
     return answer.message == nullptr ? std::nullopt : parse_link(*answer.message);
 }
 
+void change_altname(Socket& socket, int type, int flags, unsigned ifindex, std::string_view altname) {
+    ifinfomsg header{};
+    header.ifi_index = static_cast<int>(ifindex);
+    Message request(type, flags, header);
+    request.nest(IFLA_PROP_LIST, [&] { request.put_text(IFLA_ALT_IFNAME, altname); });
+    socket.execute(request, concat(type == RTM_NEWLINKPROP ? "add" : "remove", " alternative name ", quoted(altname)));
+}
+
 } // namespace
 
 std::optional<Link> find_link(Socket& socket, const base::InterfaceName& name) {
@@ -103,6 +111,14 @@ void change_link(Socket& socket, unsigned ifindex, const LinkChange& change) {
     if (change.mac) request.put(IFLA_ADDRESS, change.mac->bytes());
     if (change.mtu) request.put_u32(IFLA_MTU, *change.mtu);
     socket.execute(request, concat("change interface number ", ifindex));
+}
+
+void add_altname(Socket& socket, unsigned ifindex, std::string_view altname) {
+    change_altname(socket, RTM_NEWLINKPROP, NLM_F_CREATE | NLM_F_EXCL | NLM_F_APPEND, ifindex, altname);
+}
+
+void remove_altname(Socket& socket, unsigned ifindex, std::string_view altname) {
+    change_altname(socket, RTM_DELLINKPROP, 0, ifindex, altname);
 }
 
 std::optional<int> find_netnsid(Socket& socket, const Netns& netns) {

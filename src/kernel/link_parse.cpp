@@ -5,6 +5,8 @@
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 
+#include <algorithm>
+
 namespace rdmanet::kernel {
 namespace {
 
@@ -32,6 +34,8 @@ void parse_kind(const Attributes& info, Link& link) {
 void parse_names(const Attributes& attributes, Link& link) {
     link.name = attributes.text(IFLA_IFNAME);
     link.parent_device = attributes.text(IFLA_PARENT_DEV_NAME);
+    for (const Bytes altname : attributes.nest(IFLA_PROP_LIST).find_all(IFLA_ALT_IFNAME))
+        link.altnames.emplace_back(altname.begin(), std::find(altname.begin(), altname.end(), '\0'));
 }
 
 void parse_numbers(const Attributes& attributes, Link& link) {

@@ -62,6 +62,17 @@ std::optional<Bytes> Attributes::find(int attribute) const {
     return Bytes(static_cast<const unsigned char*>(::nla_data(found)), static_cast<std::size_t>(::nla_len(found)));
 }
 
+std::vector<Bytes> Attributes::find_all(int attribute) const {
+    std::vector<Bytes> values;
+    const auto* at = reinterpret_cast<const nlattr*>(bytes_.data());
+    int left = static_cast<int>(bytes_.size());
+    for (; ::nla_ok(at, left) != 0; at = ::nla_next(at, &left))
+        if (::nla_type(at) == attribute)
+            values.emplace_back(static_cast<const unsigned char*>(::nla_data(at)),
+                                static_cast<std::size_t>(::nla_len(at)));
+    return values;
+}
+
 std::string Attributes::text(int attribute) const {
     const auto value = find(attribute);
     return value ? std::string(value->begin(), std::find(value->begin(), value->end(), '\0')) : std::string();

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 struct nl_msg;
 
@@ -32,6 +33,11 @@ public:
     /// A family header, at the start of the message or of a nest.
     void append(Bytes bytes);
     void put(int attribute, Bytes value);
+    /// A structure of a kernel header.
+    template <class Value>
+    void put_value(int attribute, Value value) {
+        put(attribute, {reinterpret_cast<const unsigned char*>(&value), sizeof value});
+    }
     void put_u8(int attribute, std::uint8_t value) { put_value(attribute, value); }
     void put_u16(int attribute, std::uint16_t value) { put_value(attribute, value); }
     void put_u32(int attribute, std::uint32_t value) { put_value(attribute, value); }
@@ -52,11 +58,6 @@ private:
     struct Free {
         void operator()(nl_msg* message) const noexcept;
     };
-
-    template <class Value>
-    void put_value(int attribute, Value value) {
-        put(attribute, {reinterpret_cast<const unsigned char*>(&value), sizeof value});
-    }
 
     nlattr* begin_nest(int attribute);
     void end_nest(nlattr* start);
@@ -89,8 +90,9 @@ public:
     [[nodiscard]] std::string text(int attribute) const;
     /// The attributes inside an attribute; none if absent.
     [[nodiscard]] Attributes nest(int attribute) const;
+    /// All values of an attribute that may come several times.
+    [[nodiscard]] std::vector<Bytes> find_all(int attribute) const;
 
-private:
     template <class Value>
     [[nodiscard]] std::optional<Value> find_value(int attribute) const {
         static_assert(std::is_trivially_copyable_v<Value>);
@@ -101,6 +103,7 @@ private:
         return value;
     }
 
+private:
     Bytes bytes_;
 };
 

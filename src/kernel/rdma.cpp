@@ -137,4 +137,11 @@ void move_rdma_device(Socket& rdma, std::uint32_t index, const Netns& netns) {
     rdma.execute(request, concat("move RDMA device number ", index, " to another network namespace"));
 }
 
+void rename_rdma_device(Socket& rdma, std::uint32_t index, std::string_view name) {
+    Message request = rdma_message(RDMA_NLDEV_CMD_SET);
+    request.put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, index);
+    request.put_text(RDMA_NLDEV_ATTR_DEV_NAME, name);
+    rdma.execute(request, concat("rename RDMA device number ", index, " to ", quoted(name)));
+}
+
 } // namespace rdmanet::kernel

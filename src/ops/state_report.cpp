@@ -39,14 +39,8 @@ std::string joined(const std::vector<std::string>& texts) {
     return out;
 }
 
-const state::CreateLink* link_of(const AttachmentRecord& record) {
-    for (const state::Step& step : record.steps)
-        if (const auto* link = std::get_if<state::CreateLink>(&step)) return link;
-    return nullptr;
-}
-
 void write_attachment(json::Writer& writer, const AttachmentRecord& record) {
-    const state::CreateLink* link = link_of(record);
+    const state::CreateLink* link = record.created_link();
     writer.begin_object()
         .member("network", record.key.network)
         .member("containerID", record.key.container_id)
@@ -98,7 +92,7 @@ std::string to_table(const StateReport& report) {
     Table attachments(
         {"ATTACHMENT", "KIND", "PARENT", "RDMA", "NETWORK", "POD", "CONTAINER", "PHASE", "ADDRESSES", "SINCE"});
     for (const AttachmentRecord& record : report.attachments.records) {
-        const state::CreateLink* link = link_of(record);
+        const state::CreateLink* link = record.created_link();
         attachments.add_row({record.key.ifname, record.attach, link == nullptr ? "" : link->parent, record.rdma_device,
                              record.key.network, pod_of(record.pod.pod_namespace, record.pod.name),
                              short_id(record.key.container_id), std::string(state::to_string(record.phase)),

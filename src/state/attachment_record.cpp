@@ -95,6 +95,12 @@ std::string_view to_string(Phase phase) {
     return phase == Phase::prepared ? "prepared" : "attached";
 }
 
+const CreateLink* AttachmentRecord::created_link() const {
+    for (const Step& step : steps)
+        if (const auto* link = std::get_if<CreateLink>(&step)) return link;
+    return nullptr;
+}
+
 std::string AttachmentRecord::to_text() const {
     json::Writer writer(json::Layout::indented);
     writer.begin_object().member("version", kVersion);

@@ -79,6 +79,16 @@ base::FileLock AttachmentStore::lock_parent(unsigned ifindex, const std::string&
     return {concat(directory_, "/parents.lock"), ifindex, concat("the lock of parent \"", name, '"'), deadline};
 }
 
+base::FileLock AttachmentStore::lock_device(const std::string& device, const base::Deadline& deadline) const {
+    base::make_directories(directory_);
+    return {concat(directory_, "/devices.lock"), base::hash64(device), concat("the lock of device ", device), deadline};
+}
+
+base::FileLock AttachmentStore::lock_rdma(const base::Deadline& deadline) const {
+    base::make_directories(directory_);
+    return {concat(directory_, "/rdma.lock"), 0, "the lock of RDMA device moves", deadline};
+}
+
 LoadOutcome AttachmentStore::load(const AttachmentKey& key) const {
     return load_from(directory_, key.file_name());
 }

@@ -1,15 +1,44 @@
 #include <rdmanet/state/step.hpp>
 
+#include <rdmanet/base/text.hpp>
+
 #include <cstdint>
+#include <limits>
 
 namespace rdmanet::state {
 namespace {
 
 constexpr const char* kCreateLink = "create-link";
+constexpr const char* kKeepDevice = "keep-device";
+constexpr const char* kSetVf = "set-vf";
+constexpr const char* kMoveLink = "move-link";
+constexpr const char* kMoveRdma = "move-rdma";
 constexpr const char* kDelegateIpam = "delegate-ipam";
 
 unsigned parse_ifindex(const json::Reader& reader) {
     return static_cast<unsigned>(reader.integer(0, INT32_MAX));
+}
+
+template <class Value>
+void write_if(json::Writer& writer, std::string_view key, const std::optional<Value>& value) {
+    if (value) writer.member(key, *value);
+}
+
+std::optional<std::string> find_string(const json::Reader& reader, std::string_view key) {
+    const auto value = reader.find(key);
+    return value ? std::optional(value->string()) : std::nullopt;
+}
+
+std::optional<bool> find_boolean(const json::Reader& reader, std::string_view key) {
+    const auto value = reader.find(key);
+    return value ? std::optional(value->boolean()) : std::nullopt;
+}
+
+template <class Number>
+std::optional<Number> find_number(const json::Reader& reader, std::string_view key) {
+    const auto value = reader.find(key);
+    if (!value) return std::nullopt;
+    return static_cast<Number>(value->integer(0, std::numeric_limits<Number>::max()));
 }
 
 void write(json::Writer& writer, const CreateLink& step) {
@@ -22,6 +51,47 @@ void write(json::Writer& writer, const CreateLink& step) {
         .member("parentInPod", step.parent_in_pod)
         .member("mac", step.mac)
         .member("ifindex", step.ifindex);
+}
+
+void write(json::Writer& writer, const KeepDevice& step) {
+    writer.member("step", kKeepDevice)
+        .member("device", step.device)
+        .member("name", step.name)
+        .member("mac", step.mac)
+        .member("mtu", step.mtu)
+        .member("up", step.up)
+        .key("altnames")
+        .begin_array();
+    for (const std::string& altname : step.altnames) writer.value(altname);
+    writer.end_array();
+}
+
+void write(json::Writer& writer, const SetVf& step) {
+    writer.member("step", kSetVf)
+        .member("pf", step.pf)
+        .member("vf", step.number)
+        .member("vlanQoS", std::uint32_t{step.vlan_qos})
+        .member("vlanProto", step.vlan_protocol);
+    write_if(writer, "mac", step.mac);
+    if (step.vlan) writer.member("vlan", std::uint32_t{*step.vlan});
+    write_if(writer, "minTxRate", step.min_tx_rate);
+    write_if(writer, "maxTxRate", step.max_tx_rate);
+    write_if(writer, "spoofchk", step.spoof_check);
+    write_if(writer, "trust", step.trust);
+    write_if(writer, "linkState", step.link_state);
+}
+
+void write(json::Writer& writer, const MoveLink& step) {
+    writer.member("step", kMoveLink).member("device", step.device).member("ifname", step.ifname);
+}
+
+/// The GUID as text: a JSON number can't hold it everywhere.
+void write(json::Writer& writer, const MoveRdma& step) {
+    writer.member("step", kMoveRdma)
+        .member("device", step.device)
+        .member("index", step.index)
+        .member("nodeGuid", base::concat(step.node_guid))
+        .member("name", step.name);
 }
 
 void write(json::Writer& writer, const DelegateIpam& step) {
@@ -43,6 +113,45 @@ CreateLink parse_create_link(const json::Reader& reader) {
             .ifindex = parse_ifindex(reader.at("ifindex"))};
 }
 
+KeepDevice parse_keep_device(const json::Reader& reader) {
+    KeepDevice step{.device = reader.at("device").string(),
+                    .name = reader.at("name").string(),
+                    .mac = reader.at("mac").string(),
+                    .mtu = static_cast<unsigned>(reader.at("mtu").integer(0, UINT32_MAX)),
+                    .up = reader.at("up").boolean(),
+                    .altnames = {}};
+    for (const json::Reader& altname : reader.at("altnames").elements()) step.altnames.push_back(altname.string());
+    return step;
+}
+
+SetVf parse_set_vf(const json::Reader& reader) {
+    return {.pf = reader.at("pf").string(),
+            .number = static_cast<unsigned>(reader.at("vf").integer(0, UINT16_MAX)),
+            .mac = find_string(reader, "mac"),
+            .vlan = find_number<std::uint16_t>(reader, "vlan"),
+            .vlan_qos = static_cast<std::uint8_t>(reader.at("vlanQoS").integer(0, 7)),
+            .vlan_protocol = reader.at("vlanProto").string(),
+            .min_tx_rate = find_number<std::uint32_t>(reader, "minTxRate"),
+            .max_tx_rate = find_number<std::uint32_t>(reader, "maxTxRate"),
+            .spoof_check = find_boolean(reader, "spoofchk"),
+            .trust = find_boolean(reader, "trust"),
+            .link_state = find_string(reader, "linkState")};
+}
+
+MoveLink parse_move_link(const json::Reader& reader) {
+    return {.device = reader.at("device").string(), .ifname = reader.at("ifname").string()};
+}
+
+MoveRdma parse_move_rdma(const json::Reader& reader) {
+    const json::Reader guid = reader.at("nodeGuid");
+    const auto node_guid = base::parse_integer<std::uint64_t>(guid.string());
+    if (!node_guid) throw guid.unexpected("a decimal number");
+    return {.device = reader.at("device").string(),
+            .index = static_cast<std::uint32_t>(reader.at("index").integer(0, UINT32_MAX)),
+            .node_guid = *node_guid,
+            .name = reader.at("name").string()};
+}
+
 DelegateIpam parse_delegate_ipam(const json::Reader& reader) {
     return {.plugin = reader.at("plugin").string(),
             .config = reader.at("config").string(),
@@ -60,8 +169,13 @@ void write_step(json::Writer& writer, const Step& step) {
 
 Step parse_step(const json::Reader& reader) {
     const json::Reader kind = reader.at("step");
-    if (kind.string() == kCreateLink) return parse_create_link(reader);
-    if (kind.string() == kDelegateIpam) return parse_delegate_ipam(reader);
+    const std::string name = kind.string();
+    if (name == kCreateLink) return parse_create_link(reader);
+    if (name == kKeepDevice) return parse_keep_device(reader);
+    if (name == kSetVf) return parse_set_vf(reader);
+    if (name == kMoveLink) return parse_move_link(reader);
+    if (name == kMoveRdma) return parse_move_rdma(reader);
+    if (name == kDelegateIpam) return parse_delegate_ipam(reader);
     throw kind.unexpected("a known step");
 }
 

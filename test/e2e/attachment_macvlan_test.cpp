@@ -53,6 +53,18 @@ TEST_CASE("MTU and length of the broadcast queue reach the macvlan child", "[mac
     CHECK(stage.node.difference() == "");
 }
 
+TEST_CASE("a network without addresses says so to a pod that asks for one", "[macvlan]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    PluginCall call = call_for(stage.pod, "'master':'par0'");
+    call.args = "IgnoreUnknown=1;IP=10.68.9.7";
+    const ProcessResult made = call.run();
+    CHECK(made.exit_status == 0);
+    CHECK_THAT(made.err, Contains("address 10.68.9.7 is asked for, but network \"net\" has no \"ipam\""));
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
 TEST_CASE("the pod's request for a MAC comes before the configuration's", "[macvlan]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;

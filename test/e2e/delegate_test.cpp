@@ -207,7 +207,7 @@ TEST_CASE("a delegate that fails ADD leaves nothing, and is told to release what
         {R"(echo '{"ips":[{"address":"10.62.0.5"}]}')", "code 106: IPAM plugin \"fake\" ADD printed no CNI result"},
         {"yes | head -c 3000000", "code 106: IPAM plugin \"fake\" ADD printed more than a result can be"},
         {R"(echo '{"ips":[{"address":"10.62.0.5/24"}],"routes":[{"dst":"10.63.0.0/16","gw":"192.0.2.1"}]}')",
-         "code 100: add route to 10.63.0.0/16"},
+         "code 100: interface \"net1\": add route to 10.63.0.0/16"},
     };
     for (const auto& [on_add, expected] : cases) {
         INFO(on_add);

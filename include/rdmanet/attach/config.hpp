@@ -3,9 +3,11 @@
 
 #include <rdmanet/base/logger.hpp>
 #include <rdmanet/base/mac_address.hpp>
+#include <rdmanet/base/pci_address.hpp>
 #include <rdmanet/cni/net_conf.hpp>
 #include <rdmanet/ipam/config.hpp>
 #include <rdmanet/kernel/link.hpp>
+#include <rdmanet/kernel/vf.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -23,6 +25,11 @@ inline constexpr std::string_view kPluginName = "rdmanet";
 using kernel::Ipvlan;
 using kernel::Macvlan;
 
+/// An SR-IOV VF, its net device and its RDMA device.
+struct Sriov {
+    kernel::VfSettings settings; // for its PF to set; "mac" is among them once it is known who chooses it
+};
+
 /// Who takes the pod's default route when routes of this network contain one.
 enum class DefaultRoute : std::uint8_t {
     if_none, // only if the pod has none of that family: a secondary network never takes it over by accident
@@ -39,6 +46,8 @@ enum class OnMissingGid : std::uint8_t { warn, refuse };
 
 struct RdmaPolicy {
     RdmaDemand demand = RdmaDemand::if_present;
+    /// Whether the RDMA device of a VF goes into the pod; unset: it does where the node's mode lets it.
+    std::optional<bool> isolation;
     bool wait_for_gids = true;
     std::chrono::milliseconds gid_timeout{2000};
     OnMissingGid on_missing_gid = OnMissingGid::warn;
@@ -57,8 +66,9 @@ struct LogTarget {
 };
 
 struct Config {
-    std::variant<Macvlan, Ipvlan> attach;
-    std::optional<std::string> master; // name of an interface or of an RDMA device
+    std::variant<Macvlan, Ipvlan, Sriov> attach;
+    std::optional<base::PciAddress> device; // which VF: known from ADD on, not to STATUS
+    std::optional<std::string> master;      // name of an interface or of an RDMA device
     bool link_in_container = false;
     std::optional<std::uint32_t> mtu;
     std::optional<base::MacAddress> mac; // the configuration's own; requests by the runtime come first
@@ -69,7 +79,11 @@ struct Config {
     std::vector<std::string> warnings;
 
     [[nodiscard]] bool is_macvlan() const { return std::holds_alternative<Macvlan>(attach); }
-    [[nodiscard]] std::string_view kind() const { return is_macvlan() ? "macvlan" : "ipvlan"; }
+    [[nodiscard]] bool is_device() const { return std::holds_alternative<Sriov>(attach); }
+    [[nodiscard]] std::string_view kind() const {
+        constexpr std::string_view kinds[] = {"macvlan", "ipvlan", "sriov"};
+        return kinds[attach.index()];
+    }
 };
 
 /// Throws json::ValueError naming the key, and CniError (unsupported field) for what this version can't do.

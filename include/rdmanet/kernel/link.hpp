@@ -55,7 +55,8 @@ struct Link {
     std::optional<unsigned> master_ifindex;      // bond, bridge, VRF, ... that this link is a port of
     std::optional<Macvlan> macvlan;
     std::optional<Ipvlan> ipvlan;
-    std::string parent_device; // e.g. "0000:3b:00.2", empty for a virtual device; since Linux 5.14
+    std::vector<std::string> altnames; // since Linux 5.5
+    std::string parent_device;         // e.g. "0000:3b:00.2", empty for a virtual device; since Linux 5.14
 
     [[nodiscard]] bool is_up() const; // administratively
     [[nodiscard]] bool is_loopback() const;
@@ -111,6 +112,10 @@ struct LinkChange {
 /// One request. It is no transaction: when the kernel refuses one part (the new name is taken in the target
 /// namespace), earlier ones (the move) have happened. Throws NetlinkError.
 void change_link(Socket& socket, unsigned ifindex, const LinkChange& change);
+
+/// Alternative names (Linux 5.5). Throws NetlinkError: EEXIST an interface of the namespace has that name.
+void add_altname(Socket& socket, unsigned ifindex, std::string_view altname);
+void remove_altname(Socket& socket, unsigned ifindex, std::string_view altname);
 
 /// The number by which the socket's namespace knows `netns`: what Link::parent_netnsid holds for a parent in there;
 /// nullopt if it has none yet. Throws NetlinkError.

@@ -73,4 +73,7 @@ find_netdev_of_rdma_device(std::string_view device,
 /// cut off. Throws NetlinkError: EOPNOTSUPP shared mode or a driver that cannot, EINVAL the device is not here.
 void move_rdma_device(Socket& rdma, std::uint32_t index, const Netns& netns);
 
+/// Throws NetlinkError: EEXIST another device has the name.
+void rename_rdma_device(Socket& rdma, std::uint32_t index, std::string_view name);
+
 } // namespace rdmanet::kernel

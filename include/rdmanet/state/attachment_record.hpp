@@ -59,6 +59,9 @@ struct AttachmentRecord {
     std::vector<std::string> routes; // destinations of the routes that were added
     std::vector<Step> steps;         // in the order of doing
 
+    /// Null for an attachment that has no child of a parent.
+    [[nodiscard]] const CreateLink* created_link() const;
+
     [[nodiscard]] std::string to_text() const;
     /// Throws json::ParseError or json::ValueError for what to_text() could not have written, and for other versions.
     [[nodiscard]] static AttachmentRecord parse(std::string_view text);

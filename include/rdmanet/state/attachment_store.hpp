@@ -6,6 +6,8 @@
 //       CONTAINER:IFNAME:NETWORK.json.tmp   being written, or left by a writer that was killed
 //     lock                                  one byte range per attachment, see base::FileLock
 //     parents.lock                          one byte range per parent
+//     devices.lock                          one byte range per device
+//     rdma.lock                             moves of RDMA devices
 //     leases.sqlite                         the embedded lease store (room ipam)
 #pragma once
 
@@ -41,6 +43,13 @@ public:
     /// lock. Throws TimeoutError naming the holder.
     [[nodiscard]] base::FileLock lock_parent(unsigned ifindex, const std::string& name,
                                              const base::Deadline& deadline) const;
+
+    /// Serialises over processes what asks whose a device is before it takes it. As above.
+    [[nodiscard]] base::FileLock lock_device(const std::string& device, const base::Deadline& deadline) const;
+
+    /// Serialises moves of RDMA devices on the whole node: the kernel draws the numbers of their character devices anew
+    /// each time. The last lock to be taken. Throws TimeoutError naming the holder.
+    [[nodiscard]] base::FileLock lock_rdma(const base::Deadline& deadline) const;
 
     [[nodiscard]] LoadOutcome load(const AttachmentKey& key) const;
 

@@ -5,6 +5,8 @@
 #include <rdmanet/json/reader.hpp>
 #include <rdmanet/json/writer.hpp>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -24,6 +26,46 @@ struct CreateLink {
     unsigned ifindex = 0;       // in the pod; 0 until the link was seen
 };
 
+/// The attachment has a device; how its net device was before. Undone, once it is back, by making it so again.
+struct KeepDevice {
+    std::string device; // bus address, "0000:3b:00.2"
+    std::string name;   // of the net device on the host; empty if there is none: a driver for user space
+    std::string mac;
+    unsigned mtu = 0; // bytes
+    bool up = false;
+    std::vector<std::string> altnames;
+};
+
+/// Settings of a VF that its PF changed, as they were. Undone by setting them again. A setting that is absent was not
+/// changed.
+struct SetVf {
+    std::string pf;      // bus address
+    unsigned number = 0; // of the VF in its PF
+    std::optional<std::string> mac;
+    std::optional<std::uint16_t> vlan;
+    std::uint8_t vlan_qos = 0;
+    std::string vlan_protocol;                // "802.1q" or "802.1ad"
+    std::optional<std::uint32_t> min_tx_rate; // Mbit/s
+    std::optional<std::uint32_t> max_tx_rate;
+    std::optional<bool> spoof_check;
+    std::optional<bool> trust;
+    std::optional<std::string> link_state; // "auto", "enable", "disable"
+};
+
+/// A device's net device was moved into the pod. Undone by moving it to the host, or by waiting until the kernel has.
+struct MoveLink {
+    std::string device; // bus address
+    std::string ifname; // name in the pod
+};
+
+/// An RDMA device was moved into the pod. Undone by moving it to the host, or by waiting until the kernel has.
+struct MoveRdma {
+    std::string device;          // bus address
+    std::uint32_t index = 0;     // of the RDMA device: survives renames and moves
+    std::uint64_t node_guid = 0; // guards the index
+    std::string name;            // on the host
+};
+
 /// Another IPAM plugin was called with ADD. Undone by calling it with DEL and the same input.
 struct DelegateIpam {
     std::string plugin;
@@ -32,7 +74,7 @@ struct DelegateIpam {
     std::string path;   // CNI_PATH
 };
 
-using Step = std::variant<CreateLink, DelegateIpam>;
+using Step = std::variant<CreateLink, KeepDevice, SetVf, MoveLink, MoveRdma, DelegateIpam>;
 
 void write_step(json::Writer& writer, const Step& step);
 /// Throws json::ValueError for anything that write_step() would not have written.

@@ -65,7 +65,7 @@ TEST_CASE("a value that isn't one of a few lists the few") {
         {R"("mode": "l2", "flag": "promiscuous")",
          "7 flag: expected one of \"bridge\" \"private\" \"vepa\", found \"promiscuous\""},
         {R"("defaultRoute": "")", "7 defaultRoute: expected one of \"if-none\" \"always\" \"never\", found \"\""},
-        {R"("rdma": {"mode": "exclusive"})", "7 rdma.mode: expected one of \"shared\", found \"exclusive\""},
+        {R"("rdma": {"mode": "both"})", "7 rdma.mode: expected one of \"shared\" \"exclusive\", found \"both\""},
         {R"("rdma": {"onMissingGid": "fail"})",
          "7 rdma.onMissingGid: expected one of \"warn\" \"refuse\", found \"fail\""},
         {R"("logLevel": "trace")", "7 logLevel: expected one of \"panic\" \"error\" \"warning\" \"info\" \"verbose\" "
@@ -76,8 +76,13 @@ TEST_CASE("a value that isn't one of a few lists the few") {
 
 TEST_CASE("what this version can't do, and keys of the other kind, are unsupported fields with key and value") {
     const Case cases[] = {
-        {R"("attach": "sriov")", "2 attach: \"sriov\" is not supported by this version: use \"macvlan\" or \"ipvlan\""},
-        {R"("attach": "ipoib")", "2 attach: \"ipoib\" is not supported by this version: use \"macvlan\" or \"ipvlan\""},
+        {R"("attach": "ipoib")",
+         "2 attach: \"ipoib\" is not supported by this version: use \"macvlan\", \"ipvlan\" or \"sriov\""},
+        {R"("attach": "sriov", "master": "eth1")",
+         "2 master: \"eth1\" is a key of macvlan and ipvlan, this is sriov: remove it"},
+        {R"("rdma": {"mode": "exclusive"})",
+         "2 rdma: a child of an interface shares its parent's RDMA device, it can't have it "
+         "for itself: use \"mode\": \"shared\", or \"attach\": \"sriov\""},
         {R"("flag": "vepa")",
          "2 flag: \"vepa\" is a key of ipvlan, this is macvlan: remove it, or set \"attach\": \"ipvlan\""},
         {R"("rdma": true, "linkInContainer": true)", "2 rdma: true can't be had with \"linkInContainer\", the RDMA "

@@ -148,6 +148,8 @@ TEST_CASE("unknown keys are ignored with a warning, which names the one that may
         {R"("cni.dev/": 1)", "cni.dev/: unknown key, ignored"},
         {R"("rdma": {"onMissingGids": "warn"})",
          R"(rdma.onMissingGids: unknown key, ignored; perhaps "onMissingGid" is meant)"},
+        {R"("ipam": {"range": "10.0.0.0/24"})",
+         R"(ipam has keys but no "type", the pod gets no addresses: add "type": "rdmanet")"},
         {R"("dns": {"searches": []})", R"(dns.searches: unknown key, ignored; perhaps "search" is meant)"},
     };
     for (const auto& [members, warning] : rows)
@@ -168,12 +170,54 @@ TEST_CASE("keys of peers that ask for what this version can't are ignored with a
         CHECK_THAT(warnings_of("5").front(), Catch::StartsWith(std::string(key) + ": ignored, "));
         for (const char* nothing : {"false", "0", R"("")", "{}", "[]", "null"}) CHECK(warnings_of(nothing).empty());
     }
-    for (const char* key : {"deviceID", "pciBusID"}) {
-        const std::string device = std::string("\"") + key + R"(": "0000:3b:00.2")";
-        REQUIRE(config_with(device).warnings.size() == 1);
-        CHECK_THAT(
-            config_with(device).warnings.front(),
-            Catch::StartsWith(std::string(key) + R"(: "0000:3b:00.2" is ignored, this version moves no device)"));
-        CHECK(config_with(device + R"(, "mode": "l2")").warnings.empty());
+}
+
+TEST_CASE("a device that is a VF's address tells that the pod gets the VF, unless a parent or a mode is named") {
+    for (const char* members :
+         {R"("deviceID": "0000:3B:00.2")", R"("pciBusID": "0000:3b:00.2")",
+          R"("runtimeConfig": {"deviceID": "0000:3b:00.2"}, "deviceID": "0000:00:00.0")",
+          R"("attach": "sriov", "deviceID": "0000:3b:00.2")", R"("deviceID": "", "pciBusID": "0000:3b:00.2")"}) {
+        INFO(members);
+        const Config config = config_with(members);
+        CHECK(config.kind() == "sriov");
+        REQUIRE(config.device);
+        CHECK(config.device->to_string() == "0000:3b:00.2");
+        CHECK(config.warnings.empty());
     }
+    for (const char* members : {R"("deviceID": "0000:3b:00.2", "master": "eth1")", R"("deviceID": "hca-7")",
+                                R"("deviceID": 5)", R"("deviceID": "0000:3b:00.2", "mode": "bridge")"}) {
+        INFO(members);
+        CHECK(config_with(members).is_macvlan());
+        CHECK_FALSE(config_with(members).device);
+    }
+    CHECK_FALSE(config_with(R"("attach": "sriov")").device); // STATUS is asked without one
+}
+
+TEST_CASE("the settings of a VF: what is absent or empty stays as it is") {
+    const auto settings = [](const std::string& members) {
+        return std::get<Sriov>(config_with("\"attach\": \"sriov\"" + members).attach).settings;
+    };
+    CHECK(settings("").empty());
+    CHECK(settings(R"(, "spoofchk": "", "trust": "", "link_state": "", "vlan": null)").empty());
+    const auto all = settings(R"(, "vlan": 100, "vlanQoS": 3, "vlanProto": "802.1AD", "spoofchk": "off", "trust": "on",
+        "link_state": "enable", "min_tx_rate": 10, "max_tx_rate": 200)");
+    CHECK(all.vlan == kernel::VfVlan{.id = 100, .qos = 3, .protocol = kernel::VlanProtocol::dot1ad});
+    CHECK(all.rates == kernel::VfRates{.least_mbps = 10, .most_mbps = 200});
+    CHECK(all.spoof_check == false);
+    CHECK(all.trust == true);
+    CHECK(all.link_state == kernel::VfLinkState::enable);
+    CHECK(settings(R"(, "vlan": 0)").vlan == kernel::VfVlan{});
+    CHECK(settings(R"(, "max_tx_rate": 200)").rates == kernel::VfRates{.most_mbps = 200});
+}
+
+TEST_CASE("whether the RDMA device goes into the pod: two spellings of ours and ib-sriov-cni's") {
+    const auto policy = [](const std::string& members) { return config_with("\"attach\": \"sriov\"" + members).rdma; };
+    CHECK_FALSE(policy("").isolation);
+    CHECK_FALSE(policy(R"(, "rdma": true)").isolation);
+    CHECK(policy(R"(, "rdma": {"mode": "exclusive"})").isolation == true);
+    CHECK(policy(R"(, "rdma": {"mode": "shared"})").isolation == false);
+    CHECK(policy(R"(, "rdma": {"isolation": true})").isolation == true);
+    CHECK(policy(R"(, "rdmaIsolation": true)").isolation == true);
+    CHECK(policy(R"(, "rdmaIsolation": true)").demand == RdmaDemand::required);
+    CHECK(policy(R"(, "rdmaIsolation": false)").isolation == false);
 }

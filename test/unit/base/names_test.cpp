@@ -1,5 +1,6 @@
 #include <rdmanet/base/interface_name.hpp>
 #include <rdmanet/base/mac_address.hpp>
+#include <rdmanet/base/pci_address.hpp>
 
 #include <catch2/catch.hpp>
 
@@ -33,4 +34,20 @@ TEST_CASE("what is no MAC address is refused") {
          {"", "02:00:ab:cd:ef", "02:00:ab:cd:ef:0", "02:00:ab:cd:ef:011", "02:00:ab:cd:ef-01", "02-00:ab:cd:ef:01",
           "0200abcdef01", "02:00:ab:cd:ef:0g", "02:00:ab:cd:ef:+1", "0200.abcd.ef01...", "02:00:ab:cd:ef:01:02:03"})
         CHECK_FALSE(MacAddress::parse(bad));
+}
+
+TEST_CASE("PCI addresses are read in either case and written as sysfs does") {
+    CHECK(PciAddress::parse("0000:3B:1f.7")->to_string() == "0000:3b:1f.7");
+    CHECK(PciAddress::parse("0001:00:00.0")->to_string() == "0001:00:00.0");
+    CHECK(PciAddress::parse("10000:e1:00.0")->to_string() == "10000:e1:00.0"); // behind Intel's VMD
+    CHECK(PciAddress::parse("ffffffff:ff:1f.7")->to_string() == "ffffffff:ff:1f.7");
+    CHECK(PciAddress::parse("00000000:3b:00.2") == PciAddress::parse("0000:3b:00.2"));
+}
+
+TEST_CASE("what is no PCI address is refused") {
+    for (const char* bad : {"", "3b:00.2", "0000:3b:00", "000:3b:00.2", "000000000:3b:00.2", "0000:3b:20.0",
+                            "0000:3b:00.8", "0000:3g:00.2", "0000:3b:00.2 ", "0000-3b-00.2", "0000:3b:00:2",
+                            "../0000:3b:00.2", "0000:+b:00.2", "0000:3b:0.02", "mlx5_core.sf.4"})
+        CHECK_FALSE(PciAddress::parse(bad));
+    CHECK_FALSE(PciAddress::parse(std::string_view("0000:3b:00.2\0", 13)));
 }

@@ -12,7 +12,24 @@ TEST_CASE("a record that was written is read back whole") {
     CHECK(read.key == record.key);
     CHECK(read.netns.inode == UINT64_MAX);
     CHECK(std::get<state::CreateLink>(read.steps.at(0)).parent_in_pod);
-    CHECK(std::get<state::DelegateIpam>(read.steps.at(1)).config == R"({"name":"roce"})");
+    CHECK(std::get<state::KeepDevice>(read.steps.at(1)).altnames == std::vector<std::string>{"enp59s0f0v0"});
+    CHECK(std::get<state::SetVf>(read.steps.at(2)).max_tx_rate == UINT32_MAX);
+    CHECK(std::get<state::SetVf>(read.steps.at(2)).trust == false);
+    CHECK(std::get<state::MoveLink>(read.steps.at(3)).ifname == "net1");
+    CHECK(std::get<state::MoveRdma>(read.steps.at(4)).node_guid == UINT64_MAX);
+    CHECK(std::get<state::DelegateIpam>(read.steps.at(5)).config == R"({"name":"roce"})");
+}
+
+TEST_CASE("settings of a VF that were not changed are not written down") {
+    AttachmentRecord record = state::sample_record();
+    record.steps = {state::SetVf{.pf = "0000:3b:00.0", .number = 1, .trust = true}};
+    const auto read = std::get<state::SetVf>(AttachmentRecord::parse(record.to_text()).steps.at(0));
+    CHECK(read.trust == true);
+    CHECK_FALSE(read.mac);
+    CHECK_FALSE(read.vlan);
+    CHECK_FALSE(read.min_tx_rate);
+    CHECK_FALSE(read.spoof_check);
+    CHECK_FALSE(read.link_state);
 }
 
 TEST_CASE("a record cut at any byte is refused") {

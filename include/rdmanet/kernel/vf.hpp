@@ -1,0 +1,77 @@
+// What a physical function decides about its virtual functions, over rtnetlink (linux/if_link.h, IFLA_VF_*).
+#pragma once
+
+#include <rdmanet/base/mac_address.hpp>
+#include <rdmanet/kernel/netlink_socket.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rdmanet::kernel {
+
+/// IFLA_VF_LINK_STATE_*.
+enum class VfLinkState : std::uint32_t { automatic = 0, enable = 1, disable = 2 };
+/// Ethernet types of a tag (linux/if_ether.h).
+enum class VlanProtocol : std::uint16_t { dot1q = 0x8100, dot1ad = 0x88a8 };
+
+struct VfVlan {
+    std::uint16_t id = 0; // 0: no tag
+    std::uint8_t qos = 0; // 0 to 7
+    VlanProtocol protocol = VlanProtocol::dot1q;
+
+    friend bool operator==(const VfVlan&, const VfVlan&) = default;
+};
+
+/// 0: no limit.
+struct VfRates {
+    std::uint32_t least_mbps = 0;
+    std::uint32_t most_mbps = 0;
+
+    friend bool operator==(const VfRates&, const VfRates&) = default;
+};
+
+/// Some of a VF's settings: those that are to be changed, or those that the driver tells.
+struct VfSettings {
+    std::optional<base::MacAddress> mac; // all zero: the PF decides none, the VF chooses
+    std::optional<VfVlan> vlan;
+    std::optional<VfRates> rates;
+    std::optional<bool> spoof_check;
+    std::optional<bool> trust;
+    std::optional<VfLinkState> link_state;
+
+    [[nodiscard]] bool empty() const { return *this == VfSettings{}; }
+    friend bool operator==(const VfSettings&, const VfSettings&) = default;
+};
+
+/// A VF by its PF's net device, in the socket's namespace, and its number there.
+struct VfId {
+    unsigned pf_ifindex = 0;
+    std::string pf; // name of the net device, for messages
+    unsigned number = 0;
+
+    /// "VF 3 of "eth0"", for messages.
+    [[nodiscard]] std::string to_string() const;
+};
+
+/// nullopt if the PF has no such VF, or is gone. Throws NetlinkError; EMSGSIZE: more VFs than an answer can hold, about
+/// 220.
+[[nodiscard]] std::optional<VfSettings> find_vf(Socket& route, const VfId& vf);
+
+/// Sets what `wanted` has, each in a request of its own: an error names the one that the driver refused, and those before
+/// it are set. A driver that is busy (EBUSY, EAGAIN) is asked again until the socket's deadline, at most two seconds. Throws
+/// NetlinkError.
+void change_vf(Socket& route, const VfId& vf, const VfSettings& wanted);
+
+/// Those of `wanted` that differ from `present`; what the driver doesn't tell counts as different.
+[[nodiscard]] VfSettings difference(const VfSettings& wanted, const VfSettings& present);
+/// Those of `present` that `changed` has as well: what has to be put back after the change.
+[[nodiscard]] VfSettings restrict_to(const VfSettings& present, const VfSettings& changed);
+
+/// "vlan 100 qos 3", "mac 02:00:00:00:00:01, trust on": for messages.
+[[nodiscard]] std::string to_string(const VfSettings& settings);
+[[nodiscard]] std::string_view to_string(VfLinkState state);
+[[nodiscard]] std::string_view to_string(VlanProtocol protocol);
+
+} // namespace rdmanet::kernel

@@ -1,0 +1,152 @@
+#include "child.hpp"
+
+#include "addressing.hpp"
+#include "parent.hpp"
+#include "rdma.hpp"
+#include "siblings.hpp"
+
+#include <rdmanet/attach/mac.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
+
+#include <cerrno>
+#include <utility>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::concat;
+using base::quoted;
+
+/// A passthru macvlan has its parent's MAC when it is born; another one is set afterwards.
+bool is_passthru(const Config& config) {
+    const auto* macvlan = std::get_if<Macvlan>(&config.attach);
+    return macvlan != nullptr && macvlan->mode == kernel::MacvlanMode::passthru;
+}
+
+std::optional<base::MacAddress> choose_mac(const cni::Request& request, const Config& config, const Session& session) {
+    const auto requested = cni::requested_mac(request.conf, request.args);
+    if (!config.is_macvlan()) {
+        if (requested)
+            throw cni::CniError(cni::ErrorCode::unsupported_field,
+                                concat(requested->source, ": ", requested->mac,
+                                       " can't be set, ipvlan shares its parent's MAC address: use macvlan"));
+        return std::nullopt;
+    }
+    if (requested) return requested->mac;
+    if (config.mac) return config.mac;
+    if (is_passthru(config)) return std::nullopt;
+    return derive_mac(session.node.boot_id, session.key);
+}
+
+/// At least one, which another IPAM plugin will give.
+std::size_t expected_addresses(const Config& config) {
+    const auto* own = std::get_if<ipam::Config>(&config.ipam);
+    return own == nullptr ? 1 : own->ranges.size() + own->addresses.size();
+}
+
+/// What the child will name as its parent: the kernel puts a macvlan on a macvlan, or an ipvlan on an ipvlan, beside it
+/// on the same lower device (macvlan_common_newlink(), ipvlan_link_new()).
+unsigned index_of_lower(const kernel::Link& parent, const Config& config) {
+    return parent.kind == config.kind() ? parent.parent_ifindex.value_or(parent.ifindex) : parent.ifindex;
+}
+
+std::variant<Macvlan, Ipvlan> kernel_kind(const Config& config) {
+    if (const auto* macvlan = std::get_if<Macvlan>(&config.attach)) return *macvlan;
+    return std::get<Ipvlan>(config.attach);
+}
+
+kernel::ChildSpec child_spec(const cni::Request& request, const Config& config, const ChildPlan& plan,
+                             const PodSide& pod) {
+    kernel::ChildSpec spec{.name = request.ifname(),
+                           .parent_ifindex = plan.parent.ifindex,
+                           .parent_name = plan.parent.name,
+                           .netns = &pod.netns,
+                           .kind = kernel_kind(config),
+                           .mac = {},
+                           .mtu = config.mtu};
+    spec.up = false; // see bring_up()
+    if (!is_passthru(config)) spec.mac = plan.mac;
+    return spec;
+}
+
+/// What the kernel's refusal means here, in words that lead to the cure.
+[[noreturn]] void explain(const kernel::NetlinkError& error, const Config& config, const ChildPlan& plan) {
+    const std::string parent = quoted(plan.parent.name);
+    if (error.errno_value() == EBUSY)
+        throw cni::CniError(
+            cni::ErrorCode::parent,
+            concat("parent ", parent, " is busy: macvlan, ipvlan, bridge and bond exclude each other on one ",
+                   "interface, and it already belongs to another of them; use that kind for this network too, ",
+                   "or another parent (kernel: ", error.what(), ')'));
+    if (error.errno_value() == EINVAL && config.is_macvlan())
+        throw cni::CniError(cni::ErrorCode::parent,
+                            concat("parent ", parent,
+                                   " refuses another macvlan child: a child in mode passthru must be the ",
+                                   "parent's only one (kernel: ", error.what(), ')'));
+    if (error.errno_value() == EOPNOTSUPP)
+        throw cni::CniError(cni::ErrorCode::kernel_refused,
+                            concat("this kernel has no ", config.kind(),
+                                   ": install the package with its modules, or load ", "it with `modprobe ",
+                                   config.kind(), "` (kernel: ", error.what(), ')'));
+    throw error;
+}
+
+} // namespace
+
+ChildPlan plan_child(const cni::Request& request, const Config& config, const Session& session, PodSide& pod,
+                     const base::Deadline& deadline) {
+    ChildPlan plan{.parent =
+                       [&] {
+                           if (config.link_in_container) return find_parent(request, config, pod.route);
+                           kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, deadline);
+                           return find_parent(request, config, outside);
+                       }(),
+                   .rdma = {},
+                   .mac = {},
+                   .claim = {}};
+    require_usable(plan.parent, config);
+    plan.mac = choose_mac(request, config, session);
+    if (!config.link_in_container) {
+        plan.rdma = find_rdma(config.rdma, plan.parent, request.conf.name, session.node.log, deadline);
+        if (plan.rdma) require_gid_room(config.rdma, *plan.rdma, expected_addresses(config), session.node.log);
+    }
+    plan.claim = agree_with_siblings(child_step(request, config, plan), session, deadline);
+    return plan;
+}
+
+state::CreateLink child_step(const cni::Request& request, const Config& config, const ChildPlan& plan) {
+    const bool kernel_takes_mac = plan.mac && !is_passthru(config);
+    return {.kind = std::string(config.kind()),
+            .mode = std::visit([](const auto& kind) { return kernel::to_string(kind); }, kernel_kind(config)),
+            .ifname = request.ifname().to_string(),
+            .parent = plan.parent.name,
+            .parent_ifindex = index_of_lower(plan.parent, config),
+            .parent_in_pod = config.link_in_container,
+            .mac = kernel_takes_mac ? plan.mac->to_string() : std::string(),
+            .ifindex = 0};
+}
+
+kernel::Link create_child(const cni::Request& request, const Config& config, const ChildPlan& plan, PodSide& pod,
+                          const base::Deadline& deadline) {
+    const auto spec = child_spec(request, config, plan, pod);
+    try {
+        if (config.link_in_container) {
+            kernel::add_link(pod.route, spec);
+        } else {
+            kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, deadline);
+            kernel::add_link(outside, spec);
+        }
+    } catch (const kernel::NetlinkError& error) {
+        explain(error, config, plan);
+    }
+    const auto link = kernel::find_link(pod.route, request.ifname());
+    if (!link)
+        throw base::Error(concat("interface ", quoted(request.ifname().to_string()), " vanished while it was set up"));
+    if (!is_passthru(config) || !plan.mac || link->mac() == plan.mac) return *link;
+    // Reaches the parent, which gets its own address back when the child goes (macvlan_port_destroy()).
+    kernel::change_link(pod.route, link->ifindex, {.name = {}, .mac = plan.mac, .mtu = {}, .state = {}});
+    return kernel::find_link(pod.route, link->ifindex).value_or(*link);
+}
+
+} // namespace rdmanet::attach

@@ -1,0 +1,36 @@
+// Making a macvlan or ipvlan child of a parent.
+#pragma once
+
+#include "session.hpp"
+
+#include <rdmanet/attach/config.hpp>
+#include <rdmanet/base/file_lock.hpp>
+#include <rdmanet/kernel/link.hpp>
+#include <rdmanet/kernel/rdma.hpp>
+
+#include <optional>
+
+namespace rdmanet::attach {
+
+struct PodSide;
+
+/// What was found out about a child to be.
+struct ChildPlan {
+    kernel::Link parent;
+    std::optional<kernel::RdmaPort> rdma;
+    std::optional<base::MacAddress> mac; // absent: the kernel gives the parent's
+    std::optional<base::FileLock> claim; // of the parent, until the record is written; see siblings.hpp
+};
+
+/// Reads the kernel and changes nothing. Throws CniError with the cure for whatever would make the ADD fail later.
+[[nodiscard]] ChildPlan plan_child(const cni::Request& request, const Config& config, const Session& session,
+                                   PodSide& pod, const base::Deadline& deadline);
+
+/// The child as the journal describes it.
+[[nodiscard]] state::CreateLink child_step(const cni::Request& request, const Config& config, const ChildPlan& plan);
+
+/// Makes it; it is down. Throws CniError with the cure for what only the kernel can find out.
+[[nodiscard]] kernel::Link create_child(const cni::Request& request, const Config& config, const ChildPlan& plan,
+                                        PodSide& pod, const base::Deadline& deadline);
+
+} // namespace rdmanet::attach

@@ -1,0 +1,21 @@
+// CHECK: what concerns devices alone.
+#pragma once
+
+#include "session.hpp"
+
+#include <rdmanet/attach/config.hpp>
+#include <rdmanet/kernel/link.hpp>
+
+namespace rdmanet::attach {
+
+/// What CHECK answers: found and expected (code 107).
+[[noreturn]] void differs(const std::string& what);
+
+/// Whether the attachment's device has a net device to look at: not with a driver for user space.
+[[nodiscard]] bool has_netdev(const state::AttachmentRecord& record);
+
+/// The VF's settings in its PF, and the RDMA devices in the pod. Throws CniError (code 107) for the first that differs.
+void check_device(const cni::Request& request, const Config& config, const state::AttachmentRecord& record,
+                  const kernel::Netns& netns, const base::Deadline& deadline);
+
+} // namespace rdmanet::attach

@@ -1,0 +1,52 @@
+#include "device_claim.hpp"
+
+#include "detach.hpp"
+#include "steps.hpp"
+
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
+
+#include <algorithm>
+#include <optional>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::concat;
+using state::AttachmentRecord;
+
+bool has_device(const AttachmentRecord& record, const std::string& device) {
+    return std::any_of(record.steps.begin(), record.steps.end(), [&](const state::Step& step) {
+        const auto* kept = std::get_if<state::KeepDevice>(&step);
+        return kept != nullptr && kept->device == device;
+    });
+}
+
+std::optional<AttachmentRecord> find_owner(const Session& session, const std::string& device) {
+    for (AttachmentRecord& record : session.records.list().records)
+        if (record.key != session.key && has_device(record, device)) return std::move(record);
+    return std::nullopt;
+}
+
+} // namespace
+
+void take_from_the_dead(const base::PciAddress& address, Session& session, const base::Deadline& deadline) {
+    const auto owner = find_owner(session, address.to_string());
+    if (!owner) return;
+    const StillHeld held = detach_dead(owner->key, session.node, session.records, session.leases, deadline);
+    if (!held.empty())
+        throw cni::CniError(cni::ErrorCode::parent,
+                            concat("device ", address, " is not yet what it was before a pod that is gone (",
+                                   describe(*owner), "): ", held.front()));
+}
+
+base::FileLock claim_device(const base::PciAddress& address, const Session& session, const base::Deadline& deadline) {
+    base::FileLock claim = session.records.lock_device(address.to_string(), deadline);
+    if (const auto owner = find_owner(session, address.to_string()))
+        throw cni::CniError(cni::ErrorCode::parent,
+                            concat("device ", address, " belongs to another attachment (", describe(*owner),
+                                   "), whose pod is not provably gone: DEL of that one gives it back"));
+    return claim;
+}
+
+} // namespace rdmanet::attach

@@ -1,0 +1,86 @@
+#include "device_rdma.hpp"
+
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
+
+#include <cerrno>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::concat;
+using base::quoted;
+using kernel::RdmaNetnsMode;
+
+[[noreturn]] void refuse_rdma(const std::string& why) {
+    throw cni::CniError(cni::ErrorCode::rdma, why);
+}
+
+std::vector<kernel::RdmaDevice> find_rdma_devices(const base::PciAddress& address, kernel::Socket& rdma) {
+    std::vector<kernel::RdmaDevice> devices;
+    for (const std::string& name : kernel::rdma_devices_of(address))
+        if (auto device = kernel::find_rdma_device(rdma, name)) devices.push_back(*std::move(device));
+    return devices;
+}
+
+/// Whether the RDMA devices go along: what is asked for, else what the node's mode allows.
+bool moves_rdma(const RdmaPolicy& policy, RdmaNetnsMode mode, const std::string& network) {
+    const bool exclusive = mode == RdmaNetnsMode::exclusive;
+    if (policy.isolation.value_or(exclusive) && !exclusive)
+        refuse_rdma(
+            concat("rdma netns mode is shared, network ", quoted(network),
+                   " needs exclusive: run `rdma system set netns exclusive` before any pod starts, and keep it with "
+                   "\"options ib_core netns_mode=0\" in /etc/modprobe.d"));
+    return policy.isolation.value_or(exclusive);
+}
+
+std::optional<kernel::RdmaPort> first_port(kernel::Socket& rdma, const kernel::RdmaDevice& device) {
+    const auto ports = kernel::list_rdma_ports(rdma, device);
+    return ports.empty() ? std::nullopt : std::optional(ports.front());
+}
+
+} // namespace
+
+void plan_rdma(DevicePlan& plan, const Config& config, const cni::Request& request, const base::Logger& log,
+               const base::Deadline& deadline) {
+    const RdmaPolicy& policy = config.rdma;
+    if (policy.demand == RdmaDemand::ignored) return;
+    auto rdma = kernel::Socket::find_rdma(deadline);
+    const auto devices = rdma ? find_rdma_devices(plan.address, *rdma) : std::vector<kernel::RdmaDevice>{};
+    if (devices.empty()) {
+        const std::string why = concat("device ", plan.address, " has no RDMA device here");
+        if (policy.demand == RdmaDemand::required)
+            refuse_rdma(
+                concat(why, ", network ", quoted(request.conf.name),
+                       " asks for RDMA (\"rdma\"): load the NIC's RDMA driver, e.g. `modprobe mlx5_ib`, or remove "
+                       "\"rdma\""));
+        log.debug(why);
+        return;
+    }
+    if (moves_rdma(policy, kernel::rdma_netns_mode(*rdma), request.conf.name))
+        plan.moving = devices;
+    else
+        plan.rdma = first_port(*rdma, devices.front());
+}
+
+void move_rdma(const std::vector<kernel::RdmaDevice>& devices, const state::AttachmentStore& records,
+               const kernel::Netns& netns, const base::Deadline& deadline) {
+    if (devices.empty()) return;
+    const base::FileLock lock = records.lock_rdma(deadline);
+    kernel::Socket rdma = kernel::Socket::open(kernel::Protocol::rdma, deadline);
+    for (const kernel::RdmaDevice& device : devices) {
+        try {
+            kernel::move_rdma_device(rdma, device.index, netns);
+        } catch (const kernel::NetlinkError& error) {
+            if (error.errno_value() != EOPNOTSUPP) throw;
+            refuse_rdma(
+                concat("RDMA device ", quoted(device.name),
+                       " can't move to another namespace, its driver doesn't take it away from its users: set "
+                       "\"rdma\": {\"isolation\": false} and the shared RDMA netns mode, or use a driver that does "
+                       "(kernel: ",
+                       error.what(), ')'));
+        }
+    }
+}
+
+} // namespace rdmanet::attach

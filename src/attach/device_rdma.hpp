@@ -1,0 +1,19 @@
+// The RDMA devices of a device that moves.
+#pragma once
+
+#include "device.hpp"
+
+#include <rdmanet/state/attachment_store.hpp>
+
+namespace rdmanet::attach {
+
+/// Decides which of the device's RDMA devices go into the pod, as configuration and the node's RDMA namespace mode have it.
+/// Throws CniError with the cure where both don't fit, or RDMA is required and there is none.
+void plan_rdma(DevicePlan& plan, const Config& config, const cni::Request& request, const base::Logger& log,
+               const base::Deadline& deadline);
+
+/// Throws NetlinkError; CniError for a driver that can't take its users away from a device.
+void move_rdma(const std::vector<kernel::RdmaDevice>& devices, const state::AttachmentStore& records,
+               const kernel::Netns& netns, const base::Deadline& deadline);
+
+} // namespace rdmanet::attach

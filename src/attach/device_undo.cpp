@@ -1,0 +1,197 @@
+#include "device_undo.hpp"
+
+#include "device.hpp"
+#include "vf_state.hpp"
+
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/kernel/netlink_socket.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <thread>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::concat;
+using base::PciAddress;
+using base::quoted;
+using kernel::Link;
+using kernel::RdmaDevice;
+using kernel::Socket;
+
+/// The kernel destroys a namespace, and returns what was in it, some time after its last user has gone: the worker that
+/// does so waits for RCU and takes many at once (cleanup_net(), net/core/net_namespace.c).
+constexpr std::chrono::seconds kReturnTimeout{15};
+
+/// The result of `find` as soon as it has one, nullopt after the time that a return may take.
+template <class Find>
+auto wait_for(const RevertContext& context, const Find& find) -> decltype(find()) {
+    const auto until = context.deadline.at_most(kReturnTimeout);
+    for (auto pause = std::chrono::milliseconds{1};; pause = std::min(pause * 2, std::chrono::milliseconds{50})) {
+        if (auto found = find(); found || until.passed()) return found;
+        std::this_thread::sleep_for(pause);
+    }
+}
+
+/// nullopt if the device has left the machine.
+std::optional<PciAddress> find_function(const std::string& device) {
+    const auto address = PciAddress::parse(device);
+    return address && kernel::pci_function_exists(*address) ? address : std::nullopt;
+}
+
+std::optional<Link> find_at_home(const PciAddress& address, Socket& route) {
+    for (const std::string& netdev : kernel::netdevs_of(address))
+        if (const auto name = base::InterfaceName::parse(netdev))
+            if (auto link = kernel::find_link(route, *name)) return link;
+    return std::nullopt;
+}
+
+bool may_have_netdev(const PciAddress& address) {
+    const std::string driver = kernel::driver_of(address);
+    return !driver.empty() && !is_user_space_driver(driver);
+}
+
+std::optional<Link> find_in_pod(const std::string& device, Socket& inside) {
+    const auto links = kernel::list_links(inside);
+    const auto found =
+        std::find_if(links.begin(), links.end(), [&](const Link& link) { return link.parent_device == device; });
+    return found == links.end() ? std::nullopt : std::optional(*found);
+}
+
+/// Under the name that it has, or another if that one is taken on the host: its own comes back with revert_step() of
+/// KeepDevice. The new name is the pattern by which the kernel finds a free one (__dev_change_net_namespace()).
+void send_home(const Link& link, Socket& inside, const kernel::Netns& home) {
+    kernel::change_link(inside, link.ifindex, {.state = kernel::AdminState::down});
+    try {
+        kernel::change_link(inside, link.ifindex, {.netns = &home});
+    } catch (const kernel::NetlinkError& error) {
+        if (error.errno_value() != EEXIST) throw;
+        const auto unlikely = base::InterfaceName::parse(concat("rdmanet", link.ifindex));
+        kernel::change_link(inside, link.ifindex, {.name = unlikely, .netns = &home});
+    }
+}
+
+// The net device as it was.
+
+void restore_altnames(Socket& route, const Link& link, const state::KeepDevice& before, const base::Logger& log) {
+    for (const std::string& altname : link.altnames)
+        if (std::find(before.altnames.begin(), before.altnames.end(), altname) == before.altnames.end())
+            kernel::remove_altname(route, link.ifindex, altname);
+    for (const std::string& altname : before.altnames) {
+        if (std::find(link.altnames.begin(), link.altnames.end(), altname) != link.altnames.end()) continue;
+        try {
+            kernel::add_altname(route, link.ifindex, altname);
+        } catch (const kernel::NetlinkError& error) {
+            if (error.errno_value() != EEXIST) throw;
+            log.warn(concat("device ", before.device, " does not get its alternative name ", quoted(altname),
+                            " back, another interface has it"));
+        }
+    }
+}
+
+/// Whoever took the name meanwhile keeps it: no DEL could change that, and the pod would never go.
+void restore_name(Socket& route, const Link& link, const state::KeepDevice& before, const base::Logger& log) {
+    const auto name = base::InterfaceName::parse(before.name);
+    if (!name || link.name == before.name) return;
+    try {
+        kernel::change_link(route, link.ifindex, {.name = name, .state = kernel::AdminState::down});
+    } catch (const kernel::NetlinkError& error) {
+        if (error.errno_value() != EEXIST) throw;
+        log.warn(concat("device ", before.device, " stays ", quoted(link.name), ", another interface has its name ",
+                        quoted(before.name), " by now: rename one of them"));
+    }
+}
+
+void restore_addresses(Socket& route, const Link& link, const state::KeepDevice& before) {
+    kernel::LinkChange change;
+    if (const auto mac = base::MacAddress::parse(before.mac); mac && link.mac() != mac) change.mac = mac;
+    if (link.mtu != before.mtu) change.mtu = before.mtu;
+    if (change.mac || change.mtu) kernel::change_link(route, link.ifindex, change);
+}
+
+std::optional<RdmaDevice> find_rdma(Socket& rdma, const state::MoveRdma& step) {
+    auto device = kernel::find_rdma_device(rdma, step.index);
+    return device && device->node_guid == step.node_guid ? device : std::nullopt;
+}
+
+/// A driver that was bound anew has another RDMA device, on the host: ours is gone.
+bool was_replaced(const state::MoveRdma& step, const PciAddress& address, Socket& rdma) {
+    const auto names = kernel::rdma_devices_of(address);
+    return !names.empty() && !find_rdma(rdma, step);
+}
+
+void send_rdma_home(const state::MoveRdma& step, const kernel::Netns& pod, const RevertContext& context) {
+    auto inside = Socket::find_rdma_in(pod, context.deadline);
+    if (!inside || !find_rdma(*inside, step)) return;
+    const base::FileLock lock = context.records.lock_rdma(context.deadline);
+    const kernel::Netns home = kernel::Netns::current();
+    const kernel::NetnsScope scope(pod); // the device must be in the namespace of socket and thread
+    kernel::move_rdma_device(*inside, step.index, home);
+}
+
+} // namespace
+
+void revert_step(const state::KeepDevice& step, const RevertContext& context) {
+    const auto address = find_function(step.device);
+    if (!address || step.name.empty() || !may_have_netdev(*address)) return;
+    Socket route = Socket::open(kernel::Protocol::route, context.deadline);
+    auto link = find_at_home(*address, route);
+    if (!link) throw base::Error("its net device is not on the host");
+    restore_altnames(route, *link, step, context.log);
+    restore_name(route, *link, step, context.log);
+    restore_addresses(route, *link, step);
+    link = kernel::find_link(route, link->ifindex);
+    if (link && link->is_up() != step.up)
+        kernel::change_link(route, link->ifindex,
+                            {.state = step.up ? kernel::AdminState::up : kernel::AdminState::down});
+}
+
+void revert_step(const state::SetVf& step, const RevertContext& context) {
+    const auto pf = find_function(step.pf);
+    if (!pf) return;
+    Socket route = Socket::open(kernel::Protocol::route, context.deadline);
+    const auto uplink = kernel::uplink_of(*pf);
+    const auto name = uplink ? base::InterfaceName::parse(*uplink) : std::nullopt;
+    const auto link = name ? kernel::find_link(route, *name) : std::nullopt;
+    if (!link) throw base::Error(concat("PF ", *pf, " has no net device in the host's namespace"));
+    const kernel::VfId vf{.pf_ifindex = link->ifindex, .pf = link->name, .number = step.number};
+    const auto present = kernel::find_vf(route, vf);
+    if (present) kernel::change_vf(route, vf, kernel::difference(to_settings(step), *present));
+}
+
+void revert_step(const state::MoveLink& step, const RevertContext& context) {
+    const auto address = find_function(step.device);
+    if (!address) return;
+    Socket route = Socket::open(kernel::Protocol::route, context.deadline);
+    if (find_at_home(*address, route)) return;
+    if (const auto netns = find_recorded_netns(context.record, context.netns_path)) {
+        Socket inside = Socket::open_in(*netns, kernel::Protocol::route, context.deadline);
+        if (const auto link = find_in_pod(step.device, inside)) {
+            send_home(*link, inside, kernel::Netns::current());
+            return;
+        }
+    }
+    if (!may_have_netdev(*address)) return;
+    if (!wait_for(context, [&] { return find_at_home(*address, route); }))
+        throw base::Error(concat("the kernel has not returned the net device of ", *address,
+                                 " to the host: a process or mount may still hold the pod's namespace"));
+}
+
+void revert_step(const state::MoveRdma& step, const RevertContext& context) {
+    const auto address = find_function(step.device);
+    auto outside = Socket::find_rdma(context.deadline);
+    if (!address || !outside) return;
+    if (const auto netns = find_recorded_netns(context.record, context.netns_path))
+        send_rdma_home(step, *netns, context);
+    const auto returned = wait_for(context, [&]() -> std::optional<RdmaDevice> {
+        if (auto device = find_rdma(*outside, step)) return device;
+        return was_replaced(step, *address, *outside) ? std::optional(RdmaDevice{}) : std::nullopt;
+    });
+    if (!returned) throw base::Error("the kernel has not returned it to the host");
+    if (!returned->name.empty() && returned->name != step.name)
+        kernel::rename_rdma_device(*outside, step.index, step.name);
+}
+
+} // namespace rdmanet::attach

@@ -1,0 +1,14 @@
+// VF settings between the kernel and the journal.
+#pragma once
+
+#include <rdmanet/kernel/pci.hpp>
+#include <rdmanet/kernel/vf.hpp>
+#include <rdmanet/state/step.hpp>
+
+namespace rdmanet::attach {
+
+/// The step that is undone by setting `before` again.
+[[nodiscard]] state::SetVf to_step(const kernel::VfOf& of, const kernel::VfSettings& before);
+[[nodiscard]] kernel::VfSettings to_settings(const state::SetVf& step);
+
+} // namespace rdmanet::attach

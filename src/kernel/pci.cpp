@@ -1,0 +1,89 @@
+#include <rdmanet/kernel/pci.hpp>
+
+#include "directory.hpp"
+
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/base/text.hpp>
+
+#include <algorithm>
+
+namespace rdmanet::kernel {
+namespace {
+
+using base::concat;
+using base::PciAddress;
+
+std::string directory_of(const PciAddress& address) {
+    return concat("/sys/bus/pci/devices/", address);
+}
+
+std::string last_part(const std::string& path) {
+    return path.substr(path.rfind('/') + 1);
+}
+
+std::vector<std::string> sorted_names_in(const std::string& path) {
+    std::vector<std::string> names = list_directory(path);
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+/// "p0", with a controller or without: a port of the card. Representors are "pf0vf3", "c1pf0sf88" and so on
+/// (net/core/devlink.c, __devlink_port_phys_port_name_get()).
+bool is_uplink(const std::string& port_name) {
+    return port_name.empty() || (port_name.size() > 1 && port_name[0] == 'p' &&
+                                 std::all_of(port_name.begin() + 1, port_name.end(),
+                                             [](char digit) { return digit >= '0' && digit <= '9'; }));
+}
+
+/// Empty where the driver names none: reading the file fails then (EOPNOTSUPP).
+std::string port_name_of(const PciAddress& pf, const std::string& netdev) {
+    const base::UniqueFd directory = open_directory(concat(directory_of(pf), "/net/", netdev));
+    if (!directory) return {};
+    try {
+        return find_line(directory.get(), "phys_port_name").value_or("");
+    } catch (const base::SystemError&) {
+        return {};
+    }
+}
+
+} // namespace
+
+bool pci_function_exists(const PciAddress& address) {
+    return static_cast<bool>(open_directory(directory_of(address)));
+}
+
+std::optional<VfOf> find_pf_of(const PciAddress& address) {
+    const auto link = find_symlink(concat(directory_of(address), "/physfn"));
+    if (!link) return std::nullopt;
+    const auto pf = PciAddress::parse(last_part(*link));
+    if (!pf) return std::nullopt;
+    constexpr std::string_view prefix = "virtfn";
+    for (const std::string& name : list_directory(directory_of(*pf))) {
+        if (!name.starts_with(prefix)) continue;
+        const auto number = base::parse_integer<unsigned>(std::string_view(name).substr(prefix.size()));
+        const auto target = find_symlink(concat(directory_of(*pf), '/', name));
+        if (number && target && PciAddress::parse(last_part(*target)) == address) return VfOf{*pf, *number};
+    }
+    return std::nullopt;
+}
+
+std::string driver_of(const PciAddress& address) {
+    const auto link = find_symlink(concat(directory_of(address), "/driver"));
+    return link ? last_part(*link) : std::string();
+}
+
+std::vector<std::string> netdevs_of(const PciAddress& address) {
+    return sorted_names_in(concat(directory_of(address), "/net"));
+}
+
+std::vector<std::string> rdma_devices_of(const PciAddress& address) {
+    return sorted_names_in(concat(directory_of(address), "/infiniband"));
+}
+
+std::optional<std::string> uplink_of(const PciAddress& pf) {
+    for (const std::string& name : netdevs_of(pf))
+        if (is_uplink(port_name_of(pf, name))) return name;
+    return std::nullopt;
+}
+
+} // namespace rdmanet::kernel

@@ -1,0 +1,185 @@
+#include <rdmanet/kernel/vf.hpp>
+
+#include "message.hpp"
+#include "vf_parse.hpp"
+
+#include <rdmanet/base/text.hpp>
+
+#include <arpa/inet.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+namespace rdmanet::kernel {
+namespace {
+
+using base::concat;
+
+/// How long a driver may be busy: some (iavf) answer so while the VF is being reset.
+constexpr std::chrono::seconds kBusyTimeout{2};
+
+ifinfomsg header_of(const VfId& vf) {
+    ifinfomsg header{};
+    header.ifi_index = static_cast<int>(vf.pf_ifindex);
+    return header;
+}
+
+bool is_busy(const Answer& answer) {
+    return answer.errno_value == EBUSY || answer.errno_value == EAGAIN;
+}
+
+/// One attribute of one VF: do_setvfinfo(), net/core/rtnetlink.c.
+template <class Put>
+void set(Socket& route, const VfId& vf, const std::string& what, const Put& put) {
+    const auto busy_until = route.deadline().at_most(kBusyTimeout);
+    for (;;) {
+        Message request(RTM_SETLINK, NLM_F_ACK, header_of(vf));
+        request.nest(IFLA_VFINFO_LIST, [&] { request.nest(IFLA_VF_INFO, [&] { put(request); }); });
+        const Answer answer = route.ask(request);
+        if (answer.errno_value == 0) return;
+        if (!is_busy(answer) || busy_until.passed())
+            throw NetlinkError(concat("set ", what, " of ", vf), answer.errno_value, answer.kernel_message);
+        std::this_thread::sleep_for(std::chrono::milliseconds{20});
+    }
+}
+
+ifla_vf_mac mac_value(const VfId& vf, const base::MacAddress& mac) {
+    ifla_vf_mac value{};
+    value.vf = vf.number;
+    std::copy(mac.bytes().begin(), mac.bytes().end(), value.mac);
+    return value;
+}
+
+void put_vlan(Message& request, const VfId& vf, const VfVlan& vlan) {
+    // IFLA_VF_VLAN can't name a protocol, and drivers know no other than 802.1Q by it.
+    if (vlan.protocol == VlanProtocol::dot1q) {
+        request.put_value(IFLA_VF_VLAN, ifla_vf_vlan{.vf = vf.number, .vlan = vlan.id, .qos = vlan.qos});
+        return;
+    }
+    request.nest(IFLA_VF_VLAN_LIST, [&] {
+        request.put_value(IFLA_VF_VLAN_INFO,
+                          ifla_vf_vlan_info{.vf = vf.number,
+                                            .vlan = vlan.id,
+                                            .qos = vlan.qos,
+                                            .vlan_proto = htons(static_cast<std::uint16_t>(vlan.protocol))});
+    });
+}
+
+void append(std::string& text, const std::string& part) {
+    if (!text.empty()) text += ", ";
+    text += part;
+}
+
+template <class Value>
+void drop_equal(std::optional<Value>& wanted, const std::optional<Value>& present) {
+    if (wanted == present) wanted.reset();
+}
+
+template <class Value>
+void drop_unchanged(std::optional<Value>& present, const std::optional<Value>& changed) {
+    if (!changed) present.reset();
+}
+
+} // namespace
+
+std::string VfId::to_string() const {
+    return concat("VF ", number, " of ", base::quoted(pf));
+}
+
+std::optional<VfSettings> find_vf(Socket& route, const VfId& vf) {
+    Message request(RTM_GETLINK, 0, header_of(vf));
+    request.put_u32(IFLA_EXT_MASK, RTEXT_FILTER_VF | RTEXT_FILTER_SKIP_STATS);
+    const Answer answer = route.ask(request);
+    if (answer.errno_value == ENODEV) return std::nullopt;
+    if (answer.errno_value != 0)
+        throw NetlinkError(concat("read settings of ", vf), answer.errno_value, answer.kernel_message);
+    return answer.message == nullptr ? std::nullopt : parse_vf(*answer.message, vf.number);
+}
+
+void change_vf(Socket& route, const VfId& vf, const VfSettings& wanted) {
+    const auto only = [](auto member, const auto& value) {
+        VfSettings one;
+        one.*member = value;
+        return to_string(one);
+    };
+    if (wanted.vlan)
+        set(route, vf, only(&VfSettings::vlan, wanted.vlan),
+            [&](Message& request) { put_vlan(request, vf, *wanted.vlan); });
+    if (wanted.mac)
+        set(route, vf, only(&VfSettings::mac, wanted.mac),
+            [&](Message& request) { request.put_value(IFLA_VF_MAC, mac_value(vf, *wanted.mac)); });
+    if (wanted.rates)
+        set(route, vf, only(&VfSettings::rates, wanted.rates), [&](Message& request) {
+            request.put_value(IFLA_VF_RATE, ifla_vf_rate{.vf = vf.number,
+                                                         .min_tx_rate = wanted.rates->least_mbps,
+                                                         .max_tx_rate = wanted.rates->most_mbps});
+        });
+    if (wanted.spoof_check)
+        set(route, vf, only(&VfSettings::spoof_check, wanted.spoof_check), [&](Message& request) {
+            request.put_value(IFLA_VF_SPOOFCHK, ifla_vf_spoofchk{.vf = vf.number, .setting = *wanted.spoof_check});
+        });
+    if (wanted.trust)
+        set(route, vf, only(&VfSettings::trust, wanted.trust), [&](Message& request) {
+            request.put_value(IFLA_VF_TRUST, ifla_vf_trust{.vf = vf.number, .setting = *wanted.trust});
+        });
+    if (wanted.link_state)
+        set(route, vf, only(&VfSettings::link_state, wanted.link_state), [&](Message& request) {
+            request.put_value(
+                IFLA_VF_LINK_STATE,
+                ifla_vf_link_state{.vf = vf.number, .link_state = static_cast<std::uint32_t>(*wanted.link_state)});
+        });
+}
+
+VfSettings difference(const VfSettings& wanted, const VfSettings& present) {
+    VfSettings rest = wanted;
+    drop_equal(rest.mac, present.mac);
+    drop_equal(rest.vlan, present.vlan);
+    drop_equal(rest.rates, present.rates);
+    drop_equal(rest.spoof_check, present.spoof_check);
+    drop_equal(rest.trust, present.trust);
+    drop_equal(rest.link_state, present.link_state);
+    return rest;
+}
+
+VfSettings restrict_to(const VfSettings& present, const VfSettings& changed) {
+    VfSettings rest = present;
+    drop_unchanged(rest.mac, changed.mac);
+    drop_unchanged(rest.vlan, changed.vlan);
+    drop_unchanged(rest.rates, changed.rates);
+    drop_unchanged(rest.spoof_check, changed.spoof_check);
+    drop_unchanged(rest.trust, changed.trust);
+    drop_unchanged(rest.link_state, changed.link_state);
+    return rest;
+}
+
+std::string to_string(const VfSettings& settings) {
+    std::string text;
+    if (settings.mac) append(text, concat("mac ", *settings.mac));
+    if (settings.vlan) {
+        append(text, concat("vlan ", settings.vlan->id));
+        if (settings.vlan->qos != 0) text += concat(" qos ", settings.vlan->qos);
+        if (settings.vlan->protocol != VlanProtocol::dot1q) text += concat(' ', to_string(settings.vlan->protocol));
+    }
+    if (settings.rates)
+        append(text, concat("rates ", settings.rates->least_mbps, " to ", settings.rates->most_mbps, " Mbit/s"));
+    if (settings.spoof_check) append(text, *settings.spoof_check ? "spoofchk on" : "spoofchk off");
+    if (settings.trust) append(text, *settings.trust ? "trust on" : "trust off");
+    if (settings.link_state) append(text, concat("link_state ", to_string(*settings.link_state)));
+    return text;
+}
+
+std::string_view to_string(VfLinkState state) {
+    if (state == VfLinkState::automatic) return "auto";
+    return state == VfLinkState::enable ? "enable" : "disable";
+}
+
+std::string_view to_string(VlanProtocol protocol) {
+    return protocol == VlanProtocol::dot1ad ? "802.1ad" : "802.1q";
+}
+
+} // namespace rdmanet::kernel

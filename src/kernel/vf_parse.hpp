@@ -1,0 +1,15 @@
+// Reading what the kernel tells about VFs: rtnl_fill_vfinfo(), net/core/rtnetlink.c.
+#pragma once
+
+#include <rdmanet/kernel/vf.hpp>
+
+#include <linux/netlink.h>
+
+#include <optional>
+
+namespace rdmanet::kernel {
+
+/// The settings of VF `number` in an answer about its PF; nullopt if they aren't there.
+[[nodiscard]] std::optional<VfSettings> parse_vf(const nlmsghdr& message, unsigned number);
+
+} // namespace rdmanet::kernel

@@ -1,0 +1,45 @@
+#include <rdmanet/kernel/pci.hpp>
+
+#include "fixture.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <filesystem>
+
+namespace rdmanet::kernel {
+namespace {
+
+/// A VF of this machine: the harness's software NIC.
+std::optional<base::PciAddress> find_vf_function() {
+    for (const auto& entry : std::filesystem::directory_iterator("/sys/bus/pci/devices"))
+        if (std::filesystem::exists(entry.path() / "physfn"))
+            return base::PciAddress::parse(entry.path().filename().string());
+    return std::nullopt;
+}
+
+TEST_CASE("a function that isn't there has nothing") {
+    NEEDS(std::filesystem::exists("/sys/bus/pci/devices"), "a PCI bus");
+    const auto nobody = *base::PciAddress::parse("fffffff0:00:1f.7");
+    CHECK_FALSE(pci_function_exists(nobody));
+    CHECK_FALSE(find_pf_of(nobody));
+    CHECK(driver_of(nobody).empty());
+    CHECK(netdevs_of(nobody).empty());
+    CHECK(rdma_devices_of(nobody).empty());
+    CHECK_FALSE(uplink_of(nobody));
+}
+
+TEST_CASE("a VF knows its PF, and the PF's port") {
+    NEEDS(std::filesystem::exists("/sys/bus/pci/devices") && find_vf_function(), "an SR-IOV VF");
+    const auto vf = *find_vf_function();
+    CHECK(pci_function_exists(vf));
+    const auto of = find_pf_of(vf);
+    REQUIRE(of);
+    CHECK_FALSE(find_pf_of(of->pf));
+    CHECK_FALSE(driver_of(vf).empty());
+    const auto uplink = uplink_of(of->pf);
+    REQUIRE(uplink);
+    CHECK(netdevs_of(of->pf) == std::vector<std::string>{*uplink});
+}
+
+} // namespace
+} // namespace rdmanet::kernel

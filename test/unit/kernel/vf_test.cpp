@@ -1,0 +1,101 @@
+#include "message.hpp"
+#include "vf_parse.hpp"
+
+#include <arpa/inet.h>
+#include <catch2/catch.hpp>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+
+namespace rdmanet::kernel {
+namespace {
+
+const auto kMac = *base::MacAddress::parse("02:00:00:00:00:01");
+
+void put_vf(Message& message, unsigned number, bool all) {
+    message.nest(IFLA_VF_INFO, [&] {
+        ifla_vf_mac mac{};
+        mac.vf = number;
+        std::copy(kMac.bytes().begin(), kMac.bytes().end(), mac.mac);
+        message.put_value(IFLA_VF_MAC, mac);
+        message.put_value(IFLA_VF_VLAN, ifla_vf_vlan{.vf = number, .vlan = 100 + number, .qos = 3});
+        message.put_value(IFLA_VF_SPOOFCHK, ifla_vf_spoofchk{.vf = number, .setting = all ? 1U : UINT32_MAX});
+        if (!all) return;
+        message.put_value(IFLA_VF_RATE, ifla_vf_rate{.vf = number, .min_tx_rate = 10, .max_tx_rate = 20});
+        message.put_value(IFLA_VF_TRUST, ifla_vf_trust{.vf = number, .setting = 0});
+        message.put_value(IFLA_VF_LINK_STATE,
+                          ifla_vf_link_state{.vf = number, .link_state = IFLA_VF_LINK_STATE_DISABLE});
+        message.nest(IFLA_VF_VLAN_LIST, [&] {
+            message.put_value(
+                IFLA_VF_VLAN_INFO,
+                ifla_vf_vlan_info{.vf = number, .vlan = 100 + number, .qos = 3, .vlan_proto = htons(0x88a8)});
+        });
+    });
+}
+
+Message answer() {
+    Message message(RTM_NEWLINK, 0, ifinfomsg{});
+    message.nest(IFLA_VFINFO_LIST, [&] {
+        put_vf(message, 0, false);
+        put_vf(message, 1, true);
+    });
+    return message;
+}
+
+TEST_CASE("the settings of a VF are read from among those of the others") {
+    Message message = answer();
+    const auto settings = parse_vf(message.header(), 1);
+    REQUIRE(settings);
+    CHECK(settings->mac == kMac);
+    CHECK(settings->vlan == VfVlan{.id = 101, .qos = 3, .protocol = VlanProtocol::dot1ad});
+    CHECK(settings->rates == VfRates{.least_mbps = 10, .most_mbps = 20});
+    CHECK(settings->spoof_check == true);
+    CHECK(settings->trust == false);
+    CHECK(settings->link_state == VfLinkState::disable);
+    CHECK_FALSE(parse_vf(message.header(), 2));
+}
+
+TEST_CASE("what a driver doesn't tell is no setting") {
+    Message message = answer();
+    const auto settings = parse_vf(message.header(), 0);
+    REQUIRE(settings);
+    CHECK(settings->vlan == VfVlan{.id = 100, .qos = 3});
+    CHECK_FALSE(settings->rates);
+    CHECK_FALSE(settings->spoof_check); // -1
+    CHECK_FALSE(settings->trust);
+    CHECK_FALSE(settings->link_state);
+}
+
+TEST_CASE("an answer cut at any byte gives no wrong settings") {
+    Message message = answer();
+    const auto whole = parse_vf(message.header(), 1);
+    const auto length = message.header().nlmsg_len;
+    for (message.header().nlmsg_len = 0; message.header().nlmsg_len < length; ++message.header().nlmsg_len)
+        if (const auto settings = parse_vf(message.header(), 1))
+            CHECK((settings->mac == kMac && (!settings->vlan || settings->vlan->id == whole->vlan->id) &&
+                   (!settings->rates || settings->rates == whole->rates)));
+}
+
+TEST_CASE("what differs, and what has to be put back") {
+    const VfSettings before{.mac = kMac, .vlan = VfVlan{}, .spoof_check = true, .trust = false};
+    const VfSettings wanted{.vlan = VfVlan{.id = 7}, .spoof_check = true, .link_state = VfLinkState::enable};
+    const VfSettings changes = difference(wanted, before);
+    CHECK(changes == VfSettings{.vlan = VfVlan{.id = 7}, .link_state = VfLinkState::enable});
+    CHECK(restrict_to(before, changes) == VfSettings{.vlan = VfVlan{}});
+    CHECK(difference(before, before).empty());
+}
+
+TEST_CASE("settings in words") {
+    CHECK(to_string(VfSettings{}).empty());
+    CHECK(
+        to_string(VfSettings{.mac = kMac,
+                             .vlan = VfVlan{.id = 100, .qos = 3, .protocol = VlanProtocol::dot1ad},
+                             .rates = VfRates{.least_mbps = 1, .most_mbps = 2},
+                             .spoof_check = false,
+                             .trust = true,
+                             .link_state = VfLinkState::automatic}) ==
+        "mac 02:00:00:00:00:01, vlan 100 qos 3 802.1ad, rates 1 to 2 Mbit/s, spoofchk off, trust on, link_state auto");
+    CHECK(VfId{.pf_ifindex = 1, .pf = "eth0", .number = 3}.to_string() == "VF 3 of \"eth0\"");
+}
+
+} // namespace
+} // namespace rdmanet::kernel
