@@ -78,6 +78,8 @@ state::KeepDevice keep_step(const DevicePlan& plan) {
             .mac = link.mac() ? link.mac()->to_string() : std::string(),
             .mtu = link.mtu,
             .up = link.is_up(),
+            .promiscuous = link.is_promiscuous(),
+            .all_multicast = link.is_all_multicast(),
             .altnames = link.altnames};
 }
 

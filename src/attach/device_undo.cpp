@@ -75,12 +75,18 @@ void send_home(const Link& link, Socket& inside, const kernel::Netns& home) {
 
 // The net device as it was.
 
-void restore_altnames(Socket& route, const Link& link, const state::KeepDevice& before, const base::Logger& log) {
+bool has_altname(const std::vector<std::string>& altnames, const std::string& altname) {
+    return std::find(altnames.begin(), altnames.end(), altname) != altnames.end();
+}
+
+void remove_new_altnames(Socket& route, const Link& link, const state::KeepDevice& before) {
     for (const std::string& altname : link.altnames)
-        if (std::find(before.altnames.begin(), before.altnames.end(), altname) == before.altnames.end())
-            kernel::remove_altname(route, link.ifindex, altname);
+        if (!has_altname(before.altnames, altname)) kernel::remove_altname(route, link.ifindex, altname);
+}
+
+void restore_altnames(Socket& route, const Link& link, const state::KeepDevice& before, const base::Logger& log) {
     for (const std::string& altname : before.altnames) {
-        if (std::find(link.altnames.begin(), link.altnames.end(), altname) != link.altnames.end()) continue;
+        if (has_altname(link.altnames, altname)) continue;
         try {
             kernel::add_altname(route, link.ifindex, altname);
         } catch (const kernel::NetlinkError& error) {
@@ -104,11 +110,14 @@ void restore_name(Socket& route, const Link& link, const state::KeepDevice& befo
     }
 }
 
-void restore_addresses(Socket& route, const Link& link, const state::KeepDevice& before) {
+void restore_settings(Socket& route, const Link& link, const state::KeepDevice& before) {
     kernel::LinkChange change;
     if (const auto mac = base::MacAddress::parse(before.mac); mac && link.mac() != mac) change.mac = mac;
     if (link.mtu != before.mtu) change.mtu = before.mtu;
-    if (change.mac || change.mtu) kernel::change_link(route, link.ifindex, change);
+    if (link.is_promiscuous() != before.promiscuous) change.promiscuous = before.promiscuous;
+    if (link.is_all_multicast() != before.all_multicast) change.all_multicast = before.all_multicast;
+    if (change.mac || change.mtu || change.promiscuous || change.all_multicast)
+        kernel::change_link(route, link.ifindex, change);
 }
 
 std::optional<RdmaDevice> find_rdma(Socket& rdma, const state::MoveRdma& step) {
@@ -139,9 +148,10 @@ void revert_step(const state::KeepDevice& step, const RevertContext& context) {
     Socket route = Socket::open(kernel::Protocol::route, context.deadline);
     auto link = find_at_home(*address, route);
     if (!link) throw base::Error("its net device is not on the host");
-    restore_altnames(route, *link, step, context.log);
+    remove_new_altnames(route, *link, step); // one of them may be the name
     restore_name(route, *link, step, context.log);
-    restore_addresses(route, *link, step);
+    restore_altnames(route, *link, step, context.log);
+    restore_settings(route, *link, step);
     link = kernel::find_link(route, link->ifindex);
     if (link && link->is_up() != step.up)
         kernel::change_link(route, link->ifindex,

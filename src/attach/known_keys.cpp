@@ -16,8 +16,8 @@ constexpr KnownKey kOurKeys[] = {
     {"linkInContainer"}, {"defaultRoute"}, {"rdma"}, {"dns"},  {"logFile"}, {"logLevel"}, {"ipam"},
 };
 constexpr KnownKey kVfKeys[] = {
-    {"vlan"},       {"vlanQoS"},     {"vlanProto"},   {"spoofchk"},      {"trust"},
-    {"link_state"}, {"min_tx_rate"}, {"max_tx_rate"}, {"rdmaIsolation"}, {"deviceID"}, {"pciBusID"},
+    {"vlan"},        {"vlanQoS"},     {"vlanProto"},     {"spoofchk"}, {"trust"},    {"link_state"},
+    {"min_tx_rate"}, {"max_tx_rate"}, {"rdmaIsolation"}, {"deviceID"}, {"pciBusID"},
 };
 constexpr KnownKey kRdmaKeys[] = {{"mode"}, {"isolation"}, {"waitForGids"}, {"gidTimeoutMs"}, {"onMissingGid"}};
 

@@ -101,10 +101,13 @@ Removed remove_link(Socket& socket, unsigned ifindex) {
 void change_link(Socket& socket, unsigned ifindex, const LinkChange& change) {
     ifinfomsg header{};
     header.ifi_index = static_cast<int>(ifindex);
-    if (change.state) {
-        header.ifi_change = IFF_UP;
-        header.ifi_flags = *change.state == AdminState::up ? unsigned{IFF_UP} : 0U;
-    }
+    const auto set_flag = [&](unsigned flag, std::optional<bool> on) {
+        if (on) header.ifi_change |= flag;
+        if (on.value_or(false)) header.ifi_flags |= flag;
+    };
+    if (change.state) set_flag(IFF_UP, *change.state == AdminState::up);
+    set_flag(IFF_PROMISC, change.promiscuous);
+    set_flag(IFF_ALLMULTI, change.all_multicast);
     Message request(RTM_NEWLINK, 0, header);
     if (change.netns != nullptr) request.put_u32(IFLA_NET_NS_FD, static_cast<std::uint32_t>(change.netns->fd()));
     if (change.name) request.put_text(IFLA_IFNAME, change.name->to_string());
@@ -134,6 +137,12 @@ std::optional<int> find_netnsid(Socket& socket, const Netns& netns) {
 
 bool Link::is_up() const {
     return (flags & IFF_UP) != 0;
+}
+bool Link::is_promiscuous() const {
+    return (flags & IFF_PROMISC) != 0; // dev_get_flags() tells what was asked for, net/core/dev.c
+}
+bool Link::is_all_multicast() const {
+    return (flags & IFF_ALLMULTI) != 0;
 }
 bool Link::is_loopback() const {
     return (flags & IFF_LOOPBACK) != 0;

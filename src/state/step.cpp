@@ -60,6 +60,8 @@ void write(json::Writer& writer, const KeepDevice& step) {
         .member("mac", step.mac)
         .member("mtu", step.mtu)
         .member("up", step.up)
+        .member("promiscuous", step.promiscuous)
+        .member("allMulticast", step.all_multicast)
         .key("altnames")
         .begin_array();
     for (const std::string& altname : step.altnames) writer.value(altname);
@@ -119,6 +121,8 @@ KeepDevice parse_keep_device(const json::Reader& reader) {
                     .mac = reader.at("mac").string(),
                     .mtu = static_cast<unsigned>(reader.at("mtu").integer(0, UINT32_MAX)),
                     .up = reader.at("up").boolean(),
+                    .promiscuous = reader.at("promiscuous").boolean(),
+                    .all_multicast = reader.at("allMulticast").boolean(),
                     .altnames = {}};
     for (const json::Reader& altname : reader.at("altnames").elements()) step.altnames.push_back(altname.string());
     return step;

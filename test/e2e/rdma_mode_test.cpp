@@ -1,14 +1,10 @@
 // A node whose RDMA devices belong to one network namespace each. The kernel changes the mode only while there is no
 // other network namespace.
-#include "attachment_stage.hpp"
+#include "vf_node.hpp"
 
 #include "support/reporter.hpp"
 
-#include <rdmanet/base/deadline.hpp>
-
 #include <catch2/catch.hpp>
-
-#include <thread>
 
 namespace rdmanet::test {
 
@@ -16,25 +12,15 @@ using Catch::Contains;
 
 namespace {
 
-/// Namespaces of earlier tests end a moment after their deletion.
-bool set_mode(const std::string& mode) {
-    const auto deadline = base::Deadline::in(std::chrono::seconds{5});
-    while (!succeeds("rdma system set netns " + mode)) {
-        if (deadline.passed()) return false;
-        std::this_thread::sleep_for(std::chrono::milliseconds{50});
-    }
-    return true;
-}
-
 struct ExclusiveMode {
-    ~ExclusiveMode() { (void)set_mode("shared"); }
+    ~ExclusiveMode() { (void)set_rdma_mode("shared"); }
 };
 
 } // namespace
 
 TEST_CASE("in exclusive mode shared RDMA is refused with the cure, or done without", "[rdma]") {
     NEEDS(kernel_has("macvlan") && !rdma_parent().empty(), "macvlan and an RDMA parent");
-    NEEDS(set_mode("exclusive"), "a node without network namespaces");
+    NEEDS(set_rdma_mode("exclusive"), "a node without network namespaces");
     const ExclusiveMode mode;
     const Pod pod("pod");
     const UnchangedNode node;

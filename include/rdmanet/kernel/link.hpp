@@ -60,6 +60,8 @@ struct Link {
 
     [[nodiscard]] bool is_up() const; // administratively
     [[nodiscard]] bool is_loopback() const;
+    [[nodiscard]] bool is_promiscuous() const; // by the administrator's wish, not by a packet socket's
+    [[nodiscard]] bool is_all_multicast() const;
     /// nullopt if the hardware address has not 6 bytes.
     [[nodiscard]] std::optional<base::MacAddress> mac() const;
 };
@@ -106,6 +108,8 @@ struct LinkChange {
     std::optional<base::MacAddress> mac;
     std::optional<unsigned> mtu; // bytes
     std::optional<AdminState> state;
+    std::optional<bool> promiscuous;
+    std::optional<bool> all_multicast;
     const Netns* netns = nullptr; // moves the link; all else then happens there
 };
 

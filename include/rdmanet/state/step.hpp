@@ -33,6 +33,8 @@ struct KeepDevice {
     std::string mac;
     unsigned mtu = 0; // bytes
     bool up = false;
+    bool promiscuous = false;
+    bool all_multicast = false;
     std::vector<std::string> altnames;
 };
 

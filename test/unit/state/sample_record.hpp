@@ -31,6 +31,8 @@ inline AttachmentRecord sample_record() {
                                .mac = "02:00:00:00:00:02",
                                .mtu = 9000,
                                .up = true,
+                               .promiscuous = true,
+                               .all_multicast = true,
                                .altnames = {"enp59s0f0v0"}},
                     SetVf{.pf = "0000:3b:00.0",
                           .number = 3,

@@ -1,0 +1,271 @@
+// A VF in a pod: what the pod gets, and what the host keeps.
+#include "vf_node.hpp"
+
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace rdmanet::test {
+
+using Catch::Contains;
+
+TEST_CASE("a VF goes into the pod with its RDMA device, and comes back as it was", "[sriov]") {
+    NEEDS_VFS();
+    const VfStage stage;
+    const PluginCall call = vf_call(
+        stage.vfs, stage.pod, 1,
+        concat("'vlan':100,'vlanQoS':3,'mac':'02:00:00:00:00:42','spoofchk':'on','trust':'on','link_state':'enable',"
+               "'max_tx_rate':1000,'mtu':1400,'rdma':true,",
+               ipam("10.90.0.0/24", "'ipRanges':[{'range':'fd90::/64'}]")));
+    const std::string result = add(call);
+    CHECK(addresses(result) == "10.90.0.1/24 fd90::1/64");
+    CHECK(value(result, "interfaces.0.name") == "net1");
+    CHECK(value(result, "interfaces.0.mac") == "02:00:00:00:00:42");
+    CHECK(value(result, "interfaces.0.mtu") == "1400");
+    CHECK(value(result, "interfaces.0.pciID") == stage.vfs.vf(1));
+    CHECK_THAT(stage.pod.run("ip -d link show net1"), Contains("mtu 1400") && Contains(",UP") &&
+                                                          Contains("link/ether 02:00:00:00:00:42") &&
+                                                          Contains(stage.vfs.vf(1)));
+    CHECK_THAT(stage.vfs.settings(1), Contains("link/ether 02:00:00:00:00:42") && Contains("vlan 100, qos 3") &&
+                                          Contains("spoof checking on") && Contains("link-state enable") &&
+                                          Contains("trust on") && Contains("max_tx_rate 1000"));
+    CHECK_THAT(stage.pod.run("rdma link"),
+               Contains(concat("link ", stage.vfs.rdma(1), "/1")) && Contains("netdev net1"));
+    CHECK_FALSE(succeeds(concat("rdma dev show ", stage.vfs.rdma(1))));
+    CHECK(check(call, result) == "");
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+    CHECK(del(call) == "");
+}
+
+TEST_CASE("a VF without settings keeps what the administrator gave it", "[sriov]") {
+    NEEDS_VFS();
+    const VfNode vfs;
+    shell(concat("ip link set ", vfs.pf(), " vf 0 vlan 7 mac 02:00:00:00:00:77 spoofchk on && ip link set ",
+                 vfs.netdev(0), " up && ip link property add dev ", vfs.netdev(0), " altname uplink-zero"));
+    const Pod pod("pod");
+    const UnchangedNode node;
+    const PluginCall call = vf_call(vfs, pod, 0);
+    const std::string result = add(call);
+    CHECK(value(result, "interfaces.0.mac") == "02:00:00:00:00:77");
+    CHECK_THAT(vfs.settings(0), Contains("vlan 7") && Contains("spoof checking on"));
+    CHECK_THAT(pod.run("ip link show net1"), Contains("altname uplink-zero"));
+    CHECK(check(call, result) == "");
+    CHECK(del(call) == "");
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("two pods on VFs reach each other", "[sriov]") {
+    NEEDS_VFS();
+    const VfNode vfs;
+    const Pod one("one");
+    const Pod other("other");
+    const UnchangedNode node;
+    const PluginCall first = vf_call(vfs, one, 0, ipam("10.91.0.0/24"));
+    const PluginCall second = of(vf_call(vfs, other, 1, ipam("10.91.0.0/24")), "c2");
+    (void)add(first);
+    (void)add(second);
+    CHECK(one.succeeds("ping -c 1 -W 2 10.91.0.2"));
+    CHECK(del(first) == "");
+    CHECK(del(second) == "");
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("the pod's name for a VF may be its alternative name, or another interface's name on the host", "[sriov]") {
+    NEEDS_VFS();
+    const VfNode vfs;
+    shell(concat("ip link property add dev ", vfs.netdev(0), " altname net1"));
+    const VethParent taken("net2");
+    const Pod pod("pod");
+    const UnchangedNode node;
+    PluginCall call = vf_call(vfs, pod, 0);
+    (void)add(call);
+    CHECK_THAT(pod.run("ip link show net1"), !Contains("altname"));
+    CHECK(del(call) == "");
+    CHECK(node.difference() == "");
+    call.ifname = "net2"; // which the VF has when it goes home
+    (void)add(call);
+    CHECK(del(call) == "");
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("a VF of a living pod is refused to another, and the error says whose it is", "[sriov]") {
+    NEEDS_VFS();
+    const VfStage stage;
+    const Pod other("other");
+    PluginCall first = vf_call(stage.vfs, stage.pod, 0);
+    first.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=ml;K8S_POD_NAME=worker-0;K8S_POD_UID=u";
+    const std::string result = add(first);
+    const PluginCall second = of(vf_call(stage.vfs, other, 0), "c2");
+    CHECK_THAT(refusal(second), Contains(concat("device ", stage.vfs.vf(0), " belongs to another attachment")) &&
+                                    Contains("pod \"ml/worker-0\"") && Contains("c1"));
+    CHECK(del(second) == "");
+    CHECK(check(first, result) == "");
+    CHECK(del(first) == "");
+}
+
+TEST_CASE("the VF of a pod that is gone goes to the next, as it was before the first", "[sriov]") {
+    NEEDS_VFS();
+    const VfNode vfs;
+    const UnchangedNode node;
+    {
+        Pod dead("dead");
+        (void)add(vf_call(vfs, dead, 0, "'vlan':100,'trust':'on','mtu':1300,'mac':'02:00:00:00:00:42'"));
+        dead.run("ip link set net1 down");
+        dead.run("ip link set net1 allmulticast on promisc on name leaked");
+        dead.destroy();
+    }
+    {
+        const Pod pod("pod");
+        const PluginCall next = of(vf_call(vfs, pod, 0), "c2");
+        const std::string result = add(next);
+        CHECK_THAT(vfs.settings(0), !Contains("vlan") && Contains("trust off"));
+        CHECK(value(result, "interfaces.0.mtu") == "1500");
+        CHECK(value(result, "interfaces.0.mac") == "02:52:00:00:00:01");
+        CHECK(del(next) == "");
+    }
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("whatever became of the pod's namespace, the VF comes back", "[sriov][del]") {
+    NEEDS_VFS();
+    const VfNode vfs;
+    const UnchangedNode node;
+    const std::string members = "'vlan':100,'mtu':1300,'mac':'02:00:00:00:00:42'";
+    const auto die = [&](const auto& undo) {
+        Pod pod("pod");
+        const PluginCall call = vf_call(vfs, pod, 0, members);
+        (void)add(call);
+        undo(pod, call);
+        CHECK(del(call) == "");
+    };
+    die([](Pod& pod, const PluginCall& call) {
+        pod.destroy();
+        CHECK(del(call) == "");
+    });
+    die([](Pod& pod, PluginCall call) {
+        pod.destroy();
+        call.netns = "";
+        CHECK(del(call) == "");
+    });
+    die([](Pod&, PluginCall call) {
+        call.netns = ""; // it lives: the journal knows where
+        CHECK(del(call) == "");
+    });
+    die([](Pod& pod, const PluginCall& call) {
+        pod.run("ip link set net1 down");
+        pod.run("ip link set net1 name else");
+        CHECK(del(call) == "");
+    });
+    die([](Pod& pod, const PluginCall&) {
+        pod.destroy();
+        CHECK_THAT(shell(concat(binary(), " gc")), Contains("removed"));
+    });
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("DEL of a VF that has left the machine has nothing to do", "[sriov][del]") {
+    NEEDS_VFS();
+    const VfStage stage;
+    const PluginCall call = vf_call(stage.vfs, stage.pod, 0, concat("'vlan':100,", ipam("10.92.0.0/24")));
+    (void)add(call);
+    shell(concat("cd /sys/class/net/", stage.vfs.pf(), "/device && echo 0 >sriov_numvfs"));
+    CHECK(del(call) == "");
+    shell(concat("cd /sys/class/net/", stage.vfs.pf(), "/device && echo 2 >sriov_numvfs"));
+    CHECK_THAT(shell(concat(binary(), " state --json")), !Contains("10.92.0.1"));
+}
+
+TEST_CASE("a VF whose driver was bound anew while it was in the pod is left as it is by then", "[sriov][del]") {
+    NEEDS_VFS();
+    const VfStage stage;
+    const PluginCall call = vf_call(stage.vfs, stage.pod, 0, "'vlan':100");
+    (void)add(call);
+    shell(concat("cd /sys/bus/pci/drivers/simrnic && echo ", stage.vfs.vf(0), " >unbind && echo ", stage.vfs.vf(0),
+                 " >bind"));
+    CHECK(del(call) == "");
+    CHECK_THAT(stage.vfs.settings(0), !Contains("vlan"));
+    CHECK(succeeds(concat("ip link show ", stage.vfs.netdev(0), " && rdma dev show ", stage.vfs.rdma(0))));
+}
+
+TEST_CASE("an ADD that a VF's PF refuses half way leaves the VF as it was", "[sriov]") {
+    NEEDS_VFS();
+    const VfStage stage;
+    const std::string faults = concat("/sys/kernel/debug/simrnic/", stage.vfs.pf());
+    const PluginCall call = vf_call(stage.vfs, stage.pod, 0, "'vlan':100,'trust':'on','link_state':'disable'");
+    for (const unsigned skipped : {0U, 1U, 2U}) {
+        shell(concat("cd ", faults, " && echo 95 >vf_call_errno && echo ", skipped,
+                     " >vf_call_skip && echo 1 >vf_call_fail"));
+        CHECK_THAT(refusal(call), Contains(concat("of VF 0 of \"", stage.vfs.pf(), "\": operation not supported")));
+        CHECK(stage.node.difference() == "");
+    }
+    CHECK(del(call) == "");
+}
+
+TEST_CASE("in shared mode a VF's RDMA device stays, and one that must go along is refused with the cure",
+          "[sriov][rdma]") {
+    NEEDS_VFS();
+    const VfNode vfs("shared");
+    const Pod pod("pod");
+    const UnchangedNode node;
+    const PluginCall call = vf_call(vfs, pod, 0, concat("'rdma':true,", ipam("10.93.0.0/24")));
+    const std::string result = add(call);
+    CHECK(check(call, result) == "");
+    CHECK(succeeds(concat("rdma dev show ", vfs.rdma(0))));
+    CHECK(succeeds(concat("grep -rqs 0000:0000:0000:0000:0000:ffff:0a5d:0001 /sys/class/infiniband/", vfs.rdma(0),
+                          "/ports/1/gids")));
+    CHECK(del(call) == "");
+    for (const std::string asks : {"'rdma':{'isolation':true}", "'rdma':{'mode':'exclusive'}", "'rdmaIsolation':true"})
+        CHECK_THAT(
+            refusal(vf_call(vfs, pod, 0, asks)),
+            Contains("code 103: rdma netns mode is shared, network \"net\" needs exclusive: run `rdma system set "
+                     "netns exclusive` before any pod starts"));
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("devices that are no VF to attach are refused before anything changes", "[sriov]") {
+    NEEDS_VFS();
+    const VfStage stage;
+    const auto with_device = [&](const std::string& address) {
+        return refusal(call_for(stage.pod, concat("'attach':'sriov','deviceID':'", address, '\'')));
+    };
+    CHECK_THAT(with_device("ffff:00:00.0"), Contains("code 102: device ffff:00:00.0 does not exist on this node"));
+    CHECK_THAT(with_device("0001:00:00.0"), Contains("is no SR-IOV VF"));
+    CHECK_THAT(with_device("mlx5_core.sf.4"), Contains("code 7: deviceID: expected the PCI address of a VF"));
+    CHECK_THAT(refusal(call_for(stage.pod, "'attach':'sriov'")), Contains("code 7: deviceID is missing"));
+    CHECK_THAT(refusal(vf_call(stage.vfs, stage.pod, 0, "'mtu':9000")),
+               Contains(concat("mtu: 9000 is above the MTU 1500 of PF \"", stage.vfs.pf(), '"')));
+    CHECK(outcome(call_for(stage.pod, "'attach':'sriov'"), "STATUS") == "");
+    CHECK(stage.node.difference() == "");
+    shell(concat("echo ", stage.vfs.vf(0), " >/sys/bus/pci/drivers/simrnic/unbind"));
+    CHECK_THAT(refusal(vf_call(stage.vfs, stage.pod, 0)), Contains("has no driver"));
+    shell(concat("echo ", stage.vfs.vf(0), " >/sys/bus/pci/drivers/simrnic/bind"));
+}
+
+TEST_CASE("CHECK sees what became of a VF", "[sriov][check]") {
+    NEEDS_VFS();
+    const VfStage stage;
+    const PluginCall call = vf_call(stage.vfs, stage.pod, 0, "'vlan':100,'rdma':true");
+    const std::string result = add(call);
+    const auto when = [&](const std::string& change, const std::string& repair) {
+        shell(change);
+        const std::string seen = check(call, result);
+        shell(repair);
+        CHECK(check(call, result) == "");
+        return seen;
+    };
+    const std::string vf = concat("ip link set ", stage.vfs.pf(), " vf 0 ");
+    CHECK_THAT(when(concat(vf, "vlan 7"), concat(vf, "vlan 100")),
+               Contains("code 107") && Contains("has vlan 7, expected vlan 100"));
+    const std::string in_pod = "ip netns exec pod rdma dev set ";
+    CHECK_THAT(
+        when(concat("touch /run/netns/host && mount --bind /proc/1/ns/net /run/netns/host && ", in_pod,
+                    stage.vfs.rdma(0), " netns host"),
+             concat("rdma dev set ", stage.vfs.rdma(0), " netns pod && umount /run/netns/host && rm /run/netns/host")),
+        Contains("code 107: RDMA device") && Contains("is gone from the pod"));
+    CHECK_THAT(when("ip -n pod link set net1 mtu 1300", "ip -n pod link set net1 mtu 1500"),
+               Contains("has MTU 1300, expected 1500"));
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+} // namespace rdmanet::test

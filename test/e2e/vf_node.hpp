@@ -1,0 +1,49 @@
+// A node with VFs: the software NIC's, in the RDMA namespace mode that a test wants.
+#pragma once
+
+#include "attachment_stage.hpp"
+
+#include <string>
+
+namespace rdmanet::test {
+
+/// The kernel changes the mode only while there is no other network namespace; those of earlier tests end a moment after
+/// their deletion. False if it was in vain.
+[[nodiscard]] bool set_rdma_mode(const std::string& mode);
+
+/// The software NIC's first port has VFs, until the end of the scope; the mode is shared again then.
+class VfNode {
+public:
+    explicit VfNode(const std::string& mode = "exclusive", unsigned vfs = 2);
+    VfNode(const VfNode&) = delete;
+    VfNode& operator=(const VfNode&) = delete;
+    ~VfNode();
+
+    [[nodiscard]] static bool possible();
+
+    [[nodiscard]] const std::string& pf() const { return pf_; }
+    /// PCI address.
+    [[nodiscard]] std::string vf(unsigned number) const;
+    /// On the host, "rnic0p0v0".
+    [[nodiscard]] std::string netdev(unsigned number) const;
+    [[nodiscard]] std::string rdma(unsigned number) const;
+    /// What the PF says of a VF.
+    [[nodiscard]] std::string settings(unsigned number) const;
+
+private:
+    std::string pf_;
+};
+
+/// A call for `pod` with VF `number`, as Multus makes it: "deviceID" is in the configuration.
+[[nodiscard]] PluginCall vf_call(const VfNode& node, const Pod& pod, unsigned number, const std::string& members = "");
+
+/// Exclusive mode, two VFs, a pod, and how all was.
+struct VfStage {
+    VfNode vfs;
+    Pod pod{"pod"};
+    UnchangedNode node;
+};
+
+} // namespace rdmanet::test
+
+#define NEEDS_VFS() NEEDS(::rdmanet::test::VfNode::possible(), "an SR-IOV RDMA NIC")
