@@ -1,13 +1,30 @@
 // A VF in a pod: what the pod gets, and what the host keeps.
-#include "vf_node.hpp"
+#include "attachment_stage.hpp"
 
 #include "support/reporter.hpp"
+#include "support/vf_node.hpp"
 
 #include <catch2/catch.hpp>
 
 namespace rdmanet::test {
 
 using Catch::Contains;
+
+namespace {
+
+/// A call for `pod` with VF `number`, as Multus makes it: "deviceID" is in the configuration.
+PluginCall vf_call(const VfNode& node, const Pod& pod, unsigned number, const std::string& members = "") {
+    return call_for(pod, concat("'deviceID':'", node.vf(number), '\'', members.empty() ? "" : ",", members));
+}
+
+/// Exclusive mode, two VFs, a pod, and how all was.
+struct VfStage {
+    VfNode vfs;
+    Pod pod{"pod"};
+    UnchangedNode node;
+};
+
+} // namespace
 
 TEST_CASE("a VF goes into the pod with its RDMA device, and comes back as it was", "[sriov]") {
     NEEDS_VFS();

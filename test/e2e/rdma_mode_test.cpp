@@ -1,8 +1,9 @@
 // A node whose RDMA devices belong to one network namespace each. The kernel changes the mode only while there is no
 // other network namespace.
-#include "vf_node.hpp"
+#include "attachment_stage.hpp"
 
 #include "support/reporter.hpp"
+#include "support/vf_node.hpp"
 
 #include <catch2/catch.hpp>
 

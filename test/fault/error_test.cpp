@@ -110,6 +110,10 @@ TEST_CASE("ipvlan with the built-in allocator, any system call fails", "[error][
     fail_add_and_del("ipvlan", Ipam::built_in);
 }
 
+TEST_CASE("a VF with the built-in allocator, any system call fails", "[error][sriov]") {
+    fail_add_and_del("sriov", Ipam::built_in);
+}
+
 TEST_CASE("macvlan with host-local, any system call fails", "[error][macvlan][host-local]") {
     fail_add_and_del("macvlan", Ipam::host_local);
 }

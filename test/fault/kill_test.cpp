@@ -122,6 +122,10 @@ TEST_CASE("ipvlan with the built-in allocator, killed at any system call", "[kil
     kill_everywhere("ipvlan", Ipam::built_in);
 }
 
+TEST_CASE("a VF with the built-in allocator, killed at any system call", "[kill][sriov]") {
+    kill_everywhere("sriov", Ipam::built_in);
+}
+
 TEST_CASE("macvlan with host-local, killed at any system call", "[kill][macvlan][host-local]") {
     kill_everywhere("macvlan", Ipam::host_local);
 }

@@ -30,7 +30,7 @@ if [[ ${RDMANET_FAULT_NATIVE:-0} == 1 ]]; then
 		"$test" -r progress "$@"
 fi
 # A small GID table: the plugin reads it entry by entry, three system calls each, which says nothing new here.
-export RDMANET_HARNESS_NIC=${RDMANET_HARNESS_NIC:-nics=1 ports=1 vfs=0 gid_table_len=16}
+export RDMANET_HARNESS_NIC=${RDMANET_HARNESS_NIC:-nics=1 ports=1 vfs=2 gid_table_len=16}
 # Under emulation a hundred processes at a time take most of a minute.
 [[ ${RDMANET_FAULT_SAMPLE:-} == all ]] || export RDMANET_FAULT_CROWD=${RDMANET_FAULT_CROWD:-20}
 exec netns-harness/run.sh "$test" -r progress "$@"

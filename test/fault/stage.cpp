@@ -23,12 +23,24 @@ const fs::path kState = "/run/rdmanet-fault/state";
 const fs::path kDelegate = "/run/rdmanet-fault/host-local";
 const fs::path kPlugins = "/run/rdmanet-fault/plugins";
 
-std::string configuration(const std::string& kind, const std::string& parent, Ipam ipam) {
+/// `members`: what the pod gets.
+std::string configuration(const std::string& members, Ipam ipam) {
     const std::string addresses = ipam == Ipam::built_in ? std::string(R"({"type":"rdmanet","range":"10.99.0.0/24"})")
                                                          : concat(R"({"type":"host-local","dataDir":")",
                                                                   kDelegate.string(), R"(","subnet":"10.98.0.0/24"})");
-    return concat(R"({"cniVersion":"1.0.0","name":")", kNetwork, R"(","type":"rdmanet","attach":")", kind,
-                  R"(","master":")", parent, R"(","ipam":)", addresses, '}');
+    return concat(R"({"cniVersion":"1.0.0","name":")", kNetwork, R"(","type":"rdmanet",)", members, R"(,"ipam":)",
+                  addresses, '}');
+}
+
+std::string child_of(const std::string& parent, const std::string& kind) {
+    return concat(R"("attach":")", kind, R"(","master":")", parent, '"');
+}
+
+/// With a setting of every kind.
+std::string vf_with_settings(const VfNode& vfs) {
+    return concat(R"("attach":"sriov","deviceID":")", vfs.vf(0),
+                  R"(","vlan":100,"mac":"02:00:00:00:00:42","spoofchk":"on","trust":"on","link_state":"enable",)",
+                  R"("max_tx_rate":100,"mtu":1400,"rdma":true)");
 }
 
 /// GC comes with version 1.1.0, which host-local knows since 1.4: the one before it is told 1.0.0, as a stand-in for a
@@ -89,9 +101,10 @@ Stage::Stage(const std::string& kind, Ipam ipam) : ipam_(ipam) {
     fs::create_directories(kState.parent_path());
     if (ipam == Ipam::host_local) install_host_local();
     switch_off_duplicate_address_detection();
+    if (kind == "sriov") vfs_.emplace();
     parent_ = rdma_parent();
     if (parent_.empty()) parent_ = veth_.emplace("fault0").name();
-    config_ = configuration(kind, parent_, ipam);
+    config_ = configuration(vfs_ ? vf_with_settings(*vfs_) : child_of(parent_, kind), ipam);
     create_pod();
     wait_for_quiet();
 }
@@ -177,6 +190,10 @@ void Stage::reset() {
     pod_.reset();
     fs::remove_all(kState);
     fs::remove_all(kDelegate);
+    if (vfs_) {
+        vfs_.reset();
+        vfs_.emplace();
+    }
     create_pod();
     wait_for_quiet();
 }
@@ -185,8 +202,8 @@ std::string missing_for(const std::string& kind, Ipam ipam) {
     if (::geteuid() != 0) return "root";
     static std::map<std::string, bool> present; // asked for every case
     const auto asked = present.try_emplace(kind, false);
-    if (asked.second) asked.first->second = kernel_has(kind);
-    if (!asked.first->second) return concat(kind, " in its kernel");
+    if (asked.second) asked.first->second = kind == "sriov" ? VfNode::possible() : kernel_has(kind);
+    if (!asked.first->second) return kind == "sriov" ? "an SR-IOV RDMA NIC" : concat(kind, " in its kernel");
     if (ipam == Ipam::host_local && !fs::exists("/usr/lib/cni/host-local")) return "/usr/lib/cni/host-local";
     return {};
 }

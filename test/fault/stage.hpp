@@ -4,6 +4,7 @@
 
 #include "support/node.hpp"
 #include "support/plugin_call.hpp"
+#include "support/vf_node.hpp"
 
 #include <memory>
 #include <optional>
@@ -30,7 +31,7 @@ private:
 
 class Stage {
 public:
-    /// `kind`: "macvlan" or "ipvlan". The parent is an RDMA port where the machine has one, else a veth.
+    /// `kind`: "macvlan" or "ipvlan", whose parent is an RDMA port where the machine has one, else a veth; or "sriov".
     Stage(const std::string& kind, Ipam ipam);
     Stage(const Stage&) = delete;
     Stage& operator=(const Stage&) = delete;
@@ -65,6 +66,7 @@ public:
 private:
     Ipam ipam_;
     std::optional<VethParent> veth_;
+    std::optional<VfNode> vfs_;
     std::string parent_;
     std::string config_;
     std::unique_ptr<Pod> pod_;

@@ -1,14 +1,18 @@
-#include "vf_node.hpp"
+#include "support/vf_node.hpp"
 
+#include "support/node.hpp"
 #include "support/process.hpp"
 
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/error.hpp>
+#include <rdmanet/base/text.hpp>
 
 #include <chrono>
 #include <thread>
 
 namespace rdmanet::test {
+
+using base::concat;
 
 bool set_rdma_mode(const std::string& mode) {
     const auto deadline = base::Deadline::in(std::chrono::seconds{5});
@@ -47,10 +51,6 @@ std::string VfNode::rdma(unsigned number) const {
 
 std::string VfNode::settings(unsigned number) const {
     return shell(concat("ip link show dev ", pf_, " | grep 'vf ", number, " '"));
-}
-
-PluginCall vf_call(const VfNode& node, const Pod& pod, unsigned number, const std::string& members) {
-    return call_for(pod, concat("'deviceID':'", node.vf(number), '\'', members.empty() ? "" : ",", members));
 }
 
 } // namespace rdmanet::test

@@ -1,8 +1,6 @@
 // A node with VFs: the software NIC's, in the RDMA namespace mode that a test wants.
 #pragma once
 
-#include "attachment_stage.hpp"
-
 #include <string>
 
 namespace rdmanet::test {
@@ -32,16 +30,6 @@ public:
 
 private:
     std::string pf_;
-};
-
-/// A call for `pod` with VF `number`, as Multus makes it: "deviceID" is in the configuration.
-[[nodiscard]] PluginCall vf_call(const VfNode& node, const Pod& pod, unsigned number, const std::string& members = "");
-
-/// Exclusive mode, two VFs, a pod, and how all was.
-struct VfStage {
-    VfNode vfs;
-    Pod pod{"pod"};
-    UnchangedNode node;
 };
 
 } // namespace rdmanet::test
