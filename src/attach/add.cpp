@@ -39,7 +39,8 @@ bool lives(const AttachmentRecord& record, const cni::Request& request, PodSide&
 
 /// A record that is already there is a crashed ADD, or an attachment whose namespace went without a DEL: undone first.
 /// If the attachment lives, repeating ADD is an error (CNI specification, section 2, ADD) and it stays as it is.
-void clear_the_way(const cni::Request& request, PodSide& pod, Session& session, const base::Deadline& deadline) {
+void clear_the_way(const cni::Request& request, const Config& config, PodSide& pod, Session& session,
+                   const base::Deadline& deadline) {
     const auto outcome = session.records.load(session.key);
     if (const auto* unreadable = std::get_if<state::Unreadable>(&outcome))
         session.node.log.error(concat("ignoring ", unreadable->path, ": ", unreadable->reason));
@@ -52,7 +53,7 @@ void clear_the_way(const cni::Request& request, PodSide& pod, Session& session, 
             throw cni::CniError(cni::ErrorCode::state,
                                 concat("an earlier ADD of this attachment left what can't be undone: ", held.front()));
     }
-    if (kernel::find_link(pod.route, request.ifname()))
+    if (!config.is_rdma_only() && kernel::find_link(pod.route, request.ifname()))
         refuse_taken_name(request, ": remove it, or choose another interface name");
 }
 
@@ -99,7 +100,7 @@ std::vector<base::IpAddress> addresses_of(const cni::Result& result) {
 }
 
 std::vector<state::Step> steps_of(const cni::Request& request, const Config& config, const Plan& plan) {
-    if (const auto* device = std::get_if<DevicePlan>(&plan)) return device_steps(request, *device);
+    if (const auto* device = std::get_if<DevicePlan>(&plan)) return device_steps(request, config, *device);
     return {child_step(request, config, std::get<ChildPlan>(plan))};
 }
 
@@ -133,17 +134,22 @@ public:
         session_.records.save(record_);
         std::visit([](auto& concrete) { concrete.claim.reset(); }, plan_);
         const std::optional<kernel::Link> link = make_interface();
-        if (const auto* step = std::get_if<state::DelegateIpam>(&record_.steps.back()))
-            own = ask_delegate(request_, *step, deadline_);
+        if (const auto* step = last_step<state::DelegateIpam>()) own = ask_delegate(request_, *step, deadline_);
         if (link) configure(*link, own);
         for (const cni::IpConfig& ip : own.ips) record_.ips.push_back(ip.address.to_string());
         for (const cni::Route& route : own.routes) record_.routes.push_back(route.dst.to_string());
         record_.phase = state::Phase::attached;
         session_.records.save(record_);
+        if (config_.is_rdma_only()) return request_.conf.prev_result.value_or(cni::Result{});
         return complete(request_, interface_of(request_, link, plan_), own);
     }
 
 private:
+    template <class Step>
+    const Step* last_step() const {
+        return record_.steps.empty() ? nullptr : std::get_if<Step>(&record_.steps.back());
+    }
+
     cni::Result lease() {
         const auto* own = std::get_if<ipam::Config>(&config_.ipam);
         if (own == nullptr) return {};
@@ -192,10 +198,12 @@ cni::Result add(const cni::Request& request, const Config& config, const Node& n
     Session session(request, node);
     require_possible(request, config, node.log);
     PodSide pod = open_pod_side(request, deadline);
-    if (config.device) take_from_the_dead(*config.device, session, deadline);
+    std::optional<base::BusAddress> device;
+    if (config.is_device()) device = find_device_address(request, config, pod, deadline);
+    if (device) take_from_the_dead(*device, session, deadline);
     std::optional<base::FileLock> lock = session.records.lock(session.key, deadline);
-    clear_the_way(request, pod, session, deadline);
-    Plan plan = make_plan(request, config, session, pod, deadline);
+    clear_the_way(request, config, pod, session, deadline);
+    Plan plan = make_plan(request, config, session, pod, device, deadline);
 
     Attaching attaching(request, config, session, pod, plan, deadline);
     base::Rollback rollback([&](const std::string& what, const char* why) { node.log.error(concat(what, ": ", why)); });

@@ -142,7 +142,7 @@ void check_ipam(const cni::Request& request, const Config& config, const Expecte
 
 void check(const cni::Request& request, const Config& config, const Node& node) {
     const auto deadline = base::Deadline::in(kCheckTimeout);
-    const Expected expected = expected_from(request);
+    const Expected expected = config.is_rdma_only() ? Expected{} : expected_from(request);
     Session session(request, node);
     const auto outcome = session.records.load(session.key);
     const auto* record = std::get_if<state::AttachmentRecord>(&outcome);

@@ -51,10 +51,10 @@ constexpr Choice<base::LogLevel> kLogLevels[] = {
     {"info", base::LogLevel::info},   {"verbose", base::LogLevel::info}, {"debug", base::LogLevel::debug},
 };
 
-enum class Kind : std::uint8_t { macvlan, ipvlan, sriov, later };
+enum class Kind : std::uint8_t { macvlan, ipvlan, sriov, host_device, rdma, later };
 constexpr Choice<Kind> kKinds[] = {
-    {"macvlan", Kind::macvlan},   {"ipvlan", Kind::ipvlan}, {"sriov", Kind::sriov},
-    {"host-device", Kind::later}, {"ipoib", Kind::later},   {"rdma", Kind::later},
+    {"macvlan", Kind::macvlan},         {"ipvlan", Kind::ipvlan}, {"sriov", Kind::sriov},
+    {"host-device", Kind::host_device}, {"ipoib", Kind::later},   {"rdma", Kind::rdma},
 };
 
 /// Multus sets the device for every plugin of a network that has a resource, so a "master" or "mode" outweighs it; and the
@@ -67,6 +67,7 @@ bool means_a_vf(const Reader& root) {
 
 /// Without "attach" other keys tell: a configuration of the sriov, macvlan or ipvlan plugin needs no key of ours.
 Kind infer_kind(const Reader& root) {
+    if (names_host_device(root)) return Kind::host_device;
     if (means_a_vf(root)) return Kind::sriov;
     const auto mode = root.find("mode");
     if (!mode || !mode->is_string()) return Kind::macvlan;
@@ -82,7 +83,8 @@ Kind parse_kind(const Reader& root) {
     if (kind == Kind::later)
         throw cni::CniError(cni::ErrorCode::unsupported_field,
                             concat("attach: \"", attach->string(),
-                                   "\" is not supported by this version: use \"macvlan\", \"ipvlan\" or \"sriov\""));
+                                   "\" is not supported by this version: use \"macvlan\", \"ipvlan\", \"sriov\", "
+                                   "\"host-device\" or \"rdma\""));
     return kind;
 }
 
@@ -154,6 +156,8 @@ void parse_rdma_isolation(const Reader& root, Config& config) {
 }
 
 void require_fitting_rdma(const Reader& root, Config& config) {
+    if (config.is_rdma_only()) config.rdma.isolation = true;
+    if (config.is_rdma_only()) config.rdma.demand = RdmaDemand::required;
     if (config.is_device()) {
         parse_rdma_isolation(root, config);
     } else if (config.rdma.isolation.value_or(false)) {
@@ -233,9 +237,11 @@ Config parse_config(const cni::NetConf& conf) {
     case Kind::macvlan: config.attach = parse_macvlan(root); break;
     case Kind::ipvlan: config.attach = parse_ipvlan(root); break;
     case Kind::sriov: config.attach = parse_sriov(root); break;
+    case Kind::host_device: config.attach = parse_host_device(root); break;
+    case Kind::rdma: config.attach = parse_rdma_only(root); break;
     case Kind::later: break;
     }
-    if (const auto device = find_device_key(root); device && config.is_device()) config.device = parse_device(*device);
+    if (config.is_device()) config.device = find_device(root, std::holds_alternative<Sriov>(config.attach));
     warn_of_keys(root, config.is_device() ? KeysOf::device : KeysOf::child, config.warnings);
     config.master = parse_master(root);
     if (const auto inside = root.find("linkInContainer")) config.link_in_container = inside->boolean();

@@ -3,10 +3,12 @@
 #include "addressing.hpp"
 #include "device_claim.hpp"
 #include "device_rdma.hpp"
+#include "vf_plan.hpp"
 #include "vf_state.hpp"
 
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
+#include <rdmanet/kernel/route.hpp>
 
 #include <algorithm>
 #include <array>
@@ -14,60 +16,45 @@
 namespace rdmanet::attach {
 namespace {
 
+using base::BusAddress;
 using base::concat;
 using base::quoted;
 using kernel::Link;
 
-[[noreturn]] void refuse_device(const base::PciAddress& address, const std::string& why) {
-    throw cni::CniError(cni::ErrorCode::parent, concat("device ", address, ' ', why));
-}
-
-base::PciAddress device_of(const Config& config) {
-    if (config.device) return *config.device;
-    throw cni::CniError(
-        cni::ErrorCode::invalid_network_config,
-        "deviceID is missing: the network needs a VF for each pod; give the NetworkAttachmentDefinition "
-        "the annotation k8s.v1.cni.cncf.io/resourceName, and the pod a request for that resource");
-}
-
-kernel::VfOf find_vf_of(const base::PciAddress& address) {
-    if (!kernel::pci_function_exists(address))
-        refuse_device(address, "does not exist on this node: `lspci -D` lists those that do; the device plugin's list "
-                               "may be older than the last change of sriov_numvfs");
-    const auto of = kernel::find_pf_of(address);
-    if (!of) refuse_device(address, "is no SR-IOV VF, \"attach\": \"sriov\" takes one");
-    return *of;
-}
-
-std::optional<Link> find_device_link(const base::PciAddress& address, kernel::Socket& route) {
+std::optional<Link> find_device_link(const BusAddress& address, kernel::Socket& route) {
     for (const std::string& netdev : kernel::netdevs_of(address))
         if (const auto name = base::InterfaceName::parse(netdev))
             if (auto link = kernel::find_link(route, *name)) return link;
     const std::string driver = kernel::driver_of(address);
     if (is_user_space_driver(driver)) return std::nullopt;
-    refuse_device(address, driver.empty()
-                               ? std::string("has no driver: bind it to its network driver, or to vfio-pci")
-                               : concat("has driver ", quoted(driver),
-                                        " and no net device in the host's namespace: if a "
-                                        "namespace that nobody records holds it, unbind and bind the driver"));
+    refuse_device(address,
+                  driver.empty()
+                      ? std::string("has no driver: bind it to its network driver, or to vfio-pci")
+                      : concat("has driver ", quoted(driver), " and no net device in the host's namespace: if a ",
+                               "namespace that nobody records holds it, unbind and bind the driver"));
 }
 
 /// A name that is taken in the pod would let the move succeed, and the renaming in the same request fail. Of the alternative
 /// names the kernel looks at none before Linux 6.6 and refuses the move after it.
-void require_free_names(const DevicePlan& plan, PodSide& pod, const cni::Request& request) {
-    for (const std::string& altname : plan.link->altnames)
+void require_free_names(const BusAddress& address, const Link& link, PodSide& pod, const cni::Request& request) {
+    for (const std::string& altname : link.altnames)
         if (const auto other = kernel::find_link_by_altname(pod.route, altname))
-            refuse_device(plan.address,
-                          concat("has the alternative name ", quoted(altname), ", and so has interface ",
-                                 quoted(other->name), " in ", request.netns_path, ": remove one of them"));
+            refuse_device(address, concat("has the alternative name ", quoted(altname), ", and so has interface ",
+                                          quoted(other->name), " in ", request.netns_path, ": remove one of them"));
 }
 
-void require_mtu(const Config& config, const DevicePlan& plan, kernel::Socket& route) {
-    const auto pf = kernel::find_link(route, plan.vf.pf_ifindex);
-    if (!config.mtu || !pf || *config.mtu <= pf->mtu) return;
-    throw cni::CniError(cni::ErrorCode::invalid_network_config,
-                        concat("mtu: ", *config.mtu, " is above the MTU ", pf->mtu, " of PF ", quoted(pf->name),
-                               ": lower \"mtu\", or raise the PF's"));
+/// What the node itself needs.
+void require_spare(const BusAddress& address, const Link& link, kernel::Socket& route) {
+    if (link.master_ifindex) {
+        const auto master = kernel::find_link(route, *link.master_ifindex);
+        refuse_device(address, concat("is ", quoted(link.name), ", which belongs to ",
+                                      quoted(master ? master->name : std::string("?")),
+                                      " on the host: take it out there, or use another device"));
+    }
+    for (const base::Family family : {base::Family::v4, base::Family::v6})
+        if (const auto found = kernel::find_default_route(route, family); found && found->ifindex == link.ifindex)
+            refuse_device(address, concat("is ", quoted(link.name),
+                                          ", by which the node's default route goes: use another device"));
 }
 
 state::KeepDevice keep_step(const DevicePlan& plan) {
@@ -80,13 +67,16 @@ state::KeepDevice keep_step(const DevicePlan& plan) {
             .up = link.is_up(),
             .promiscuous = link.is_promiscuous(),
             .all_multicast = link.is_all_multicast(),
+            .ipv6_address_mode = link.ipv6_address_mode,
             .altnames = link.altnames};
 }
 
-/// The link's own MAC follows the PF's decision with some drivers at once, with others when the VF is probed again.
+/// What the pod asked for comes before the configuration's. A VF's own MAC follows its PF's decision with some drivers at
+/// once, with others when the VF is probed again: it is set where it hasn't followed.
 std::optional<base::MacAddress> mac_to_set(const DevicePlan& plan, const Config& config, const cni::Request& request,
                                            kernel::Socket& route) {
-    const auto wanted = wanted_settings(request, config).mac;
+    const auto requested = cni::requested_mac(request.conf, request.args);
+    const auto wanted = requested ? std::optional(requested->mac) : config.mac;
     const auto now = kernel::find_link(route, plan.link->ifindex);
     return now && now->mac() == wanted ? std::nullopt : wanted;
 }
@@ -113,26 +103,13 @@ Link move_link(const cni::Request& request, const Config& config, const DevicePl
 
 } // namespace
 
-kernel::VfSettings wanted_settings(const cni::Request& request, const Config& config) {
-    kernel::VfSettings wanted = std::get<Sriov>(config.attach).settings;
-    const auto requested = cni::requested_mac(request.conf, request.args);
-    wanted.mac = requested ? std::optional(requested->mac) : config.mac;
-    return wanted;
-}
-
-kernel::VfId find_vf_id(const base::PciAddress& address, const kernel::VfOf& of, kernel::Socket& route) {
-    const auto uplink = kernel::uplink_of(of.pf);
-    const auto name = uplink ? base::InterfaceName::parse(*uplink) : std::nullopt;
-    const auto link = name ? kernel::find_link(route, *name) : std::nullopt;
-    if (!link)
-        refuse_device(address, concat("has its PF ", of.pf,
-                                      " without a net device in the host's namespace, through which "
-                                      "VFs are set up: bind the PF to its network driver"));
-    return {.pf_ifindex = link->ifindex, .pf = link->name, .number = of.number};
+void refuse_device(const BusAddress& address, const std::string& why) {
+    throw cni::CniError(cni::ErrorCode::parent, concat("device ", address, ' ', why));
 }
 
 std::string mac_without_link(const DevicePlan& plan) {
-    const auto& mac = plan.changes.mac ? plan.changes.mac : plan.before.mac;
+    if (!plan.vf) return {};
+    const auto& mac = plan.vf->changes.mac ? plan.vf->changes.mac : plan.vf->before.mac;
     return mac && !mac->is_zero() ? mac->to_string() : std::string();
 }
 
@@ -142,36 +119,32 @@ bool is_user_space_driver(std::string_view driver) {
 }
 
 DevicePlan plan_device(const cni::Request& request, const Config& config, const Session& session, PodSide& pod,
-                       const base::Deadline& deadline) {
-    const base::PciAddress address = device_of(config);
-    const kernel::VfOf of = find_vf_of(address);
-    auto claim = claim_device(address, session, deadline);
-    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
+                       const BusAddress& address, const base::Deadline& deadline) {
+    if (!kernel::device_exists(address))
+        refuse_device(address, "does not exist on this node: `lspci -D` lists those that do; the device plugin's list "
+                               "may be older than the last change of sriov_numvfs");
     DevicePlan plan{.address = address,
-                    .of = of,
-                    .vf = find_vf_id(address, of, route),
-                    .before = {},
-                    .changes = {},
-                    .link = find_device_link(address, route),
+                    .vf = {},
+                    .link = {},
                     .moving = {},
                     .rdma = {},
-                    .claim = std::move(claim)};
-    const auto settings = kernel::find_vf(route, plan.vf);
-    if (!settings) refuse_device(address, concat("is ", plan.vf, ", of which the PF tells nothing"));
-    plan.before = *settings;
-    plan.changes = kernel::difference(wanted_settings(request, config), *settings);
-    require_mtu(config, plan, route);
+                    .claim = claim_device(address, session, deadline)};
+    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
+    if (std::holds_alternative<Sriov>(config.attach)) plan.vf = plan_vf(address, request, config, route);
+    if (!config.is_rdma_only()) plan.link = find_device_link(address, route);
     if (plan.link) {
-        require_free_names(plan, pod, request);
-        plan_rdma(plan, config, request, session.node.log, deadline);
+        require_spare(address, *plan.link, route);
+        require_free_names(address, *plan.link, pod, request);
     }
+    if (plan.link || config.is_rdma_only()) plan_rdma(plan, config, request, session.node.log, deadline);
     return plan;
 }
 
-std::vector<state::Step> device_steps(const cni::Request& request, const DevicePlan& plan) {
+std::vector<state::Step> device_steps(const cni::Request& request, const Config& config, const DevicePlan& plan) {
     std::vector<state::Step> steps;
-    steps.emplace_back(keep_step(plan));
-    if (!plan.changes.empty()) steps.emplace_back(to_step(plan.of, kernel::restrict_to(plan.before, plan.changes)));
+    if (!config.is_rdma_only()) steps.emplace_back(keep_step(plan));
+    if (plan.vf && !plan.vf->changes.empty())
+        steps.emplace_back(to_step(plan.vf->of, kernel::restrict_to(plan.vf->before, plan.vf->changes)));
     if (plan.link)
         steps.emplace_back(state::MoveLink{.device = plan.address.to_string(), .ifname = request.ifname().to_string()});
     for (const kernel::RdmaDevice& device : plan.moving)
@@ -184,12 +157,12 @@ std::vector<state::Step> device_steps(const cni::Request& request, const DeviceP
 
 std::optional<Link> move_device(const cni::Request& request, const Config& config, const DevicePlan& plan,
                                 const Session& session, PodSide& pod, const base::Deadline& deadline) {
-    if (!plan.changes.empty()) {
+    if (plan.vf && !plan.vf->changes.empty()) {
         kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
-        kernel::change_vf(route, plan.vf, plan.changes);
+        kernel::change_vf(route, plan.vf->id, plan.vf->changes);
     }
-    if (!plan.link) return std::nullopt;
-    Link link = move_link(request, config, plan, pod, deadline);
+    std::optional<Link> link;
+    if (plan.link) link = move_link(request, config, plan, pod, deadline);
     move_rdma(plan.moving, session.records, pod.netns, deadline);
     return link;
 }

@@ -1,6 +1,6 @@
 #include "device_check.hpp"
 
-#include "device.hpp"
+#include "vf_plan.hpp"
 
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
@@ -18,18 +18,13 @@ const Step* find_step(const state::AttachmentRecord& record) {
     return nullptr;
 }
 
-void check_settings(const cni::Request& request, const Config& config, const base::PciAddress& address,
+void check_settings(const cni::Request& request, const Config& config, const base::BusAddress& address,
                     const base::Deadline& deadline) {
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
-    const auto of = kernel::find_pf_of(address);
-    if (!of) differs(concat("device ", address, " is gone, or no VF any more"));
-    const kernel::VfId vf = find_vf_id(address, *of, route);
-    const auto present = kernel::find_vf(route, vf);
-    if (!present) differs(concat(vf, " is gone"));
-    const auto different = kernel::difference(wanted_settings(request, config), *present);
-    if (!different.empty())
-        differs(concat(vf, " has ", to_string(kernel::restrict_to(*present, different)), ", expected ",
-                       to_string(different)));
+    const VfPlan vf = plan_vf(address, request, config, route);
+    if (!vf.changes.empty())
+        differs(concat(vf.id, " has ", to_string(kernel::restrict_to(vf.before, vf.changes)), ", expected ",
+                       to_string(vf.changes)));
 }
 
 void check_rdma_moved(const state::AttachmentRecord& record, const kernel::Netns& netns,
@@ -49,20 +44,19 @@ void differs(const std::string& what) {
 }
 
 bool has_netdev(const state::AttachmentRecord& record) {
-    const auto* kept = find_step<state::KeepDevice>(record);
-    return kept == nullptr || !kept->name.empty();
+    return record.created_link() != nullptr || find_step<state::MoveLink>(record) != nullptr;
 }
 
 void check_device(const cni::Request& request, const Config& config, const state::AttachmentRecord& record,
                   const kernel::Netns& netns, const base::Deadline& deadline) {
+    check_rdma_moved(record, netns, deadline);
     const auto* kept = find_step<state::KeepDevice>(record);
-    if (kept == nullptr) differs("the journal's record is not that of a device");
-    const auto address = base::PciAddress::parse(kept->device);
+    if (kept == nullptr) return; // an earlier plugin's
+    const auto address = base::BusAddress::parse(kept->device);
     if (!address || (config.device && *config.device != *address))
         differs(concat("the attachment has device ", kept->device, ", expected ",
-                       config.device ? config.device->to_string() : std::string("a PCI address")));
-    check_settings(request, config, *address, deadline);
-    check_rdma_moved(record, netns, deadline);
+                       config.device ? config.device->to_string() : std::string("the address of one")));
+    if (std::holds_alternative<Sriov>(config.attach)) check_settings(request, config, *address, deadline);
 }
 
 } // namespace rdmanet::attach

@@ -11,7 +11,7 @@ namespace rdmanet::attach {
 /// What CHECK answers: found and expected (code 107).
 [[noreturn]] void differs(const std::string& what);
 
-/// Whether the attachment's device has a net device to look at: not with a driver for user space.
+/// Whether the attachment has an interface to look at: not a device with a driver for user space, nor RDMA alone.
 [[nodiscard]] bool has_netdev(const state::AttachmentRecord& record);
 
 /// The VF's settings in its PF, and the RDMA devices in the pod. Throws CniError (code 107) for the first that differs.

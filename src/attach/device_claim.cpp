@@ -1,6 +1,7 @@
 #include "device_claim.hpp"
 
 #include "detach.hpp"
+#include "liveness.hpp"
 #include "steps.hpp"
 
 #include <rdmanet/base/text.hpp>
@@ -18,20 +19,25 @@ using state::AttachmentRecord;
 bool has_device(const AttachmentRecord& record, const std::string& device) {
     return std::any_of(record.steps.begin(), record.steps.end(), [&](const state::Step& step) {
         const auto* kept = std::get_if<state::KeepDevice>(&step);
-        return kept != nullptr && kept->device == device;
+        const auto* moved = std::get_if<state::MoveRdma>(&step);
+        return (kept != nullptr && kept->device == device) || (moved != nullptr && moved->device == device);
     });
 }
 
-std::optional<AttachmentRecord> find_owner(const Session& session, const std::string& device) {
+/// Some other attachment that `counts` and has the device.
+template <class Counts>
+std::optional<AttachmentRecord> find_owner(const Session& session, const std::string& device, const Counts& counts) {
     for (AttachmentRecord& record : session.records.list().records)
-        if (record.key != session.key && has_device(record, device)) return std::move(record);
+        if (record.key != session.key && counts(record) && has_device(record, device)) return std::move(record);
     return std::nullopt;
 }
 
 } // namespace
 
-void take_from_the_dead(const base::PciAddress& address, Session& session, const base::Deadline& deadline) {
-    const auto owner = find_owner(session, address.to_string());
+void take_from_the_dead(const base::BusAddress& address, Session& session, const base::Deadline& deadline) {
+    const auto owner = find_owner(session, address.to_string(), [&](const AttachmentRecord& record) {
+        return Undertaker(session.node).probe(trace_of(record)) == ipam::Liveness::dead;
+    });
     if (!owner) return;
     const StillHeld held = detach_dead(owner->key, session.node, session.records, session.leases, deadline);
     if (!held.empty())
@@ -40,9 +46,10 @@ void take_from_the_dead(const base::PciAddress& address, Session& session, const
                                    describe(*owner), "): ", held.front()));
 }
 
-base::FileLock claim_device(const base::PciAddress& address, const Session& session, const base::Deadline& deadline) {
+base::FileLock claim_device(const base::BusAddress& address, const Session& session, const base::Deadline& deadline) {
     base::FileLock claim = session.records.lock_device(address.to_string(), deadline);
-    if (const auto owner = find_owner(session, address.to_string()))
+    const auto owner = find_owner(session, address.to_string(), [](const AttachmentRecord&) { return true; });
+    if (owner)
         throw cni::CniError(cni::ErrorCode::parent,
                             concat("device ", address, " belongs to another attachment (", describe(*owner),
                                    "), whose pod is not provably gone: DEL of that one gives it back"));

@@ -3,19 +3,19 @@
 
 #include "session.hpp"
 
+#include <rdmanet/base/bus_address.hpp>
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/file_lock.hpp>
-#include <rdmanet/base/pci_address.hpp>
 
 namespace rdmanet::attach {
 
 /// Undoes what the attachment of a pod that is provably gone has left on the device, which no DEL came for. Throws CniError
 /// if it can't be undone. No attachment's lock may be held.
-void take_from_the_dead(const base::PciAddress& address, Session& session, const base::Deadline& deadline);
+void take_from_the_dead(const base::BusAddress& address, Session& session, const base::Deadline& deadline);
 
 /// Throws CniError naming the other attachment that has the device. The lock that comes back keeps others from claiming it
 /// until our record is written.
-[[nodiscard]] base::FileLock claim_device(const base::PciAddress& address, const Session& session,
+[[nodiscard]] base::FileLock claim_device(const base::BusAddress& address, const Session& session,
                                           const base::Deadline& deadline);
 
 } // namespace rdmanet::attach

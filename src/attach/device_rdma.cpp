@@ -16,7 +16,7 @@ using kernel::RdmaNetnsMode;
     throw cni::CniError(cni::ErrorCode::rdma, why);
 }
 
-std::vector<kernel::RdmaDevice> find_rdma_devices(const base::PciAddress& address, kernel::Socket& rdma) {
+std::vector<kernel::RdmaDevice> find_rdma_devices(const base::BusAddress& address, kernel::Socket& rdma) {
     std::vector<kernel::RdmaDevice> devices;
     for (const std::string& name : kernel::rdma_devices_of(address))
         if (auto device = kernel::find_rdma_device(rdma, name)) devices.push_back(*std::move(device));

@@ -14,8 +14,8 @@
 namespace rdmanet::attach {
 namespace {
 
+using base::BusAddress;
 using base::concat;
-using base::PciAddress;
 using base::quoted;
 using kernel::Link;
 using kernel::RdmaDevice;
@@ -36,19 +36,19 @@ auto wait_for(const RevertContext& context, const Find& find) -> decltype(find()
 }
 
 /// nullopt if the device has left the machine.
-std::optional<PciAddress> find_function(const std::string& device) {
-    const auto address = PciAddress::parse(device);
-    return address && kernel::pci_function_exists(*address) ? address : std::nullopt;
+std::optional<BusAddress> find_device(const std::string& device) {
+    const auto address = BusAddress::parse(device);
+    return address && kernel::device_exists(*address) ? address : std::nullopt;
 }
 
-std::optional<Link> find_at_home(const PciAddress& address, Socket& route) {
+std::optional<Link> find_at_home(const BusAddress& address, Socket& route) {
     for (const std::string& netdev : kernel::netdevs_of(address))
         if (const auto name = base::InterfaceName::parse(netdev))
             if (auto link = kernel::find_link(route, *name)) return link;
     return std::nullopt;
 }
 
-bool may_have_netdev(const PciAddress& address) {
+bool may_have_netdev(const BusAddress& address) {
     const std::string driver = kernel::driver_of(address);
     return !driver.empty() && !is_user_space_driver(driver);
 }
@@ -116,7 +116,9 @@ void restore_settings(Socket& route, const Link& link, const state::KeepDevice& 
     if (link.mtu != before.mtu) change.mtu = before.mtu;
     if (link.is_promiscuous() != before.promiscuous) change.promiscuous = before.promiscuous;
     if (link.is_all_multicast() != before.all_multicast) change.all_multicast = before.all_multicast;
-    if (change.mac || change.mtu || change.promiscuous || change.all_multicast)
+    // Made anew in each namespace (addrconf_notify(), net/ipv6/addrconf.c), so it has the default's.
+    if (link.ipv6_address_mode != before.ipv6_address_mode) change.ipv6_address_mode = before.ipv6_address_mode;
+    if (change.mac || change.mtu || change.promiscuous || change.all_multicast || change.ipv6_address_mode)
         kernel::change_link(route, link.ifindex, change);
 }
 
@@ -126,7 +128,7 @@ std::optional<RdmaDevice> find_rdma(Socket& rdma, const state::MoveRdma& step) {
 }
 
 /// A driver that was bound anew has another RDMA device, on the host: ours is gone.
-bool was_replaced(const state::MoveRdma& step, const PciAddress& address, Socket& rdma) {
+bool was_replaced(const state::MoveRdma& step, const BusAddress& address, Socket& rdma) {
     const auto names = kernel::rdma_devices_of(address);
     return !names.empty() && !find_rdma(rdma, step);
 }
@@ -143,7 +145,7 @@ void send_rdma_home(const state::MoveRdma& step, const kernel::Netns& pod, const
 } // namespace
 
 void revert_step(const state::KeepDevice& step, const RevertContext& context) {
-    const auto address = find_function(step.device);
+    const auto address = find_device(step.device);
     if (!address || step.name.empty() || !may_have_netdev(*address)) return;
     Socket route = Socket::open(kernel::Protocol::route, context.deadline);
     auto link = find_at_home(*address, route);
@@ -159,8 +161,8 @@ void revert_step(const state::KeepDevice& step, const RevertContext& context) {
 }
 
 void revert_step(const state::SetVf& step, const RevertContext& context) {
-    const auto pf = find_function(step.pf);
-    if (!pf) return;
+    const auto pf = base::PciAddress::parse(step.pf);
+    if (!pf || !kernel::device_exists(*pf)) return;
     Socket route = Socket::open(kernel::Protocol::route, context.deadline);
     const auto uplink = kernel::uplink_of(*pf);
     const auto name = uplink ? base::InterfaceName::parse(*uplink) : std::nullopt;
@@ -172,7 +174,7 @@ void revert_step(const state::SetVf& step, const RevertContext& context) {
 }
 
 void revert_step(const state::MoveLink& step, const RevertContext& context) {
-    const auto address = find_function(step.device);
+    const auto address = find_device(step.device);
     if (!address) return;
     Socket route = Socket::open(kernel::Protocol::route, context.deadline);
     if (find_at_home(*address, route)) return;
@@ -190,7 +192,7 @@ void revert_step(const state::MoveLink& step, const RevertContext& context) {
 }
 
 void revert_step(const state::MoveRdma& step, const RevertContext& context) {
-    const auto address = find_function(step.device);
+    const auto address = find_device(step.device);
     auto outside = Socket::find_rdma(context.deadline);
     if (!address || !outside) return;
     if (const auto netns = find_recorded_netns(context.record, context.netns_path))

@@ -19,6 +19,7 @@ constexpr KnownKey kVfKeys[] = {
     {"vlan"},        {"vlanQoS"},     {"vlanProto"},     {"spoofchk"}, {"trust"},    {"link_state"},
     {"min_tx_rate"}, {"max_tx_rate"}, {"rdmaIsolation"}, {"deviceID"}, {"pciBusID"},
 };
+constexpr KnownKey kHostDeviceKeys[] = {{"device"}, {"hwaddr"}, {"kernelpath"}};
 constexpr KnownKey kRdmaKeys[] = {{"mode"}, {"isolation"}, {"waitForGids"}, {"gidTimeoutMs"}, {"onMissingGid"}};
 
 constexpr KnownKey kDnsKeys[] = {{"nameservers"}, {"domain"}, {"search"}, {"options"}};
@@ -75,8 +76,13 @@ constexpr KnownKey kPeersKeys[] = {
 } // namespace
 
 void warn_of_keys(const json::Reader& root, KeysOf kind, std::vector<std::string>& warnings) {
-    const auto ours = kind == KeysOf::device ? std::span<const KnownKey>(kVfKeys) : std::span<const KnownKey>();
-    json::warn_of_keys(root, {kOurKeys, ours, kCallersKeys, kPeersKeys, kComments}, warnings);
+    std::span<const KnownKey> of_devices;
+    std::span<const KnownKey> of_host_devices;
+    if (kind == KeysOf::device) {
+        of_devices = kVfKeys;
+        of_host_devices = kHostDeviceKeys;
+    }
+    json::warn_of_keys(root, {kOurKeys, of_devices, of_host_devices, kCallersKeys, kPeersKeys, kComments}, warnings);
     if (const auto rdma = root.find("rdma"); rdma && rdma->is_object())
         json::warn_of_keys(*rdma, {kRdmaKeys, kComments}, warnings);
     if (const auto dns = root.find("dns"); dns && dns->is_object())

@@ -74,9 +74,9 @@ void require_possible(const cni::Request& request, const Config& config, const b
 }
 
 Plan make_plan(const cni::Request& request, const Config& config, const Session& session, PodSide& pod,
-               const base::Deadline& deadline) {
+               const std::optional<base::BusAddress>& device, const base::Deadline& deadline) {
     Plan plan = [&]() -> Plan {
-        if (config.is_device()) return plan_device(request, config, session, pod, deadline);
+        if (device) return plan_device(request, config, session, pod, *device, deadline);
         return plan_child(request, config, session, pod, deadline);
     }();
     require_mtu_of_ipv6(config, default_mtu_of(plan));

@@ -61,27 +61,43 @@ std::optional<T> find_choice(const Reader& root, std::string_view key, std::span
     return choose<T>(*value, choices);
 }
 
+void refuse_keys_of_children(const Reader& root, std::string_view kind) {
+    for (const std::string_view key : {"master", "mode", "flag", "bcqueuelen", "linkInContainer"})
+        refuse_key(root, key, concat("is a key of macvlan and ipvlan, this is ", kind, ": remove it"));
+}
+
 } // namespace
 
 std::optional<Reader> find_device_key(const Reader& root) {
     const auto runtime = root.find("runtimeConfig");
     for (const auto& place : {runtime && runtime->is_object() ? runtime : std::nullopt, std::optional(root)})
         for (const std::string_view key : {"deviceID", "pciBusID"})
-            if (const auto value = place ? place->find(key) : std::nullopt;
+            if (auto value = place ? place->find(key) : std::nullopt;
                 value && !(value->is_string() && value->string().empty()))
                 return value;
     return std::nullopt;
 }
 
-base::PciAddress parse_device(const Reader& reader) {
-    const auto address = base::PciAddress::parse(reader.string());
-    if (!address) throw reader.unexpected("the PCI address of a VF, like \"0000:3b:00.2\"");
-    return *address;
+bool names_host_device(const Reader& root) {
+    return root.find("hwaddr") || root.find("kernelpath") || root.find("device");
+}
+
+std::optional<base::BusAddress> find_device(const Reader& root, bool must_be_pci) {
+    const auto device = find_device_key(root);
+    const auto path = must_be_pci ? std::nullopt : root.find("kernelpath");
+    if (!device && (!path || path->string().empty())) return std::nullopt;
+    const Reader& reader = device ? *device : *path;
+    const std::string text = reader.string();
+    auto address = base::BusAddress::parse(device ? text : text.substr(text.rfind('/') + 1));
+    if (must_be_pci && (!address || !address->pci()))
+        throw reader.unexpected("the PCI address of a VF, like \"0000:3b:00.2\"");
+    if (!address)
+        throw reader.unexpected("a PCI address like \"0000:3b:00.0\", or an auxiliary device like \"mlx5_core.sf.4\"");
+    return address;
 }
 
 Sriov parse_sriov(const Reader& root) {
-    for (const std::string_view key : {"master", "mode", "flag", "bcqueuelen", "linkInContainer"})
-        refuse_key(root, key, "is a key of macvlan and ipvlan, this is sriov: remove it");
+    refuse_keys_of_children(root, "sriov");
     Sriov sriov;
     sriov.settings.vlan = parse_vlan(root);
     sriov.settings.rates = parse_rates(root);
@@ -89,6 +105,24 @@ Sriov parse_sriov(const Reader& root) {
     sriov.settings.trust = find_choice<bool>(root, "trust", kSwitches);
     sriov.settings.link_state = find_choice<kernel::VfLinkState>(root, "link_state", kVfLinkStates);
     return sriov;
+}
+
+HostDevice parse_host_device(const Reader& root) {
+    refuse_keys_of_children(root, "host-device");
+    HostDevice device;
+    if (const auto name = root.find("device"); name && !name->string().empty()) device.name = name->string();
+    if (const auto hwaddr = root.find("hwaddr"); hwaddr && !hwaddr->string().empty()) {
+        device.hwaddr = base::MacAddress::parse(hwaddr->string());
+        if (!device.hwaddr) throw hwaddr->unexpected("a MAC address like \"02:00:00:00:00:01\"");
+    }
+    return device;
+}
+
+RdmaOnly parse_rdma_only(const Reader& root) {
+    refuse_keys_of_children(root, "rdma");
+    for (const std::string_view key : {"mtu", "mac", "ipam"})
+        refuse_key(root, key, "is for an interface, which the plugin before this one makes: remove it");
+    return {};
 }
 
 } // namespace rdmanet::attach

@@ -1,4 +1,4 @@
-// The keys of a VF: sriov-cni's and ours.
+// The keys of devices that move: sriov-cni's, host-device's and ours.
 #pragma once
 
 #include <rdmanet/attach/config.hpp>
@@ -12,9 +12,15 @@ namespace rdmanet::attach {
 /// capability "runtimeConfig.deviceID". nullopt if there is none, or an empty text.
 [[nodiscard]] std::optional<json::Reader> find_device_key(const json::Reader& root);
 
+/// A configuration of the host-device plugin.
+[[nodiscard]] bool names_host_device(const json::Reader& root);
+
 // Each throws json::ValueError or CniError naming the key.
 
-[[nodiscard]] base::PciAddress parse_device(const json::Reader& reader);
+/// The device by its address; nullopt if the configuration doesn't have it.
+[[nodiscard]] std::optional<base::BusAddress> find_device(const json::Reader& root, bool must_be_pci);
 [[nodiscard]] Sriov parse_sriov(const json::Reader& root);
+[[nodiscard]] HostDevice parse_host_device(const json::Reader& root);
+[[nodiscard]] RdmaOnly parse_rdma_only(const json::Reader& root);
 
 } // namespace rdmanet::attach

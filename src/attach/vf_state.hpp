@@ -1,7 +1,7 @@
 // VF settings between the kernel and the journal.
 #pragma once
 
-#include <rdmanet/kernel/pci.hpp>
+#include <rdmanet/kernel/device.hpp>
 #include <rdmanet/kernel/vf.hpp>
 #include <rdmanet/state/step.hpp>
 

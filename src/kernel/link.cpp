@@ -10,6 +10,7 @@
 #include <linux/if_link.h>
 #include <linux/net_namespace.h>
 #include <linux/rtnetlink.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -113,6 +114,10 @@ void change_link(Socket& socket, unsigned ifindex, const LinkChange& change) {
     if (change.name) request.put_text(IFLA_IFNAME, change.name->to_string());
     if (change.mac) request.put(IFLA_ADDRESS, change.mac->bytes());
     if (change.mtu) request.put_u32(IFLA_MTU, *change.mtu);
+    if (change.ipv6_address_mode)
+        request.nest(IFLA_AF_SPEC, [&] {
+            request.nest(AF_INET6, [&] { request.put_u8(IFLA_INET6_ADDR_GEN_MODE, *change.ipv6_address_mode); });
+        });
     socket.execute(request, concat("change interface number ", ifindex));
 }
 

@@ -4,6 +4,7 @@
 
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 
@@ -34,6 +35,7 @@ void parse_kind(const Attributes& info, Link& link) {
 void parse_names(const Attributes& attributes, Link& link) {
     link.name = attributes.text(IFLA_IFNAME);
     link.parent_device = attributes.text(IFLA_PARENT_DEV_NAME);
+    link.ipv6_address_mode = attributes.nest(IFLA_AF_SPEC).nest(AF_INET6).find_u8(IFLA_INET6_ADDR_GEN_MODE);
     for (const Bytes altname : attributes.nest(IFLA_PROP_LIST).find_all(IFLA_ALT_IFNAME))
         link.altnames.emplace_back(altname.begin(), std::find(altname.begin(), altname.end(), '\0'));
 }

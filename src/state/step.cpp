@@ -61,9 +61,9 @@ void write(json::Writer& writer, const KeepDevice& step) {
         .member("mtu", step.mtu)
         .member("up", step.up)
         .member("promiscuous", step.promiscuous)
-        .member("allMulticast", step.all_multicast)
-        .key("altnames")
-        .begin_array();
+        .member("allMulticast", step.all_multicast);
+    if (step.ipv6_address_mode) writer.member("ipv6AddressMode", std::uint32_t{*step.ipv6_address_mode});
+    writer.key("altnames").begin_array();
     for (const std::string& altname : step.altnames) writer.value(altname);
     writer.end_array();
 }
@@ -123,6 +123,7 @@ KeepDevice parse_keep_device(const json::Reader& reader) {
                     .up = reader.at("up").boolean(),
                     .promiscuous = reader.at("promiscuous").boolean(),
                     .all_multicast = reader.at("allMulticast").boolean(),
+                    .ipv6_address_mode = find_number<std::uint8_t>(reader, "ipv6AddressMode"),
                     .altnames = {}};
     for (const json::Reader& altname : reader.at("altnames").elements()) step.altnames.push_back(altname.string());
     return step;

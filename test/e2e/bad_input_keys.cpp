@@ -132,7 +132,8 @@ Table values() {
             {"attach, of a later version",
              {member("'attach':'ipoib'")},
              2,
-             "attach: \"ipoib\" is not supported by this version: use \"macvlan\", \"ipvlan\" or \"sriov\""},
+             "attach: \"ipoib\" is not supported by this version: use \"macvlan\", \"ipvlan\", \"sriov\", "
+             "\"host-device\" or \"rdma\""},
             {"attach, another one",
              {member("'attach':'ipoib'")},
              2,

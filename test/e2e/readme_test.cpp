@@ -80,6 +80,9 @@ std::string ill_typed(const std::string& key) {
     if (key.starts_with("ipam."))
         return example_with(concat("'ipam':{'type':'rdmanet','range':'192.168.100.0/24','", key.substr(5), "':[7]}"));
     if (key.starts_with("rdma.")) return example_with(concat("'rdma':{'", key.substr(5), "':[7]}"));
+    if (key.starts_with("device."))
+        return json_text(concat("{'cniVersion':'1.1.0','name':'n','type':'rdmanet','attach':'host-device','",
+                                key.substr(7), "':[7]}"));
     if (key.starts_with("vf."))
         return json_text(concat("{'cniVersion':'1.1.0','name':'n','type':'rdmanet','attach':'sriov','vlan':1,'",
                                 key.substr(3), "':[7]}"));
@@ -181,16 +184,19 @@ TEST_CASE("the README's tables have the keys that the parser knows", "[examples]
     std::set<std::string> documented = keys_of(readme, "key");
     for (const std::string& key : keys_of(readme, "key of `ipam`")) documented.insert("ipam." + key);
     for (const std::string& key : keys_of(readme, "key of a VF")) documented.insert("vf." + key);
+    for (const std::string& key : keys_of(readme, "key of a whole function")) documented.insert("device." + key);
     CHECK(documented.size() > 30);
     for (const std::string& key : documented) {
         INFO(key);
         CHECK_THAT(message_of(refusal(call_of(pod, ill_typed(key)))),
-                   StartsWith(key.starts_with("vf.") ? key.substr(3) : key));
+                   StartsWith(std::regex_replace(key, std::regex("^(vf|device)\\."), "")));
     }
 
     std::set<std::string> known = listed_keys("src/attach/known_keys.cpp", "kOurKeys");
     for (const std::string& key : listed_keys("src/attach/known_keys.cpp", "kRdmaKeys")) known.insert("rdma." + key);
     for (const std::string& key : listed_keys("src/attach/known_keys.cpp", "kVfKeys")) known.insert("vf." + key);
+    for (const std::string& key : listed_keys("src/attach/known_keys.cpp", "kHostDeviceKeys"))
+        known.insert("device." + key);
     for (const std::string& key : listed_keys("src/ipam/known_keys.cpp", "kUsed"))
         if (key != "type") known.insert("ipam." + key);
     CHECK(documented == known);

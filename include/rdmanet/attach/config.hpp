@@ -1,9 +1,9 @@
 // What the network configuration says a pod gets: our own keys and the peers', validated as a whole.
 #pragma once
 
+#include <rdmanet/base/bus_address.hpp>
 #include <rdmanet/base/logger.hpp>
 #include <rdmanet/base/mac_address.hpp>
-#include <rdmanet/base/pci_address.hpp>
 #include <rdmanet/cni/net_conf.hpp>
 #include <rdmanet/ipam/config.hpp>
 #include <rdmanet/kernel/link.hpp>
@@ -29,6 +29,15 @@ using kernel::Macvlan;
 struct Sriov {
     kernel::VfSettings settings; // for its PF to set; "mac" is among them once it is known who chooses it
 };
+
+/// A whole function or sub-function: by Config::device, or by one of these.
+struct HostDevice {
+    std::optional<std::string> name;        // "device"
+    std::optional<base::MacAddress> hwaddr; // of the net device
+};
+
+/// Only the RDMA device of an earlier plugin's interface.
+struct RdmaOnly {};
 
 /// Who takes the pod's default route when routes of this network contain one.
 enum class DefaultRoute : std::uint8_t {
@@ -66,8 +75,8 @@ struct LogTarget {
 };
 
 struct Config {
-    std::variant<Macvlan, Ipvlan, Sriov> attach;
-    std::optional<base::PciAddress> device; // which VF: known from ADD on, not to STATUS
+    std::variant<Macvlan, Ipvlan, Sriov, HostDevice, RdmaOnly> attach;
+    std::optional<base::BusAddress> device; // that moves: known from ADD on, not to STATUS
     std::optional<std::string> master;      // name of an interface or of an RDMA device
     bool link_in_container = false;
     std::optional<std::uint32_t> mtu;
@@ -79,9 +88,10 @@ struct Config {
     std::vector<std::string> warnings;
 
     [[nodiscard]] bool is_macvlan() const { return std::holds_alternative<Macvlan>(attach); }
-    [[nodiscard]] bool is_device() const { return std::holds_alternative<Sriov>(attach); }
+    [[nodiscard]] bool is_device() const { return !is_macvlan() && !std::holds_alternative<Ipvlan>(attach); }
+    [[nodiscard]] bool is_rdma_only() const { return std::holds_alternative<RdmaOnly>(attach); }
     [[nodiscard]] std::string_view kind() const {
-        constexpr std::string_view kinds[] = {"macvlan", "ipvlan", "sriov"};
+        constexpr std::string_view kinds[] = {"macvlan", "ipvlan", "sriov", "host-device", "rdma"};
         return kinds[attach.index()];
     }
 };

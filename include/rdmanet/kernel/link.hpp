@@ -55,8 +55,9 @@ struct Link {
     std::optional<unsigned> master_ifindex;      // bond, bridge, VRF, ... that this link is a port of
     std::optional<Macvlan> macvlan;
     std::optional<Ipvlan> ipvlan;
-    std::vector<std::string> altnames; // since Linux 5.5
-    std::string parent_device;         // e.g. "0000:3b:00.2", empty for a virtual device; since Linux 5.14
+    std::vector<std::string> altnames;             // since Linux 5.5
+    std::optional<std::uint8_t> ipv6_address_mode; // enum in6_addr_gen_mode, linux/if_link.h; absent without IPv6
+    std::string parent_device;                     // e.g. "0000:3b:00.2", empty for a virtual device; since Linux 5.14
 
     [[nodiscard]] bool is_up() const; // administratively
     [[nodiscard]] bool is_loopback() const;
@@ -110,7 +111,8 @@ struct LinkChange {
     std::optional<AdminState> state;
     std::optional<bool> promiscuous;
     std::optional<bool> all_multicast;
-    const Netns* netns = nullptr; // moves the link; all else then happens there
+    std::optional<std::uint8_t> ipv6_address_mode; // by which the link-local address is made, or that none is
+    const Netns* netns = nullptr;                  // moves the link; all else then happens there
 };
 
 /// One request. It is no transaction: when the kernel refuses one part (the new name is taken in the target

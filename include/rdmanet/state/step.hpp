@@ -35,6 +35,7 @@ struct KeepDevice {
     bool up = false;
     bool promiscuous = false;
     bool all_multicast = false;
+    std::optional<std::uint8_t> ipv6_address_mode; // enum in6_addr_gen_mode, linux/if_link.h
     std::vector<std::string> altnames;
 };
 

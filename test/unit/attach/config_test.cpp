@@ -157,11 +157,9 @@ TEST_CASE("unknown keys are ignored with a warning, which names the one that may
 }
 
 TEST_CASE("keys of peers that ask for what this version can't are ignored with a warning that says so") {
-    for (const char* key :
-         {"vlan",          "vlanId",      "vlanQoS",     "vlanProto", "spoofchk",   "trust",
-          "link_state",    "min_tx_rate", "max_tx_rate", "guid",      "pkey",       "ibKubernetesEnabled",
-          "rdmaIsolation", "vfioPciMode", "device",      "hwaddr",    "kernelpath", "sysctl",
-          "promisc",       "allmulti",    "txQLen",      "ipMasq"}) {
+    for (const char* key : {"vlan", "vlanId", "vlanQoS", "vlanProto", "spoofchk", "trust", "link_state", "min_tx_rate",
+                            "max_tx_rate", "guid", "pkey", "ibKubernetesEnabled", "rdmaIsolation", "vfioPciMode",
+                            "sysctl", "promisc", "allmulti", "txQLen", "ipMasq"}) {
         INFO(key);
         const auto warnings_of = [&](const char* value) {
             return config_with(std::string("\"") + key + "\": " + value).warnings;
@@ -220,4 +218,22 @@ TEST_CASE("whether the RDMA device goes into the pod: two spellings of ours and 
     CHECK(policy(R"(, "rdmaIsolation": true)").isolation == true);
     CHECK(policy(R"(, "rdmaIsolation": true)").demand == RdmaDemand::required);
     CHECK(policy(R"(, "rdmaIsolation": false)").isolation == false);
+}
+
+TEST_CASE("a configuration of host-device names a function by one of its keys") {
+    CHECK(config_with(R"("device": "eth1")").kind() == "host-device");
+    CHECK(std::get<HostDevice>(config_with(R"("device": "eth1")").attach).name == "eth1");
+    CHECK(std::get<HostDevice>(config_with(R"("hwaddr": "02:00:00:00:00:01")").attach).hwaddr ==
+          base::MacAddress::parse("02:00:00:00:00:01"));
+    CHECK(config_with(R"("kernelpath": "/sys/devices/pci0000:00/0000:00:1f.6")").device->to_string() == "0000:00:1f.6");
+    const Config subfunction = config_with(R"("attach": "host-device", "deviceID": "mlx5_core.sf.4")");
+    CHECK(subfunction.device->bus() == base::Bus::auxiliary);
+    CHECK(subfunction.device->to_string() == "mlx5_core.sf.4");
+}
+
+TEST_CASE("RDMA alone always moves the RDMA device") {
+    const Config config = config_with(R"("attach": "rdma")");
+    CHECK(config.is_rdma_only());
+    CHECK(config.rdma.isolation == true);
+    CHECK(config.rdma.demand == RdmaDemand::required);
 }

@@ -1,6 +1,6 @@
+#include <rdmanet/base/bus_address.hpp>
 #include <rdmanet/base/interface_name.hpp>
 #include <rdmanet/base/mac_address.hpp>
-#include <rdmanet/base/pci_address.hpp>
 
 #include <catch2/catch.hpp>
 
@@ -50,4 +50,19 @@ TEST_CASE("what is no PCI address is refused") {
                             "../0000:3b:00.2", "0000:+b:00.2", "0000:3b:0.02", "mlx5_core.sf.4"})
         CHECK_FALSE(PciAddress::parse(bad));
     CHECK_FALSE(PciAddress::parse(std::string_view("0000:3b:00.2\0", 13)));
+}
+
+TEST_CASE("devices are named by PCI address or as the auxiliary bus does") {
+    CHECK(BusAddress::parse("0000:3B:00.2")->to_string() == "0000:3b:00.2");
+    CHECK(BusAddress::parse("0000:3B:00.2")->pci() == PciAddress::parse("0000:3b:00.2"));
+    const auto subfunction = BusAddress::parse("mlx5_core.sf.4");
+    REQUIRE(subfunction);
+    CHECK(subfunction->bus() == Bus::auxiliary);
+    CHECK_FALSE(subfunction->pci());
+    CHECK(to_string(subfunction->bus()) == "auxiliary");
+    CHECK(BusAddress::parse("idpf.vport.rdma.0"));
+    for (const std::string& bad : {std::string(), std::string("eth0"), std::string("a."), std::string(".4"),
+                                   std::string("a..4"), std::string("../a.4"), std::string("a/b.4"), std::string("a.b"),
+                                   std::string("a.4\n"), std::string(70, 'a') + ".4", std::string("a.99999999999")})
+        CHECK_FALSE(BusAddress::parse(bad));
 }

@@ -33,6 +33,7 @@ inline AttachmentRecord sample_record() {
                                .up = true,
                                .promiscuous = true,
                                .all_multicast = true,
+                               .ipv6_address_mode = 1,
                                .altnames = {"enp59s0f0v0"}},
                     SetVf{.pf = "0000:3b:00.0",
                           .number = 3,

@@ -1,4 +1,4 @@
-#include <rdmanet/kernel/pci.hpp>
+#include <rdmanet/kernel/device.hpp>
 
 #include "directory.hpp"
 
@@ -10,11 +10,12 @@
 namespace rdmanet::kernel {
 namespace {
 
+using base::BusAddress;
 using base::concat;
 using base::PciAddress;
 
-std::string directory_of(const PciAddress& address) {
-    return concat("/sys/bus/pci/devices/", address);
+std::string directory_of(const BusAddress& address) {
+    return concat("/sys/bus/", to_string(address.bus()), "/devices/", address);
 }
 
 std::string last_part(const std::string& path) {
@@ -48,7 +49,7 @@ std::string port_name_of(const PciAddress& pf, const std::string& netdev) {
 
 } // namespace
 
-bool pci_function_exists(const PciAddress& address) {
+bool device_exists(const BusAddress& address) {
     return static_cast<bool>(open_directory(directory_of(address)));
 }
 
@@ -67,16 +68,16 @@ std::optional<VfOf> find_pf_of(const PciAddress& address) {
     return std::nullopt;
 }
 
-std::string driver_of(const PciAddress& address) {
+std::string driver_of(const BusAddress& address) {
     const auto link = find_symlink(concat(directory_of(address), "/driver"));
     return link ? last_part(*link) : std::string();
 }
 
-std::vector<std::string> netdevs_of(const PciAddress& address) {
+std::vector<std::string> netdevs_of(const BusAddress& address) {
     return sorted_names_in(concat(directory_of(address), "/net"));
 }
 
-std::vector<std::string> rdma_devices_of(const PciAddress& address) {
+std::vector<std::string> rdma_devices_of(const BusAddress& address) {
     return sorted_names_in(concat(directory_of(address), "/infiniband"));
 }
 

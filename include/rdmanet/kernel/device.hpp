@@ -1,7 +1,7 @@
-// PCI functions as sysfs shows them (Documentation/ABI/testing/sysfs-bus-pci), and devices on the auxiliary bus.
+// Devices as sysfs shows them: PCI functions (Documentation/ABI/testing/sysfs-bus-pci) and auxiliary devices.
 #pragma once
 
-#include <rdmanet/base/pci_address.hpp>
+#include <rdmanet/base/bus_address.hpp>
 
 #include <optional>
 #include <string>
@@ -15,20 +15,20 @@ struct VfOf {
     unsigned number = 0;
 };
 
-[[nodiscard]] bool pci_function_exists(const base::PciAddress& address);
+[[nodiscard]] bool device_exists(const base::BusAddress& address);
 
 /// nullopt for what is no VF. Throws base::SystemError.
 [[nodiscard]] std::optional<VfOf> find_pf_of(const base::PciAddress& address);
 
-/// Name of the driver that the function is bound to; empty if none.
-[[nodiscard]] std::string driver_of(const base::PciAddress& address);
+/// Name of the driver that the device is bound to; empty if none.
+[[nodiscard]] std::string driver_of(const base::BusAddress& address);
 
 // Names of the calling thread's network namespace: a device that is in another one is not among them.
 
-/// Net devices of the function, none for one of a driver for user space.
-[[nodiscard]] std::vector<std::string> netdevs_of(const base::PciAddress& address);
-/// RDMA devices of the function.
-[[nodiscard]] std::vector<std::string> rdma_devices_of(const base::PciAddress& address);
+/// Net devices of the device, none for one of a driver for user space.
+[[nodiscard]] std::vector<std::string> netdevs_of(const base::BusAddress& address);
+/// RDMA devices of the device.
+[[nodiscard]] std::vector<std::string> rdma_devices_of(const base::BusAddress& address);
 
 /// The net device of a PF through which its VFs are administered: of several (with switchdev, the VFs' representors are
 /// the PF's, too) the one that is a port of the card, "p0", or has no such name. nullopt if none is in the calling

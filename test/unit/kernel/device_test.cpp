@@ -1,4 +1,4 @@
-#include <rdmanet/kernel/pci.hpp>
+#include <rdmanet/kernel/device.hpp>
 
 #include "fixture.hpp"
 
@@ -20,7 +20,7 @@ std::optional<base::PciAddress> find_vf_function() {
 TEST_CASE("a function that isn't there has nothing") {
     NEEDS(std::filesystem::exists("/sys/bus/pci/devices"), "a PCI bus");
     const auto nobody = *base::PciAddress::parse("fffffff0:00:1f.7");
-    CHECK_FALSE(pci_function_exists(nobody));
+    CHECK_FALSE(device_exists(nobody));
     CHECK_FALSE(find_pf_of(nobody));
     CHECK(driver_of(nobody).empty());
     CHECK(netdevs_of(nobody).empty());
@@ -31,7 +31,7 @@ TEST_CASE("a function that isn't there has nothing") {
 TEST_CASE("a VF knows its PF, and the PF's port") {
     NEEDS(std::filesystem::exists("/sys/bus/pci/devices") && find_vf_function(), "an SR-IOV VF");
     const auto vf = *find_vf_function();
-    CHECK(pci_function_exists(vf));
+    CHECK(device_exists(vf));
     const auto of = find_pf_of(vf);
     REQUIRE(of);
     CHECK_FALSE(find_pf_of(of->pf));

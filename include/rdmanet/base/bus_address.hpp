@@ -1,0 +1,42 @@
+// Where a device is in the machine: on the PCI bus, or on the auxiliary bus, where parts of a function are.
+#pragma once
+
+#include <rdmanet/base/pci_address.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace rdmanet::base {
+
+enum class Bus : std::uint8_t { pci, auxiliary };
+/// As directories of /sys/bus are called.
+[[nodiscard]] std::string_view to_string(Bus bus);
+
+class BusAddress {
+public:
+    BusAddress(const PciAddress& pci) : bus_(Bus::pci), name_(pci.to_string()) {}
+
+    /// A PCI address, or the name of an auxiliary device: letters, digits and '_', '-' in parts between dots, of which there
+    /// are at least two and the last is a number, "mlx5_core.sf.4" (drivers/base/auxiliary.c).
+    [[nodiscard]] static std::optional<BusAddress> parse(std::string_view text);
+
+    [[nodiscard]] Bus bus() const { return bus_; }
+    [[nodiscard]] std::optional<PciAddress> pci() const {
+        return bus_ == Bus::pci ? PciAddress::parse(name_) : std::nullopt;
+    }
+    /// The device's name in sysfs, which names it in records and messages.
+    [[nodiscard]] const std::string& to_string() const { return name_; }
+
+    friend bool operator==(const BusAddress&, const BusAddress&) = default;
+
+private:
+    BusAddress(Bus bus, std::string name) : bus_(bus), name_(std::move(name)) {}
+
+    Bus bus_;
+    std::string name_;
+};
+
+} // namespace rdmanet::base

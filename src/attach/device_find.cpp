@@ -1,0 +1,81 @@
+// Which device is meant.
+#include "addressing.hpp"
+#include "device.hpp"
+
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
+
+#include <algorithm>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::BusAddress;
+using base::concat;
+using base::quoted;
+using kernel::Link;
+
+[[noreturn]] void refuse_request(const std::string& why) {
+    throw cni::CniError(cni::ErrorCode::parent, why);
+}
+
+BusAddress address_of(const Link& link) {
+    if (const auto address = BusAddress::parse(link.parent_device)) return *address;
+    refuse_request(concat("interface ", quoted(link.name), " is of no PCI or auxiliary device, which is what moves",
+                          link.kind.empty() ? std::string() : concat(": it is a ", link.kind)));
+}
+
+std::optional<Link> find_by_mac(kernel::Socket& route, const base::MacAddress& mac) {
+    const auto links = kernel::list_links(route);
+    const auto found = std::find_if(links.begin(), links.end(), [&](const Link& link) {
+        return link.mac() == mac && !link.parent_device.empty(); // children may have their parent's
+    });
+    return found == links.end() ? std::nullopt : std::optional(*found);
+}
+
+BusAddress address_of_host_device(const HostDevice& wanted, const base::Deadline& deadline) {
+    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
+    if (wanted.name) {
+        const auto name = base::InterfaceName::parse(*wanted.name);
+        const auto link = name ? kernel::find_link(route, *name) : kernel::find_link_by_altname(route, *wanted.name);
+        if (link) return address_of(*link);
+        refuse_request(concat("device ", quoted(*wanted.name),
+                              " is no interface of the host: set \"device\" to one that `ip link` shows"));
+    }
+    if (wanted.hwaddr) {
+        if (const auto link = find_by_mac(route, *wanted.hwaddr)) return address_of(*link);
+        refuse_request(concat("no interface of the host has hwaddr ", *wanted.hwaddr));
+    }
+    throw cni::CniError(cni::ErrorCode::invalid_network_config,
+                        "no device is named: set \"device\", \"hwaddr\", \"kernelpath\" or \"deviceID\"");
+}
+
+/// The interface that earlier plugins made, in the pod.
+BusAddress address_of_earlier(const cni::Request& request, PodSide& pod) {
+    if (!request.conf.prev_result)
+        throw cni::CniError(
+            cni::ErrorCode::invalid_network_config,
+            "prevResult is missing: \"attach\": \"rdma\" comes behind the plugin that makes the interface");
+    for (const cni::Interface& interface : request.conf.prev_result->interfaces)
+        if (!interface.sandbox.empty() && interface.name == request.ifname().to_string())
+            if (const auto address = BusAddress::parse(interface.pci_id)) return *address;
+    if (const auto link = kernel::find_link(pod.route, request.ifname())) return address_of(*link);
+    refuse_request(concat("interface ", quoted(request.ifname().to_string()), " isn't in ", request.netns_path,
+                          ", the RDMA device of which is to follow it"));
+}
+
+} // namespace
+
+BusAddress find_device_address(const cni::Request& request, const Config& config, PodSide& pod,
+                               const base::Deadline& deadline) {
+    if (config.device) return *config.device;
+    if (const auto* host_device = std::get_if<HostDevice>(&config.attach))
+        return address_of_host_device(*host_device, deadline);
+    if (config.is_rdma_only()) return address_of_earlier(request, pod);
+    throw cni::CniError(
+        cni::ErrorCode::invalid_network_config,
+        "deviceID is missing: the network needs a VF for each pod; give the NetworkAttachmentDefinition "
+        "the annotation k8s.v1.cni.cncf.io/resourceName, and the pod a request for that resource");
+}
+
+} // namespace rdmanet::attach

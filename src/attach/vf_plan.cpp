@@ -1,0 +1,59 @@
+#include "vf_plan.hpp"
+
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::concat;
+using base::quoted;
+
+kernel::VfOf find_vf_of(const base::BusAddress& address) {
+    const auto pci = address.pci();
+    const auto of = pci ? kernel::find_pf_of(*pci) : std::nullopt;
+    if (!of) refuse_device(address, "is no SR-IOV VF, \"attach\": \"sriov\" takes one: \"host-device\" takes others");
+    return *of;
+}
+
+void require_mtu(const Config& config, const kernel::VfId& vf, kernel::Socket& route) {
+    const auto pf = kernel::find_link(route, vf.pf_ifindex);
+    if (!config.mtu || !pf || *config.mtu <= pf->mtu) return;
+    throw cni::CniError(cni::ErrorCode::invalid_network_config,
+                        concat("mtu: ", *config.mtu, " is above the MTU ", pf->mtu, " of PF ", quoted(pf->name),
+                               ": lower \"mtu\", or raise the PF's"));
+}
+
+} // namespace
+
+VfPlan plan_vf(const base::BusAddress& address, const cni::Request& request, const Config& config,
+               kernel::Socket& route) {
+    const kernel::VfOf of = find_vf_of(address);
+    kernel::VfId id = find_vf_id(address, of, route);
+    const auto before = kernel::find_vf(route, id);
+    if (!before) refuse_device(address, concat("is ", id, ", of which the PF tells nothing"));
+    require_mtu(config, id, route);
+    return {.of = of,
+            .id = std::move(id),
+            .before = *before,
+            .changes = kernel::difference(wanted_settings(request, config), *before)};
+}
+
+kernel::VfSettings wanted_settings(const cni::Request& request, const Config& config) {
+    kernel::VfSettings wanted = std::get<Sriov>(config.attach).settings;
+    const auto requested = cni::requested_mac(request.conf, request.args);
+    wanted.mac = requested ? std::optional(requested->mac) : config.mac;
+    return wanted;
+}
+
+kernel::VfId find_vf_id(const base::BusAddress& address, const kernel::VfOf& of, kernel::Socket& route) {
+    const auto uplink = kernel::uplink_of(of.pf);
+    const auto name = uplink ? base::InterfaceName::parse(*uplink) : std::nullopt;
+    const auto link = name ? kernel::find_link(route, *name) : std::nullopt;
+    if (!link)
+        refuse_device(address, concat("has its PF ", of.pf, " without a net device in the host's namespace, through ",
+                                      "which VFs are set up: bind the PF to its network driver"));
+    return {.pf_ifindex = link->ifindex, .pf = link->name, .number = of.number};
+}
+
+} // namespace rdmanet::attach

@@ -1,0 +1,19 @@
+// A VF as its PF administers it.
+#pragma once
+
+#include "device.hpp"
+
+namespace rdmanet::attach {
+
+/// Reads the VF's settings and compares them with what is wanted. Throws CniError for what is no VF, or has a PF that can't
+/// be asked, or an MTU below what the configuration wants.
+[[nodiscard]] VfPlan plan_vf(const base::BusAddress& address, const cni::Request& request, const Config& config,
+                             kernel::Socket& route);
+
+/// What the pod or the configuration asks the VF to be.
+[[nodiscard]] kernel::VfSettings wanted_settings(const cni::Request& request, const Config& config);
+
+/// The VF by its PF's net device. Throws CniError if that isn't in the host's namespace.
+[[nodiscard]] kernel::VfId find_vf_id(const base::BusAddress& address, const kernel::VfOf& of, kernel::Socket& route);
+
+} // namespace rdmanet::attach

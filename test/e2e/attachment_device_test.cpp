@@ -1,0 +1,128 @@
+// Whole functions, and RDMA devices that follow an earlier plugin's interface.
+#include "attachment_stage.hpp"
+
+#include "support/reporter.hpp"
+#include "support/vf_node.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <filesystem>
+
+namespace rdmanet::test {
+
+using Catch::Contains;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// In exclusive mode, with a pod.
+struct DeviceStage {
+    VfNode vfs{"exclusive", 1};
+    std::string spare = rdma_parent(1); // the second card's only port
+    Pod pod{"pod"};
+    UnchangedNode node;
+};
+
+PluginCall device_call(const Pod& pod, const std::string& members) {
+    return call_for(pod, concat("'attach':'host-device',", members));
+}
+
+/// What Debian's host-device plugin, executed with the call's environment, answers.
+PluginCall of_debians_host_device(PluginCall call, const std::string& device) {
+    call.program = "/usr/lib/cni/host-device";
+    call.config =
+        json_text(concat("{'cniVersion':'1.0.0','name':'net','type':'host-device','pciBusID':'", device, "'}"));
+    return call;
+}
+
+} // namespace
+
+TEST_CASE("a whole function goes into the pod with its RDMA device, however it is named", "[device]") {
+    NEEDS_VFS();
+    const DeviceStage stage;
+    const std::string address = fs::read_symlink(concat("/sys/class/net/", stage.spare, "/device")).filename();
+    const std::string path = fs::canonical(concat("/sys/class/net/", stage.spare, "/device"));
+    for (const std::string& name :
+         {concat("'device':'", stage.spare, '\''), std::string("'hwaddr':'02:52:01:00:00:00'"),
+          concat("'kernelpath':'", path, '\''), concat("'deviceID':'", address, '\'')}) {
+        INFO(name);
+        const PluginCall call = device_call(stage.pod, concat(name, ",'rdma':true,'mtu':1400,", ipam("10.94.0.0/24")));
+        const std::string result = add(call);
+        CHECK(value(result, "interfaces.0.pciID") == address);
+        CHECK(value(result, "interfaces.0.mtu") == "1400");
+        CHECK_THAT(stage.pod.run("rdma link"), Contains("netdev net1"));
+        CHECK_FALSE(succeeds(concat("ip link show ", stage.spare)));
+        CHECK(check(call, result) == "");
+        CHECK(del(call) == "");
+        CHECK(stage.node.difference() == "");
+    }
+}
+
+TEST_CASE("without \"attach\" a configuration of the host-device plugin is understood", "[device]") {
+    NEEDS_VFS();
+    const DeviceStage stage;
+    const PluginCall call = call_for(stage.pod, concat("'device':'", stage.spare, '\''));
+    (void)add(call);
+    CHECK_THAT(stage.pod.run("rdma link"), Contains("netdev net1"));
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("a device that the node itself needs, or that is none, is refused", "[device]") {
+    NEEDS_VFS();
+    const DeviceStage stage;
+    const VethParent veth("par0");
+    const auto refused = [&](const std::string& name) {
+        return refusal(device_call(stage.pod, concat("'device':'", name, '\'')));
+    };
+    CHECK_THAT(refused("absent0"), Contains("code 102: device \"absent0\" is no interface of the host"));
+    CHECK_THAT(refused("par0"), Contains("interface \"par0\" is of no PCI or auxiliary device") && Contains("veth"));
+    CHECK_THAT(refusal(device_call(stage.pod, "'hwaddr':'02:00:00:00:00:99'")),
+               Contains("no interface of the host has hwaddr"));
+    CHECK_THAT(refusal(call_for(stage.pod, "'attach':'host-device'")), Contains("code 7: no device is named"));
+    shell(concat("ip link add br0 type bridge && ip link set ", stage.spare, " master br0"));
+    CHECK_THAT(refused(stage.spare), Contains("which belongs to \"br0\" on the host"));
+    shell(concat("ip link delete br0 && ip link set ", stage.spare, " up && ip addr add 10.95.0.1/24 dev ", stage.spare,
+                 " && ip route add default via 10.95.0.2"));
+    CHECK_THAT(refused(stage.spare), Contains("by which the node's default route goes"));
+    shell(concat("ip addr flush dev ", stage.spare));
+}
+
+TEST_CASE("the RDMA device follows the interface of an earlier plugin, and goes home before it", "[device][rdma]") {
+    NEEDS_VFS();
+    NEEDS(fs::exists("/usr/lib/cni/host-device"), "Debian's host-device plugin");
+    const DeviceStage stage;
+    PluginCall call = call_for(stage.pod, "'attach':'rdma'", "1.0.0");
+    const PluginCall first = of_debians_host_device(call, stage.vfs.vf(0));
+    const std::string earlier = add(first);
+    call = after(call, earlier);
+    const std::string result = add(call);
+    CHECK(value(result, "interfaces.0.name") == value(earlier, "interfaces.0.name"));
+    CHECK(value(result, "interfaces.0.mac") == value(earlier, "interfaces.0.mac"));
+    CHECK_THAT(stage.pod.run("rdma link"),
+               Contains(concat("link ", stage.vfs.rdma(0), "/1")) && Contains("netdev net1"));
+    CHECK(outcome(after(call, result), "CHECK") == "");
+    CHECK(del(call) == "");
+    CHECK(succeeds(concat("rdma dev show ", stage.vfs.rdma(0))));
+    CHECK(outcome(first, "DEL") == "");
+    shell(concat("ip link set ", stage.vfs.netdev(0), " alias ''")); // which that plugin leaves
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("an RDMA device alone: what can't be is refused", "[device][rdma]") {
+    NEEDS_VFS();
+    const DeviceStage stage;
+    const PluginCall call = call_for(stage.pod, "'attach':'rdma'", "1.0.0");
+    CHECK_THAT(refusal(call), Contains("code 7: prevResult is missing"));
+    const std::string elsewhere = "{\"cniVersion\":\"1.0.0\",\"interfaces\":[{\"name\":\"eth9\"}]}";
+    CHECK_THAT(refusal(after(call, elsewhere)), Contains("interface \"net1\" isn't in /run/netns/pod"));
+    stage.pod.run("ip link add net1 type veth peer name other");
+    CHECK_THAT(refusal(after(call, elsewhere)), Contains("interface \"net1\" is of no PCI or auxiliary device"));
+    stage.pod.run("ip link delete net1");
+    CHECK_THAT(refusal(call_for(stage.pod, "'attach':'rdma','mtu':1400")),
+               Contains("code 2: mtu: 1400 is for an interface"));
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+} // namespace rdmanet::test
