@@ -133,15 +133,29 @@ void simrnic_pci_unregister_driver(void);
 int simrnic_pci_plug(struct simrnic_nic *nic);
 void simrnic_pci_unplug(struct simrnic_nic *nic);
 
-/* simrnic_net.c: net devices, VF administration, links */
+/* simrnic_func.c: names, identities, links */
+void simrnic_func_name(const struct simrnic_func *func, const char *prefix, char *name,
+		       size_t size);
+void simrnic_permanent_mac(const struct simrnic_func *func, u8 *mac);
+void simrnic_vport_reset(struct simrnic_vport *vport);
+bool simrnic_port_link(const struct simrnic_port *port);
+void simrnic_func_update_link(struct simrnic_func *func);
+void simrnic_port_update_links(struct simrnic_port *port);
+
+/* simrnic_net.c: Ethernet net devices */
 struct simrnic_func *simrnic_net_create(struct pci_dev *pdev, struct simrnic_port *port, int vf);
 void simrnic_net_destroy(struct simrnic_func *func);
 void simrnic_net_update_filter(struct simrnic_func *func);
-void simrnic_vport_reset(struct simrnic_vport *vport);
-void simrnic_port_update_links(struct simrnic_port *port);
-bool simrnic_port_link(const struct simrnic_port *port);
-void simrnic_func_name(const struct simrnic_func *func, const char *prefix, char *name,
-		       size_t size);
+
+/* simrnic_admin.c: VF administration, called by PFs' net devices */
+int simrnic_set_vf_mac(struct net_device *netdev, int vf, u8 *mac);
+int simrnic_set_vf_vlan(struct net_device *netdev, int vf, u16 vlan, u8 qos, __be16 proto);
+int simrnic_set_vf_rate(struct net_device *netdev, int vf, int min_tx_rate, int max_tx_rate);
+int simrnic_set_vf_spoofchk(struct net_device *netdev, int vf, bool setting);
+int simrnic_set_vf_trust(struct net_device *netdev, int vf, bool setting);
+int simrnic_set_vf_link_state(struct net_device *netdev, int vf, int state);
+int simrnic_get_vf_config(struct net_device *netdev, int vf, struct ifla_vf_info *info);
+int simrnic_get_vf_stats(struct net_device *netdev, int vf, struct ifla_vf_stats *stats);
 
 /* simrnic_ethtool.c */
 extern const struct ethtool_ops simrnic_ethtool_ops;
@@ -149,7 +163,7 @@ extern const struct ethtool_ops simrnic_ethtool_ops;
 /* simrnic_switch.c: frames between functions */
 netdev_tx_t simrnic_switch_xmit(struct sk_buff *skb, struct net_device *netdev);
 
-/* simrnic_rdma.c: RDMA devices */
+/* simrnic_rdma.c: RDMA devices; see simrnic_rdma.h for what is behind them */
 int simrnic_rdma_create(struct simrnic_func *func);
 void simrnic_rdma_destroy(struct simrnic_func *func);
 void simrnic_rdma_update_link(struct simrnic_func *func);

@@ -8,37 +8,7 @@
 #include <net/addrconf.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_mad.h>
-#include <rdma/ib_pma.h>
-#include <rdma/ib_verbs.h>
-#include "simrnic.h"
-
-struct simrnic_ibdev {
-	struct ib_device ib;
-	struct simrnic_func *func;
-	atomic_t next_qpn;
-};
-
-struct simrnic_ucontext {
-	struct ib_ucontext ib;
-};
-
-struct simrnic_pd {
-	struct ib_pd ib;
-};
-
-struct simrnic_cq {
-	struct ib_cq ib;
-};
-
-struct simrnic_qp {
-	struct ib_qp ib;
-	struct ib_qp_attr attr;
-};
-
-static struct simrnic_func *simrnic_func_of(struct ib_device *ib)
-{
-	return container_of(ib, struct simrnic_ibdev, ib)->func;
-}
+#include "simrnic_rdma.h"
 
 static bool simrnic_rdma_link(const struct simrnic_func *func)
 {
@@ -145,236 +115,18 @@ static int simrnic_del_gid(const struct ib_gid_attr *attr, void **context)
 	return 0;
 }
 
-/* Counters */
-
-enum {
-	SIMRNIC_HW_RX_WRITE_REQUESTS,
-	SIMRNIC_HW_RX_READ_REQUESTS,
-	SIMRNIC_HW_OUT_OF_SEQUENCE,
-	SIMRNIC_HW_COUNTERS
-};
-
-static const struct rdma_stat_desc simrnic_hw_counters[SIMRNIC_HW_COUNTERS] = {
-	[SIMRNIC_HW_RX_WRITE_REQUESTS].name = "rx_write_requests",
-	[SIMRNIC_HW_RX_READ_REQUESTS].name = "rx_read_requests",
-	[SIMRNIC_HW_OUT_OF_SEQUENCE].name = "out_of_sequence",
-};
-
-static struct rdma_hw_stats *simrnic_alloc_hw_port_stats(struct ib_device *ib, u32 port)
-{
-	return rdma_alloc_hw_stats_struct(simrnic_hw_counters, SIMRNIC_HW_COUNTERS,
-					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
-}
-
-static int simrnic_get_hw_stats(struct ib_device *ib, struct rdma_hw_stats *stats, u32 port,
-				int index)
-{
-	const struct simrnic_func *func = simrnic_func_of(ib);
-
-	if (!port)
-		return -EOPNOTSUPP;
-	stats->value[SIMRNIC_HW_RX_WRITE_REQUESTS] = simrnic_read(func, SIMRNIC_RX_WRITE_REQUESTS);
-	stats->value[SIMRNIC_HW_RX_READ_REQUESTS] = simrnic_read(func, SIMRNIC_RX_READ_REQUESTS);
-	stats->value[SIMRNIC_HW_OUT_OF_SEQUENCE] = READ_ONCE(func->port->out_of_sequence);
-	return SIMRNIC_HW_COUNTERS;
-}
-
-static void simrnic_fill_counters_ext(const struct simrnic_func *func,
-				      struct ib_pma_portcounters_ext *counters)
-{
-	/* The data counters count words of four bytes. */
-	counters->port_xmit_data = cpu_to_be64(simrnic_read(func, SIMRNIC_TX_RDMA_BYTES) / 4);
-	counters->port_rcv_data = cpu_to_be64(simrnic_read(func, SIMRNIC_RX_RDMA_BYTES) / 4);
-	counters->port_xmit_packets = cpu_to_be64(simrnic_read(func, SIMRNIC_TX_RDMA_PACKETS));
-	counters->port_rcv_packets = cpu_to_be64(simrnic_read(func, SIMRNIC_RX_RDMA_PACKETS));
-	counters->port_unicast_xmit_packets = counters->port_xmit_packets;
-	counters->port_unicast_rcv_packets = counters->port_rcv_packets;
-}
-
-/* Only what the core asks in order to fill ports/1/counters. */
-static int simrnic_process_mad(struct ib_device *ib, int flags, u32 port, const struct ib_wc *wc,
-			       const struct ib_grh *grh, const struct ib_mad *in,
-			       struct ib_mad *out, size_t *out_size, u16 *out_pkey_index)
-{
-	const struct ib_class_port_info info = { .capability_mask = IB_PMA_CLASS_CAP_EXT_WIDTH };
-	void *answer = out->data + 40; /* where a performance management class's data starts */
-
-	if (in->mad_hdr.mgmt_class != IB_MGMT_CLASS_PERF_MGMT ||
-	    in->mad_hdr.method != IB_MGMT_METHOD_GET)
-		return IB_MAD_RESULT_SUCCESS;
-	memset(out->data, 0, sizeof(out->data));
-	switch (in->mad_hdr.attr_id) {
-	case IB_PMA_CLASS_PORT_INFO:
-		memcpy(answer, &info, sizeof(info));
-		break;
-	case IB_PMA_PORT_COUNTERS_EXT:
-		simrnic_fill_counters_ext(simrnic_func_of(ib), answer);
-		break;
-	case IB_PMA_PORT_COUNTERS:
-		break; /* no errors to report */
-	default:
-		return IB_MAD_RESULT_SUCCESS;
-	}
-	return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY;
-}
-
-/* Objects */
-
-static int simrnic_alloc_ucontext(struct ib_ucontext *ucontext, struct ib_udata *udata)
-{
-	return 0;
-}
-
-static void simrnic_dealloc_ucontext(struct ib_ucontext *ucontext)
-{
-}
-
-/* The device can change namespaces because this is there; no user maps anything that must go. */
-static void simrnic_disassociate_ucontext(struct ib_ucontext *ucontext)
-{
-}
-
-static int simrnic_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
-{
-	return 0;
-}
-
-static int simrnic_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
-{
-	return 0;
-}
-
-static struct ib_mr *simrnic_get_dma_mr(struct ib_pd *pd, int access)
-{
-	struct ib_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL);
-
-	return mr ? mr : ERR_PTR(-ENOMEM);
-}
-
-static struct ib_mr *simrnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 virt_addr,
-					 int access, struct ib_udata *udata)
-{
-	return ERR_PTR(-EOPNOTSUPP);
-}
-
-static int simrnic_dereg_mr(struct ib_mr *mr, struct ib_udata *udata)
-{
-	kfree(mr);
-	return 0;
-}
-
-static int simrnic_create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
-			     struct ib_udata *udata)
-{
-	cq->cqe = attr->cqe;
-	return 0;
-}
-
-static int simrnic_destroy_cq(struct ib_cq *cq, struct ib_udata *udata)
-{
-	return 0;
-}
-
-static int simrnic_poll_cq(struct ib_cq *cq, int count, struct ib_wc *wc)
-{
-	return 0;
-}
-
-static int simrnic_req_notify_cq(struct ib_cq *cq, enum ib_cq_notify_flags flags)
-{
-	return 0;
-}
-
-static int simrnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init, struct ib_udata *udata)
-{
-	struct simrnic_ibdev *ibdev = container_of(ib->device, struct simrnic_ibdev, ib);
-	struct simrnic_qp *qp = container_of(ib, struct simrnic_qp, ib);
-
-	ib->qp_num = atomic_inc_return(&ibdev->next_qpn) & 0xffffff;
-	qp->attr.qp_state = IB_QPS_RESET;
-	qp->attr.cap = init->cap;
-	return 0;
-}
-
-static int simrnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
-			     struct ib_udata *udata)
-{
-	struct simrnic_qp *qp = container_of(ib, struct simrnic_qp, ib);
-
-	if (mask & IB_QP_STATE)
-		qp->attr.qp_state = attr->qp_state;
-	if (mask & IB_QP_DEST_QPN)
-		qp->attr.dest_qp_num = attr->dest_qp_num;
-	return 0;
-}
-
-static int simrnic_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
-			    struct ib_qp_init_attr *init)
-{
-	struct simrnic_qp *qp = container_of(ib, struct simrnic_qp, ib);
-
-	*attr = qp->attr;
-	init->cap = qp->attr.cap;
-	return 0;
-}
-
-static int simrnic_destroy_qp(struct ib_qp *qp, struct ib_udata *udata)
-{
-	return 0;
-}
-
-static int simrnic_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
-			     const struct ib_send_wr **bad)
-{
-	*bad = wr;
-	return -EOPNOTSUPP;
-}
-
-static int simrnic_post_recv(struct ib_qp *qp, const struct ib_recv_wr *wr,
-			     const struct ib_recv_wr **bad)
-{
-	*bad = wr;
-	return -EOPNOTSUPP;
-}
-
-/* The core hides a device from all its kernel users if one of the mandatory verbs is missing. */
 static const struct ib_device_ops simrnic_ib_ops = {
 	.owner = THIS_MODULE,
 	.driver_id = RDMA_DRIVER_UNKNOWN,
 	.uverbs_abi_ver = 1,
 	.add_gid = simrnic_add_gid,
-	.alloc_hw_port_stats = simrnic_alloc_hw_port_stats,
-	.alloc_pd = simrnic_alloc_pd,
-	.alloc_ucontext = simrnic_alloc_ucontext,
-	.create_cq = simrnic_create_cq,
-	.create_qp = simrnic_create_qp,
-	.dealloc_pd = simrnic_dealloc_pd,
-	.dealloc_ucontext = simrnic_dealloc_ucontext,
 	.del_gid = simrnic_del_gid,
-	.dereg_mr = simrnic_dereg_mr,
-	.destroy_cq = simrnic_destroy_cq,
-	.destroy_qp = simrnic_destroy_qp,
-	.disassociate_ucontext = simrnic_disassociate_ucontext,
 	.get_dev_fw_str = simrnic_get_dev_fw_str,
-	.get_dma_mr = simrnic_get_dma_mr,
-	.get_hw_stats = simrnic_get_hw_stats,
 	.get_link_layer = simrnic_get_link_layer,
 	.get_port_immutable = simrnic_get_port_immutable,
-	.modify_qp = simrnic_modify_qp,
-	.poll_cq = simrnic_poll_cq,
-	.post_recv = simrnic_post_recv,
-	.post_send = simrnic_post_send,
-	.process_mad = simrnic_process_mad,
 	.query_device = simrnic_query_device,
 	.query_pkey = simrnic_query_pkey,
 	.query_port = simrnic_query_port,
-	.query_qp = simrnic_query_qp,
-	.reg_user_mr = simrnic_reg_user_mr,
-	.req_notify_cq = simrnic_req_notify_cq,
-	INIT_RDMA_OBJ_SIZE(ib_cq, simrnic_cq, ib),
-	INIT_RDMA_OBJ_SIZE(ib_pd, simrnic_pd, ib),
-	INIT_RDMA_OBJ_SIZE(ib_qp, simrnic_qp, ib),
-	INIT_RDMA_OBJ_SIZE(ib_ucontext, simrnic_ucontext, ib),
 };
 
 int simrnic_rdma_create(struct simrnic_func *func)
@@ -394,6 +146,8 @@ int simrnic_rdma_create(struct simrnic_func *func)
 	ibdev->ib.dev.parent = &func->pdev->dev;
 	addrconf_addr_eui48((u8 *)&ibdev->ib.node_guid, func->netdev->perm_addr);
 	ib_set_device_ops(&ibdev->ib, &simrnic_ib_ops);
+	ib_set_device_ops(&ibdev->ib, &simrnic_object_ops);
+	ib_set_device_ops(&ibdev->ib, &simrnic_counter_ops);
 	err = ib_device_set_netdev(&ibdev->ib, func->netdev, 1);
 	if (err)
 		goto err_dealloc;

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Functions, PFs and VFs: names, identities, links. */
+#include <linux/rtnetlink.h>
+#include "simrnic.h"
+
+void simrnic_func_name(const struct simrnic_func *func, const char *prefix, char *name, size_t size)
+{
+	unsigned int nic = func->port->nic->index;
+	unsigned int port = func->port->index;
+
+	if (simrnic_is_vf(func))
+		snprintf(name, size, "%s%up%uv%d", prefix, nic, port, simrnic_vf_index(func));
+	else
+		snprintf(name, size, "%s%up%u", prefix, nic, port);
+}
+
+/* Burned in: the same after every boot and every re-creation of the VFs. */
+void simrnic_permanent_mac(const struct simrnic_func *func, u8 *mac)
+{
+	unsigned int function = simrnic_is_vf(func) ? simrnic_vf_index(func) + 1 : 0;
+
+	mac[0] = 0x02; /* locally administered */
+	mac[1] = 0x52;
+	mac[2] = func->port->nic->index;
+	mac[3] = func->port->index;
+	mac[4] = function >> 8;
+	mac[5] = function;
+}
+
+void simrnic_vport_reset(struct simrnic_vport *vport)
+{
+	eth_zero_addr(vport->mac);
+	vport->vlan = 0;
+	vport->qos = 0;
+	vport->vlan_proto = htons(ETH_P_8021Q);
+	vport->spoofchk = false;
+	vport->trusted = false;
+	vport->link_state = IFLA_VF_LINK_STATE_AUTO;
+	vport->min_tx_rate = 0;
+	vport->max_tx_rate = 0;
+}
+
+/* Is the port's link to the wire up? As on other NICs, bringing the PF down turns it off. */
+bool simrnic_port_link(const struct simrnic_port *port)
+{
+	const struct simrnic_func *pf = rcu_dereference_rtnl(port->pf.func);
+
+	return READ_ONCE(port->cable) && pf && netif_running(pf->netdev);
+}
+
+static bool simrnic_func_link(const struct simrnic_func *func)
+{
+	switch (func->vport->link_state) {
+	case IFLA_VF_LINK_STATE_ENABLE:
+		return true;
+	case IFLA_VF_LINK_STATE_DISABLE:
+		return false;
+	default:
+		return simrnic_port_link(func->port);
+	}
+}
+
+void simrnic_func_update_link(struct simrnic_func *func)
+{
+	if (simrnic_func_link(func))
+		netif_carrier_on(func->netdev);
+	else
+		netif_carrier_off(func->netdev);
+	simrnic_rdma_update_link(func);
+}
+
+void simrnic_port_update_links(struct simrnic_port *port)
+{
+	struct simrnic_func *func = rtnl_dereference(port->pf.func);
+	unsigned int vf;
+
+	if (func)
+		simrnic_func_update_link(func);
+	for (vf = 0; vf < simrnic_vfs; vf++) {
+		func = rtnl_dereference(port->vfs[vf].func);
+		if (func)
+			simrnic_func_update_link(func);
+	}
+}
