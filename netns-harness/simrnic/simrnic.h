@@ -5,7 +5,8 @@
  * A card (struct simrnic_nic) has a PCI bus of its own and some ports. A port (struct simrnic_port)
  * is one PCI physical function, as on ConnectX cards, with its virtual functions and an embedded
  * switch between them; all ports of all cards can share one wire. A function (struct simrnic_func),
- * physical or virtual, has a net device and an RDMA device.
+ * physical or virtual, has a net device and an RDMA device; that of an InfiniBand card has an RDMA
+ * device only, on which the kernel's IPoIB makes net devices.
  *
  * RTNL protects the administrative state, the links and simrnic_vport.func; the switch reads under
  * RCU.
@@ -63,14 +64,18 @@ struct simrnic_filter {
 	u8 addr[][ETH_ALEN];
 };
 
-/* One PF or VF that has a driver. This is the net device's private data. */
+/* One PF or VF that has a driver. This is the net device's private data, if there is one. */
 struct simrnic_func {
-	struct net_device *netdev;
+	struct net_device *netdev; /* NULL: InfiniBand */
 	struct pci_dev *pdev;
 	struct simrnic_port *port;
 	struct simrnic_vport *vport;
 	struct ib_device *ibdev; /* RTNL; NULL while there is none to tell about the link */
 	bool rdma_active;	 /* RTNL; what ibdev's users were told last */
+	bool link;		 /* InfiniBand: RTNL writes */
+	u16 lid;		 /* InfiniBand */
+	__be64 node_guid;
+	__be64 port_guid;
 	struct simrnic_filter __rcu *filter;
 	atomic64_t counters[SIMRNIC_COUNTERS];
 };
@@ -88,6 +93,8 @@ struct simrnic_vport {
 	int link_state; /* IFLA_VF_LINK_STATE_... */
 	int min_tx_rate;
 	int max_tx_rate;
+	u64 node_guid; /* InfiniBand, from the VF's next probe on; zero: not decided */
+	u64 port_guid;
 };
 
 /* What debugfs was told to let go wrong. */
@@ -111,6 +118,7 @@ struct simrnic_port {
 
 struct simrnic_nic {
 	unsigned int index;
+	bool infiniband;
 	struct pci_sysdata sysdata;
 	struct resource busnr;
 	struct pci_bus *bus;
@@ -137,17 +145,29 @@ void simrnic_pci_unplug(struct simrnic_nic *nic);
 void simrnic_func_name(const struct simrnic_func *func, const char *prefix, char *name,
 		       size_t size);
 void simrnic_permanent_mac(const struct simrnic_func *func, u8 *mac);
+void simrnic_set_guids(struct simrnic_func *func);
 void simrnic_vport_reset(struct simrnic_vport *vport);
 bool simrnic_port_link(const struct simrnic_port *port);
 void simrnic_func_update_link(struct simrnic_func *func);
 void simrnic_port_update_links(struct simrnic_port *port);
+
+/* simrnic_ib.c: functions of InfiniBand cards */
+struct simrnic_func *simrnic_ib_create(struct pci_dev *pdev, struct simrnic_port *port, int vf);
+void simrnic_ib_destroy(struct simrnic_func *func);
+bool simrnic_ib_lids_suffice(void);
+
+/* simrnic_ud.c: the wire between InfiniBand ports */
+int simrnic_ud_init(void);
+void simrnic_ud_exit(void);
 
 /* simrnic_net.c: Ethernet net devices */
 struct simrnic_func *simrnic_net_create(struct pci_dev *pdev, struct simrnic_port *port, int vf);
 void simrnic_net_destroy(struct simrnic_func *func);
 void simrnic_net_update_filter(struct simrnic_func *func);
 
-/* simrnic_admin.c: VF administration, called by PFs' net devices */
+/* simrnic_admin.c: VF administration */
+struct simrnic_vport *simrnic_admin(struct simrnic_func *pf, int vf);
+int simrnic_admin_link_state(struct simrnic_func *pf, int vf, int state);
 int simrnic_set_vf_mac(struct net_device *netdev, int vf, u8 *mac);
 int simrnic_set_vf_vlan(struct net_device *netdev, int vf, u16 vlan, u8 qos, __be16 proto);
 int simrnic_set_vf_rate(struct net_device *netdev, int vf, int min_tx_rate, int max_tx_rate);

@@ -10,12 +10,11 @@
  * Every such call comes through here, for the sake of the faults. The delay is spent under RTNL,
  * where a real driver waits for its firmware.
  */
-static struct simrnic_vport *simrnic_admin(struct net_device *netdev, int vf)
+struct simrnic_vport *simrnic_admin(struct simrnic_func *pf, int vf)
 {
-	struct simrnic_func *func = netdev_priv(netdev);
-	struct simrnic_faults *faults = &func->port->faults;
+	struct simrnic_faults *faults = &pf->port->faults;
 
-	if (vf < 0 || vf >= pci_num_vf(func->pdev))
+	if (vf < 0 || vf >= pci_num_vf(pf->pdev))
 		return ERR_PTR(-EINVAL);
 	if (faults->vf_call_delay_ms)
 		msleep(faults->vf_call_delay_ms);
@@ -25,7 +24,7 @@ static struct simrnic_vport *simrnic_admin(struct net_device *netdev, int vf)
 		faults->vf_call_fail--;
 		return ERR_PTR(-clamp_t(int, faults->vf_call_errno, 1, MAX_ERRNO));
 	}
-	return &func->port->vfs[vf];
+	return &pf->port->vfs[vf];
 }
 
 /* The running VF takes the address at once, as those of Intel's NICs do after a reset. */
@@ -37,7 +36,7 @@ int simrnic_set_vf_mac(struct net_device *netdev, int vf, u8 *mac)
 
 	if (is_multicast_ether_addr(mac))
 		return -EINVAL;
-	vport = simrnic_admin(netdev, vf);
+	vport = simrnic_admin(netdev_priv(netdev), vf);
 	if (IS_ERR(vport))
 		return PTR_ERR(vport);
 	ether_addr_copy(vport->mac, mac);
@@ -56,7 +55,7 @@ int simrnic_set_vf_vlan(struct net_device *netdev, int vf, u16 vlan, u8 qos, __b
 		return -EINVAL;
 	if (!eth_type_vlan(proto))
 		return -EPROTONOSUPPORT;
-	vport = simrnic_admin(netdev, vf);
+	vport = simrnic_admin(netdev_priv(netdev), vf);
 	if (IS_ERR(vport))
 		return PTR_ERR(vport);
 	WRITE_ONCE(vport->vlan_proto, proto);
@@ -71,7 +70,7 @@ int simrnic_set_vf_rate(struct net_device *netdev, int vf, int min_tx_rate, int 
 
 	if (min_tx_rate < 0 || max_tx_rate < 0 || (max_tx_rate && min_tx_rate > max_tx_rate))
 		return -EINVAL;
-	vport = simrnic_admin(netdev, vf);
+	vport = simrnic_admin(netdev_priv(netdev), vf);
 	if (IS_ERR(vport))
 		return PTR_ERR(vport);
 	vport->min_tx_rate = min_tx_rate;
@@ -81,7 +80,7 @@ int simrnic_set_vf_rate(struct net_device *netdev, int vf, int min_tx_rate, int 
 
 int simrnic_set_vf_spoofchk(struct net_device *netdev, int vf, bool setting)
 {
-	struct simrnic_vport *vport = simrnic_admin(netdev, vf);
+	struct simrnic_vport *vport = simrnic_admin(netdev_priv(netdev), vf);
 
 	if (IS_ERR(vport))
 		return PTR_ERR(vport);
@@ -91,7 +90,7 @@ int simrnic_set_vf_spoofchk(struct net_device *netdev, int vf, bool setting)
 
 int simrnic_set_vf_trust(struct net_device *netdev, int vf, bool setting)
 {
-	struct simrnic_vport *vport = simrnic_admin(netdev, vf);
+	struct simrnic_vport *vport = simrnic_admin(netdev_priv(netdev), vf);
 	struct simrnic_func *func;
 
 	if (IS_ERR(vport))
@@ -103,14 +102,14 @@ int simrnic_set_vf_trust(struct net_device *netdev, int vf, bool setting)
 	return 0;
 }
 
-int simrnic_set_vf_link_state(struct net_device *netdev, int vf, int state)
+int simrnic_admin_link_state(struct simrnic_func *pf, int vf, int state)
 {
 	struct simrnic_vport *vport;
 	struct simrnic_func *func;
 
 	if (state < IFLA_VF_LINK_STATE_AUTO || state > IFLA_VF_LINK_STATE_DISABLE)
 		return -EINVAL;
-	vport = simrnic_admin(netdev, vf);
+	vport = simrnic_admin(pf, vf);
 	if (IS_ERR(vport))
 		return PTR_ERR(vport);
 	vport->link_state = state;
@@ -118,6 +117,11 @@ int simrnic_set_vf_link_state(struct net_device *netdev, int vf, int state)
 	if (func)
 		simrnic_func_update_link(func);
 	return 0;
+}
+
+int simrnic_set_vf_link_state(struct net_device *netdev, int vf, int state)
+{
+	return simrnic_admin_link_state(netdev_priv(netdev), vf, state);
 }
 
 int simrnic_get_vf_config(struct net_device *netdev, int vf, struct ifla_vf_info *info)

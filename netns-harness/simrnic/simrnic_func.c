@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Functions, PFs and VFs: names, identities, links. */
 #include <linux/rtnetlink.h>
+#include <net/addrconf.h>
 #include "simrnic.h"
 
 void simrnic_func_name(const struct simrnic_func *func, const char *prefix, char *name, size_t size)
@@ -27,6 +28,24 @@ void simrnic_permanent_mac(const struct simrnic_func *func, u8 *mac)
 	mac[5] = function;
 }
 
+/* Called when a function's driver starts: later changes are for the next time. */
+void simrnic_set_guids(struct simrnic_func *func)
+{
+	const struct simrnic_vport *vport = func->vport;
+	u8 mac[ETH_ALEN];
+
+	if (func->netdev)
+		ether_addr_copy(mac, func->netdev->perm_addr);
+	else
+		simrnic_permanent_mac(func, mac);
+	addrconf_addr_eui48((u8 *)&func->node_guid, mac);
+	func->port_guid = func->node_guid;
+	if (vport->node_guid)
+		func->node_guid = cpu_to_be64(vport->node_guid);
+	if (vport->port_guid)
+		func->port_guid = cpu_to_be64(vport->port_guid);
+}
+
 void simrnic_vport_reset(struct simrnic_vport *vport)
 {
 	eth_zero_addr(vport->mac);
@@ -38,14 +57,19 @@ void simrnic_vport_reset(struct simrnic_vport *vport)
 	vport->link_state = IFLA_VF_LINK_STATE_AUTO;
 	vport->min_tx_rate = 0;
 	vport->max_tx_rate = 0;
+	vport->node_guid = 0;
+	vport->port_guid = 0;
 }
 
-/* Is the port's link to the wire up? As on other NICs, bringing the PF down turns it off. */
+/*
+ * Is the port's link to the wire up? As on other NICs, bringing the PF down turns it off; with
+ * InfiniBand that is left to unbinding the PF's driver.
+ */
 bool simrnic_port_link(const struct simrnic_port *port)
 {
 	const struct simrnic_func *pf = rcu_dereference_rtnl(port->pf.func);
 
-	return READ_ONCE(port->cable) && pf && netif_running(pf->netdev);
+	return READ_ONCE(port->cable) && pf && (!pf->netdev || netif_running(pf->netdev));
 }
 
 static bool simrnic_func_link(const struct simrnic_func *func)
@@ -62,7 +86,11 @@ static bool simrnic_func_link(const struct simrnic_func *func)
 
 void simrnic_func_update_link(struct simrnic_func *func)
 {
-	if (simrnic_func_link(func))
+	bool link = simrnic_func_link(func);
+
+	if (!func->netdev)
+		WRITE_ONCE(func->link, link);
+	else if (link)
 		netif_carrier_on(func->netdev);
 	else
 		netif_carrier_off(func->netdev);

@@ -24,6 +24,10 @@ bool simrnic_wire = true;
 module_param_named(wire, simrnic_wire, bool, 0444);
 MODULE_PARM_DESC(wire, "whether all ports are on one Ethernet segment (default yes)");
 
+static char *simrnic_link_layer[SIMRNIC_MAX_NICS];
+module_param_array_named(link_layer, simrnic_link_layer, charp, NULL, 0444);
+MODULE_PARM_DESC(link_layer, "eth or ib for each card (default eth)");
+
 struct simrnic_nic *simrnic_nic[SIMRNIC_MAX_NICS];
 
 static void simrnic_nic_free(struct simrnic_nic *nic)
@@ -43,6 +47,7 @@ static struct simrnic_nic *simrnic_nic_alloc(unsigned int index)
 	if (!nic)
 		return NULL;
 	nic->index = index;
+	nic->infiniband = simrnic_link_layer[index] && !strcmp(simrnic_link_layer[index], "ib");
 	for (i = 0; i < simrnic_ports; i++) {
 		struct simrnic_port *port = &nic->ports[i];
 
@@ -80,6 +85,27 @@ static void simrnic_remove_all(void)
 	for (i = 0; i < simrnic_nics; i++)
 		if (simrnic_nic[i])
 			simrnic_nic_free(simrnic_nic[i]);
+	simrnic_ud_exit();
+}
+
+static bool __init simrnic_link_layers_known(void)
+{
+	bool infiniband = false;
+	unsigned int i;
+
+	for (i = 0; i < SIMRNIC_MAX_NICS && simrnic_link_layer[i]; i++) {
+		if (!strcmp(simrnic_link_layer[i], "ib")) {
+			infiniband = true;
+		} else if (strcmp(simrnic_link_layer[i], "eth")) {
+			pr_err("simrnic: link_layer is eth or ib\n");
+			return false;
+		}
+	}
+	if (infiniband && !simrnic_ib_lids_suffice()) {
+		pr_err("simrnic: too many functions for one InfiniBand subnet\n");
+		return false;
+	}
+	return true;
 }
 
 static int __init simrnic_init(void)
@@ -93,6 +119,11 @@ static int __init simrnic_init(void)
 		       SIMRNIC_MAX_NICS, SIMRNIC_MAX_PORTS, SIMRNIC_MAX_VFS);
 		return -EINVAL;
 	}
+	if (!simrnic_link_layers_known())
+		return -EINVAL;
+	err = simrnic_ud_init();
+	if (err)
+		return err;
 	for (i = 0; i < simrnic_nics; i++) {
 		simrnic_nic[i] = simrnic_nic_alloc(i);
 		if (!simrnic_nic[i]) {
@@ -123,6 +154,7 @@ err_free:
 	for (i = 0; i < simrnic_nics; i++)
 		if (simrnic_nic[i])
 			simrnic_nic_free(simrnic_nic[i]);
+	simrnic_ud_exit();
 	return err;
 }
 

@@ -186,6 +186,7 @@ struct simrnic_func *simrnic_net_create(struct pci_dev *pdev, struct simrnic_por
 		free_netdev(netdev);
 		return ERR_PTR(err);
 	}
+	simrnic_set_guids(func);
 	simrnic_net_update_filter(func);
 	rcu_assign_pointer(func->vport->func, func);
 	simrnic_func_update_link(func);

@@ -16,6 +16,8 @@
 #define CAP_SRIOV    PCI_CFG_SPACE_SIZE
 #define FIRST_VF_RID 8
 
+#define CLASS_INFINIBAND 0x0207
+
 static unsigned int simrnic_vf_rid(unsigned int port, unsigned int vf)
 {
 	return FIRST_VF_RID + port * simrnic_vfs + vf;
@@ -124,7 +126,8 @@ static void simrnic_init_function(struct simrnic_nic *nic, unsigned int rid, u16
 	simrnic_put16(nic, rid, PCI_VENDOR_ID, vendor);
 	simrnic_put16(nic, rid, PCI_DEVICE_ID, device);
 	simrnic_put16(nic, rid, PCI_STATUS, PCI_STATUS_CAP_LIST);
-	simrnic_put16(nic, rid, PCI_CLASS_DEVICE, PCI_CLASS_NETWORK_ETHERNET);
+	simrnic_put16(nic, rid, PCI_CLASS_DEVICE,
+		      nic->infiniband ? CLASS_INFINIBAND : PCI_CLASS_NETWORK_ETHERNET);
 	*simrnic_reg(nic, rid, PCI_HEADER_TYPE) = PCI_HEADER_TYPE_NORMAL | 0x80;
 	simrnic_put16(nic, rid, PCI_SUBSYSTEM_VENDOR_ID, SIMRNIC_VENDOR_ID);
 	*simrnic_reg(nic, rid, PCI_CAPABILITY_LIST) = CAP_EXP;
@@ -206,29 +209,46 @@ void simrnic_pci_unplug(struct simrnic_nic *nic)
 	kvfree(nic->config);
 }
 
-static int simrnic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+static struct simrnic_func *simrnic_func_create(struct pci_dev *pdev)
 {
 	struct simrnic_nic *nic = simrnic_nic_of_bus(pdev->bus);
 	struct simrnic_port *port = &nic->ports[PCI_FUNC(pci_physfn(pdev)->devfn)];
+	int vf = pdev->is_virtfn ? pci_iov_vf_id(pdev) : -1;
+
+	if (nic->infiniband)
+		return simrnic_ib_create(pdev, port, vf);
+	return simrnic_net_create(pdev, port, vf);
+}
+
+static void simrnic_func_destroy(struct simrnic_func *func)
+{
+	if (func->netdev)
+		simrnic_net_destroy(func);
+	else
+		simrnic_ib_destroy(func);
+}
+
+static int simrnic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
 	struct simrnic_func *func;
 	int err;
 
 	err = pci_enable_device(pdev);
 	if (err)
 		return err;
-	func = simrnic_net_create(pdev, port, pdev->is_virtfn ? pci_iov_vf_id(pdev) : -1);
+	func = simrnic_func_create(pdev);
 	if (IS_ERR(func)) {
 		err = PTR_ERR(func);
 		goto err_disable;
 	}
 	err = simrnic_rdma_create(func);
 	if (err)
-		goto err_net;
+		goto err_func;
 	pci_set_drvdata(pdev, func);
 	return 0;
 
-err_net:
-	simrnic_net_destroy(func);
+err_func:
+	simrnic_func_destroy(func);
 err_disable:
 	pci_disable_device(pdev);
 	return err;
@@ -241,7 +261,7 @@ static void simrnic_remove(struct pci_dev *pdev)
 	if (!pdev->is_virtfn)
 		pci_disable_sriov(pdev);
 	simrnic_rdma_destroy(func);
-	simrnic_net_destroy(func);
+	simrnic_func_destroy(func);
 	pci_disable_device(pdev);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * RDMA devices. They have everything that administration sees: ports, states, GIDs, counters,
- * namespaces, user contexts, and objects that can be created and counted. They do not move data:
- * rdma_rxe on top of the net device does that.
+ * namespaces, user contexts, and objects that can be created and counted. RoCE ones do not move
+ * data: rdma_rxe on top of the net device does that. InfiniBand ones move datagrams.
  */
 #include <linux/rtnetlink.h>
 #include <net/addrconf.h>
@@ -12,6 +12,8 @@
 
 static bool simrnic_rdma_link(const struct simrnic_func *func)
 {
+	if (!func->netdev)
+		return READ_ONCE(func->link);
 	return netif_running(func->netdev) && netif_carrier_ok(func->netdev);
 }
 
@@ -51,7 +53,14 @@ static int simrnic_query_device(struct ib_device *ib, struct ib_device_attr *att
 	attr->max_cqe = 65536;
 	attr->max_mr = 65536;
 	attr->max_pd = 65536;
-	attr->max_pkeys = 1;
+	attr->max_ah = 65536;
+	attr->max_mcast_grp = 8192;
+	attr->max_mcast_qp_attach = 1024;
+	attr->max_pkeys = func->netdev ? 1 : 128;
+	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY;
+	/* Whose IPoIB net devices do not administrate VFs. */
+	if (simrnic_is_vf(func))
+		attr->kernel_cap_flags |= IBK_VIRTUAL_FUNCTION;
 	attr->device_cap_flags = IB_DEVICE_PORT_ACTIVE_EVENT | IB_DEVICE_SYS_IMAGE_GUID;
 	return 0;
 }
@@ -115,19 +124,39 @@ static int simrnic_del_gid(const struct ib_gid_attr *attr, void **context)
 	return 0;
 }
 
-static const struct ib_device_ops simrnic_ib_ops = {
+static const struct ib_device_ops simrnic_device_ops = {
 	.owner = THIS_MODULE,
 	.driver_id = RDMA_DRIVER_UNKNOWN,
 	.uverbs_abi_ver = 1,
+	.get_dev_fw_str = simrnic_get_dev_fw_str,
+	.query_device = simrnic_query_device,
+};
+
+static const struct ib_device_ops simrnic_roce_ops = {
 	.add_gid = simrnic_add_gid,
 	.del_gid = simrnic_del_gid,
-	.get_dev_fw_str = simrnic_get_dev_fw_str,
 	.get_link_layer = simrnic_get_link_layer,
 	.get_port_immutable = simrnic_get_port_immutable,
-	.query_device = simrnic_query_device,
 	.query_pkey = simrnic_query_pkey,
 	.query_port = simrnic_query_port,
 };
+
+/* Of two tables with the same operation the first wins. */
+static int simrnic_set_ops(struct simrnic_ibdev *ibdev)
+{
+	struct net_device *netdev = ibdev->func->netdev;
+
+	ib_set_device_ops(&ibdev->ib, &simrnic_device_ops);
+	if (netdev) {
+		ib_set_device_ops(&ibdev->ib, &simrnic_roce_ops);
+	} else {
+		ib_set_device_ops(&ibdev->ib, &simrnic_infiniband_ops);
+		ib_set_device_ops(&ibdev->ib, &simrnic_ud_ops);
+	}
+	ib_set_device_ops(&ibdev->ib, &simrnic_object_ops);
+	ib_set_device_ops(&ibdev->ib, &simrnic_counter_ops);
+	return netdev ? ib_device_set_netdev(&ibdev->ib, netdev, 1) : 0;
+}
 
 int simrnic_rdma_create(struct simrnic_func *func)
 {
@@ -144,14 +173,11 @@ int simrnic_rdma_create(struct simrnic_func *func)
 	ibdev->ib.node_type = RDMA_NODE_IB_CA;
 	ibdev->ib.num_comp_vectors = 1;
 	ibdev->ib.dev.parent = &func->pdev->dev;
-	addrconf_addr_eui48((u8 *)&ibdev->ib.node_guid, func->netdev->perm_addr);
-	ib_set_device_ops(&ibdev->ib, &simrnic_ib_ops);
-	ib_set_device_ops(&ibdev->ib, &simrnic_object_ops);
-	ib_set_device_ops(&ibdev->ib, &simrnic_counter_ops);
-	err = ib_device_set_netdev(&ibdev->ib, func->netdev, 1);
+	ibdev->ib.node_guid = func->node_guid;
+	err = simrnic_set_ops(ibdev);
 	if (err)
 		goto err_dealloc;
-	simrnic_func_name(func, "roce", name, sizeof(name));
+	simrnic_func_name(func, func->netdev ? "roce" : "ib", name, sizeof(name));
 	err = ib_register_device(&ibdev->ib, name, NULL);
 	if (err)
 		goto err_dealloc;

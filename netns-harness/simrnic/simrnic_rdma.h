@@ -6,6 +6,11 @@
 #include <rdma/ib_verbs.h>
 #include "simrnic.h"
 
+#define SIMRNIC_SM_LID 1 /* where the subnet manager and the subnet administrator answer */
+#define SIMRNIC_SUBNET_PREFIX 0xfe80000000000000ULL
+
+struct ib_sa_mad;
+
 struct simrnic_ibdev {
 	struct ib_device ib;
 	struct simrnic_func *func;
@@ -20,13 +25,58 @@ struct simrnic_pd {
 	struct ib_pd ib;
 };
 
+struct simrnic_ah {
+	struct ib_ah ib;
+	struct rdma_ah_attr attr;
+};
+
+/* simrnic_queue_lock protects the lists of queues. */
 struct simrnic_cq {
 	struct ib_cq ib;
+	struct list_head done; /* struct simrnic_wqe */
+	bool armed;
 };
 
 struct simrnic_qp {
 	struct ib_qp ib;
 	struct ib_qp_attr attr;
+	bool signal_all;
+	struct list_head all;	 /* simrnic_qps */
+	struct list_head recv;	 /* struct simrnic_wqe */
+	struct list_head groups; /* struct simrnic_group */
+};
+
+struct simrnic_packet {
+	struct simrnic_func *source;
+	struct simrnic_qp *source_qp;
+	u16 dlid;
+	u16 pkey;
+	u32 dqpn;
+	u32 qkey;
+	u8 sl;
+	bool has_grh;
+	struct ib_grh grh;
+	unsigned int length;
+	u8 data[];
+};
+
+/*
+ * A work request: on a QP's receive queue or on the wire, then, with its completion filled in, on
+ * a completion queue.
+ */
+struct simrnic_wqe {
+	struct list_head list;
+	struct simrnic_qp *qp;
+	struct ib_wc wc;
+	bool silent;		       /* completes without a word */
+	struct simrnic_packet *packet; /* to send */
+	int num_sge;		       /* to receive into */
+	struct ib_sge sge[];
+};
+
+struct simrnic_group {
+	struct list_head list;
+	union ib_gid gid;
 };
 
 static inline struct simrnic_func *simrnic_func_of(struct ib_device *ib)
@@ -39,5 +89,28 @@ extern const struct ib_device_ops simrnic_object_ops;
 
 /* simrnic_counters.c */
 extern const struct ib_device_ops simrnic_counter_ops;
+
+/* simrnic_ib.c: what an InfiniBand port says of itself, and its VFs' administration */
+extern const struct ib_device_ops simrnic_infiniband_ops;
+u16 simrnic_pkey(unsigned int index);
+
+/* simrnic_queue.c: from posting to completion */
+extern spinlock_t simrnic_queue_lock;
+extern struct list_head simrnic_qps;
+extern struct list_head simrnic_wire_queue;
+void simrnic_wqe_free(struct simrnic_wqe *wqe);
+void simrnic_complete(struct simrnic_wqe *wqe, struct ib_cq *ib, enum ib_wc_status status);
+int simrnic_cq_poll(struct simrnic_cq *cq, int count, struct ib_wc *wc);
+void simrnic_qp_add(struct simrnic_qp *qp);
+void simrnic_qp_remove(struct simrnic_qp *qp);
+void simrnic_qp_set_state(struct simrnic_qp *qp, enum ib_qp_state state);
+
+/* simrnic_ud.c: datagrams between InfiniBand ports */
+extern const struct ib_device_ops simrnic_ud_ops;
+u16 simrnic_ud_find_lid(const struct simrnic_func *from, const union ib_gid *gid);
+
+/* simrnic_sa.c: the subnet administrator */
+bool simrnic_sa_answer(const struct simrnic_func *from, const struct ib_sa_mad *request,
+		       struct ib_sa_mad *answer);
 
 #endif

@@ -46,10 +46,11 @@ static int simrnic_dereg_mr(struct ib_mr *mr, struct ib_udata *udata)
 	return 0;
 }
 
-static int simrnic_create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
+static int simrnic_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 			     struct ib_udata *udata)
 {
-	cq->cqe = attr->cqe;
+	INIT_LIST_HEAD(&container_of(ib, struct simrnic_cq, ib)->done);
+	ib->cqe = attr->cqe;
 	return 0;
 }
 
@@ -60,22 +61,48 @@ static int simrnic_destroy_cq(struct ib_cq *cq, struct ib_udata *udata)
 
 static int simrnic_poll_cq(struct ib_cq *cq, int count, struct ib_wc *wc)
 {
-	return 0;
+	return simrnic_cq_poll(container_of(cq, struct simrnic_cq, ib), count, wc);
 }
 
-static int simrnic_req_notify_cq(struct ib_cq *cq, enum ib_cq_notify_flags flags)
+static int simrnic_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags notify)
 {
-	return 0;
+	struct simrnic_cq *cq = container_of(ib, struct simrnic_cq, ib);
+	unsigned long flags;
+	bool missed;
+
+	spin_lock_irqsave(&simrnic_queue_lock, flags);
+	cq->armed = true;
+	missed = !list_empty(&cq->done);
+	spin_unlock_irqrestore(&simrnic_queue_lock, flags);
+	return notify & IB_CQ_REPORT_MISSED_EVENTS && missed;
+}
+
+/* Management has numbers of its own. */
+static u32 simrnic_new_qpn(struct ib_qp *qp)
+{
+	struct simrnic_ibdev *ibdev = container_of(qp->device, struct simrnic_ibdev, ib);
+
+	switch (qp->qp_type) {
+	case IB_QPT_SMI:
+		return 0;
+	case IB_QPT_GSI:
+		return 1;
+	default:
+		return atomic_inc_return(&ibdev->next_qpn) & 0xffffff;
+	}
 }
 
 static int simrnic_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *init, struct ib_udata *udata)
 {
-	struct simrnic_ibdev *ibdev = container_of(ib->device, struct simrnic_ibdev, ib);
 	struct simrnic_qp *qp = container_of(ib, struct simrnic_qp, ib);
 
-	ib->qp_num = atomic_inc_return(&ibdev->next_qpn) & 0xffffff;
+	ib->qp_num = simrnic_new_qpn(ib);
 	qp->attr.qp_state = IB_QPS_RESET;
 	qp->attr.cap = init->cap;
+	qp->signal_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
+	INIT_LIST_HEAD(&qp->recv);
+	INIT_LIST_HEAD(&qp->groups);
+	simrnic_qp_add(qp);
 	return 0;
 }
 
@@ -84,10 +111,14 @@ static int simrnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask
 {
 	struct simrnic_qp *qp = container_of(ib, struct simrnic_qp, ib);
 
-	if (mask & IB_QP_STATE)
-		qp->attr.qp_state = attr->qp_state;
+	if (mask & IB_QP_PKEY_INDEX)
+		WRITE_ONCE(qp->attr.pkey_index, attr->pkey_index);
+	if (mask & IB_QP_QKEY)
+		WRITE_ONCE(qp->attr.qkey, attr->qkey);
 	if (mask & IB_QP_DEST_QPN)
 		qp->attr.dest_qp_num = attr->dest_qp_num;
+	if (mask & IB_QP_STATE)
+		simrnic_qp_set_state(qp, attr->qp_state);
 	return 0;
 }
 
@@ -101,8 +132,9 @@ static int simrnic_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 	return 0;
 }
 
-static int simrnic_destroy_qp(struct ib_qp *qp, struct ib_udata *udata)
+static int simrnic_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 {
+	simrnic_qp_remove(container_of(ib, struct simrnic_qp, ib));
 	return 0;
 }
 

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * InfiniBand functions: what a port says of itself, and the administration of VFs, which the
+ * kernel's IPoIB passes on from its net device on the PF.
+ */
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+#include <rdma/ib_mad.h>
+#include "simrnic_rdma.h"
+
+#define SIMRNIC_GIDS	  8
+#define SIMRNIC_PKEYS	  16
+#define SIMRNIC_FIRST_LID (SIMRNIC_SM_LID + 1)
+#define SIMRNIC_LAST_LID  0xbfff
+
+/* Full member of the default partition and of three more. */
+u16 simrnic_pkey(unsigned int index)
+{
+	static const u16 pkeys[SIMRNIC_PKEYS] = { IB_DEFAULT_PKEY_FULL, 0x8001, 0x8002, 0x8003 };
+
+	return index < SIMRNIC_PKEYS ? pkeys[index] : 0;
+}
+
+/* Functions */
+
+/* One LID per function, the same in every boot. */
+static unsigned int simrnic_lid(unsigned int nic, unsigned int port, unsigned int function)
+{
+	return SIMRNIC_FIRST_LID + (nic * simrnic_ports + port) * (simrnic_vfs + 1) + function;
+}
+
+bool simrnic_ib_lids_suffice(void)
+{
+	return simrnic_lid(simrnic_nics, 0, 0) <= SIMRNIC_LAST_LID;
+}
+
+struct simrnic_func *simrnic_ib_create(struct pci_dev *pdev, struct simrnic_port *port, int vf)
+{
+	struct simrnic_func *func = kzalloc(sizeof(*func), GFP_KERNEL);
+
+	if (!func)
+		return ERR_PTR(-ENOMEM);
+	func->pdev = pdev;
+	func->port = port;
+	func->vport = vf < 0 ? &port->pf : &port->vfs[vf];
+	func->lid = simrnic_lid(port->nic->index, port->index, vf + 1);
+	rtnl_lock();
+	simrnic_set_guids(func);
+	rcu_assign_pointer(func->vport->func, func);
+	/* A PF without a driver had no link for its VFs either. */
+	simrnic_port_update_links(port);
+	rtnl_unlock();
+	return func;
+}
+
+void simrnic_ib_destroy(struct simrnic_func *func)
+{
+	rtnl_lock();
+	RCU_INIT_POINTER(func->vport->func, NULL);
+	simrnic_port_update_links(func->port);
+	rtnl_unlock();
+	synchronize_net();
+	kfree(func);
+}
+
+/* Ports */
+
+static int simrnic_ib_query_port(struct ib_device *ib, u32 port, struct ib_port_attr *attr)
+{
+	const struct simrnic_func *func = simrnic_func_of(ib);
+	bool link = READ_ONCE(func->link);
+
+	attr->state = link ? IB_PORT_ACTIVE : IB_PORT_DOWN;
+	attr->phys_state = link ? IB_PORT_PHYS_STATE_LINK_UP : IB_PORT_PHYS_STATE_POLLING;
+	attr->max_mtu = IB_MTU_4096;
+	attr->active_mtu = IB_MTU_4096;
+	attr->gid_tbl_len = SIMRNIC_GIDS;
+	attr->pkey_tbl_len = SIMRNIC_PKEYS;
+	attr->max_msg_sz = 1 << 30;
+	attr->port_cap_flags = IB_PORT_CM_SUP | IB_PORT_SYS_IMAGE_GUID_SUP;
+	attr->lid = func->lid;
+	attr->sm_lid = SIMRNIC_SM_LID;
+	attr->subnet_timeout = 18;
+	attr->active_width = IB_WIDTH_4X;
+	attr->active_speed = IB_SPEED_EDR;
+	return 0;
+}
+
+static int simrnic_ib_get_port_immutable(struct ib_device *ib, u32 port,
+					 struct ib_port_immutable *immutable)
+{
+	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_IB;
+	immutable->gid_tbl_len = SIMRNIC_GIDS;
+	immutable->pkey_tbl_len = SIMRNIC_PKEYS;
+	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
+	return 0;
+}
+
+static enum rdma_link_layer simrnic_ib_get_link_layer(struct ib_device *ib, u32 port)
+{
+	return IB_LINK_LAYER_INFINIBAND;
+}
+
+static int simrnic_ib_query_pkey(struct ib_device *ib, u32 port, u16 index, u16 *pkey)
+{
+	if (index >= SIMRNIC_PKEYS)
+		return -EINVAL;
+	*pkey = simrnic_pkey(index);
+	return 0;
+}
+
+static int simrnic_ib_query_gid(struct ib_device *ib, u32 port, int index, union ib_gid *gid)
+{
+	if (index < 0 || index >= SIMRNIC_GIDS)
+		return -EINVAL;
+	memset(gid, 0, sizeof(*gid));
+	if (index)
+		return 0;
+	gid->global.subnet_prefix = cpu_to_be64(SIMRNIC_SUBNET_PREFIX);
+	gid->global.interface_id = simrnic_func_of(ib)->port_guid;
+	return 0;
+}
+
+/* The connection manager says that it is there: nothing to do. */
+static int simrnic_ib_modify_port(struct ib_device *ib, u32 port, int mask,
+				  struct ib_port_modify *modify)
+{
+	return 0;
+}
+
+/* VF administration */
+
+static int simrnic_ib_set_vf_link_state(struct ib_device *ib, int vf, u32 port, int state)
+{
+	return simrnic_admin_link_state(simrnic_func_of(ib), vf, state);
+}
+
+static int simrnic_ib_get_vf_config(struct ib_device *ib, int vf, u32 port,
+				    struct ifla_vf_info *info)
+{
+	const struct simrnic_func *func = simrnic_func_of(ib);
+
+	if (vf < 0 || vf >= pci_num_vf(func->pdev))
+		return -EINVAL;
+	memset(info, 0, sizeof(*info));
+	info->vf = vf;
+	info->linkstate = func->port->vfs[vf].link_state;
+	return 0;
+}
+
+/* As with mlx5: the VF has it when its driver binds the next time. */
+static int simrnic_ib_set_vf_guid(struct ib_device *ib, int vf, u32 port, u64 guid, int type)
+{
+	struct simrnic_vport *vport = simrnic_admin(simrnic_func_of(ib), vf);
+
+	if (IS_ERR(vport))
+		return PTR_ERR(vport);
+	switch (type) {
+	case IFLA_VF_IB_NODE_GUID:
+		vport->node_guid = guid;
+		return 0;
+	case IFLA_VF_IB_PORT_GUID:
+		vport->port_guid = guid;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+/* As with mlx5: what was set, not what the VF has. */
+static int simrnic_ib_get_vf_guid(struct ib_device *ib, int vf, u32 port,
+				  struct ifla_vf_guid *node_guid, struct ifla_vf_guid *port_guid)
+{
+	const struct simrnic_func *func = simrnic_func_of(ib);
+
+	if (vf < 0 || vf >= pci_num_vf(func->pdev))
+		return -EINVAL;
+	node_guid->vf = vf;
+	node_guid->guid = func->port->vfs[vf].node_guid;
+	port_guid->vf = vf;
+	port_guid->guid = func->port->vfs[vf].port_guid;
+	return 0;
+}
+
+/* Address handles */
+
+static int simrnic_create_ah(struct ib_ah *ib, struct rdma_ah_init_attr *init,
+			     struct ib_udata *udata)
+{
+	struct simrnic_ah *ah = container_of(ib, struct simrnic_ah, ib);
+
+	ah->attr = *init->ah_attr;
+	ah->attr.grh.sgid_attr = NULL; /* the core's */
+	return 0;
+}
+
+static int simrnic_query_ah(struct ib_ah *ib, struct rdma_ah_attr *attr)
+{
+	*attr = container_of(ib, struct simrnic_ah, ib)->attr;
+	return 0;
+}
+
+static int simrnic_destroy_ah(struct ib_ah *ah, u32 flags)
+{
+	return 0;
+}
+
+const struct ib_device_ops simrnic_infiniband_ops = {
+	.create_ah = simrnic_create_ah,
+	.create_user_ah = simrnic_create_ah,
+	.destroy_ah = simrnic_destroy_ah,
+	.get_link_layer = simrnic_ib_get_link_layer,
+	.get_port_immutable = simrnic_ib_get_port_immutable,
+	.get_vf_config = simrnic_ib_get_vf_config,
+	.get_vf_guid = simrnic_ib_get_vf_guid,
+	.modify_port = simrnic_ib_modify_port,
+	.query_ah = simrnic_query_ah,
+	.query_gid = simrnic_ib_query_gid,
+	.query_pkey = simrnic_ib_query_pkey,
+	.query_port = simrnic_ib_query_port,
+	.set_vf_guid = simrnic_ib_set_vf_guid,
+	.set_vf_link_state = simrnic_ib_set_vf_link_state,
+	INIT_RDMA_OBJ_SIZE(ib_ah, simrnic_ah, ib),
+};
