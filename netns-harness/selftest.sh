@@ -1,6 +1,6 @@
 #!/bin/bash
 # Proves that the harness does what its documentation says: the guest, the software NIC's PCI side, frames,
-# VF administration, links, GIDs, counters, faults, namespaces. Boots the guest by itself.
+# VF administration, links, GIDs, counters, faults, namespaces, InfiniBand. Boots the guest by itself.
 #
 #   netns-harness/selftest.sh
 #
@@ -233,6 +233,8 @@ up rnic0p0 rnic1p0
 for i in 0 1; do ip link add n$i link rnic${i}p0 type macvlan mode bridge && pod w$i n$i 10.2.0.$i/24; done
 ok "frames: wire=0 separates the ports" not reach w0 10.2.0.1
 clear_pods
+
+. "$here/selftest_infiniband.sh"
 
 # Software RoCE
 ip link add x0 type veth peer name x1 && up x0 x1

@@ -1,0 +1,99 @@
+#!/bin/bash
+# shellcheck disable=SC2154 # sourced by selftest.sh, whose functions and counts these are
+# InfiniBand cards: ports, IPoIB on top, partitions, VF GUIDs.
+
+ipoib() { # PCI address: the name of the IPoIB net device there, not of its children
+	local path
+	for path in /sys/bus/pci/devices/"$1"/net/*; do
+		[[ $(<"$path/pkey") == 0xffff && -e $path ]] && basename "$path"
+	done
+}
+has_ipoib() { [[ -n $(ipoib "$1") ]]; }
+has_carrier() { [[ $(carrier "$1") == 1 ]]; }
+in_pod_carrier() { [[ $(ip -n "$1" -br link show "$2") == *LOWER_UP* ]]; }
+ib_child() { # namespace, parent, child, key
+	ip -n "$1" link add link "$2" name "$3" type ipoib pkey "$4" mode datagram && ip -n "$1" link set "$3" up
+}
+rebind() { echo "$1" >/sys/bus/pci/drivers/simrnic/unbind && echo "$1" >/sys/bus/pci/drivers/simrnic/bind; }
+
+ib=/sys/class/infiniband
+ok "infiniband: Ethernet and InfiniBand cards in one guest" reload nics=3 vfs=2 link_layer=eth,ib,ib
+ok "infiniband: link layers" equal "$(cat $ib/{roce0p0,ib1p0,ib2p0}/ports/1/link_layer | xargs)" "Ethernet InfiniBand InfiniBand"
+ok "infiniband: LID and subnet manager" equal "$(cat $ib/{ib1p0,ib2p0}/ports/1/{lid,sm_lid} | xargs)" "0x5 0x1 0x8 0x1"
+ok "infiniband: port GID" equal "$(<$ib/ib1p0/ports/1/gids/0)" fe80:0000:0000:0000:0052:01ff:fe00:0000
+ok "infiniband: partition keys" equal "$(cat $ib/ib1p0/ports/1/pkeys/{0,1,2,3,4} | xargs)" "0xffff 0x8001 0x8002 0x8003 0x0000"
+modprobe ib_ipoib
+ok "infiniband: IPoIB net devices" equal "$(ipoib 0002:00:00.0) $(ipoib 0003:00:00.0)" "ib0 ib1"
+ok "infiniband: VFs" bash -c 'echo 2 >/sys/bus/pci/devices/0002:00:00.0/sriov_numvfs'
+ok "infiniband: VFs have RDMA devices, and IPoIB on them" test -d $ib/ib1p0v1 -a -n "$(ipoib 0002:00:01.1)"
+
+up ib0
+ok "infiniband: IPoIB joins its broadcast group" soon has_carrier ib0
+ip addr add 10.3.0.1/24 dev ib0
+pod b ib1 10.3.0.2/24
+soon in_pod_carrier b ib1
+ok "infiniband: IPoIB from card to card" soon ping -q -c1 -W2 10.3.0.2
+sent=$ib/ib1p0/ports/1/counters/port_xmit_packets
+before=$(<$sent)
+ping -q -c2 -i0.2 10.3.0.2 >/dev/null
+ok "infiniband: and it is counted" test "$(<$sent)" -ge $((before + 2))
+v0=$(ipoib 0002:00:01.0)
+pod c "$v0" 10.3.0.3/24
+soon in_pod_carrier c "$v0"
+ok "infiniband: from a VF to its PF" soon reach c 10.3.0.1
+ok "infiniband: from a VF to the other card" soon reach c 10.3.0.2
+ip link add link ib0 name k1 netns c type ipoib pkey 0x8001 mode datagram && ip -n c link set k1 up
+ok "infiniband: a child made in a pod" soon in_pod_carrier c k1
+ib_child b ib1 k1 0x8001
+ib_child b ib1 k2 0x8002
+soon in_pod_carrier b k1 && soon in_pod_carrier b k2
+ip -n c addr add 10.4.0.1/24 dev k1
+ip -n b addr add 10.4.0.2/24 dev k1
+ip -n b addr add 10.4.0.3/24 dev k2
+ok "infiniband: children of one partition reach each other" soon reach c 10.4.0.2
+in_ns b sysctl -q -w net.ipv4.conf.all.arp_ignore=1
+ok "infiniband: partitions are separate" not reach c 10.4.0.3
+ib_child b ib1 k9 0x8009
+ok "infiniband: a key that the port has not leaves a child without carrier" bash -c \
+	'sleep 1; ip -n b -br link show k9 | grep -q NO-CARRIER'
+
+echo 0 >$debug/rnic1p0/cable
+ok "infiniband: a pulled cable" equal "$(rdma_state ib1p0) $(rdma_state ib1p0v0) $(rdma_state ib2p0)" "DOWN DOWN ACTIVE"
+ok "infiniband: takes IPoIB's carrier" soon not has_carrier ib0
+echo 1 >$debug/rnic1p0/cable
+ok "infiniband: and back" soon has_carrier ib0
+ok "infiniband: with traffic" soon ping -q -c1 -W2 10.3.0.2
+
+ok "infiniband: VF link state" vf ib0 1 state disable
+ok "infiniband: reaches the VF" equal "$(rdma_state ib1p0v1) $(rdma_state ib1p0v0)" "DOWN ACTIVE"
+vf ib0 1 state auto
+ok "infiniband: VF GUIDs before they are set" holds 'vf 1 .*NODE_GUID 00:00:00:00:00:00:00:00, PORT_GUID 00:00:00:00:00:00:00:00' ip link show ib0
+ok "infiniband: node GUID" vf ib0 1 node_guid 02:00:00:00:00:00:00:aa
+ok "infiniband: port GUID" vf ib0 1 port_guid 02:00:00:00:00:00:00:bb
+ok "infiniband: both are shown" holds 'vf 1 .*NODE_GUID 02:00:00:00:00:00:00:aa, PORT_GUID 02:00:00:00:00:00:00:bb, link-state auto' ip link show ib0
+ok "infiniband: the bound VF keeps its own" equal "$(<$ib/ib1p0v1/node_guid) $(<$ib/ib1p0v1/ports/1/gids/0)" \
+	"0052:01ff:fe00:0002 fe80:0000:0000:0000:0052:01ff:fe00:0002"
+rebind 0002:00:01.1
+ok "infiniband: its next probe takes them" equal "$(<$ib/ib1p0v1/node_guid) $(<$ib/ib1p0v1/ports/1/gids/0)" \
+	"0200:0000:0000:00aa fe80:0000:0000:0000:0200:0000:0000:00bb"
+v1=$(ipoib 0002:00:01.1)
+ok "infiniband: IPoIB's address has the port GUID" holds '02:00:00:00:00:00:00:bb$' cat "/sys/class/net/$v1/address"
+pod d "$v1" 10.3.0.4/24
+soon in_pod_carrier d "$v1"
+ok "infiniband: and packets find it" soon reach d 10.3.0.2
+echo 1 >$debug/rnic1p0/vf_call_fail
+echo 16 >$debug/rnic1p0/vf_call_errno
+ok "infiniband: faults of VF administration" fails_with busy ip link set ib0 vf 0 node_guid 02:00:00:00:00:00:00:cc
+ok "infiniband: an absent VF is refused" fails_with invalid ip link set ib0 vf 2 node_guid 02:00:00:00:00:00:00:cc
+clear_pods
+
+rdma system set netns exclusive
+ip netns add a
+ok "infiniband: an RDMA device moves" rdma dev set ib1p0v0 netns a
+ok "infiniband: it is in the namespace" holds 'ib1p0v0.* 0052:01ff:fe00:0001' in_ns a rdma dev
+ip netns del a
+ok "infiniband: and returns" soon test -e $ib/ib1p0v0
+ok "infiniband: with an IPoIB net device" soon has_ipoib 0002:00:01.0
+soon rdma system set netns shared
+ok "infiniband: an unknown link layer is refused" bash -c \
+	"rmmod simrnic; ! insmod $RDMANET_HARNESS_MODULE link_layer=token-ring 2>/dev/null && insmod $RDMANET_HARNESS_MODULE"
