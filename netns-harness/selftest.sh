@@ -235,6 +235,7 @@ ok "frames: wire=0 separates the ports" not reach w0 10.2.0.1
 clear_pods
 
 . "$here/selftest_infiniband.sh"
+. "$here/selftest_driver.sh"
 
 # Software RoCE
 ip link add x0 type veth peer name x1 && up x0 x1

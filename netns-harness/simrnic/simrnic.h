@@ -103,6 +103,9 @@ struct simrnic_faults {
 	u32 vf_call_fail;
 	u32 vf_call_errno;
 	u32 vf_call_delay_ms;
+	u32 vf_probe_delay_ms;
+	u32 vf_devices_delay_ms;
+	u32 rdma_move_delay_ms;
 };
 
 struct simrnic_port {
@@ -119,6 +122,7 @@ struct simrnic_port {
 struct simrnic_nic {
 	unsigned int index;
 	bool infiniband;
+	bool movable; /* its RDMA devices, to other namespaces */
 	struct pci_sysdata sysdata;
 	struct resource busnr;
 	struct pci_bus *bus;
@@ -133,13 +137,17 @@ extern unsigned int simrnic_ports;
 extern unsigned int simrnic_vfs;
 extern unsigned int simrnic_gid_table_len;
 extern bool simrnic_wire;
+extern bool simrnic_vfio_pci;
 extern struct simrnic_nic *simrnic_nic[SIMRNIC_MAX_NICS];
 
-/* simrnic_pci.c: the host bridge, configuration space, and the driver for what is behind it */
-int simrnic_pci_register_driver(void);
-void simrnic_pci_unregister_driver(void);
+/* simrnic_pci.c: the host bridge, and configuration space */
+struct simrnic_nic *simrnic_nic_of_bus(struct pci_bus *bus);
 int simrnic_pci_plug(struct simrnic_nic *nic);
 void simrnic_pci_unplug(struct simrnic_nic *nic);
+
+/* simrnic_driver.c: the driver for what is behind the host bridge */
+int simrnic_pci_register_driver(void);
+void simrnic_pci_unregister_driver(void);
 
 /* simrnic_func.c: names, identities, links */
 void simrnic_func_name(const struct simrnic_func *func, const char *prefix, char *name,
@@ -184,6 +192,8 @@ extern const struct ethtool_ops simrnic_ethtool_ops;
 netdev_tx_t simrnic_switch_xmit(struct sk_buff *skb, struct net_device *netdev);
 
 /* simrnic_rdma.c: RDMA devices; see simrnic_rdma.h for what is behind them */
+int simrnic_rdma_init(void);
+void simrnic_rdma_exit(void);
 int simrnic_rdma_create(struct simrnic_func *func);
 void simrnic_rdma_destroy(struct simrnic_func *func);
 void simrnic_rdma_update_link(struct simrnic_func *func);

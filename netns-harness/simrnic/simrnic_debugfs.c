@@ -29,17 +29,22 @@ DEFINE_DEBUGFS_ATTRIBUTE(simrnic_cable_fops, simrnic_cable_get, simrnic_cable_se
 
 void simrnic_debugfs_add_port(struct simrnic_port *port)
 {
+	struct simrnic_faults *faults = &port->faults;
 	char name[IFNAMSIZ];
 
 	snprintf(name, sizeof(name), "rnic%up%u", port->nic->index, port->index);
 	port->debugfs = debugfs_create_dir(name, simrnic_debugfs_root);
 	debugfs_create_file_unsafe("cable", 0600, port->debugfs, port, &simrnic_cable_fops);
-	debugfs_create_u32("vf_call_skip", 0600, port->debugfs, &port->faults.vf_call_skip);
-	debugfs_create_u32("vf_call_fail", 0600, port->debugfs, &port->faults.vf_call_fail);
-	debugfs_create_u32("vf_call_errno", 0600, port->debugfs, &port->faults.vf_call_errno);
-	debugfs_create_u32("vf_call_delay_ms", 0600, port->debugfs, &port->faults.vf_call_delay_ms);
+	debugfs_create_u32("vf_call_skip", 0600, port->debugfs, &faults->vf_call_skip);
+	debugfs_create_u32("vf_call_fail", 0600, port->debugfs, &faults->vf_call_fail);
+	debugfs_create_u32("vf_call_errno", 0600, port->debugfs, &faults->vf_call_errno);
+	debugfs_create_u32("vf_call_delay_ms", 0600, port->debugfs, &faults->vf_call_delay_ms);
+	debugfs_create_u32("vf_probe_delay_ms", 0600, port->debugfs, &faults->vf_probe_delay_ms);
+	debugfs_create_u32("vf_devices_delay_ms", 0600, port->debugfs,
+			   &faults->vf_devices_delay_ms);
+	debugfs_create_u32("rdma_move_delay_ms", 0600, port->debugfs, &faults->rdma_move_delay_ms);
 	debugfs_create_u64("out_of_sequence", 0600, port->debugfs, &port->out_of_sequence);
-	port->faults.vf_call_errno = EIO;
+	faults->vf_call_errno = EIO;
 }
 
 void simrnic_debugfs_create(void)

@@ -24,9 +24,17 @@ bool simrnic_wire = true;
 module_param_named(wire, simrnic_wire, bool, 0444);
 MODULE_PARM_DESC(wire, "whether all ports are on one Ethernet segment (default yes)");
 
+bool simrnic_vfio_pci;
+module_param_named(vfio_pci, simrnic_vfio_pci, bool, 0444);
+MODULE_PARM_DESC(vfio_pci, "a driver with the name of vfio-pci is there (default no)");
+
 static char *simrnic_link_layer[SIMRNIC_MAX_NICS];
 module_param_array_named(link_layer, simrnic_link_layer, charp, NULL, 0444);
 MODULE_PARM_DESC(link_layer, "eth or ib for each card (default eth)");
+
+static bool simrnic_movable[SIMRNIC_MAX_NICS] = { [0 ... SIMRNIC_MAX_NICS - 1] = true };
+module_param_array_named(movable, simrnic_movable, bool, NULL, 0444);
+MODULE_PARM_DESC(movable, "whether each card's RDMA devices can change namespaces (default yes)");
 
 struct simrnic_nic *simrnic_nic[SIMRNIC_MAX_NICS];
 
@@ -47,6 +55,7 @@ static struct simrnic_nic *simrnic_nic_alloc(unsigned int index)
 	if (!nic)
 		return NULL;
 	nic->index = index;
+	nic->movable = simrnic_movable[index];
 	nic->infiniband = simrnic_link_layer[index] && !strcmp(simrnic_link_layer[index], "ib");
 	for (i = 0; i < simrnic_ports; i++) {
 		struct simrnic_port *port = &nic->ports[i];
@@ -85,6 +94,7 @@ static void simrnic_remove_all(void)
 	for (i = 0; i < simrnic_nics; i++)
 		if (simrnic_nic[i])
 			simrnic_nic_free(simrnic_nic[i]);
+	simrnic_rdma_exit();
 	simrnic_ud_exit();
 }
 
@@ -124,6 +134,9 @@ static int __init simrnic_init(void)
 	err = simrnic_ud_init();
 	if (err)
 		return err;
+	err = simrnic_rdma_init();
+	if (err)
+		goto err_ud;
 	for (i = 0; i < simrnic_nics; i++) {
 		simrnic_nic[i] = simrnic_nic_alloc(i);
 		if (!simrnic_nic[i]) {
@@ -154,6 +167,8 @@ err_free:
 	for (i = 0; i < simrnic_nics; i++)
 		if (simrnic_nic[i])
 			simrnic_nic_free(simrnic_nic[i]);
+	simrnic_rdma_exit();
+err_ud:
 	simrnic_ud_exit();
 	return err;
 }

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A PCI host bridge in software, with one multi-function SR-IOV device behind it, and the driver of
- * that device's functions. Everything between the two, from sriov_numvfs to virtfnN, is the
- * kernel's PCI core.
+ * A PCI host bridge in software, with one multi-function SR-IOV device behind it. Everything
+ * between it and the driver, from sriov_numvfs to virtfnN, is the kernel's PCI core.
  *
  * Card N is PCI domain N + 1. Port P's PF is function P of device 0; VFs follow from device 1 on,
  * those of port 0 first, and continue on the next bus number where 256 routing IDs are not enough.
  */
-#include <linux/module.h>
-#include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include "simrnic.h"
 
-#define CAP_EXP	     0x40
-#define CAP_SRIOV    PCI_CFG_SPACE_SIZE
-#define FIRST_VF_RID 8
+#define CAP_EXP		 0x40
+#define CAP_SRIOV	 PCI_CFG_SPACE_SIZE
+#define FIRST_VF_RID	 8
 
 #define CLASS_INFINIBAND 0x0207
 
@@ -81,7 +78,7 @@ static bool simrnic_writable(unsigned int rid, int where, int size)
 	return false;
 }
 
-static struct simrnic_nic *simrnic_nic_of_bus(struct pci_bus *bus)
+struct simrnic_nic *simrnic_nic_of_bus(struct pci_bus *bus)
 {
 	return container_of(bus->sysdata, struct simrnic_nic, sysdata);
 }
@@ -207,101 +204,4 @@ void simrnic_pci_unplug(struct simrnic_nic *nic)
 		pci_unlock_rescan_remove();
 	}
 	kvfree(nic->config);
-}
-
-static struct simrnic_func *simrnic_func_create(struct pci_dev *pdev)
-{
-	struct simrnic_nic *nic = simrnic_nic_of_bus(pdev->bus);
-	struct simrnic_port *port = &nic->ports[PCI_FUNC(pci_physfn(pdev)->devfn)];
-	int vf = pdev->is_virtfn ? pci_iov_vf_id(pdev) : -1;
-
-	if (nic->infiniband)
-		return simrnic_ib_create(pdev, port, vf);
-	return simrnic_net_create(pdev, port, vf);
-}
-
-static void simrnic_func_destroy(struct simrnic_func *func)
-{
-	if (func->netdev)
-		simrnic_net_destroy(func);
-	else
-		simrnic_ib_destroy(func);
-}
-
-static int simrnic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
-{
-	struct simrnic_func *func;
-	int err;
-
-	err = pci_enable_device(pdev);
-	if (err)
-		return err;
-	func = simrnic_func_create(pdev);
-	if (IS_ERR(func)) {
-		err = PTR_ERR(func);
-		goto err_disable;
-	}
-	err = simrnic_rdma_create(func);
-	if (err)
-		goto err_func;
-	pci_set_drvdata(pdev, func);
-	return 0;
-
-err_func:
-	simrnic_func_destroy(func);
-err_disable:
-	pci_disable_device(pdev);
-	return err;
-}
-
-static void simrnic_remove(struct pci_dev *pdev)
-{
-	struct simrnic_func *func = pci_get_drvdata(pdev);
-
-	if (!pdev->is_virtfn)
-		pci_disable_sriov(pdev);
-	simrnic_rdma_destroy(func);
-	simrnic_func_destroy(func);
-	pci_disable_device(pdev);
-}
-
-static int simrnic_sriov_configure(struct pci_dev *pdev, int num_vfs)
-{
-	struct simrnic_func *func = pci_get_drvdata(pdev);
-	int vf, err;
-
-	if (!num_vfs) {
-		pci_disable_sriov(pdev);
-		return 0;
-	}
-	rtnl_lock();
-	for (vf = 0; vf < num_vfs; vf++)
-		simrnic_vport_reset(&func->port->vfs[vf]);
-	rtnl_unlock();
-	err = pci_enable_sriov(pdev, num_vfs);
-	return err ? err : num_vfs;
-}
-
-static const struct pci_device_id simrnic_pci_ids[] = {
-	{ PCI_DEVICE(SIMRNIC_VENDOR_ID, SIMRNIC_PF_DEVICE_ID) },
-	{ PCI_DEVICE(SIMRNIC_VENDOR_ID, SIMRNIC_VF_DEVICE_ID) },
-	{}
-};
-
-static struct pci_driver simrnic_pci_driver = {
-	.name = "simrnic",
-	.id_table = simrnic_pci_ids,
-	.probe = simrnic_probe,
-	.remove = simrnic_remove,
-	.sriov_configure = simrnic_sriov_configure,
-};
-
-int simrnic_pci_register_driver(void)
-{
-	return pci_register_driver(&simrnic_pci_driver);
-}
-
-void simrnic_pci_unregister_driver(void)
-{
-	pci_unregister_driver(&simrnic_pci_driver);
 }

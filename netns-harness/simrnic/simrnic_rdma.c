@@ -4,6 +4,7 @@
  * namespaces, user contexts, and objects that can be created and counted. RoCE ones do not move
  * data: rdma_rxe on top of the net device does that. InfiniBand ones move datagrams.
  */
+#include <linux/delay.h>
 #include <linux/rtnetlink.h>
 #include <net/addrconf.h>
 #include <rdma/ib_addr.h>
@@ -154,6 +155,8 @@ static int simrnic_set_ops(struct simrnic_ibdev *ibdev)
 		ib_set_device_ops(&ibdev->ib, &simrnic_ud_ops);
 	}
 	ib_set_device_ops(&ibdev->ib, &simrnic_object_ops);
+	if (ibdev->func->port->nic->movable)
+		ib_set_device_ops(&ibdev->ib, &simrnic_movable_ops);
 	ib_set_device_ops(&ibdev->ib, &simrnic_counter_ops);
 	return netdev ? ib_device_set_netdev(&ibdev->ib, netdev, 1) : 0;
 }
@@ -200,6 +203,41 @@ void simrnic_rdma_destroy(struct simrnic_func *func)
 	rtnl_lock();
 	func->ibdev = NULL;
 	rtnl_unlock();
+	container_of(ib, struct simrnic_ibdev, ib)->leaving = true;
 	ib_unregister_device(ib);
 	ib_dealloc_device(ib);
+}
+
+/*
+ * Slow moves. A device that changes namespaces is taken from all its kernel users first, at a time
+ * when it is visible in neither namespace. The one that takes its time is this.
+ */
+
+static int simrnic_client_add(struct ib_device *ib)
+{
+	return ib->ops.owner == THIS_MODULE ? 0 : -EOPNOTSUPP;
+}
+
+static void simrnic_client_remove(struct ib_device *ib, void *data)
+{
+	u32 delay_ms = READ_ONCE(simrnic_func_of(ib)->port->faults.rdma_move_delay_ms);
+
+	if (delay_ms && !container_of(ib, struct simrnic_ibdev, ib)->leaving)
+		msleep(delay_ms);
+}
+
+static struct ib_client simrnic_client = {
+	.name = "simrnic",
+	.add = simrnic_client_add,
+	.remove = simrnic_client_remove,
+};
+
+int simrnic_rdma_init(void)
+{
+	return ib_register_client(&simrnic_client);
+}
+
+void simrnic_rdma_exit(void)
+{
+	ib_unregister_client(&simrnic_client);
 }

@@ -6,7 +6,7 @@
 #include <rdma/ib_verbs.h>
 #include "simrnic.h"
 
-#define SIMRNIC_SM_LID 1 /* where the subnet manager and the subnet administrator answer */
+#define SIMRNIC_SM_LID	      1 /* where the subnet manager and the subnet administrator answer */
 #define SIMRNIC_SUBNET_PREFIX 0xfe80000000000000ULL
 
 struct ib_sa_mad;
@@ -15,6 +15,7 @@ struct simrnic_ibdev {
 	struct ib_device ib;
 	struct simrnic_func *func;
 	atomic_t next_qpn;
+	bool leaving; /* for good, not for another namespace */
 };
 
 struct simrnic_ucontext {
@@ -86,6 +87,7 @@ static inline struct simrnic_func *simrnic_func_of(struct ib_device *ib)
 
 /* simrnic_verbs.c: objects */
 extern const struct ib_device_ops simrnic_object_ops;
+extern const struct ib_device_ops simrnic_movable_ops;
 
 /* simrnic_counters.c */
 extern const struct ib_device_ops simrnic_counter_ops;

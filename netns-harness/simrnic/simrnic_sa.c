@@ -105,8 +105,8 @@ bool simrnic_sa_answer(const struct simrnic_func *from, const struct ib_sa_mad *
 	if (request->mad_hdr.mgmt_class != IB_MGMT_CLASS_SUBN_ADM || method & IB_MGMT_METHOD_RESP)
 		return false;
 	*answer = *request;
-	answer->mad_hdr.method = method == IB_SA_METHOD_DELETE ? IB_SA_METHOD_DELETE_RESP
-							       : IB_MGMT_METHOD_GET_RESP;
+	answer->mad_hdr.method =
+		method == IB_SA_METHOD_DELETE ? IB_SA_METHOD_DELETE_RESP : IB_MGMT_METHOD_GET_RESP;
 	switch (be16_to_cpu(request->mad_hdr.attr_id)) {
 	case IB_SA_ATTR_CLASS_PORTINFO:
 		simrnic_sa_class_port_info(answer);

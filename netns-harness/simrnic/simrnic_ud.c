@@ -251,8 +251,8 @@ static void simrnic_address(struct simrnic_packet *packet, const struct ib_ud_wr
 	packet->dlid = rdma_ah_get_dlid(attr);
 	packet->dqpn = ud->remote_qpn;
 	packet->qkey = ud->remote_qkey & 0x80000000 ? qp->attr.qkey : ud->remote_qkey;
-	packet->pkey = simrnic_pkey(qp->ib.qp_type == IB_QPT_UD ? qp->attr.pkey_index
-								: ud->pkey_index);
+	packet->pkey =
+		simrnic_pkey(qp->ib.qp_type == IB_QPT_UD ? qp->attr.pkey_index : ud->pkey_index);
 	packet->sl = rdma_ah_get_sl(attr);
 	packet->has_grh = rdma_ah_get_ah_flags(attr) & IB_AH_GRH;
 	if (!packet->has_grh)
@@ -325,8 +325,8 @@ static int simrnic_recv(struct simrnic_qp *qp, const struct ib_recv_wr *wr)
 /* Connected queue pairs do not move data, and a user's addresses are not ours to follow. */
 static bool simrnic_can_post(const struct ib_qp *qp)
 {
-	return !qp->uobject && (qp->qp_type == IB_QPT_UD || qp->qp_type == IB_QPT_GSI ||
-				qp->qp_type == IB_QPT_SMI);
+	return !qp->uobject &&
+	       (qp->qp_type == IB_QPT_UD || qp->qp_type == IB_QPT_GSI || qp->qp_type == IB_QPT_SMI);
 }
 
 static int simrnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,

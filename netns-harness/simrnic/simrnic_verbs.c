@@ -12,10 +12,15 @@ static void simrnic_dealloc_ucontext(struct ib_ucontext *ucontext)
 {
 }
 
-/* The device can change namespaces because this is there; no user maps anything that must go. */
+/* No user maps anything that must go. */
 static void simrnic_disassociate_ucontext(struct ib_ucontext *ucontext)
 {
 }
+
+/* Devices that have this operation can change namespaces. */
+const struct ib_device_ops simrnic_movable_ops = {
+	.disassociate_ucontext = simrnic_disassociate_ucontext,
+};
 
 static int simrnic_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
@@ -163,7 +168,6 @@ const struct ib_device_ops simrnic_object_ops = {
 	.dereg_mr = simrnic_dereg_mr,
 	.destroy_cq = simrnic_destroy_cq,
 	.destroy_qp = simrnic_destroy_qp,
-	.disassociate_ucontext = simrnic_disassociate_ucontext,
 	.get_dma_mr = simrnic_get_dma_mr,
 	.modify_qp = simrnic_modify_qp,
 	.poll_cq = simrnic_poll_cq,

@@ -1,0 +1,53 @@
+#!/bin/bash
+# shellcheck disable=SC2154 # sourced by selftest.sh, whose functions and counts these are
+# The driver's faults: RDMA devices that do not move, or slowly; VFs that are slow to come; another driver.
+
+milliseconds() { # command...: how long it takes
+	local start=${EPOCHREALTIME/./}
+	"$@" && echo $(((${EPOCHREALTIME/./} - start) / 1000))
+}
+pci=/sys/bus/pci
+bind() { echo "$1" >$pci/drivers/simrnic/bind; }
+unbind() { echo "$1" >$pci/devices/"$1"/driver/unbind; }
+v0=0001:00:01.0
+
+ok "driver: loads with parameters" reload vfs=2 movable=1,0 vfio_pci=1
+vfs rnic0p0 2 && vfs rnic1p0 2
+rdma system set netns exclusive
+ip netns add a
+ok "driver: movable=0 refuses to move" fails_with 'not supported' rdma dev set roce1p0v0 netns a
+ok "driver: and leaves the device where it is" holds roce1p0v0 rdma dev
+echo 700 >$debug/rnic0p0/rdma_move_delay_ms
+ok "driver: rdma_move_delay_ms delays a move" test "$(milliseconds rdma dev set roce0p0v0 netns a)" -ge 700
+echo 1500 >$debug/rnic0p0/rdma_move_delay_ms
+ip netns del a
+ok "driver: and a return: not there yet" not test -e /sys/class/infiniband/roce0p0v0
+ok "driver: there at last" soon test -e /sys/class/infiniband/roce0p0v0
+echo 60000 >$debug/rnic0p0/rdma_move_delay_ms
+ok "driver: but not what happens without a move" test "$(milliseconds unbind $v0)" -lt 30000
+echo 0 >$debug/rnic0p0/rdma_move_delay_ms
+soon rdma system set netns shared
+
+echo 700 >$debug/rnic0p0/vf_probe_delay_ms
+ok "driver: vf_probe_delay_ms delays binding" test "$(milliseconds bind $v0)" -ge 700
+ok "driver: then the devices are there" test -e /sys/class/net/rnic0p0v0 -a -e /sys/class/infiniband/roce0p0v0
+echo 0 >$debug/rnic0p0/vf_probe_delay_ms
+unbind $v0
+echo 2000 >$debug/rnic0p0/vf_devices_delay_ms
+ok "driver: vf_devices_delay_ms lets binding return" bind $v0
+ok "driver: before the devices are there" not test -e $pci/devices/$v0/net
+ok "driver: they come" soon test -e /sys/class/net/rnic0p0v0 -a -e /sys/class/infiniband/roce0p0v0
+unbind $v0 && bind $v0
+ok "driver: a VF can be unbound before its devices come" unbind $v0
+echo 0 >$debug/rnic0p0/vf_devices_delay_ms
+
+ok "driver: vfio-pci takes nothing by itself" not bash -c "echo $v0 >$pci/drivers/vfio-pci/bind"
+echo vfio-pci >$pci/devices/$v0/driver_override
+ok "driver: vfio-pci takes a VF whose driver_override names it" bash -c "echo $v0 >$pci/drivers_probe"
+ok "driver: it is bound" equal "$(basename "$(readlink $pci/devices/$v0/driver)")" vfio-pci
+ok "driver: and has no devices" not test -e $pci/devices/$v0/net -o -e $pci/devices/$v0/infiniband
+ok "driver: its PF still administrates it" vf rnic0p0 0 mac 02:00:00:00:00:66
+unbind $v0
+echo >$pci/devices/$v0/driver_override
+ok "driver: simrnic takes it back" bind $v0
+ok "driver: with the MAC set meanwhile" equal "$(cat /sys/class/net/rnic0p0v0/address)" 02:00:00:00:00:66
