@@ -1,6 +1,6 @@
 #!/bin/bash
 # shellcheck disable=SC2154 # sourced by selftest.sh, whose functions and counts these are
-# The driver's faults: RDMA devices that do not move, or slowly; VFs that are slow to come; another driver.
+# The driver's faults: RDMA devices that do not move, or slowly; VFs that are slow to come; another driver; sub-functions.
 
 milliseconds() { # command...: how long it takes
 	local start=${EPOCHREALTIME/./}
@@ -51,3 +51,23 @@ unbind $v0
 echo >$pci/devices/$v0/driver_override
 ok "driver: simrnic takes it back" bind $v0
 ok "driver: with the MAC set meanwhile" equal "$(cat /sys/class/net/rnic0p0v0/address)" 02:00:00:00:00:66
+
+ok "sub-functions: load" reload nics=2 vfs=2 sfs=2 link_layer=eth,ib
+ok "sub-functions: of Ethernet PFs" equal "$(cd /sys/bus/auxiliary/devices && echo simrnic.sf.*)" "simrnic.sf.0 simrnic.sf.1"
+ok "sub-functions: net and RDMA devices" test -d /sys/bus/auxiliary/devices/simrnic.sf.1/net/rnic0p0s1 -a -d \
+	/sys/bus/auxiliary/devices/simrnic.sf.1/infiniband/roce0p0s1
+ok "sub-functions: MAC addresses" equal "$(cat /sys/class/net/rnic0p0s1/address)" 02:52:00:00:80:01
+vfs rnic0p0 2
+up rnic0p0
+pod a rnic0p0s0 10.5.0.1/24
+pod b rnic0p0v1 10.5.0.2/24
+ok "sub-functions: reach VFs" soon reach a 10.5.0.2
+ok "sub-functions: have GIDs" soon has_gid roce0p0s0 'ffff:0a05:0001 rnic0p0s0'
+clear_pods
+sf=/sys/bus/auxiliary/drivers/simrnic.sf
+ok "sub-functions: unbind" bash -c "echo simrnic.sf.1 >$sf/unbind && ! test -e /sys/class/net/rnic0p0s1"
+ok "sub-functions: bind" bash -c "echo simrnic.sf.1 >$sf/bind && test -e /sys/class/net/rnic0p0s1"
+unbind 0001:00:00.0
+ok "sub-functions: go with their PF" not test -e /sys/bus/auxiliary/devices/simrnic.sf.0
+bind 0001:00:00.0
+ok "sub-functions: come with it" test -e /sys/class/net/rnic0p0s1

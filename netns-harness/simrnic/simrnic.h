@@ -24,6 +24,7 @@
 #define SIMRNIC_MAX_NICS  8
 #define SIMRNIC_MAX_PORTS 8    /* PCI functions of one device */
 #define SIMRNIC_MAX_VFS	  1024 /* of one port */
+#define SIMRNIC_MAX_SFS	  64   /* of one port */
 
 /* Nobody's: not assigned to any vendor when this was written. */
 #define SIMRNIC_VENDOR_ID    0x1fab
@@ -33,6 +34,7 @@
 struct ib_device;
 struct simrnic_nic;
 struct simrnic_port;
+struct simrnic_sf;
 
 enum simrnic_counter {
 	SIMRNIC_RX_PACKETS,
@@ -67,7 +69,8 @@ struct simrnic_filter {
 /* One PF or VF that has a driver. This is the net device's private data, if there is one. */
 struct simrnic_func {
 	struct net_device *netdev; /* NULL: InfiniBand */
-	struct pci_dev *pdev;
+	struct device *dev;	   /* the PCI device, or the sub-function's auxiliary device */
+	struct pci_dev *pdev;	   /* a sub-function's: the PF */
 	struct simrnic_port *port;
 	struct simrnic_vport *vport;
 	struct ib_device *ibdev; /* RTNL; NULL while there is none to tell about the link */
@@ -116,7 +119,9 @@ struct simrnic_port {
 	u64 out_of_sequence; /* of the RDMA devices, written through debugfs */
 	struct dentry *debugfs;
 	struct simrnic_vport pf;
-	struct simrnic_vport *vfs; /* simrnic_vfs of them */
+	struct simrnic_vport *vfs; /* simrnic_vfs of them, then those of sub-functions */
+	struct simrnic_sf *sfs[SIMRNIC_MAX_SFS];
+	unsigned int sf_count;
 };
 
 struct simrnic_nic {
@@ -135,6 +140,7 @@ struct simrnic_nic {
 extern unsigned int simrnic_nics;
 extern unsigned int simrnic_ports;
 extern unsigned int simrnic_vfs;
+extern unsigned int simrnic_sfs;
 extern unsigned int simrnic_gid_table_len;
 extern bool simrnic_wire;
 extern bool simrnic_vfio_pci;
@@ -148,6 +154,12 @@ void simrnic_pci_unplug(struct simrnic_nic *nic);
 /* simrnic_driver.c: the driver for what is behind the host bridge */
 int simrnic_pci_register_driver(void);
 void simrnic_pci_unregister_driver(void);
+
+/* simrnic_sf.c: sub-functions */
+int simrnic_sf_register_driver(void);
+void simrnic_sf_unregister_driver(void);
+int simrnic_sf_plug(struct simrnic_func *pf);
+void simrnic_sf_unplug(struct simrnic_func *pf);
 
 /* simrnic_func.c: names, identities, links */
 void simrnic_func_name(const struct simrnic_func *func, const char *prefix, char *name,
@@ -169,7 +181,7 @@ int simrnic_ud_init(void);
 void simrnic_ud_exit(void);
 
 /* simrnic_net.c: Ethernet net devices */
-struct simrnic_func *simrnic_net_create(struct pci_dev *pdev, struct simrnic_port *port, int vf);
+struct simrnic_func *simrnic_net_create(struct device *dev, struct simrnic_port *port, int vport);
 void simrnic_net_destroy(struct simrnic_func *func);
 void simrnic_net_update_filter(struct simrnic_func *func);
 
@@ -203,14 +215,29 @@ void simrnic_debugfs_create(void);
 void simrnic_debugfs_destroy(void);
 void simrnic_debugfs_add_port(struct simrnic_port *port);
 
-static inline bool simrnic_is_vf(const struct simrnic_func *func)
+static inline unsigned int simrnic_vports(void)
 {
-	return func->vport != &func->port->pf;
+	return simrnic_vfs + simrnic_sfs;
 }
 
-static inline int simrnic_vf_index(const struct simrnic_func *func)
+static inline bool simrnic_is_pf(const struct simrnic_func *func)
+{
+	return func->vport == &func->port->pf;
+}
+
+static inline int simrnic_vport_index(const struct simrnic_func *func)
 {
 	return func->vport - func->port->vfs;
+}
+
+static inline bool simrnic_is_vf(const struct simrnic_func *func)
+{
+	return !simrnic_is_pf(func) && simrnic_vport_index(func) < simrnic_vfs;
+}
+
+static inline int simrnic_sf_index(const struct simrnic_func *func)
+{
+	return simrnic_vport_index(func) - simrnic_vfs;
 }
 
 static inline void simrnic_count(struct simrnic_func *func, enum simrnic_counter counter, u64 by)

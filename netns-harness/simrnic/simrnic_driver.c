@@ -27,7 +27,7 @@ static struct simrnic_func *simrnic_func_create(struct pci_dev *pdev)
 
 	if (port->nic->infiniband)
 		return simrnic_ib_create(pdev, port, vf);
-	return simrnic_net_create(pdev, port, vf);
+	return simrnic_net_create(&pdev->dev, port, vf);
 }
 
 static void simrnic_func_destroy(struct simrnic_func *func)
@@ -47,12 +47,21 @@ static int simrnic_start(struct simrnic_driven *driven)
 	if (IS_ERR(func))
 		return PTR_ERR(func);
 	err = simrnic_rdma_create(func);
-	if (err) {
-		simrnic_func_destroy(func);
-		return err;
+	if (err)
+		goto err_func;
+	if (simrnic_is_pf(func) && func->netdev) {
+		err = simrnic_sf_plug(func);
+		if (err)
+			goto err_rdma;
 	}
 	driven->func = func;
 	return 0;
+
+err_rdma:
+	simrnic_rdma_destroy(func);
+err_func:
+	simrnic_func_destroy(func);
+	return err;
 }
 
 static void simrnic_start_late(struct work_struct *work)
@@ -105,6 +114,8 @@ static void simrnic_remove(struct pci_dev *pdev)
 		pci_disable_sriov(pdev);
 	cancel_delayed_work_sync(&driven->late);
 	if (driven->func) {
+		if (simrnic_is_pf(driven->func))
+			simrnic_sf_unplug(driven->func);
 		simrnic_rdma_destroy(driven->func);
 		simrnic_func_destroy(driven->func);
 	}
@@ -167,13 +178,23 @@ static struct pci_driver simrnic_vfio_driver = {
 
 int simrnic_pci_register_driver(void)
 {
-	int err = pci_register_driver(&simrnic_pci_driver);
+	int err = simrnic_sf_register_driver();
 
-	if (err || !simrnic_vfio_pci)
-		return err;
-	err = pci_register_driver(&simrnic_vfio_driver);
 	if (err)
-		pci_unregister_driver(&simrnic_pci_driver);
+		return err;
+	err = pci_register_driver(&simrnic_pci_driver);
+	if (err)
+		goto err_sf;
+	if (simrnic_vfio_pci)
+		err = pci_register_driver(&simrnic_vfio_driver);
+	if (err)
+		goto err_pci;
+	return 0;
+
+err_pci:
+	pci_unregister_driver(&simrnic_pci_driver);
+err_sf:
+	simrnic_sf_unregister_driver();
 	return err;
 }
 
@@ -182,4 +203,5 @@ void simrnic_pci_unregister_driver(void)
 	if (simrnic_vfio_pci)
 		pci_unregister_driver(&simrnic_vfio_driver);
 	pci_unregister_driver(&simrnic_pci_driver);
+	simrnic_sf_unregister_driver();
 }

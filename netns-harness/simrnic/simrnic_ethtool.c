@@ -29,7 +29,7 @@ static void simrnic_get_drvinfo(struct net_device *netdev, struct ethtool_drvinf
 
 	strscpy(info->driver, "simrnic", sizeof(info->driver));
 	strscpy(info->fw_version, "1.0.0", sizeof(info->fw_version));
-	strscpy(info->bus_info, pci_name(func->pdev), sizeof(info->bus_info));
+	strscpy(info->bus_info, dev_name(func->dev), sizeof(info->bus_info));
 }
 
 static int simrnic_get_link_ksettings(struct net_device *netdev,

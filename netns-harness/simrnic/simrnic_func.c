@@ -4,22 +4,30 @@
 #include <net/addrconf.h>
 #include "simrnic.h"
 
+#define SIMRNIC_SF_MACS 0x8000 /* in the last two bytes of their MAC addresses */
+
 void simrnic_func_name(const struct simrnic_func *func, const char *prefix, char *name, size_t size)
 {
 	unsigned int nic = func->port->nic->index;
 	unsigned int port = func->port->index;
 
-	if (simrnic_is_vf(func))
-		snprintf(name, size, "%s%up%uv%d", prefix, nic, port, simrnic_vf_index(func));
-	else
+	if (simrnic_is_pf(func))
 		snprintf(name, size, "%s%up%u", prefix, nic, port);
+	else if (simrnic_is_vf(func))
+		snprintf(name, size, "%s%up%uv%d", prefix, nic, port, simrnic_vport_index(func));
+	else
+		snprintf(name, size, "%s%up%us%d", prefix, nic, port, simrnic_sf_index(func));
 }
 
 /* Burned in: the same after every boot and every re-creation of the VFs. */
 void simrnic_permanent_mac(const struct simrnic_func *func, u8 *mac)
 {
-	unsigned int function = simrnic_is_vf(func) ? simrnic_vf_index(func) + 1 : 0;
+	unsigned int function = 0;
 
+	if (simrnic_is_vf(func))
+		function = simrnic_vport_index(func) + 1;
+	else if (!simrnic_is_pf(func))
+		function = SIMRNIC_SF_MACS + simrnic_sf_index(func);
 	mac[0] = 0x02; /* locally administered */
 	mac[1] = 0x52;
 	mac[2] = func->port->nic->index;
@@ -104,7 +112,7 @@ void simrnic_port_update_links(struct simrnic_port *port)
 
 	if (func)
 		simrnic_func_update_link(func);
-	for (vf = 0; vf < simrnic_vfs; vf++) {
+	for (vf = 0; vf < simrnic_vports(); vf++) {
 		func = rtnl_dereference(port->vfs[vf].func);
 		if (func)
 			simrnic_func_update_link(func);

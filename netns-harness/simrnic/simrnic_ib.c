@@ -40,6 +40,7 @@ struct simrnic_func *simrnic_ib_create(struct pci_dev *pdev, struct simrnic_port
 
 	if (!func)
 		return ERR_PTR(-ENOMEM);
+	func->dev = &pdev->dev;
 	func->pdev = pdev;
 	func->port = port;
 	func->vport = vf < 0 ? &port->pf : &port->vfs[vf];

@@ -16,6 +16,10 @@ unsigned int simrnic_vfs = 8;
 module_param_named(vfs, simrnic_vfs, uint, 0444);
 MODULE_PARM_DESC(vfs, "VFs that each PF can have (default 8)");
 
+unsigned int simrnic_sfs;
+module_param_named(sfs, simrnic_sfs, uint, 0444);
+MODULE_PARM_DESC(sfs, "sub-functions of each PF of Ethernet cards (default 0)");
+
 unsigned int simrnic_gid_table_len = 256;
 module_param_named(gid_table_len, simrnic_gid_table_len, uint, 0444);
 MODULE_PARM_DESC(gid_table_len, "GIDs that each RDMA port can have (default 256)");
@@ -64,10 +68,10 @@ static struct simrnic_nic *simrnic_nic_alloc(unsigned int index)
 		port->index = i;
 		port->cable = true;
 		simrnic_vport_reset(&port->pf);
-		port->vfs = kvcalloc(simrnic_vfs, sizeof(*port->vfs), GFP_KERNEL);
-		if (!port->vfs && simrnic_vfs)
+		port->vfs = kvcalloc(simrnic_vports(), sizeof(*port->vfs), GFP_KERNEL);
+		if (!port->vfs && simrnic_vports())
 			goto err;
-		for (vf = 0; vf < simrnic_vfs; vf++)
+		for (vf = 0; vf < simrnic_vports(); vf++)
 			simrnic_vport_reset(&port->vfs[vf]);
 	}
 	return nic;
@@ -124,9 +128,9 @@ static int __init simrnic_init(void)
 	int err;
 
 	if (simrnic_nics > SIMRNIC_MAX_NICS || simrnic_vfs > SIMRNIC_MAX_VFS || simrnic_ports < 1 ||
-	    simrnic_ports > SIMRNIC_MAX_PORTS) {
-		pr_err("simrnic: at most %d cards, 1 to %d ports, at most %d VFs\n",
-		       SIMRNIC_MAX_NICS, SIMRNIC_MAX_PORTS, SIMRNIC_MAX_VFS);
+	    simrnic_ports > SIMRNIC_MAX_PORTS || simrnic_sfs > SIMRNIC_MAX_SFS) {
+		pr_err("simrnic: at most %d cards, 1 to %d ports, at most %d VFs, %d sub-functions\n",
+		       SIMRNIC_MAX_NICS, SIMRNIC_MAX_PORTS, SIMRNIC_MAX_VFS, SIMRNIC_MAX_SFS);
 		return -EINVAL;
 	}
 	if (!simrnic_link_layers_known())

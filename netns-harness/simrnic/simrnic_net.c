@@ -9,10 +9,10 @@ static int simrnic_open(struct net_device *netdev)
 	struct simrnic_func *func = netdev_priv(netdev);
 
 	netif_start_queue(netdev);
-	if (simrnic_is_vf(func))
-		simrnic_func_update_link(func);
-	else
+	if (simrnic_is_pf(func))
 		simrnic_port_update_links(func->port);
+	else
+		simrnic_func_update_link(func);
 	return 0;
 }
 
@@ -21,10 +21,10 @@ static int simrnic_stop(struct net_device *netdev)
 	struct simrnic_func *func = netdev_priv(netdev);
 
 	netif_stop_queue(netdev);
-	if (simrnic_is_vf(func))
-		simrnic_func_update_link(func);
-	else
+	if (simrnic_is_pf(func))
 		simrnic_port_update_links(func->port);
+	else
+		simrnic_func_update_link(func);
 	return 0;
 }
 
@@ -154,7 +154,8 @@ static void simrnic_setup(struct net_device *netdev)
 	netdev->priv_flags &= ~IFF_TX_SKB_SHARING;
 }
 
-struct simrnic_func *simrnic_net_create(struct pci_dev *pdev, struct simrnic_port *port, int vf)
+/* A negative vport is the PF. */
+struct simrnic_func *simrnic_net_create(struct device *dev, struct simrnic_port *port, int vport)
 {
 	struct net_device *netdev;
 	struct simrnic_func *func;
@@ -166,11 +167,12 @@ struct simrnic_func *simrnic_net_create(struct pci_dev *pdev, struct simrnic_por
 		return ERR_PTR(-ENOMEM);
 	func = netdev_priv(netdev);
 	func->netdev = netdev;
-	func->pdev = pdev;
+	func->dev = dev;
+	func->pdev = to_pci_dev(dev_is_pci(dev) ? dev : dev->parent);
 	func->port = port;
-	func->vport = vf < 0 ? &port->pf : &port->vfs[vf];
-	SET_NETDEV_DEV(netdev, &pdev->dev);
-	netdev->netdev_ops = vf < 0 ? &simrnic_pf_netdev_ops : &simrnic_vf_netdev_ops;
+	func->vport = vport < 0 ? &port->pf : &port->vfs[vport];
+	SET_NETDEV_DEV(netdev, dev);
+	netdev->netdev_ops = vport < 0 ? &simrnic_pf_netdev_ops : &simrnic_vf_netdev_ops;
 	simrnic_func_name(func, "rnic", netdev->name, sizeof(netdev->name));
 
 	rtnl_lock();

@@ -175,7 +175,7 @@ int simrnic_rdma_create(struct simrnic_func *func)
 	ibdev->ib.phys_port_cnt = 1;
 	ibdev->ib.node_type = RDMA_NODE_IB_CA;
 	ibdev->ib.num_comp_vectors = 1;
-	ibdev->ib.dev.parent = &func->pdev->dev;
+	ibdev->ib.dev.parent = func->dev;
 	ibdev->ib.node_guid = func->node_guid;
 	err = simrnic_set_ops(ibdev);
 	if (err)

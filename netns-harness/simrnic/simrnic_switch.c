@@ -206,7 +206,7 @@ static void simrnic_flood_port(struct simrnic_port *port, struct simrnic_frame *
 	unsigned int vf;
 
 	simrnic_offer(&port->pf, frame);
-	for (vf = 0; vf < simrnic_vfs; vf++)
+	for (vf = 0; vf < simrnic_vports(); vf++)
 		simrnic_offer(&port->vfs[vf], frame);
 }
 
