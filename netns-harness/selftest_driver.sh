@@ -1,6 +1,7 @@
 #!/bin/bash
 # shellcheck disable=SC2154 # sourced by selftest.sh, whose functions and counts these are
-# The driver's faults: RDMA devices that do not move, or slowly; VFs that are slow to come; another driver; sub-functions.
+# The driver's faults: RDMA devices that do not move, or slowly; VFs that are slow to come; another driver; sub-functions; more
+# RDMA devices and ports.
 
 milliseconds() { # command...: how long it takes
 	local start=${EPOCHREALTIME/./}
@@ -71,3 +72,20 @@ unbind 0001:00:00.0
 ok "sub-functions: go with their PF" not test -e /sys/bus/auxiliary/devices/simrnic.sf.0
 bind 0001:00:00.0
 ok "sub-functions: come with it" test -e /sys/class/net/rnic0p0s1
+
+ok "RDMA devices: two of a function, with two ports" reload nics=1 vfs=2 rdma_devices=2 rdma_ports=2
+vfs rnic0p0 1
+up rnic0p0
+ok "RDMA devices: names" equal "$(cd $pci/devices/0001:00:00.0/infiniband && echo *) $(cd $pci/devices/$v0/infiniband && echo *)" \
+	"roce0p0 roce0p0d1 roce0p0v0 roce0p0v0d1"
+ok "RDMA devices: node GUIDs" equal "$(cat /sys/class/infiniband/roce0p0{,d1}/node_guid | xargs)" "0052:00ff:fe00:0000 0052:00fe:fe00:0000"
+ok "RDMA devices: ports" equal "$(cd /sys/class/infiniband/roce0p0/ports && echo *)" "1 2"
+ok "RDMA devices: both have the net device and its link" equal \
+	"$(rdma link show roce0p0d1/1 | grep -o 'state ACTIVE.*netdev [^ ]*')" "state ACTIVE physical_state LINK_UP netdev rnic0p0"
+ok "RDMA devices: the second port has none" not holds 'ACTIVE|netdev' rdma link show roce0p0/2
+rdma system set netns exclusive
+ip netns add a
+ok "RDMA devices: one moves without the other" bash -c \
+	'rdma dev set roce0p0v0d1 netns a && rdma dev | grep -q " roce0p0v0:" && ip netns exec a rdma dev | grep -q " roce0p0v0d1:"'
+ip netns del a
+soon rdma system set netns shared

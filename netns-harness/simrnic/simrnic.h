@@ -25,13 +25,14 @@
 #define SIMRNIC_MAX_PORTS 8    /* PCI functions of one device */
 #define SIMRNIC_MAX_VFS	  1024 /* of one port */
 #define SIMRNIC_MAX_SFS	  64   /* of one port */
+#define SIMRNIC_MAX_RDMA  4    /* RDMA devices of one function */
 
 /* Nobody's: not assigned to any vendor when this was written. */
 #define SIMRNIC_VENDOR_ID    0x1fab
 #define SIMRNIC_PF_DEVICE_ID 0x1001
 #define SIMRNIC_VF_DEVICE_ID 0x1002
 
-struct ib_device;
+struct simrnic_ibdev;
 struct simrnic_nic;
 struct simrnic_port;
 struct simrnic_sf;
@@ -73,10 +74,11 @@ struct simrnic_func {
 	struct pci_dev *pdev;	   /* a sub-function's: the PF */
 	struct simrnic_port *port;
 	struct simrnic_vport *vport;
-	struct ib_device *ibdev; /* RTNL; NULL while there is none to tell about the link */
-	bool rdma_active;	 /* RTNL; what ibdev's users were told last */
-	bool link;		 /* InfiniBand: RTNL writes */
-	u16 lid;		 /* InfiniBand */
+	struct simrnic_ibdev *ibdevs[SIMRNIC_MAX_RDMA];
+	unsigned int ibdev_count; /* RTNL; of those that are to be told about the link */
+	bool rdma_active;	  /* RTNL; what their users were told last */
+	bool link;		  /* InfiniBand: RTNL writes */
+	u16 lid;		  /* InfiniBand */
 	__be64 node_guid;
 	__be64 port_guid;
 	struct simrnic_filter __rcu *filter;
@@ -142,6 +144,8 @@ extern unsigned int simrnic_ports;
 extern unsigned int simrnic_vfs;
 extern unsigned int simrnic_sfs;
 extern unsigned int simrnic_gid_table_len;
+extern unsigned int simrnic_rdma_devices;
+extern unsigned int simrnic_rdma_ports;
 extern bool simrnic_wire;
 extern bool simrnic_vfio_pci;
 extern struct simrnic_nic *simrnic_nic[SIMRNIC_MAX_NICS];

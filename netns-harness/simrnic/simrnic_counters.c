@@ -30,6 +30,8 @@ static int simrnic_get_hw_stats(struct ib_device *ib, struct rdma_hw_stats *stat
 
 	if (!port)
 		return -EOPNOTSUPP;
+	if (port > 1)
+		return SIMRNIC_HW_COUNTERS;
 	stats->value[SIMRNIC_HW_RX_WRITE_REQUESTS] = simrnic_read(func, SIMRNIC_RX_WRITE_REQUESTS);
 	stats->value[SIMRNIC_HW_RX_READ_REQUESTS] = simrnic_read(func, SIMRNIC_RX_READ_REQUESTS);
 	stats->value[SIMRNIC_HW_OUT_OF_SEQUENCE] = READ_ONCE(func->port->out_of_sequence);
@@ -65,7 +67,8 @@ static int simrnic_process_mad(struct ib_device *ib, int flags, u32 port, const 
 		memcpy(answer, &info, sizeof(info));
 		break;
 	case IB_PMA_PORT_COUNTERS_EXT:
-		simrnic_fill_counters_ext(simrnic_func_of(ib), answer);
+		if (port == 1)
+			simrnic_fill_counters_ext(simrnic_func_of(ib), answer);
 		break;
 	case IB_PMA_PORT_COUNTERS:
 		break; /* no errors to report */

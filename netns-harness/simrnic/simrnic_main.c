@@ -24,6 +24,14 @@ unsigned int simrnic_gid_table_len = 256;
 module_param_named(gid_table_len, simrnic_gid_table_len, uint, 0444);
 MODULE_PARM_DESC(gid_table_len, "GIDs that each RDMA port can have (default 256)");
 
+unsigned int simrnic_rdma_devices = 1;
+module_param_named(rdma_devices, simrnic_rdma_devices, uint, 0444);
+MODULE_PARM_DESC(rdma_devices, "RDMA devices of each function of Ethernet cards (default 1)");
+
+unsigned int simrnic_rdma_ports = 1;
+module_param_named(rdma_ports, simrnic_rdma_ports, uint, 0444);
+MODULE_PARM_DESC(rdma_ports, "ports of each RDMA device of Ethernet cards (default 1)");
+
 bool simrnic_wire = true;
 module_param_named(wire, simrnic_wire, bool, 0444);
 MODULE_PARM_DESC(wire, "whether all ports are on one Ethernet segment (default yes)");
@@ -131,6 +139,12 @@ static int __init simrnic_init(void)
 	    simrnic_ports > SIMRNIC_MAX_PORTS || simrnic_sfs > SIMRNIC_MAX_SFS) {
 		pr_err("simrnic: at most %d cards, 1 to %d ports, at most %d VFs, %d sub-functions\n",
 		       SIMRNIC_MAX_NICS, SIMRNIC_MAX_PORTS, SIMRNIC_MAX_VFS, SIMRNIC_MAX_SFS);
+		return -EINVAL;
+	}
+	if (simrnic_rdma_devices < 1 || simrnic_rdma_devices > SIMRNIC_MAX_RDMA ||
+	    simrnic_rdma_ports < 1 || simrnic_rdma_ports > 2) {
+		pr_err("simrnic: 1 to %d RDMA devices of a function, with 1 or 2 ports\n",
+		       SIMRNIC_MAX_RDMA);
 		return -EINVAL;
 	}
 	if (!simrnic_link_layers_known())

@@ -20,14 +20,18 @@ static bool simrnic_rdma_link(const struct simrnic_func *func)
 
 void simrnic_rdma_update_link(struct simrnic_func *func)
 {
-	struct ib_event event = { .device = func->ibdev, .element.port_num = 1 };
+	struct ib_event event = { .element.port_num = 1 };
 	bool active = simrnic_rdma_link(func);
+	unsigned int i;
 
-	if (!func->ibdev || active == func->rdma_active)
+	if (!func->ibdev_count || active == func->rdma_active)
 		return;
 	func->rdma_active = active;
 	event.event = active ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR;
-	ib_dispatch_event(&event);
+	for (i = 0; i < func->ibdev_count; i++) {
+		event.device = &func->ibdevs[i]->ib;
+		ib_dispatch_event(&event);
+	}
 }
 
 /* Device and port */
@@ -71,10 +75,11 @@ static void simrnic_get_dev_fw_str(struct ib_device *ib, char *str)
 	strscpy(str, "1.0.0", IB_FW_VERSION_NAME_MAX);
 }
 
+/* A second port has no net device, and no link. */
 static int simrnic_query_port(struct ib_device *ib, u32 port, struct ib_port_attr *attr)
 {
 	const struct simrnic_func *func = simrnic_func_of(ib);
-	bool link = simrnic_rdma_link(func);
+	bool link = port == 1 && simrnic_rdma_link(func);
 
 	attr->state = link ? IB_PORT_ACTIVE : IB_PORT_DOWN;
 	attr->phys_state = link ? IB_PORT_PHYS_STATE_LINK_UP : IB_PORT_PHYS_STATE_DISABLED;
@@ -161,7 +166,25 @@ static int simrnic_set_ops(struct simrnic_ibdev *ibdev)
 	return netdev ? ib_device_set_netdev(&ibdev->ib, netdev, 1) : 0;
 }
 
-int simrnic_rdma_create(struct simrnic_func *func)
+/* The second RDMA device of a function, if it has more than one, is called roce0p0d1. */
+static void simrnic_rdma_name(const struct simrnic_func *func, unsigned int index, char *name,
+			      size_t size)
+{
+	size_t used;
+
+	simrnic_func_name(func, func->netdev ? "roce" : "ib", name, size);
+	used = strlen(name);
+	if (index)
+		snprintf(name + used, size - used, "d%u", index);
+}
+
+/* Those of further devices have one less in the place of the EUI-64's ff each. */
+static __be64 simrnic_rdma_guid(const struct simrnic_func *func, unsigned int index)
+{
+	return cpu_to_be64(be64_to_cpu(func->node_guid) - ((u64)index << 32));
+}
+
+static struct simrnic_ibdev *simrnic_ibdev_create(struct simrnic_func *func, unsigned int index)
 {
 	struct simrnic_ibdev *ibdev;
 	char name[IB_DEVICE_NAME_MAX];
@@ -169,43 +192,69 @@ int simrnic_rdma_create(struct simrnic_func *func)
 
 	ibdev = ib_alloc_device(simrnic_ibdev, ib);
 	if (!ibdev)
-		return -ENOMEM;
+		return ERR_PTR(-ENOMEM);
 	ibdev->func = func;
 	atomic_set(&ibdev->next_qpn, 0x100);
-	ibdev->ib.phys_port_cnt = 1;
+	ibdev->ib.phys_port_cnt = func->netdev ? simrnic_rdma_ports : 1;
 	ibdev->ib.node_type = RDMA_NODE_IB_CA;
 	ibdev->ib.num_comp_vectors = 1;
 	ibdev->ib.dev.parent = func->dev;
-	ibdev->ib.node_guid = func->node_guid;
+	ibdev->ib.node_guid = simrnic_rdma_guid(func, index);
 	err = simrnic_set_ops(ibdev);
 	if (err)
 		goto err_dealloc;
-	simrnic_func_name(func, func->netdev ? "roce" : "ib", name, sizeof(name));
+	simrnic_rdma_name(func, index, name, sizeof(name));
 	err = ib_register_device(&ibdev->ib, name, NULL);
 	if (err)
 		goto err_dealloc;
+	return ibdev;
+
+err_dealloc:
+	ib_dealloc_device(&ibdev->ib);
+	return ERR_PTR(err);
+}
+
+static void simrnic_ibdev_destroy(struct simrnic_ibdev *ibdev)
+{
+	ibdev->leaving = true;
+	ib_unregister_device(&ibdev->ib);
+	ib_dealloc_device(&ibdev->ib);
+}
+
+int simrnic_rdma_create(struct simrnic_func *func)
+{
+	unsigned int count = func->netdev ? simrnic_rdma_devices : 1, i;
+	int err;
+
+	for (i = 0; i < count; i++) {
+		func->ibdevs[i] = simrnic_ibdev_create(func, i);
+		if (IS_ERR(func->ibdevs[i])) {
+			err = PTR_ERR(func->ibdevs[i]);
+			goto err_destroy;
+		}
+	}
 	rtnl_lock();
-	func->ibdev = &ibdev->ib;
+	func->ibdev_count = count;
 	simrnic_rdma_update_link(func);
 	rtnl_unlock();
 	return 0;
 
-err_dealloc:
-	ib_dealloc_device(&ibdev->ib);
+err_destroy:
+	while (i-- > 0)
+		simrnic_ibdev_destroy(func->ibdevs[i]);
 	return err;
 }
 
 void simrnic_rdma_destroy(struct simrnic_func *func)
 {
-	struct ib_device *ib = func->ibdev;
+	unsigned int count = func->ibdev_count;
 
 	/* Not under RTNL together with what follows: the GID table's cleanup takes RTNL itself. */
 	rtnl_lock();
-	func->ibdev = NULL;
+	func->ibdev_count = 0;
 	rtnl_unlock();
-	container_of(ib, struct simrnic_ibdev, ib)->leaving = true;
-	ib_unregister_device(ib);
-	ib_dealloc_device(ib);
+	while (count-- > 0)
+		simrnic_ibdev_destroy(func->ibdevs[count]);
 }
 
 /*
