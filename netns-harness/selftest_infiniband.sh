@@ -52,7 +52,11 @@ ip -n b addr add 10.4.0.2/24 dev k1
 ip -n b addr add 10.4.0.3/24 dev k2
 ok "infiniband: children of one partition reach each other" soon reach c 10.4.0.2
 in_ns b sysctl -q -w net.ipv4.conf.all.arp_ignore=1
-ok "infiniband: partitions are separate" not reach c 10.4.0.3
+ok "infiniband: partitions have groups of their own" not reach c 10.4.0.3
+ip -n c neigh replace 10.4.0.3 dev k1 lladdr "$(in_ns b cat /sys/class/net/k2/address)"
+ok "infiniband: partitions are separate for those who know the address, too" not reach c 10.4.0.3
+ip -n c neigh replace 10.4.0.2 dev k1 lladdr "$(in_ns b cat /sys/class/net/k1/address)"
+ok "infiniband: where the partition is the same, that is enough" reach c 10.4.0.2
 ib_child b ib1 k9 0x8009
 ok "infiniband: a key that the port has not leaves a child without carrier" bash -c \
 	'sleep 1; ip -n b -br link show k9 | grep -q NO-CARRIER'

@@ -110,6 +110,23 @@ static void simrnic_remove_all(void)
 	simrnic_ud_exit();
 }
 
+static bool __init simrnic_numbers_possible(void)
+{
+	if (simrnic_nics > SIMRNIC_MAX_NICS || simrnic_vfs > SIMRNIC_MAX_VFS || simrnic_ports < 1 ||
+	    simrnic_ports > SIMRNIC_MAX_PORTS || simrnic_sfs > SIMRNIC_MAX_SFS) {
+		pr_err("simrnic: at most %d cards, 1 to %d ports, at most %d VFs, %d sub-functions\n",
+		       SIMRNIC_MAX_NICS, SIMRNIC_MAX_PORTS, SIMRNIC_MAX_VFS, SIMRNIC_MAX_SFS);
+		return false;
+	}
+	if (simrnic_rdma_devices < 1 || simrnic_rdma_devices > SIMRNIC_MAX_RDMA ||
+	    simrnic_rdma_ports < 1 || simrnic_rdma_ports > 2) {
+		pr_err("simrnic: 1 to %d RDMA devices of a function, with 1 or 2 ports\n",
+		       SIMRNIC_MAX_RDMA);
+		return false;
+	}
+	return true;
+}
+
 static bool __init simrnic_link_layers_known(void)
 {
 	bool infiniband = false;
@@ -135,19 +152,7 @@ static int __init simrnic_init(void)
 	unsigned int i, port;
 	int err;
 
-	if (simrnic_nics > SIMRNIC_MAX_NICS || simrnic_vfs > SIMRNIC_MAX_VFS || simrnic_ports < 1 ||
-	    simrnic_ports > SIMRNIC_MAX_PORTS || simrnic_sfs > SIMRNIC_MAX_SFS) {
-		pr_err("simrnic: at most %d cards, 1 to %d ports, at most %d VFs, %d sub-functions\n",
-		       SIMRNIC_MAX_NICS, SIMRNIC_MAX_PORTS, SIMRNIC_MAX_VFS, SIMRNIC_MAX_SFS);
-		return -EINVAL;
-	}
-	if (simrnic_rdma_devices < 1 || simrnic_rdma_devices > SIMRNIC_MAX_RDMA ||
-	    simrnic_rdma_ports < 1 || simrnic_rdma_ports > 2) {
-		pr_err("simrnic: 1 to %d RDMA devices of a function, with 1 or 2 ports\n",
-		       SIMRNIC_MAX_RDMA);
-		return -EINVAL;
-	}
-	if (!simrnic_link_layers_known())
+	if (!simrnic_numbers_possible() || !simrnic_link_layers_known())
 		return -EINVAL;
 	err = simrnic_ud_init();
 	if (err)
