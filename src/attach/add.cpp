@@ -14,6 +14,7 @@
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/ipam/allocator.hpp>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -68,9 +69,12 @@ cni::Result ask_delegate(const cni::Request& request, const state::DelegateIpam&
 cni::Interface interface_of(const cni::Request& request, const std::optional<kernel::Link>& link, const Plan& plan) {
     cni::Interface interface { .name = request.ifname().to_string(), .sandbox = request.netns_path };
     if (link) {
-        interface.mac = link->mac() ? link->mac()->to_string() : std::string();
+        interface.mac = link->hardware_address_text();
         interface.mtu = link->mtu;
     }
+    // An IPoIB interface falls to the MTU of its broadcast group when it joins: its parent has.
+    if (const auto* child = std::get_if<ChildPlan>(&plan); child != nullptr && child->parent.kind == "ipoib")
+        interface.mtu = std::min(link->mtu, child->parent.mtu);
     if (const auto* device = std::get_if<DevicePlan>(&plan)) {
         interface.pci_id = device->address.to_string();
         if (!link) interface.mac = mac_without_link(*device);
@@ -167,7 +171,9 @@ private:
         if (const auto* device = std::get_if<DevicePlan>(&plan_))
             return move_device(request_, config_, *device, session_, pod_, deadline_);
         kernel::Link child = create_child(request_, config_, std::get<ChildPlan>(plan_), pod_, deadline_);
-        std::get<state::CreateLink>(record_.steps.front()).ifindex = child.ifindex;
+        auto& step = std::get<state::CreateLink>(record_.steps.front());
+        step.ifindex = child.ifindex;
+        if (config_.is_ipoib()) step.mac = child.hardware_address_text();
         return child;
     }
 

@@ -51,6 +51,12 @@ void check_mode(const Link& link, const Config& config) {
         if (!link.macvlan || link.macvlan->mode != wanted->mode)
             differs(concat("interface ", name, " is ", link.macvlan ? kernel::to_string(*link.macvlan) : "no macvlan",
                            ", expected ", kernel::to_string(*wanted)));
+    } else if (const auto* ipoib = std::get_if<Ipoib>(&config.attach)) {
+        const Ipoib present = link.ipoib.value_or(Ipoib{});
+        const bool other_pkey = ipoib->pkey && (present.pkey.value_or(0) | 0x8000U) != (*ipoib->pkey | 0x8000U);
+        if (other_pkey || (ipoib->mode && present.mode != ipoib->mode))
+            differs(concat("interface ", name, " is ", kernel::to_string(present), ", expected ",
+                           kernel::to_string(*ipoib)));
     } else if (const auto* ipvlan = std::get_if<Ipvlan>(&config.attach); ipvlan != nullptr && link.ipvlan != *ipvlan) {
         differs(concat("interface ", name, " is ", link.ipvlan ? kernel::to_string(*link.ipvlan) : "no ipvlan",
                        ", expected ", kernel::to_string(*ipvlan)));
@@ -79,11 +85,12 @@ void check_link(const Link& link, const Expected& expected, const Config& config
     const std::string name = quoted(link.name);
     if (!link.is_up()) differs(concat("interface ", name, " is down"));
     const std::string& mac = expected.interface.mac;
-    if (!mac.empty() && link.mac() != base::MacAddress::parse(mac))
-        differs(concat("interface ", name, " has MAC ", link.mac() ? link.mac()->to_string() : "none", ", expected ",
-                       quoted(mac)));
+    if (!mac.empty() && link.hardware_address_text() != base::to_lower(mac))
+        differs(concat("interface ", name, " has MAC ", link.hardware_address_text(), ", expected ", quoted(mac)));
     const std::uint32_t mtu = expected.interface.mtu.value_or(config.mtu.value_or(link.mtu));
-    if (link.mtu != mtu) differs(concat("interface ", name, " has MTU ", link.mtu, ", expected ", mtu));
+    const bool follows_group = config.is_ipoib() && link.mtu < mtu; // the broadcast group's MTU
+    if (link.mtu != mtu && !follows_group)
+        differs(concat("interface ", name, " has MTU ", link.mtu, ", expected ", mtu));
 }
 
 void check_addresses(kernel::Socket& inside, const Link& link, const Expected& expected) {

@@ -29,8 +29,9 @@ std::optional<base::MacAddress> choose_mac(const cni::Request& request, const Co
     if (!config.is_macvlan()) {
         if (requested)
             throw cni::CniError(cni::ErrorCode::unsupported_field,
-                                concat(requested->source, ": ", requested->mac,
-                                       " can't be set, ipvlan shares its parent's MAC address: use macvlan"));
+                                concat(requested->source, ": ", requested->mac, " can't be set, ",
+                                       config.is_ipoib() ? "an IPoIB child has its port's GUID"
+                                                         : "ipvlan shares its parent's MAC address: use macvlan"));
         return std::nullopt;
     }
     if (requested) return requested->mac;
@@ -51,9 +52,15 @@ unsigned index_of_lower(const kernel::Link& parent, const Config& config) {
     return parent.kind == config.kind() ? parent.parent_ifindex.value_or(parent.ifindex) : parent.ifindex;
 }
 
-std::variant<Macvlan, Ipvlan> kernel_kind(const Config& config) {
+/// What isn't configured of an IPoIB child is as its parent is.
+std::variant<Macvlan, Ipvlan, Ipoib> kernel_kind(const Config& config, const kernel::Link& parent) {
     if (const auto* macvlan = std::get_if<Macvlan>(&config.attach)) return *macvlan;
-    return std::get<Ipvlan>(config.attach);
+    if (const auto* ipvlan = std::get_if<Ipvlan>(&config.attach)) return *ipvlan;
+    Ipoib ipoib = std::get<Ipoib>(config.attach);
+    const Ipoib of_parent = parent.ipoib.value_or(Ipoib{});
+    if (!ipoib.pkey) ipoib.pkey = of_parent.pkey;
+    if (!ipoib.mode) ipoib.mode = of_parent.mode;
+    return ipoib;
 }
 
 kernel::ChildSpec child_spec(const cni::Request& request, const Config& config, const ChildPlan& plan,
@@ -62,7 +69,7 @@ kernel::ChildSpec child_spec(const cni::Request& request, const Config& config, 
                            .parent_ifindex = plan.parent.ifindex,
                            .parent_name = plan.parent.name,
                            .netns = &pod.netns,
-                           .kind = kernel_kind(config),
+                           .kind = kernel_kind(config, plan.parent),
                            .mac = {},
                            .mtu = config.mtu};
     spec.up = false; // see bring_up()
@@ -108,7 +115,10 @@ ChildPlan plan_child(const cni::Request& request, const Config& config, const Se
     require_usable(plan.parent, config);
     plan.mac = choose_mac(request, config, session);
     if (!config.link_in_container) {
-        plan.rdma = find_rdma(config.rdma, plan.parent, request.conf.name, session.node.log, deadline);
+        if (config.is_ipoib())
+            require_rdma_of_ipoib(config.rdma, plan.parent, request.conf.name, deadline);
+        else
+            plan.rdma = find_rdma(config.rdma, plan.parent, request.conf.name, session.node.log, deadline);
         if (plan.rdma) require_gid_room(config.rdma, *plan.rdma, expected_addresses(config), session.node.log);
     }
     plan.claim = agree_with_siblings(child_step(request, config, plan), session, deadline);
@@ -118,7 +128,8 @@ ChildPlan plan_child(const cni::Request& request, const Config& config, const Se
 state::CreateLink child_step(const cni::Request& request, const Config& config, const ChildPlan& plan) {
     const bool kernel_takes_mac = plan.mac && !is_passthru(config);
     return {.kind = std::string(config.kind()),
-            .mode = std::visit([](const auto& kind) { return kernel::to_string(kind); }, kernel_kind(config)),
+            .mode =
+                std::visit([](const auto& kind) { return kernel::to_string(kind); }, kernel_kind(config, plan.parent)),
             .ifname = request.ifname().to_string(),
             .parent = plan.parent.name,
             .parent_ifindex = index_of_lower(plan.parent, config),

@@ -35,6 +35,10 @@ constexpr Choice<IpvlanFlag> kIpvlanFlags[] = {
     {"private", IpvlanFlag::private_},
     {"vepa", IpvlanFlag::vepa},
 };
+constexpr Choice<kernel::IpoibMode> kIpoibModes[] = {
+    {"datagram", kernel::IpoibMode::datagram},
+    {"connected", kernel::IpoibMode::connected},
+};
 constexpr Choice<DefaultRoute> kDefaultRoutes[] = {
     {"if-none", DefaultRoute::if_none},
     {"always", DefaultRoute::always},
@@ -51,10 +55,10 @@ constexpr Choice<base::LogLevel> kLogLevels[] = {
     {"info", base::LogLevel::info},   {"verbose", base::LogLevel::info}, {"debug", base::LogLevel::debug},
 };
 
-enum class Kind : std::uint8_t { macvlan, ipvlan, sriov, host_device, rdma, later };
+enum class Kind : std::uint8_t { macvlan, ipvlan, ipoib, sriov, host_device, rdma };
 constexpr Choice<Kind> kKinds[] = {
     {"macvlan", Kind::macvlan},         {"ipvlan", Kind::ipvlan}, {"sriov", Kind::sriov},
-    {"host-device", Kind::host_device}, {"ipoib", Kind::later},   {"rdma", Kind::rdma},
+    {"host-device", Kind::host_device}, {"ipoib", Kind::ipoib},   {"rdma", Kind::rdma},
 };
 
 /// Multus sets the device for every plugin of a network that has a resource, so a "master" or "mode" outweighs it; and the
@@ -79,13 +83,7 @@ Kind infer_kind(const Reader& root) {
 Kind parse_kind(const Reader& root) {
     const auto attach = root.find("attach");
     if (!attach) return infer_kind(root);
-    const Kind kind = choose<Kind>(*attach, kKinds);
-    if (kind == Kind::later)
-        throw cni::CniError(cni::ErrorCode::unsupported_field,
-                            concat("attach: \"", attach->string(),
-                                   "\" is not supported by this version: use \"macvlan\", \"ipvlan\", \"sriov\", "
-                                   "\"host-device\" or \"rdma\""));
-    return kind;
+    return choose<Kind>(*attach, kKinds);
 }
 
 Macvlan parse_macvlan(const Reader& root) {
@@ -93,6 +91,7 @@ Macvlan parse_macvlan(const Reader& root) {
     if (const auto mode = root.find("mode")) macvlan.mode = choose<MacvlanMode>(*mode, kMacvlanModes);
     if (const auto length = root.find("bcqueuelen"))
         macvlan.broadcast_queue_length = static_cast<std::uint32_t>(length->integer(0, UINT32_MAX));
+    refuse_key(root, "pkey", "is a key of ipoib, this is macvlan: remove it, or set \"attach\": \"ipoib\"");
     refuse_key(root, "flag", "is a key of ipvlan, this is macvlan: remove it, or set \"attach\": \"ipvlan\"");
     return macvlan;
 }
@@ -101,9 +100,36 @@ Ipvlan parse_ipvlan(const Reader& root) {
     Ipvlan ipvlan;
     if (const auto mode = root.find("mode")) ipvlan.mode = choose<IpvlanMode>(*mode, kIpvlanModes);
     if (const auto flag = root.find("flag")) ipvlan.flag = choose<IpvlanFlag>(*flag, kIpvlanFlags);
+    refuse_key(root, "pkey", "is a key of ipoib, this is ipvlan: remove it, or set \"attach\": \"ipoib\"");
     refuse_key(root, "bcqueuelen", "is a key of macvlan, this is ipvlan: remove it");
     refuse_key(root, "mac", "can't be set, ipvlan shares its parent's MAC address: remove it, or use macvlan");
     return ipvlan;
+}
+
+/// A number, or its text as `ip link` writes it: 0x8001. Bit 15, full membership, may be set or not.
+std::uint16_t parse_pkey(const Reader& reader) {
+    constexpr const char* kExpected = "a partition key from 0x0001 to 0xffff, not 0x8000";
+    std::optional<std::uint16_t> pkey;
+    if (reader.is_string()) {
+        const std::string text = reader.string();
+        const bool is_hex = text.starts_with("0x") || text.starts_with("0X");
+        pkey = base::parse_integer<std::uint16_t>(std::string_view(text).substr(is_hex ? 2 : 0), is_hex ? 16 : 10);
+    } else {
+        pkey = static_cast<std::uint16_t>(reader.integer(0, UINT16_MAX));
+    }
+    if (!pkey || (*pkey & 0x7fffU) == 0) throw reader.unexpected(kExpected);
+    return *pkey;
+}
+
+Ipoib parse_ipoib(const Reader& root) {
+    Ipoib ipoib;
+    if (const auto pkey = root.find("pkey"); pkey && !(pkey->is_string() && pkey->string().empty()))
+        ipoib.pkey = parse_pkey(*pkey);
+    if (const auto mode = root.find("mode")) ipoib.mode = choose<kernel::IpoibMode>(*mode, kIpoibModes);
+    for (const std::string_view key : {"bcqueuelen", "flag"})
+        refuse_key(root, key, "is a key of macvlan and ipvlan, this is ipoib: remove it");
+    refuse_key(root, "mac", "can't be set, an IPoIB child has its port's GUID: remove it");
+    return ipoib;
 }
 
 base::MacAddress parse_mac(const Reader& reader) {
@@ -239,7 +265,7 @@ Config parse_config(const cni::NetConf& conf) {
     case Kind::sriov: config.attach = parse_sriov(root); break;
     case Kind::host_device: config.attach = parse_host_device(root); break;
     case Kind::rdma: config.attach = parse_rdma_only(root); break;
-    case Kind::later: break;
+    case Kind::ipoib: config.attach = parse_ipoib(root); break;
     }
     if (config.is_device()) config.device = find_device(root, std::holds_alternative<Sriov>(config.attach));
     warn_of_keys(root, config.is_device() ? KeysOf::device : KeysOf::child, config.warnings);

@@ -26,8 +26,8 @@ bool is_in_result(const Link& link, const cni::Request& request) {
     if (!request.conf.prev_result) return false;
     const auto& interfaces = request.conf.prev_result->interfaces;
     return std::any_of(interfaces.begin(), interfaces.end(), [&](const cni::Interface& interface) {
-        return interface.name == link.name && !interface.sandbox.empty() && link.mac() &&
-               base::MacAddress::parse(interface.mac) == link.mac();
+        return interface.name == link.name && !interface.sandbox.empty() && !interface.mac.empty() &&
+               base::to_lower(interface.mac) == link.hardware_address_text();
     });
 }
 
@@ -48,7 +48,7 @@ bool has_leased_address(kernel::Socket& inside, const Link& link, Session& sessi
 std::optional<Link> find_unrecorded(kernel::Socket& inside, const cni::Request& request, Session& session,
                                     const base::Deadline& deadline) {
     const auto link = kernel::find_link(inside, request.ifname());
-    if (!link || (link->kind != "macvlan" && link->kind != "ipvlan")) return std::nullopt;
+    if (!link || (link->kind != "macvlan" && link->kind != "ipvlan" && link->kind != "ipoib")) return std::nullopt;
     const bool ours = (link->kind == "macvlan" && has_derived_mac(*link, session)) || is_in_result(*link, request) ||
                       has_leased_address(inside, *link, session, deadline);
     return ours ? link : std::nullopt;

@@ -12,8 +12,8 @@ using json::KnownKey;
 
 // The first two lists and the README's table are one: test/e2e/readme_test.cpp.
 constexpr KnownKey kOurKeys[] = {
-    {"attach"},          {"master"},       {"mode"}, {"flag"}, {"mtu"},     {"mac"},      {"bcqueuelen"},
-    {"linkInContainer"}, {"defaultRoute"}, {"rdma"}, {"dns"},  {"logFile"}, {"logLevel"}, {"ipam"},
+    {"attach"}, {"master"},       {"mode"}, {"flag"}, {"mtu"},     {"mac"},      {"bcqueuelen"}, {"linkInContainer"},
+    {"pkey"},   {"defaultRoute"}, {"rdma"}, {"dns"},  {"logFile"}, {"logLevel"}, {"ipam"},
 };
 constexpr KnownKey kVfKeys[] = {
     {"vlan"},        {"vlanQoS"},     {"vlanProto"},     {"spoofchk"}, {"trust"},    {"link_state"},
@@ -57,7 +57,6 @@ constexpr KnownKey kPeersKeys[] = {
     // ib-sriov-cni
     {"vfioPciMode", kNoVf},
     {"guid", kNoInfiniband},
-    {"pkey", kNoInfiniband},
     {"ibKubernetesEnabled", kNoInfiniband},
     {"rdmaIsolation", kNoIsolation},
     // host-device

@@ -56,6 +56,29 @@ Link default_route_parent(kernel::Socket& route) {
     refuse_parent("\"master\" is not set and there is no default route to take the parent from: set \"master\"");
 }
 
+void require_ethernet_parent(const Link& parent, const Config& config) {
+    const std::string name = quoted(parent.name);
+    if (parent.hardware_type == ARPHRD_INFINIBAND)
+        refuse_parent(concat("parent ", name, " is an InfiniBand interface, the kernel makes ", config.kind(),
+                             " children of Ethernet interfaces only: set \"attach\": \"ipoib\""));
+    if (parent.hardware_type != ARPHRD_ETHER)
+        refuse_parent(
+            concat("parent ", name, " is no Ethernet interface, ", config.kind(), " needs one: set \"master\""));
+}
+
+/// The kernel makes no children of children (ipoib_new_child_link(), drivers/infiniband/ulp/ipoib/ipoib_netlink.c).
+void require_ipoib_parent(const Link& parent) {
+    const std::string name = quoted(parent.name);
+    if (parent.kind != "ipoib")
+        refuse_parent(concat("parent ", name,
+                             " is no IPoIB interface, \"attach\": \"ipoib\" needs one: set \"master\" to ",
+                             "one that `ip link show type ipoib` lists, after `modprobe ib_ipoib`"));
+    if (parent.parent_ifindex)
+        refuse_parent(concat("parent ", name,
+                             " is itself a child, of which the kernel makes none: set \"master\" to its ",
+                             "parent, and \"pkey\""));
+}
+
 } // namespace
 
 Link find_parent(const cni::Request& request, const Config& config, kernel::Socket& route) {
@@ -66,12 +89,10 @@ Link find_parent(const cni::Request& request, const Config& config, kernel::Sock
 
 void require_usable(const Link& parent, const Config& config) {
     const std::string name = quoted(parent.name);
-    if (parent.hardware_type == ARPHRD_INFINIBAND)
-        refuse_parent(concat("parent ", name, " is an InfiniBand interface, the kernel makes ", config.kind(),
-                             " children of Ethernet interfaces only"));
-    if (parent.hardware_type != ARPHRD_ETHER)
-        refuse_parent(
-            concat("parent ", name, " is no Ethernet interface, ", config.kind(), " needs one: set \"master\""));
+    if (config.is_ipoib())
+        require_ipoib_parent(parent);
+    else
+        require_ethernet_parent(parent, config);
     if ((parent.flags & IFF_UP) == 0)
         refuse_parent(concat("parent ", name, " is down: run `ip link set ", parent.name, " up`"));
     if (config.mtu && *config.mtu > parent.mtu)

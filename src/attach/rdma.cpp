@@ -24,6 +24,11 @@ std::optional<kernel::RdmaPort> without_rdma(const RdmaPolicy& policy, const std
     return std::nullopt;
 }
 
+std::string needs_shared_mode(const std::string& network) {
+    return concat("rdma netns mode is exclusive, network ", quoted(network),
+                  " needs shared: run `rdma system set netns shared` before any pod starts");
+}
+
 void complain(const RdmaPolicy& policy, const std::string& what, const base::Logger& log) {
     if (policy.on_missing_gid == OnMissingGid::refuse) refuse(what);
     log.warn(what);
@@ -59,11 +64,16 @@ std::optional<kernel::RdmaPort> find_rdma(const RdmaPolicy& policy, const kernel
                                    ": choose a parent that `rdma link` shows, or remove \"rdma\""),
                             log);
     if (kernel::rdma_netns_mode(*socket) != kernel::RdmaNetnsMode::shared)
-        return without_rdma(policy,
-                            concat("rdma netns mode is exclusive, network ", quoted(network),
-                                   " needs shared: run `rdma system set netns shared` before any pod starts"),
-                            log);
+        return without_rdma(policy, needs_shared_mode(network), log);
     return port;
+}
+
+void require_rdma_of_ipoib(const RdmaPolicy& policy, const kernel::Link& parent, const std::string& network,
+                           const base::Deadline& deadline) {
+    if (policy.demand != RdmaDemand::required) return;
+    auto socket = kernel::Socket::find_rdma(deadline);
+    if (!socket) refuse(concat("parent ", quoted(parent.name), " has no RDMA device: load its driver"));
+    if (kernel::rdma_netns_mode(*socket) != kernel::RdmaNetnsMode::shared) refuse(needs_shared_mode(network));
 }
 
 void require_gid_room(const RdmaPolicy& policy, const kernel::RdmaPort& port, std::size_t addresses,

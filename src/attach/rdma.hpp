@@ -20,6 +20,11 @@ namespace rdmanet::attach {
                                                         const std::string& network, const base::Logger& log,
                                                         const base::Deadline& deadline);
 
+/// For a child of an IPoIB interface, whose GID is its port's: throws CniError where RDMA is required and the node's RDMA
+/// namespace mode is not shared.
+void require_rdma_of_ipoib(const RdmaPolicy& policy, const kernel::Link& parent, const std::string& network,
+                           const base::Deadline& deadline);
+
 /// Throws CniError, or logs a warning as the policy says, if the port's GID table has no room for `addresses` more
 /// addresses. Where the new interface's link-local address takes the last places, wait_for_gids() finds out.
 void require_gid_room(const RdmaPolicy& policy, const kernel::RdmaPort& port, std::size_t addresses,

@@ -20,7 +20,7 @@ bool differs(const state::CreateLink& theirs, const state::CreateLink& ours) {
 
 std::optional<base::FileLock> agree_with_siblings(const state::CreateLink& ours, const Session& session,
                                                   const base::Deadline& deadline) {
-    if (ours.kind == "macvlan" || ours.parent_in_pod) return std::nullopt;
+    if (ours.kind != "ipvlan" || ours.parent_in_pod) return std::nullopt;
     base::FileLock lock = session.records.lock_parent(ours.parent_ifindex, ours.parent, deadline);
     Undertaker undertaker(session.node);
     for (const state::AttachmentRecord& record : session.records.list().records) {

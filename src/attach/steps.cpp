@@ -8,6 +8,9 @@
 #include <rdmanet/kernel/link.hpp>
 #include <rdmanet/kernel/netlink_socket.hpp>
 
+#include <chrono>
+#include <thread>
+
 namespace rdmanet::attach {
 namespace {
 
@@ -25,12 +28,38 @@ std::optional<Link> find_child(kernel::Socket& inside, const state::CreateLink& 
 bool is_ours(const Link& link, const state::CreateLink& step) {
     if (link.kind != step.kind) return false;
     const bool mac_tells = !step.mac.empty() && step.ifindex == 0;
-    if (mac_tells && (!link.mac() || link.mac()->to_string() != step.mac)) return false;
+    if (mac_tells && link.hardware_address_text() != step.mac) return false;
     return step.parent_ifindex == 0 || link.parent_ifindex == step.parent_ifindex;
+}
+
+constexpr const char* kIpoib = "ipoib";
+
+/// An IPoIB child that its namespace gave back when it went (default_device_exit_net(), net/core/dev.c), under the name that it
+/// had if that was free. Before ADD knew its address, the name tells it.
+std::optional<Link> find_returned(kernel::Socket& outside, const state::CreateLink& step) {
+    for (const Link& link : kernel::list_links(outside)) {
+        if (link.kind != kIpoib || link.parent_ifindex != step.parent_ifindex) continue;
+        if (step.mac.empty() ? link.name == step.ifname : link.hardware_address_text() == step.mac) return link;
+    }
+    return std::nullopt;
+}
+
+/// Comes some time after the namespace's last user has gone, if it comes: the pod may have removed it.
+void remove_returned(const state::CreateLink& step, const RevertContext& context) {
+    constexpr std::chrono::seconds kTimeout{3};
+    kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, context.deadline);
+    const auto until = context.deadline.at_most(kTimeout);
+    for (;;) {
+        const auto link = find_returned(outside, step);
+        if (link) kernel::remove_link(outside, link->ifindex);
+        if (link || until.passed()) return;
+        std::this_thread::sleep_for(std::chrono::milliseconds{20});
+    }
 }
 
 void revert_step(const state::CreateLink& step, const RevertContext& context) {
     const auto netns = find_recorded_netns(context.record, context.netns_path);
+    if (!netns && step.kind == kIpoib) remove_returned(step, context);
     if (!netns) return; // the kernel destroys macvlan and ipvlan children with their namespace
     kernel::Socket inside = kernel::Socket::open_in(*netns, kernel::Protocol::route, context.deadline);
     const auto link = find_child(inside, step);

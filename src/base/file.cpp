@@ -126,6 +126,21 @@ void write_file_durably(const std::string& path, std::string_view content) {
     sync_directory(directory_of(path));
 }
 
+void create_file_durably(const std::string& path, std::string_view content) {
+    const UniqueFd fd(::open(directory_of(path).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600));
+    if (!fd && (errno == EOPNOTSUPP || errno == EISDIR)) { // the latter from kernels that don't know the flag (open(2))
+        write_file_durably(path, content);
+        return;
+    }
+    if (!fd) throw SystemError(concat("create ", path), errno);
+    write_all(fd.get(), content, path);
+    if (::fsync(fd.get()) != 0) throw SystemError(concat("fsync ", path), errno);
+    const std::string nameless = concat("/proc/self/fd/", fd.get());
+    if (::linkat(AT_FDCWD, nameless.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) != 0)
+        throw SystemError(concat("create ", path), errno);
+    sync_directory(directory_of(path));
+}
+
 Removed remove_file_durably(const std::string& path) {
     if (::unlink(path.c_str()) != 0) {
         if (is_absent(errno)) return Removed::was_absent;

@@ -160,4 +160,15 @@ std::optional<base::MacAddress> Link::mac() const {
     return base::MacAddress(bytes);
 }
 
+std::string Link::hardware_address_text() const {
+    constexpr std::string_view hex = "0123456789abcdef";
+    std::string text;
+    for (const unsigned char byte : hardware_address) {
+        if (!text.empty()) text.push_back(':');
+        text.push_back(hex[byte >> 4U]);
+        text.push_back(hex[byte & 15U]);
+    }
+    return text;
+}
+
 } // namespace rdmanet::kernel

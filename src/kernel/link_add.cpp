@@ -8,6 +8,8 @@
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 
+#include <cstdio>
+
 namespace rdmanet::kernel {
 namespace {
 
@@ -49,6 +51,9 @@ std::string_view kind_name(const Macvlan&) {
 std::string_view kind_name(const Ipvlan&) {
     return "ipvlan";
 }
+constexpr std::string_view kind_name(const Ipoib&) {
+    return "ipoib";
+}
 
 void put_data(Message& request, const Macvlan& macvlan) {
     request.put_u32(IFLA_MACVLAN_MODE, static_cast<std::uint32_t>(macvlan.mode));
@@ -60,7 +65,14 @@ void put_data(Message& request, const Ipvlan& ipvlan) {
     request.put_u16(IFLA_IPVLAN_FLAGS, static_cast<std::uint16_t>(ipvlan.flag));
 }
 
-void put_kind(Message& request, const std::variant<Macvlan, Ipvlan>& kind) {
+/// Multicast groups of programs in the pod need "umcast" (Documentation/infiniband/ipoib.rst).
+void put_data(Message& request, const Ipoib& ipoib) {
+    if (ipoib.pkey) request.put_u16(IFLA_IPOIB_PKEY, *ipoib.pkey);
+    if (ipoib.mode) request.put_u16(IFLA_IPOIB_MODE, static_cast<std::uint16_t>(*ipoib.mode));
+    request.put_u16(IFLA_IPOIB_UMCAST, 1);
+}
+
+void put_kind(Message& request, const std::variant<Macvlan, Ipvlan, Ipoib>& kind) {
     std::visit(
         [&](const auto& chosen) {
             request.nest(IFLA_LINKINFO, [&] {
@@ -92,6 +104,16 @@ std::string to_string(const Macvlan& macvlan) {
 
 std::string to_string(const Ipvlan& ipvlan) {
     return concat("ipvlan mode ", name_of(ipvlan.mode), " flag ", name_of(ipvlan.flag));
+}
+
+std::string to_string(const Ipoib& ipoib) {
+    constexpr unsigned kFullMember = 0x8000;
+    char pkey[] = "0x....";
+    (void)std::snprintf(pkey, sizeof pkey, "0x%04x", ipoib.pkey.value_or(0) | kFullMember);
+    std::string text = "ipoib";
+    if (ipoib.pkey) text += concat(" pkey ", std::string_view(pkey));
+    if (ipoib.mode) text += *ipoib.mode == IpoibMode::connected ? " mode connected" : " mode datagram";
+    return text;
 }
 
 void add_link(Socket& socket, const ChildSpec& child) {

@@ -25,11 +25,19 @@ void parse_ipvlan(const Attributes& data, Link& link) {
     link.ipvlan = ipvlan;
 }
 
+void parse_ipoib(const Attributes& data, Link& link) {
+    Ipoib ipoib;
+    ipoib.pkey = data.find_u16(IFLA_IPOIB_PKEY);
+    if (const auto mode = data.find_u16(IFLA_IPOIB_MODE)) ipoib.mode = static_cast<IpoibMode>(*mode);
+    link.ipoib = ipoib;
+}
+
 void parse_kind(const Attributes& info, Link& link) {
     link.kind = info.text(IFLA_INFO_KIND);
     const Attributes data = info.nest(IFLA_INFO_DATA);
     if (link.kind == "macvlan") parse_macvlan(data, link);
     if (link.kind == "ipvlan") parse_ipvlan(data, link);
+    if (link.kind == "ipoib") parse_ipoib(data, link);
 }
 
 void parse_names(const Attributes& attributes, Link& link) {

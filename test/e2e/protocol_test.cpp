@@ -264,7 +264,7 @@ TEST_CASE("every refusal is one document with version, code and message", "[prot
         {conf(R"({"cniVersion":"2.0.0","name":"n"})"), "1.1.0", "code 1: incompatible CNI versions"},
         {conf(R"({"cniVersion":4,"name":"n"})"), "1.1.0", "code 7: cniVersion: expected a string, found 4"},
         {with(good, "'mtu':'1400'"), "0.4.0", "code 7: mtu: expected a whole number from 0 to 65535, found \"1400\""},
-        {with(good, "'attach':'ipoib'"), "0.4.0", "code 2: attach: \"ipoib\" is not supported"},
+        {with(good, "'flag':'vepa'"), "0.4.0", "code 2: flag: \"vepa\" is a key of ipvlan"},
     };
     for (const auto& [call, version, start] : cases) {
         INFO(start);

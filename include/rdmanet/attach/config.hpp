@@ -22,6 +22,7 @@ namespace rdmanet::attach {
 /// The name by which configurations call this plugin, in "type" and in "ipam.type".
 inline constexpr std::string_view kPluginName = "rdmanet";
 
+using kernel::Ipoib;
 using kernel::Ipvlan;
 using kernel::Macvlan;
 
@@ -75,7 +76,7 @@ struct LogTarget {
 };
 
 struct Config {
-    std::variant<Macvlan, Ipvlan, Sriov, HostDevice, RdmaOnly> attach;
+    std::variant<Macvlan, Ipvlan, Ipoib, Sriov, HostDevice, RdmaOnly> attach;
     std::optional<base::BusAddress> device; // that moves: known from ADD on, not to STATUS
     std::optional<std::string> master;      // name of an interface or of an RDMA device
     bool link_in_container = false;
@@ -88,10 +89,13 @@ struct Config {
     std::vector<std::string> warnings;
 
     [[nodiscard]] bool is_macvlan() const { return std::holds_alternative<Macvlan>(attach); }
-    [[nodiscard]] bool is_device() const { return !is_macvlan() && !std::holds_alternative<Ipvlan>(attach); }
+    [[nodiscard]] bool is_ipoib() const { return std::holds_alternative<Ipoib>(attach); }
+    [[nodiscard]] bool is_device() const {
+        return !is_macvlan() && !is_ipoib() && !std::holds_alternative<Ipvlan>(attach);
+    }
     [[nodiscard]] bool is_rdma_only() const { return std::holds_alternative<RdmaOnly>(attach); }
     [[nodiscard]] std::string_view kind() const {
-        constexpr std::string_view kinds[] = {"macvlan", "ipvlan", "sriov", "host-device", "rdma"};
+        constexpr std::string_view kinds[] = {"macvlan", "ipvlan", "ipoib", "sriov", "host-device", "rdma"};
         return kinds[attach.index()];
     }
 };

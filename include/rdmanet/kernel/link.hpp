@@ -37,9 +37,21 @@ struct Ipvlan {
 
     friend bool operator==(const Ipvlan&, const Ipvlan&) = default;
 };
+/// IPOIB_MODE_*, linux/if_link.h.
+enum class IpoibMode : std::uint16_t { datagram = 0, connected = 1 };
+/// A child of an IPoIB interface; of one that exists both are known.
+struct Ipoib {
+    std::optional<std::uint16_t>
+        pkey;                      // partition; the parent's if unset. Bit 15, full membership, is set by the kernel
+    std::optional<IpoibMode> mode; // datagram if unset
+
+    friend bool operator==(const Ipoib&, const Ipoib&) = default;
+};
 /// "macvlan mode bridge", "ipvlan mode l2 flag vepa": for messages.
 [[nodiscard]] std::string to_string(const Macvlan& macvlan);
 [[nodiscard]] std::string to_string(const Ipvlan& ipvlan);
+/// "ipoib pkey 0x8001 mode datagram"
+[[nodiscard]] std::string to_string(const Ipoib& ipoib);
 
 /// An interface as the kernel describes it.
 struct Link {
@@ -55,6 +67,7 @@ struct Link {
     std::optional<unsigned> master_ifindex;      // bond, bridge, VRF, ... that this link is a port of
     std::optional<Macvlan> macvlan;
     std::optional<Ipvlan> ipvlan;
+    std::optional<Ipoib> ipoib;                    // of parents, too
     std::vector<std::string> altnames;             // since Linux 5.5
     std::optional<std::uint8_t> ipv6_address_mode; // enum in6_addr_gen_mode, linux/if_link.h; absent without IPv6
     std::string parent_device;                     // e.g. "0000:3b:00.2", empty for a virtual device; since Linux 5.14
@@ -65,6 +78,8 @@ struct Link {
     [[nodiscard]] bool is_all_multicast() const;
     /// nullopt if the hardware address has not 6 bytes.
     [[nodiscard]] std::optional<base::MacAddress> mac() const;
+    /// Of any length, as the kernel's tools write it; empty if there is none.
+    [[nodiscard]] std::string hardware_address_text() const;
 };
 
 /// By name or alternative name (both live in one table of the kernel): compare Link::name where that matters.
@@ -80,13 +95,13 @@ struct Link {
 /// bridge. Throws NetlinkError.
 [[nodiscard]] std::vector<Link> list_lower_links(Socket& socket, const std::vector<Link>& uppers);
 
-/// A macvlan or ipvlan child to be.
+/// A macvlan, ipvlan or IPoIB child to be.
 struct ChildSpec {
     base::InterfaceName name;
     unsigned parent_ifindex = 0;  // in the socket's namespace
     std::string parent_name;      // for messages
     const Netns* netns = nullptr; // where the child is born; the socket's own namespace if null
-    std::variant<Macvlan, Ipvlan> kind;
+    std::variant<Macvlan, Ipvlan, Ipoib> kind;
     std::optional<base::MacAddress> mac; // macvlan only; random if unset
     std::optional<unsigned> mtu;         // bytes; the parent's if unset
     bool up = true;

@@ -95,7 +95,7 @@ void StoreFile::make(const base::Deadline& deadline) const {
     const std::string image = new_image();
     // A journal without its file would be played back into the new one.
     base::remove_file_durably(journal_of(path_));
-    base::write_file_durably(path_, image);
+    base::create_file_durably(path_, image);
 }
 
 std::string StoreFile::move_aside() const {
@@ -109,7 +109,7 @@ std::string StoreFile::move_aside() const {
 std::string StoreFile::replace() const {
     const std::string image = new_image();
     std::string aside = move_aside();
-    base::write_file_durably(path_, image);
+    base::create_file_durably(path_, image);
     return aside;
 }
 

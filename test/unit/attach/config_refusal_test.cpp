@@ -76,9 +76,6 @@ TEST_CASE("a value that isn't one of a few lists the few") {
 
 TEST_CASE("what this version can't do, and keys of the other kind, are unsupported fields with key and value") {
     const Case cases[] = {
-        {R"("attach": "ipoib")",
-         "2 attach: \"ipoib\" is not supported by this version: use \"macvlan\", \"ipvlan\", \"sriov\", "
-         "\"host-device\" or \"rdma\""},
         {R"("attach": "sriov", "master": "eth1")",
          "2 master: \"eth1\" is a key of macvlan and ipvlan, this is sriov: remove it"},
         {R"("rdma": {"mode": "exclusive"})",

@@ -158,8 +158,8 @@ TEST_CASE("unknown keys are ignored with a warning, which names the one that may
 
 TEST_CASE("keys of peers that ask for what this version can't are ignored with a warning that says so") {
     for (const char* key : {"vlan", "vlanId", "vlanQoS", "vlanProto", "spoofchk", "trust", "link_state", "min_tx_rate",
-                            "max_tx_rate", "guid", "pkey", "ibKubernetesEnabled", "rdmaIsolation", "vfioPciMode",
-                            "sysctl", "promisc", "allmulti", "txQLen", "ipMasq"}) {
+                            "max_tx_rate", "guid", "ibKubernetesEnabled", "rdmaIsolation", "vfioPciMode", "sysctl",
+                            "promisc", "allmulti", "txQLen", "ipMasq"}) {
         INFO(key);
         const auto warnings_of = [&](const char* value) {
             return config_with(std::string("\"") + key + "\": " + value).warnings;
@@ -236,4 +236,17 @@ TEST_CASE("RDMA alone always moves the RDMA device") {
     CHECK(config.is_rdma_only());
     CHECK(config.rdma.isolation == true);
     CHECK(config.rdma.demand == RdmaDemand::required);
+}
+
+TEST_CASE("the partition of an IPoIB child in each spelling") {
+    const auto pkey = [](const std::string& value) {
+        return std::get<Ipoib>(config_with("\"attach\": \"ipoib\", \"pkey\": " + value).attach).pkey;
+    };
+    CHECK(pkey("\"0x8001\"") == 0x8001);
+    CHECK(pkey("\"0X1\"") == 1);
+    CHECK(pkey("\"32769\"") == 0x8001);
+    CHECK(pkey("32769") == 0x8001);
+    CHECK_FALSE(pkey("\"\""));
+    CHECK(std::get<Ipoib>(config_with(R"("attach": "ipoib", "mode": "connected")").attach).mode ==
+          kernel::IpoibMode::connected);
 }

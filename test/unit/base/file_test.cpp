@@ -99,3 +99,16 @@ TEST_CASE("directories are made with their parents, once") {
     write_file_durably(directory.file("f"), "");
     CHECK_THROWS_AS(make_directories(directory.file("f/sub")), SystemError);
 }
+
+TEST_CASE("a file is made whole and private, where none is") {
+    const TemporaryDirectory directory;
+    const std::string path = directory.file("database");
+    create_file_durably(path, "image");
+    CHECK(read_file(path, 100) == "image");
+    struct stat status {};
+    REQUIRE(::stat(path.c_str(), &status) == 0);
+    CHECK((status.st_mode & 0777U) == 0600U);
+    CHECK_THROWS_WITH(create_file_durably(path, "other"), Catch::Matchers::Contains("file exists"));
+    CHECK(read_file(path, 100) == "image");
+    CHECK_THROWS_AS(create_file_durably(directory.file("absent/database"), "image"), SystemError);
+}

@@ -1,0 +1,112 @@
+// Children of IPoIB interfaces: InfiniBand in shared mode.
+#include "attachment_stage.hpp"
+
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace rdmanet::test {
+
+using Catch::Contains;
+
+namespace {
+
+/// Two InfiniBand cards; the names of their IPoIB interfaces depend on the order in which the kernel made them.
+class InfinibandNode {
+public:
+    InfinibandNode() {
+        shell("modprobe ib_ipoib");
+        for (const char* pf : {"0001:00:00.0", "0002:00:00.0"}) {
+            const std::string parent =
+                shell(concat("for i in $(seq 100); do ls /sys/bus/pci/devices/", pf,
+                             "/net 2>/dev/null | grep . && break; sleep 0.05; done | head -1 | tr -d '\\n'"));
+            shell(concat("ip link set ", parent, " addrgenmode none && ip link set ", parent,
+                         " up && for i in $(seq 100); do ", "[ $(</sys/class/net/", parent,
+                         "/operstate) = up ] && break; sleep 0.05; done"));
+            parents_.push_back(parent);
+        }
+    }
+    InfinibandNode(const InfinibandNode&) = delete;
+    InfinibandNode& operator=(const InfinibandNode&) = delete;
+    ~InfinibandNode() { (void)succeeds("modprobe -r ib_ipoib"); }
+
+    [[nodiscard]] const std::string& parent(unsigned number) const { return parents_.at(number); }
+
+private:
+    OtherNic nic_{"nics=2 ports=1 vfs=2 link_layer=ib,ib"};
+    std::vector<std::string> parents_;
+};
+
+PluginCall ipoib_call(const Pod& pod, const std::string& parent, const std::string& members) {
+    return call_for(pod, concat("'attach':'ipoib','master':'", parent, "',", members));
+}
+
+} // namespace
+
+TEST_CASE("pods on IPoIB children of two cards reach each other in their partition", "[ipoib]") {
+    NEEDS(OtherNic::possible(), "an InfiniBand card");
+    const InfinibandNode infiniband;
+    const Pod one("one");
+    const Pod other("other");
+    const UnchangedNode node;
+    const PluginCall first =
+        ipoib_call(one, infiniband.parent(0), concat("'pkey':'0x8001','rdma':true,", ipam("10.96.0.0/24")));
+    const PluginCall second =
+        of(ipoib_call(other, infiniband.parent(1), concat("'pkey':32769,", ipam("10.96.0.0/24"))), "c2");
+    const std::string result = add(first);
+    (void)add(second);
+    CHECK_THAT(one.run("ip -d link show net1"), Contains("ipoib pkey 0x8001 mode datagram") && Contains(",UP"));
+    CHECK_THAT(one.run("ip link show net1"), Contains(concat("link/infiniband ", value(result, "interfaces.0.mac"))));
+    CHECK(value(result, "interfaces.0.mtu") ==
+          shell(concat("tr -d '\\n' </sys/class/net/", infiniband.parent(0), "/mtu")));
+    CHECK(succeeds("for i in $(seq 10); do ip netns exec one ping -c 1 -W 1 10.96.0.2 && exit 0; done; exit 1"));
+    CHECK(check(first, result) == "");
+    CHECK_THAT(check(with(first, "'mode':'connected'"), result), Contains("code 107") && Contains("mode datagram"));
+    CHECK(del(first) == "");
+    CHECK(del(second) == "");
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("an IPoIB child that a dying namespace gives back to the host is removed there", "[ipoib][del]") {
+    NEEDS(OtherNic::possible(), "an InfiniBand card");
+    const InfinibandNode infiniband;
+    const UnchangedNode node;
+    {
+        Pod pod("pod");
+        const PluginCall call = ipoib_call(pod, infiniband.parent(0), ipam("10.97.0.0/24"));
+        (void)add(call);
+        pod.destroy();
+        CHECK(del(call) == "");
+    }
+    CHECK(node.difference() == "");
+    {
+        Pod pod("pod");
+        (void)add(ipoib_call(pod, infiniband.parent(0), ipam("10.97.0.0/24")));
+        pod.destroy();
+        CHECK_THAT(shell(concat(binary(), " gc")), Contains("removed"));
+    }
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("what is no parent of an IPoIB child, and what it can't have, is refused", "[ipoib]") {
+    NEEDS(OtherNic::possible() && kernel_has("macvlan"), "an InfiniBand card, and macvlan");
+    const InfinibandNode infiniband;
+    const VethParent veth("par0");
+    const Pod pod("pod");
+    shell(concat("ip link add link ", infiniband.parent(0),
+                 " name child0 type ipoib pkey 0x8002 && ip link set child0 up"));
+    const auto refused = [&](const std::string& members) { return refusal(call_for(pod, members)); };
+    CHECK_THAT(refused("'attach':'ipoib','master':'par0'"),
+               Contains("code 102: parent \"par0\" is no IPoIB interface"));
+    CHECK_THAT(refused("'attach':'ipoib','master':'child0'"), Contains("is itself a child"));
+    CHECK_THAT(refused(concat("'master':'", infiniband.parent(0), '\'')), Contains("set \"attach\": \"ipoib\""));
+    const std::string parent = concat("'attach':'ipoib','master':'", infiniband.parent(0), "',");
+    for (const std::string pkey : {"0", "'0x8000'", "'0x10000'", "'x'", "65536"})
+        CHECK_THAT(refused(concat(parent, "'pkey':", pkey)), Contains("code 7: pkey: expected "));
+    CHECK_THAT(refused(concat(parent, "'mac':'02:00:00:00:00:01'")), Contains("code 2: mac: "));
+    CHECK_THAT(refused(concat(parent, "'mode':'bridge'")),
+               Contains("mode: expected one of \"datagram\" \"connected\""));
+    shell("ip link delete child0");
+}
+
+} // namespace rdmanet::test
