@@ -66,15 +66,20 @@ cni::Result ask_delegate(const cni::Request& request, const state::DelegateIpam&
     return result;
 }
 
+/// An IPoIB interface falls to the MTU of its broadcast group when it joins, some time after it came up: its parent has; of a
+/// VF nobody knows.
+std::optional<unsigned> mtu_of(const kernel::Link& link, const Plan& plan) {
+    if (link.kind != "ipoib") return link.mtu;
+    const auto* child = std::get_if<ChildPlan>(&plan);
+    return child == nullptr ? std::nullopt : std::optional(std::min(link.mtu, child->parent.mtu));
+}
+
 cni::Interface interface_of(const cni::Request& request, const std::optional<kernel::Link>& link, const Plan& plan) {
     cni::Interface interface { .name = request.ifname().to_string(), .sandbox = request.netns_path };
     if (link) {
         interface.mac = link->hardware_address_text();
-        interface.mtu = link->mtu;
+        interface.mtu = mtu_of(*link, plan);
     }
-    // An IPoIB interface falls to the MTU of its broadcast group when it joins: its parent has.
-    if (const auto* child = std::get_if<ChildPlan>(&plan); child != nullptr && child->parent.kind == "ipoib")
-        interface.mtu = std::min(link->mtu, child->parent.mtu);
     if (const auto* device = std::get_if<DevicePlan>(&plan)) {
         interface.pci_id = device->address.to_string();
         if (!link) interface.mac = mac_without_link(*device);
@@ -138,7 +143,7 @@ public:
         session_.records.save(record_);
         std::visit([](auto& concrete) { concrete.claim.reset(); }, plan_);
         const std::optional<kernel::Link> link = make_interface();
-        if (const auto* step = last_step<state::DelegateIpam>()) own = ask_delegate(request_, *step, deadline_);
+        if (const auto* step = delegate()) own = ask_delegate(request_, *step, deadline_);
         if (link) configure(*link, own);
         for (const cni::IpConfig& ip : own.ips) record_.ips.push_back(ip.address.to_string());
         for (const cni::Route& route : own.routes) record_.routes.push_back(route.dst.to_string());
@@ -149,9 +154,10 @@ public:
     }
 
 private:
-    template <class Step>
-    const Step* last_step() const {
-        return record_.steps.empty() ? nullptr : std::get_if<Step>(&record_.steps.back());
+    [[nodiscard]] const state::DelegateIpam* delegate() const {
+        for (const state::Step& step : record_.steps)
+            if (const auto* found = std::get_if<state::DelegateIpam>(&step)) return found;
+        return nullptr;
     }
 
     cni::Result lease() {
@@ -169,12 +175,21 @@ private:
 
     std::optional<kernel::Link> make_interface() {
         if (const auto* device = std::get_if<DevicePlan>(&plan_))
-            return move_device(request_, config_, *device, session_, pod_, deadline_);
+            return move_device(
+                request_, config_, *device, session_, pod_,
+                [&](const RdmaDevices& others) { replace_rdma_steps(device->address, others); }, deadline_);
         kernel::Link child = create_child(request_, config_, std::get<ChildPlan>(plan_), pod_, deadline_);
         auto& step = std::get<state::CreateLink>(record_.steps.front());
         step.ifindex = child.ifindex;
         if (config_.is_ipoib()) step.mac = child.hardware_address_text();
         return child;
+    }
+
+    void replace_rdma_steps(const base::BusAddress& address, const RdmaDevices& devices) {
+        std::erase_if(record_.steps,
+                      [](const state::Step& step) { return std::holds_alternative<state::MoveRdma>(step); });
+        for (state::Step& step : rdma_steps(address, devices)) record_.steps.push_back(std::move(step));
+        session_.records.save(record_);
     }
 
     void configure(const kernel::Link& link, cni::Result& own) {

@@ -10,8 +10,13 @@
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/kernel/route.hpp>
 
+#include <linux/if_arp.h>
+
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <thread>
+#include <utility>
 
 namespace rdmanet::attach {
 namespace {
@@ -21,10 +26,16 @@ using base::concat;
 using base::quoted;
 using kernel::Link;
 
-std::optional<Link> find_device_link(const BusAddress& address, kernel::Socket& route) {
+std::optional<Link> find_netdev(const BusAddress& address, kernel::Socket& route) {
     for (const std::string& netdev : kernel::netdevs_of(address))
         if (const auto name = base::InterfaceName::parse(netdev))
-            if (auto link = kernel::find_link(route, *name)) return link;
+            if (auto link = kernel::find_link(route, *name); link && !link->parent_ifindex)
+                return link; // no IPoIB child
+    return std::nullopt;
+}
+
+std::optional<Link> find_device_link(const BusAddress& address, kernel::Socket& route) {
+    if (auto link = find_netdev(address, route)) return link;
     const std::string driver = kernel::driver_of(address);
     if (is_user_space_driver(driver)) return std::nullopt;
     refuse_device(address,
@@ -77,34 +88,101 @@ std::optional<base::MacAddress> mac_to_set(const DevicePlan& plan, const Config&
                                            kernel::Socket& route) {
     const auto requested = cni::requested_mac(request.conf, request.args);
     const auto wanted = requested ? std::optional(requested->mac) : config.mac;
+    if (!wanted) return std::nullopt;
     const auto now = kernel::find_link(route, plan.link->ifindex);
     return now && now->mac() == wanted ? std::nullopt : wanted;
 }
 
-Link move_link(const cni::Request& request, const Config& config, const DevicePlan& plan, PodSide& pod,
-               const base::Deadline& deadline) {
+/// From the host into the pod, where it is down.
+Link move_link(const cni::Request& request, const Config& config, const DevicePlan& plan, const Link& link,
+               PodSide& pod, const base::Deadline& deadline) {
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
-    const unsigned ifindex = plan.link->ifindex;
     const std::string ifname = request.ifname().to_string();
     // An interface can't be called what it is called already, be it an alternative name.
-    const auto& altnames = plan.link->altnames;
-    if (std::find(altnames.begin(), altnames.end(), ifname) != altnames.end())
-        kernel::remove_altname(route, ifindex, ifname);
+    if (std::find(link.altnames.begin(), link.altnames.end(), ifname) != link.altnames.end())
+        kernel::remove_altname(route, link.ifindex, ifname);
     kernel::LinkChange change{.mac = mac_to_set(plan, config, request, route), .mtu = config.mtu};
-    if (plan.link->name != ifname) change.name = request.ifname();
+    if (link.name != ifname) change.name = request.ifname();
     change.state = kernel::AdminState::down;
     change.netns = &pod.netns;
-    base::in_context(concat("device ", plan.address), [&] { kernel::change_link(route, ifindex, change); });
-    auto link = kernel::find_link(pod.route, request.ifname());
-    if (!link || link->parent_device != plan.address.to_string())
+    base::in_context(concat("device ", plan.address), [&] { kernel::change_link(route, link.ifindex, change); });
+    auto moved = kernel::find_link(pod.route, request.ifname());
+    if (!moved || moved->parent_device != plan.address.to_string())
         refuse_device(plan.address, concat("is not in ", request.netns_path, " after the kernel moved it there"));
-    return *std::move(link);
+    return *std::move(moved);
+}
+
+std::optional<Link> find_in_pod(const BusAddress& address, PodSide& pod) {
+    const auto links = kernel::list_links(pod.route);
+    const auto found = std::find_if(links.begin(), links.end(), [&](const Link& link) {
+        return link.parent_device == address.to_string() && !link.parent_ifindex;
+    });
+    return found == links.end() ? std::nullopt : std::optional(*found);
+}
+
+/// Where the IPoIB interface is once the RDMA device is in the pod, which makes the kernel make it anew: in the pod since
+/// Linux 6.17, before on the host (drivers/infiniband/ulp/ipoib/ipoib_main.c, ipoib_intf_init()).
+Link follow_rdma(const cni::Request& request, const Config& config, const DevicePlan& plan, PodSide& pod,
+                 const base::Deadline& deadline) {
+    constexpr std::chrono::seconds kTimeout{10};
+    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
+    for (const auto until = deadline.at_most(kTimeout); !until.passed();
+         std::this_thread::sleep_for(std::chrono::milliseconds{10})) {
+        if (const auto there = find_in_pod(plan.address, pod)) {
+            kernel::change_link(pod.route, there->ifindex, {.name = request.ifname(), .mtu = config.mtu});
+            return kernel::find_link(pod.route, there->ifindex).value_or(*there);
+        }
+        if (const auto here = find_netdev(plan.address, route))
+            return move_link(request, config, plan, *here, pod, deadline);
+    }
+    refuse_device(plan.address, "got no IPoIB interface after its RDMA device moved: look for the reason in `dmesg`");
+}
+
+/// The driver bound anew, with the new GUID. What it made of the device is there again when this returns.
+RdmaDevices rebind(const DevicePlan& plan, const Session& session, const base::Deadline& deadline) {
+    constexpr std::chrono::seconds kTimeout{20};
+    const base::FileLock lock = session.records.lock_rdma(deadline);
+    kernel::bind_anew(plan.address, plan.rebind_to);
+    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
+    kernel::Socket rdma = kernel::Socket::open(kernel::Protocol::rdma, deadline);
+    for (const auto until = deadline.at_most(kTimeout); !until.passed();
+         std::this_thread::sleep_for(std::chrono::milliseconds{10})) {
+        RdmaDevices devices = find_rdma_devices(plan.address, rdma);
+        if (!devices.empty() && find_netdev(plan.address, route)) return devices;
+    }
+    refuse_device(plan.address, concat("has no RDMA device or no IPoIB interface ", kTimeout.count(),
+                                       " s after driver ", quoted(plan.rebind_to), " was bound anew for its GUID"));
+}
+
+std::optional<base::Guid> guid_of(const Link& link) {
+    constexpr std::size_t kBytes = 8; // the last ones of an InfiniBand hardware address (RFC 4391, section 9.1.1)
+    if (link.hardware_type != ARPHRD_INFINIBAND || link.hardware_address.size() < kBytes) return std::nullopt;
+    std::uint64_t value = 0;
+    for (auto byte = link.hardware_address.end() - kBytes; byte != link.hardware_address.end(); ++byte)
+        value = value << 8U | *byte;
+    return base::Guid(value);
+}
+
+/// A GUID that is asked for and isn't the VF's yet makes the driver be bound anew; one must be there in any case.
+void plan_guid(DevicePlan& plan, const cni::Request& request, const Config& config) {
+    const auto present = plan.link ? guid_of(*plan.link) : std::nullopt;
+    if (!plan.vf || !present) return;
+    const auto wanted = wanted_settings(request, config).port_guid;
+    if (wanted && wanted != present) plan.rebind_to = kernel::driver_of(plan.address);
+    if (!wanted && present->is_nobodys())
+        refuse_device(plan.address,
+                      concat("has no valid GUID (", *present, "): set \"guid\", or give it one by `ip link set ",
+                             plan.vf->id.pf, " vf ", plan.vf->id.number, " port_guid`"));
 }
 
 } // namespace
 
 void refuse_device(const BusAddress& address, const std::string& why) {
     throw cni::CniError(cni::ErrorCode::parent, concat("device ", address, ' ', why));
+}
+
+bool DevicePlan::is_infiniband() const {
+    return link && link->hardware_type == ARPHRD_INFINIBAND;
 }
 
 std::string mac_without_link(const DevicePlan& plan) {
@@ -125,6 +203,7 @@ DevicePlan plan_device(const cni::Request& request, const Config& config, const 
                                "may be older than the last change of sriov_numvfs");
     DevicePlan plan{.address = address,
                     .vf = {},
+                    .rebind_to = {},
                     .link = {},
                     .moving = {},
                     .rdma = {},
@@ -136,34 +215,52 @@ DevicePlan plan_device(const cni::Request& request, const Config& config, const 
         require_spare(address, *plan.link, route);
         require_free_names(address, *plan.link, pod, request);
     }
+    plan_guid(plan, request, config);
     if (plan.link || config.is_rdma_only()) plan_rdma(plan, config, request, session.node.log, deadline);
     return plan;
 }
 
+std::vector<state::Step> rdma_steps(const BusAddress& address, const RdmaDevices& devices) {
+    std::vector<state::Step> steps;
+    for (const kernel::RdmaDevice& device : devices)
+        steps.emplace_back(state::MoveRdma{
+            .device = address.to_string(), .index = device.index, .node_guid = device.node_guid, .name = device.name});
+    return steps;
+}
+
 std::vector<state::Step> device_steps(const cni::Request& request, const Config& config, const DevicePlan& plan) {
+    const std::string device = plan.address.to_string();
     std::vector<state::Step> steps;
     if (!config.is_rdma_only()) steps.emplace_back(keep_step(plan));
+    if (!plan.rebind_to.empty()) steps.emplace_back(state::RebindDriver{.device = device, .driver = plan.rebind_to});
     if (plan.vf && !plan.vf->changes.empty())
         steps.emplace_back(to_step(plan.vf->of, kernel::restrict_to(plan.vf->before, plan.vf->changes)));
-    if (plan.link)
-        steps.emplace_back(state::MoveLink{.device = plan.address.to_string(), .ifname = request.ifname().to_string()});
-    for (const kernel::RdmaDevice& device : plan.moving)
-        steps.emplace_back(state::MoveRdma{.device = plan.address.to_string(),
-                                           .index = device.index,
-                                           .node_guid = device.node_guid,
-                                           .name = device.name});
+    if (plan.link) steps.emplace_back(state::MoveLink{.device = device, .ifname = request.ifname().to_string()});
+    for (state::Step& step : rdma_steps(plan.address, plan.moving)) steps.push_back(std::move(step));
     return steps;
 }
 
 std::optional<Link> move_device(const cni::Request& request, const Config& config, const DevicePlan& plan,
-                                const Session& session, PodSide& pod, const base::Deadline& deadline) {
+                                const Session& session, PodSide& pod,
+                                const std::function<void(const RdmaDevices&)>& on_other_rdma,
+                                const base::Deadline& deadline) {
     if (plan.vf && !plan.vf->changes.empty()) {
         kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
         kernel::change_vf(route, plan.vf->id, plan.vf->changes);
     }
+    RdmaDevices moving = plan.moving;
+    if (!plan.rebind_to.empty()) {
+        RdmaDevices made = rebind(plan, session, deadline);
+        if (!moving.empty()) moving = std::move(made);
+        if (!moving.empty()) on_other_rdma(moving);
+    }
+    if (plan.is_infiniband()) {
+        move_rdma(moving, session.records, pod.netns, deadline);
+        return follow_rdma(request, config, plan, pod, deadline);
+    }
     std::optional<Link> link;
-    if (plan.link) link = move_link(request, config, plan, pod, deadline);
-    move_rdma(plan.moving, session.records, pod.netns, deadline);
+    if (plan.link) link = move_link(request, config, plan, *plan.link, pod, deadline);
+    move_rdma(moving, session.records, pod.netns, deadline);
     return link;
 }
 

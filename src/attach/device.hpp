@@ -11,6 +11,7 @@
 #include <rdmanet/kernel/rdma.hpp>
 #include <rdmanet/kernel/vf.hpp>
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -30,10 +31,13 @@ struct VfPlan {
 struct DevicePlan {
     base::BusAddress address;
     std::optional<VfPlan> vf;         // "sriov"
+    std::string rebind_to;            // InfiniBand: the driver, if it must be bound anew to take a new GUID
     std::optional<kernel::Link> link; // none: an earlier plugin's, or the driver is one for user space, "vfio-pci"
     std::vector<kernel::RdmaDevice> moving; // RDMA devices that go into the pod
     std::optional<kernel::RdmaPort> rdma;   // of the device, if it stays on the host and pods share all of them
     std::optional<base::FileLock> claim;    // of the device, until the record is written
+
+    [[nodiscard]] bool is_infiniband() const;
 };
 
 /// Which device: the one that the device plugin chose, or the configuration describes, or that an earlier plugin's interface
@@ -50,11 +54,18 @@ struct DevicePlan {
 [[nodiscard]] std::vector<state::Step> device_steps(const cni::Request& request, const Config& config,
                                                     const DevicePlan& plan);
 
+using RdmaDevices = std::vector<kernel::RdmaDevice>;
+
 /// Does them: VF settings, net device, RDMA devices. Returns the link in the pod, which is down; none for a device with a
-/// driver for user space.
+/// driver for user space. If the RDMA devices aren't those of the plan any more, because the driver was bound anew,
+/// `on_other_rdma` is told before they move: they are to be written down.
 [[nodiscard]] std::optional<kernel::Link> move_device(const cni::Request& request, const Config& config,
                                                       const DevicePlan& plan, const Session& session, PodSide& pod,
+                                                      const std::function<void(const RdmaDevices&)>& on_other_rdma,
                                                       const base::Deadline& deadline);
+
+/// The steps of RDMA devices that move.
+[[nodiscard]] std::vector<state::Step> rdma_steps(const base::BusAddress& address, const RdmaDevices& devices);
 
 /// The MAC of a device without a net device, for the result: what its PF decides; empty if that is nothing.
 [[nodiscard]] std::string mac_without_link(const DevicePlan& plan);

@@ -16,13 +16,6 @@ using kernel::RdmaNetnsMode;
     throw cni::CniError(cni::ErrorCode::rdma, why);
 }
 
-std::vector<kernel::RdmaDevice> find_rdma_devices(const base::BusAddress& address, kernel::Socket& rdma) {
-    std::vector<kernel::RdmaDevice> devices;
-    for (const std::string& name : kernel::rdma_devices_of(address))
-        if (auto device = kernel::find_rdma_device(rdma, name)) devices.push_back(*std::move(device));
-    return devices;
-}
-
 /// Whether the RDMA devices go along: what is asked for, else what the node's mode allows.
 bool moves_rdma(const RdmaPolicy& policy, RdmaNetnsMode mode, const std::string& network) {
     const bool exclusive = mode == RdmaNetnsMode::exclusive;
@@ -40,6 +33,13 @@ std::optional<kernel::RdmaPort> first_port(kernel::Socket& rdma, const kernel::R
 }
 
 } // namespace
+
+std::vector<kernel::RdmaDevice> find_rdma_devices(const base::BusAddress& address, kernel::Socket& rdma) {
+    std::vector<kernel::RdmaDevice> devices;
+    for (const std::string& name : kernel::rdma_devices_of(address))
+        if (auto device = kernel::find_rdma_device(rdma, name)) devices.push_back(*std::move(device));
+    return devices;
+}
 
 void plan_rdma(DevicePlan& plan, const Config& config, const cni::Request& request, const base::Logger& log,
                const base::Deadline& deadline) {

@@ -12,6 +12,9 @@ namespace rdmanet::attach {
 void plan_rdma(DevicePlan& plan, const Config& config, const cni::Request& request, const base::Logger& log,
                const base::Deadline& deadline);
 
+/// The device's RDMA devices in the host's namespace.
+[[nodiscard]] RdmaDevices find_rdma_devices(const base::BusAddress& address, kernel::Socket& rdma);
+
 /// Throws NetlinkError; CniError for a driver that can't take its users away from a device.
 void move_rdma(const std::vector<kernel::RdmaDevice>& devices, const state::AttachmentStore& records,
                const kernel::Netns& netns, const base::Deadline& deadline);

@@ -44,7 +44,8 @@ std::optional<BusAddress> find_device(const std::string& device) {
 std::optional<Link> find_at_home(const BusAddress& address, Socket& route) {
     for (const std::string& netdev : kernel::netdevs_of(address))
         if (const auto name = base::InterfaceName::parse(netdev))
-            if (auto link = kernel::find_link(route, *name)) return link;
+            if (auto link = kernel::find_link(route, *name); link && !link->parent_ifindex)
+                return link; // no IPoIB child
     return std::nullopt;
 }
 
@@ -55,8 +56,9 @@ bool may_have_netdev(const BusAddress& address) {
 
 std::optional<Link> find_in_pod(const std::string& device, Socket& inside) {
     const auto links = kernel::list_links(inside);
-    const auto found =
-        std::find_if(links.begin(), links.end(), [&](const Link& link) { return link.parent_device == device; });
+    const auto found = std::find_if(links.begin(), links.end(), [&](const Link& link) {
+        return link.parent_device == device && !link.parent_ifindex; // no IPoIB child
+    });
     return found == links.end() ? std::nullopt : std::optional(*found);
 }
 
@@ -112,6 +114,7 @@ void restore_name(Socket& route, const Link& link, const state::KeepDevice& befo
 
 void restore_settings(Socket& route, const Link& link, const state::KeepDevice& before) {
     kernel::LinkChange change;
+    // That of an IPoIB interface is its port's GUID and can't be set.
     if (const auto mac = base::MacAddress::parse(before.mac); mac && link.mac() != mac) change.mac = mac;
     if (link.mtu != before.mtu) change.mtu = before.mtu;
     if (link.is_promiscuous() != before.promiscuous) change.promiscuous = before.promiscuous;
@@ -148,7 +151,7 @@ void revert_step(const state::KeepDevice& step, const RevertContext& context) {
     const auto address = find_device(step.device);
     if (!address || step.name.empty() || !may_have_netdev(*address)) return;
     Socket route = Socket::open(kernel::Protocol::route, context.deadline);
-    auto link = find_at_home(*address, route);
+    auto link = wait_for(context, [&] { return find_at_home(*address, route); }); // drivers may take their time
     if (!link) throw base::Error("its net device is not on the host");
     remove_new_altnames(route, *link, step); // one of them may be the name
     restore_name(route, *link, step, context.log);
@@ -158,6 +161,13 @@ void revert_step(const state::KeepDevice& step, const RevertContext& context) {
     if (link && link->is_up() != step.up)
         kernel::change_link(route, link->ifindex,
                             {.state = step.up ? kernel::AdminState::up : kernel::AdminState::down});
+}
+
+void revert_step(const state::RebindDriver& step, const RevertContext& context) {
+    const auto address = find_device(step.device);
+    if (!address) return;
+    const base::FileLock lock = context.records.lock_rdma(context.deadline);
+    kernel::bind_anew(*address, step.driver);
 }
 
 void revert_step(const state::SetVf& step, const RevertContext& context) {

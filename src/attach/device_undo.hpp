@@ -11,6 +11,7 @@ namespace rdmanet::attach {
 // device that has left the machine, or has a driver for user space by now, has nothing to give back.
 
 void revert_step(const state::KeepDevice& step, const RevertContext& context);
+void revert_step(const state::RebindDriver& step, const RevertContext& context);
 void revert_step(const state::SetVf& step, const RevertContext& context);
 void revert_step(const state::MoveLink& step, const RevertContext& context);
 void revert_step(const state::MoveRdma& step, const RevertContext& context);

@@ -16,8 +16,10 @@ constexpr KnownKey kOurKeys[] = {
     {"pkey"},   {"defaultRoute"}, {"rdma"}, {"dns"},  {"logFile"}, {"logLevel"}, {"ipam"},
 };
 constexpr KnownKey kVfKeys[] = {
-    {"vlan"},        {"vlanQoS"},     {"vlanProto"},     {"spoofchk"}, {"trust"},    {"link_state"},
-    {"min_tx_rate"}, {"max_tx_rate"}, {"rdmaIsolation"}, {"deviceID"}, {"pciBusID"},
+    {"vlan"},          {"vlanQoS"},    {"vlanProto"},           {"spoofchk"},
+    {"trust"},         {"link_state"}, {"min_tx_rate"},         {"max_tx_rate"},
+    {"rdmaIsolation"}, {"guid"},       {"ibKubernetesEnabled"}, {"deviceID"},
+    {"pciBusID"},
 };
 constexpr KnownKey kHostDeviceKeys[] = {{"device"}, {"hwaddr"}, {"kernelpath"}};
 constexpr KnownKey kRdmaKeys[] = {{"mode"}, {"isolation"}, {"waitForGids"}, {"gidTimeoutMs"}, {"onMissingGid"}};

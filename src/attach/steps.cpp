@@ -91,6 +91,9 @@ std::string describe_step(const state::CreateLink& step) {
 std::string describe_step(const state::KeepDevice& step) {
     return concat("device ", step.device);
 }
+std::string describe_step(const state::RebindDriver& step) {
+    return concat("driver of ", step.device);
+}
 std::string describe_step(const state::SetVf& step) {
     return concat("settings of VF ", step.number, " of PF ", step.pf);
 }

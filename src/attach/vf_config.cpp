@@ -61,6 +61,38 @@ std::optional<T> find_choice(const Reader& root, std::string_view key, std::span
     return choose<T>(*value, choices);
 }
 
+std::optional<Reader> find_in(const std::optional<Reader>& object, std::string_view key) {
+    return object && object->is_object() ? object->find(key) : std::nullopt;
+}
+
+/// ib-sriov-cni's places, and the configuration itself.
+std::optional<Reader> find_guid_key(const Reader& root) {
+    const auto args = find_in(root.find("args"), "cni");
+    for (const auto& value :
+         {find_in(root.find("runtimeConfig"), "infinibandGUID"), find_in(args, "guid"), root.find("guid")})
+        if (value && !(value->is_string() && value->string().empty())) return value;
+    return std::nullopt;
+}
+
+std::optional<base::Guid> parse_guid(const Reader& root) {
+    const auto key = find_guid_key(root);
+    if (!key) return std::nullopt;
+    const auto guid = base::Guid::parse(key->string());
+    if (!guid || guid->is_nobodys())
+        throw key->unexpected("a GUID like \"02:00:00:00:00:00:00:01\", neither all 00 nor all ff");
+    return guid;
+}
+
+/// ib-kubernetes tells by an argument that it has made the GUID known to the subnet manager.
+void require_subnet_manager(const Reader& root, bool has_guid) {
+    const auto enabled = root.find("ibKubernetesEnabled");
+    if (!enabled || !enabled->boolean()) return;
+    const auto state = find_in(find_in(root.find("args"), "cni"), "mellanox.infiniband.app");
+    if (has_guid && state && state->is_string() && state->string() == "configured") return;
+    throw enabled->unexpected("false, or a pod that ib-kubernetes has configured: it writes the GUID and "
+                              "\"mellanox.infiniband.app\": \"configured\" into the pod's network annotation");
+}
+
 void refuse_keys_of_children(const Reader& root, std::string_view kind) {
     for (const std::string_view key : {"master", "mode", "flag", "bcqueuelen", "linkInContainer"})
         refuse_key(root, key, concat("is a key of macvlan and ipvlan, this is ", kind, ": remove it"));
@@ -104,6 +136,8 @@ Sriov parse_sriov(const Reader& root) {
     sriov.settings.spoof_check = find_choice<bool>(root, "spoofchk", kSwitches);
     sriov.settings.trust = find_choice<bool>(root, "trust", kSwitches);
     sriov.settings.link_state = find_choice<kernel::VfLinkState>(root, "link_state", kVfLinkStates);
+    sriov.settings.node_guid = sriov.settings.port_guid = parse_guid(root);
+    require_subnet_manager(root, sriov.settings.node_guid.has_value());
     return sriov;
 }
 

@@ -31,6 +31,8 @@ state::SetVf to_step(const kernel::VfOf& of, const kernel::VfSettings& before) {
     step.spoof_check = before.spoof_check;
     step.trust = before.trust;
     if (before.link_state) step.link_state = kernel::to_string(*before.link_state);
+    if (before.node_guid) step.node_guid = before.node_guid->to_string();
+    if (before.port_guid) step.port_guid = before.port_guid->to_string();
     return step;
 }
 
@@ -45,6 +47,8 @@ kernel::VfSettings to_settings(const state::SetVf& step) {
     settings.spoof_check = step.spoof_check;
     settings.trust = step.trust;
     if (step.link_state) settings.link_state = link_state_of(*step.link_state);
+    if (step.node_guid) settings.node_guid = base::Guid::parse(*step.node_guid);
+    if (step.port_guid) settings.port_guid = base::Guid::parse(*step.port_guid);
     return settings;
 }
 

@@ -5,7 +5,11 @@
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/text.hpp>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 
 namespace rdmanet::kernel {
 namespace {
@@ -47,7 +51,26 @@ std::string port_name_of(const PciAddress& pf, const std::string& netdev) {
     }
 }
 
+/// A partition's child of an IPoIB interface is the function's net device, too.
+bool is_child(const PciAddress& pf, const std::string& netdev) {
+    const base::UniqueFd directory = open_directory(concat(directory_of(pf), "/net/", netdev));
+    return directory && find_line(directory.get(), "iflink") != find_line(directory.get(), "ifindex");
+}
+
+void write_line(const std::string& path, const std::string& text) {
+    const base::UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!fd || ::write(fd.get(), text.data(), text.size()) < 0)
+        throw base::SystemError(concat("write ", text, " to ", path), errno);
+}
+
 } // namespace
+
+void bind_anew(const BusAddress& address, const std::string& driver) {
+    const std::string bus = concat("/sys/bus/", to_string(address.bus()), "/drivers/");
+    if (const std::string present = driver_of(address); !present.empty())
+        write_line(concat(bus, present, "/unbind"), address.to_string());
+    write_line(concat(bus, driver, "/bind"), address.to_string());
+}
 
 bool device_exists(const BusAddress& address) {
     return static_cast<bool>(open_directory(directory_of(address)));
@@ -83,7 +106,7 @@ std::vector<std::string> rdma_devices_of(const BusAddress& address) {
 
 std::optional<std::string> uplink_of(const PciAddress& pf) {
     for (const std::string& name : netdevs_of(pf))
-        if (is_uplink(port_name_of(pf, name))) return name;
+        if (is_uplink(port_name_of(pf, name)) && !is_child(pf, name)) return name;
     return std::nullopt;
 }
 

@@ -133,6 +133,14 @@ void change_vf(Socket& route, const VfId& vf, const VfSettings& wanted) {
                 IFLA_VF_LINK_STATE,
                 ifla_vf_link_state{.vf = vf.number, .link_state = static_cast<std::uint32_t>(*wanted.link_state)});
         });
+    const auto set_guid = [&](auto member, int attribute) {
+        if (const auto& guid = wanted.*member)
+            set(route, vf, only(member, guid), [&](Message& request) {
+                request.put_value(attribute, ifla_vf_guid{.vf = vf.number, .guid = guid->value()});
+            });
+    };
+    set_guid(&VfSettings::node_guid, IFLA_VF_IB_NODE_GUID);
+    set_guid(&VfSettings::port_guid, IFLA_VF_IB_PORT_GUID);
 }
 
 VfSettings difference(const VfSettings& wanted, const VfSettings& present) {
@@ -143,6 +151,8 @@ VfSettings difference(const VfSettings& wanted, const VfSettings& present) {
     drop_equal(rest.spoof_check, present.spoof_check);
     drop_equal(rest.trust, present.trust);
     drop_equal(rest.link_state, present.link_state);
+    drop_equal(rest.node_guid, present.node_guid);
+    drop_equal(rest.port_guid, present.port_guid);
     return rest;
 }
 
@@ -154,6 +164,8 @@ VfSettings restrict_to(const VfSettings& present, const VfSettings& changed) {
     drop_unchanged(rest.spoof_check, changed.spoof_check);
     drop_unchanged(rest.trust, changed.trust);
     drop_unchanged(rest.link_state, changed.link_state);
+    drop_unchanged(rest.node_guid, changed.node_guid);
+    drop_unchanged(rest.port_guid, changed.port_guid);
     return rest;
 }
 
@@ -170,6 +182,8 @@ std::string to_string(const VfSettings& settings) {
     if (settings.spoof_check) append(text, *settings.spoof_check ? "spoofchk on" : "spoofchk off");
     if (settings.trust) append(text, *settings.trust ? "trust on" : "trust off");
     if (settings.link_state) append(text, concat("link_state ", to_string(*settings.link_state)));
+    if (settings.node_guid) append(text, concat("node_guid ", *settings.node_guid));
+    if (settings.port_guid) append(text, concat("port_guid ", *settings.port_guid));
     return text;
 }
 

@@ -47,6 +47,10 @@ VfSettings parse_settings(const Attributes& vf) {
     if (const auto state = vf.find_value<ifla_vf_link_state>(IFLA_VF_LINK_STATE);
         state && state->link_state <= IFLA_VF_LINK_STATE_DISABLE)
         settings.link_state = static_cast<VfLinkState>(state->link_state);
+    if (const auto guid = vf.find_value<ifla_vf_guid>(IFLA_VF_IB_NODE_GUID))
+        settings.node_guid = base::Guid(guid->guid);
+    if (const auto guid = vf.find_value<ifla_vf_guid>(IFLA_VF_IB_PORT_GUID))
+        settings.port_guid = base::Guid(guid->guid);
     return settings;
 }
 

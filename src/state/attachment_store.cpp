@@ -5,6 +5,7 @@
 #include <rdmanet/base/text.hpp>
 
 #include <dirent.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -105,7 +106,12 @@ AttachmentStore::Listing AttachmentStore::list() const {
 
 void AttachmentStore::save(const AttachmentRecord& record) const {
     base::make_directories(attachments_in(directory_));
-    base::write_file_durably(path_of(record.key), record.to_text());
+    const std::string path = path_of(record.key);
+    // The first time without a temporary file that nobody would come for if this were killed: there is no record yet.
+    if (::access(path.c_str(), F_OK) != 0)
+        base::create_file_durably(path, record.to_text());
+    else
+        base::write_file_durably(path, record.to_text());
 }
 
 void AttachmentStore::remove(const AttachmentKey& key) const {

@@ -10,6 +10,7 @@ namespace {
 
 constexpr const char* kCreateLink = "create-link";
 constexpr const char* kKeepDevice = "keep-device";
+constexpr const char* kRebindDriver = "rebind-driver";
 constexpr const char* kSetVf = "set-vf";
 constexpr const char* kMoveLink = "move-link";
 constexpr const char* kMoveRdma = "move-rdma";
@@ -81,6 +82,12 @@ void write(json::Writer& writer, const SetVf& step) {
     write_if(writer, "spoofchk", step.spoof_check);
     write_if(writer, "trust", step.trust);
     write_if(writer, "linkState", step.link_state);
+    write_if(writer, "nodeGuid", step.node_guid);
+    write_if(writer, "portGuid", step.port_guid);
+}
+
+void write(json::Writer& writer, const RebindDriver& step) {
+    writer.member("step", kRebindDriver).member("device", step.device).member("driver", step.driver);
 }
 
 void write(json::Writer& writer, const MoveLink& step) {
@@ -140,7 +147,13 @@ SetVf parse_set_vf(const json::Reader& reader) {
             .max_tx_rate = find_number<std::uint32_t>(reader, "maxTxRate"),
             .spoof_check = find_boolean(reader, "spoofchk"),
             .trust = find_boolean(reader, "trust"),
-            .link_state = find_string(reader, "linkState")};
+            .link_state = find_string(reader, "linkState"),
+            .node_guid = find_string(reader, "nodeGuid"),
+            .port_guid = find_string(reader, "portGuid")};
+}
+
+RebindDriver parse_rebind_driver(const json::Reader& reader) {
+    return {.device = reader.at("device").string(), .driver = reader.at("driver").string()};
 }
 
 MoveLink parse_move_link(const json::Reader& reader) {
@@ -177,6 +190,7 @@ Step parse_step(const json::Reader& reader) {
     const std::string name = kind.string();
     if (name == kCreateLink) return parse_create_link(reader);
     if (name == kKeepDevice) return parse_keep_device(reader);
+    if (name == kRebindDriver) return parse_rebind_driver(reader);
     if (name == kSetVf) return parse_set_vf(reader);
     if (name == kMoveLink) return parse_move_link(reader);
     if (name == kMoveRdma) return parse_move_rdma(reader);

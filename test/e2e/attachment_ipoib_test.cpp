@@ -1,5 +1,6 @@
 // Children of IPoIB interfaces: InfiniBand in shared mode.
 #include "attachment_stage.hpp"
+#include "infiniband_node.hpp"
 
 #include "support/reporter.hpp"
 
@@ -10,32 +11,6 @@ namespace rdmanet::test {
 using Catch::Contains;
 
 namespace {
-
-/// Two InfiniBand cards; the names of their IPoIB interfaces depend on the order in which the kernel made them.
-class InfinibandNode {
-public:
-    InfinibandNode() {
-        shell("modprobe ib_ipoib");
-        for (const char* pf : {"0001:00:00.0", "0002:00:00.0"}) {
-            const std::string parent =
-                shell(concat("for i in $(seq 100); do ls /sys/bus/pci/devices/", pf,
-                             "/net 2>/dev/null | grep . && break; sleep 0.05; done | head -1 | tr -d '\\n'"));
-            shell(concat("ip link set ", parent, " addrgenmode none && ip link set ", parent,
-                         " up && for i in $(seq 100); do ", "[ $(</sys/class/net/", parent,
-                         "/operstate) = up ] && break; sleep 0.05; done"));
-            parents_.push_back(parent);
-        }
-    }
-    InfinibandNode(const InfinibandNode&) = delete;
-    InfinibandNode& operator=(const InfinibandNode&) = delete;
-    ~InfinibandNode() { (void)succeeds("modprobe -r ib_ipoib"); }
-
-    [[nodiscard]] const std::string& parent(unsigned number) const { return parents_.at(number); }
-
-private:
-    OtherNic nic_{"nics=2 ports=1 vfs=2 link_layer=ib,ib"};
-    std::vector<std::string> parents_;
-};
 
 PluginCall ipoib_call(const Pod& pod, const std::string& parent, const std::string& members) {
     return call_for(pod, concat("'attach':'ipoib','master':'", parent, "',", members));

@@ -23,6 +23,10 @@ struct VfOf {
 /// Name of the driver that the device is bound to; empty if none.
 [[nodiscard]] std::string driver_of(const base::BusAddress& address);
 
+/// Takes the device from its driver, if it has one, and gives it to `driver`, which probes it before this returns. What
+/// the driver had made of it is gone: net device, RDMA device. Throws base::SystemError.
+void bind_anew(const base::BusAddress& address, const std::string& driver);
+
 // Names of the calling thread's network namespace: a device that is in another one is not among them.
 
 /// Net devices of the device, none for one of a driver for user space.

@@ -1,6 +1,7 @@
 // What a physical function decides about its virtual functions, over rtnetlink (linux/if_link.h, IFLA_VF_*).
 #pragma once
 
+#include <rdmanet/base/guid.hpp>
 #include <rdmanet/base/mac_address.hpp>
 #include <rdmanet/kernel/netlink_socket.hpp>
 
@@ -40,6 +41,9 @@ struct VfSettings {
     std::optional<bool> spoof_check;
     std::optional<bool> trust;
     std::optional<VfLinkState> link_state;
+    // InfiniBand: zero is none decided. A driver may take them when the VF is probed again (mlx5).
+    std::optional<base::Guid> node_guid;
+    std::optional<base::Guid> port_guid;
 
     [[nodiscard]] bool empty() const { return *this == VfSettings{}; }
     friend bool operator==(const VfSettings&, const VfSettings&) = default;

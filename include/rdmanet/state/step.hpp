@@ -55,6 +55,14 @@ struct SetVf {
     std::optional<bool> spoof_check;
     std::optional<bool> trust;
     std::optional<std::string> link_state; // "auto", "enable", "disable"
+    std::optional<std::string> node_guid;
+    std::optional<std::string> port_guid;
+};
+
+/// A device's driver was bound anew, so that it takes the GUIDs that the PF has set. Undone by binding it anew.
+struct RebindDriver {
+    std::string device; // bus address
+    std::string driver;
 };
 
 /// A device's net device was moved into the pod. Undone by moving it to the host, or by waiting until the kernel has.
@@ -79,7 +87,7 @@ struct DelegateIpam {
     std::string path;   // CNI_PATH
 };
 
-using Step = std::variant<CreateLink, KeepDevice, SetVf, MoveLink, MoveRdma, DelegateIpam>;
+using Step = std::variant<CreateLink, KeepDevice, RebindDriver, SetVf, MoveLink, MoveRdma, DelegateIpam>;
 
 void write_step(json::Writer& writer, const Step& step);
 /// Throws json::ValueError for anything that write_step() would not have written.

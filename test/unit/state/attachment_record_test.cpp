@@ -13,11 +13,13 @@ TEST_CASE("a record that was written is read back whole") {
     CHECK(read.netns.inode == UINT64_MAX);
     CHECK(std::get<state::CreateLink>(read.steps.at(0)).parent_in_pod);
     CHECK(std::get<state::KeepDevice>(read.steps.at(1)).altnames == std::vector<std::string>{"enp59s0f0v0"});
-    CHECK(std::get<state::SetVf>(read.steps.at(2)).max_tx_rate == UINT32_MAX);
-    CHECK(std::get<state::SetVf>(read.steps.at(2)).trust == false);
-    CHECK(std::get<state::MoveLink>(read.steps.at(3)).ifname == "net1");
-    CHECK(std::get<state::MoveRdma>(read.steps.at(4)).node_guid == UINT64_MAX);
-    CHECK(std::get<state::DelegateIpam>(read.steps.at(5)).config == R"({"name":"roce"})");
+    CHECK(std::get<state::SetVf>(read.steps.at(3)).max_tx_rate == UINT32_MAX);
+    CHECK(std::get<state::SetVf>(read.steps.at(3)).trust == false);
+    CHECK(std::get<state::SetVf>(read.steps.at(3)).port_guid == "02:00:00:00:00:00:00:02");
+    CHECK(std::get<state::RebindDriver>(read.steps.at(2)).driver == "mlx5_core");
+    CHECK(std::get<state::MoveLink>(read.steps.at(4)).ifname == "net1");
+    CHECK(std::get<state::MoveRdma>(read.steps.at(5)).node_guid == UINT64_MAX);
+    CHECK(std::get<state::DelegateIpam>(read.steps.at(6)).config == R"({"name":"roce"})");
 }
 
 TEST_CASE("settings of a VF that were not changed are not written down") {

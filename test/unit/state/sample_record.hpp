@@ -35,6 +35,7 @@ inline AttachmentRecord sample_record() {
                                .all_multicast = true,
                                .ipv6_address_mode = 1,
                                .altnames = {"enp59s0f0v0"}},
+                    RebindDriver{.device = "0000:3b:00.2", .driver = "mlx5_core"},
                     SetVf{.pf = "0000:3b:00.0",
                           .number = 3,
                           .mac = "00:00:00:00:00:00",
@@ -45,7 +46,9 @@ inline AttachmentRecord sample_record() {
                           .max_tx_rate = UINT32_MAX,
                           .spoof_check = true,
                           .trust = false,
-                          .link_state = "auto"},
+                          .link_state = "auto",
+                          .node_guid = "02:00:00:00:00:00:00:01",
+                          .port_guid = "02:00:00:00:00:00:00:02"},
                     MoveLink{.device = "0000:3b:00.2", .ifname = "net1"},
                     MoveRdma{.device = "0000:3b:00.2", .index = 5, .node_guid = UINT64_MAX, .name = "mlx5_3"},
                     DelegateIpam{.plugin = "host-local", .config = R"({"name":"roce"})", .args = "A=b", .path = "/x"}};

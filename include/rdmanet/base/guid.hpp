@@ -1,0 +1,32 @@
+// A 64-bit global identifier of an InfiniBand node or port.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rdmanet::base {
+
+class Guid {
+public:
+    explicit Guid(std::uint64_t value) : value_(value) {}
+
+    /// Eight hexadecimal pairs separated by ':', in either case.
+    [[nodiscard]] static std::optional<Guid> parse(std::string_view text);
+
+    /// The first pair is the most significant byte, as rtnetlink takes it (linux/if_link.h, ifla_vf_guid).
+    [[nodiscard]] std::uint64_t value() const { return value_; }
+    /// Neither of these is anybody's: all bits clear or set, which stands for "none" with some drivers.
+    [[nodiscard]] bool is_nobodys() const { return value_ == 0 || value_ == UINT64_MAX; }
+
+    /// Lower case, colon separated.
+    [[nodiscard]] std::string to_string() const;
+
+    friend bool operator==(const Guid&, const Guid&) = default;
+
+private:
+    std::uint64_t value_;
+};
+
+} // namespace rdmanet::base

@@ -1,0 +1,121 @@
+// InfiniBand VFs in pods: GUIDs, and IPoIB interfaces that the kernel makes anew when their RDMA device moves.
+#include "infiniband_node.hpp"
+
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace rdmanet::test {
+
+using Catch::Contains;
+
+namespace {
+
+struct InfinibandStage {
+    explicit InfinibandStage(const std::string& mode = "exclusive") : infiniband(mode) {
+        infiniband.make_vfs(2);
+        pod.emplace("pod");
+        node.emplace();
+    }
+
+    InfinibandNode infiniband;
+    std::optional<Pod> pod;
+    std::optional<UnchangedNode> node;
+};
+
+PluginCall vf_call(const Pod& pod, unsigned number, const std::string& members) {
+    return call_for(pod, concat("'deviceID':'", InfinibandNode::vf(number), "',", members));
+}
+
+/// What differs but for what the kernel numbers anew when a driver is bound: net and RDMA devices.
+std::string difference_but_numbers(const InfinibandStage& stage) {
+    const std::string text = stage.node->difference();
+    return text.find("GUID") == std::string::npos && text.find("vf 0") == std::string::npos ? "" : text;
+}
+
+} // namespace
+
+TEST_CASE("an InfiniBand VF goes into the pod with its RDMA device and its IPoIB interface", "[infiniband]") {
+    NEEDS(OtherNic::possible(), "an InfiniBand card");
+    const InfinibandStage stage;
+    const std::string name = InfinibandNode::netdev(InfinibandNode::vf(0));
+    const PluginCall call = vf_call(*stage.pod, 0, concat("'rdma':true,'link_state':'enable',", ipam("10.100.0.0/24")));
+    const std::string result = add(call);
+    CHECK(value(result, "interfaces.0.pciID") == InfinibandNode::vf(0));
+    CHECK_THAT(stage.pod->run("ip -d link show net1"),
+               Contains("link/infiniband") && Contains(",UP") && Contains(InfinibandNode::vf(0)));
+    CHECK_THAT(stage.pod->run("rdma link"), Contains("link ib0p0v0/1"));
+    CHECK_FALSE(succeeds("rdma dev show ib0p0v0"));
+    CHECK(check(call, result) == "");
+    CHECK(del(call) == "");
+    CHECK(succeeds("rdma dev show ib0p0v0"));
+    CHECK(InfinibandNode::netdev(InfinibandNode::vf(0)) == name);
+    CHECK_THAT(shell(concat("ip link show dev ", stage.infiniband.parent(0))), !Contains("link-state enable"));
+}
+
+TEST_CASE("an InfiniBand VF gets the GUID that its pod asks for, and its own back", "[infiniband]") {
+    NEEDS(OtherNic::possible(), "an InfiniBand card");
+    const InfinibandStage stage;
+    const std::string guid_of_host =
+        shell(concat("cat /sys/bus/pci/devices/", InfinibandNode::vf(0), "/infiniband/*/node_guid"));
+    const auto asked = [&](const std::string& members) {
+        const PluginCall call = vf_call(*stage.pod, 0, concat("'rdma':true,", members));
+        const std::string result = add(call);
+        CHECK_THAT(value(result, "interfaces.0.mac"), Contains("02:00:00:00:00:00:00:99"));
+        CHECK_THAT(stage.pod->run("rdma dev"), Contains("0200:0000:0000:0099"));
+        CHECK_THAT(shell(concat("ip link show dev ", stage.infiniband.parent(0))),
+                   Contains("PORT_GUID 02:00:00:00:00:00:00:99"));
+        CHECK(check(call, result) == "");
+        return call;
+    };
+    for (const std::string& members :
+         {std::string("'guid':'02:00:00:00:00:00:00:99'"),
+          std::string("'runtimeConfig':{'infinibandGUID':'02:00:00:00:00:00:00:99'},'guid':'02:00:00:00:00:00:00:01'"),
+          std::string("'args':{'cni':{'guid':'02:00:00:00:00:00:00:99','mellanox.infiniband.app':'configured'}},"
+                      "'ibKubernetesEnabled':true")}) {
+        INFO(members);
+        CHECK(del(asked(members)) == "");
+        CHECK(shell(concat("cat /sys/bus/pci/devices/", InfinibandNode::vf(0), "/infiniband/*/node_guid")) ==
+              guid_of_host);
+        CHECK(difference_but_numbers(stage) == "");
+    }
+}
+
+TEST_CASE("the InfiniBand VF of a pod that is gone comes back with its own GUID", "[infiniband][del]") {
+    NEEDS(OtherNic::possible(), "an InfiniBand card");
+    InfinibandStage stage;
+    const PluginCall call = vf_call(*stage.pod, 0, "'rdma':true,'guid':'02:00:00:00:00:00:00:99'");
+    (void)add(call);
+    stage.pod->destroy();
+    CHECK(del(call) == "");
+    CHECK_THAT(shell(concat("cat /sys/bus/pci/devices/", InfinibandNode::vf(0), "/infiniband/*/node_guid")),
+               !Contains("0200:0000:0000:0099"));
+    CHECK_THAT(shell(concat("ip link show dev ", stage.infiniband.parent(0))), !Contains("02:00:00:00:00:00:00:99"));
+}
+
+TEST_CASE("InfiniBand VFs of two pods reach each other over IPoIB", "[infiniband]") {
+    NEEDS(OtherNic::possible(), "an InfiniBand card");
+    InfinibandStage stage;
+    const Pod other("other");
+    const PluginCall first = vf_call(*stage.pod, 0, ipam("10.101.0.0/24"));
+    const PluginCall second = of(vf_call(other, 1, ipam("10.101.0.0/24")), "c2");
+    (void)add(first);
+    (void)add(second);
+    CHECK(succeeds("for i in $(seq 10); do ip netns exec pod ping -c 1 -W 1 10.101.0.2 && exit 0; done; exit 1"));
+    CHECK(del(first) == "");
+    CHECK(del(second) == "");
+}
+
+TEST_CASE("GUIDs that are none, and pods that ib-kubernetes has not configured, are refused", "[infiniband]") {
+    NEEDS(OtherNic::possible(), "an InfiniBand card");
+    const InfinibandStage stage;
+    for (const std::string guid :
+         {"00:00:00:00:00:00:00:00", "ff:ff:ff:ff:ff:ff:ff:ff", "02:00", "0200:0000:0000:0099"})
+        CHECK_THAT(refusal(vf_call(*stage.pod, 0, concat("'guid':'", guid, '\''))),
+                   Contains("code 7: guid: expected a GUID like"));
+    CHECK_THAT(refusal(vf_call(*stage.pod, 0, "'ibKubernetesEnabled':true,'guid':'02:00:00:00:00:00:00:99'")),
+               Contains("code 7: ibKubernetesEnabled: expected false, or a pod that ib-kubernetes has configured"));
+    CHECK(stage.node->difference() == "");
+}
+
+} // namespace rdmanet::test

@@ -1,0 +1,32 @@
+// A node with InfiniBand cards.
+#pragma once
+
+#include "attachment_stage.hpp"
+
+#include <string>
+#include <vector>
+
+namespace rdmanet::test {
+
+/// Two InfiniBand cards with IPoIB on their ports; the names of the interfaces depend on the order in which the kernel made
+/// them. In the RDMA namespace mode that is wanted, shared again at the end.
+class InfinibandNode {
+public:
+    explicit InfinibandNode(const std::string& mode = "shared");
+    InfinibandNode(const InfinibandNode&) = delete;
+    InfinibandNode& operator=(const InfinibandNode&) = delete;
+    ~InfinibandNode();
+
+    /// IPoIB interface of a card's port, up.
+    [[nodiscard]] const std::string& parent(unsigned number) const { return parents_.at(number); }
+    /// Of the first card: PCI address and IPoIB interface.
+    [[nodiscard]] static std::string vf(unsigned number);
+    [[nodiscard]] static std::string netdev(const std::string& address);
+    void make_vfs(unsigned number) const;
+
+private:
+    OtherNic nic_{"nics=2 ports=1 vfs=2 link_layer=ib,ib"};
+    std::vector<std::string> parents_;
+};
+
+} // namespace rdmanet::test
