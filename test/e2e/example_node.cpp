@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <sstream>
 #include <thread>
 
 namespace rdmanet::test {
@@ -114,8 +115,16 @@ ExampleNode::~ExampleNode() {
     }
 }
 
-std::string addresses_without_gid(const std::string& result, const std::string& device, const std::string& ifname) {
-    const std::set<std::string> present = gids_on(device, ifname);
+std::string ExclusiveExampleNode::lacks() {
+    return VfNode::possible() ? ExampleNode::lacks() : "an SR-IOV RDMA NIC";
+}
+
+/// The addresses are asked for while the PF has the name that VfNode knows.
+ExclusiveExampleNode::ExclusiveExampleNode() : addresses_{vfs_.vf(0), vfs_.vf(1), vfs_.vf(2), vfs_.vf(3)} {}
+
+namespace {
+
+std::string addresses_not_among(const std::set<std::string>& present, const std::string& result) {
     std::string missing;
     const json::Document document = json::Document::parse(result);
     for (const json::Reader& ip : document.root().at("ips").elements()) {
@@ -124,6 +133,29 @@ std::string addresses_without_gid(const std::string& result, const std::string& 
             missing += concat(missing.empty() ? "" : " ", address);
     }
     return missing;
+}
+
+std::set<std::string> gids_in(const Pod& pod) {
+    std::istringstream stream(run_process({"ip", "netns", "exec", pod.name(), "sh", "-c",
+                                           "grep -hs : /sys/class/infiniband/*/ports/*/gids/*"})
+                                  .out);
+    std::set<std::string> gids;
+    for (std::string line; std::getline(stream, line);) gids.insert(line);
+    return gids;
+}
+
+} // namespace
+
+std::string addresses_without_gid(const std::string& result, const std::string& device, const std::string& ifname) {
+    return addresses_not_among(gids_on(device, ifname), result);
+}
+
+std::string addresses_without_gid(const Pod& pod, const std::string& result) {
+    const auto deadline = base::Deadline::in(std::chrono::seconds{2});
+    for (;; std::this_thread::sleep_for(std::chrono::milliseconds{20})) {
+        std::string missing = addresses_not_among(gids_in(pod), result);
+        if (missing.empty() || deadline.passed()) return missing;
+    }
 }
 
 std::string failure_of(const Pod& pod, const std::string& script) {

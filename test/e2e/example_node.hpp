@@ -4,9 +4,11 @@
 
 #include "runtime.hpp"
 #include "support/node.hpp"
+#include "support/vf_node.hpp"
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace rdmanet::test {
 
@@ -29,9 +31,28 @@ private:
     std::unique_ptr<UnchangedNode> before_;
 };
 
+/// The same in RDMA mode exclusive, with VFs on eth1.
+class ExclusiveExampleNode {
+public:
+    ExclusiveExampleNode();
+
+    [[nodiscard]] static std::string lacks();
+    /// PCI addresses.
+    [[nodiscard]] const std::vector<std::string>& vfs() const { return addresses_; }
+    [[nodiscard]] std::string difference() const { return node_.difference(); }
+
+private:
+    VfNode vfs_{"exclusive", 4};
+    std::vector<std::string> addresses_;
+    ExampleNode node_;
+};
+
 /// Addresses of `result` that are no GID of the RDMA device with the pod's interface, separated by spaces.
 [[nodiscard]] std::string addresses_without_gid(const std::string& result, const std::string& device,
                                                 const std::string& ifname);
+
+/// The same of RDMA devices in the pod, a moment after ADD: it doesn't wait for these.
+[[nodiscard]] std::string addresses_without_gid(const Pod& pod, const std::string& result);
 
 /// Runs a shell script in the pod; empty if every command of it succeeds, else its trace.
 [[nodiscard]] std::string failure_of(const Pod& pod, const std::string& script);

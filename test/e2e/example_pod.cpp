@@ -25,10 +25,15 @@ Attachment attachment_of(const PodManifest& manifest, const NetworkRequest& requ
 
 } // namespace
 
-RunningPod::RunningPod(const PodManifest& manifest, const Manifests& all) : pod_(manifest.name) {
+RunningPod::RunningPod(const PodManifest& manifest, const Manifests& all, std::vector<std::string> devices)
+    : pod_(manifest.name) {
     for (const NetworkRequest& request : manifest.networks) {
         const auto& definition = all.network(request.key);
         Joined joined{Network(definition.config, definition.name), attachment_of(manifest, request, pod_), {}};
+        if (!definition.resource.empty()) {
+            joined.attachment.device = devices.at(0);
+            devices.erase(devices.begin());
+        }
         joined.result = joined.network.add(joined.attachment);
         joined_.push_back(std::move(joined));
     }

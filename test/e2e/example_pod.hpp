@@ -12,8 +12,9 @@ namespace rdmanet::test {
 
 class RunningPod {
 public:
-    /// Throws if a network refuses.
-    RunningPod(const PodManifest& manifest, const Manifests& all);
+    /// `devices` are what the device plugin gave the pod, one for each network that has a resource. Throws if a network
+    /// refuses.
+    RunningPod(const PodManifest& manifest, const Manifests& all, std::vector<std::string> devices = {});
 
     [[nodiscard]] const Pod& pod() const { return pod_; }
     /// Of the pod's network number `at`.

@@ -13,6 +13,7 @@
 
 namespace rdmanet::test {
 
+using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
 namespace fs = std::filesystem;
 
@@ -21,8 +22,10 @@ namespace {
 /// What a network promises to the first pod on it.
 struct Promise {
     std::string addresses;
-    std::string device; // that has the addresses as GIDs
-    std::string in_pod; // a script, every command of which succeeds in the pod
+    std::string device;    // that has the addresses as GIDs
+    std::string in_pod;    // a script, every command of which succeeds in the pod
+    std::string on_node{}; // the same on the node
+    std::string leaves{};  // what puts right on the node what another plugin leaves after DEL
 };
 
 const std::string kRails = "[ $(sysctl -n net.ipv4.conf.all.arp_ignore) = 1 ]\n"
@@ -60,6 +63,21 @@ const std::map<std::string, Promise> kPromises{
     {"default/migrated", {"192.168.130.16/24", "mlx5_0", "ip -d link show net1 | grep 'macvlan mode bridge'"}},
 };
 
+/// In exclusive mode; the pod has the device.
+const std::map<std::string, Promise> kExclusivePromises{
+    {"vf-roce.conflist",
+     {"192.168.140.2/24", "v0", "ip route get 10.140.0.1 | grep 'via 192.168.140.1 dev net1'",
+      "ip link show eth1 | grep 'vf 0 .* vlan 100, qos 3,.* max_tx_rate 20000Mbps, spoof checking on.* trust off'"}},
+    {"host-device.conflist", {"192.168.141.1/24 fd00:141::1/64", "mlx5_1", "", "! ip link show eth2"}},
+    {"rdma-behind-host-device.conflist",
+     {"192.168.142.10/24", "mlx5_1", "", "! ip link show eth2",
+      "ip link set eth2 alias '' addrgenmode none && ip link set eth2 up"}},
+    {"default/roce-vf", {"192.168.150.1/24 fd00:150::1/64", "v0", "", "ip link show eth1 | grep 'vf 0 .* vlan 100'"}},
+    {"default/migrated-vf",
+     {"192.168.160.16/24", "v0", "",
+      "ip link show eth1 | grep 'vf 0 .* vlan 200, qos 5, spoof checking off.* trust on'"}},
+};
+
 /// Run by a case of its own.
 const std::string kDhcp = "ipam-dhcp.conflist";
 
@@ -93,6 +111,32 @@ void run(const Network& network, const Promise& promise) {
     CHECK(network.del(attachment, result) == "");
 }
 
+/// The caller names the device, in runtimeConfig or, as Multus does for a network with a resource, in the configuration.
+void run_exclusive(const Network& network, const Promise& promise, const std::string& vf, bool has_resource) {
+    const Pod pod("pod");
+    Attachment attachment{.netns = pod.path(), .capabilities = {{"deviceID", concat('"', vf, '"')}}};
+    if (has_resource) attachment.device = vf;
+    CHECK(network.status() == "");
+    const std::string result = network.add(attachment);
+    CHECK(addresses(result) == promise.addresses);
+    CHECK(failure_of(pod, concat("rdma link | grep '", promise.device, "/1 .*netdev net1'\n", promise.in_pod)) == "");
+    CHECK_THAT(shell("rdma link"), !Contains(concat(promise.device, "/1")));
+    CHECK(addresses_without_gid(pod, result) == "");
+    CHECK(succeeds(promise.on_node));
+    CHECK(network.check(attachment, result) == "");
+    CHECK(network.del(attachment, result) == "");
+}
+
+void run_exclusive_if_installed(const Network& network, const std::string& name, const ExclusiveExampleNode& node,
+                                bool has_resource) {
+    INFO(name);
+    const Promise& promise = kExclusivePromises.at(name);
+    if (!network.is_runnable()) return mark_skipped(concat("Debian's CNI plugins for ", name));
+    run_exclusive(network, promise, node.vfs().front(), has_resource);
+    CHECK(succeeds(promise.leaves));
+    CHECK(node.difference() == "");
+}
+
 void run_if_installed(const Network& network, const std::string& name) {
     INFO(name);
     const auto promise = kPromises.find(name);
@@ -109,8 +153,9 @@ void run_if_installed(const Network& network, const std::string& name) {
 TEST_CASE("every example is known to a test and has its line in the examples' README", "[examples]") {
     std::set<std::string> known{kDhcp};
     std::set<std::string> definitions;
-    for (const auto& [name, promise] : kPromises)
-        (name.find('/') == std::string::npos ? known : definitions).insert(name);
+    for (const auto* promises : {&kPromises, &kExclusivePromises})
+        for (const auto& [name, promise] : *promises)
+            (name.find('/') == std::string::npos ? known : definitions).insert(name);
     CHECK(files_with({".conflist", ".json"}) == known);
     std::set<std::string> defined;
     for (const auto& definition : manifests().networks) defined.insert(definition.key);
@@ -133,13 +178,46 @@ TEST_CASE("the example networks do what they promise", "[examples]") {
     NEEDS(ExampleNode::lacks().empty(), ExampleNode::lacks());
     const ExampleNode node;
     for (const std::string& file : files_with({".conflist", ".json"})) {
-        if (file == kDhcp) continue;
+        if (file == kDhcp || kExclusivePromises.contains(file)) continue;
         run_if_installed(Network(text_of(file)), file);
     }
     for (const auto& definition : manifests().networks) {
         const Network network(definition.config, definition.name);
         CHECK(network.name() == definition.name);
-        run_if_installed(network, definition.key);
+        if (!kExclusivePromises.contains(definition.key)) run_if_installed(network, definition.key);
+    }
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("the example networks with a device for each pod do what they promise", "[examples][sriov][device]") {
+    NEEDS(ExclusiveExampleNode::lacks().empty(), ExclusiveExampleNode::lacks());
+    const ExclusiveExampleNode node;
+    for (const std::string& file : files_with({".conflist", ".json"}))
+        if (kExclusivePromises.contains(file)) run_exclusive_if_installed(Network(text_of(file)), file, node, false);
+    for (const auto& definition : manifests().networks)
+        if (kExclusivePromises.contains(definition.key))
+            run_exclusive_if_installed(Network(definition.config, definition.name), definition.key, node,
+                                       !definition.resource.empty());
+}
+
+TEST_CASE("the example pods with VFs have their RDMA devices to themselves, and reach each other",
+          "[examples][sriov]") {
+    NEEDS(ExclusiveExampleNode::lacks().empty(), ExclusiveExampleNode::lacks());
+    const ExclusiveExampleNode node;
+    const Manifests all = manifests();
+    {
+        const RunningPod one(all.pod("trainer-0"), all, {node.vfs().at(2)});
+        const RunningPod two(all.pod("trainer-1"), all, {node.vfs().at(0), node.vfs().at(3)});
+        CHECK(addresses(one.result(0)) == "192.168.150.1/24 fd00:150::1/64");
+        CHECK(addresses(two.result(0)) == "192.168.150.2/24 fd00:150::2/64");
+        CHECK(addresses(two.result(1)) == "192.168.160.16/24");
+        CHECK(failure_of(one.pod(), "[ $(ls /sys/class/infiniband | wc -l) = 1 ]\n"
+                                    "ping -c 1 -W 10 192.168.150.2 && ping -c 1 -W 10 fd00:150::2") == "");
+        CHECK(failure_of(two.pod(), "[ $(ls /sys/class/infiniband | wc -l) = 2 ]") == "");
+        for (const RunningPod* pod : {&one, &two}) {
+            CHECK(pod->check() == "");
+            CHECK(pod->del() == "");
+        }
     }
     CHECK(node.difference() == "");
 }
@@ -153,7 +231,7 @@ TEST_CASE("the example pods get the networks that they name, and reach each othe
         const RunningPod client(all.pod("roce-client"), all);
         const RunningPod chosen(all.pod("parameter-server"), all);
         const RunningPod worker(all.pod("worker-0"), all);
-        CHECK(all.pods.size() == 4);
+        CHECK(all.pods.size() == 4 + 2); // those with VFs have a case of their own
         CHECK(addresses(server.result(0)) == "192.168.110.1/24 fd00:110::1/64");
         CHECK(addresses(client.result(0)) == "192.168.110.2/24 fd00:110::2/64");
         CHECK(addresses_without_gid(client.result(0), "mlx5_0", "roce0") == "");
@@ -174,17 +252,33 @@ TEST_CASE("the example pods get the networks that they name, and reach each othe
 TEST_CASE("the example pods ask for resources that the example device plugin has", "[examples]") {
     const Manifests all = manifests();
     std::set<std::string> offered;
+    std::set<std::string> offered_vfs;
     for (const DeviceResource& resource : all.resources) {
         offered.insert(resource.name);
         CHECK(resource.interfaces == std::vector<std::string>{"eth1", "eth2"});
     }
     CHECK_FALSE(offered.empty());
+    for (const VfResource& resource : all.vf_resources) {
+        offered_vfs.insert(resource.name);
+        CHECK(resource.pfs == std::vector<std::string>{"eth1"});
+        CHECK(resource.is_rdma);
+    }
+    CHECK(offered_vfs.size() == 1); // by the device plugin's own configuration, and by the operator's
+    CHECK(all.vf_resources.size() == 2);
+    CHECK(all.rdma_modes == std::vector<std::string>{"exclusive"});
+    offered.merge(std::set(offered_vfs));
     for (const PodManifest& pod : all.pods) {
         INFO(pod.name);
         CHECK(pod.every_container_locks_memory);
         CHECK_FALSE(pod.resources.empty());
-        for (const std::string& resource : pod.resources) CHECK(offered.contains(resource));
-        for (const NetworkRequest& request : pod.networks) CHECK_NOTHROW((void)all.network(request.key));
+        std::map<std::string, unsigned> vfs;
+        for (const NetworkRequest& request : pod.networks)
+            if (const std::string resource = all.network(request.key).resource; !resource.empty()) ++vfs[resource];
+        for (const auto& [resource, count] : pod.resources) {
+            CHECK(offered.contains(resource));
+            if (offered_vfs.contains(resource)) CHECK(vfs[resource] == count);
+        }
+        for (const auto& [resource, count] : vfs) CHECK(pod.resources.contains(resource));
     }
 }
 

@@ -16,6 +16,8 @@ using base::concat;
 namespace {
 
 const char* const kNetworks = "k8s.v1.cni.cncf.io/networks";
+const char* const kResource = "k8s.v1.cni.cncf.io/resourceName";
+const char* const kOperatorsPrefix = "openshift.io"; // unless it is installed with another
 
 std::string name_of(const YAML::Node& object) {
     return object["metadata"]["name"].as<std::string>();
@@ -23,6 +25,11 @@ std::string name_of(const YAML::Node& object) {
 
 std::string namespace_of(const YAML::Node& object) {
     return object["metadata"]["namespace"].as<std::string>("default");
+}
+
+std::string resource_of(const YAML::Node& definition) {
+    const YAML::Node annotations = definition["metadata"]["annotations"];
+    return annotations ? annotations[kResource].as<std::string>("") : "";
 }
 
 std::string trimmed(const std::string& text) {
@@ -86,23 +93,57 @@ PodManifest parse_pod(const YAML::Node& object) {
     for (const YAML::Node& container : object["spec"]["containers"]) {
         pod.every_container_locks_memory = pod.every_container_locks_memory && locks_memory(container);
         for (const auto& limit : container["resources"]["limits"])
-            pod.resources.push_back(limit.first.as<std::string>());
+            pod.resources[limit.first.as<std::string>()] += limit.second.as<unsigned>();
     }
     return pod;
 }
 
+std::vector<std::string> strings_of(const json::Reader& array) {
+    std::vector<std::string> strings;
+    for (const json::Reader& element : array.elements()) strings.push_back(element.string());
+    return strings;
+}
+
 /// The plugin's own default of "resourcePrefix" is "rdma".
-void parse_device_plugin(const YAML::Node& object, std::vector<DeviceResource>& into) {
-    const json::Document document = json::Document::parse(object["data"]["config.json"].as<std::string>());
-    for (const json::Reader& element : document.root().at("configList").elements()) {
+void parse_shared_devices(const json::Reader& list, std::vector<DeviceResource>& into) {
+    for (const json::Reader& element : list.elements()) {
         const auto prefix = element.find("resourcePrefix");
         DeviceResource resource{
             .name = concat(prefix ? prefix->string() : "rdma", '/', element.at("resourceName").string()),
-            .interfaces = {}};
-        for (const json::Reader& name : element.at("selectors").at("ifNames").elements())
-            resource.interfaces.push_back(name.string());
+            .interfaces = strings_of(element.at("selectors").at("ifNames"))};
         into.push_back(std::move(resource));
     }
+}
+
+void parse_vfs(const json::Reader& list, std::vector<VfResource>& into) {
+    for (const json::Reader& element : list.elements())
+        for (const json::Reader& selector : element.at("selectors").elements())
+            into.push_back(
+                {.name = concat(element.at("resourcePrefix").string(), '/', element.at("resourceName").string()),
+                 .pfs = strings_of(selector.at("pfNames")),
+                 .is_rdma = selector.at("isRdma").boolean(),
+                 .from = "ConfigMap"});
+}
+
+/// Of the RDMA shared device plugin or of the SR-IOV network device plugin.
+void parse_device_plugin(const YAML::Node& object, Manifests& into) {
+    const json::Document document = json::Document::parse(object["data"]["config.json"].as<std::string>());
+    if (const auto vfs = document.root().find("resourceList"))
+        parse_vfs(*vfs, into.vf_resources);
+    else
+        parse_shared_devices(document.root().at("configList"), into.resources);
+}
+
+VfResource parse_policy(const YAML::Node& spec) {
+    VfResource resource{.name = concat(kOperatorsPrefix, '/', spec["resourceName"].as<std::string>()),
+                        .pfs = spec["nicSelector"]["pfNames"].as<std::vector<std::string>>(),
+                        .is_rdma = spec["isRdma"].as<bool>(),
+                        .from = "SriovNetworkNodePolicy"};
+    // Required by its definition, or, with another driver, a VF without a net device.
+    if (spec["numVfs"].as<unsigned>() == 0 || spec["nodeSelector"].size() == 0 ||
+        spec["deviceType"].as<std::string>() != "netdevice")
+        throw base::Error(concat("policy of ", resource.name, " makes no VF with a net device"));
+    return resource;
 }
 
 } // namespace
@@ -125,11 +166,16 @@ void read_manifests(const std::string& text, Manifests& into) {
         if (kind == "NetworkAttachmentDefinition")
             into.networks.push_back({.key = concat(namespace_of(object), '/', name_of(object)),
                                      .name = name_of(object),
-                                     .config = object["spec"]["config"].as<std::string>()});
+                                     .config = object["spec"]["config"].as<std::string>(),
+                                     .resource = resource_of(object)});
         else if (kind == "Pod")
             into.pods.push_back(parse_pod(object));
         else if (kind == "ConfigMap")
-            parse_device_plugin(object, into.resources);
+            parse_device_plugin(object, into);
+        else if (kind == "SriovNetworkNodePolicy")
+            into.vf_resources.push_back(parse_policy(object["spec"]));
+        else if (kind == "SriovNetworkPoolConfig")
+            into.rdma_modes.push_back(object["spec"]["rdmaMode"].as<std::string>());
         else
             throw base::Error(concat("no test knows what to do with a ", kind));
     }

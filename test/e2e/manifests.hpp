@@ -1,6 +1,7 @@
 // Kubernetes objects in YAML, as far as they concern networks.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@ struct NetworkAttachmentDefinition {
     std::string key; // "namespace/name"
     std::string name;
     std::string config;
+    std::string resource; // of a device plugin, a device for each pod on the network; empty if it needs none
 };
 
 /// An element of the annotation k8s.v1.cni.cncf.io/networks.
@@ -24,7 +26,7 @@ struct PodManifest {
     std::string pod_namespace;
     std::string name;
     std::vector<NetworkRequest> networks;
-    std::vector<std::string> resources{}; // of its containers' limits
+    std::map<std::string, unsigned> resources{}; // of its containers' limits
     bool every_container_locks_memory = true;
 };
 
@@ -34,10 +36,22 @@ struct DeviceResource {
     std::vector<std::string> interfaces;
 };
 
+/// VFs as the SR-IOV network device plugin offers them, configured by itself or by the operator.
+struct VfResource {
+    std::string name; // as pods ask for it: "openshift.io/roce_vf"
+    std::vector<std::string> pfs;
+    bool is_rdma = false;
+    std::string from; // kind of the object
+
+    bool operator==(const VfResource&) const = default;
+};
+
 struct Manifests {
     std::vector<NetworkAttachmentDefinition> networks;
     std::vector<PodManifest> pods;
     std::vector<DeviceResource> resources;
+    std::vector<VfResource> vf_resources;
+    std::vector<std::string> rdma_modes; // of the operator's node pools
 
     /// The definition "namespace/name". Throws if there is none.
     [[nodiscard]] const NetworkAttachmentDefinition& network(const std::string& key) const;

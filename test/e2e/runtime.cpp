@@ -71,6 +71,7 @@ PluginCall Network::call(const Reader& plugin, const Attachment& attachment, con
     config.begin_object().member("cniVersion", version_).member("name", name_);
     for (const auto& [key, value] : plugin.members())
         if (!is_injected(key)) config.key(key).raw(value.to_text());
+    if (!attachment.device.empty()) config.member("deviceID", attachment.device).member("pciBusID", attachment.device);
     write_capabilities(config, plugin, attachment);
     if (!prev_result.empty()) config.key("prevResult").raw(prev_result);
     PluginCall call;

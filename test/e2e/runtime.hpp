@@ -20,6 +20,7 @@ struct Attachment {
     std::string ifname = "net1";
     std::string args{};                                // CNI_ARGS
     std::map<std::string, std::string> capabilities{}; // key of runtimeConfig, JSON
+    std::string device{};                              // that Multus writes into every plugin's configuration
 };
 
 /// The binary under its installed name in a directory for CNI_PATH, Debian's plugins behind it.
