@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -49,6 +50,39 @@ PluginCall call_of(const Pod& pod, const std::string& config) {
 /// Without "code N: ".
 std::string message_of(const std::string& refusal) {
     return refusal.substr(refusal.find(": ") + 2);
+}
+
+/// The configurations and pods of a section.
+Manifests manifests_of(const std::string& section) {
+    Manifests all;
+    for (const CodeBlock& block : read_markdown("README.md").blocks)
+        if (block.section == section && block.language == "yaml") read_manifests(block.text, all);
+    return all;
+}
+
+const char* const kVfSection = "A VF for each pod";
+
+/// The configuration of a VF's network as Multus hands it on.
+std::string vf_config(const Manifests& all, const std::string& vf) {
+    const std::string config = all.networks.at(0).config;
+    return concat("{\"name\":\"", all.networks.at(0).name, "\",\"deviceID\":\"", vf, "\",",
+                  config.substr(config.find('{') + 1));
+}
+
+/// The lines of a section, each with those that are indented below it.
+std::vector<std::string> quotes_in(const std::string& section) {
+    std::vector<std::string> quotes;
+    for (const std::string& line : read_markdown("README.md").lines_of(section))
+        if (line.starts_with("    "))
+            quotes.back() += line.substr(3);
+        else
+            quotes.push_back(line);
+    return quotes;
+}
+
+/// The PCI address of a VF here, and of the README's.
+std::string with_documented_vf(std::string message, const std::string& vf) {
+    return message.replace(message.find(vf), vf.size(), "0000:3b:00.2");
 }
 
 /// The keys of the tables whose first column's title is `title`.
@@ -118,10 +152,10 @@ bool exists(const std::string& path) {
 TEST_CASE("the README's configurations give a pod its addresses and GIDs", "[examples][readme]") {
     NEEDS(ExampleNode::lacks().empty(), ExampleNode::lacks());
     const ExampleNode node;
-    Manifests all;
+    Manifests all = manifests_of("On a node");
     int configurations = 0;
     for (const CodeBlock& block : read_markdown("README.md").blocks) {
-        if (block.language == "yaml") read_manifests(block.text, all);
+        if (block.language == "yaml") CHECK((block.section == "On a node" || block.section == kVfSection));
         if (block.language != "json") continue;
         ++configurations;
         all.networks.push_back({.key = concat("json/", configurations), .name = "json", .config = block.text});
@@ -143,26 +177,60 @@ TEST_CASE("the README's configurations give a pod its addresses and GIDs", "[exa
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("the README quotes errors as they are", "[examples][readme]") {
-    NEEDS(ExampleNode::lacks().empty(), ExampleNode::lacks());
-    const ExampleNode node;
-    std::vector<std::string> messages;
-    const auto wait_and_set = [](const std::string& mode) { // a namespace ends a moment after its deletion
-        return succeeds(
-            concat("for try in $(seq 100); do rdma system set netns ", mode, " && exit; sleep 0.05; done; exit 1"));
-    };
-    NEEDS(wait_and_set("exclusive"), "a node without network namespaces");
+TEST_CASE("the README's VF goes into the pod with its RDMA device", "[examples][readme][sriov]") {
+    NEEDS(ExclusiveExampleNode::lacks().empty(), ExclusiveExampleNode::lacks());
+    const ExclusiveExampleNode node;
+    const Manifests all = manifests_of(kVfSection);
+    const PodManifest manifest = all.pod("trainer");
+    CHECK(all.pods.size() == 1);
+    CHECK(all.networks.size() == 1);
+    CHECK(manifest.resources == std::map<std::string, unsigned>{{all.networks.at(0).resource, 1}});
     {
+        const RunningPod pod(manifest, all, node.vfs());
+        CHECK(addresses(pod.result(0)) == "192.168.150.1/24");
+        CHECK(addresses_without_gid(pod.pod(), pod.result(0)) == "");
+        CHECK(failure_of(pod.pod(), "rdma link | grep 'netdev net1'") == "");
+        CHECK(succeeds("ip link show eth1 | grep 'vf 0 .* vlan 100'"));
+        CHECK(pod.check() == "");
+        CHECK(pod.del() == "");
+    }
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("the README's resource is the one that the examples configure", "[examples][readme]") {
+    Manifests configured;
+    for (const char* file : {"sriov-device-plugin.yaml", "sriov-network-node-policy.yaml"})
+        read_manifests(source_text(concat("conf-examples/", file)), configured);
+    CHECK(configured.vf_resources.size() == 2);
+    for (const VfResource& resource : configured.vf_resources)
+        CHECK(resource.name == manifests_of(kVfSection).networks.at(0).resource);
+}
+
+TEST_CASE("the README quotes errors as they are", "[examples][readme][sriov]") {
+    NEEDS(ExclusiveExampleNode::lacks().empty(), ExclusiveExampleNode::lacks());
+    const Manifests all = manifests_of(kVfSection);
+    std::vector<std::string> messages;
+    std::string of_another_pods_vf;
+    {
+        const ExclusiveExampleNode node;
         const Pod pod("pod");
         messages.push_back(message_of(refusal(call_of(pod, example()))));
+        const RunningPod owner(all.pod("trainer"), all, node.vfs());
+        const std::string vf = node.vfs().front();
+        of_another_pods_vf = with_documented_vf(message_of(refusal(call_of(pod, vf_config(all, vf)))), vf);
+        CHECK(owner.del() == "");
     }
-    CHECK(wait_and_set("shared"));
+    const VfNode vfs("shared", 1);
+    const std::string vf = vfs.vf(0);
+    const ExampleNode node;
     const Pod pod("pod");
     shell("ip link set eth1 down");
     messages.push_back(message_of(refusal(call_of(pod, example()))));
     shell("ip link set eth1 up");
     messages.push_back(message_of(refusal(call_of(pod, example_with("'mtu':9000")))));
-    CHECK(read_markdown("README.md").lines_of("When something is wrong") == messages);
+    messages.push_back(message_of(refusal(call_of(pod, vf_config(all, vf)))));
+    messages.push_back(of_another_pods_vf);
+    CHECK(quotes_in("When something is wrong") == messages);
 }
 
 TEST_CASE("the state directory moves with RDMANET_STATE_DIR, as the README says", "[examples][readme]") {
