@@ -100,16 +100,21 @@ guest() { netns-harness/run.sh "$@"; }
 # This machine's kernel where it is good enough, else the guest's.
 any_kernel() { RDMANET_HARNESS_NEEDS='netns veth macvlan' netns-harness/run.sh "$@"; }
 
-# on_kernels NAME COMMAND...: a test program with its arguments, on this machine's kernel as far as that goes; the cases that
-# it can't run go to the guest, in which everything takes several times as long.
+# on_kernels NAME TAGS COMMAND...: a test program with its arguments, on this machine's kernel as far as that goes. Of the
+# cases that it can't run those with one of TAGS (empty: all) go to the guest, in which everything takes several times as long.
 on_kernels() {
-	local name=$1 log=$logs/$1.log rest=$logs/$1-rest
-	shift
+	local name=$1 tags=$2 log=$logs/$1.log rest=$logs/$1-rest
+	shift 2
 	counted "$name" any_kernel "$@"
-	sed -nE 's/,/\\,/g; s/^skip (.*): this machine lacks .*/\1/p' "$log" >"$rest" # a comma would end a name
-	grep -q '^harness: native' "$log" && [[ -s $rest ]] || return 0
-	result 0 0 "-$(wc -l <"$rest")" "$name: run in the guest instead"
-	counted "$name-guest" guest "$@" -f "$rest"
+	grep -q '^harness: native' "$log" || return 0
+	sed -nE 's/^skip (.*): this machine lacks .*/\1/p' "$log" | sort >"$rest"
+	result 0 0 "-$(wc -l <"$rest")" "$name: left to the guest"
+	if [[ -n $tags ]]; then
+		"$1" --list-test-names-only "$tags" | sort | comm -12 - "$rest" >"$rest-chosen"
+		mv "$rest-chosen" "$rest"
+	fi
+	sed -i 's/,/\\,/g' "$rest" # a comma would end a name
+	[[ ! -s $rest ]] || counted "$name-guest" guest "$@" -f "$rest"
 }
 
 stage_harness() {
@@ -121,7 +126,7 @@ e2e_test=build/release/test/e2e/e2e_test
 
 stage_e2e() {
 	say "the built binary on a real kernel, RDMA and all"
-	RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet on_kernels e2e $e2e_test -r progress
+	RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet on_kernels e2e "" $e2e_test -r progress
 }
 
 # Everything in the guest, whatever this machine's kernel can do: by name only.
@@ -129,12 +134,13 @@ stage_e2e_guest() {
 	RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet counted e2e-guest guest $e2e_test -r progress
 }
 
-# Without what is about documents rather than memory. A sanitizer's start costs the guest a third of a second.
+# Without what is about documents rather than memory. A sanitizer's start costs the guest a third of a second, so it gets one
+# or two cases of each way to attach.
 stage_e2e_sanitize() {
 	build sanitize rdmanet || return 0
 	say "the same, the binary built with sanitizers"
 	RDMANET_BINARY=$top/build/sanitize/cmd/rdmanet/rdmanet \
-		on_kernels e2e-sanitize $e2e_test -r progress '~[memory-limit]~[.hang]~[examples]~[readme]'
+		on_kernels e2e-sanitize '[core]' $e2e_test -r progress '~[memory-limit]~[.hang]~[examples]~[readme]'
 }
 
 # Cases in which somebody hangs until a deadline of most of a minute.

@@ -65,6 +65,9 @@ constexpr Choice<Kind> kKinds[] = {
 /// resources of device plugins that share a device are not called by a PCI address.
 bool means_a_vf(const Reader& root) {
     if (root.find("mode") || root.find("master")) return false;
+    for (const std::string_view key :
+         {"spoofchk", "trust", "link_state", "min_tx_rate", "max_tx_rate", "vlan", "rdmaIsolation"})
+        if (root.find(key)) return true; // whose device is still to come: the error says from where
     const auto device = find_device_key(root);
     return device && device->is_string() && base::PciAddress::parse(device->string());
 }
@@ -232,6 +235,11 @@ std::optional<std::string> parse_master(const Reader& root) {
 }
 
 } // namespace
+
+bool is_rdma_only(const cni::NetConf& conf) {
+    const auto attach = conf.document.root().find("attach");
+    return attach && attach->is_string() && attach->string() == "rdma";
+}
 
 LogTarget parse_log_target(const cni::NetConf& conf) {
     const Reader root = conf.document.root();

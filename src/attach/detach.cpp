@@ -28,7 +28,8 @@ StillHeld detach(const state::AttachmentRecord& record, const std::string& netns
         .record = record, .netns_path = netns_path, .records = records, .log = node.log, .deadline = deadline};
     for (auto step = record.steps.rbegin(); step != record.steps.rend(); ++step)
         attempt(held, describe(*step), [&] { revert(*step, context); });
-    attempt(held, "addresses", [&] { release_leases(leases, record.key, node, deadline); });
+    if (record.key.role.empty())
+        attempt(held, "addresses", [&] { release_leases(leases, record.key, node, deadline); });
     if (held.empty()) attempt(held, "journal record", [&] { records.remove(record.key); });
     return held;
 }

@@ -56,6 +56,10 @@ void require_free_names(const BusAddress& address, const Link& link, PodSide& po
 
 /// What the node itself needs.
 void require_spare(const BusAddress& address, const Link& link, kernel::Socket& route) {
+    if (const unsigned vfs = kernel::count_vfs_of(address); vfs != 0)
+        refuse_device(address,
+                      concat("has ", vfs, " VFs, which are set up through it: write 0 to its sriov_numvfs, or use ",
+                             "another device"));
     if (link.master_ifindex) {
         const auto master = kernel::find_link(route, *link.master_ifindex);
         refuse_device(address, concat("is ", quoted(link.name), ", which belongs to ",

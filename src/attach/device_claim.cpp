@@ -16,19 +16,11 @@ namespace {
 using base::concat;
 using state::AttachmentRecord;
 
-bool has_device(const AttachmentRecord& record, const std::string& device) {
-    return std::any_of(record.steps.begin(), record.steps.end(), [&](const state::Step& step) {
-        const auto* kept = std::get_if<state::KeepDevice>(&step);
-        const auto* moved = std::get_if<state::MoveRdma>(&step);
-        return (kept != nullptr && kept->device == device) || (moved != nullptr && moved->device == device);
-    });
-}
-
 /// Some other attachment that `counts` and has the device.
 template <class Counts>
 std::optional<AttachmentRecord> find_owner(const Session& session, const std::string& device, const Counts& counts) {
     for (AttachmentRecord& record : session.records.list().records)
-        if (record.key != session.key && counts(record) && has_device(record, device)) return std::move(record);
+        if (record.key != session.key && counts(record) && record.device() == device) return std::move(record);
     return std::nullopt;
 }
 

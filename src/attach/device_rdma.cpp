@@ -24,6 +24,9 @@ bool moves_rdma(const RdmaPolicy& policy, RdmaNetnsMode mode, const std::string&
             concat("rdma netns mode is shared, network ", quoted(network),
                    " needs exclusive: run `rdma system set netns exclusive` before any pod starts, and keep it with "
                    "\"options ib_core netns_mode=0\" in /etc/modprobe.d"));
+    if (exclusive && policy.demand == RdmaDemand::required && policy.isolation == false)
+        refuse_rdma(concat("rdma netns mode is exclusive, network ", quoted(network),
+                           " needs shared: run `rdma system set netns shared` before any pod starts"));
     return policy.isolation.value_or(exclusive);
 }
 
@@ -41,6 +44,13 @@ std::vector<kernel::RdmaDevice> find_rdma_devices(const base::BusAddress& addres
     return devices;
 }
 
+void require_mode(const RdmaPolicy& policy, const std::string& network, const base::Deadline& deadline) {
+    if (policy.demand != RdmaDemand::required) return;
+    auto rdma = kernel::Socket::find_rdma(deadline);
+    if (!rdma) refuse_rdma("this kernel has no RDMA loaded: load the NIC's RDMA driver, e.g. `modprobe mlx5_ib`");
+    (void)moves_rdma(policy, kernel::rdma_netns_mode(*rdma), network);
+}
+
 void plan_rdma(DevicePlan& plan, const Config& config, const cni::Request& request, const base::Logger& log,
                const base::Deadline& deadline) {
     const RdmaPolicy& policy = config.rdma;
@@ -48,12 +58,12 @@ void plan_rdma(DevicePlan& plan, const Config& config, const cni::Request& reque
     auto rdma = kernel::Socket::find_rdma(deadline);
     const auto devices = rdma ? find_rdma_devices(plan.address, *rdma) : std::vector<kernel::RdmaDevice>{};
     if (devices.empty()) {
-        const std::string why = concat("device ", plan.address, " has no RDMA device here");
+        const std::string why = concat("device ", plan.address, " has no RDMA device in the host's namespace");
         if (policy.demand == RdmaDemand::required)
-            refuse_rdma(
-                concat(why, ", network ", quoted(request.conf.name),
-                       " asks for RDMA (\"rdma\"): load the NIC's RDMA driver, e.g. `modprobe mlx5_ib`, or remove "
-                       "\"rdma\""));
+            refuse_rdma(concat(why, ", network ", quoted(request.conf.name),
+                               " asks for RDMA (\"rdma\"): load the NIC's RDMA driver, e.g. `modprobe mlx5_ib`, give "
+                               "it back if another namespace has it, or remove "
+                               "\"rdma\""));
         log.debug(why);
         return;
     }

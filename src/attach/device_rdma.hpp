@@ -12,6 +12,9 @@ namespace rdmanet::attach {
 void plan_rdma(DevicePlan& plan, const Config& config, const cni::Request& request, const base::Logger& log,
                const base::Deadline& deadline);
 
+/// Throws CniError with the cure where the policy needs another RDMA namespace mode than the node has.
+void require_mode(const RdmaPolicy& policy, const std::string& network, const base::Deadline& deadline);
+
 /// The device's RDMA devices in the host's namespace.
 [[nodiscard]] RdmaDevices find_rdma_devices(const base::BusAddress& address, kernel::Socket& rdma);
 

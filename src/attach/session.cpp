@@ -11,7 +11,10 @@ using base::concat;
 using base::quoted;
 
 state::AttachmentKey key_of(const cni::Request& request) {
-    return {.network = request.conf.name, .container_id = request.container_id, .ifname = request.ifname().to_string()};
+    return {.network = request.conf.name,
+            .container_id = request.container_id,
+            .ifname = request.ifname().to_string(),
+            .role = is_rdma_only(request.conf) ? "rdma" : ""};
 }
 
 state::NetnsIdentity identify(const std::string& path, const kernel::Netns& netns) {

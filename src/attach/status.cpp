@@ -1,4 +1,5 @@
 // STATUS: whether ADD would work now. Reads only, and little: CRI-O asks every half second.
+#include "device_rdma.hpp"
 #include "liveness.hpp"
 #include "parent.hpp"
 #include "rdma.hpp"
@@ -53,7 +54,11 @@ void require_ipam(const cni::Request& request, const IpamChoice& ipam, const Nod
 
 void require_parent(const cni::Request& request, const Config& config, const Node& node,
                     const base::Deadline& deadline) {
-    if (config.link_in_container || config.is_device()) return; // known only once there is a pod
+    if (config.is_device()) {
+        require_mode(config.rdma, request.conf.name, deadline);
+        return; // which device is known only once there is a pod
+    }
+    if (config.link_in_container) return; // so is the parent
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
     const kernel::Link parent = find_parent(request, config, route);
     require_usable(parent, config);

@@ -91,6 +91,12 @@ std::optional<VfOf> find_pf_of(const PciAddress& address) {
     return std::nullopt;
 }
 
+unsigned count_vfs_of(const BusAddress& address) {
+    const base::UniqueFd directory = open_directory(directory_of(address));
+    if (!directory) return 0;
+    return base::parse_integer<unsigned>(find_line(directory.get(), "sriov_numvfs").value_or("")).value_or(0);
+}
+
 std::string driver_of(const BusAddress& address) {
     const auto link = find_symlink(concat(directory_of(address), "/driver"));
     return link ? last_part(*link) : std::string();

@@ -48,6 +48,7 @@ void write_attachment(json::Writer& writer, const AttachmentRecord& record) {
         .member("phase", state::to_string(record.phase))
         .member("attach", record.attach)
         .member("parent", link == nullptr ? "" : link->parent)
+        .member("device", record.device())
         .member("mac", link == nullptr ? "" : link->mac)
         .member("rdmaDevice", record.rdma_device)
         .member("netns", record.netns.path)
@@ -89,12 +90,12 @@ StateReport read_state(const std::string& state_directory) {
 }
 
 std::string to_table(const StateReport& report) {
-    Table attachments(
-        {"ATTACHMENT", "KIND", "PARENT", "RDMA", "NETWORK", "POD", "CONTAINER", "PHASE", "ADDRESSES", "SINCE"});
+    Table attachments({"ATTACHMENT", "KIND", "PARENT", "RDMA", "NETWORK", "POD", "CONTAINER", "PHASE",
+                       "ADDRESSES", "SINCE"});
     for (const AttachmentRecord& record : report.attachments.records) {
         const state::CreateLink* link = record.created_link();
-        attachments.add_row({record.key.ifname, record.attach, link == nullptr ? "" : link->parent, record.rdma_device,
-                             record.key.network, pod_of(record.pod.pod_namespace, record.pod.name),
+        attachments.add_row({record.key.ifname, record.attach, link == nullptr ? record.device() : link->parent,
+                             record.rdma_device, record.key.network, pod_of(record.pod.pod_namespace, record.pod.name),
                              short_id(record.key.container_id), std::string(state::to_string(record.phase)),
                              joined(record.ips), utc(record.created)});
     }

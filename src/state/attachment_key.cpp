@@ -3,6 +3,7 @@
 #include <rdmanet/base/text.hpp>
 
 #include <utility>
+#include <vector>
 
 namespace rdmanet::state {
 namespace {
@@ -16,18 +17,23 @@ std::string AttachmentKey::to_string() const {
 }
 
 std::string AttachmentKey::file_name() const {
-    return base::concat(container_id, ':', ifname, ':', network, kSuffix);
+    return base::concat(container_id, ':', ifname, ':', network, role.empty() ? "" : ":", role, kSuffix);
 }
 
 std::optional<AttachmentKey> AttachmentKey::parse_file_name(std::string_view name) {
     if (!name.ends_with(kSuffix)) return std::nullopt;
     name.remove_suffix(kSuffix.size());
-    const std::size_t first = name.find(':');
-    const std::size_t last = name.rfind(':');
-    if (first == last || name.find(':', first + 1) != last) return std::nullopt;
-    AttachmentKey key{.network = std::string(name.substr(last + 1)),
-                      .container_id = std::string(name.substr(0, first)),
-                      .ifname = std::string(name.substr(first + 1, last - first - 1))};
+    std::vector<std::string> parts(1);
+    for (const char letter : name) {
+        if (letter == ':')
+            parts.emplace_back();
+        else
+            parts.back().push_back(letter);
+    }
+    if (parts.size() != 3 && parts.size() != 4) return std::nullopt;
+    AttachmentKey key{.network = parts[2], .container_id = parts[0], .ifname = parts[1]};
+    if (parts.size() == 4 && parts[3].empty()) return std::nullopt;
+    if (parts.size() == 4) key.role = parts[3];
     const bool complete = !key.network.empty() && !key.container_id.empty() && !key.ifname.empty();
     return complete ? std::optional(std::move(key)) : std::nullopt;
 }

@@ -22,6 +22,7 @@ void write_identity(json::Writer& writer, const AttachmentRecord& record) {
     writer.member("network", record.key.network)
         .member("containerID", record.key.container_id)
         .member("ifname", record.key.ifname)
+        .member("role", record.key.role)
         .member("phase", to_string(record.phase))
         .member("attach", record.attach)
         .member("bootID", record.boot_id)
@@ -45,7 +46,8 @@ void write_identity(json::Writer& writer, const AttachmentRecord& record) {
 void parse_identity(const json::Reader& root, AttachmentRecord& record) {
     record.key = {.network = root.at("network").string(),
                   .container_id = root.at("containerID").string(),
-                  .ifname = root.at("ifname").string()};
+                  .ifname = root.at("ifname").string(),
+                  .role = root.at("role").string()};
     record.phase = parse_phase(root.at("phase"));
     record.attach = root.at("attach").string();
     record.boot_id = root.at("bootID").string();
@@ -99,6 +101,14 @@ const CreateLink* AttachmentRecord::created_link() const {
     for (const Step& step : steps)
         if (const auto* link = std::get_if<CreateLink>(&step)) return link;
     return nullptr;
+}
+
+std::string AttachmentRecord::device() const {
+    for (const Step& step : steps) {
+        if (const auto* kept = std::get_if<KeepDevice>(&step)) return kept->device;
+        if (const auto* moved = std::get_if<MoveRdma>(&step)) return moved->device;
+    }
+    return {};
 }
 
 std::string AttachmentRecord::to_text() const {

@@ -80,6 +80,7 @@ TEST_CASE("a device that the node itself needs, or that is none, is refused", "[
     CHECK_THAT(refusal(device_call(stage.pod, "'hwaddr':'02:00:00:00:00:99'")),
                Contains("no interface of the host has hwaddr"));
     CHECK_THAT(refusal(call_for(stage.pod, "'attach':'host-device'")), Contains("code 7: no device is named"));
+    CHECK_THAT(refused(stage.vfs.pf()), Contains("has 1 VFs, which are set up through it"));
     shell(concat("ip link add br0 type bridge && ip link set ", stage.spare, " master br0"));
     CHECK_THAT(refused(stage.spare), Contains("which belongs to \"br0\" on the host"));
     shell(concat("ip link delete br0 && ip link set ", stage.spare, " up && ip addr add 10.95.0.1/24 dev ", stage.spare,
@@ -88,7 +89,8 @@ TEST_CASE("a device that the node itself needs, or that is none, is refused", "[
     shell(concat("ip addr flush dev ", stage.spare));
 }
 
-TEST_CASE("the RDMA device follows the interface of an earlier plugin, and goes home before it", "[device][rdma]") {
+TEST_CASE("the RDMA device follows the interface of an earlier plugin, and goes home before it",
+          "[device][rdma][core]") {
     NEEDS_VFS();
     NEEDS(fs::exists("/usr/lib/cni/host-device"), "Debian's host-device plugin");
     const DeviceStage stage;
@@ -106,6 +108,27 @@ TEST_CASE("the RDMA device follows the interface of an earlier plugin, and goes 
     CHECK(succeeds(concat("rdma dev show ", stage.vfs.rdma(0))));
     CHECK(outcome(first, "DEL") == "");
     shell(concat("ip link set ", stage.vfs.netdev(0), " alias ''")); // which that plugin leaves
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("entries of one list keep out of each other's way: addresses behind one plugin, RDMA behind both",
+          "[device][rdma]") {
+    NEEDS_VFS();
+    NEEDS(fs::exists("/usr/lib/cni/host-device"), "Debian's host-device plugin");
+    const DeviceStage stage;
+    PluginCall first = of_debians_host_device(call_for(stage.pod, "", "1.0.0"), stage.vfs.vf(0));
+    first.config = json_text(concat("{'cniVersion':'1.0.0','name':'net','type':'host-device','pciBusID':'",
+                                    stage.vfs.vf(0), "',", ipam("10.102.0.0/24"), '}'));
+    first.path = fs::path(binary()).parent_path();
+    const std::string earlier = add(first);
+    CHECK(addresses(earlier) == "10.102.0.1/24");
+    const PluginCall second = after(call_for(stage.pod, "'attach':'rdma'", "1.0.0"), earlier);
+    const std::string result = add(second);
+    CHECK(addresses(result) == "10.102.0.1/24");
+    CHECK(del(second) == "");
+    CHECK_THAT(shell(concat(binary(), " state --json")), Contains("10.102.0.1"));
+    CHECK(outcome(first, "DEL") == "");
+    shell(concat("ip link set ", stage.vfs.netdev(0), " alias ''"));
     CHECK(stage.node.difference() == "");
 }
 

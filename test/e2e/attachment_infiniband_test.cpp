@@ -53,7 +53,7 @@ TEST_CASE("an InfiniBand VF goes into the pod with its RDMA device and its IPoIB
     CHECK_THAT(shell(concat("ip link show dev ", stage.infiniband.parent(0))), !Contains("link-state enable"));
 }
 
-TEST_CASE("an InfiniBand VF gets the GUID that its pod asks for, and its own back", "[infiniband]") {
+TEST_CASE("an InfiniBand VF gets the GUID that its pod asks for, and its own back", "[infiniband][core]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     const InfinibandStage stage;
     const std::string guid_of_host =

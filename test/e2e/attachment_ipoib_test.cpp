@@ -18,7 +18,7 @@ PluginCall ipoib_call(const Pod& pod, const std::string& parent, const std::stri
 
 } // namespace
 
-TEST_CASE("pods on IPoIB children of two cards reach each other in their partition", "[ipoib]") {
+TEST_CASE("pods on IPoIB children of two cards reach each other in their partition", "[ipoib][core]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     const InfinibandNode infiniband;
     const Pod one("one");

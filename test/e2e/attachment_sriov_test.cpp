@@ -26,7 +26,7 @@ struct VfStage {
 
 } // namespace
 
-TEST_CASE("a VF goes into the pod with its RDMA device, and comes back as it was", "[sriov]") {
+TEST_CASE("a VF goes into the pod with its RDMA device, and comes back as it was", "[sriov][core]") {
     NEEDS_VFS();
     const VfStage stage;
     const PluginCall call = vf_call(
@@ -121,7 +121,7 @@ TEST_CASE("a VF of a living pod is refused to another, and the error says whose 
     CHECK(del(first) == "");
 }
 
-TEST_CASE("the VF of a pod that is gone goes to the next, as it was before the first", "[sriov]") {
+TEST_CASE("the VF of a pod that is gone goes to the next, as it was before the first", "[sriov][core]") {
     NEEDS_VFS();
     const VfNode vfs;
     const UnchangedNode node;
@@ -249,6 +249,9 @@ TEST_CASE("devices that are no VF to attach are refused before anything changes"
     CHECK_THAT(with_device("0001:00:00.0"), Contains("is no SR-IOV VF"));
     CHECK_THAT(with_device("mlx5_core.sf.4"), Contains("code 7: deviceID: expected the PCI address of a VF"));
     CHECK_THAT(refusal(call_for(stage.pod, "'attach':'sriov'")), Contains("code 7: deviceID is missing"));
+    CHECK_THAT(refusal(call_for(stage.pod, "'vlan':100")), Contains("k8s.v1.cni.cncf.io/resourceName"));
+    CHECK_THAT(refusal(vf_call(stage.vfs, stage.pod, 0, "'rdma':{'mode':'shared'}")),
+               Contains("code 103: rdma netns mode is exclusive, network \"net\" needs shared"));
     CHECK_THAT(refusal(vf_call(stage.vfs, stage.pod, 0, "'mtu':9000")),
                Contains(concat("mtu: 9000 is above the MTU 1500 of PF \"", stage.vfs.pf(), '"')));
     CHECK(outcome(call_for(stage.pod, "'attach':'sriov'"), "STATUS") == "");

@@ -20,7 +20,7 @@ std::string entries(const std::string& device, const std::string& gid) {
 
 } // namespace
 
-TEST_CASE("the GIDs of all addresses are there when ADD returns, and go with DEL", "[rdma]") {
+TEST_CASE("the GIDs of all addresses are there when ADD returns, and go with DEL", "[rdma][core]") {
     NEEDS(kernel_has("macvlan") && kernel_has("ipvlan") && !rdma_parent().empty(), "children and an RDMA parent");
     const std::string parent = rdma_parent();
     const std::string device = rdma_device_of(parent);

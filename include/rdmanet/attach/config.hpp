@@ -105,6 +105,8 @@ struct Config {
 
 /// Only the "ipam" part: what the stand-alone IPAM plugin needs.
 [[nodiscard]] IpamChoice parse_ipam(const cni::NetConf& conf, std::vector<std::string>& warnings);
+/// Whether the configuration is of "attach": "rdma", as far as it can be read.
+[[nodiscard]] bool is_rdma_only(const cni::NetConf& conf);
 /// Only "logFile" and "logLevel".
 [[nodiscard]] LogTarget parse_log_target(const cni::NetConf& conf);
 

@@ -20,6 +20,9 @@ struct VfOf {
 /// nullopt for what is no VF. Throws base::SystemError.
 [[nodiscard]] std::optional<VfOf> find_pf_of(const base::PciAddress& address);
 
+/// How many VFs a PF has at present; 0 for what is no PF.
+[[nodiscard]] unsigned count_vfs_of(const base::BusAddress& address);
+
 /// Name of the driver that the device is bound to; empty if none.
 [[nodiscard]] std::string driver_of(const base::BusAddress& address);
 

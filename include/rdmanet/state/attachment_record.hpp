@@ -62,6 +62,9 @@ struct AttachmentRecord {
     /// Null for an attachment that has no child of a parent.
     [[nodiscard]] const CreateLink* created_link() const;
 
+    /// Bus address of the device that moved; empty for an attachment that has none.
+    [[nodiscard]] std::string device() const;
+
     [[nodiscard]] std::string to_text() const;
     /// Throws json::ParseError or json::ValueError for what to_text() could not have written, and for other versions.
     [[nodiscard]] static AttachmentRecord parse(std::string_view text);

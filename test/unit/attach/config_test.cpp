@@ -162,7 +162,7 @@ TEST_CASE("keys of peers that ask for what this version can't are ignored with a
           "rdmaIsolation", "vfioPciMode", "sysctl", "promisc", "allmulti", "txQLen", "ipMasq"}) {
         INFO(key);
         const auto warnings_of = [&](const char* value) {
-            return config_with(std::string("\"") + key + "\": " + value).warnings;
+            return config_with(std::string("\"master\": \"eth1\", \"") + key + "\": " + value).warnings;
         };
         REQUIRE(warnings_of("5").size() == 1);
         CHECK_THAT(warnings_of("5").front(), Catch::StartsWith(std::string(key) + ": ignored, "));

@@ -82,8 +82,12 @@ TEST_CASE("the name of a record's file tells its attachment") {
     using state::AttachmentKey;
     const AttachmentKey key{.network = "net.a-b_c", .container_id = "c.1", .ifname = "eth0.5"};
     CHECK(AttachmentKey::parse_file_name(key.file_name()) == key);
-    for (const char* name : {"", ".json", "a:b.json", "a:b:c", "a:b:c:d.json", ":b:c.json", "a::c.json", "a:b:.json",
-                             "a:b:c.json.tmp", "stray.json"})
+    AttachmentKey other = key;
+    other.role = "rdma";
+    CHECK(other.file_name() != key.file_name());
+    CHECK(AttachmentKey::parse_file_name(other.file_name()) == other);
+    for (const char* name : {"", ".json", "a:b.json", "a:b:c", "a:b:c:.json", "a:b:c:d:e.json", ":b:c.json",
+                             "a::c.json", "a:b:.json", "a:b:c.json.tmp", "stray.json"})
         CHECK_FALSE(AttachmentKey::parse_file_name(name));
 }
 
