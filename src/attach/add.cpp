@@ -2,6 +2,8 @@
 // before the kernel. From the lease on, leaving without commit() undoes all of it.
 #include "detach.hpp"
 #include "device_claim.hpp"
+#include "device_info.hpp"
+#include "device_rdma.hpp"
 #include "liveness.hpp"
 #include "plan.hpp"
 #include "rdma.hpp"
@@ -131,6 +133,8 @@ public:
         record_.attach = config.kind();
         record_.rdma_device = rdma_device_of(plan);
         record_.steps = steps_of(request, config, plan);
+        if (std::holds_alternative<DevicePlan>(plan) && config.device_info_file)
+            record_.steps.emplace_back(state::WriteDeviceInfo{.path = *config.device_info_file});
         if (const auto* delegated = std::get_if<DelegatedIpam>(&config.ipam))
             record_.steps.emplace_back(delegate_step(request, delegated->plugin));
     }
@@ -145,6 +149,9 @@ public:
         const std::optional<kernel::Link> link = make_interface();
         if (const auto* step = delegate()) own = ask_delegate(request_, *step, deadline_);
         if (link) configure(*link, own);
+        if (const auto* device = std::get_if<DevicePlan>(&plan_); device != nullptr && config_.device_info_file)
+            write_device_info(*config_.device_info_file, *device,
+                              device->rdma ? device->rdma->device : record_.rdma_device);
         for (const cni::IpConfig& ip : own.ips) record_.ips.push_back(ip.address.to_string());
         for (const cni::Route& route : own.routes) record_.routes.push_back(route.dst.to_string());
         record_.phase = state::Phase::attached;
@@ -200,6 +207,10 @@ private:
         const auto& rdma = std::visit(
             [](const auto& concrete) -> const auto& { return concrete.rdma; }, plan_);
         if (rdma) wait_for_gids(config_.rdma, *rdma, link.name, addresses_of(own), session_.node.log);
+        const auto* device = std::get_if<DevicePlan>(&plan_);
+        if (device != nullptr && !device->is_infiniband())
+            wait_for_gids_in_pod(config_.rdma, device->moving, pod_.netns, link.name, addresses_of(own),
+                                 session_.node.log, deadline_);
     }
 
     const cni::Request& request_;

@@ -1,7 +1,10 @@
 #include "device_rdma.hpp"
 
+#include "rdma.hpp"
+
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
+#include <rdmanet/kernel/netns_sysfs.hpp>
 
 #include <cerrno>
 
@@ -71,6 +74,17 @@ void plan_rdma(DevicePlan& plan, const Config& config, const cni::Request& reque
         plan.moving = devices;
     else
         plan.rdma = first_port(*rdma, devices.front());
+}
+
+void wait_for_gids_in_pod(const RdmaPolicy& policy, const RdmaDevices& devices, const kernel::Netns& pod,
+                          const std::string& ifname, const std::vector<base::IpAddress>& addresses,
+                          const base::Logger& log, const base::Deadline& deadline) {
+    if (!policy.wait_for_gids || devices.empty() || addresses.empty()) return;
+    auto inside = kernel::Socket::find_rdma_in(pod, deadline);
+    const auto port = inside ? first_port(*inside, devices.front()) : std::nullopt;
+    if (!port) return;
+    const kernel::NetnsSysfs sysfs(pod);
+    wait_for_gids(policy, *port, ifname, addresses, log, sysfs.path("class/infiniband"));
 }
 
 void move_rdma(const std::vector<kernel::RdmaDevice>& devices, const state::AttachmentStore& records,

@@ -15,6 +15,12 @@ void plan_rdma(DevicePlan& plan, const Config& config, const cni::Request& reque
 /// Throws CniError with the cure where the policy needs another RDMA namespace mode than the node has.
 void require_mode(const RdmaPolicy& policy, const std::string& network, const base::Deadline& deadline);
 
+/// As wait_for_gids(), on the first of the RDMA devices that are in the pod with the interface. Not for InfiniBand, whose GIDs
+/// are its ports'.
+void wait_for_gids_in_pod(const RdmaPolicy& policy, const RdmaDevices& devices, const kernel::Netns& pod,
+                          const std::string& ifname, const std::vector<base::IpAddress>& addresses,
+                          const base::Logger& log, const base::Deadline& deadline);
+
 /// The device's RDMA devices in the host's namespace.
 [[nodiscard]] RdmaDevices find_rdma_devices(const base::BusAddress& address, kernel::Socket& rdma);
 

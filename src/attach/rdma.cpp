@@ -89,9 +89,9 @@ void require_gid_room(const RdmaPolicy& policy, const kernel::RdmaPort& port, st
 }
 
 std::vector<base::IpAddress> missing_gids(const kernel::RdmaPort& port, const std::string& ifname,
-                                          const std::vector<base::IpAddress>& addresses) {
+                                          const std::vector<base::IpAddress>& addresses, const std::string& sysfs) {
     std::vector<base::IpAddress> missing;
-    const kernel::FoundGids present = kernel::find_gids(port, addresses);
+    const kernel::FoundGids present = kernel::find_gids(port, addresses, sysfs);
     for (const base::IpAddress& address : addresses) {
         const auto found =
             std::count_if(present.entries.begin(), present.entries.end(), [&](const kernel::GidEntry& entry) {
@@ -103,14 +103,14 @@ std::vector<base::IpAddress> missing_gids(const kernel::RdmaPort& port, const st
 }
 
 void wait_for_gids(const RdmaPolicy& policy, const kernel::RdmaPort& port, const std::string& ifname,
-                   const std::vector<base::IpAddress>& addresses, const base::Logger& log) {
+                   const std::vector<base::IpAddress>& addresses, const base::Logger& log, const std::string& sysfs) {
     if (!policy.wait_for_gids || addresses.empty()) return;
     const auto deadline = base::Deadline::in(policy.gid_timeout);
     for (auto pause = std::chrono::milliseconds{1};; pause = std::min(pause * 2, std::chrono::milliseconds{20})) {
-        const auto missing = missing_gids(port, ifname, addresses);
+        const auto missing = missing_gids(port, ifname, addresses, sysfs);
         if (missing.empty()) return;
         if (deadline.passed()) {
-            const kernel::GidTable table = kernel::read_gid_table(port);
+            const kernel::GidTable table = kernel::read_gid_table(port, sysfs);
             complain(
                 policy,
                 concat("no GID of ", missing.front(), " on ", port, " after ", policy.gid_timeout.count(), " ms (",

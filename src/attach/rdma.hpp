@@ -30,14 +30,16 @@ void require_rdma_of_ipoib(const RdmaPolicy& policy, const kernel::Link& parent,
 void require_gid_room(const RdmaPolicy& policy, const kernel::RdmaPort& port, std::size_t addresses,
                       const base::Logger& log);
 
-/// Waits until the kernel has made GIDs of the addresses: it does so from a work queue, a moment after the address is
+/// Waits until the kernel has made GIDs of the addresses, as `sysfs` shows them (see kernel/gid.hpp): it does so from a work queue, a moment after the address is
 /// set, and a pod that is quicker fails at its first RDMA connection. Throws or logs, as the policy says, when time is
 /// over.
 void wait_for_gids(const RdmaPolicy& policy, const kernel::RdmaPort& port, const std::string& ifname,
-                   const std::vector<base::IpAddress>& addresses, const base::Logger& log);
+                   const std::vector<base::IpAddress>& addresses, const base::Logger& log,
+                   const std::string& sysfs = kernel::kRdmaSysfs);
 
 /// Those of `addresses` that are no GIDs of the port bound to `ifname`, in each of the types that the port has.
 [[nodiscard]] std::vector<base::IpAddress> missing_gids(const kernel::RdmaPort& port, const std::string& ifname,
-                                                        const std::vector<base::IpAddress>& addresses);
+                                                        const std::vector<base::IpAddress>& addresses,
+                                                        const std::string& sysfs = kernel::kRdmaSysfs);
 
 } // namespace rdmanet::attach

@@ -3,6 +3,7 @@
 #include "device_undo.hpp"
 #include "liveness.hpp"
 
+#include <rdmanet/base/file.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/delegate.hpp>
 #include <rdmanet/kernel/link.hpp>
@@ -66,6 +67,11 @@ void revert_step(const state::CreateLink& step, const RevertContext& context) {
     if (link && is_ours(*link, step)) kernel::remove_link(inside, link->ifindex);
 }
 
+void revert_step(const state::WriteDeviceInfo& step, const RevertContext&) {
+    base::remove_file_durably(concat(step.path, ".tmp"));
+    base::remove_file_durably(step.path);
+}
+
 /// By which the recorded namespace is found; empty if it is gone.
 std::string path_of_netns(const RevertContext& context) {
     for (const std::string* path : {&context.record.netns.path, &context.netns_path})
@@ -102,6 +108,9 @@ std::string describe_step(const state::MoveLink& step) {
 }
 std::string describe_step(const state::MoveRdma& step) {
     return concat("RDMA device \"", step.name, "\" of ", step.device);
+}
+std::string describe_step(const state::WriteDeviceInfo& step) {
+    return concat("device-info file ", step.path);
 }
 std::string describe_step(const state::DelegateIpam& step) {
     return concat("addresses of IPAM plugin \"", step.plugin, '"');

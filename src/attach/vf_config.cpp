@@ -128,6 +128,19 @@ std::optional<base::BusAddress> find_device(const Reader& root, bool must_be_pci
     return address;
 }
 
+std::optional<std::string> parse_device_info_file(const Reader& root) {
+    const auto file = find_in(root.find("runtimeConfig"), "CNIDeviceInfoFile");
+    if (!file) return std::nullopt;
+    std::string path = file->string();
+    if (path.empty()) return std::nullopt;
+    constexpr std::string_view directory = "/run/k8s.cni.cncf.io/devinfo/";
+    const bool inside = (path.starts_with(directory) || path.starts_with(concat("/var", directory))) &&
+                        path.back() != '/' && path.find("/../") == std::string::npos && !path.ends_with("/..") &&
+                        base::is_printable_utf8(path);
+    if (!inside) throw file->unexpected("a file below /var/run/k8s.cni.cncf.io/devinfo/");
+    return path;
+}
+
 Sriov parse_sriov(const Reader& root) {
     refuse_keys_of_children(root, "sriov");
     Sriov sriov;

@@ -19,6 +19,8 @@ namespace rdmanet::attach {
 
 /// The device by its address; nullopt if the configuration doesn't have it.
 [[nodiscard]] std::optional<base::BusAddress> find_device(const json::Reader& root, bool must_be_pci);
+/// Root writes it, and configurations may come from tenants: only where Multus keeps such files.
+[[nodiscard]] std::optional<std::string> parse_device_info_file(const json::Reader& root);
 [[nodiscard]] Sriov parse_sriov(const json::Reader& root);
 [[nodiscard]] HostDevice parse_host_device(const json::Reader& root);
 [[nodiscard]] RdmaOnly parse_rdma_only(const json::Reader& root);

@@ -90,8 +90,8 @@ StateReport read_state(const std::string& state_directory) {
 }
 
 std::string to_table(const StateReport& report) {
-    Table attachments({"ATTACHMENT", "KIND", "PARENT", "RDMA", "NETWORK", "POD", "CONTAINER", "PHASE",
-                       "ADDRESSES", "SINCE"});
+    Table attachments(
+        {"ATTACHMENT", "KIND", "PARENT", "RDMA", "NETWORK", "POD", "CONTAINER", "PHASE", "ADDRESSES", "SINCE"});
     for (const AttachmentRecord& record : report.attachments.records) {
         const state::CreateLink* link = record.created_link();
         attachments.add_row({record.key.ifname, record.attach, link == nullptr ? record.device() : link->parent,

@@ -14,6 +14,7 @@ constexpr const char* kRebindDriver = "rebind-driver";
 constexpr const char* kSetVf = "set-vf";
 constexpr const char* kMoveLink = "move-link";
 constexpr const char* kMoveRdma = "move-rdma";
+constexpr const char* kWriteDeviceInfo = "write-device-info";
 constexpr const char* kDelegateIpam = "delegate-ipam";
 
 unsigned parse_ifindex(const json::Reader& reader) {
@@ -101,6 +102,10 @@ void write(json::Writer& writer, const MoveRdma& step) {
         .member("index", step.index)
         .member("nodeGuid", base::concat(step.node_guid))
         .member("name", step.name);
+}
+
+void write(json::Writer& writer, const WriteDeviceInfo& step) {
+    writer.member("step", kWriteDeviceInfo).member("path", step.path);
 }
 
 void write(json::Writer& writer, const DelegateIpam& step) {
@@ -194,6 +199,7 @@ Step parse_step(const json::Reader& reader) {
     if (name == kSetVf) return parse_set_vf(reader);
     if (name == kMoveLink) return parse_move_link(reader);
     if (name == kMoveRdma) return parse_move_rdma(reader);
+    if (name == kWriteDeviceInfo) return WriteDeviceInfo{.path = reader.at("path").string()};
     if (name == kDelegateIpam) return parse_delegate_ipam(reader);
     throw kind.unexpected("a known step");
 }

@@ -49,6 +49,8 @@ TEST_CASE("a VF goes into the pod with its RDMA device, and comes back as it was
     CHECK_THAT(stage.pod.run("rdma link"),
                Contains(concat("link ", stage.vfs.rdma(1), "/1")) && Contains("netdev net1"));
     CHECK_FALSE(succeeds(concat("rdma dev show ", stage.vfs.rdma(1))));
+    CHECK(stage.pod.succeeds(
+        concat("grep -rqs ffff:0a5a:0001 /sys/class/infiniband/", stage.vfs.rdma(1), "/ports/1/gids")));
     CHECK(check(call, result) == "");
     CHECK(del(call) == "");
     CHECK(stage.node.difference() == "");
@@ -70,6 +72,25 @@ TEST_CASE("a VF without settings keeps what the administrator gave it", "[sriov]
     CHECK(check(call, result) == "");
     CHECK(del(call) == "");
     CHECK(node.difference() == "");
+}
+
+TEST_CASE("the device-info file names the VF and its RDMA device, and goes with DEL", "[sriov]") {
+    NEEDS_VFS();
+    const VfStage stage;
+    const std::string path = "/var/run/k8s.cni.cncf.io/devinfo/cni/ml-vf-c1_net1";
+    const PluginCall call =
+        vf_call(stage.vfs, stage.pod, 0, concat("'rdma':true,'runtimeConfig':{'CNIDeviceInfoFile':'", path, "'}"));
+    (void)add(call);
+    CHECK(shell(concat("cat ", path)) ==
+          json_text(concat("{'type':'pci','version':'1.1.0','pci':{'pci-address':'", stage.vfs.vf(0),
+                           "','pf-pci-address':'0001:00:00.0','rdma-device':'", stage.vfs.rdma(0), "'}}")));
+    CHECK(del(call) == "");
+    CHECK_FALSE(succeeds(concat("test -e ", path)));
+    CHECK(stage.node.difference() == "");
+    for (const std::string elsewhere : {"/etc/passwd", "/var/run/k8s.cni.cncf.io/devinfo/../x", "relative"})
+        CHECK_THAT(refusal(vf_call(stage.vfs, stage.pod, 0,
+                                   concat("'runtimeConfig':{'CNIDeviceInfoFile':'", elsewhere, "'}"))),
+                   Contains("code 7: runtimeConfig.CNIDeviceInfoFile: expected a file below"));
 }
 
 TEST_CASE("two pods on VFs reach each other", "[sriov]") {

@@ -86,6 +86,7 @@ struct Config {
     RdmaPolicy rdma;
     IpamChoice ipam;
     LogTarget log;
+    std::optional<std::string> device_info_file; // "runtimeConfig.CNIDeviceInfoFile": what Multus reads after ADD
     std::vector<std::string> warnings;
 
     [[nodiscard]] bool is_macvlan() const { return std::holds_alternative<Macvlan>(attach); }

@@ -79,6 +79,11 @@ struct MoveRdma {
     std::string name;            // on the host
 };
 
+/// A device-info file was written for Multus. Undone by removing it.
+struct WriteDeviceInfo {
+    std::string path;
+};
+
 /// Another IPAM plugin was called with ADD. Undone by calling it with DEL and the same input.
 struct DelegateIpam {
     std::string plugin;
@@ -87,7 +92,8 @@ struct DelegateIpam {
     std::string path;   // CNI_PATH
 };
 
-using Step = std::variant<CreateLink, KeepDevice, RebindDriver, SetVf, MoveLink, MoveRdma, DelegateIpam>;
+using Step =
+    std::variant<CreateLink, KeepDevice, RebindDriver, SetVf, MoveLink, MoveRdma, WriteDeviceInfo, DelegateIpam>;
 
 void write_step(json::Writer& writer, const Step& step);
 /// Throws json::ValueError for anything that write_step() would not have written.

@@ -86,16 +86,28 @@ TEST_CASE("a node without state is shown, and nothing is made for it") {
     CHECK(fs::is_empty(state.path()));
 }
 
+TEST_CASE("who holds a device") {
+    const StateDirectory state;
+    AttachmentRecord vf = record();
+    vf.attach = "sriov";
+    vf.steps = {state::KeepDevice{.device = "0000:3b:00.2", .name = "ens1f0v0"},
+                state::MoveLink{.device = "0000:3b:00.2", .ifname = "net1"}};
+    state.save(vf);
+    CHECK_THAT(ops::to_table(state.report()), Contains("net1        sriov  0000:3b:00.2"));
+    CHECK_THAT(ops::to_json(state.report()), Contains(R"("device": "0000:3b:00.2")"));
+}
+
 TEST_CASE("who holds what, for a program") {
     const StateDirectory state;
     state.save(record());
     state.lease(record());
     const json::Document document = json::Document::parse(ops::to_json(state.report()));
-    CHECK(document.root().at("attachments").elements().at(0).to_text() ==
-          R"({"attach":"macvlan","containerID":"0123456789abcdef","created":"2023-11-14T22:13:20Z","ifname":"net1",)"
-          R"("ips":["10.1.2.3/24","fd00::3/64"],"mac":"02:00:00:00:00:01","netns":"/run/netns/p","network":"roce",)"
-          R"("parent":"ens1f0","phase":"attached","podName":"train-0","podNamespace":"ml","podUID":"u-1",)"
-          R"("rdmaDevice":"mlx5_0/1"})");
+    CHECK(
+        document.root().at("attachments").elements().at(0).to_text() ==
+        R"({"attach":"macvlan","containerID":"0123456789abcdef","created":"2023-11-14T22:13:20Z","device":"","ifname":"net1",)"
+        R"("ips":["10.1.2.3/24","fd00::3/64"],"mac":"02:00:00:00:00:01","netns":"/run/netns/p","network":"roce",)"
+        R"("parent":"ens1f0","phase":"attached","podName":"train-0","podNamespace":"ml","podUID":"u-1",)"
+        R"("rdmaDevice":"mlx5_0/1"})");
     CHECK(document.root().at("leases").elements().at(0).to_text() ==
           R"({"address":"10.1.2.3/24","containerID":"0123456789abcdef","ifname":"net1","network":"roce",)"
           R"("podName":"train-0","podNamespace":"ml","podUID":"u-1","since":"2023-11-14T22:13:20Z","space":"blue"})");

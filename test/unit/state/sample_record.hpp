@@ -51,6 +51,7 @@ inline AttachmentRecord sample_record() {
                           .port_guid = "02:00:00:00:00:00:00:02"},
                     MoveLink{.device = "0000:3b:00.2", .ifname = "net1"},
                     MoveRdma{.device = "0000:3b:00.2", .index = 5, .node_guid = UINT64_MAX, .name = "mlx5_3"},
+                    WriteDeviceInfo{.path = "/run/k8s.cni.cncf.io/devinfo/cni/a"},
                     DelegateIpam{.plugin = "host-local", .config = R"({"name":"roce"})", .args = "A=b", .path = "/x"}};
     return record;
 }
