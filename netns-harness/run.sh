@@ -13,7 +13,7 @@
 #   RDMANET_HARNESS_NIC          parameters of the software NIC; default "nics=2 ports=1 vfs=8", see
 #                                simrnic/README.md
 #   RDMANET_HARNESS_NEEDS        what COMMAND needs of the kernel: netns macvlan ipvlan vlan veth dummy vrf bridge
-#                                rxe nic; default nic. Where this machine's kernel has it all, nothing is booted
+#                                rxe ptrace nic; default nic. Where this machine's kernel has it all, nothing is booted
 #   RDMANET_HARNESS_OUT          directory of this machine that the guest sees as /out, writable
 #   RDMANET_HARNESS_TIMEOUT      seconds until the guest is killed; default 1800
 #   RDMANET_HARNESS_MEM          memory in MiB; default 1536
@@ -287,6 +287,7 @@ kernel_has() {
 	netns) unshare --net true ;;
 	macvlan | ipvlan) unshare --net sh -c "ip link add p type veth && ip link add c link p type $1" ;;
 	vlan) unshare --net sh -c 'ip link add p type veth && ip link add c link p type vlan id 2' ;;
+	ptrace) strace -o /dev/null true ;;
 	vrf) unshare --net ip link add c type vrf table 2 ;;
 	veth | dummy | bridge) unshare --net ip link add c type "$1" ;;
 	rxe)

@@ -98,7 +98,7 @@ stage_fuzz() {
 guest() { netns-harness/run.sh "$@"; }
 
 # This machine's kernel where it is good enough, else the guest's.
-any_kernel() { RDMANET_HARNESS_NEEDS='netns veth macvlan' netns-harness/run.sh "$@"; }
+any_kernel() { RDMANET_HARNESS_NEEDS="netns veth macvlan ${needs:-}" netns-harness/run.sh "$@"; }
 
 # on_kernels NAME TAGS COMMAND...: a test program with its arguments, on this machine's kernel as far as that goes. Of the
 # cases that it can't run those with one of TAGS (empty: all) go to the guest, in which everything takes several times as long.
@@ -150,7 +150,7 @@ stage_patience() {
 
 stage_fault() {
 	say "killed and failed at system calls: a sample, test/fault/run.sh --all takes every one"
-	counted fault test/fault/run.sh
+	needs=ptrace RDMANET_HARNESS_NIC='nics=1 ports=1 vfs=2 gid_table_len=16' on_kernels fault "" test/fault/run.sh
 }
 
 # What the stages use of each other comes first; a lane goes on after a stage that failed.

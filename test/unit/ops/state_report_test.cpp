@@ -88,7 +88,7 @@ TEST_CASE("a node without state is shown, and nothing is made for it") {
 
 TEST_CASE("who holds a device") {
     const StateDirectory state;
-    AttachmentRecord vf = record();
+    auto vf = record();
     vf.attach = "sriov";
     vf.steps = {state::KeepDevice{.device = "0000:3b:00.2", .name = "ens1f0v0"},
                 state::MoveLink{.device = "0000:3b:00.2", .ifname = "net1"}};
