@@ -2,6 +2,7 @@
 
 #include "rdma.hpp"
 
+#include <rdmanet/base/file.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/kernel/netns_sysfs.hpp>
@@ -31,6 +32,32 @@ bool moves_rdma(const RdmaPolicy& policy, RdmaNetnsMode mode, const std::string&
         refuse_rdma(concat("rdma netns mode is exclusive, network ", quoted(network),
                            " needs shared: run `rdma system set netns shared` before any pod starts"));
     return policy.isolation.value_or(exclusive);
+}
+
+std::string name_of_process(unsigned pid) {
+    if (pid == 0) return "a process of another PID namespace";
+    const auto name = base::read_file_if_exists(concat("/proc/", pid, "/comm"), 64);
+    return concat("process ", pid, name ? concat(" (", name->substr(0, name->find('\n')), ')') : std::string());
+}
+
+/// A move cuts off whoever has a context open: its calls fail with EIO from then on (ib_uverbs, disassociate_ucontext).
+void require_unused(kernel::Socket& rdma, const kernel::RdmaDevice& device) {
+    const auto users = kernel::list_rdma_users(rdma, device.index);
+    if (!users.empty())
+        refuse_rdma(concat("RDMA device ", quoted(device.name), " is in use on the host by ",
+                           name_of_process(users.front()), ": stop it before a pod gets the device"));
+}
+
+/// What the device plugin has given the container is a number: the device must keep it.
+void require_same_uverbs(const kernel::RdmaDevice& device, const std::optional<std::string>& before,
+                         const kernel::Netns& netns, const base::Deadline& deadline) {
+    auto inside = kernel::Socket::find_rdma_in(netns, deadline);
+    const auto after = inside ? kernel::find_uverbs(*inside, device.index) : std::nullopt;
+    if (before && after && *before != *after)
+        refuse_rdma(concat("RDMA device ", quoted(device.name), " became /dev/infiniband/", *after,
+                           " when it moved, it was ", *before,
+                           ", which is what the pod's container was given: delete the pod, so that the device ",
+                           "plugin gives it the right one"));
 }
 
 std::optional<kernel::RdmaPort> first_port(kernel::Socket& rdma, const kernel::RdmaDevice& device) {
@@ -65,15 +92,16 @@ void plan_rdma(DevicePlan& plan, const Config& config, const cni::Request& reque
         if (policy.demand == RdmaDemand::required)
             refuse_rdma(concat(why, ", network ", quoted(request.conf.name),
                                " asks for RDMA (\"rdma\"): load the NIC's RDMA driver, e.g. `modprobe mlx5_ib`, give "
-                               "it back if another namespace has it, or remove "
-                               "\"rdma\""));
+                               "it back if another namespace has it, or remove \"rdma\""));
         log.debug(why);
         return;
     }
-    if (moves_rdma(policy, kernel::rdma_netns_mode(*rdma), request.conf.name))
-        plan.moving = devices;
-    else
+    if (!moves_rdma(policy, kernel::rdma_netns_mode(*rdma), request.conf.name)) {
         plan.rdma = first_port(*rdma, devices.front());
+        return;
+    }
+    for (const kernel::RdmaDevice& device : devices) require_unused(*rdma, device);
+    plan.moving = devices;
 }
 
 void wait_for_gids_in_pod(const RdmaPolicy& policy, const RdmaDevices& devices, const kernel::Netns& pod,
@@ -93,6 +121,7 @@ void move_rdma(const std::vector<kernel::RdmaDevice>& devices, const state::Atta
     const base::FileLock lock = records.lock_rdma(deadline);
     kernel::Socket rdma = kernel::Socket::open(kernel::Protocol::rdma, deadline);
     for (const kernel::RdmaDevice& device : devices) {
+        const auto uverbs = kernel::find_uverbs(rdma, device.index);
         try {
             kernel::move_rdma_device(rdma, device.index, netns);
         } catch (const kernel::NetlinkError& error) {
@@ -104,6 +133,7 @@ void move_rdma(const std::vector<kernel::RdmaDevice>& devices, const state::Atta
                        "(kernel: ",
                        error.what(), ')'));
         }
+        require_same_uverbs(device, uverbs, netns, deadline);
     }
 }
 

@@ -62,7 +62,10 @@ void require_parent(const cni::Request& request, const Config& config, const Nod
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
     const kernel::Link parent = find_parent(request, config, route);
     require_usable(parent, config);
-    (void)find_rdma(config.rdma, parent, request.conf.name, node.log, deadline);
+    if (config.is_ipoib())
+        require_rdma_of_ipoib(config.rdma, parent, request.conf.name, deadline);
+    else
+        (void)find_rdma(config.rdma, parent, request.conf.name, node.log, deadline);
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 #include "attachment_stage.hpp"
 #include "example_node.hpp"
 #include "example_pod.hpp"
+#include "infiniband_node.hpp"
 #include "markdown.hpp"
 #include "support/reporter.hpp"
 
@@ -81,6 +82,14 @@ const std::map<std::string, Promise> kExclusivePromises{
 /// Run by a case of its own.
 const std::string kDhcp = "ipam-dhcp.conflist";
 
+/// On a node with InfiniBand.
+const std::string kIbChild = "ib-child.conflist";
+const std::string kIbVf = "ib-vf.conflist";
+
+bool runs_on_roce(const std::string& file) {
+    return file != kDhcp && file != kIbChild && file != kIbVf && !kExclusivePromises.contains(file);
+}
+
 std::set<std::string> files_with(const std::set<std::string>& endings) {
     std::set<std::string> names;
     for (const auto& entry : fs::directory_iterator(source_path("conf-examples")))
@@ -151,7 +160,7 @@ void run_if_installed(const Network& network, const std::string& name) {
 } // namespace
 
 TEST_CASE("every example is known to a test and has its line in the examples' README", "[examples]") {
-    std::set<std::string> known{kDhcp};
+    std::set<std::string> known{kDhcp, kIbChild, kIbVf};
     std::set<std::string> definitions;
     for (const auto* promises : {&kPromises, &kExclusivePromises})
         for (const auto& [name, promise] : *promises)
@@ -178,8 +187,7 @@ TEST_CASE("the example networks do what they promise", "[examples]") {
     NEEDS(ExampleNode::lacks().empty(), ExampleNode::lacks());
     const ExampleNode node;
     for (const std::string& file : files_with({".conflist", ".json"})) {
-        if (file == kDhcp || kExclusivePromises.contains(file)) continue;
-        run_if_installed(Network(text_of(file)), file);
+        if (runs_on_roce(file)) run_if_installed(Network(text_of(file)), file);
     }
     for (const auto& definition : manifests().networks) {
         const Network network(definition.config, definition.name);
@@ -198,6 +206,29 @@ TEST_CASE("the example networks with a device for each pod do what they promise"
         if (kExclusivePromises.contains(definition.key))
             run_exclusive_if_installed(Network(definition.config, definition.name), definition.key, node,
                                        !definition.resource.empty());
+}
+
+TEST_CASE("the example networks of InfiniBand do what they promise", "[examples][infiniband]") {
+    NEEDS(OtherNic::possible(), "an InfiniBand card");
+    const Installed installed;
+    {
+        const InfinibandNode infiniband;
+        shell(concat("ip link property add dev ", infiniband.parent(0), " altname ibs1"));
+        run(Network(text_of(kIbChild)), {"192.168.170.1/24", "", "ip -d link show net1 | grep 'ipoib pkey 0x8001'"});
+    }
+    const InfinibandNode infiniband("exclusive");
+    infiniband.make_vfs(1);
+    const Pod pod("pod");
+    const Attachment attachment{.netns = pod.path(),
+                                .capabilities = {{"deviceID", concat('"', InfinibandNode::vf(0), '"')},
+                                                 {"infinibandGUID", "\"02:00:00:00:00:00:00:99\""}}};
+    const Network network(text_of(kIbVf));
+    CHECK(network.status() == "");
+    const std::string result = network.add(attachment);
+    CHECK(addresses(result) == "192.168.171.1/24");
+    CHECK(failure_of(pod, "rdma link | grep 'ib0p0v0/1'\nrdma dev | grep 0200:0000:0000:0099") == "");
+    CHECK(network.check(attachment, result) == "");
+    CHECK(network.del(attachment, result) == "");
 }
 
 TEST_CASE("the example pods with VFs have their RDMA devices to themselves, and reach each other",

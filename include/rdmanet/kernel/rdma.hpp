@@ -73,6 +73,14 @@ find_netdev_of_rdma_device(std::string_view device,
 /// cut off. Throws NetlinkError: EOPNOTSUPP shared mode or a driver that cannot, EINVAL the device is not here.
 void move_rdma_device(Socket& rdma, std::uint32_t index, const Netns& netns);
 
+/// Processes that have a user context of the device open: whoever uses it for RDMA. Numbers of the caller's PID namespace, 0 for
+/// one that is not in it. None from kernels that don't tell (before Linux 5.18). Throws NetlinkError.
+[[nodiscard]] std::vector<unsigned> list_rdma_users(Socket& rdma, std::uint32_t index);
+
+/// Name of the device's character device, "uverbs3" in /dev/infiniband; nullopt if it has none. The kernel gives the lowest free
+/// number whenever a device is made or moved. Throws NetlinkError.
+[[nodiscard]] std::optional<std::string> find_uverbs(Socket& rdma, std::uint32_t index);
+
 /// Throws NetlinkError: EEXIST another device has the name.
 void rename_rdma_device(Socket& rdma, std::uint32_t index, std::string_view name);
 
