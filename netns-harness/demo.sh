@@ -45,7 +45,7 @@ look() {
 		# shellcheck disable=SC2086 # two words or none
 		ip $where -oneline link
 		# shellcheck disable=SC2086
-		ip $where -oneline address | sed 's/valid_lft.*//'
+		ip $where -oneline address | sed 's/ tentative / /; s/valid_lft.*//' # the NICs' own addresses, just set up
 	done
 	gids roce0p0
 	gids roce1p0
