@@ -115,9 +115,14 @@ std::vector<state::Step> steps_of(const cni::Request& request, const Config& con
     return {child_step(request, config, std::get<ChildPlan>(plan))};
 }
 
-std::string rdma_device_of(const Plan& plan) {
-    const auto& rdma = std::visit(
+/// Of the RDMA device that stays on the host.
+const std::optional<kernel::RdmaPort>& shared_port_of(const Plan& plan) {
+    return std::visit(
         [](const auto& concrete) -> const auto& { return concrete.rdma; }, plan);
+}
+
+std::string rdma_device_of(const Plan& plan) {
+    const auto& rdma = shared_port_of(plan);
     if (rdma) return concat(rdma->device, '/', rdma->port);
     const auto* device = std::get_if<DevicePlan>(&plan);
     return device != nullptr && !device->moving.empty() ? device->moving.front().name : std::string();
@@ -204,8 +209,7 @@ private:
             bring_up(pod_, link, request_.ifname(), own.ips, deadline_, session_.node.log);
             own.routes = add_routes(pod_, link, own, config_.default_route, session_.node.log);
         });
-        const auto& rdma = std::visit(
-            [](const auto& concrete) -> const auto& { return concrete.rdma; }, plan_);
+        const auto& rdma = shared_port_of(plan_);
         if (rdma) wait_for_gids(config_.rdma, *rdma, link.name, addresses_of(own), session_.node.log);
         const auto* device = std::get_if<DevicePlan>(&plan_);
         if (device != nullptr && !device->is_infiniband())

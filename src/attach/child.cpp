@@ -25,19 +25,14 @@ bool is_passthru(const Config& config) {
 }
 
 std::optional<base::MacAddress> choose_mac(const cni::Request& request, const Config& config, const Session& session) {
-    const auto requested = cni::requested_mac(request.conf, request.args);
-    if (!config.is_macvlan()) {
-        if (requested)
-            throw cni::CniError(cni::ErrorCode::unsupported_field,
-                                concat(requested->source, ": ", requested->mac, " can't be set, ",
-                                       config.is_ipoib() ? "an IPoIB child has its port's GUID"
-                                                         : "ipvlan shares its parent's MAC address: use macvlan"));
-        return std::nullopt;
-    }
-    if (requested) return requested->mac;
-    if (config.mac) return config.mac;
-    if (is_passthru(config)) return std::nullopt;
-    return derive_mac(session.node.boot_id, session.key);
+    if (const auto requested = cni::requested_mac(request.conf, request.args); requested && !config.is_macvlan())
+        throw cni::CniError(cni::ErrorCode::unsupported_field,
+                            concat(requested->source, ": ", requested->mac, " can't be set, ",
+                                   config.is_ipoib() ? "an IPoIB child has its port's GUID"
+                                                     : "ipvlan shares its parent's MAC address: use macvlan"));
+    if (!config.is_macvlan()) return std::nullopt;
+    if (const auto mac = wanted_mac(request, config)) return mac;
+    return is_passthru(config) ? std::nullopt : std::optional(derive_mac(session.node.boot_id, session.key));
 }
 
 /// At least one, which another IPAM plugin will give.

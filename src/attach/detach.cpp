@@ -1,7 +1,6 @@
 #include "detach.hpp"
 
 #include "leases.hpp"
-#include "liveness.hpp"
 #include "steps.hpp"
 
 #include <rdmanet/base/text.hpp>
@@ -40,14 +39,15 @@ void undo_failed_add(const state::AttachmentRecord& record, const std::string& n
         node.log.error(base::concat("still held after a failed ADD: ", what));
 }
 
-StillHeld detach_dead(const state::AttachmentKey& key, const Node& node, const state::AttachmentStore& records,
-                      ipam::SqliteStore& leases, const base::Deadline& deadline) {
+StillHeld detach_dead(const state::AttachmentKey& key, Undertaker& undertaker, const Node& node,
+                      const state::AttachmentStore& records, ipam::SqliteStore& leases,
+                      const base::Deadline& deadline) {
     StillHeld held;
     attempt(held, "journal record", [&] {
         const base::FileLock lock = records.lock(key, deadline);
         const auto outcome = records.load(key);
         const auto* record = std::get_if<state::AttachmentRecord>(&outcome);
-        if (record == nullptr || Undertaker(node).probe(trace_of(*record)) != ipam::Liveness::dead) return;
+        if (record == nullptr || undertaker.probe(trace_of(*record)) != ipam::Liveness::dead) return;
         held = detach(*record, "", node, records, leases, deadline);
     });
     return held;
@@ -57,10 +57,11 @@ void detach_dispossessed(const std::vector<ipam::OwnerKey>& keys, const Node& no
                          const state::AttachmentStore& records, ipam::SqliteStore& leases) {
     constexpr std::chrono::seconds kTimeout{2}; // for all: the runtime waits for an ADD that is done
     const auto deadline = base::Deadline::in(kTimeout);
+    Undertaker undertaker(node);
     for (const ipam::OwnerKey& key : keys) {
         if (deadline.passed()) return;
         const state::AttachmentKey dead{.network = key.network, .container_id = key.container_id, .ifname = key.ifname};
-        for (const std::string& what : detach_dead(dead, node, records, leases, deadline))
+        for (const std::string& what : detach_dead(dead, undertaker, node, records, leases, deadline))
             node.log.warn(base::concat("left of a dead pod's attachment (", key.container_id, "): ", what));
     }
 }

@@ -1,6 +1,8 @@
 // Undoing an attachment: the one piece of code behind DEL, GC and the rollback of a failed ADD.
 #pragma once
 
+#include "liveness.hpp"
+
 #include <rdmanet/attach/node.hpp>
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/cni/error.hpp>
@@ -28,7 +30,7 @@ void undo_failed_add(const state::AttachmentRecord& record, const std::string& n
                      const state::AttachmentStore& records, ipam::SqliteStore& leases);
 
 /// Undoes an attachment if it is provably dead by the time that its lock is had. No attachment's lock may be held.
-[[nodiscard]] StillHeld detach_dead(const state::AttachmentKey& key, const Node& node,
+[[nodiscard]] StillHeld detach_dead(const state::AttachmentKey& key, Undertaker& undertaker, const Node& node,
                                     const state::AttachmentStore& records, ipam::SqliteStore& leases,
                                     const base::Deadline& deadline);
 

@@ -2,6 +2,7 @@
 
 #include "addressing.hpp"
 #include "device_claim.hpp"
+#include "device_link.hpp"
 #include "device_rdma.hpp"
 #include "vf_plan.hpp"
 #include "vf_state.hpp"
@@ -26,23 +27,17 @@ using base::concat;
 using base::quoted;
 using kernel::Link;
 
-std::optional<Link> find_netdev(const BusAddress& address, kernel::Socket& route) {
-    for (const std::string& netdev : kernel::netdevs_of(address))
-        if (const auto name = base::InterfaceName::parse(netdev))
-            if (auto link = kernel::find_link(route, *name); link && !link->parent_ifindex)
-                return link; // no IPoIB child
-    return std::nullopt;
-}
-
 std::optional<Link> find_device_link(const BusAddress& address, kernel::Socket& route) {
-    if (auto link = find_netdev(address, route)) return link;
+    if (auto link = find_link_on_host(address, route)) return link;
     const std::string driver = kernel::driver_of(address);
     if (is_user_space_driver(driver)) return std::nullopt;
-    refuse_device(address,
-                  driver.empty()
-                      ? std::string("has no driver: bind it to its network driver, or to vfio-pci")
-                      : concat("has driver ", quoted(driver), " and no net device in the host's namespace: if a ",
-                               "namespace that nobody records holds it, unbind and bind the driver"));
+    refuse_device(
+        address,
+        driver.empty()
+            ? std::string("has no driver: bind it to its network driver, or to vfio-pci")
+            : concat("has driver ", quoted(driver), " and no net device in the host's namespace: for ",
+                     "InfiniBand run `modprobe ib_ipoib`; if a namespace that nobody records holds it, unbind ",
+                     "and bind the driver"));
 }
 
 /// A name that is taken in the pod would let the move succeed, and the renaming in the same request fail. Of the alternative
@@ -86,14 +81,13 @@ state::KeepDevice keep_step(const DevicePlan& plan) {
             .altnames = link.altnames};
 }
 
-/// What the pod asked for comes before the configuration's. A VF's own MAC follows its PF's decision with some drivers at
-/// once, with others when the VF is probed again: it is set where it hasn't followed.
-std::optional<base::MacAddress> mac_to_set(const DevicePlan& plan, const Config& config, const cni::Request& request,
+/// A VF's own MAC follows its PF's decision with some drivers at once, with others when the VF is probed again: it is set
+/// where it hasn't followed.
+std::optional<base::MacAddress> mac_to_set(const Config& config, const cni::Request& request, unsigned ifindex,
                                            kernel::Socket& route) {
-    const auto requested = cni::requested_mac(request.conf, request.args);
-    const auto wanted = requested ? std::optional(requested->mac) : config.mac;
+    const auto wanted = wanted_mac(request, config);
     if (!wanted) return std::nullopt;
-    const auto now = kernel::find_link(route, plan.link->ifindex);
+    const auto now = kernel::find_link(route, ifindex);
     return now && now->mac() == wanted ? std::nullopt : wanted;
 }
 
@@ -105,7 +99,7 @@ Link move_link(const cni::Request& request, const Config& config, const DevicePl
     // An interface can't be called what it is called already, be it an alternative name.
     if (std::find(link.altnames.begin(), link.altnames.end(), ifname) != link.altnames.end())
         kernel::remove_altname(route, link.ifindex, ifname);
-    kernel::LinkChange change{.mac = mac_to_set(plan, config, request, route), .mtu = config.mtu};
+    kernel::LinkChange change{.mac = mac_to_set(config, request, link.ifindex, route), .mtu = config.mtu};
     if (link.name != ifname) change.name = request.ifname();
     change.state = kernel::AdminState::down;
     change.netns = &pod.netns;
@@ -116,14 +110,6 @@ Link move_link(const cni::Request& request, const Config& config, const DevicePl
     return *std::move(moved);
 }
 
-std::optional<Link> find_in_pod(const BusAddress& address, PodSide& pod) {
-    const auto links = kernel::list_links(pod.route);
-    const auto found = std::find_if(links.begin(), links.end(), [&](const Link& link) {
-        return link.parent_device == address.to_string() && !link.parent_ifindex;
-    });
-    return found == links.end() ? std::nullopt : std::optional(*found);
-}
-
 /// Where the IPoIB interface is once the RDMA device is in the pod, which makes the kernel make it anew: in the pod since
 /// Linux 6.17, before on the host (drivers/infiniband/ulp/ipoib/ipoib_main.c, ipoib_intf_init()).
 Link follow_rdma(const cni::Request& request, const Config& config, const DevicePlan& plan, PodSide& pod,
@@ -132,11 +118,11 @@ Link follow_rdma(const cni::Request& request, const Config& config, const Device
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
     for (const auto until = deadline.at_most(kTimeout); !until.passed();
          std::this_thread::sleep_for(std::chrono::milliseconds{10})) {
-        if (const auto there = find_in_pod(plan.address, pod)) {
+        if (const auto there = find_link_inside(plan.address, pod.route)) {
             kernel::change_link(pod.route, there->ifindex, {.name = request.ifname(), .mtu = config.mtu});
             return kernel::find_link(pod.route, there->ifindex).value_or(*there);
         }
-        if (const auto here = find_netdev(plan.address, route))
+        if (const auto here = find_link_on_host(plan.address, route))
             return move_link(request, config, plan, *here, pod, deadline);
     }
     refuse_device(plan.address, "got no IPoIB interface after its RDMA device moved: look for the reason in `dmesg`");
@@ -152,24 +138,15 @@ RdmaDevices rebind(const DevicePlan& plan, const Session& session, const base::D
     for (const auto until = deadline.at_most(kTimeout); !until.passed();
          std::this_thread::sleep_for(std::chrono::milliseconds{10})) {
         RdmaDevices devices = find_rdma_devices(plan.address, rdma);
-        if (!devices.empty() && find_netdev(plan.address, route)) return devices;
+        if (!devices.empty() && find_link_on_host(plan.address, route)) return devices;
     }
     refuse_device(plan.address, concat("has no RDMA device or no IPoIB interface ", kTimeout.count(),
                                        " s after driver ", quoted(plan.rebind_to), " was bound anew for its GUID"));
 }
 
-std::optional<base::Guid> guid_of(const Link& link) {
-    constexpr std::size_t kBytes = 8; // the last ones of an InfiniBand hardware address (RFC 4391, section 9.1.1)
-    if (link.hardware_type != ARPHRD_INFINIBAND || link.hardware_address.size() < kBytes) return std::nullopt;
-    std::uint64_t value = 0;
-    for (auto byte = link.hardware_address.end() - kBytes; byte != link.hardware_address.end(); ++byte)
-        value = value << 8U | *byte;
-    return base::Guid(value);
-}
-
 /// A GUID that is asked for and isn't the VF's yet makes the driver be bound anew; one must be there in any case.
 void plan_guid(DevicePlan& plan, const cni::Request& request, const Config& config) {
-    const auto present = plan.link ? guid_of(*plan.link) : std::nullopt;
+    const auto present = guid_of(*plan.link);
     if (!plan.vf || !present) return;
     const auto wanted = wanted_settings(request, config).port_guid;
     if (wanted && wanted != present) plan.rebind_to = kernel::driver_of(plan.address);
@@ -219,7 +196,12 @@ DevicePlan plan_device(const cni::Request& request, const Config& config, const 
         require_spare(address, *plan.link, route);
         require_free_names(address, *plan.link, pod, request);
     }
-    plan_guid(plan, request, config);
+    if (plan.is_infiniband()) {
+        if (const auto mac = wanted_mac(request, config))
+            throw cni::CniError(cni::ErrorCode::unsupported_field, concat("mac: ", *mac, " can't be set, device ",
+                                                                          address, " is InfiniBand: set \"guid\""));
+        plan_guid(plan, request, config);
+    }
     if (plan.link || config.is_rdma_only()) plan_rdma(plan, config, request, session.node.log, deadline);
     return plan;
 }
@@ -236,7 +218,9 @@ std::vector<state::Step> device_steps(const cni::Request& request, const Config&
     const std::string device = plan.address.to_string();
     std::vector<state::Step> steps;
     if (!config.is_rdma_only()) steps.emplace_back(keep_step(plan));
-    if (!plan.rebind_to.empty()) steps.emplace_back(state::RebindDriver{.device = device, .driver = plan.rebind_to});
+    if (!plan.rebind_to.empty())
+        steps.emplace_back(state::RebindDriver{
+            .device = device, .driver = plan.rebind_to, .guid = guid_of(*plan.link).value().to_string()});
     if (plan.vf && !plan.vf->changes.empty())
         steps.emplace_back(to_step(plan.vf->of, kernel::restrict_to(plan.vf->before, plan.vf->changes)));
     if (plan.link) steps.emplace_back(state::MoveLink{.device = device, .ifname = request.ifname().to_string()});

@@ -7,7 +7,6 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 
-#include <algorithm>
 #include <optional>
 
 namespace rdmanet::attach {
@@ -16,22 +15,20 @@ namespace {
 using base::concat;
 using state::AttachmentRecord;
 
-/// Some other attachment that `counts` and has the device.
-template <class Counts>
-std::optional<AttachmentRecord> find_owner(const Session& session, const std::string& device, const Counts& counts) {
+/// Some other attachment that has the device.
+std::optional<AttachmentRecord> find_owner(const Session& session, const std::string& device) {
     for (AttachmentRecord& record : session.records.list().records)
-        if (record.key != session.key && counts(record) && record.device() == device) return std::move(record);
+        if (record.key != session.key && record.device() == device) return std::move(record);
     return std::nullopt;
 }
 
 } // namespace
 
 void take_from_the_dead(const base::BusAddress& address, Session& session, const base::Deadline& deadline) {
-    const auto owner = find_owner(session, address.to_string(), [&](const AttachmentRecord& record) {
-        return Undertaker(session.node).probe(trace_of(record)) == ipam::Liveness::dead;
-    });
+    const auto owner = find_owner(session, address.to_string());
     if (!owner) return;
-    const StillHeld held = detach_dead(owner->key, session.node, session.records, session.leases, deadline);
+    Undertaker undertaker(session.node);
+    const StillHeld held = detach_dead(owner->key, undertaker, session.node, session.records, session.leases, deadline);
     if (!held.empty())
         throw cni::CniError(cni::ErrorCode::parent,
                             concat("device ", address, " is not yet what it was before a pod that is gone (",
@@ -40,7 +37,7 @@ void take_from_the_dead(const base::BusAddress& address, Session& session, const
 
 base::FileLock claim_device(const base::BusAddress& address, const Session& session, const base::Deadline& deadline) {
     base::FileLock claim = session.records.lock_device(address.to_string(), deadline);
-    const auto owner = find_owner(session, address.to_string(), [](const AttachmentRecord&) { return true; });
+    const auto owner = find_owner(session, address.to_string());
     if (owner)
         throw cni::CniError(cni::ErrorCode::parent,
                             concat("device ", address, " belongs to another attachment (", describe(*owner),

@@ -1,6 +1,8 @@
 #include "device_undo.hpp"
 
 #include "device.hpp"
+#include "device_link.hpp"
+#include "vf_plan.hpp"
 #include "vf_state.hpp"
 
 #include <rdmanet/base/text.hpp>
@@ -41,25 +43,9 @@ std::optional<BusAddress> find_device(const std::string& device) {
     return address && kernel::device_exists(*address) ? address : std::nullopt;
 }
 
-std::optional<Link> find_at_home(const BusAddress& address, Socket& route) {
-    for (const std::string& netdev : kernel::netdevs_of(address))
-        if (const auto name = base::InterfaceName::parse(netdev))
-            if (auto link = kernel::find_link(route, *name); link && !link->parent_ifindex)
-                return link; // no IPoIB child
-    return std::nullopt;
-}
-
 bool may_have_netdev(const BusAddress& address) {
     const std::string driver = kernel::driver_of(address);
     return !driver.empty() && !is_user_space_driver(driver);
-}
-
-std::optional<Link> find_in_pod(const std::string& device, Socket& inside) {
-    const auto links = kernel::list_links(inside);
-    const auto found = std::find_if(links.begin(), links.end(), [&](const Link& link) {
-        return link.parent_device == device && !link.parent_ifindex; // no IPoIB child
-    });
-    return found == links.end() ? std::nullopt : std::optional(*found);
 }
 
 /// Under the name that it has, or another if that one is taken on the host: its own comes back with revert_step() of
@@ -151,7 +137,7 @@ void revert_step(const state::KeepDevice& step, const RevertContext& context) {
     const auto address = find_device(step.device);
     if (!address || step.name.empty() || !may_have_netdev(*address)) return;
     Socket route = Socket::open(kernel::Protocol::route, context.deadline);
-    auto link = wait_for(context, [&] { return find_at_home(*address, route); }); // drivers may take their time
+    auto link = wait_for(context, [&] { return find_link_on_host(*address, route); }); // drivers may take their time
     if (!link) throw base::Error("its net device is not on the host");
     remove_new_altnames(route, *link, step); // one of them may be the name
     restore_name(route, *link, step, context.log);
@@ -166,6 +152,10 @@ void revert_step(const state::KeepDevice& step, const RevertContext& context) {
 void revert_step(const state::RebindDriver& step, const RevertContext& context) {
     const auto address = find_device(step.device);
     if (!address) return;
+    Socket route = Socket::open(kernel::Protocol::route, context.deadline);
+    const auto link = find_link_on_host(*address, route);
+    const auto guid = link ? guid_of(*link) : std::nullopt;
+    if (guid && guid->to_string() == step.guid) return; // never begun: nobody's device is taken away for nothing
     const base::FileLock lock = context.records.lock_rdma(context.deadline);
     kernel::bind_anew(*address, step.driver);
 }
@@ -174,29 +164,26 @@ void revert_step(const state::SetVf& step, const RevertContext& context) {
     const auto pf = base::PciAddress::parse(step.pf);
     if (!pf || !kernel::device_exists(*pf)) return;
     Socket route = Socket::open(kernel::Protocol::route, context.deadline);
-    const auto uplink = kernel::uplink_of(*pf);
-    const auto name = uplink ? base::InterfaceName::parse(*uplink) : std::nullopt;
-    const auto link = name ? kernel::find_link(route, *name) : std::nullopt;
-    if (!link) throw base::Error(concat("PF ", *pf, " has no net device in the host's namespace"));
-    const kernel::VfId vf{.pf_ifindex = link->ifindex, .pf = link->name, .number = step.number};
-    const auto present = kernel::find_vf(route, vf);
-    if (present) kernel::change_vf(route, vf, kernel::difference(to_settings(step), *present));
+    const auto vf = find_vf_id({.pf = *pf, .number = step.number}, route);
+    if (!vf) throw base::Error(concat("PF ", *pf, " has no net device in the host's namespace"));
+    const auto present = kernel::find_vf(route, *vf);
+    if (present) kernel::change_vf(route, *vf, kernel::difference(to_settings(step), *present));
 }
 
 void revert_step(const state::MoveLink& step, const RevertContext& context) {
     const auto address = find_device(step.device);
     if (!address) return;
     Socket route = Socket::open(kernel::Protocol::route, context.deadline);
-    if (find_at_home(*address, route)) return;
+    if (find_link_on_host(*address, route)) return;
     if (const auto netns = find_recorded_netns(context.record, context.netns_path)) {
         Socket inside = Socket::open_in(*netns, kernel::Protocol::route, context.deadline);
-        if (const auto link = find_in_pod(step.device, inside)) {
+        if (const auto link = find_link_inside(*address, inside)) {
             send_home(*link, inside, kernel::Netns::current());
             return;
         }
     }
     if (!may_have_netdev(*address)) return;
-    if (!wait_for(context, [&] { return find_at_home(*address, route); }))
+    if (!wait_for(context, [&] { return find_link_on_host(*address, route); }))
         throw base::Error(concat("the kernel has not returned the net device of ", *address,
                                  " to the host: a process or mount may still hold the pod's namespace"));
 }

@@ -61,6 +61,11 @@ std::vector<ipam::RequestedAddress> requested_addresses(const cni::Request& requ
     return addresses;
 }
 
+std::optional<base::MacAddress> wanted_mac(const cni::Request& request, const Config& config) {
+    const auto requested = cni::requested_mac(request.conf, request.args);
+    return requested ? std::optional(requested->mac) : config.mac;
+}
+
 cni::Dns chosen_dns(const cni::Dns& configured, const cni::Dns& from_ipam) {
     return configured.empty() ? from_ipam : configured;
 }

@@ -3,6 +3,7 @@
 
 #include "leases.hpp"
 
+#include <rdmanet/attach/config.hpp>
 #include <rdmanet/attach/node.hpp>
 #include <rdmanet/cni/request.hpp>
 #include <rdmanet/ipam/allocator.hpp>
@@ -43,6 +44,9 @@ struct Session {
 
 /// Addresses that the pod asked for, from wherever the conventions let it.
 [[nodiscard]] std::vector<ipam::RequestedAddress> requested_addresses(const cni::Request& request);
+
+/// What the pod asked for, else the configuration's.
+[[nodiscard]] std::optional<base::MacAddress> wanted_mac(const cni::Request& request, const Config& config);
 
 /// The DNS settings of the configuration, else those of the IPAM.
 [[nodiscard]] cni::Dns chosen_dns(const cni::Dns& configured, const cni::Dns& from_ipam);

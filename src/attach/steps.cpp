@@ -40,7 +40,8 @@ constexpr const char* kIpoib = "ipoib";
 std::optional<Link> find_returned(kernel::Socket& outside, const state::CreateLink& step) {
     for (const Link& link : kernel::list_links(outside)) {
         if (link.kind != kIpoib || link.parent_ifindex != step.parent_ifindex) continue;
-        if (step.mac.empty() ? link.name == step.ifname : link.hardware_address_text() == step.mac) return link;
+        const bool may_be_ours = link.name == step.ifname && !link.is_up(); // the kernel takes down what it moves
+        if (step.mac.empty() ? may_be_ours : link.hardware_address_text() == step.mac) return link;
     }
     return std::nullopt;
 }

@@ -29,31 +29,31 @@ void require_mtu(const Config& config, const kernel::VfId& vf, kernel::Socket& r
 VfPlan plan_vf(const base::BusAddress& address, const cni::Request& request, const Config& config,
                kernel::Socket& route) {
     const kernel::VfOf of = find_vf_of(address);
-    kernel::VfId id = find_vf_id(address, of, route);
-    const auto before = kernel::find_vf(route, id);
-    if (!before) refuse_device(address, concat("is ", id, ", of which the PF tells nothing"));
-    require_mtu(config, id, route);
+    auto id = find_vf_id(of, route);
+    if (!id)
+        refuse_device(address, concat("has its PF ", of.pf, " without a net device in the host's namespace, through ",
+                                      "which VFs are set up: bind the PF to its network driver"));
+    const auto before = kernel::find_vf(route, *id);
+    if (!before) refuse_device(address, concat("is ", *id, ", of which the PF tells nothing"));
+    require_mtu(config, *id, route);
     return {.of = of,
-            .id = std::move(id),
+            .id = *std::move(id),
             .before = *before,
             .changes = kernel::difference(wanted_settings(request, config), *before)};
 }
 
 kernel::VfSettings wanted_settings(const cni::Request& request, const Config& config) {
     kernel::VfSettings wanted = std::get<Sriov>(config.attach).settings;
-    const auto requested = cni::requested_mac(request.conf, request.args);
-    wanted.mac = requested ? std::optional(requested->mac) : config.mac;
+    wanted.mac = wanted_mac(request, config);
     return wanted;
 }
 
-kernel::VfId find_vf_id(const base::BusAddress& address, const kernel::VfOf& of, kernel::Socket& route) {
+std::optional<kernel::VfId> find_vf_id(const kernel::VfOf& of, kernel::Socket& route) {
     const auto uplink = kernel::uplink_of(of.pf);
     const auto name = uplink ? base::InterfaceName::parse(*uplink) : std::nullopt;
     const auto link = name ? kernel::find_link(route, *name) : std::nullopt;
-    if (!link)
-        refuse_device(address, concat("has its PF ", of.pf, " without a net device in the host's namespace, through ",
-                                      "which VFs are set up: bind the PF to its network driver"));
-    return {.pf_ifindex = link->ifindex, .pf = link->name, .number = of.number};
+    if (!link) return std::nullopt;
+    return kernel::VfId{.pf_ifindex = link->ifindex, .pf = link->name, .number = of.number};
 }
 
 } // namespace rdmanet::attach

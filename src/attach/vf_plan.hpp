@@ -13,7 +13,7 @@ namespace rdmanet::attach {
 /// What the pod or the configuration asks the VF to be.
 [[nodiscard]] kernel::VfSettings wanted_settings(const cni::Request& request, const Config& config);
 
-/// The VF by its PF's net device. Throws CniError if that isn't in the host's namespace.
-[[nodiscard]] kernel::VfId find_vf_id(const base::BusAddress& address, const kernel::VfOf& of, kernel::Socket& route);
+/// The VF by its PF's net device; nullopt if that isn't in the host's namespace.
+[[nodiscard]] std::optional<kernel::VfId> find_vf_id(const kernel::VfOf& of, kernel::Socket& route);
 
 } // namespace rdmanet::attach

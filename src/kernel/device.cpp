@@ -32,29 +32,27 @@ std::vector<std::string> sorted_names_in(const std::string& path) {
     return names;
 }
 
-/// "p0", with a controller or without: a port of the card. Representors are "pf0vf3", "c1pf0sf88" and so on
-/// (net/core/devlink.c, __devlink_port_phys_port_name_get()).
-bool is_uplink(const std::string& port_name) {
-    return port_name.empty() || (port_name.size() > 1 && port_name[0] == 'p' &&
-                                 std::all_of(port_name.begin() + 1, port_name.end(),
-                                             [](char digit) { return digit >= '0' && digit <= '9'; }));
+/// "p0": a port of the card. Representors are "pf0vf3", "c1pf0sf88" and so on (net/core/devlink.c,
+/// __devlink_port_phys_port_name_get()).
+bool is_of_port(const std::string& port_name) {
+    return port_name.size() > 1 && port_name[0] == 'p' &&
+           std::all_of(port_name.begin() + 1, port_name.end(), [](char digit) { return digit >= '0' && digit <= '9'; });
 }
 
 /// Empty where the driver names none: reading the file fails then (EOPNOTSUPP).
-std::string port_name_of(const PciAddress& pf, const std::string& netdev) {
-    const base::UniqueFd directory = open_directory(concat(directory_of(pf), "/net/", netdev));
-    if (!directory) return {};
-    try {
-        return find_line(directory.get(), "phys_port_name").value_or("");
-    } catch (const base::SystemError&) {
-        return {};
-    }
+std::string port_name_in(const base::UniqueFd& directory) try {
+    return find_line(directory.get(), "phys_port_name").value_or("");
+} catch (const base::SystemError&) {
+    return {};
 }
 
-/// A partition's child of an IPoIB interface is the function's net device, too.
-bool is_child(const PciAddress& pf, const std::string& netdev) {
+bool is_uplink(const PciAddress& pf, const std::string& netdev) {
     const base::UniqueFd directory = open_directory(concat(directory_of(pf), "/net/", netdev));
-    return directory && find_line(directory.get(), "iflink") != find_line(directory.get(), "ifindex");
+    if (!directory) return false;
+    // A partition's child of an IPoIB interface is the function's net device, too.
+    if (find_line(directory.get(), "iflink") != find_line(directory.get(), "ifindex")) return false;
+    const std::string port_name = port_name_in(directory);
+    return port_name.empty() || is_of_port(port_name);
 }
 
 void write_line(const std::string& path, const std::string& text) {
@@ -112,7 +110,7 @@ std::vector<std::string> rdma_devices_of(const BusAddress& address) {
 
 std::optional<std::string> uplink_of(const PciAddress& pf) {
     for (const std::string& name : netdevs_of(pf))
-        if (is_uplink(port_name_of(pf, name)) && !is_child(pf, name)) return name;
+        if (is_uplink(pf, name)) return name;
     return std::nullopt;
 }
 

@@ -75,14 +75,17 @@ void append(std::string& text, const std::string& part) {
     text += part;
 }
 
-template <class Value>
-void drop_equal(std::optional<Value>& wanted, const std::optional<Value>& present) {
-    if (wanted == present) wanted.reset();
-}
-
-template <class Value>
-void drop_unchanged(std::optional<Value>& present, const std::optional<Value>& changed) {
-    if (!changed) present.reset();
+/// Every setting, for what treats all alike.
+template <class Visit>
+void for_each_setting(const Visit& visit) {
+    visit(&VfSettings::mac);
+    visit(&VfSettings::vlan);
+    visit(&VfSettings::rates);
+    visit(&VfSettings::spoof_check);
+    visit(&VfSettings::trust);
+    visit(&VfSettings::link_state);
+    visit(&VfSettings::node_guid);
+    visit(&VfSettings::port_guid);
 }
 
 } // namespace
@@ -145,27 +148,17 @@ void change_vf(Socket& route, const VfId& vf, const VfSettings& wanted) {
 
 VfSettings difference(const VfSettings& wanted, const VfSettings& present) {
     VfSettings rest = wanted;
-    drop_equal(rest.mac, present.mac);
-    drop_equal(rest.vlan, present.vlan);
-    drop_equal(rest.rates, present.rates);
-    drop_equal(rest.spoof_check, present.spoof_check);
-    drop_equal(rest.trust, present.trust);
-    drop_equal(rest.link_state, present.link_state);
-    drop_equal(rest.node_guid, present.node_guid);
-    drop_equal(rest.port_guid, present.port_guid);
+    for_each_setting([&](auto setting) {
+        if (wanted.*setting == present.*setting) (rest.*setting).reset();
+    });
     return rest;
 }
 
 VfSettings restrict_to(const VfSettings& present, const VfSettings& changed) {
     VfSettings rest = present;
-    drop_unchanged(rest.mac, changed.mac);
-    drop_unchanged(rest.vlan, changed.vlan);
-    drop_unchanged(rest.rates, changed.rates);
-    drop_unchanged(rest.spoof_check, changed.spoof_check);
-    drop_unchanged(rest.trust, changed.trust);
-    drop_unchanged(rest.link_state, changed.link_state);
-    drop_unchanged(rest.node_guid, changed.node_guid);
-    drop_unchanged(rest.port_guid, changed.port_guid);
+    for_each_setting([&](auto setting) {
+        if (!(changed.*setting)) (rest.*setting).reset();
+    });
     return rest;
 }
 

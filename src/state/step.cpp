@@ -88,7 +88,10 @@ void write(json::Writer& writer, const SetVf& step) {
 }
 
 void write(json::Writer& writer, const RebindDriver& step) {
-    writer.member("step", kRebindDriver).member("device", step.device).member("driver", step.driver);
+    writer.member("step", kRebindDriver)
+        .member("device", step.device)
+        .member("driver", step.driver)
+        .member("guid", step.guid);
 }
 
 void write(json::Writer& writer, const MoveLink& step) {
@@ -158,7 +161,9 @@ SetVf parse_set_vf(const json::Reader& reader) {
 }
 
 RebindDriver parse_rebind_driver(const json::Reader& reader) {
-    return {.device = reader.at("device").string(), .driver = reader.at("driver").string()};
+    return {.device = reader.at("device").string(),
+            .driver = reader.at("driver").string(),
+            .guid = reader.at("guid").string()};
 }
 
 MoveLink parse_move_link(const json::Reader& reader) {

@@ -93,6 +93,26 @@ TEST_CASE("the InfiniBand VF of a pod that is gone comes back with its own GUID"
     CHECK_THAT(shell(concat("ip link show dev ", stage.infiniband.parent(0))), !Contains("02:00:00:00:00:00:00:99"));
 }
 
+TEST_CASE("an ADD that fails leaves an InfiniBand VF's driver alone", "[infiniband]") {
+    NEEDS(OtherNic::possible(), "an InfiniBand card");
+    const InfinibandStage stage;
+    const auto number = [] { // every binding gives the interface another
+        return shell(concat("cat /sys/bus/pci/devices/", InfinibandNode::vf(0), "/net/*/ifindex"));
+    };
+    const std::string before = number();
+    const std::string one_address = "'ipam':{'type':'rdmanet','range':'10.102.0.0/29','range_start':'10.102.0.2',"
+                                    "'range_end':'10.102.0.2'}";
+    const std::string guid = "'rdma':true,'guid':'02:00:00:00:00:00:00:99',";
+    const Pod other("other");
+    const PluginCall holder = of(vf_call(other, 1, one_address), "c2");
+    (void)add(holder);
+    CHECK_THAT(refusal(vf_call(*stage.pod, 0, concat(guid, one_address))), Contains("10.102.0.2"));
+    CHECK_THAT(refusal(vf_call(*stage.pod, 0, concat(guid, "'mac':'02:00:00:00:00:42'"))),
+               Contains("code 2: mac: 02:00:00:00:00:42 can't be set") && Contains("set \"guid\""));
+    CHECK(number() == before);
+    CHECK(del(holder) == "");
+}
+
 TEST_CASE("InfiniBand VFs of two pods reach each other over IPoIB", "[infiniband]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     InfinibandStage stage;

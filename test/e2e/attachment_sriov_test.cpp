@@ -1,123 +1,13 @@
 // A VF in a pod: what the pod gets, and what the host keeps.
-#include "attachment_stage.hpp"
+#include "vf_stage.hpp"
 
 #include "support/reporter.hpp"
-#include "support/vf_node.hpp"
-
-#include "support/netns_visit.hpp"
-
-#include <rdmanet/base/error.hpp>
-#include <rdmanet/base/unique_fd.hpp>
 
 #include <catch2/catch.hpp>
-#include <fcntl.h>
-#include <rdma/ib_user_verbs.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <memory>
 
 namespace rdmanet::test {
 
 using Catch::Contains;
-
-namespace {
-
-/// A call for `pod` with VF `number`, as Multus makes it: "deviceID" is in the configuration.
-PluginCall vf_call(const VfNode& node, const Pod& pod, unsigned number, const std::string& members = "") {
-    return call_for(pod, concat("'deviceID':'", node.vf(number), '\'', members.empty() ? "" : ",", members));
-}
-
-/// Exclusive mode, two VFs, a pod, and how all was.
-struct VfStage {
-    VfNode vfs;
-    Pod pod{"pod"};
-    UnchangedNode node;
-};
-
-/// A program that uses an RDMA device: it has a context open, which it asks for by the first command of every such program
-/// (rdma/ib_user_verbs.h, IB_USER_VERBS_CMD_GET_CONTEXT).
-class RdmaUser {
-public:
-    explicit RdmaUser(const std::string& device) {
-        const std::string name = shell(concat("basename $(dirname $(grep -lx ", device,
-                                              " /sys/class/infiniband_verbs/uverbs*/ibdev)) | tr -d '\\n'"));
-        fd_ = base::UniqueFd(::open(concat("/dev/infiniband/", name).c_str(), O_RDWR | O_CLOEXEC));
-        ib_uverbs_get_context_resp response{};
-        struct {
-            ib_uverbs_cmd_hdr header;
-            ib_uverbs_get_context command;
-        } request{.header = {.command = IB_USER_VERBS_CMD_GET_CONTEXT,
-                             .in_words = sizeof request / 4,
-                             .out_words = sizeof response / 4},
-                  .command = {.response = reinterpret_cast<std::uintptr_t>(&response)}};
-        if (!fd_ || ::write(fd_.get(), &request, sizeof request) != sizeof request)
-            throw base::SystemError(concat("open a context of ", device), errno);
-        events_ = base::UniqueFd(static_cast<int>(response.async_fd));
-    }
-
-    /// 0, or the error that its next command gets.
-    [[nodiscard]] int next_error() const {
-        ib_uverbs_query_device_resp response{};
-        struct {
-            ib_uverbs_cmd_hdr header;
-            ib_uverbs_query_device command;
-        } query{.header = {.command = IB_USER_VERBS_CMD_QUERY_DEVICE,
-                           .in_words = sizeof query / 4,
-                           .out_words = sizeof response / 4},
-                .command = {.response = reinterpret_cast<std::uintptr_t>(&response)}};
-        return ::write(fd_.get(), &query, sizeof query) < 0 ? errno : 0;
-    }
-
-private:
-    base::UniqueFd fd_;
-    base::UniqueFd events_;
-};
-
-} // namespace
-
-TEST_CASE("an RDMA device that a program uses stays where it is, and the error says who", "[sriov][rdma]") {
-    NEEDS_VFS();
-    const VfStage stage;
-    const PluginCall call = vf_call(stage.vfs, stage.pod, 0, "'rdma':true,'vlan':100");
-    {
-        const RdmaUser user(stage.vfs.rdma(0));
-        CHECK_THAT(refusal(call), Contains(concat("code 103: RDMA device \"", stage.vfs.rdma(0),
-                                                  "\" is in use on the host by process ", ::getpid(), " (e2e_test)")));
-        CHECK(stage.node.difference() == "");
-    }
-    (void)add(call);
-    CHECK(del(call) == "");
-    CHECK(stage.node.difference() == "");
-}
-
-TEST_CASE("DEL takes the RDMA device from a program in the pod that still uses it", "[sriov][rdma][del]") {
-    NEEDS_VFS();
-    const VfStage stage;
-    const PluginCall call = vf_call(stage.vfs, stage.pod, 0, "'rdma':true");
-    (void)add(call);
-    const auto user = [&] {
-        const NetnsVisit visit(stage.pod.path());
-        return std::make_unique<RdmaUser>(stage.vfs.rdma(0));
-    }();
-    CHECK(del(call) == "");
-    CHECK(stage.node.difference() == "");
-    CHECK(user->next_error() == EIO);
-}
-
-TEST_CASE("an RDMA device whose number changes with the move is refused, for the container has the old one",
-          "[sriov][rdma]") {
-    NEEDS_VFS();
-    const VfStage stage;
-    const std::string driver = "/sys/bus/pci/drivers/simrnic/";
-    shell(concat("echo ", stage.vfs.vf(0), " >", driver, "unbind")); // a lower number is free now
-    const PluginCall call = vf_call(stage.vfs, stage.pod, 1, "'rdma':true");
-    CHECK_THAT(refusal(call), Contains("code 103: RDMA device") && Contains("became /dev/infiniband/uverbs") &&
-                                  Contains("delete the pod"));
-    CHECK(succeeds(concat("rdma dev show ", stage.vfs.rdma(1), " && ip link show ", stage.vfs.netdev(1))));
-    shell(concat("echo ", stage.vfs.vf(0), " >", driver, "bind"));
-    CHECK(del(call) == "");
-}
 
 TEST_CASE("a VF goes into the pod with its RDMA device, and comes back as it was", "[sriov][core]") {
     NEEDS_VFS();

@@ -151,11 +151,7 @@ std::string addresses_without_gid(const std::string& result, const std::string& 
 }
 
 std::string addresses_without_gid(const Pod& pod, const std::string& result) {
-    const auto deadline = base::Deadline::in(std::chrono::seconds{2});
-    for (;; std::this_thread::sleep_for(std::chrono::milliseconds{20})) {
-        std::string missing = addresses_not_among(gids_in(pod), result);
-        if (missing.empty() || deadline.passed()) return missing;
-    }
+    return addresses_not_among(gids_in(pod), result);
 }
 
 std::string failure_of(const Pod& pod, const std::string& script) {

@@ -51,7 +51,7 @@ private:
 [[nodiscard]] std::string addresses_without_gid(const std::string& result, const std::string& device,
                                                 const std::string& ifname);
 
-/// The same of RDMA devices in the pod, a moment after ADD: it doesn't wait for these.
+/// The same of RDMA devices in the pod.
 [[nodiscard]] std::string addresses_without_gid(const Pod& pod, const std::string& result);
 
 /// Runs a shell script in the pod; empty if every command of it succeeds, else its trace.

@@ -63,6 +63,7 @@ struct SetVf {
 struct RebindDriver {
     std::string device; // bus address
     std::string driver;
+    std::string guid; // of its port before: while it has that, there is nothing to undo
 };
 
 /// A device's net device was moved into the pod. Undone by moving it to the host, or by waiting until the kernel has.

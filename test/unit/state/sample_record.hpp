@@ -35,7 +35,7 @@ inline AttachmentRecord sample_record() {
                                .all_multicast = true,
                                .ipv6_address_mode = 1,
                                .altnames = {"enp59s0f0v0"}},
-                    RebindDriver{.device = "0000:3b:00.2", .driver = "mlx5_core"},
+                    RebindDriver{.device = "0000:3b:00.2", .driver = "mlx5_core", .guid = "02:00:00:00:00:00:00:03"},
                     SetVf{.pf = "0000:3b:00.0",
                           .number = 3,
                           .mac = "00:00:00:00:00:00",

@@ -1,0 +1,24 @@
+// The net device of a device, wherever it is.
+#pragma once
+
+#include <rdmanet/base/bus_address.hpp>
+#include <rdmanet/base/guid.hpp>
+#include <rdmanet/kernel/link.hpp>
+#include <rdmanet/kernel/netlink_socket.hpp>
+
+#include <optional>
+
+namespace rdmanet::attach {
+
+// IPoIB children are the device's net devices, too, and are not meant.
+
+/// On the host; `route` is a socket of the calling thread's namespace.
+[[nodiscard]] std::optional<kernel::Link> find_link_on_host(const base::BusAddress& address, kernel::Socket& route);
+
+/// In the namespace of the socket, whichever that is; from Linux 5.14 on (IFLA_PARENT_DEV_NAME).
+[[nodiscard]] std::optional<kernel::Link> find_link_inside(const base::BusAddress& address, kernel::Socket& inside);
+
+/// The port GUID that an InfiniBand interface has; nullopt for others.
+[[nodiscard]] std::optional<base::Guid> guid_of(const kernel::Link& link);
+
+} // namespace rdmanet::attach

@@ -1,0 +1,111 @@
+// RDMA devices that programs have open when they should move, and their character devices' numbers.
+#include "vf_stage.hpp"
+
+#include "support/netns_visit.hpp"
+#include "support/reporter.hpp"
+
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/base/unique_fd.hpp>
+
+#include <catch2/catch.hpp>
+#include <fcntl.h>
+#include <rdma/ib_user_verbs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+
+namespace rdmanet::test {
+
+using Catch::Contains;
+
+namespace {
+
+/// A command of the write interface (rdma/ib_user_verbs.h), and its response.
+template <class Body, class Response>
+struct Command {
+    Command(ib_uverbs_write_cmds number, Response& response)
+        : header{.command = static_cast<__u32>(number),
+                 .in_words = sizeof(Command) / 4,
+                 .out_words = sizeof response / 4} {
+        body.response = reinterpret_cast<std::uintptr_t>(&response);
+    }
+
+    ib_uverbs_cmd_hdr header;
+    Body body{};
+};
+
+/// A program that uses an RDMA device: it has a context open, which it asks for by the first command of every such program.
+class RdmaUser {
+public:
+    explicit RdmaUser(const std::string& device) {
+        const std::string name = shell(concat("basename $(dirname $(grep -lx ", device,
+                                              " /sys/class/infiniband_verbs/uverbs*/ibdev)) | tr -d '\\n'"));
+        fd_ = base::UniqueFd(::open(concat("/dev/infiniband/", name).c_str(), O_RDWR | O_CLOEXEC));
+        ib_uverbs_get_context_resp response{};
+        const Command<ib_uverbs_get_context, ib_uverbs_get_context_resp> request(IB_USER_VERBS_CMD_GET_CONTEXT,
+                                                                                 response);
+        if (!fd_ || ::write(fd_.get(), &request, sizeof request) != sizeof request)
+            throw base::SystemError(concat("open a context of ", device), errno);
+        events_ = base::UniqueFd(static_cast<int>(response.async_fd));
+    }
+
+    /// 0, or the error that its next command gets.
+    [[nodiscard]] int next_error() const {
+        ib_uverbs_query_device_resp response{};
+        const Command<ib_uverbs_query_device, ib_uverbs_query_device_resp> query(IB_USER_VERBS_CMD_QUERY_DEVICE,
+                                                                                 response);
+        return ::write(fd_.get(), &query, sizeof query) < 0 ? errno : 0;
+    }
+
+private:
+    base::UniqueFd fd_;
+    base::UniqueFd events_;
+};
+
+} // namespace
+
+TEST_CASE("an RDMA device that a program uses stays where it is, and the error says who", "[sriov][rdma]") {
+    NEEDS_VFS();
+    const VfStage stage;
+    const PluginCall call = vf_call(stage.vfs, stage.pod, 0, "'rdma':true,'vlan':100");
+    {
+        const RdmaUser user(stage.vfs.rdma(0));
+        CHECK_THAT(refusal(call), Contains(concat("code 103: RDMA device \"", stage.vfs.rdma(0),
+                                                  "\" is in use on the host by process ", ::getpid(), " (e2e_test)")));
+        CHECK(stage.node.difference() == "");
+    }
+    (void)add(call);
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("DEL takes the RDMA device from a program in the pod that still uses it", "[sriov][rdma][del]") {
+    NEEDS_VFS();
+    const VfStage stage;
+    const PluginCall call = vf_call(stage.vfs, stage.pod, 0, "'rdma':true");
+    (void)add(call);
+    const auto user = [&] {
+        const NetnsVisit visit(stage.pod.path());
+        return std::make_unique<RdmaUser>(stage.vfs.rdma(0));
+    }();
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+    CHECK(user->next_error() == EIO);
+}
+
+TEST_CASE("an RDMA device whose number changes with the move is refused, for the container has the old one",
+          "[sriov][rdma]") {
+    NEEDS_VFS();
+    const VfStage stage;
+    const std::string driver = "/sys/bus/pci/drivers/simrnic/";
+    shell(concat("echo ", stage.vfs.vf(0), " >", driver, "unbind")); // a lower number is free now
+    const PluginCall call = vf_call(stage.vfs, stage.pod, 1, "'rdma':true");
+    CHECK_THAT(refusal(call), Contains("code 103: RDMA device") && Contains("became /dev/infiniband/uverbs") &&
+                                  Contains("delete the pod"));
+    CHECK(succeeds(concat("rdma dev show ", stage.vfs.rdma(1), " && ip link show ", stage.vfs.netdev(1))));
+    shell(concat("echo ", stage.vfs.vf(0), " >", driver, "bind"));
+    CHECK(del(call) == "");
+}
+
+} // namespace rdmanet::test

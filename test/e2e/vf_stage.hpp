@@ -1,0 +1,25 @@
+// VFs for attachments, and how all was before them.
+#pragma once
+
+#include "attachment_stage.hpp"
+
+#include "support/vf_node.hpp"
+
+#include <string>
+
+namespace rdmanet::test {
+
+/// A call for `pod` with VF `number`, as Multus makes it: "deviceID" is in the configuration.
+[[nodiscard]] inline PluginCall vf_call(const VfNode& node, const Pod& pod, unsigned number,
+                                        const std::string& members = "") {
+    return call_for(pod, concat("'deviceID':'", node.vf(number), '\'', members.empty() ? "" : ",", members));
+}
+
+/// Exclusive mode, two VFs, a pod, and how all was.
+struct VfStage {
+    VfNode vfs;
+    Pod pod{"pod"};
+    UnchangedNode node;
+};
+
+} // namespace rdmanet::test
