@@ -51,7 +51,7 @@ void clear_the_way(const cni::Request& request, const Config& config, PodSide& p
         if (lives(*record, request, pod))
             refuse_taken_name(request, ", made by an earlier ADD of this attachment: DEL comes before another ADD");
         const StillHeld held =
-            detach(*record, request.netns_path, session.node, session.records, session.leases, deadline);
+            detach(*record, caller_of(request), session.node, session.records, session.leases, deadline);
         if (!held.empty())
             throw cni::CniError(cni::ErrorCode::state,
                                 concat("an earlier ADD of this attachment left what can't be undone: ", held.front()));
@@ -244,7 +244,7 @@ cni::Result add(const cni::Request& request, const Config& config, const Node& n
     Attaching attaching(request, config, session, pod, plan, deadline);
     base::Rollback rollback([&](const std::string& what, const char* why) { node.log.error(concat(what, ": ", why)); });
     rollback.on_failure("undo the failed ADD", [&] {
-        undo_failed_add(attaching.record(), request.netns_path, node, session.records, session.leases);
+        undo_failed_add(attaching.record(), caller_of(request), node, session.records, session.leases);
     });
     cni::Result result = attaching.run();
     rollback.commit();

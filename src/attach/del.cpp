@@ -111,7 +111,7 @@ void del(const cni::Request& request, const Node& node) {
     const base::FileLock lock = session.records.lock(session.key, deadline);
     StillHeld held;
     const AttachmentRecord record = find_record(request, session, held, deadline);
-    const StillHeld rest = detach(record, request.netns_path, node, session.records, session.leases, deadline);
+    const StillHeld rest = detach(record, caller_of(request), node, session.records, session.leases, deadline);
     held.insert(held.end(), rest.begin(), rest.end());
     if (!held.empty()) throw still_held_error(held);
 }

@@ -1,9 +1,10 @@
 #include "detach.hpp"
 
 #include "leases.hpp"
-#include "steps.hpp"
 
 #include <rdmanet/base/text.hpp>
+
+#include <cstdint>
 
 namespace rdmanet::attach {
 namespace {
@@ -18,24 +19,41 @@ void attempt(StillHeld& held, std::string_view what, Act&& act) {
     }
 }
 
-} // namespace
+enum class Leases : std::uint8_t { rest, are_free_at_once };
 
-StillHeld detach(const state::AttachmentRecord& record, const std::string& netns_path, const Node& node,
-                 const state::AttachmentStore& records, ipam::SqliteStore& leases, const base::Deadline& deadline) {
+StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Leases given_back, const Node& node,
+               const state::AttachmentStore& records, ipam::SqliteStore& leases, const base::Deadline& deadline) {
     StillHeld held;
     const RevertContext context{
-        .record = record, .netns_path = netns_path, .records = records, .log = node.log, .deadline = deadline};
+        .record = record, .caller = caller, .records = records, .log = node.log, .deadline = deadline};
     for (auto step = record.steps.rbegin(); step != record.steps.rend(); ++step)
         attempt(held, describe(*step), [&] { revert(*step, context); });
     if (record.key.role.empty())
-        attempt(held, "addresses", [&] { release_leases(leases, record.key, node, deadline); });
+        attempt(held, "addresses", [&] {
+            if (given_back == Leases::rest)
+                release_leases(leases, record.key, node, deadline);
+            else
+                withdraw_leases(leases, record.key, node, deadline);
+        });
     if (held.empty()) attempt(held, "journal record", [&] { records.remove(record.key); });
     return held;
 }
 
-void undo_failed_add(const state::AttachmentRecord& record, const std::string& netns_path, const Node& node,
+} // namespace
+
+Caller caller_of(const cni::Request& request) {
+    return {.netns_path = request.netns_path, .cni_path = request.path_text};
+}
+
+StillHeld detach(const state::AttachmentRecord& record, const Caller& caller, const Node& node,
+                 const state::AttachmentStore& records, ipam::SqliteStore& leases, const base::Deadline& deadline) {
+    return undo(record, caller, Leases::rest, node, records, leases, deadline);
+}
+
+void undo_failed_add(const state::AttachmentRecord& record, const Caller& caller, const Node& node,
                      const state::AttachmentStore& records, ipam::SqliteStore& leases) {
-    for (const std::string& what : detach(record, netns_path, node, records, leases, base::Deadline::in(kUndoTimeout)))
+    const auto deadline = base::Deadline::in(kUndoTimeout);
+    for (const std::string& what : undo(record, caller, Leases::are_free_at_once, node, records, leases, deadline))
         node.log.error(base::concat("still held after a failed ADD: ", what));
 }
 
@@ -48,7 +66,7 @@ StillHeld detach_dead(const state::AttachmentKey& key, Undertaker& undertaker, c
         const auto outcome = records.load(key);
         const auto* record = std::get_if<state::AttachmentRecord>(&outcome);
         if (record == nullptr || undertaker.probe(trace_of(*record)) != ipam::Liveness::dead) return;
-        held = detach(*record, "", node, records, leases, deadline);
+        held = detach(*record, {}, node, records, leases, deadline);
     });
     return held;
 }

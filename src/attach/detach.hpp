@@ -2,10 +2,12 @@
 #pragma once
 
 #include "liveness.hpp"
+#include "steps.hpp"
 
 #include <rdmanet/attach/node.hpp>
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/cni/error.hpp>
+#include <rdmanet/cni/request.hpp>
 #include <rdmanet/ipam/store/sqlite_store.hpp>
 #include <rdmanet/state/attachment_record.hpp>
 #include <rdmanet/state/attachment_store.hpp>
@@ -15,18 +17,20 @@
 
 namespace rdmanet::attach {
 
+[[nodiscard]] Caller caller_of(const cni::Request& request);
+
 /// What could not be undone, one sentence each; empty if all is gone.
 using StillHeld = std::vector<std::string>;
 
 /// Replays the record's steps backwards, gives back the leases, and removes the record if nothing is held any more.
-/// Each part is tried whatever became of the others. `netns_path` is where the caller says the pod's namespace is, in
-/// addition to the record's path; it may be empty. The attachment's lock must be held.
-[[nodiscard]] StillHeld detach(const state::AttachmentRecord& record, const std::string& netns_path, const Node& node,
+/// Each part is tried whatever became of the others. The attachment's lock must be held.
+[[nodiscard]] StillHeld detach(const state::AttachmentRecord& record, const Caller& caller, const Node& node,
                                const state::AttachmentStore& records, ipam::SqliteStore& leases,
                                const base::Deadline& deadline);
 
-/// For the rollback of an ADD, beyond its deadline: as detach(), and what is still held is logged.
-void undo_failed_add(const state::AttachmentRecord& record, const std::string& netns_path, const Node& node,
+/// For the rollback of an ADD, beyond its deadline: as detach(), and what is still held is logged. The leases don't rest:
+/// no program of the pod has run.
+void undo_failed_add(const state::AttachmentRecord& record, const Caller& caller, const Node& node,
                      const state::AttachmentStore& records, ipam::SqliteStore& leases);
 
 /// Undoes an attachment if it is provably dead by the time that its lock is had. No attachment's lock may be held.

@@ -175,7 +175,7 @@ void revert_step(const state::MoveLink& step, const RevertContext& context) {
     if (!address) return;
     Socket route = Socket::open(kernel::Protocol::route, context.deadline);
     if (find_link_on_host(*address, route)) return;
-    if (const auto netns = find_recorded_netns(context.record, context.netns_path)) {
+    if (const auto netns = find_recorded_netns(context.record, context.caller.netns_path)) {
         Socket inside = Socket::open_in(*netns, kernel::Protocol::route, context.deadline);
         if (const auto link = find_link_inside(*address, inside)) {
             send_home(*link, inside, kernel::Netns::current());
@@ -192,7 +192,7 @@ void revert_step(const state::MoveRdma& step, const RevertContext& context) {
     const auto address = find_device(step.device);
     auto outside = Socket::find_rdma(context.deadline);
     if (!address || !outside) return;
-    if (const auto netns = find_recorded_netns(context.record, context.netns_path))
+    if (const auto netns = find_recorded_netns(context.record, context.caller.netns_path))
         send_rdma_home(step, *netns, context);
     const auto returned = wait_for(context, [&]() -> std::optional<RdmaDevice> {
         if (auto device = find_rdma(*outside, step)) return device;

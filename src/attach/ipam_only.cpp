@@ -45,7 +45,7 @@ cni::Result add(const cni::Request& request, const Node& node) {
     base::Rollback rollback([&](const std::string& what, const char* why) { node.log.error(concat(what, ": ", why)); });
     if (is_first)
         rollback.on_failure("undo the failed ADD",
-                            [&] { undo_failed_add(record, "", node, session.records, session.leases); });
+                            [&] { undo_failed_add(record, {}, node, session.records, session.leases); });
     for (const std::string& warning : allocation.warnings) node.log.warn(warning);
     record.leases = to_recorded(allocation.leases);
     for (const ipam::AllocatedAddress& ip : allocation.ips) record.ips.push_back(ip.address.to_string());
@@ -63,7 +63,7 @@ void del(const cni::Request& request, const Node& node) {
     const base::FileLock lock = session.records.lock(session.key, deadline);
     state::AttachmentRecord nothing_but_leases;
     nothing_but_leases.key = session.key;
-    const StillHeld held = detach(nothing_but_leases, "", node, session.records, session.leases, deadline);
+    const StillHeld held = detach(nothing_but_leases, {}, node, session.records, session.leases, deadline);
     if (!held.empty()) throw still_held_error(held);
 }
 

@@ -76,6 +76,11 @@ void release_leases(ipam::SqliteStore& leases, const state::AttachmentKey& key, 
     repairing(leases, node, deadline, [&] { return leases.release(owner_key(key), deadline); });
 }
 
+void withdraw_leases(ipam::SqliteStore& leases, const state::AttachmentKey& key, const Node& node,
+                     const base::Deadline& deadline) {
+    repairing(leases, node, deadline, [&] { return leases.withdraw(owner_key(key), deadline); });
+}
+
 std::vector<ipam::Lease> find_leases(ipam::SqliteStore& leases, const state::AttachmentKey& key, const Node& node,
                                      const base::Deadline& deadline) {
     return repairing(leases, node, deadline, [&] { return leases.find(owner_key(key), deadline); });

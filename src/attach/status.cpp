@@ -38,10 +38,10 @@ void require_free_addresses(const ipam::Config& config, const Node& node, const 
     ipam::SqliteStore leases = open_leases(node, records);
     Undertaker undertaker(node);
     ipam::Allocator allocator(leases, undertaker);
-    const std::vector<ipam::RangeUsage> usage = allocator.usage(config, deadline);
-    for (std::size_t at = 0; at < usage.size(); ++at)
-        if (usage[at].exhausted() && !allocator.has_dead_holder(config.ranges[at], deadline))
-            unavailable(concat("range ", usage[at].range, " is exhausted: ", usage[at].usage.leases,
+    for (const ipam::ConfiguredRange& configured : config.ranges)
+        if (!allocator.has_room(configured, deadline))
+            unavailable(concat("range ", configured.range,
+                               " is exhausted: ", allocator.usage(configured, deadline).leases,
                                " leases, none of a dead pod; `rdmanet state` shows who holds them"));
 }
 

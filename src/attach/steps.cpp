@@ -60,7 +60,7 @@ void remove_returned(const state::CreateLink& step, const RevertContext& context
 }
 
 void revert_step(const state::CreateLink& step, const RevertContext& context) {
-    const auto netns = find_recorded_netns(context.record, context.netns_path);
+    const auto netns = find_recorded_netns(context.record, context.caller.netns_path);
     if (!netns && step.kind == kIpoib) remove_returned(step, context);
     if (!netns) return; // the kernel destroys macvlan and ipvlan children with their namespace
     kernel::Socket inside = kernel::Socket::open_in(*netns, kernel::Protocol::route, context.deadline);
@@ -75,21 +75,22 @@ void revert_step(const state::WriteDeviceInfo& step, const RevertContext&) {
 
 /// By which the recorded namespace is found; empty if it is gone.
 std::string path_of_netns(const RevertContext& context) {
-    for (const std::string* path : {&context.record.netns.path, &context.netns_path})
+    for (const std::string* path : {&context.record.netns.path, &context.caller.netns_path})
         if (find_netns_again(*path, context.record.netns)) return *path;
     return {};
 }
 
 void revert_step(const state::DelegateIpam& step, const RevertContext& context) {
     const state::AttachmentRecord& record = context.record;
-    cni::delegate_del({.plugin = step.plugin,
-                       .config = step.config,
-                       .container_id = record.key.container_id,
-                       .netns_path = path_of_netns(context),
-                       .ifname = record.key.ifname,
-                       .args = step.args,
-                       .path = step.path},
-                      context.deadline);
+    cni::delegate_del(
+        {.plugin = step.plugin,
+         .config = step.config,
+         .container_id = record.key.container_id,
+         .netns_path = path_of_netns(context),
+         .ifname = record.key.ifname,
+         .args = step.args,
+         .path = context.caller.cni_path.empty() ? step.path : concat(context.caller.cni_path, ':', step.path)},
+        context.deadline);
 }
 
 std::string describe_step(const state::CreateLink& step) {

@@ -12,9 +12,16 @@
 
 namespace rdmanet::attach {
 
+/// What the call that undoes says beyond the record: CNI_NETNS, and CNI_PATH, where plugins may have moved to. Empty where
+/// nobody calls.
+struct Caller {
+    std::string netns_path;
+    std::string cni_path;
+};
+
 struct RevertContext {
     const state::AttachmentRecord& record;
-    const std::string& netns_path;
+    const Caller& caller;
     const state::AttachmentStore& records;
     const base::Logger& log;
     const base::Deadline& deadline;

@@ -128,8 +128,16 @@ Allocator::Sweep Allocator::reclaim_from_the_dead(const Claim& claim, const base
     }
 }
 
-bool Allocator::has_dead_holder(const ConfiguredRange& range, const base::Deadline& deadline) {
+bool Allocator::has_room(const ConfiguredRange& range, const base::Deadline& deadline) {
     const Claim claim = claim_for(range, {});
+    return store_.has_free(claim, deadline) || has_dead_holder(claim, deadline);
+}
+
+Usage Allocator::usage(const ConfiguredRange& range, const base::Deadline& deadline) {
+    return store_.usage(claim_for(range, {}), deadline);
+}
+
+bool Allocator::has_dead_holder(const Claim& claim, const base::Deadline& deadline) {
     std::optional<base::IpAddress> after;
     while (!deadline.passed()) {
         const std::vector<Lease> page = store_.list(claim, after, kPage, deadline);
@@ -156,15 +164,6 @@ std::vector<std::string> Allocator::check(const OwnerKey& key, const std::vector
             faults.push_back(
                 concat("address ", lease.address, " is leased to this attachment, which does not have it"));
     return faults;
-}
-
-std::vector<RangeUsage> Allocator::usage(const Config& config, const base::Deadline& deadline) {
-    std::vector<RangeUsage> ranges;
-    for (const ConfiguredRange& range : config.ranges)
-        ranges.push_back({.range = range.range.to_string(),
-                          .usable = range.range.usable_count(),
-                          .usage = store_.usage(claim_for(range, config.cooldown), deadline)});
-    return ranges;
 }
 
 } // namespace rdmanet::ipam

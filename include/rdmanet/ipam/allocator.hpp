@@ -34,15 +34,6 @@ struct Allocation {
     std::vector<std::string> warnings; // of this call; those of the configuration are in Config
 };
 
-struct RangeUsage {
-    std::string range; // Range::to_string()
-    base::Uint128 usable = 0;
-    Usage usage;
-
-    /// Every address is leased: the next attachment gets none, unless a holder turns out to be dead.
-    [[nodiscard]] bool exhausted() const { return usage.leases >= usable; }
-};
-
 class Allocator {
 public:
     Allocator(Store& store, LivenessProbe& probe) : store_(store), probe_(probe) {}
@@ -58,11 +49,11 @@ public:
     [[nodiscard]] std::vector<std::string> check(const OwnerKey& key, const std::vector<base::IpPrefix>& addresses,
                                                  const base::Deadline& deadline);
 
-    /// Whether a full range would give up a lease to the next attachment: looks for the first whose owner is dead.
-    [[nodiscard]] bool has_dead_holder(const ConfiguredRange& range, const base::Deadline& deadline);
+    /// Whether the next attachment gets an address of the range: a free one, or else one whose owner is dead.
+    [[nodiscard]] bool has_room(const ConfiguredRange& range, const base::Deadline& deadline);
 
-    /// How full each range of the configuration is.
-    [[nodiscard]] std::vector<RangeUsage> usage(const Config& config, const base::Deadline& deadline);
+    /// How full the range is: looks at each of its leases.
+    [[nodiscard]] Usage usage(const ConfiguredRange& range, const base::Deadline& deadline);
 
 private:
     struct Sweep {
@@ -73,6 +64,7 @@ private:
                                      const base::Deadline& deadline);
     [[nodiscard]] std::vector<Lease> reserve(const Owner& owner, const std::vector<Claim>& claims, const Config& config,
                                              const base::Deadline& deadline);
+    [[nodiscard]] bool has_dead_holder(const Claim& claim, const base::Deadline& deadline);
     [[nodiscard]] bool reclaim_from_dead_holder(const Lease& held, const base::Deadline& deadline);
     [[nodiscard]] Sweep reclaim_from_the_dead(const Claim& claim, const base::Deadline& deadline);
     std::size_t reclaim(const std::vector<Lease>& dead, const base::Deadline& deadline);

@@ -61,6 +61,9 @@ public:
     /// Gives back what the attachment holds, in every space. Absence is success.
     virtual std::vector<Lease> release(const OwnerKey& key, const base::Deadline& deadline) = 0;
 
+    /// As release(), of addresses that nobody can have used: they don't rest.
+    virtual std::vector<Lease> withdraw(const OwnerKey& key, const base::Deadline& deadline) = 0;
+
     /// Gives back those of `leases` that are still held by the same attachment; returns them.
     virtual std::vector<Lease> reclaim(const std::vector<Lease>& leases, const base::Deadline& deadline) = 0;
 
@@ -82,7 +85,10 @@ public:
     /// All leases, by space and address.
     [[nodiscard]] virtual std::vector<Lease> list_all(const base::Deadline& deadline) = 0;
 
-    /// Counts within the claim's intervals.
+    /// Whether reserve() would find an address within the claim's intervals; as fast as that.
+    [[nodiscard]] virtual bool has_free(const Claim& claim, const base::Deadline& deadline) = 0;
+
+    /// Counts within the claim's intervals: looks at each lease there.
     [[nodiscard]] virtual Usage usage(const Claim& claim, const base::Deadline& deadline) = 0;
 };
 

@@ -87,11 +87,11 @@ Lease Book::new_lease(const Owner& owner, const Claim& claim, std::size_t slot, 
             .cooldown = claim.cooldown};
 }
 
-std::vector<Lease> Book::release(const std::vector<Lease>& leases) {
+std::vector<Lease> Book::release(const std::vector<Lease>& leases, Rest rest) {
     std::vector<Lease> released;
     for (const Lease& lease : leases) {
         if (!leases_.erase(lease)) continue;
-        if (lease.cooldown.count() > 0)
+        if (rest == Rest::as_configured && lease.cooldown.count() > 0)
             cooling_.insert(lease.space, lease.address.address(), lease.cooldown);
         else
             runs_.erase(lease.space, lease.address.address());
@@ -123,6 +123,10 @@ std::size_t Book::restore(const std::vector<Lease>& leases) {
     }
     if (count != 0) runs_.rebuild();
     return count;
+}
+
+bool Book::has_free(const Claim& claim) {
+    return runs_.lowest_free(claim) || cooling_.longest_resting(claim);
 }
 
 Usage Book::usage(const Claim& claim) {

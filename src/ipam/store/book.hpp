@@ -9,6 +9,7 @@
 #include <rdmanet/ipam/store.hpp>
 #include <rdmanet/ipam/store/sqlite_store.hpp>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
@@ -23,12 +24,14 @@ public:
     /// Store::reserve(). Only Granted may be committed.
     [[nodiscard]] ReserveOutcome reserve(const Owner& owner, const std::vector<Claim>& claims);
 
+    enum class Rest : std::uint8_t { as_configured, none };
     /// Those of `leases` that are still held by the same attachment.
-    std::vector<Lease> release(const std::vector<Lease>& leases);
+    std::vector<Lease> release(const std::vector<Lease>& leases, Rest rest = Rest::as_configured);
     std::vector<Lease> adopt(const std::vector<Lease>& leases, const Owner& heir);
     std::size_t restore(const std::vector<Lease>& leases);
 
     [[nodiscard]] LeaseTable& leases() { return leases_; }
+    [[nodiscard]] bool has_free(const Claim& claim);
     [[nodiscard]] Usage usage(const Claim& claim);
     /// False if `runs` is not what `leases` and `cooling` say.
     [[nodiscard]] bool is_consistent() { return runs_.are_right(); }

@@ -98,6 +98,11 @@ std::vector<Lease> SqliteStore::release(const OwnerKey& key, const base::Deadlin
     return impl_->write<Leases>(deadline, [&](Book& book) { return book.release(book.leases().find_by_owner(key)); });
 }
 
+std::vector<Lease> SqliteStore::withdraw(const OwnerKey& key, const base::Deadline& deadline) {
+    return impl_->write<Leases>(
+        deadline, [&](Book& book) { return book.release(book.leases().find_by_owner(key), Book::Rest::none); });
+}
+
 std::vector<Lease> SqliteStore::reclaim(const std::vector<Lease>& leases, const base::Deadline& deadline) {
     return impl_->write<Leases>(deadline, [&](Book& book) { return book.release(leases); });
 }
@@ -122,6 +127,12 @@ std::vector<Lease> SqliteStore::list(const Claim& claim, const std::optional<bas
 
 std::vector<Lease> SqliteStore::list_all(const base::Deadline& deadline) {
     return impl_->read<Leases>(deadline, [&](Book& book) { return book.leases().list_all(); });
+}
+
+bool SqliteStore::has_free(const Claim& claim, const base::Deadline& deadline) {
+    if (claim.usable.empty()) return false;
+    const bool is_full = impl_->read<bool>(deadline, [&](Book& book) { return !book.has_free(claim); });
+    return !is_full; // without a file nothing is taken
 }
 
 Usage SqliteStore::usage(const Claim& claim, const base::Deadline& deadline) {

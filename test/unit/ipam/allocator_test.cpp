@@ -186,17 +186,27 @@ TEST_CASE_METHOD(AllocatorFixture, "check names every difference") {
     CHECK(allocator.check(owner("z").key, {prefix("10.0.0.2/24")}, soon()).size() == 1);
 }
 
-TEST_CASE_METHOD(AllocatorFixture, "usage counts leases and resting addresses of each range") {
+TEST_CASE_METHOD(AllocatorFixture, "a range has room while an address is free, rests, or belongs to the dead") {
+    const Config two = config(kTwo);
+    const auto has_room = [&] { return allocator.has_room(two.ranges.at(0), soon()); };
+    CHECK(has_room());
     (void)allocate(kTwo, owner("a"));
+    CHECK(has_room());
     (void)allocate(kTwo, owner("b"));
-    CHECK(allocator.usage(config(kTwo), soon()).at(0).exhausted());
+    CHECK_FALSE(has_room());
+    probe.dead = {"b"};
+    CHECK(has_room());
+    probe.dead = {};
     (void)store.release(owner("a").key, soon());
-    const auto usage = allocator.usage(config(kDual), soon());
-    REQUIRE(usage.size() == 2);
-    CHECK(usage[0].range == "10.0.0.0/24");
-    CHECK(usage[0].usable == 253);
-    CHECK(usage[0].usage.leases == 1);
-    CHECK(usage[0].usage.cooling == 0); // 10.0.0.1 rests, but is the gateway here
-    CHECK(usage[1].usage.leases == 0);
-    CHECK_FALSE(usage[0].exhausted());
+    CHECK(has_room());
+    CHECK(allocator.usage(two.ranges.at(0), soon()).leases == 1);
+    CHECK(allocator.usage(two.ranges.at(0), soon()).cooling == 1);
+    CHECK(allocator.usage(config(kDual).ranges.at(0), soon()).cooling == 0); // 10.0.0.1 rests, but is the gateway here
+}
+
+TEST_CASE_METHOD(AllocatorFixture, "an address that is withdrawn doesn't rest") {
+    CHECK(ips(kTwo, owner("a")) == "10.0.0.1/30");
+    CHECK(text_of(store.withdraw(owner("a").key, soon())) == "10.0.0.1/30");
+    CHECK(ips(kTwo, owner("b")) == "10.0.0.1/30");
+    CHECK(faults().empty());
 }

@@ -38,6 +38,7 @@ public:
     [[nodiscard]] ReserveOutcome reserve(const Owner& owner, const std::vector<Claim>& claims,
                                          const base::Deadline& deadline) override;
     std::vector<Lease> release(const OwnerKey& key, const base::Deadline& deadline) override;
+    std::vector<Lease> withdraw(const OwnerKey& key, const base::Deadline& deadline) override;
     std::vector<Lease> reclaim(const std::vector<Lease>& leases, const base::Deadline& deadline) override;
     std::vector<Lease> adopt(const std::vector<Lease>& leases, const Owner& heir,
                              const base::Deadline& deadline) override;
@@ -46,6 +47,7 @@ public:
     [[nodiscard]] std::vector<Lease> list(const Claim& claim, const std::optional<base::IpAddress>& after,
                                           std::size_t most, const base::Deadline& deadline) override;
     [[nodiscard]] std::vector<Lease> list_all(const base::Deadline& deadline) override;
+    [[nodiscard]] bool has_free(const Claim& claim, const base::Deadline& deadline) override;
     [[nodiscard]] Usage usage(const Claim& claim, const base::Deadline& deadline) override;
 
     /// Adds leases whose address and slot are free, in one transaction; returns how many.
