@@ -1,16 +1,19 @@
 #!/bin/bash
-# Builds the fuzz targets (preset "fuzz") and runs each of them for a while, as many at a time as there are processors.
+# Builds the fuzz targets and runs each of them for a while, as many at a time as there are processors.
 #
 #   test/fuzz/run.sh [SECONDS [TARGET...]]   default: 10 seconds each, every target
 #
 # Prints for each target how many inputs it ran and how much of the code they reached. Seeds: test/fuzz/corpus and, for
 # configurations, conf-examples. What the run collects is in build/fuzz-corpus/TARGET, from new at each run; an input
 # that breaks something is kept below build/fuzz-crashes. Last line: N passed, N failed, N skipped.
+#
+# Environment: RDMANET_FUZZ_PRESET   default: fuzz, which is optimised; sanitize is what the tests have built anyway
 set -euo pipefail
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$top"
 seconds=${1:-10}
+preset=${RDMANET_FUZZ_PRESET:-fuzz}
 targets=("${@:2}")
 [[ ${#targets[@]} -gt 0 ]] ||
 	targets=(configuration_fuzz prev_result_fuzz cni_args_fuzz record_fuzz leases_fuzz lease_damage_fuzz)
@@ -20,7 +23,7 @@ corpora=$top/build/fuzz-corpus
 build() {
 	local log=$top/build/fuzz-build.log
 	mkdir -p "$top/build"
-	cmake --preset fuzz >"$log" 2>&1 && cmake --build --preset fuzz --target "${targets[@]}" >>"$log" 2>&1 && return
+	cmake --preset "$preset" >"$log" 2>&1 && cmake --build --preset "$preset" --target "${targets[@]}" >>"$log" 2>&1 && return
 	grep -E 'error:|Error|undefined reference' -A5 "$log" | head -60
 	echo "the build failed, see $log"
 	return 1
@@ -52,7 +55,7 @@ fuzz() {
 	cp "test/fuzz/corpus/$target/"* "$corpus/"
 	[[ $target != configuration_fuzz ]] || seed_configurations "$corpus"
 	read -r -a options <<<"$(options_of "$target")"
-	"build/fuzz/test/fuzz/$target" -max_total_time="$seconds" -timeout=5 -rss_limit_mb=2048 -len_control=0 \
+	"build/$preset/test/fuzz/$target" -max_total_time="$seconds" -timeout=5 -rss_limit_mb=2048 -len_control=0 \
 		-print_final_stats=1 "${options[@]}" -artifact_prefix="$crashes/$target-" "$corpus" >"$log" 2>&1 || status=$?
 	echo "$status" >"$corpora/$target.status"
 }
@@ -69,7 +72,7 @@ report() {
 	printf 'FAIL %-20s %8s runs, coverage %s\n' "$target" "${runs:-?}" "${coverage:-?}"
 	grep -E '^broken:|ERROR:|runtime error:|what\(\):|terminat' "$log" | head -5 | sed 's/^/     /'
 	input=$(sed -nE 's/.*Test unit written to (.*)/\1/p' "$log" | tail -1)
-	echo "     again: build/fuzz/test/fuzz/$target ${input:-, see $log}"
+	echo "     again: build/$preset/test/fuzz/$target ${input:-, see $log}"
 	return 1
 }
 
