@@ -102,7 +102,8 @@ int parse_and_run(int argc, char** argv) {
 
     app.add_subcommand("version", "print the version and the CNI specification versions");
 
-    CLI::App* state = app.add_subcommand("state", "show attachments and leases: who holds what on this node");
+    CLI::App* state =
+        app.add_subcommand("state", "show attachments, RDMA devices and leases: who holds what on this node");
     add_common_options(*state, options);
 
     CLI::App* gc = app.add_subcommand("gc", "remove what belongs to pods that are provably gone");

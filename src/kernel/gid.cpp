@@ -101,6 +101,15 @@ FoundGids find_gids(const RdmaPort& port, std::span<const IpAddress> addresses, 
     return found;
 }
 
+std::vector<GidEntry> list_gids(const RdmaPort& port, const std::string& root) {
+    const TableFiles files(port, root);
+    std::vector<GidEntry> entries;
+    for_each_address(files, files.length(), [&](unsigned index, const IpAddress& address) {
+        entries.push_back(files.describe(index, address));
+    });
+    return entries;
+}
+
 GidTable read_gid_table(const RdmaPort& port, const std::string& root) {
     const TableFiles files(port, root);
     GidTable table{.length = files.length()};

@@ -7,11 +7,15 @@
 
 #include <chrono>
 #include <ctime>
+#include <map>
 
 namespace rdmanet::ops {
 namespace {
 
+using attach::RdmaPlace;
+using attach::RdmaView;
 using base::concat;
+using kernel::GidEntry;
 using state::AttachmentRecord;
 
 constexpr std::chrono::seconds kPatience{10};
@@ -39,7 +43,41 @@ std::string joined(const std::vector<std::string>& texts) {
     return out;
 }
 
-void write_attachment(json::Writer& writer, const AttachmentRecord& record) {
+std::string_view to_string(RdmaPlace place) {
+    switch (place) {
+    case RdmaPlace::unknown: break;
+    case RdmaPlace::host: return "host";
+    case RdmaPlace::pod: return "pod";
+    }
+    return "";
+}
+
+/// sysfs has one word for two: "IB/RoCE v1".
+std::string_view type_of(const RdmaView& view, const GidEntry& entry) {
+    if (view.infiniband) return "InfiniBand";
+    return entry.type == kernel::GidType::ib_or_roce_v1 ? "RoCE v1" : kernel::to_string(entry.type);
+}
+
+void write_rdma(json::Writer& writer, const RdmaView& view) {
+    writer.begin_object()
+        .member("device", view.device)
+        .member("port", view.port)
+        .member("where", to_string(view.place))
+        .member("trouble", view.trouble);
+    writer.key("files").begin_array();
+    for (const std::string& file : view.files) writer.value(file);
+    writer.end_array().key("gids").begin_array();
+    for (const GidEntry& entry : view.gids)
+        writer.begin_object()
+            .member("index", entry.index)
+            .member("type", type_of(view, entry))
+            .member("address", entry.address.to_string())
+            .member("netdev", entry.netdev)
+            .end_object();
+    writer.end_array().end_object();
+}
+
+void write_attachment(json::Writer& writer, const AttachmentRecord& record, const std::vector<RdmaView>& rdma) {
     const state::CreateLink* link = record.created_link();
     writer.begin_object()
         .member("network", record.key.network)
@@ -58,6 +96,8 @@ void write_attachment(json::Writer& writer, const AttachmentRecord& record) {
         .member("created", utc(record.created));
     writer.key("ips").begin_array();
     for (const std::string& ip : record.ips) writer.value(ip);
+    writer.end_array().key("rdma").begin_array();
+    for (const RdmaView& view : rdma) write_rdma(writer, view);
     writer.end_array().end_object();
 }
 
@@ -75,11 +115,53 @@ void write_lease(json::Writer& writer, const ipam::Lease& lease) {
         .end_object();
 }
 
+std::string device_and_port(const RdmaView& view) {
+    return view.port == 0 ? view.device : concat(view.device, '/', view.port);
+}
+
+/// "2 (RoCE v1), 3 (RoCE v2)" of each address.
+std::map<base::IpAddress, std::string> indexes_of(const RdmaView& view) {
+    std::map<base::IpAddress, std::string> indexes;
+    for (const GidEntry& entry : view.gids) {
+        std::string& text = indexes[entry.address];
+        text += concat(text.empty() ? "" : ", ", entry.index, " (", type_of(view, entry), ')');
+    }
+    return indexes;
+}
+
+/// A line for each address, with its places in the GID table: what NCCL_IB_GID_INDEX and perftest's -x want.
+void add_rows(Table& table, const AttachmentRecord& record, const RdmaView& view) {
+    auto indexes = indexes_of(view);
+    if (!view.infiniband) // there the address of the pod is no GID
+        for (const std::string& ip : record.ips)
+            if (const auto prefix = base::IpPrefix::parse(ip)) indexes.try_emplace(prefix->address());
+    const auto add_row = [&](const std::string& address, const std::string& text) {
+        table.add_row({device_and_port(view), std::string(to_string(view.place)), joined(view.files),
+                       pod_of(record.pod.pod_namespace, record.pod.name), short_id(record.key.container_id),
+                       record.key.ifname, address, text});
+    };
+    for (const auto& [address, text] : indexes) add_row(address.to_string(), text);
+    if (indexes.empty()) add_row("", "");
+}
+
+/// Nothing if no attachment has RDMA.
+std::string rdma_table(const StateReport& report) {
+    Table table({"RDMA", "WHERE", "FILES", "POD", "CONTAINER", "INTERFACE", "ADDRESS", "GID INDEX"});
+    bool any = false;
+    for (std::size_t number = 0; number < report.rdma.size(); ++number)
+        for (const RdmaView& view : report.rdma[number]) {
+            add_rows(table, report.attachments.records[number], view);
+            any = true;
+        }
+    return any ? concat('\n', table.to_text()) : std::string();
+}
+
 } // namespace
 
 StateReport read_state(const std::string& state_directory) {
     StateReport report;
     report.attachments = state::AttachmentStore(state_directory).list();
+    report.rdma = attach::view_rdma(report.attachments.records);
     try {
         ipam::SqliteStore store({.state_directory = state_directory, .known_leases = {}});
         report.leases = store.list_all(base::Deadline::in(kPatience));
@@ -104,7 +186,12 @@ std::string to_table(const StateReport& report) {
         leases.add_row({lease.address.to_string(), lease.space, lease.owner.key.network,
                         pod_of(lease.owner.pod_namespace, lease.owner.pod_name), short_id(lease.owner.key.container_id),
                         lease.owner.key.ifname, utc(lease.since)});
-    std::string text = concat(attachments.to_text(), '\n', leases.to_text());
+    std::string text = concat(attachments.to_text(), rdma_table(report), '\n', leases.to_text());
+    for (std::size_t number = 0; number < report.rdma.size(); ++number)
+        for (const RdmaView& view : report.rdma[number])
+            if (!view.trouble.empty())
+                text +=
+                    concat("\nRDMA of ", report.attachments.records[number].key, " as recorded: ", view.trouble, '\n');
     for (const state::Unreadable& file : report.attachments.unreadable)
         text += concat("\nunreadable record ", file.path, ": ", file.reason, '\n');
     if (!report.lease_trouble.empty()) text += concat("\nleases can't be read: ", report.lease_trouble, '\n');
@@ -114,7 +201,8 @@ std::string to_table(const StateReport& report) {
 std::string to_json(const StateReport& report) {
     json::Writer writer(json::Layout::indented);
     writer.begin_object().key("attachments").begin_array();
-    for (const AttachmentRecord& record : report.attachments.records) write_attachment(writer, record);
+    for (std::size_t number = 0; number < report.attachments.records.size(); ++number)
+        write_attachment(writer, report.attachments.records[number], report.rdma[number]);
     writer.end_array().key("leases").begin_array();
     for (const ipam::Lease& lease : report.leases) write_lease(writer, lease);
     writer.end_array().key("unreadable").begin_array();

@@ -192,22 +192,4 @@ TEST_CASE("a dry run leaves a damaged lease store as it is, and goes by the jour
     CHECK(garbage.finish() == "");
 }
 
-TEST_CASE("rdmanet state shows who holds what", "[gc]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    const Stage stage;
-    PluginCall call = call_for(stage.pod, kMembers);
-    call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till;K8S_POD_UID=uid-1";
-    const std::string result = add(call);
-    const std::string table = shell(binary() + " state");
-    CHECK_THAT(table, Catch::Matches(
-                          "(.|\n)*net1 +macvlan +par0 +- +net +shop/till +c1 +attached +10\\.36\\.0\\.1/24 (.|\n)*"));
-    const std::string state = shell(binary() + " state --json");
-    CHECK(value(state, "attachments.0.mac") == value(result, "interfaces.0.mac"));
-    CHECK(value(state, "attachments.0.netns") == "/run/netns/pod");
-    CHECK(value(state, "leases.0.address") == "10.36.0.1/24");
-    CHECK(value(state, "leases.0.podUID") == "uid-1");
-    CHECK(del(call) == "");
-    CHECK(stage.node.difference() == "");
-}
-
 } // namespace rdmanet::test

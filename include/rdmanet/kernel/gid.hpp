@@ -38,6 +38,9 @@ struct FoundGids {
 [[nodiscard]] FoundGids find_gids(const RdmaPort& port, std::span<const base::IpAddress> addresses,
                                   const std::string& root = kRdmaSysfs);
 
+/// Every entry that is in use, in the order of the table. Empty if the port is gone. Throws base::SystemError.
+[[nodiscard]] std::vector<GidEntry> list_gids(const RdmaPort& port, const std::string& root = kRdmaSysfs);
+
 /// In entries.
 struct GidTable {
     std::size_t length = 0; // 0: the port is gone

@@ -1,6 +1,8 @@
-// Who holds what on this node: the journal and the leases, for a person or a program.
+// Who holds what on this node: the journal, the leases, and what the kernel says of the RDMA devices, for a person or a
+// program.
 #pragma once
 
+#include <rdmanet/attach/rdma_view.hpp>
 #include <rdmanet/ipam/lease.hpp>
 #include <rdmanet/state/attachment_store.hpp>
 
@@ -11,14 +13,15 @@ namespace rdmanet::ops {
 
 struct StateReport {
     state::AttachmentStore::Listing attachments;
+    std::vector<std::vector<attach::RdmaView>> rdma; // for each attachment, in their order
     std::vector<ipam::Lease> leases;
     std::string lease_trouble; // why the leases could not be read; empty if they could
 };
 
-/// Reads the state directory; changes nothing, also if there is none.
+/// Reads the state directory and the kernel; changes nothing, also if there is none.
 [[nodiscard]] StateReport read_state(const std::string& state_directory);
 
-/// Two tables, attachments and leases, with a line for what can't be read.
+/// Tables of attachments, of their RDMA if there is any, and of leases, with a line for what can't be read.
 [[nodiscard]] std::string to_table(const StateReport& report);
 /// {"attachments": [...], "leases": [...], "unreadable": [...]}
 [[nodiscard]] std::string to_json(const StateReport& report);

@@ -59,6 +59,9 @@ TEST_CASE("entries are found anywhere in a sparse table") {
     const GidTable table = read_gid_table(first_port(), sysfs.root);
     CHECK(table.length == 8);
     CHECK(table.used == 2);
+    const auto all = list_gids(first_port(), sysfs.root);
+    REQUIRE(all.size() == 2);
+    CHECK(all[1].netdev == "net1");
 }
 
 TEST_CASE("entries are found by the addresses they stand for") {
@@ -93,6 +96,7 @@ TEST_CASE("the table of an absent port is empty") {
     CHECK(find_gids(port, wanted, sysfs.root).entries.empty());
     CHECK(read_gid_table(port, sysfs.root).length == 0);
     CHECK(find_gids(first_port(), wanted, sysfs.root / "nowhere").entries.empty());
+    CHECK(list_gids(port, sysfs.root).empty());
 }
 
 } // namespace

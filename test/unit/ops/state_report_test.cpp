@@ -73,6 +73,21 @@ state::AttachmentRecord record() {
     return record;
 }
 
+/// What the kernel of a machine with that device would show.
+attach::RdmaView view() {
+    const auto entry = [](unsigned index, const char* address, kernel::GidType type) {
+        return kernel::GidEntry{
+            .index = index, .address = *base::IpAddress::parse(address), .type = type, .netdev = "net1"};
+    };
+    return {.device = "mlx5_0",
+            .port = 1,
+            .place = attach::RdmaPlace::host,
+            .files = {"uverbs0", "rdma_cm"},
+            .gids = {entry(4, "fd00::3", kernel::GidType::ib_or_roce_v1), entry(5, "fd00::3", kernel::GidType::roce_v2),
+                     entry(7, "10.1.2.3", kernel::GidType::roce_v2)},
+            .trouble = ""};
+}
+
 } // namespace
 
 TEST_CASE("a node without state is shown, and nothing is made for it") {
@@ -101,12 +116,18 @@ TEST_CASE("who holds what, for a program") {
     const StateDirectory state;
     state.save(record());
     state.lease(record());
-    const json::Document document = json::Document::parse(ops::to_json(state.report()));
+    ops::StateReport report = state.report();
+    report.rdma = {{view()}};
+    const json::Document document = json::Document::parse(ops::to_json(report));
     CHECK(
         document.root().at("attachments").elements().at(0).to_text() ==
         R"({"attach":"macvlan","containerID":"0123456789abcdef","created":"2023-11-14T22:13:20Z","device":"","ifname":"net1",)"
         R"("ips":["10.1.2.3/24","fd00::3/64"],"mac":"02:00:00:00:00:01","netns":"/run/netns/p","network":"roce",)"
         R"("parent":"ens1f0","phase":"attached","podName":"train-0","podNamespace":"ml","podUID":"u-1",)"
+        R"("rdma":[{"device":"mlx5_0","files":["uverbs0","rdma_cm"],"gids":[)"
+        R"({"address":"fd00::3","index":4,"netdev":"net1","type":"RoCE v1"},)"
+        R"({"address":"fd00::3","index":5,"netdev":"net1","type":"RoCE v2"},)"
+        R"({"address":"10.1.2.3","index":7,"netdev":"net1","type":"RoCE v2"}],"port":1,"trouble":"","where":"host"}],)"
         R"("rdmaDevice":"mlx5_0/1"})");
     CHECK(document.root().at("leases").elements().at(0).to_text() ==
           R"({"address":"10.1.2.3/24","containerID":"0123456789abcdef","ifname":"net1","network":"roce",)"
@@ -123,6 +144,23 @@ TEST_CASE("who holds what, for a person") {
                                "10.1.2.3/24,fd00::3/64  2023-11-14T22:13:20Z\n"));
     CHECK_THAT(table, Contains("10.1.2.3/24  blue   roce     ml/train-0  0123456789abc  net1       "
                                "2023-11-14T22:13:20Z\n"));
+}
+
+TEST_CASE("where an address is in the GID table, and what the kernel doesn't tell, for a person") {
+    const StateDirectory state;
+    state.save(record());
+    ops::StateReport report = state.report();
+    report.rdma = {{view()}};
+    CHECK_THAT(
+        ops::to_table(report),
+        Contains("mlx5_0/1  host   uverbs0,rdma_cm  ml/train-0  0123456789abc  net1       10.1.2.3  7 (RoCE v2)\n") &&
+            Contains("net1       fd00::3   4 (RoCE v1), 5 (RoCE v2)\n"));
+    report.rdma = {{{.device = "mlx5_0", .port = 0, .files = {}, .gids = {}, .trouble = "no way in"}}};
+    CHECK_THAT(ops::to_table(report),
+               Contains("mlx5_0  -      -      ml/train-0  0123456789abc  net1       10.1.2.3  -\n") &&
+                   Contains("interface \"net1\" as recorded: no way in\n"));
+    report.rdma = {{}};
+    CHECK_THAT(ops::to_table(report), !Contains("GID INDEX"));
 }
 
 TEST_CASE("an attachment that is only prepared, of addresses only, or outside Kubernetes") {

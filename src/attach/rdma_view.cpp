@@ -1,0 +1,229 @@
+#include <rdmanet/attach/rdma_view.hpp>
+
+#include "liveness.hpp"
+
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/kernel/netns_sysfs.hpp>
+#include <rdmanet/kernel/rdma_files.hpp>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <optional>
+#include <utility>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::concat;
+using base::IpAddress;
+using base::quoted;
+using kernel::GidEntry;
+using kernel::RdmaDevice;
+using kernel::RdmaPort;
+using state::AttachmentRecord;
+
+/// The host's RDMA, each thing read once, however many attachments share it.
+class HostRdma {
+public:
+    /// Null if this kernel has no RDMA.
+    kernel::Socket* socket() {
+        if (!asked_) socket_ = kernel::Socket::find_rdma(base::Deadline::in(kStatusTimeout));
+        asked_ = true;
+        return socket_ ? &*socket_ : nullptr;
+    }
+
+    const std::vector<RdmaDevice>& devices() {
+        if (!devices_) devices_ = socket() == nullptr ? std::vector<RdmaDevice>{} : list_rdma_devices(*socket());
+        return *devices_;
+    }
+
+    const std::vector<GidEntry>& gids(const RdmaPort& port) {
+        const auto [place, is_new] = gids_.try_emplace({port.device, port.port});
+        if (is_new) place->second = kernel::list_gids(port);
+        return place->second;
+    }
+
+    /// Of one port, and of its device.
+    std::vector<std::string> files(const std::string& device, unsigned port) {
+        if (!files_) files_ = kernel::list_rdma_files();
+        std::vector<std::string> names;
+        for (const kernel::RdmaFile& file : *files_) {
+            const bool of_port = file.device == device && (file.port == 0 || port == 0 || file.port == port);
+            const bool of_all = file.device.empty() && !names.empty();
+            if (of_port || of_all) names.push_back(file.name);
+        }
+        return names;
+    }
+
+private:
+    bool asked_ = false;
+    std::optional<kernel::Socket> socket_;
+    std::optional<std::vector<RdmaDevice>> devices_;
+    std::map<std::pair<std::string, unsigned>, std::vector<GidEntry>> gids_;
+    std::optional<std::vector<kernel::RdmaFile>> files_;
+};
+
+std::vector<GidEntry> gids_of(const AttachmentRecord& record, const RdmaView& view,
+                              const std::vector<GidEntry>& table) {
+    if (view.infiniband || (view.place == RdmaPlace::pod && record.ips.empty())) return table;
+    std::vector<IpAddress> addresses;
+    for (const std::string& ip : record.ips)
+        if (const auto prefix = base::IpPrefix::parse(ip)) addresses.push_back(prefix->address());
+    std::vector<GidEntry> found;
+    std::copy_if(table.begin(), table.end(), std::back_inserter(found), [&](const GidEntry& entry) {
+        const bool same_interface = view.place == RdmaPlace::pod || entry.netdev == record.key.ifname;
+        return same_interface && std::find(addresses.begin(), addresses.end(), entry.address) != addresses.end();
+    });
+    return found;
+}
+
+/// The GID of an IPoIB interface's port: its hardware address behind the four bytes of flags and queue pair (RFC 4391,
+/// section 9.1.1), "80:00:01:01:fe:80:...".
+std::optional<IpAddress> gid_in(const std::string& hardware_address) {
+    constexpr std::size_t kBytes = 20;
+    if (hardware_address.size() != kBytes * 3 - 1) return std::nullopt;
+    std::array<unsigned char, 16> gid{};
+    for (std::size_t at = 0; at < gid.size(); ++at) {
+        const auto digits = std::string_view(hardware_address).substr((at + kBytes - gid.size()) * 3, 2);
+        const auto byte = base::parse_integer<unsigned char>(digits, 16);
+        if (!byte) return std::nullopt;
+        gid.at(at) = *byte;
+    }
+    return IpAddress::from_bytes(base::Family::v6, gid.data());
+}
+
+class Viewer {
+public:
+    std::vector<RdmaView> view(const AttachmentRecord& record) {
+        std::vector<RdmaView> views;
+        for (const state::Step& step : record.steps)
+            if (const auto* moved = std::get_if<state::MoveRdma>(&step)) append_moved(record, *moved, views);
+        const state::CreateLink* link = record.created_link();
+        if (views.empty() && !record.rdma_device.empty())
+            views.push_back(view_shared(record));
+        else if (views.empty() && link != nullptr && link->kind == "ipoib")
+            append_ipoib(record, *link, views);
+        return views;
+    }
+
+private:
+    using ReadGids = std::function<std::vector<GidEntry>(const RdmaPort&)>;
+
+    /// No more than the record tells.
+    RdmaView recorded(const std::string& device, unsigned port, const std::string& trouble) {
+        RdmaView view{.device = device, .port = port, .files = {}, .gids = {}, .trouble = trouble};
+        try {
+            view.files = host_.files(device, port);
+        } catch (const base::Error&) { // the trouble is told already
+        }
+        return view;
+    }
+
+    RdmaView view_port(const AttachmentRecord& record, const RdmaDevice& device, const RdmaPort& port, RdmaPlace place,
+                       const ReadGids& read_gids) {
+        RdmaView view{.device = device.name,
+                      .port = port.port,
+                      .place = place,
+                      .infiniband = device.protocol == "ib",
+                      .files = {},
+                      .gids = {},
+                      .trouble = {}};
+        try {
+            view.files = host_.files(device.name, port.port);
+            view.gids = gids_of(record, view, read_gids(port));
+        } catch (const base::Error& error) {
+            view.trouble = error.what();
+        }
+        return view;
+    }
+
+    ReadGids host_gids() {
+        return [this](const RdmaPort& port) { return host_.gids(port); };
+    }
+
+    /// The ports of the device, if it is on this side.
+    void append_ports(const AttachmentRecord& record, const state::MoveRdma& moved, kernel::Socket* rdma,
+                      RdmaPlace place, const ReadGids& read_gids, std::vector<RdmaView>& views) {
+        const auto device = rdma == nullptr ? std::nullopt : kernel::find_rdma_device(*rdma, moved.index);
+        if (!device || device->node_guid != moved.node_guid) return;
+        for (const RdmaPort& port : kernel::list_rdma_ports(*rdma, *device))
+            views.push_back(view_port(record, *device, port, place, read_gids));
+    }
+
+    /// In the pod, or back on the host: DEL or the kernel may just have returned it.
+    void append_moved(const AttachmentRecord& record, const state::MoveRdma& moved, std::vector<RdmaView>& views) {
+        const std::size_t before = views.size();
+        try {
+            if (const auto netns = find_netns_again(record.netns.path, record.netns)) {
+                auto inside = kernel::Socket::find_rdma_in(*netns, base::Deadline::in(kStatusTimeout));
+                const ReadGids read_gids = [&](const RdmaPort& port) {
+                    const kernel::NetnsSysfs sysfs(*netns);
+                    return kernel::list_gids(port, sysfs.path("class/infiniband"));
+                };
+                append_ports(record, moved, inside ? &*inside : nullptr, RdmaPlace::pod, read_gids, views);
+            }
+            if (views.size() == before)
+                append_ports(record, moved, host_.socket(), RdmaPlace::host, host_gids(), views);
+            if (views.size() == before)
+                views.push_back(recorded(moved.name, 0,
+                                         concat("RDMA device ", quoted(moved.name), " is neither in the namespace ",
+                                                record.netns.path, " nor on the host")));
+        } catch (const base::Error& error) {
+            views.push_back(recorded(moved.name, 0, error.what()));
+        }
+    }
+
+    /// The record has "mlx5_0/1".
+    RdmaView view_shared(const AttachmentRecord& record) {
+        const std::size_t slash = record.rdma_device.rfind('/');
+        const std::string name = record.rdma_device.substr(0, slash);
+        const unsigned number =
+            slash == std::string::npos
+                ? 0
+                : base::parse_integer<unsigned>(std::string_view(record.rdma_device).substr(slash + 1)).value_or(0);
+        try {
+            for (const RdmaDevice& device : host_.devices()) {
+                if (device.name != name) continue;
+                for (const RdmaPort& port : kernel::list_rdma_ports(*host_.socket(), device))
+                    if (port.port == number) return view_port(record, device, port, RdmaPlace::host, host_gids());
+            }
+            return recorded(name, number, concat("RDMA device ", quoted(record.rdma_device), " is not on the host"));
+        } catch (const base::Error& error) {
+            return recorded(name, number, error.what());
+        }
+    }
+
+    /// The port under an IPoIB child: the one that has its GID. In exclusive mode the pod does not see it.
+    void append_ipoib(const AttachmentRecord& record, const state::CreateLink& link, std::vector<RdmaView>& views) {
+        const auto gid = gid_in(link.mac);
+        try {
+            if (!gid || host_.socket() == nullptr ||
+                kernel::rdma_netns_mode(*host_.socket()) != kernel::RdmaNetnsMode::shared)
+                return;
+            for (const RdmaDevice& device : host_.devices())
+                for (const RdmaPort& port : kernel::list_rdma_ports(*host_.socket(), device))
+                    for (const GidEntry& entry : host_.gids(port))
+                        if (entry.address == *gid) {
+                            views.push_back(view_port(record, device, port, RdmaPlace::host, host_gids()));
+                            return;
+                        }
+        } catch (const base::Error& error) {
+            views.push_back(recorded("", 0, error.what()));
+        }
+    }
+
+    HostRdma host_;
+};
+
+} // namespace
+
+std::vector<std::vector<RdmaView>> view_rdma(const std::vector<AttachmentRecord>& records) {
+    Viewer viewer;
+    std::vector<std::vector<RdmaView>> views;
+    views.reserve(records.size());
+    for (const AttachmentRecord& record : records) views.push_back(viewer.view(record));
+    return views;
+}
+
+} // namespace rdmanet::attach

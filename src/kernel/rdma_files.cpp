@@ -1,0 +1,39 @@
+#include <rdmanet/kernel/rdma_files.hpp>
+
+#include "directory.hpp"
+
+#include <rdmanet/base/text.hpp>
+
+#include <algorithm>
+
+namespace rdmanet::kernel {
+namespace {
+
+using base::concat;
+
+/// Those of a class whose names begin with `prefix`. Beside them the class has attributes of its own ("abi_version").
+void append_files(const std::string& directory, std::string_view prefix, std::vector<RdmaFile>& files) {
+    std::vector<std::string> names = list_directory(directory);
+    std::sort(names.begin(), names.end());
+    for (std::string& name : names) {
+        if (!name.starts_with(prefix)) continue;
+        const base::UniqueFd attributes = open_directory(concat(directory, '/', name));
+        auto device = attributes ? find_line(attributes.get(), "ibdev") : std::nullopt;
+        if (!device) continue; // gone meanwhile
+        const auto port = base::parse_integer<unsigned>(find_line(attributes.get(), "port").value_or(""));
+        files.push_back({.name = std::move(name), .device = *std::move(device), .port = port.value_or(0)});
+    }
+}
+
+} // namespace
+
+std::vector<RdmaFile> list_rdma_files(const std::string& root) {
+    std::vector<RdmaFile> files;
+    append_files(concat(root, "/infiniband_verbs"), "uverbs", files);
+    append_files(concat(root, "/infiniband_mad"), "umad", files);
+    append_files(concat(root, "/infiniband_mad"), "issm", files);
+    if (open_directory(concat(root, "/misc/rdma_cm"))) files.push_back({.name = "rdma_cm", .device = {}, .port = 0});
+    return files;
+}
+
+} // namespace rdmanet::kernel

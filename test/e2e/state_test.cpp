@@ -1,0 +1,181 @@
+// rdmanet state: who holds what, and what the kernel shows of it.
+#include "infiniband_node.hpp"
+#include "vf_stage.hpp"
+
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace rdmanet::test {
+
+using Catch::Contains;
+using Catch::Matches;
+
+namespace {
+
+std::string state_json() {
+    return shell(concat(binary(), " state --json"));
+}
+
+std::string state_table() {
+    return shell(concat(binary(), " state"));
+}
+
+/// Where sysfs has a GID of the interface net1 in the table of a device: shell text that prints "1 (RoCE v1), 2 (RoCE v2)".
+std::string look_for(const std::string& device, const std::string& gid) {
+    return concat("cd /sys/class/infiniband/", device, "/ports/1; for file in $(grep -lx ", gid,
+                  " gids/* 2>/dev/null | sort -t/ -k2n); do i=${file#gids/}; [ $(<gid_attrs/ndevs/$i) = net1 ] && ",
+                  "echo -n \"$i ($(sed s,IB/,, gid_attrs/types/$i)), \"; done | sed \"s/, $//\"");
+}
+
+std::string inside(const Pod& pod, const std::string& script) {
+    return pod.run(concat("bash -c '", script, '\''));
+}
+
+const char* const kV4 = "0000:0000:0000:0000:0000:ffff:0a2b:0001";
+const char* const kV6 = "fd43:0000:0000:0000:0000:0000:0000:0001";
+
+/// The addresses of those.
+std::string two_addresses() {
+    return ipam("10.43.0.0/24", "'ipRanges':[{'range':'fd43::/64'}]");
+}
+
+/// A line of the table, from its beginning to its end.
+auto has_row(const std::string& expression) {
+    return Matches(concat("(.|\n)*\n", expression, "\n(.|\n)*"));
+}
+
+/// As part of a regular expression.
+std::string literally(const std::string& text) {
+    std::string expression;
+    for (const char character : text) expression += concat('[', character, ']');
+    return expression;
+}
+
+} // namespace
+
+TEST_CASE("rdmanet state shows who holds what", "[state]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    PluginCall call = call_for(stage.pod, concat("'master':'par0',", ipam("10.36.0.0/24")));
+    call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till;K8S_POD_UID=uid-1";
+    const std::string result = add(call);
+    CHECK_THAT(state_table(), Matches("(.|\n)*net1 +macvlan +par0 +- +net +shop/till +c1 +attached +10\\.36\\.0\\.1/24 "
+                                      "(.|\n)*") &&
+                                  !Contains("GID INDEX"));
+    const std::string state = state_json();
+    CHECK(value(state, "attachments.0.mac") == value(result, "interfaces.0.mac"));
+    CHECK(value(state, "attachments.0.netns") == "/run/netns/pod");
+    CHECK(value(state, "attachments.0.rdma") == "[]");
+    CHECK(value(state, "leases.0.address") == "10.36.0.1/24");
+    CHECK(value(state, "leases.0.podUID") == "uid-1");
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("rdmanet state shows the GID indexes of a pod on the parent's RDMA device", "[state][rdma]") {
+    NEEDS(kernel_has("macvlan") && !rdma_parent().empty(), "macvlan and an RDMA parent");
+    const std::string parent = rdma_parent();
+    const std::string device = rdma_device_of(parent);
+    const Pod one("one");
+    const Pod other("other");
+    const UnchangedNode node;
+    // The other's interface has the same name on the same device.
+    const PluginCall first = call_for(one, concat("'master':'", parent, "','rdma':true,", two_addresses()));
+    const PluginCall second =
+        of(call_for(other, concat("'master':'", parent, "','rdma':true,", two_addresses())), "c2");
+    (void)add(first);
+    (void)add(second);
+    const std::string v4 = shell(look_for(device, kV4));
+    CHECK_THAT(v4, Contains("(RoCE v1), ") && Contains("(RoCE v2)"));
+    const std::string row = concat(device, "/1 +host +uverbs[0-9]+,rdma_cm +- +c1 +net1 +");
+    const std::string table = state_table();
+    CHECK_THAT(table, has_row(concat(row, "10[.]43[.]0[.]1 +", literally(v4))));
+    CHECK_THAT(table, has_row(concat(row, "fd43::1 +", literally(shell(look_for(device, kV6))))));
+    const std::string state = state_json();
+    CHECK(concat(value(state, "attachments.0.rdma.0.gids.0.index"), " (",
+                 value(state, "attachments.0.rdma.0.gids.0.type"), ')') == v4.substr(0, v4.find(',')));
+    CHECK(value(state, "attachments.0.rdma.0.gids.0.netdev") == "net1");
+    CHECK(value(state, "attachments.1.rdma.0.gids.0.address") == "10.43.0.2");
+    CHECK(value(state, "attachments.1.rdma.0.trouble") == "");
+    CHECK(del(first) == "");
+    CHECK(del(second) == "");
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("rdmanet state looks into the pod for the GIDs of its own RDMA device, and does without", "[state][sriov]") {
+    NEEDS_VFS();
+    const VfNode vfs;
+    const UnchangedNode node; // without the pod, which goes before the attachment does
+    Pod pod("pod");
+    const PluginCall call = vf_call(vfs, pod, 0, concat("'rdma':true,", two_addresses()));
+    const std::string device = vfs.rdma(0);
+    (void)add(call);
+    const std::string file =
+        shell("basename $(dirname $(grep -lx " + device + " /sys/class/infiniband_verbs/uverbs*/ibdev)) | tr -d '\\n'");
+    const std::string v4 = inside(pod, look_for(device, kV4));
+    CHECK_THAT(v4, Contains("(RoCE v1), ") && Contains("(RoCE v2)"));
+    const std::string row = concat(device, "/1 +pod +", file, ",rdma_cm +- +c1 +net1 +");
+    const std::string table = state_table();
+    CHECK_THAT(table, has_row(concat(row, "10[.]43[.]0[.]1 +", literally(v4))));
+    CHECK_THAT(table, has_row(concat(row, "fd43::1 +", literally(inside(pod, look_for(device, kV6))))));
+
+    // Without CAP_SYS_ADMIN nobody enters a namespace.
+    const std::string without = "setpriv --bounding-set -sys_admin --inh-caps -sys_admin ";
+    const std::string recorded = shell(concat(without, binary(), " state"));
+    CHECK_THAT(recorded, has_row(concat(device, " +- +", file, ",rdma_cm +- +c1 +net1 +10[.]43[.]0[.]1 +-")) &&
+                             Contains("RDMA of network \"net\", container \"c1\", interface \"net1\" as recorded: "));
+    CHECK_THAT(value(shell(concat(without, binary(), " state --json")), "attachments.0.rdma.0.trouble"),
+               Contains("not permitted"));
+
+    pod.destroy(); // the kernel gives the device back
+    CHECK(succeeds(concat("for i in $(seq 100); do rdma dev show ", device, " && exit 0; sleep 0.1; done; exit 1")));
+    CHECK(value(state_json(), "attachments.0.rdma.0.where") == "host");
+    CHECK(del(call) == "");
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("rdmanet state shows all GIDs of an RDMA device that followed another plugin's interface",
+          "[state][device][rdma]") {
+    NEEDS_VFS();
+    const VfStage stage;
+    const std::string netdev = stage.vfs.netdev(0);
+    shell(concat("ip link set ", netdev, " netns pod name net1"));
+    inside(stage.pod, "ip address add 10.43.0.1/24 dev net1 && ip link set net1 up");
+    const PluginCall call = call_for(
+        stage.pod, "'attach':'rdma','prevResult':{'cniVersion':'1.0.0','interfaces':[{'name':'net1'}]}", "1.0.0");
+    (void)add(call);
+    const std::string device = stage.vfs.rdma(0);
+    const std::string v4 =
+        inside(stage.pod, concat("for i in $(seq 100); do grep -qx ", kV4, " /sys/class/infiniband/", device,
+                                 "/ports/1/gids/* && break; sleep 0.05; done; ", look_for(device, kV4)));
+    CHECK_THAT(v4, Contains("(RoCE v2)"));
+    CHECK_THAT(state_table(),
+               has_row(concat(device, "/1 +pod +uverbs[0-9]+,rdma_cm +- +c1 +net1 +10[.]43[.]0[.]1 +", literally(v4))));
+    CHECK(del(call) == "");
+    inside(stage.pod, concat("ip address flush dev net1 && ip link set net1 down netns 1 name ", netdev));
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("rdmanet state shows the port's GID and every character device of InfiniBand", "[state][ipoib]") {
+    NEEDS(OtherNic::possible(), "an InfiniBand card");
+    const InfinibandNode infiniband;
+    const Pod pod("pod");
+    shell("modprobe ib_umad");
+    const UnchangedNode node;
+    const PluginCall call = call_for(
+        pod, concat("'attach':'ipoib','master':'", infiniband.parent(0), "','rdma':true,", ipam("10.43.0.0/24")));
+    (void)add(call);
+    const std::string state = state_json();
+    CHECK(value(state, "attachments.0.rdma.0.device") == "ib0p0");
+    CHECK(value(state, "attachments.0.rdma.0.gids") ==
+          R"([{"address":"fe80::52:ff:fe00:0","index":0,"netdev":"","type":"InfiniBand"}])");
+    CHECK_THAT(
+        state_table(),
+        has_row("ib0p0/1 +host +uverbs0,umad0,issm0,rdma_cm +- +c1 +net1 +fe80::52:ff:fe00:0 +0 [(]InfiniBand[)]"));
+    CHECK(del(call) == "");
+    CHECK(node.difference() == "");
+    shell("modprobe -r ib_umad");
+}
+
+} // namespace rdmanet::test
