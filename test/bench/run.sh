@@ -2,7 +2,8 @@
 # Measures the built plugin beside what it is compared with and prints ratios, goals, and whether they are met.
 #
 #   test/bench/run.sh [ROUNDS]           on this machine's kernel, as root, in namespaces of its own; default 300 rounds
-#   test/bench/run.sh --guest [ROUNDS]   in the guest of netns-harness: times of an emulated machine, ratios all the same
+#   test/bench/run.sh --guest [ROUNDS]   in the guest of netns-harness: times of an emulated machine, ratios all the same,
+#                                        and VFs, which need its software NIC
 #
 # A missed goal is no failure: this is a measurement. Environment: RDMANET_BINARY, RDMANET_BENCH_BUILD (default
 # build/release).
@@ -29,6 +30,15 @@ processes() {
 		"$build/test/bench/spawn_bench" "$build/test/bench/empty" "$build/test/bench/minimal_add" "$@"
 }
 
+# In the guest's own network namespace, where the NIC is.
+devices() {
+	if [[ -n ${RDMANET_HARNESS_GUEST-} ]]; then
+		"$build/test/bench/vf_bench" "$@"
+	else
+		echo "VF ADD and DEL: not measured here, they need the software NIC of the guest: test/bench/run.sh --guest"
+	fi
+}
+
 allocator() {
 	local lines few many growth column
 	[[ -x $build/test/bench/allocator_bench ]] || return 0
@@ -52,5 +62,6 @@ size() {
 }
 
 processes "$@"
+devices "$@"
 allocator
 size

@@ -1,0 +1,58 @@
+// A VF's ADD and DEL beside the nearest packaged peer, host-device with host-local, measured in the same rounds.
+//
+//   vf_bench [ROUNDS]      root; needs a machine with the software NIC, and no network namespace but its own
+//
+// Ours moves the RDMA device as well and waits until the address is its GID; theirs leaves it on the host.
+#include "series.hpp"
+#include "support/node.hpp"
+#include "support/plugin_call.hpp"
+#include "support/vf_node.hpp"
+
+#include <rdmanet/base/text.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+namespace rdmanet::test {
+namespace {
+
+using base::concat;
+
+int run(unsigned rounds) {
+    const std::string host_device = concat(kCniPath, "/host-device");
+    if (!std::filesystem::exists(host_device)) {
+        std::printf("%s is missing (Debian package containernetworking-plugins)\n", host_device.c_str());
+        return 0;
+    }
+    const BenchDirectory files;
+    const VfNode vfs;
+    const Pod pod("bench-pod");
+    const Pod their_pod("bench-pod-of-theirs");
+    const std::string ours_config = BenchDirectory::file_with(
+        "ours.json", concat(R"({"cniVersion":"1.0.0","name":"bench","type":"rdmanet","deviceID":")", vfs.vf(0),
+                            R"(","rdma":true,"ipam":{"type":"rdmanet","range":"10.96.0.0/16"}})"));
+    const std::string their_config = BenchDirectory::file_with(
+        "theirs.json", concat(R"({"cniVersion":"1.0.0","name":"bench","type":"host-device","pciBusID":")", vfs.vf(1),
+                              R"(",)", host_local("10.95.0.0/16"), '}'));
+    Series ours = cni_series(binary(), ours_config, pod.path());
+    Series theirs = cni_series(host_device, their_config, their_pod.path());
+    pin_to_one_processor();
+    measure({&ours, &theirs}, rounds);
+    print_ratio("VF ADD with RDMA : host-device + host-local", time_of(ours, 0), time_of(theirs, 0), 0.5);
+    print_ratio("VF DEL with RDMA : host-device + host-local", time_of(ours, 1), time_of(theirs, 1), 0.5);
+    print_calls("VF ADD", ours, theirs);
+    return 0;
+}
+
+} // namespace
+} // namespace rdmanet::test
+
+int main(int argc, char** argv) {
+    try {
+        return rdmanet::test::run(argc > 1 ? static_cast<unsigned>(std::strtoul(argv[1], nullptr, 10)) : 100);
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "vf_bench: %s\n", error.what());
+        return 1;
+    }
+}
