@@ -6,6 +6,7 @@
 #include <rdmanet/base/unique_fd.hpp>
 
 #include <algorithm>
+#include <set>
 
 namespace rdmanet::kernel {
 namespace {
@@ -34,10 +35,12 @@ public:
         return address && !address->is_unspecified() ? address : std::nullopt;
     }
 
+    [[nodiscard]] GidType type_of(unsigned index) const { return parse_type(find(concat("gid_attrs/types/", index))); }
+
     [[nodiscard]] GidEntry describe(unsigned index, const IpAddress& address) const {
         return {.index = index,
                 .address = address,
-                .type = parse_type(find(concat("gid_attrs/types/", index))),
+                .type = type_of(index),
                 .netdev = find(concat("gid_attrs/ndevs/", index))};
     }
 
@@ -63,18 +66,24 @@ void for_each_address(const TableFiles& files, unsigned length, const Visit& vis
         if (const auto address = files.find_address(index)) visit(index, *address);
 }
 
-/// Entries of the table's first address. It is the port's own, which is there as long as the port is.
+/// Types in which the table has its first address. That is the port's own, which is there as long as the port is. VLANs on
+/// the port's interface have the same link-local address, and entries of their own.
 class TypeCounter {
 public:
-    void see(const IpAddress& address) {
+    explicit TypeCounter(const TableFiles& files) : files_(files) {}
+
+    void see(unsigned index, const IpAddress& address) {
         if (!first_) first_ = address;
-        if (address == *first_) ++count_;
+        if (address != *first_) return;
+        const GidType type = files_.type_of(index);
+        if (type != GidType::unknown) types_.insert(type);
     }
-    [[nodiscard]] std::size_t count() const { return count_; }
+    [[nodiscard]] std::size_t count() const { return types_.size(); }
 
 private:
+    const TableFiles& files_;
     std::optional<IpAddress> first_;
-    std::size_t count_ = 0;
+    std::set<GidType> types_;
 };
 
 } // namespace
@@ -91,9 +100,9 @@ std::string_view to_string(GidType type) {
 FoundGids find_gids(const RdmaPort& port, std::span<const IpAddress> addresses, const std::string& root) {
     const TableFiles files(port, root);
     FoundGids found;
-    TypeCounter types;
+    TypeCounter types(files);
     for_each_address(files, files.length(), [&](unsigned index, const IpAddress& address) {
-        types.see(address);
+        types.see(index, address);
         if (std::find(addresses.begin(), addresses.end(), address) != addresses.end())
             found.entries.push_back(files.describe(index, address));
     });
@@ -113,10 +122,10 @@ std::vector<GidEntry> list_gids(const RdmaPort& port, const std::string& root) {
 GidTable read_gid_table(const RdmaPort& port, const std::string& root) {
     const TableFiles files(port, root);
     GidTable table{.length = files.length()};
-    TypeCounter types;
-    for_each_address(files, static_cast<unsigned>(table.length), [&](unsigned, const IpAddress& address) {
+    TypeCounter types(files);
+    for_each_address(files, static_cast<unsigned>(table.length), [&](unsigned index, const IpAddress& address) {
         ++table.used;
-        types.see(address);
+        types.see(index, address);
     });
     table.types = types.count();
     return table;

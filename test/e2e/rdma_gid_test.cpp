@@ -40,6 +40,27 @@ TEST_CASE("the GIDs of all addresses are there when ADD returns, and go with DEL
     }
 }
 
+TEST_CASE("a parent whose VLAN has the same link-local address, and GIDs of it, serves pods as ever", "[rdma][core]") {
+    NEEDS(kernel_has("macvlan") && succeeds("modprobe 8021q") && !rdma_parent().empty(),
+          "macvlan, VLANs and an RDMA parent");
+    const std::string parent = rdma_parent();
+    const std::string gids = concat("/sys/class/infiniband/", rdma_device_of(parent), "/ports/1/gid_attrs/ndevs/*");
+    shell(concat("ip link add link ", parent,
+                 " name vlan5 type vlan id 5 && ip link set vlan5 up && for i in $(seq 100); do ", "grep -qsx vlan5 ",
+                 gids, " && ip address show vlan5 | grep link | grep -qv tentative && break; sleep 0.05; done"));
+    CHECK(succeeds(concat("grep -qsx vlan5 ", gids)));
+    {
+        const Pod pod("pod");
+        const UnchangedNode node;
+        const PluginCall call = call_for(pod, concat("'master':'", parent, "','rdma':true,", ipam("10.41.6.0/24")));
+        const std::string result = add(call);
+        CHECK(check(call, result) == "");
+        CHECK(del(call) == "");
+        CHECK(node.difference() == "");
+    }
+    shell("ip link delete vlan5");
+}
+
 TEST_CASE("RDMA that the configuration demands and the parent lacks is refused", "[rdma]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;

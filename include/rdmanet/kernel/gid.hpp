@@ -45,7 +45,8 @@ struct FoundGids {
 struct GidTable {
     std::size_t length = 0; // 0: the port is gone
     std::size_t used = 0;
-    /// Entries of each address, told by the first one's: hardware has RoCE v1 and v2, rdma_rxe only v2. 0: empty table.
+    /// Types of the entries of each address, told by the first one's: hardware has RoCE v1 and v2, rdma_rxe only v2. 0: empty
+    /// table.
     std::size_t types = 0;
 };
 [[nodiscard]] GidTable read_gid_table(const RdmaPort& port, const std::string& root = kRdmaSysfs);

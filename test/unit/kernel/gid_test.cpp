@@ -88,6 +88,17 @@ TEST_CASE("an entry that empties between two readings has no type and no net dev
     CHECK(entries[0].netdev.empty());
 }
 
+TEST_CASE("a VLAN that has the port's own address makes no more types of it") {
+    const FakeSysfs sysfs;
+    const char* link_local = "fe80:0000:0000:0000:0211:22ff:fe33:4455";
+    sysfs.add(0, link_local, "IB/RoCE v1", "eth0");
+    sysfs.add(1, link_local, "RoCE v2", "eth0");
+    sysfs.add(2, link_local, "IB/RoCE v1", "eth0.5");
+    sysfs.add(3, link_local, "RoCE v2", "eth0.5");
+    CHECK(read_gid_table(first_port(), sysfs.root).types == 2);
+    CHECK(find_gids(first_port(), {}, sysfs.root).types == 2);
+}
+
 TEST_CASE("the table of an absent port is empty") {
     const FakeSysfs sysfs;
     RdmaPort port = first_port();
