@@ -45,6 +45,11 @@ void change_altname(Socket& socket, int type, int flags, unsigned ifindex, std::
     socket.execute(request, concat(type == RTM_NEWLINKPROP ? "add" : "remove", " alternative name ", quoted(altname)));
 }
 
+/// Kinds whose IFLA_LINK is the other end of a pair, which they don't stand on.
+bool is_end_of_pair(const Link& link) {
+    return link.kind == "veth" || link.kind == "netkit";
+}
+
 } // namespace
 
 std::optional<Link> find_link(Socket& socket, const base::InterfaceName& name) {
@@ -79,6 +84,7 @@ std::vector<Link> list_links(Socket& socket, std::optional<unsigned> master_ifin
 std::vector<Link> list_lower_links(Socket& socket, const std::vector<Link>& uppers) {
     std::vector<Link> lowers;
     for (const Link& upper : uppers) {
+        if (is_end_of_pair(upper)) continue;
         if (upper.parent_ifindex && !upper.parent_netnsid) {
             if (auto parent = find_link(socket, *upper.parent_ifindex)) lowers.push_back(*std::move(parent));
         } else if (!upper.kind.empty()) {

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 
 namespace rdmanet::kernel {
 namespace {
@@ -23,6 +24,15 @@ Message rdma_message(int command) {
 
 bool is_active(const RdmaPort& port) {
     return port.state == PortState::active;
+}
+
+/// Of all devices, those on a net device of the socket's namespace.
+std::vector<RdmaPort> list_ports_with_netdev(Socket& rdma) {
+    std::vector<RdmaPort> found;
+    for (const RdmaDevice& device : list_rdma_devices(rdma))
+        for (RdmaPort& port : list_rdma_ports(rdma, device))
+            if (port.netdev_ifindex) found.push_back(std::move(port));
+    return found;
 }
 
 } // namespace
@@ -96,23 +106,16 @@ std::vector<RdmaPort> list_rdma_ports(Socket& rdma, const RdmaDevice& device) tr
     throw;
 }
 
-std::vector<RdmaPort> list_rdma_ports_on(Socket& rdma, const std::vector<RdmaDevice>& devices, unsigned ifindex) {
-    std::vector<RdmaPort> found;
-    for (const RdmaDevice& device : devices)
-        for (RdmaPort& port : list_rdma_ports(rdma, device))
-            if (port.netdev_ifindex == ifindex) found.push_back(std::move(port));
-    return found;
-}
-
 std::optional<RdmaPort> find_rdma_port(Socket& rdma, const Link& link) {
-    const std::vector<RdmaDevice> devices = list_rdma_devices(rdma);
+    const std::vector<RdmaPort> ports = list_ports_with_netdev(rdma);
     std::optional<Socket> route; // most parents are physical and need none
     std::vector<Link> level{link};
     // Interfaces stand on one another at most eight deep (linux/netdevice.h, MAX_NEST_DEV).
-    for (int depth = 0; depth < 8 && !level.empty() && !devices.empty(); ++depth) {
+    for (int depth = 0; depth < 8 && !level.empty() && !ports.empty(); ++depth) {
         std::vector<RdmaPort> found;
         for (const Link& upper : level)
-            for (RdmaPort& port : list_rdma_ports_on(rdma, devices, upper.ifindex)) found.push_back(std::move(port));
+            std::copy_if(ports.begin(), ports.end(), std::back_inserter(found),
+                         [&](const RdmaPort& port) { return port.netdev_ifindex == upper.ifindex; });
         const auto active = std::find_if(found.begin(), found.end(), is_active);
         if (!found.empty()) return active == found.end() ? found.front() : *active;
         if (!route) route = Socket::open(Protocol::route, rdma.deadline());

@@ -92,7 +92,7 @@ struct Link {
 [[nodiscard]] std::vector<Link> list_links(Socket& socket, std::optional<unsigned> master_ifindex = {});
 
 /// What `uppers` stand on, in the same namespace: the parent of a VLAN, macvlan, ..., the ports of a bond, team or
-/// bridge. Throws NetlinkError.
+/// bridge. Nothing below an end of a pair. Throws NetlinkError.
 [[nodiscard]] std::vector<Link> list_lower_links(Socket& socket, const std::vector<Link>& uppers);
 
 /// A macvlan, ipvlan or IPoIB child to be.

@@ -53,10 +53,6 @@ struct RdmaPort {
 /// None if the device has gone meanwhile. Throws NetlinkError.
 [[nodiscard]] std::vector<RdmaPort> list_rdma_ports(Socket& rdma, const RdmaDevice& device);
 
-/// The ports on a net device. The number is one of the socket's namespace. Throws NetlinkError.
-[[nodiscard]] std::vector<RdmaPort> list_rdma_ports_on(Socket& rdma, const std::vector<RdmaDevice>& devices,
-                                                       unsigned ifindex);
-
 /// The port that carries what `link` sends: the one on `link` itself or else on an interface that `link` stands on: the
 /// parent of a VLAN, macvlan or ipvlan, the ports of a bond, team or bridge, and so on down. Of several the first whose
 /// state is active. nullopt: no RDMA there. Link and socket must be of the calling thread's namespace. Throws
