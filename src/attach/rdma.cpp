@@ -40,8 +40,7 @@ std::string full_table_cure(const kernel::RdmaPort& port) {
 
 /// An empty table doesn't tell: then it is what hardware has, RoCE v1 and v2.
 std::size_t gids_of_an_address(std::size_t types) {
-    constexpr std::size_t kOfHardware = 2;
-    return types == 0 ? kOfHardware : types;
+    return types == 0 ? kernel::kMostGidTypes : types;
 }
 
 } // namespace
@@ -79,6 +78,7 @@ void require_rdma_of_ipoib(const RdmaPolicy& policy, const kernel::Link& parent,
 void require_gid_room(const RdmaPolicy& policy, const kernel::RdmaPort& port, std::size_t addresses,
                       const base::Logger& log) {
     if (!policy.wait_for_gids) return;
+    if (kernel::has_free_gids(port, addresses * kernel::kMostGidTypes)) return;
     const kernel::GidTable table = kernel::read_gid_table(port);
     const std::size_t needed = addresses * gids_of_an_address(table.types);
     if (table.length - table.used >= needed) return;
@@ -91,12 +91,10 @@ void require_gid_room(const RdmaPolicy& policy, const kernel::RdmaPort& port, st
 std::vector<base::IpAddress> missing_gids(const kernel::RdmaPort& port, const std::string& ifname,
                                           const std::vector<base::IpAddress>& addresses, const std::string& sysfs) {
     std::vector<base::IpAddress> missing;
-    const kernel::FoundGids present = kernel::find_gids(port, addresses, sysfs);
+    const kernel::FoundGids present = kernel::find_gids(port, addresses, ifname, sysfs);
     for (const base::IpAddress& address : addresses) {
-        const auto found =
-            std::count_if(present.entries.begin(), present.entries.end(), [&](const kernel::GidEntry& entry) {
-                return entry.address == address && entry.netdev == ifname;
-            });
+        const auto found = std::count_if(present.entries.begin(), present.entries.end(),
+                                         [&](const kernel::GidEntry& entry) { return entry.address == address; });
         if (static_cast<std::size_t>(found) < gids_of_an_address(present.types)) missing.push_back(address);
     }
     return missing;

@@ -37,11 +37,9 @@ UniqueFd open_directory(const std::string& path) {
 
 std::vector<std::string> list_directory(const std::string& path) {
     std::vector<std::string> names;
-    UniqueFd fd = open_directory(path);
-    if (!fd) return names;
-    const std::unique_ptr<DIR, CloseDirectory> directory(::fdopendir(fd.get()));
-    if (!directory) throw SystemError(concat("read directory ", path), errno);
-    (void)fd.release();
+    const std::unique_ptr<DIR, CloseDirectory> directory(::opendir(path.c_str()));
+    if (!directory && means_no_file(errno)) return names;
+    if (!directory) throw SystemError(concat("open directory ", path), errno);
     errno = 0;
     while (const dirent* entry = ::readdir(directory.get())) {
         const std::string_view name = entry->d_name;

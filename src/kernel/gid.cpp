@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace rdmanet::kernel {
 namespace {
@@ -60,10 +61,13 @@ private:
     base::UniqueFd directory_;
 };
 
+/// Until `visit` returns false.
 template <class Visit>
 void for_each_address(const TableFiles& files, unsigned length, const Visit& visit) {
-    for (unsigned index = 0; index < length; ++index)
-        if (const auto address = files.find_address(index)) visit(index, *address);
+    for (unsigned index = 0; index < length; ++index) {
+        const auto address = files.find_address(index);
+        if (address && !visit(index, *address)) return;
+    }
 }
 
 /// Types in which the table has its first address. That is the port's own, which is there as long as the port is. VLANs on
@@ -97,14 +101,17 @@ std::string_view to_string(GidType type) {
     return "unknown";
 }
 
-FoundGids find_gids(const RdmaPort& port, std::span<const IpAddress> addresses, const std::string& root) {
+FoundGids find_gids(const RdmaPort& port, std::span<const IpAddress> addresses, const std::string& netdev,
+                    const std::string& root) {
     const TableFiles files(port, root);
     FoundGids found;
     TypeCounter types(files);
     for_each_address(files, files.length(), [&](unsigned index, const IpAddress& address) {
         types.see(index, address);
-        if (std::find(addresses.begin(), addresses.end(), address) != addresses.end())
-            found.entries.push_back(files.describe(index, address));
+        if (std::find(addresses.begin(), addresses.end(), address) == addresses.end()) return true;
+        GidEntry entry = files.describe(index, address);
+        if (entry.netdev == netdev) found.entries.push_back(std::move(entry));
+        return found.entries.size() < addresses.size() * kMostGidTypes;
     });
     found.types = types.count();
     return found;
@@ -115,6 +122,7 @@ std::vector<GidEntry> list_gids(const RdmaPort& port, const std::string& root) {
     std::vector<GidEntry> entries;
     for_each_address(files, files.length(), [&](unsigned index, const IpAddress& address) {
         entries.push_back(files.describe(index, address));
+        return true;
     });
     return entries;
 }
@@ -126,9 +134,19 @@ GidTable read_gid_table(const RdmaPort& port, const std::string& root) {
     for_each_address(files, static_cast<unsigned>(table.length), [&](unsigned index, const IpAddress& address) {
         ++table.used;
         types.see(index, address);
+        return true;
     });
     table.types = types.count();
     return table;
+}
+
+bool has_free_gids(const RdmaPort& port, std::size_t count, const std::string& root) {
+    const TableFiles files(port, root);
+    const unsigned length = files.length();
+    std::size_t found = 0;
+    for (unsigned index = 0; index < length && found < count; ++index)
+        if (!files.find_address(index)) ++found;
+    return found >= count;
 }
 
 } // namespace rdmanet::kernel

@@ -28,15 +28,18 @@ struct GidEntry {
     std::string netdev; // a name without its namespace: many pods have a "net1"; empty for InfiniBand
 };
 
+/// Of RoCE: an address has an entry in each.
+inline constexpr std::size_t kMostGidTypes = 2;
+
 struct FoundGids {
     std::vector<GidEntry> entries;
-    std::size_t types = 0; // see GidTable
+    std::size_t types = 0; // see GidTable; as far as the table was read
 };
-/// Entries of `addresses`, each with its type and net device. Costs one file for each place of the table and three for
-/// each hit: an address normally has two, RoCE v1 and v2, each known by its net device. Empty if the port is gone. Throws
-/// base::SystemError.
+/// Entries of `addresses` bound to the net device `netdev`. Costs one file for each place of the table and three for each
+/// hit, and ends with the last that there can be: an address normally has two, RoCE v1 and v2. Empty if the port is gone.
+/// Throws base::SystemError.
 [[nodiscard]] FoundGids find_gids(const RdmaPort& port, std::span<const base::IpAddress> addresses,
-                                  const std::string& root = kRdmaSysfs);
+                                  const std::string& netdev, const std::string& root = kRdmaSysfs);
 
 /// Every entry that is in use, in the order of the table. Empty if the port is gone. Throws base::SystemError.
 [[nodiscard]] std::vector<GidEntry> list_gids(const RdmaPort& port, const std::string& root = kRdmaSysfs);
@@ -50,5 +53,8 @@ struct GidTable {
     std::size_t types = 0;
 };
 [[nodiscard]] GidTable read_gid_table(const RdmaPort& port, const std::string& root = kRdmaSysfs);
+
+/// Whether that many places of the table are free. Reads no more of it than tells.
+[[nodiscard]] bool has_free_gids(const RdmaPort& port, std::size_t count, const std::string& root = kRdmaSysfs);
 
 } // namespace rdmanet::kernel

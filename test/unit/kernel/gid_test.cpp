@@ -45,10 +45,10 @@ RdmaPort first_port() {
 
 TEST_CASE("entries are found anywhere in a sparse table") {
     const FakeSysfs sysfs;
-    sysfs.add(0, "fe80:0000:0000:0000:0211:22ff:fe33:4455", "IB/RoCE v1", "eth0");
+    sysfs.add(0, "fe80:0000:0000:0000:0211:22ff:fe33:4455", "IB/RoCE v1", "net1");
     sysfs.add(5, "0000:0000:0000:0000:0000:ffff:0a01:0203", "RoCE v2", "net1");
     const std::array wanted = {*IpAddress::parse("10.1.2.3"), *IpAddress::parse("fe80::211:22ff:fe33:4455")};
-    const auto entries = find_gids(first_port(), wanted, sysfs.root).entries;
+    const auto entries = find_gids(first_port(), wanted, "net1", sysfs.root).entries;
     REQUIRE(entries.size() == 2);
     CHECK(entries[0].address.to_string() == "fe80::211:22ff:fe33:4455");
     CHECK(entries[0].type == GidType::ib_or_roce_v1);
@@ -71,18 +71,19 @@ TEST_CASE("entries are found by the addresses they stand for") {
     sysfs.add(3, "2001:0db8:0000:0000:0000:0000:0000:0005", "RoCE v2", "net2");
     sysfs.add(4, "0000:0000:0000:0000:0000:ffff:0a01:0204", "RoCE v2", "net1");
     const std::array wanted = {*IpAddress::parse("10.1.2.3"), *IpAddress::parse("2001:db8::5")};
-    const auto [entries, types] = find_gids(first_port(), wanted, sysfs.root);
+    const auto [entries, types] = find_gids(first_port(), wanted, "net1", sysfs.root);
     CHECK(types == 2);
-    REQUIRE(entries.size() == 3);
-    CHECK(entries[2].netdev == "net2");
-    CHECK(find_gids(first_port(), {}, sysfs.root).entries.empty());
+    REQUIRE(entries.size() == 2); // the third is another interface's
+    CHECK(entries[1].type == GidType::roce_v2);
+    CHECK(find_gids(first_port(), {}, "net1", sysfs.root).entries.empty());
 }
 
 TEST_CASE("an entry that empties between two readings has no type and no net device") {
     const FakeSysfs sysfs;
     sysfs.write("gids", 3, "0000:0000:0000:0000:0000:ffff:0a01:0203");
     const std::array wanted = {*IpAddress::parse("10.1.2.3")};
-    const auto entries = find_gids(first_port(), wanted, sysfs.root).entries;
+    CHECK(find_gids(first_port(), wanted, "net1", sysfs.root).entries.empty());
+    const auto entries = list_gids(first_port(), sysfs.root);
     REQUIRE(entries.size() == 1);
     CHECK(entries[0].type == GidType::unknown);
     CHECK(entries[0].netdev.empty());
@@ -96,7 +97,9 @@ TEST_CASE("a VLAN that has the port's own address makes no more types of it") {
     sysfs.add(2, link_local, "IB/RoCE v1", "eth0.5");
     sysfs.add(3, link_local, "RoCE v2", "eth0.5");
     CHECK(read_gid_table(first_port(), sysfs.root).types == 2);
-    CHECK(find_gids(first_port(), {}, sysfs.root).types == 2);
+    CHECK(find_gids(first_port(), {}, "net1", sysfs.root).types == 2);
+    CHECK(has_free_gids(first_port(), 4, sysfs.root));
+    CHECK_FALSE(has_free_gids(first_port(), 5, sysfs.root));
 }
 
 TEST_CASE("the table of an absent port is empty") {
@@ -104,9 +107,9 @@ TEST_CASE("the table of an absent port is empty") {
     RdmaPort port = first_port();
     port.port = 2;
     const std::array wanted = {*IpAddress::parse("10.1.2.3")};
-    CHECK(find_gids(port, wanted, sysfs.root).entries.empty());
+    CHECK(find_gids(port, wanted, "net1", sysfs.root).entries.empty());
     CHECK(read_gid_table(port, sysfs.root).length == 0);
-    CHECK(find_gids(first_port(), wanted, sysfs.root / "nowhere").entries.empty());
+    CHECK(find_gids(first_port(), wanted, "net1", sysfs.root / "nowhere").entries.empty());
     CHECK(list_gids(port, sysfs.root).empty());
 }
 

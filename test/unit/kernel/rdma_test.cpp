@@ -87,7 +87,7 @@ TEST_CASE("the RDMA port of an interface is found, and below a VLAN and a bond")
 /// GIDs come by a work queue, a little after the address.
 std::vector<GidEntry> wait_for_gids(const RdmaPort& port, std::span<const base::IpAddress> addresses) {
     for (const auto deadline = test::soon();; std::this_thread::sleep_for(std::chrono::milliseconds{5})) {
-        auto entries = find_gids(port, addresses).entries;
+        auto entries = find_gids(port, addresses, "net1").entries;
         if (!entries.empty() || deadline.passed()) return entries;
     }
 }
