@@ -88,7 +88,8 @@ void check_link(const Link& link, const Expected& expected, const Config& config
     if (!mac.empty() && link.hardware_address_text() != base::to_lower(mac))
         differs(concat("interface ", name, " has MAC ", link.hardware_address_text(), ", expected ", quoted(mac)));
     const std::uint32_t mtu = expected.interface.mtu.value_or(config.mtu.value_or(link.mtu));
-    const bool follows_group = link.kind == "ipoib" && link.mtu < mtu; // the broadcast group's
+    // Of an IPoIB interface it is that of the broadcast group, once it has joined, if that is less than the configured one.
+    const bool follows_group = link.kind == "ipoib" && (link.mtu < mtu || !config.mtu);
     if (link.mtu != mtu && !follows_group)
         differs(concat("interface ", name, " has MTU ", link.mtu, ", expected ", mtu));
 }
