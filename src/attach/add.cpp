@@ -6,6 +6,7 @@
 #include "device_rdma.hpp"
 #include "liveness.hpp"
 #include "plan.hpp"
+#include "port_state.hpp"
 #include "rdma.hpp"
 #include "steps.hpp"
 
@@ -204,14 +205,28 @@ private:
         session_.records.save(record_);
     }
 
+    /// Those that are in the pod, or else stay on the host. A driver that was bound anew has made others than the plan's.
+    [[nodiscard]] RdmaDevices rdma_devices(const DevicePlan& device) const {
+        RdmaDevices devices;
+        for (const state::Step& step : record_.steps)
+            if (const auto* moved = std::get_if<state::MoveRdma>(&step))
+                devices.push_back({.index = moved->index, .name = moved->name, .node_guid = moved->node_guid});
+        if (!devices.empty() || !device.awaits_port) return devices;
+        auto outside = kernel::Socket::find_rdma(deadline_);
+        return outside ? find_rdma_devices(device.address, *outside) : devices;
+    }
+
     void configure(const kernel::Link& link, cni::Result& own) {
         base::in_context(concat("interface ", quoted(link.name)), [&] {
             bring_up(pod_, link, request_.ifname(), own.ips, deadline_, session_.node.log);
             own.routes = add_routes(pod_, link, own, config_.default_route, session_.node.log);
         });
+        const auto* device = std::get_if<DevicePlan>(&plan_);
+        if (device != nullptr)
+            require_active_port_in_pod(*device, rdma_devices(*device), config_.rdma, pod_.netns, link,
+                                       session_.node.log, deadline_);
         const auto& rdma = shared_port_of(plan_);
         if (rdma) wait_for_gids(config_.rdma, *rdma, link.name, addresses_of(own), session_.node.log);
-        const auto* device = std::get_if<DevicePlan>(&plan_);
         if (device != nullptr && !device->is_infiniband())
             wait_for_gids_in_pod(config_.rdma, device->moving, pod_.netns, link.name, addresses_of(own),
                                  session_.node.log, deadline_);

@@ -2,6 +2,7 @@
 
 #include "addressing.hpp"
 #include "parent.hpp"
+#include "port_state.hpp"
 #include "rdma.hpp"
 #include "siblings.hpp"
 
@@ -96,6 +97,19 @@ kernel::ChildSpec child_spec(const cni::Request& request, const Config& config, 
 
 } // namespace
 
+std::optional<kernel::RdmaPort> find_rdma_of_parent(const kernel::Link& parent, const cni::Request& request,
+                                                    const Config& config, const base::Logger& log,
+                                                    const base::Deadline& deadline) {
+    if (config.is_ipoib()) {
+        require_rdma_of_ipoib(config.rdma, parent, request.conf.name, deadline);
+        require_active_port_of_ipoib(config.rdma, parent, log, deadline);
+        return std::nullopt;
+    }
+    auto port = find_rdma(config.rdma, parent, request.conf.name, log, deadline);
+    if (port) require_active_port(config.rdma, *port, parent.name, log);
+    return port;
+}
+
 ChildPlan plan_child(const cni::Request& request, const Config& config, const Session& session, PodSide& pod,
                      const base::Deadline& deadline) {
     ChildPlan plan{.parent =
@@ -110,10 +124,7 @@ ChildPlan plan_child(const cni::Request& request, const Config& config, const Se
     require_usable(plan.parent, config);
     plan.mac = choose_mac(request, config, session);
     if (!config.link_in_container) {
-        if (config.is_ipoib())
-            require_rdma_of_ipoib(config.rdma, plan.parent, request.conf.name, deadline);
-        else
-            plan.rdma = find_rdma(config.rdma, plan.parent, request.conf.name, session.node.log, deadline);
+        plan.rdma = find_rdma_of_parent(plan.parent, request, config, session.node.log, deadline);
         if (plan.rdma) require_gid_room(config.rdma, *plan.rdma, expected_addresses(config), session.node.log);
     }
     plan.claim = agree_with_siblings(child_step(request, config, plan), session, deadline);

@@ -1,4 +1,4 @@
-// Making a macvlan or ipvlan child of a parent.
+// Making a macvlan, ipvlan or IPoIB child of a parent.
 #pragma once
 
 #include "session.hpp"
@@ -21,6 +21,13 @@ struct ChildPlan {
     std::optional<base::MacAddress> mac; // absent: the kernel gives the parent's
     std::optional<base::FileLock> claim; // of the parent, until the record is written; see siblings.hpp
 };
+
+/// The RDMA port that children of the parent, on the host, share; none of an IPoIB interface, whose children have no GIDs of
+/// their own. Throws CniError where RDMA is required and can't be had, or the port isn't as the policy wants it.
+[[nodiscard]] std::optional<kernel::RdmaPort> find_rdma_of_parent(const kernel::Link& parent,
+                                                                  const cni::Request& request, const Config& config,
+                                                                  const base::Logger& log,
+                                                                  const base::Deadline& deadline);
 
 /// Reads the kernel and changes nothing. Throws CniError with the cure for whatever would make the ADD fail later.
 [[nodiscard]] ChildPlan plan_child(const cni::Request& request, const Config& config, const Session& session,

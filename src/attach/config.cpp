@@ -49,6 +49,10 @@ constexpr Choice<OnMissingGid> kOnMissingGid[] = {
     {"warn", OnMissingGid::warn},
     {"refuse", OnMissingGid::refuse},
 };
+constexpr Choice<OnInactivePort> kOnInactivePort[] = {
+    {"warn", OnInactivePort::warn},
+    {"refuse", OnInactivePort::refuse},
+};
 // sriov-cni's names and whereabouts' ("verbose"), so that configurations written for them keep working.
 constexpr Choice<base::LogLevel> kLogLevels[] = {
     {"panic", base::LogLevel::error}, {"error", base::LogLevel::error},  {"warning", base::LogLevel::warning},
@@ -162,6 +166,8 @@ RdmaPolicy parse_rdma_object(const Reader& rdma) {
         policy.gid_timeout = std::chrono::milliseconds(timeout->integer(0, 30'000));
     if (const auto action = rdma.find("onMissingGid"))
         policy.on_missing_gid = choose<OnMissingGid>(*action, kOnMissingGid);
+    if (const auto action = rdma.find("onInactivePort"))
+        policy.on_inactive_port = choose<OnInactivePort>(*action, kOnInactivePort);
     return policy;
 }
 
@@ -187,6 +193,10 @@ void parse_rdma_isolation(const Reader& root, Config& config) {
 void require_fitting_rdma(const Reader& root, Config& config) {
     if (config.is_rdma_only()) config.rdma.isolation = true;
     if (config.is_rdma_only()) config.rdma.demand = RdmaDemand::required;
+    const auto* vf = std::get_if<Sriov>(&config.attach);
+    if (vf != nullptr && vf->settings.link_state == kernel::VfLinkState::disable &&
+        config.rdma.on_inactive_port == OnInactivePort::refuse)
+        throw root.at("link_state").unexpected("\"auto\" or \"enable\", as \"rdma.onInactivePort\" is \"refuse\"");
     if (config.is_device()) {
         parse_rdma_isolation(root, config);
     } else if (config.rdma.isolation.value_or(false)) {

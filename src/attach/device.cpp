@@ -4,6 +4,7 @@
 #include "device_claim.hpp"
 #include "device_link.hpp"
 #include "device_rdma.hpp"
+#include "port_state.hpp"
 #include "vf_plan.hpp"
 #include "vf_state.hpp"
 
@@ -188,6 +189,7 @@ DevicePlan plan_device(const cni::Request& request, const Config& config, const 
                     .link = {},
                     .moving = {},
                     .rdma = {},
+                    .awaits_port = false,
                     .claim = claim_device(address, session, deadline)};
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
     if (std::holds_alternative<Sriov>(config.attach)) plan.vf = plan_vf(address, request, config, route);
@@ -203,6 +205,7 @@ DevicePlan plan_device(const cni::Request& request, const Config& config, const 
         plan_guid(plan, request, config);
     }
     if (plan.link || config.is_rdma_only()) plan_rdma(plan, config, request, session.node.log, deadline);
+    require_active_port_before(plan, config, request.ifname().to_string(), session.node.log, deadline);
     return plan;
 }
 

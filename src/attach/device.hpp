@@ -35,6 +35,7 @@ struct DevicePlan {
     std::optional<kernel::Link> link; // none: an earlier plugin's, or the driver is one for user space, "vfio-pci"
     std::vector<kernel::RdmaDevice> moving; // RDMA devices that go into the pod
     std::optional<kernel::RdmaPort> rdma;   // of the device, if it stays on the host and pods share all of them
+    bool awaits_port = false;               // whether its RDMA port tells only when it is up in the pod
     std::optional<base::FileLock> claim;    // of the device, until the record is written
 
     [[nodiscard]] bool is_infiniband() const;

@@ -22,7 +22,8 @@ constexpr KnownKey kVfKeys[] = {
     {"pciBusID"},
 };
 constexpr KnownKey kHostDeviceKeys[] = {{"device"}, {"hwaddr"}, {"kernelpath"}};
-constexpr KnownKey kRdmaKeys[] = {{"mode"}, {"isolation"}, {"waitForGids"}, {"gidTimeoutMs"}, {"onMissingGid"}};
+constexpr KnownKey kRdmaKeys[] = {{"mode"},         {"isolation"},    {"waitForGids"},
+                                  {"gidTimeoutMs"}, {"onMissingGid"}, {"onInactivePort"}};
 
 constexpr KnownKey kDnsKeys[] = {{"nameservers"}, {"domain"}, {"search"}, {"options"}};
 constexpr KnownKey kComments[] = {{"$comment"}, {"_comment"}};

@@ -1,8 +1,8 @@
 // STATUS: whether ADD would work now. Reads only, and little: CRI-O asks every half second.
+#include "child.hpp"
 #include "device_rdma.hpp"
 #include "liveness.hpp"
 #include "parent.hpp"
-#include "rdma.hpp"
 #include "session.hpp"
 
 #include <rdmanet/attach/operations.hpp>
@@ -52,8 +52,7 @@ void require_ipam(const cni::Request& request, const IpamChoice& ipam, const Nod
         cni::delegate_status(cni::delegate_call(request, other->plugin), deadline);
 }
 
-void require_parent(const cni::Request& request, const Config& config, const Node& node,
-                    const base::Deadline& deadline) {
+void require_parent(const cni::Request& request, const Config& config, const base::Deadline& deadline) {
     if (config.is_device()) {
         require_mode(config.rdma, request.conf.name, deadline);
         return; // which device is known only once there is a pod
@@ -62,10 +61,8 @@ void require_parent(const cni::Request& request, const Config& config, const Nod
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
     const kernel::Link parent = find_parent(request, config, route);
     require_usable(parent, config);
-    if (config.is_ipoib())
-        require_rdma_of_ipoib(config.rdma, parent, request.conf.name, deadline);
-    else
-        (void)find_rdma(config.rdma, parent, request.conf.name, node.log, deadline);
+    const base::Logger silent(base::LogLevel::error); // a warning is for ADD: this comes twice a second
+    (void)find_rdma_of_parent(parent, request, config, silent, deadline);
 }
 
 } // namespace
@@ -74,7 +71,7 @@ void status(const cni::Request& request, const Config& config, const Node& node)
     const auto deadline = base::Deadline::in(kStatusTimeout);
     require_writable(node.state_directory);
     try {
-        require_parent(request, config, node, deadline);
+        require_parent(request, config, deadline);
     } catch (const cni::CniError& error) {
         unavailable(error.what());
     }

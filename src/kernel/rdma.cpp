@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <iterator>
 
 namespace rdmanet::kernel {
@@ -22,8 +23,13 @@ Message rdma_message(int command) {
     return {RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command), 0};
 }
 
-bool is_active(const RdmaPort& port) {
-    return port.state == PortState::active;
+// enum ib_port_phys_state; as in sysfs: drivers/infiniband/core/sysfs.c, phys_state_to_str.
+constexpr std::uint8_t kLinkUp = 5;
+
+std::string_view physical_state_text(std::uint8_t state) {
+    constexpr std::string_view texts[] = {"unknown",  "sleep",   "polling",       "disabled",
+                                          "training", "link up", "link recovery", "test"};
+    return texts[state < std::size(texts) ? state : 0];
 }
 
 /// Of all devices, those on a net device of the socket's namespace.
@@ -56,6 +62,17 @@ std::string_view to_string(PortState state) {
 
 std::string RdmaPort::to_string() const {
     return concat("port ", port, " of RDMA device ", quoted(device));
+}
+
+bool RdmaPort::has_physical_link() const {
+    return physical_state == kLinkUp;
+}
+
+std::string RdmaPort::states_text() const {
+    std::string text =
+        concat("state ", kernel::to_string(state), ", physical state ", physical_state_text(physical_state));
+    if (lid) text += concat(", LID ", *lid, ", SM LID ", sm_lid.value_or(0));
+    return text;
 }
 
 RdmaNetnsMode rdma_netns_mode(Socket& rdma) {
@@ -116,7 +133,7 @@ std::optional<RdmaPort> find_rdma_port(Socket& rdma, const Link& link) {
         for (const Link& upper : level)
             std::copy_if(ports.begin(), ports.end(), std::back_inserter(found),
                          [&](const RdmaPort& port) { return port.netdev_ifindex == upper.ifindex; });
-        const auto active = std::find_if(found.begin(), found.end(), is_active);
+        const auto active = std::find_if(found.begin(), found.end(), std::mem_fn(&RdmaPort::is_active));
         if (!found.empty()) return active == found.end() ? found.front() : *active;
         if (!route) route = Socket::open(Protocol::route, rdma.deadline());
         level = list_lower_links(*route, level);

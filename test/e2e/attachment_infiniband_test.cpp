@@ -59,7 +59,7 @@ TEST_CASE("an InfiniBand VF gets the GUID that its pod asks for, and its own bac
     const std::string guid_of_host =
         shell(concat("cat /sys/bus/pci/devices/", InfinibandNode::vf(0), "/infiniband/*/node_guid"));
     const auto asked = [&](const std::string& members) {
-        const PluginCall call = vf_call(*stage.pod, 0, concat("'rdma':true,", members));
+        const PluginCall call = vf_call(*stage.pod, 0, concat("'rdma':{'onInactivePort':'refuse'},", members));
         const std::string result = add(call);
         CHECK_THAT(value(result, "interfaces.0.mac"), Contains("02:00:00:00:00:00:00:99"));
         CHECK_THAT(stage.pod->run("rdma dev"), Contains("0200:0000:0000:0099"));

@@ -57,6 +57,11 @@ const std::vector<Scenario> kGidScenarios{
     {"rdma.gidTimeoutMs", "50", "'master':'rnic0p0','rdma':{%'waitForGids':true}," + kStaticTwice},
 };
 
+/// On a NIC without a cable.
+const std::vector<Scenario> kPortScenarios{
+    {"rdma.onInactivePort", "'refuse'", "'master':'rnic0p0','rdma':{%'gidTimeoutMs':50}"},
+};
+
 bool is_literal(const std::string& cell) {
     return cell == "true" || cell == "false" ||
            (!cell.empty() && cell.find_first_not_of("0123456789") == std::string::npos);
@@ -151,7 +156,7 @@ void expect_documented(const Pods& pods, const Scenario& scenario) {
 
 TEST_CASE("every default in the README is tried", "[examples][readme]") {
     std::set<std::string> tried;
-    for (const auto* scenarios : {&kScenarios, &kGidScenarios})
+    for (const auto* scenarios : {&kScenarios, &kGidScenarios, &kPortScenarios})
         for (const Scenario& scenario : *scenarios) tried.insert(scenario.key);
     std::set<std::string> documented;
     for (const auto& [key, values] : documented_defaults()) documented.insert(key);
@@ -165,13 +170,15 @@ TEST_CASE("the README's defaults are the binary's", "[examples][readme]") {
     for (const Scenario& scenario : kScenarios) expect_documented(pods, scenario);
 }
 
-TEST_CASE("the README's defaults for GIDs are the binary's", "[examples][readme]") {
+TEST_CASE("the README's defaults for RDMA ports are the binary's", "[examples][readme]") {
     NEEDS(kernel_has("macvlan") && OtherNic::possible() && succeeds("test -x /usr/lib/cni/static"),
           "macvlan, the software NIC and the plugin static");
     const OtherNic nic("nics=1 gid_table_len=4"); // two entries are the port's own
     CHECK(rdma_parent() == "rnic0p0");
     const Pods pods;
     for (const Scenario& scenario : kGidScenarios) expect_documented(pods, scenario);
+    shell("echo 0 >/sys/kernel/debug/simrnic/rnic0p0/cable");
+    for (const Scenario& scenario : kPortScenarios) expect_documented(pods, scenario);
 }
 
 } // namespace rdmanet::test

@@ -53,6 +53,7 @@ enum class RdmaDemand : std::uint8_t {
     required,   // "rdma": true or an object
 };
 enum class OnMissingGid : std::uint8_t { warn, refuse };
+enum class OnInactivePort : std::uint8_t { warn, refuse };
 
 struct RdmaPolicy {
     RdmaDemand demand = RdmaDemand::if_present;
@@ -61,6 +62,7 @@ struct RdmaPolicy {
     bool wait_for_gids = true;
     std::chrono::milliseconds gid_timeout{2000};
     OnMissingGid on_missing_gid = OnMissingGid::warn;
+    OnInactivePort on_inactive_port = OnInactivePort::warn;
 };
 
 /// Addresses from nowhere, from our allocator, or from another plugin.

@@ -37,12 +37,19 @@ struct RdmaPort {
     std::string device;
     unsigned port = 0; // from 1
     PortState state = PortState::unknown;
-    std::uint8_t physical_state = 0;        // enum ib_port_phys_state, rdma/ib_verbs.h: 5 is link up
+    std::uint8_t physical_state = 0; // enum ib_port_phys_state, rdma/ib_verbs.h
+    // InfiniBand: what the subnet manager has given the port, and its own; 0: none yet.
+    std::optional<std::uint32_t> lid;
+    std::optional<std::uint32_t> sm_lid;
     std::optional<unsigned> netdev_ifindex; // if it has a net device and that is in the socket's namespace
     std::string netdev_name;
 
+    [[nodiscard]] bool is_active() const { return state == PortState::active; }
+    [[nodiscard]] bool has_physical_link() const;
     /// "port 1 of RDMA device "mlx5_0"", for messages.
     [[nodiscard]] std::string to_string() const;
+    /// "state init, physical state link up, LID 0, SM LID 0", for messages.
+    [[nodiscard]] std::string states_text() const;
 };
 
 /// The devices that the socket's namespace sees. Throws NetlinkError.

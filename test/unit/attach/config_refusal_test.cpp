@@ -66,6 +66,10 @@ TEST_CASE("a value that isn't one of a few lists the few") {
          "7 flag: expected one of \"bridge\" \"private\" \"vepa\", found \"promiscuous\""},
         {R"("defaultRoute": "")", "7 defaultRoute: expected one of \"if-none\" \"always\" \"never\", found \"\""},
         {R"("rdma": {"mode": "both"})", "7 rdma.mode: expected one of \"shared\" \"exclusive\", found \"both\""},
+        {R"("rdma": {"onInactivePort": "require"})",
+         "7 rdma.onInactivePort: expected one of \"warn\" \"refuse\", found \"require\""},
+        {R"("attach": "sriov", "link_state": "disable", "rdma": {"onInactivePort": "refuse"})",
+         "7 link_state: expected \"auto\" or \"enable\", as \"rdma.onInactivePort\" is \"refuse\", found \"disable\""},
         {R"("rdma": {"onMissingGid": "fail"})",
          "7 rdma.onMissingGid: expected one of \"warn\" \"refuse\", found \"fail\""},
         {R"("logLevel": "trace")", "7 logLevel: expected one of \"panic\" \"error\" \"warning\" \"info\" \"verbose\" "

@@ -90,7 +90,9 @@ TEST_CASE("what is demanded of RDMA") {
         CHECK(policy.wait_for_gids);
         CHECK(policy.gid_timeout == std::chrono::seconds(2));
         CHECK(policy.on_missing_gid == OnMissingGid::refuse);
+        CHECK(policy.on_inactive_port == OnInactivePort::warn);
     }
+    CHECK(config_with(R"("rdma": {"onInactivePort": "refuse"})").rdma.on_inactive_port == OnInactivePort::refuse);
     const RdmaPolicy policy =
         config_with(R"("rdma": {"waitForGids": false, "gidTimeoutMs": 30000, "onMissingGid": "warn"})").rdma;
     CHECK_FALSE(policy.wait_for_gids);
@@ -130,7 +132,8 @@ TEST_CASE("our keys, the specification's and those of callers are passed over in
     CHECK(config_with(R"("attach": "macvlan", "Master": "eth1", "mode": "bridge", "mtu": 0, "MAC": "", "bcqueuelen": 0,
         "linkInContainer": false, "defaultRoute": "never", "dns": {"nameservers": [], "domain": "", "search": [],
         "options": []}, "logFile": "/var/log/x", "logLevel": "info", "ipam": {"type": "host-local", "subnet": "x"},
-        "rdma": {"mode": "shared", "waitForGids": true, "gidTimeoutMs": 1, "onMissingGid": "warn"})")
+        "rdma": {"mode": "shared", "waitForGids": true, "gidTimeoutMs": 1, "onMissingGid": "warn",
+        "onInactivePort": "warn"})")
               .warnings.empty());
     CHECK(config_with(R"("attach": "ipvlan", "mode": "l2", "flag": "vepa")").warnings.empty());
     CHECK(config_with(R"("capabilities": {"ips": true}, "runtimeConfig": {"mac": 7}, "args": [], "cniVersions": [],

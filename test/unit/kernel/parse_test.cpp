@@ -73,6 +73,7 @@ TEST_CASE("an RDMA port's message") {
     CHECK(port->netdev_ifindex == 2U);
     CHECK(port->netdev_name == "rnic0p0");
     CHECK(port->to_string() == "port 1 of RDMA device \"roce0p0\"");
+    CHECK(port->states_text() == "state down, physical state disabled");
     CHECK_FALSE(parse_rdma_device(captured.message()));
 }
 

@@ -1,0 +1,155 @@
+// RDMA ports that aren't active: a warning, or a refusal before anything changes.
+#include "infiniband_node.hpp"
+#include "vf_stage.hpp"
+
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace rdmanet::test {
+
+using Catch::Contains;
+
+namespace {
+
+constexpr const char* kRefuse = "'rdma':{'onInactivePort':'refuse','gidTimeoutMs':100},";
+
+/// A port of the first card without its cable.
+class PulledCable {
+public:
+    PulledCable() { shell("echo 0 >/sys/kernel/debug/simrnic/rnic0p0/cable"); }
+    PulledCable(const PulledCable&) = delete;
+    PulledCable& operator=(const PulledCable&) = delete;
+    ~PulledCable() { (void)succeeds("echo 1 >/sys/kernel/debug/simrnic/rnic0p0/cable"); }
+};
+
+/// What an ADD that must succeed logs; CHECK agrees with it, and DEL follows.
+std::string log_of(const PluginCall& call) {
+    const ProcessResult result = call.run();
+    if (result.exit_status != 0) return error_of(result);
+    CHECK(check(call, result.out) == "");
+    CHECK(del(call) == "");
+    return result.err;
+}
+
+std::size_t count(const std::string& text, const std::string& part) {
+    std::size_t found = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+    return found;
+}
+
+std::string status_of(PluginCall call) {
+    call.container.clear();
+    call.netns.clear();
+    call.ifname.clear();
+    return outcome(call, "STATUS");
+}
+
+} // namespace
+
+TEST_CASE("a parent whose RDMA port isn't active is warned of, or refused before anything changes", "[rdma][port]") {
+    NEEDS(kernel_has("macvlan") && !rdma_parent().empty(), "macvlan and an RDMA parent");
+    const Pod pod("pod");
+    const UnchangedNode node;
+    const std::string members = concat("'master':'", rdma_parent(), "',", ipam("10.110.0.0/24"));
+    const PluginCall refusing = call_for(pod, concat(kRefuse, members));
+    CHECK(log_of(refusing) == "");
+    {
+        const PulledCable pulled;
+        const std::string said =
+            concat("port 1 of RDMA device \"", rdma_device_of(rdma_parent()),
+                   "\" is not active: state down, physical state disabled; check the link of \"", rdma_parent(), '"');
+        for (const std::string rdma : {"", "'rdma':true,"}) {
+            const PluginCall call = call_for(pod, concat(rdma, members));
+            CHECK_THAT(log_of(call), Contains(said));
+            CHECK(status_of(call) == "");
+        }
+        CHECK(log_of(call_for(pod, concat("'rdma':false,", members))) == "");
+        CHECK_THAT(refusal(refusing), Contains(concat("code 103: ", said)));
+        CHECK_THAT(status_of(refusing), Contains(concat("code 50: ", said)));
+    }
+    CHECK(status_of(refusing) == "");
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("of a VF the PF's port tells before, and its own when it is up in the pod", "[rdma][port][sriov]") {
+    NEEDS_VFS();
+    const VfStage stage;
+    const PluginCall refusing = vf_call(stage.vfs, stage.pod, 0, concat(kRefuse, ipam("10.111.0.0/24")));
+    const PluginCall warned = vf_call(stage.vfs, stage.pod, 0, "'rdma':{'gidTimeoutMs':100}");
+    const std::string of_pf = concat("port 1 of RDMA device \"", rdma_device_of(stage.vfs.pf()),
+                                     "\" is not active: state down, physical state disabled");
+    const std::string of_vf = concat("port 1 of RDMA device \"", stage.vfs.rdma(0), "\" is not active");
+    CHECK(log_of(refusing) == ""); // on the host its own port is down
+    {
+        const PulledCable pulled;
+        const std::string log = log_of(warned);
+        CHECK(count(log, " is not active") == 1);
+        CHECK_THAT(log, Contains(of_pf));
+        CHECK_THAT(refusal(refusing), Contains(concat("code 103: ", of_pf)));
+        CHECK(log_of(with(warned, "'link_state':'disable'")) == "");
+    }
+    const std::string set = concat("ip link set ", stage.vfs.pf(), ' ');
+    shell(concat(set, "vf 0 state disable"));
+    CHECK_THAT(refusal(refusing), Contains("code 103: VF 0 of ") && Contains("has link state disable") &&
+                                      Contains(concat("run `", set, "vf 0 state auto`")));
+    CHECK(log_of(with(refusing, "'link_state':'enable'")) == "");
+    shell(concat(set, "vf 0 state auto && ", set, "down"));
+    const UnchangedNode with_pf_down;
+    CHECK_THAT(log_of(warned), Contains(of_vf) && Contains("check the link of \"net1\""));
+    CHECK_THAT(refusal(refusing), Contains(concat("code 103: ", of_vf)));
+    CHECK(with_pf_down.difference() == "");
+    shell(concat(set, "up"));
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("a whole function's port tells before if its interface is up, else in the pod", "[rdma][port][device]") {
+    NEEDS_VFS();
+    const VfNode vfs("exclusive", 0);
+    const std::string nic = vfs.pf();
+    const Pod pod("pod");
+    const UnchangedNode node;
+    const std::string members = concat("'attach':'host-device','device':'", nic, '\'');
+    const PluginCall refusing = call_for(pod, concat(kRefuse, members));
+    const PluginCall warned = call_for(pod, members);
+    const std::string said = concat("port 1 of RDMA device \"", rdma_device_of(nic), "\" is not active: state down");
+    CHECK(log_of(refusing) == "");
+    {
+        const PulledCable pulled;
+        CHECK_THAT(log_of(warned), Contains(said));
+        CHECK_THAT(refusal(refusing), Contains(concat("code 103: ", said)) && Contains(nic));
+        shell(concat("ip link set ", nic, " down"));
+        CHECK(log_of(warned) == "");
+        const UnchangedNode while_down; // its queueing discipline went with the move
+        CHECK_THAT(refusal(refusing), Contains(concat("code 103: ", said)) && Contains("\"net1\""));
+        CHECK(while_down.difference() == "");
+    }
+    CHECK(log_of(refusing) == "");
+    shell(concat("ip link set ", nic, " up"));
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("InfiniBand ports are told with their LIDs", "[rdma][port][infiniband]") {
+    NEEDS(OtherNic::possible(), "an InfiniBand card");
+    const InfinibandNode infiniband;
+    infiniband.make_vfs(1);
+    const Pod pod("pod");
+    const PluginCall child = call_for(pod, concat(kRefuse, "'attach':'ipoib','master':'", infiniband.parent(0), '\''));
+    const PluginCall vf = call_for(pod, concat(kRefuse, "'deviceID':'", InfinibandNode::vf(0), '\''));
+    CHECK(log_of(child) == "");
+    CHECK(log_of(vf) == "");
+    const UnchangedNode node; // the VF's interface keeps the MTU of the group that it has joined
+    {
+        const PulledCable pulled;
+        const std::string said = concat("port 1 of RDMA device \"ib0p0\" is not active: state down, physical state ",
+                                        "polling, LID 2, SM LID 1; check the link of \"", infiniband.parent(0), '"');
+        CHECK_THAT(refusal(child), Contains(concat("code 103: ", said)));
+        CHECK_THAT(status_of(child), Contains(concat("code 50: ", said)));
+        CHECK_THAT(refusal(vf), Contains(concat("code 103: ", said)));
+        CHECK_THAT(log_of(call_for(pod, concat("'attach':'ipoib','master':'", infiniband.parent(0), '\''))),
+                   Contains(said));
+    }
+    CHECK(node.difference() == "");
+}
+
+} // namespace rdmanet::test
