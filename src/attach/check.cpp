@@ -118,6 +118,12 @@ void check_routes(kernel::Socket& inside, const Link& link, const cni::Request& 
     }
 }
 
+std::vector<base::IpAddress> addresses_of(const Expected& expected) {
+    std::vector<base::IpAddress> addresses;
+    for (const base::IpPrefix& ip : expected.ips) addresses.push_back(ip.address());
+    return addresses;
+}
+
 void check_rdma(const Config& config, const state::AttachmentRecord& record, const Expected& expected, const Link& link,
                 const Node& node, const base::Deadline& deadline) {
     if (record.rdma_device.empty() || config.link_in_container || record.created_link() == nullptr) return;
@@ -129,9 +135,7 @@ void check_rdma(const Config& config, const state::AttachmentRecord& record, con
     if (!port) differs(concat("RDMA device ", record.rdma_device, " of parent ", quoted(parent->name), " is gone"));
     // An ADD that doesn't wait for them may be followed by CHECK before the kernel has made them.
     if (config.rdma.on_missing_gid == OnMissingGid::warn || !config.rdma.wait_for_gids) return;
-    std::vector<base::IpAddress> addresses;
-    for (const base::IpPrefix& ip : expected.ips) addresses.push_back(ip.address());
-    const auto missing = missing_gids(*port, link.name, addresses);
+    const auto missing = missing_gids(*port, link.name, addresses_of(expected));
     if (!missing.empty()) differs(concat("RDMA device ", *port, " has no GID of ", missing.front()));
 }
 
@@ -170,6 +174,8 @@ void check(const cni::Request& request, const Config& config, const Node& node) 
         check_addresses(inside, *link, expected);
         check_routes(inside, *link, request, *record);
         check_rdma(config, *record, expected, *link, node, deadline);
+        if (config.is_device())
+            check_device_link(request, config, *record, netns, *link, addresses_of(expected), deadline);
     }
     check_ipam(request, config, expected, session, deadline);
 }

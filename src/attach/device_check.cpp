@@ -1,9 +1,13 @@
 #include "device_check.hpp"
 
+#include "device_link.hpp"
+#include "device_rdma.hpp"
+#include "rdma.hpp"
 #include "vf_plan.hpp"
 
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
+#include <rdmanet/kernel/netns_sysfs.hpp>
 
 namespace rdmanet::attach {
 namespace {
@@ -27,14 +31,65 @@ void check_settings(const cni::Request& request, const Config& config, const bas
                        to_string(vf.changes)));
 }
 
-void check_rdma_moved(const state::AttachmentRecord& record, const kernel::Netns& netns,
+RdmaDevices moved_devices(const state::AttachmentRecord& record) {
+    RdmaDevices devices;
+    for (const state::Step& step : record.steps)
+        if (const auto* moved = std::get_if<state::MoveRdma>(&step))
+            devices.push_back({.index = moved->index, .name = moved->name, .node_guid = moved->node_guid});
+    return devices;
+}
+
+/// That of the device on the host, which pods share: "mlx5_0/1" in the record.
+kernel::RdmaPort shared_port(const state::AttachmentRecord& record) {
+    const std::size_t slash = record.rdma_device.rfind('/');
+    return {.device = record.rdma_device.substr(0, slash),
+            .port = base::parse_integer<unsigned>(std::string_view(record.rdma_device).substr(slash + 1)).value_or(1)};
+}
+
+void check_rdma_shared(const state::AttachmentRecord& record, const base::Deadline& deadline) {
+    const std::string name = shared_port(record).device;
+    auto outside = kernel::Socket::find_rdma(deadline);
+    if (!outside || !kernel::find_rdma_device(*outside, name))
+        differs(concat("RDMA device ", quoted(name), " of ", record.device(), " is gone from the host"));
+}
+
+/// In the namespace that ADD left them in, which must be the one that the configuration asks for by now.
+void check_rdma_place(const Config& config, const state::AttachmentRecord& record, const kernel::Netns& netns,
                       const base::Deadline& deadline) {
+    if (record.rdma_device.empty()) return;
+    const RdmaDevices moved = moved_devices(record);
+    if (config.rdma.isolation.value_or(!moved.empty()) == moved.empty())
+        differs(concat("RDMA device ", record.rdma_device, " of ", record.device(),
+                       moved.empty() ? " stayed on the host, expected in the pod"
+                                     : " is in the pod, expected on the host"));
+    if (moved.empty()) return check_rdma_shared(record, deadline);
     auto inside = kernel::Socket::find_rdma_in(netns, deadline);
-    for (const state::Step& step : record.steps) {
-        const auto* moved = std::get_if<state::MoveRdma>(&step);
-        if (moved != nullptr && (!inside || !kernel::find_rdma_device(*inside, moved->index)))
-            differs(concat("RDMA device ", quoted(moved->name), " of ", moved->device, " is gone from the pod"));
-    }
+    for (const kernel::RdmaDevice& device : moved)
+        if (!inside || !kernel::find_rdma_device(*inside, device.index))
+            differs(concat("RDMA device ", quoted(device.name), " of ", record.device(), " is gone from the pod"));
+}
+
+/// What the PF has been told is one thing, what the port has is another: drivers take a GUID when they are bound.
+void check_guid(const cni::Request& request, const Config& config, const kernel::Link& link) {
+    if (!std::holds_alternative<Sriov>(config.attach)) return;
+    const auto wanted = wanted_settings(request, config).port_guid;
+    const auto present = guid_of(link);
+    if (wanted && present && *wanted != *present)
+        differs(concat("interface ", quoted(link.name), " has GUID ", *present, ", expected ", *wanted,
+                       ", which the VF's driver takes when it is bound: delete the pod, so that another ADD does"));
+}
+
+/// Only where ADD has waited for them until they were there.
+void check_gids(const Config& config, const state::AttachmentRecord& record, const kernel::Netns& netns,
+                const kernel::Link& link, const std::vector<base::IpAddress>& addresses,
+                const base::Deadline& deadline) {
+    const RdmaPolicy& policy = config.rdma;
+    if (policy.on_missing_gid == OnMissingGid::warn || !policy.wait_for_gids) return;
+    if (record.rdma_device.empty() || addresses.empty() || guid_of(link)) return;
+    const RdmaDevices moved = moved_devices(record);
+    const auto missing = moved.empty() ? missing_gids(shared_port(record), link.name, addresses)
+                                       : missing_gids_in_pod(moved, netns, link.name, addresses, deadline);
+    if (!missing.empty()) differs(concat("RDMA device ", record.rdma_device, " has no GID of ", missing.front()));
 }
 
 } // namespace
@@ -49,7 +104,7 @@ bool has_netdev(const state::AttachmentRecord& record) {
 
 void check_device(const cni::Request& request, const Config& config, const state::AttachmentRecord& record,
                   const kernel::Netns& netns, const base::Deadline& deadline) {
-    check_rdma_moved(record, netns, deadline);
+    check_rdma_place(config, record, netns, deadline);
     const auto* kept = find_step<state::KeepDevice>(record);
     if (kept == nullptr) return; // an earlier plugin's
     const auto address = base::BusAddress::parse(kept->device);
@@ -57,6 +112,13 @@ void check_device(const cni::Request& request, const Config& config, const state
         differs(concat("the attachment has device ", kept->device, ", expected ",
                        config.device ? config.device->to_string() : std::string("the address of one")));
     if (std::holds_alternative<Sriov>(config.attach)) check_settings(request, config, *address, deadline);
+}
+
+void check_device_link(const cni::Request& request, const Config& config, const state::AttachmentRecord& record,
+                       const kernel::Netns& netns, const kernel::Link& link,
+                       const std::vector<base::IpAddress>& addresses, const base::Deadline& deadline) {
+    check_guid(request, config, link);
+    check_gids(config, record, netns, link, addresses, deadline);
 }
 
 } // namespace rdmanet::attach

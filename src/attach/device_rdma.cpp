@@ -115,6 +115,17 @@ void wait_for_gids_in_pod(const RdmaPolicy& policy, const RdmaDevices& devices, 
     wait_for_gids(policy, *port, ifname, addresses, log, sysfs.path("class/infiniband"));
 }
 
+std::vector<base::IpAddress> missing_gids_in_pod(const RdmaDevices& devices, const kernel::Netns& pod,
+                                                 const std::string& ifname,
+                                                 const std::vector<base::IpAddress>& addresses,
+                                                 const base::Deadline& deadline) {
+    auto inside = kernel::Socket::find_rdma_in(pod, deadline);
+    const auto port = inside ? first_port(*inside, devices.front()) : std::nullopt;
+    if (!port) return addresses;
+    const kernel::NetnsSysfs sysfs(pod);
+    return missing_gids(*port, ifname, addresses, sysfs.path("class/infiniband"));
+}
+
 void move_rdma(const std::vector<kernel::RdmaDevice>& devices, const state::AttachmentStore& records,
                const kernel::Netns& netns, const base::Deadline& deadline) {
     if (devices.empty()) return;

@@ -21,6 +21,12 @@ void wait_for_gids_in_pod(const RdmaPolicy& policy, const RdmaDevices& devices, 
                           const std::string& ifname, const std::vector<base::IpAddress>& addresses,
                           const base::Logger& log, const base::Deadline& deadline);
 
+/// As missing_gids(), of the first of the RDMA devices.
+[[nodiscard]] std::vector<base::IpAddress> missing_gids_in_pod(const RdmaDevices& devices, const kernel::Netns& pod,
+                                                               const std::string& ifname,
+                                                               const std::vector<base::IpAddress>& addresses,
+                                                               const base::Deadline& deadline);
+
 /// The device's RDMA devices in the host's namespace.
 [[nodiscard]] RdmaDevices find_rdma_devices(const base::BusAddress& address, kernel::Socket& rdma);
 

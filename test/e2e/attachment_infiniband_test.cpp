@@ -66,7 +66,7 @@ TEST_CASE("an InfiniBand VF gets the GUID that its pod asks for, and its own bac
         CHECK_THAT(shell(concat("ip link show dev ", stage.infiniband.parent(0))),
                    Contains("PORT_GUID 02:00:00:00:00:00:00:99"));
         CHECK(check(call, result) == "");
-        return call;
+        return std::pair(call, result);
     };
     for (const std::string& members :
          {std::string("'guid':'02:00:00:00:00:00:00:99'"),
@@ -74,7 +74,19 @@ TEST_CASE("an InfiniBand VF gets the GUID that its pod asks for, and its own bac
           std::string("'args':{'cni':{'guid':'02:00:00:00:00:00:00:99','mellanox.infiniband.app':'configured'}},"
                       "'ibKubernetesEnabled':true")}) {
         INFO(members);
-        CHECK(del(asked(members)) == "");
+        const auto [call, result] = asked(members);
+        // Another one is asked for, and the PF is told: the port has its own until the driver is bound anew.
+        const std::string set = concat("ip link set ", stage.infiniband.parent(0), " vf 0 ");
+        const auto tell = [&](const std::string& guid) {
+            shell(concat(set, "node_guid ", guid, " && ", set, "port_guid ", guid));
+        };
+        tell("02:00:00:00:00:00:00:98");
+        CHECK_THAT(check(with(call, "'runtimeConfig':{'infinibandGUID':'02:00:00:00:00:00:00:98'}"), result),
+                   Contains("code 107: interface \"net1\" has GUID 02:00:00:00:00:00:00:99, expected "
+                            "02:00:00:00:00:00:00:98"));
+        CHECK_THAT(check(call, result), Contains("code 107: VF 0 of ") && Contains(":98, expected "));
+        tell("02:00:00:00:00:00:00:99");
+        CHECK(del(call) == "");
         CHECK(shell(concat("cat /sys/bus/pci/devices/", InfinibandNode::vf(0), "/infiniband/*/node_guid")) ==
               guid_of_host);
         CHECK(difference_but_numbers(stage) == "");

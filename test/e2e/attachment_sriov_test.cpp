@@ -268,7 +268,7 @@ TEST_CASE("devices that are no VF to attach are refused before anything changes"
 TEST_CASE("CHECK sees what became of a VF", "[sriov][check]") {
     NEEDS_VFS();
     const VfStage stage;
-    const PluginCall call = vf_call(stage.vfs, stage.pod, 0, "'vlan':100,'rdma':true");
+    const PluginCall call = vf_call(stage.vfs, stage.pod, 0, concat("'vlan':100,'rdma':true,", ipam("10.112.0.0/24")));
     const std::string result = add(call);
     const auto when = [&](const std::string& change, const std::string& repair) {
         shell(change);
@@ -288,6 +288,8 @@ TEST_CASE("CHECK sees what became of a VF", "[sriov][check]") {
         Contains("code 107: RDMA device") && Contains("is gone from the pod"));
     CHECK_THAT(when("ip -n pod link set net1 mtu 1300", "ip -n pod link set net1 mtu 1500"),
                Contains("has MTU 1300, expected 1500"));
+    CHECK_THAT(check(with(call, "'rdma':{'isolation':false}"), result),
+               Contains("code 107: RDMA device") && Contains("is in the pod, expected on the host"));
     CHECK(del(call) == "");
     CHECK(stage.node.difference() == "");
 }

@@ -1,5 +1,5 @@
 // RDMA for pods on a shared parent: GIDs of their addresses, and refusals where there can't be any.
-#include "attachment_stage.hpp"
+#include "vf_stage.hpp"
 
 #include "support/reporter.hpp"
 
@@ -128,6 +128,28 @@ TEST_CASE("a full GID table refuses a pod, or warns, as configured, and CHECK se
     CHECK(del(lenient) == "");
     CHECK(del(first) == "");
     CHECK(node.difference() == "");
+}
+
+TEST_CASE("CHECK sees which GIDs the RDMA device of a VF lacks, in the pod and on the host", "[rdma][check][sriov]") {
+    NEEDS(OtherNic::possible(), "the software NIC");
+    const OtherNic nic("nics=1 gid_table_len=4");
+    for (const std::string mode : {"exclusive", "shared"}) {
+        INFO(mode);
+        const VfNode vfs(mode, 1);
+        const Pod pod("pod");
+        pod.run("sysctl -q net.ipv6.conf.default.addr_gen_mode=1");
+        const UnchangedNode node;
+        const PluginCall lenient = vf_call(vfs, pod, 0,
+                                           concat("'rdma':{'onMissingGid':'warn','gidTimeoutMs':50},",
+                                                  ipam("10.41.6.0/24", "'ipRanges':[{'range':'fd41:6::/64'}]")));
+        const ProcessResult warned = lenient.run();
+        CHECK_THAT(warned.err, Contains("no GID of fd41:6::1 on "));
+        CHECK(check(lenient, warned.out) == "");
+        CHECK_THAT(check(with(lenient, "'rdma':true"), warned.out),
+                   Contains("code 107: RDMA device ") && Contains("has no GID of fd41:6::1"));
+        CHECK(del(lenient) == "");
+        CHECK(node.difference() == "");
+    }
 }
 
 TEST_CASE("a pod whose GIDs don't fit in the end is refused and leaves nothing", "[rdma]") {
