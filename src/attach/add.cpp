@@ -5,6 +5,7 @@
 #include "device_info.hpp"
 #include "device_rdma.hpp"
 #include "liveness.hpp"
+#include "mark.hpp"
 #include "plan.hpp"
 #include "port_state.hpp"
 #include "rdma.hpp"
@@ -195,7 +196,13 @@ private:
         auto& step = std::get<state::CreateLink>(record_.steps.front());
         step.ifindex = child.ifindex;
         if (config_.is_ipoib()) step.mac = child.hardware_address_text();
+        if (config_.is_ipoib()) mark(child);
         return child;
+    }
+
+    void mark(const kernel::Link& child) {
+        if (auto text = mark_of(record_))
+            kernel::change_link(pod_.route, child.ifindex, {.alias = std::move(text), .netns = nullptr});
     }
 
     void replace_rdma_steps(const base::BusAddress& address, const RdmaDevices& devices) {

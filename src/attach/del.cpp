@@ -1,5 +1,6 @@
 // DEL: the journal decides what is undone; without a record, only what is provably this attachment's is touched.
 #include "detach.hpp"
+#include "mark.hpp"
 #include "session.hpp"
 #include "steps.hpp"
 
@@ -65,10 +66,22 @@ std::optional<kernel::Netns> find_pod_netns(const cni::Request& request) {
     }
 }
 
+/// An IPoIB child that is on the host since its namespace went.
+void reconstruct_returned(AttachmentRecord& record, const Session& session, const base::Deadline& deadline) {
+    for (const MarkedChild& child : list_returned_children(session.node, deadline)) {
+        if (child.record.key != session.key) continue;
+        record.netns = child.record.netns;
+        record.steps.emplace_back(state::CreateLink{.kind = child.link.kind,
+                                                    .ifname = session.key.ifname,
+                                                    .parent_ifindex = child.link.parent_ifindex.value_or(0),
+                                                    .mac = child.link.hardware_address_text()});
+    }
+}
+
 void reconstruct_link(AttachmentRecord& record, const cni::Request& request, Session& session,
                       const base::Deadline& deadline) {
     const auto netns = find_pod_netns(request);
-    if (!netns) return;
+    if (!netns) return reconstruct_returned(record, session, deadline);
     record.netns = identify(request.netns_path, *netns);
     kernel::Socket inside = kernel::Socket::open_in(*netns, kernel::Protocol::route, deadline);
     if (const auto link = find_unrecorded(inside, request, session, deadline))

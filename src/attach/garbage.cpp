@@ -2,6 +2,7 @@
 // can start the same with `rdmanet gc`, and a range that runs out takes back what the dead hold.
 #include "detach.hpp"
 #include "liveness.hpp"
+#include "mark.hpp"
 #include "session.hpp"
 #include "steps.hpp"
 #include "traces.hpp"
@@ -49,6 +50,28 @@ void collect(const AttachmentRecord& seen, const Node& node, const state::Attach
     }
 }
 
+bool has_record(const state::AttachmentStore& records, const state::AttachmentKey& key) {
+    return std::holds_alternative<AttachmentRecord>(records.load(key));
+}
+
+/// An IPoIB child that no record tells of any more. One that a record tells of went with it, or is still held.
+void collect_returned(const MarkedChild& child, DryRun dry_run, const state::AttachmentStore& records,
+                      const base::Deadline& deadline, Collected& collected) {
+    const std::string what = concat(describe(child.record), ", given back to the host as \"", child.link.name, '"');
+    try {
+        if (has_record(records, child.record.key)) return;
+        if (dry_run == DryRun::no) {
+            const base::FileLock lock = records.lock(child.record.key, deadline);
+            if (has_record(records, child.record.key)) return;
+            kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
+            kernel::remove_link(route, child.link.ifindex);
+        }
+        collected.removed.push_back(what);
+    } catch (const base::Error& error) {
+        collected.failed.push_back(concat(what, ": ", error.what()));
+    }
+}
+
 using IsGarbage = std::function<bool(const AttachmentRecord&)>;
 
 struct Outcome {
@@ -75,6 +98,8 @@ Outcome collect_all(const Node& node, DryRun dry_run, const IsGarbage& is_garbag
         else
             collect(trace.record, node, records, leases, deadline, outcome.collected);
     }
+    for (const MarkedChild& child : list_returned_children(node, deadline))
+        if (is_garbage(child.record)) collect_returned(child, dry_run, records, deadline, outcome.collected);
     return outcome;
 }
 

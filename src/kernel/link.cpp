@@ -120,6 +120,7 @@ void change_link(Socket& socket, unsigned ifindex, const LinkChange& change) {
     if (change.name) request.put_text(IFLA_IFNAME, change.name->to_string());
     if (change.mac) request.put(IFLA_ADDRESS, change.mac->bytes());
     if (change.mtu) request.put_u32(IFLA_MTU, *change.mtu);
+    if (change.alias) request.put_text(IFLA_IFALIAS, *change.alias);
     if (change.ipv6_address_mode)
         request.nest(IFLA_AF_SPEC, [&] {
             request.nest(AF_INET6, [&] { request.put_u8(IFLA_INET6_ADDR_GEN_MODE, *change.ipv6_address_mode); });

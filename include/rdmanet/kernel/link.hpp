@@ -70,6 +70,7 @@ struct Link {
     std::optional<Ipoib> ipoib;                    // of parents, too
     std::vector<std::string> altnames;             // since Linux 5.5
     std::optional<std::uint8_t> ipv6_address_mode; // enum in6_addr_gen_mode, linux/if_link.h; absent without IPv6
+    std::string alias;                             // a remark of up to 255 bytes; stays when the link moves
     std::string parent_device;                     // e.g. "0000:3b:00.2", empty for a virtual device; since Linux 5.14
 
     [[nodiscard]] bool is_up() const; // administratively
@@ -127,7 +128,8 @@ struct LinkChange {
     std::optional<bool> promiscuous;
     std::optional<bool> all_multicast;
     std::optional<std::uint8_t> ipv6_address_mode; // by which the link-local address is made, or that none is
-    const Netns* netns = nullptr;                  // moves the link; all else then happens there
+    std::optional<std::string> alias;
+    const Netns* netns = nullptr; // moves the link; all else then happens there
 };
 
 /// One request. It is no transaction: when the kernel refuses one part (the new name is taken in the target

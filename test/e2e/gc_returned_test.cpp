@@ -1,0 +1,68 @@
+// What GC finds that no record tells of: IPoIB children that came back, and devices in namespaces that nobody can reach.
+#include "infiniband_node.hpp"
+#include "vf_stage.hpp"
+
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace rdmanet::test {
+
+using Catch::Contains;
+
+namespace {
+
+std::string gc(const std::string& options = "") {
+    return shell(concat(binary(), " gc ", options));
+}
+
+std::string collect(PluginCall call, const std::string& members) {
+    call.container.clear();
+    call.netns.clear();
+    call.ifname.clear();
+    return outcome(with(call, members), "GC");
+}
+
+constexpr const char* kChildren = "ip -o link show type ipoib | grep -o '^[0-9]*: [^:@]*@' | wc -l | tr -d '\\n'";
+
+/// Attaches a pod to `parent`, loses the record, and lets the pod go; returns when its child is back.
+PluginCall lose_child(const std::string& parent) {
+    Pod pod("pod");
+    const PluginCall call = call_for(pod, concat("'attach':'ipoib','master':'", parent, "','pkey':'0x8001'"));
+    (void)add(call);
+    CHECK_THAT(pod.run("ip link show net1"), Contains("alias rdmanet ") && Contains(" c1:net1:net.json"));
+    shell("rm /run/rdmanet/attachments/*");
+    CHECK_THAT(gc(), Contains("nothing to remove"));
+    CHECK(pod.succeeds("ip link show net1"));
+    pod.destroy();
+    shell("for i in $(seq 100); do ip link show net1 >/dev/null 2>&1 && break; sleep 0.05; done; ip link show net1");
+    return call;
+}
+
+} // namespace
+
+TEST_CASE("an IPoIB child whose record is lost is removed when it has come back, and no one else's", "[gc][ipoib]") {
+    NEEDS(OtherNic::possible(), "an InfiniBand card");
+    const InfinibandNode infiniband;
+    shell(concat("ip link add link ", infiniband.parent(0), " name admin0 type ipoib pkey 0x8002"));
+    const UnchangedNode node;
+    const PluginCall call = lose_child(infiniband.parent(0));
+    CHECK(shell(kChildren) == "2");
+    PluginCall other = call;
+    other.config.replace(other.config.find("\"net\""), 5, "\"elsewhere\"");
+    CHECK(collect(other, "'cni.dev/valid-attachments':[]") == "");
+    CHECK(collect(call, "'cni.dev/valid-attachments':[{'containerID':'c1','ifname':'net1'}]") == "");
+    CHECK_THAT(gc("--dry-run"), Contains("would remove network \"net\", container \"c1\", interface \"net1\", given "
+                                         "back to the host as \"net1\""));
+    CHECK(shell(kChildren) == "2");
+    CHECK(collect(call, "'cni.dev/valid-attachments':[]") == "");
+    CHECK(node.difference() == "");
+    (void)lose_child(infiniband.parent(0));
+    CHECK_THAT(gc(), Contains("removed network \"net\", container \"c1\""));
+    CHECK(node.difference() == "");
+    CHECK(del(lose_child(infiniband.parent(0))) == "");
+    CHECK(node.difference() == "");
+    shell("ip link delete admin0");
+}
+
+} // namespace rdmanet::test
