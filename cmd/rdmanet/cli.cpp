@@ -50,6 +50,7 @@ std::string to_json(const attach::Collected& collected) {
     writer.begin_object();
     write_list("removed", collected.removed);
     write_list("failed", collected.failed);
+    write_list("noticed", collected.noticed);
     return concat(writer.end_object().to_text(), '\n');
 }
 
@@ -60,6 +61,7 @@ std::string to_text(const attach::Collected& collected, bool dry_run) {
     for (const std::string& what : collected.failed) text += concat("still held: ", what, '\n');
     if (text.empty())
         text = "nothing to remove: nothing recorded belongs to a network namespace that is provably gone\n";
+    for (const std::string& what : collected.noticed) text += concat("left alone: ", what, '\n');
     return text;
 }
 

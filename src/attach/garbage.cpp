@@ -5,6 +5,7 @@
 #include "mark.hpp"
 #include "session.hpp"
 #include "steps.hpp"
+#include "stranded.hpp"
 #include "traces.hpp"
 
 #include <rdmanet/attach/operations.hpp>
@@ -166,12 +167,18 @@ void ipam_only::collect_garbage(const cni::Request& request, const Node& node) {
 }
 
 Collected collect_dead(const Node& node, DryRun dry_run) {
+    const auto deadline = base::Deadline::in(kGcTimeout);
     Undertaker undertaker(node);
     Outcome outcome = collect_all(
         node, dry_run,
         [&](const AttachmentRecord& record) { return undertaker.probe(trace_of(record)) == Liveness::dead; }, {},
-        base::Deadline::in(kGcTimeout));
+        deadline);
     for (const state::Unreadable& file : outcome.kept) outcome.collected.failed.push_back(describe(file));
+    try {
+        outcome.collected.noticed = describe_stranded_devices(deadline);
+    } catch (const base::Error& error) {
+        node.log.warn(concat("devices in namespaces that nobody can reach were not looked for: ", error.what()));
+    }
     return outcome.collected;
 }
 

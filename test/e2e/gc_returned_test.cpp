@@ -65,4 +65,31 @@ TEST_CASE("an IPoIB child whose record is lost is removed when it has come back,
     shell("ip link delete admin0");
 }
 
+TEST_CASE("a device in a namespace that only a descriptor keeps is named with its holder, and left alone",
+          "[gc][sriov]") {
+    NEEDS_VFS();
+    const VfStage stage;
+    const PluginCall call = vf_call(stage.vfs, stage.pod, 1, "'rdma':true");
+    (void)add(call);
+    shell(concat("ip netns add stranger && ip link set ", stage.vfs.netdev(0), " netns stranger && rdma dev set ",
+                 stage.vfs.rdma(0), " netns stranger"));
+    CHECK_THAT(gc(), Contains("nothing to remove") && !Contains("left alone")); // another plugin's pods look like this
+    const std::string pid = shell("(exec 9</run/netns/stranger; exec sleep 300) >/dev/null 2>&1 & echo -n $!");
+    shell(concat("while ! [ /proc/", pid,
+                 "/fd/9 -ef /run/netns/stranger ]; do sleep 0.02; done; "
+                 "until grep -q sleep /proc/",
+                 pid, "/comm; do sleep 0.02; done; ip netns delete stranger"));
+    const std::string said = concat(
+        "device ", stage.vfs.vf(0), ": its net device and RDMA device are in a network namespace that no process ",
+        "is in and no mount keeps, but process ", pid, " (sleep) has it open (/proc/", pid, "/fd/9): end that ");
+    const std::string text = gc();
+    CHECK_THAT(text, Contains(concat("left alone: ", said)) && !Contains(stage.vfs.vf(1)));
+    CHECK_THAT(gc("--dry-run --json"), Contains("\"noticed\"") && Contains(said));
+    shell(concat("kill ", pid, "; for i in $(seq 200); do rdma dev show ", stage.vfs.rdma(0),
+                 " >/dev/null 2>&1 && break; sleep 0.05; done"));
+    CHECK_THAT(gc(), !Contains("left alone"));
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
 } // namespace rdmanet::test

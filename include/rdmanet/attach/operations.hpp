@@ -44,10 +44,11 @@ enum class DryRun : std::uint8_t { no, yes };
 struct Collected {
     std::vector<std::string> removed;
     std::vector<std::string> failed;
+    std::vector<std::string> noticed; // what is left alone, and a person should know of
 };
 /// Removes every attachment and lease, of any network, whose namespace is provably gone. A record that can't be
-/// read, and that no lease shows to be a dead pod's, is among `failed`, with what to do about it. A dry run changes
-/// nothing.
+/// read, and that no lease shows to be a dead pod's, is among `failed`, with what to do about it. Devices that nobody
+/// can reach are noticed. A dry run changes nothing.
 [[nodiscard]] Collected collect_dead(const Node& node, DryRun dry_run);
 
 } // namespace rdmanet::attach

@@ -1,0 +1,91 @@
+#include "stranded.hpp"
+
+#include <rdmanet/base/file.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/kernel/device.hpp>
+#include <rdmanet/kernel/device_search.hpp>
+
+#include <chrono>
+#include <thread>
+#include <utility>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::concat;
+using kernel::ElsewhereDevice;
+using Devices = std::vector<ElsewhereDevice>;
+
+constexpr std::string_view kWhere = " in a network namespace that no process is in and no mount keeps";
+
+std::string name_of_holder(const std::string& pid) {
+    const auto name = base::read_file_if_exists(concat("/proc/", pid, "/comm"), 64);
+    return concat("process ", pid, name ? concat(" (", name->substr(0, name->find('\n')), ')') : std::string());
+}
+
+/// "device 0000:3b:00.2: its net device is".
+std::string begin_sentence(const ElsewhereDevice& device) {
+    return concat("device ", device.address, ": its ", device.parts_text(), device.net && device.rdma ? " are" : " is");
+}
+
+std::string held_text(const ElsewhereDevice& device, const kernel::HeldNetns& held) {
+    return concat(begin_sentence(device), kWhere, ", but ", name_of_holder(held.pid), " has it open (", held.path,
+                  "): end that process, and the kernel gives the device back to the host");
+}
+
+std::string lost_text(const ElsewhereDevice& device) {
+    return concat(begin_sentence(device), kWhere, ", held by what can't be seen: unbind and bind its driver ",
+                  kernel::driver_of(device.address), ", which makes them anew on the host");
+}
+
+/// Moves what is in the namespaces of descriptors from `devices` to `texts`.
+Devices describe_held(Devices devices, const kernel::LiveNetns& living, std::vector<std::string>& texts) {
+    for (const kernel::HeldNetns& held : kernel::list_held_netns(living)) {
+        if (devices.empty()) break;
+        Devices rest = kernel::subtract_devices_in({held.path}, devices);
+        for (const ElsewhereDevice& device : devices) {
+            ElsewhereDevice inside = device;
+            for (const ElsewhereDevice& outside : rest) {
+                if (outside.address != device.address) continue;
+                inside.net = inside.net && !outside.net;
+                inside.rdma = inside.rdma && !outside.rdma;
+            }
+            if (inside.net || inside.rdma) texts.push_back(held_text(inside, held));
+        }
+        devices = std::move(rest);
+    }
+    return devices;
+}
+
+/// What is in no namespace that a process or mount leads to.
+Devices find_unreachable(const kernel::LiveNetns& living) {
+    Devices devices = kernel::list_devices_elsewhere();
+    if (devices.empty()) return devices;
+    std::vector<std::string> paths;
+    for (const auto& [inode, path] : living.paths) paths.push_back(path);
+    return kernel::subtract_devices_in(paths, std::move(devices));
+}
+
+} // namespace
+
+std::vector<std::string> describe_stranded_devices(const base::Deadline& deadline) {
+    constexpr std::chrono::seconds kReturnTimeout{5};
+    if (!kernel::sees_all_processes() || kernel::list_devices_elsewhere().empty()) return {};
+    const auto until = deadline.at_most(kReturnTimeout);
+    for (std::vector<std::string> before;;) {
+        const kernel::LiveNetns living = kernel::list_live_netns();
+        if (!living.complete) return {};
+        std::vector<std::string> texts;
+        const Devices lost = describe_held(find_unreachable(living), living, texts);
+        if (lost.empty() && texts == before)
+            return texts; // one that is on its way to a pod is there at the second look
+        if (until.passed()) {
+            for (const ElsewhereDevice& device : lost) texts.push_back(lost_text(device));
+            return texts;
+        }
+        before = std::move(texts);
+        std::this_thread::sleep_for(std::chrono::milliseconds{100});
+    }
+}
+
+} // namespace rdmanet::attach

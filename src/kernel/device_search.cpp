@@ -1,0 +1,111 @@
+#include <rdmanet/kernel/device_search.hpp>
+
+#include "directory.hpp"
+
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/kernel/netns.hpp>
+#include <rdmanet/kernel/netns_sysfs.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+#include <set>
+
+namespace rdmanet::kernel {
+namespace {
+
+using base::Bus;
+using base::BusAddress;
+using base::concat;
+
+constexpr const char* kNet = "net";
+constexpr const char* kRdma = "infiniband";
+
+bool is_there_and_empty(const std::string& directory) {
+    return open_directory(directory) && list_directory(directory).empty();
+}
+
+bool has_entries(const NetnsSysfs& sysfs, const BusAddress& address, const char* part) {
+    return !list_directory(sysfs.path(concat("bus/", to_string(address.bus()), "/devices/", address, '/', part)))
+                .empty();
+}
+
+void subtract_devices_in(const NetnsSysfs& sysfs, std::vector<ElsewhereDevice>& devices) {
+    for (ElsewhereDevice& device : devices) {
+        if (device.net && has_entries(sysfs, device.address, kNet)) device.net = false;
+        if (device.rdma && has_entries(sysfs, device.address, kRdma)) device.rdma = false;
+    }
+    std::erase_if(devices, [](const ElsewhereDevice& device) { return !device.net && !device.rdma; });
+}
+
+std::optional<Netns> try_netns(const std::string& path) try { return find_netns(path); } catch (const NotANetnsError&) {
+    return std::nullopt; // a mount point whose namespace has gone
+}
+
+/// The number of a namespace, of whichever kind, that a descriptor leads to. Its link tells the path by which it was opened,
+/// not what it is (d_path(), fs/d_path.c, for the root of a mount). A file system whose server is away isn't asked.
+std::optional<std::uint64_t> namespace_inode(const std::string& path, std::uint64_t namespaces_device) {
+    struct statx status {};
+    if (::statx(AT_FDCWD, path.c_str(), AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_INO, &status) != 0)
+        return std::nullopt; // the process has ended, or closed it
+    const bool is_namespace = makedev(status.stx_dev_major, status.stx_dev_minor) == namespaces_device;
+    return is_namespace ? std::optional<std::uint64_t>(status.stx_ino) : std::nullopt;
+}
+
+} // namespace
+
+std::string ElsewhereDevice::parts_text() const {
+    if (net && rdma) return "net device and RDMA device";
+    return net ? "net device" : "RDMA device";
+}
+
+std::vector<ElsewhereDevice> list_devices_elsewhere() {
+    std::vector<ElsewhereDevice> devices;
+    for (const Bus bus : {Bus::pci, Bus::auxiliary}) {
+        const std::string directory = concat("/sys/bus/", to_string(bus), "/devices/");
+        for (const std::string& name : list_directory(directory)) {
+            const auto address = BusAddress::parse(name);
+            if (!address) continue;
+            const bool net = is_there_and_empty(concat(directory, name, '/', kNet));
+            const bool rdma = is_there_and_empty(concat(directory, name, '/', kRdma));
+            if (net || rdma) devices.push_back({.address = *address, .net = net, .rdma = rdma});
+        }
+    }
+    return devices;
+}
+
+std::vector<ElsewhereDevice> subtract_devices_in(const std::vector<std::string>& netns_paths,
+                                                 std::vector<ElsewhereDevice> devices) {
+    for (const std::string& path : netns_paths) {
+        if (devices.empty()) break;
+        if (const auto netns = try_netns(path)) subtract_devices_in(NetnsSysfs(*netns), devices);
+    }
+    return devices;
+}
+
+std::vector<HeldNetns> list_held_netns(const LiveNetns& living, const std::string& proc) {
+    std::vector<HeldNetns> held;
+    std::set<std::uint64_t> seen;
+    const std::uint64_t namespaces_device = Netns::current().id().device;
+    for (const std::string& pid : list_directory(proc)) {
+        if (!base::parse_integer<unsigned>(pid)) continue;
+        const std::string directory = concat(proc, '/', pid, "/fd");
+        for (const std::string& fd : list_directory(directory)) {
+            const std::string path = concat(directory, '/', fd);
+            const auto inode = namespace_inode(path, namespaces_device);
+            if (inode && !living.paths.contains(*inode) && seen.insert(*inode).second)
+                held.push_back({.path = path, .pid = pid});
+        }
+    }
+    return held;
+}
+
+bool sees_all_processes() {
+    constexpr std::uint64_t kFirst = 0xeffffffc; // include/linux/proc_ns.h, PROC_PID_INIT_INO
+    return pid_namespace_inode() == kFirst;
+}
+
+} // namespace rdmanet::kernel
