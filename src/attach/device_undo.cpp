@@ -43,7 +43,8 @@ std::optional<BusAddress> find_device(const std::string& device) {
     return address && kernel::device_exists(*address) ? address : std::nullopt;
 }
 
-bool may_have_netdev(const BusAddress& address) {
+/// Whether it may have a net and an RDMA device. Who took its driver, or was killed between taking and binding it, ended both.
+bool has_network_driver(const BusAddress& address) {
     const std::string driver = kernel::driver_of(address);
     return !driver.empty() && !is_user_space_driver(driver);
 }
@@ -116,8 +117,9 @@ std::optional<RdmaDevice> find_rdma(Socket& rdma, const state::MoveRdma& step) {
     return device && device->node_guid == step.node_guid ? device : std::nullopt;
 }
 
-/// A driver that was bound anew has another RDMA device, on the host: ours is gone.
-bool was_replaced(const state::MoveRdma& step, const BusAddress& address, Socket& rdma) {
+/// A driver that was bound anew has another RDMA device, on the host: ours is gone, as it is with the driver.
+bool is_gone(const state::MoveRdma& step, const BusAddress& address, Socket& rdma) {
+    if (!has_network_driver(address)) return true;
     const auto names = kernel::rdma_devices_of(address);
     return !names.empty() && !find_rdma(rdma, step);
 }
@@ -135,7 +137,7 @@ void send_rdma_home(const state::MoveRdma& step, const kernel::Netns& pod, const
 
 void revert_step(const state::KeepDevice& step, const RevertContext& context) {
     const auto address = find_device(step.device);
-    if (!address || step.name.empty() || !may_have_netdev(*address)) return;
+    if (!address || step.name.empty() || !has_network_driver(*address)) return;
     Socket route = Socket::open(kernel::Protocol::route, context.deadline);
     auto link = wait_for(context, [&] { return find_link_on_host(*address, route); }); // drivers may take their time
     if (!link) throw base::Error("its net device is not on the host");
@@ -182,7 +184,7 @@ void revert_step(const state::MoveLink& step, const RevertContext& context) {
             return;
         }
     }
-    if (!may_have_netdev(*address)) return;
+    if (!has_network_driver(*address)) return;
     if (!wait_for(context, [&] { return find_link_on_host(*address, route); }))
         throw base::Error(concat("the kernel has not returned the net device of ", *address,
                                  " to the host: a process or mount may still hold the pod's namespace"));
@@ -196,7 +198,7 @@ void revert_step(const state::MoveRdma& step, const RevertContext& context) {
         send_rdma_home(step, *netns, context);
     const auto returned = wait_for(context, [&]() -> std::optional<RdmaDevice> {
         if (auto device = find_rdma(*outside, step)) return device;
-        return was_replaced(step, *address, *outside) ? std::optional(RdmaDevice{}) : std::nullopt;
+        return is_gone(step, *address, *outside) ? std::optional(RdmaDevice{}) : std::nullopt;
     });
     if (!returned) throw base::Error("the kernel has not returned it to the host");
     if (!returned->name.empty() && returned->name != step.name)
