@@ -75,7 +75,7 @@ void check_origin(const Link& link, const Config& config, const state::Attachmen
     if (link.kind != config.kind())
         differs(concat("interface ", name, " is of kind ", quoted(link.kind), ", expected ", config.kind()));
     const state::CreateLink* made = record.created_link();
-    if (made != nullptr && link.parent_ifindex != made->parent_ifindex)
+    if (made != nullptr && !link.is_child_of(made->parent_ifindex))
         differs(concat("interface ", name, " has parent index ", link.parent_ifindex.value_or(0), ", expected ",
                        made->parent_ifindex, " (", made->parent, ')'));
     check_mode(link, config);

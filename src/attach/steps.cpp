@@ -30,7 +30,7 @@ bool is_ours(const Link& link, const state::CreateLink& step) {
     if (link.kind != step.kind) return false;
     const bool mac_tells = !step.mac.empty() && step.ifindex == 0;
     if (mac_tells && link.hardware_address_text() != step.mac) return false;
-    return step.parent_ifindex == 0 || link.parent_ifindex == step.parent_ifindex;
+    return step.parent_ifindex == 0 || link.is_child_of(step.parent_ifindex);
 }
 
 constexpr const char* kIpoib = "ipoib";

@@ -160,6 +160,13 @@ bool Link::is_loopback() const {
     return (flags & IFF_LOOPBACK) != 0;
 }
 
+/// An IPoIB child doesn't name a parent that happens to have its own index: the kernel can't tell them apart
+/// (nla_put_iflink(), net/core/rtnetlink.c), for want of a link_netnsid that macvlan and ipvlan children have.
+bool Link::is_child_of(unsigned parent) const {
+    if (parent_ifindex) return parent_ifindex == parent;
+    return kind == "ipoib" && ifindex == parent;
+}
+
 std::optional<base::MacAddress> Link::mac() const {
     base::MacAddress::Bytes bytes{};
     if (hardware_address.size() != bytes.size()) return std::nullopt;

@@ -75,6 +75,8 @@ struct Link {
 
     [[nodiscard]] bool is_up() const; // administratively
     [[nodiscard]] bool is_loopback() const;
+    /// Of the interface with that index, in its parent's namespace.
+    [[nodiscard]] bool is_child_of(unsigned parent) const;
     [[nodiscard]] bool is_promiscuous() const; // by the administrator's wish, not by a packet socket's
     [[nodiscard]] bool is_all_multicast() const;
     /// nullopt if the hardware address has not 6 bytes.
