@@ -1,6 +1,7 @@
 // InfiniBand VFs in pods: GUIDs, and IPoIB interfaces that the kernel makes anew when their RDMA device moves.
-#include "infiniband_node.hpp"
+#include "attachment_stage.hpp"
 
+#include "support/infiniband_node.hpp"
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>

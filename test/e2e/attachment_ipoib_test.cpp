@@ -1,7 +1,7 @@
 // Children of IPoIB interfaces: InfiniBand in shared mode.
 #include "attachment_stage.hpp"
-#include "infiniband_node.hpp"
 
+#include "support/infiniband_node.hpp"
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
@@ -9,6 +9,7 @@
 namespace rdmanet::test {
 
 using Catch::Contains;
+using Catch::StartsWith;
 
 namespace {
 
@@ -60,6 +61,23 @@ TEST_CASE("an IPoIB child that a dying namespace gives back to the host is remov
         pod.destroy();
         CHECK_THAT(shell(concat(binary(), " gc")), Contains("removed"));
     }
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("an IPoIB child that has its parent's index, in its own namespace, is known as its child", "[ipoib][del]") {
+    NEEDS(OtherNic::possible(), "an InfiniBand card");
+    const InfinibandNode infiniband;
+    const Pod pod("pod");
+    const UnchangedNode node;
+    const std::string index = shell(concat("tr -d '\\n' </sys/class/net/", infiniband.parent(0), "/ifindex"));
+    const auto indexes_to_use = std::stoi(index) - 2; // the loopback has the first
+    pod.run(concat("sh -c 'for i in $(seq ", indexes_to_use,
+                   "); do echo link add gone0 type dummy; echo link delete gone0; done | ip -batch -'"));
+    const PluginCall call = ipoib_call(pod, infiniband.parent(0), ipam("10.105.0.0/24"));
+    const std::string result = add(call);
+    CHECK_THAT(pod.run("ip -o link show net1"), StartsWith(concat(index, ": net1: ")));
+    CHECK(check(call, result) == "");
+    CHECK(del(call) == "");
     CHECK(node.difference() == "");
 }
 

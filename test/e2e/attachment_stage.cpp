@@ -3,7 +3,6 @@
 #include <rdmanet/base/error.hpp>
 
 #include <algorithm>
-#include <cstdlib>
 
 namespace rdmanet::test {
 
@@ -96,26 +95,6 @@ std::string addresses(const std::string& result) {
 std::string mac_of(const Pod& pod, const std::string& ifname) {
     const std::string text = pod.run(concat("cat /sys/class/net/", ifname, "/address"));
     return text.substr(0, text.find('\n'));
-}
-
-namespace {
-
-std::string reload(const std::string& parameters) {
-    return concat("rmmod simrnic && insmod ", std::getenv("RDMANET_HARNESS_MODULE"), ' ', parameters);
-}
-
-} // namespace
-
-OtherNic::OtherNic(const std::string& parameters) {
-    shell(reload(parameters));
-}
-
-OtherNic::~OtherNic() {
-    (void)succeeds(reload("nics=2 ports=1 vfs=8"));
-}
-
-bool OtherNic::possible() {
-    return std::getenv("RDMANET_HARNESS_MODULE") != nullptr;
 }
 
 } // namespace rdmanet::test

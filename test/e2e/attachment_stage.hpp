@@ -51,15 +51,4 @@ struct Stage {
     UnchangedNode node;
 };
 
-/// The software NIC with these parameters; with the harness's own again at the end.
-class OtherNic {
-public:
-    explicit OtherNic(const std::string& parameters);
-    OtherNic(const OtherNic&) = delete;
-    OtherNic& operator=(const OtherNic&) = delete;
-    ~OtherNic();
-
-    [[nodiscard]] static bool possible();
-};
-
 } // namespace rdmanet::test

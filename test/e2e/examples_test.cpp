@@ -2,8 +2,8 @@
 #include "attachment_stage.hpp"
 #include "example_node.hpp"
 #include "example_pod.hpp"
-#include "infiniband_node.hpp"
 #include "markdown.hpp"
+#include "support/infiniband_node.hpp"
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>

@@ -1,6 +1,7 @@
 // RDMA for pods on a shared parent: GIDs of their addresses, and refusals where there can't be any.
 #include "vf_stage.hpp"
 
+#include "support/other_nic.hpp"
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>

@@ -1,6 +1,7 @@
 // The defaults in the README's tables: a key that is absent does what the README's value does, and another value doesn't.
 #include "attachment_stage.hpp"
 #include "markdown.hpp"
+#include "support/other_nic.hpp"
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>

@@ -1,15 +1,20 @@
-#include "infiniband_node.hpp"
+#include "support/infiniband_node.hpp"
 
+#include "support/process.hpp"
 #include "support/vf_node.hpp"
 
 #include <rdmanet/base/error.hpp>
+#include <rdmanet/base/text.hpp>
 
 namespace rdmanet::test {
 
-InfinibandNode::InfinibandNode(const std::string& mode) {
+using base::concat;
+
+InfinibandNode::InfinibandNode(const std::string& mode, const std::string& nic) : nic_(nic) {
     if (!set_rdma_mode(mode)) throw base::Error("the RDMA namespace mode can't be set: a namespace is left");
     shell("modprobe ib_ipoib");
     for (const char* pf : {"0001:00:00.0", "0002:00:00.0"}) {
+        if (!succeeds(concat("test -e /sys/bus/pci/devices/", pf))) continue;
         const std::string parent = netdev(pf);
         shell(concat("ip link set ", parent, " addrgenmode none && ip link set ", parent,
                      " up && for i in $(seq 100); do ", "[ $(</sys/class/net/", parent,

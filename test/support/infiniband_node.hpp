@@ -1,18 +1,19 @@
 // A node with InfiniBand cards.
 #pragma once
 
-#include "attachment_stage.hpp"
+#include "support/other_nic.hpp"
 
 #include <string>
 #include <vector>
 
 namespace rdmanet::test {
 
-/// Two InfiniBand cards with IPoIB on their ports; the names of the interfaces depend on the order in which the kernel made
+/// InfiniBand cards with IPoIB on their ports; the names of the interfaces depend on the order in which the kernel made
 /// them. In the RDMA namespace mode that is wanted, shared again at the end.
 class InfinibandNode {
 public:
-    explicit InfinibandNode(const std::string& mode = "shared");
+    explicit InfinibandNode(const std::string& mode = "shared",
+                            const std::string& nic = "nics=2 ports=1 vfs=2 link_layer=ib,ib");
     InfinibandNode(const InfinibandNode&) = delete;
     InfinibandNode& operator=(const InfinibandNode&) = delete;
     ~InfinibandNode();
@@ -25,7 +26,7 @@ public:
     void make_vfs(unsigned number) const;
 
 private:
-    OtherNic nic_{"nics=2 ports=1 vfs=2 link_layer=ib,ib"};
+    OtherNic nic_;
     std::vector<std::string> parents_;
 };
 

@@ -94,7 +94,7 @@ bool kernel_has(const std::string& link_kind) {
 std::string UnchangedNode::difference() const {
     const auto deadline = base::Deadline::in(std::chrono::seconds{3});
     for (;;) {
-        std::string text = before_.difference_to(Snapshot::take());
+        std::string text = before_.difference_to(Snapshot::take(numbers_));
         if (text.empty() || deadline.passed()) return text;
         std::this_thread::sleep_for(std::chrono::milliseconds{50});
     }

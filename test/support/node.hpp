@@ -52,11 +52,12 @@ private:
 /// Remembers the node as it is; the test ends by demanding that nothing differs.
 class UnchangedNode {
 public:
-    UnchangedNode() : before_(Snapshot::take()) {}
+    explicit UnchangedNode(Numbers numbers = Numbers::compared) : numbers_(numbers), before_(Snapshot::take(numbers)) {}
     /// What differs now; waits a moment for what the kernel does later (GIDs go by a work queue).
     [[nodiscard]] std::string difference() const;
 
 private:
+    Numbers numbers_;
     Snapshot before_;
 };
 

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
+#include <string_view>
 #include <vector>
 
 namespace rdmanet::test {
@@ -71,6 +72,23 @@ void add_kernel_state(std::multiset<std::string>& lines) {
 /// Changes by themselves: the state of neighbour discovery, lifetimes, and multicast routes that come a moment later.
 bool is_volatile(const std::string& line) {
     return line.find("multicast ff00::/8") != std::string::npos;
+}
+
+/// "host: 5: ib1: <UP> … link/infiniband 80:00:01:01:fe:80: …", the number of the queue pair being in the first four bytes.
+std::string without_numbers(std::string line) {
+    const auto number = line.find(": ") + 2;
+    const auto end = line.find_first_not_of("0123456789", number);
+    if (end != number && line.compare(end, 2, ": ") == 0) line.erase(number, end + 2 - number);
+    constexpr std::string_view kAddress = "link/infiniband ";
+    for (auto at = line.find(kAddress); at != std::string::npos; at = line.find(kAddress, at + 1))
+        line.erase(at + kAddress.size(), std::string_view("80:00:01:01:").size());
+    return line;
+}
+
+std::multiset<std::string> without_numbers(const std::multiset<std::string>& lines) {
+    std::multiset<std::string> without;
+    for (const std::string& line : lines) without.insert(without_numbers(line));
+    return without;
 }
 
 std::string file_text(const fs::path& path) {
@@ -132,10 +150,11 @@ void forgive_loopbacks(std::vector<std::string>& gone, std::vector<std::string>&
 
 } // namespace
 
-Snapshot Snapshot::take() {
+Snapshot Snapshot::take(Numbers numbers) {
     Snapshot snapshot;
     add_kernel_state(snapshot.lines_);
     std::erase_if(snapshot.lines_, is_volatile);
+    if (numbers == Numbers::ignored) snapshot.lines_ = without_numbers(snapshot.lines_);
     add_gids(snapshot.lines_);
     add_state(snapshot.lines_);
     return snapshot;

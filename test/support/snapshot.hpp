@@ -1,10 +1,15 @@
 // What a node looks like, as lines of text, and how two looks differ.
 #pragma once
 
+#include <cstdint>
 #include <set>
 #include <string>
 
 namespace rdmanet::test {
+
+/// Of net devices, RDMA devices and IPoIB's queue pairs. The kernel draws new ones when a driver is bound anew or an
+/// IPoIB interface follows its RDMA device; everything else keeps its own.
+enum class Numbers : std::uint8_t { compared, ignored };
 
 /// Links with all details, addresses, routes, VFs, RDMA devices with their namespaces, GIDs, the sysctls that the
 /// plugin touches, of the host and of every named network namespace; attachment records, leases, stray files of the
@@ -12,7 +17,7 @@ namespace rdmanet::test {
 /// the plugin's own code looks at itself.
 class Snapshot {
 public:
-    [[nodiscard]] static Snapshot take();
+    [[nodiscard]] static Snapshot take(Numbers numbers = Numbers::compared);
 
     /// Lines that only one has, "- " gone and "+ " new; empty if the node is as it was. A pod's loopback
     /// that got IPv6 switched on is no difference: ADD may do that, and DEL leaves it (enable_ipv6() of the room kernel).
