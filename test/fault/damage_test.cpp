@@ -28,9 +28,9 @@ const char* name_of(Remover remover) {
 }
 
 NodeState take_as_left_by(Remover remover, Stage& stage) {
-    if (remover == Remover::del) return NodeState::take();
+    if (remover == Remover::del) return stage.node();
     stage.destroy_pod();
-    NodeState without_pod = NodeState::take();
+    NodeState without_pod = stage.node();
     stage.create_pod();
     return without_pod;
 }
@@ -41,7 +41,7 @@ using LengthsBelow = std::function<std::vector<std::size_t>(std::size_t)>;
 void cut_everywhere(Remover remover, Ipam ipam, const char* what, const PathOf& path_of,
                     const LengthsBelow& lengths_below) {
     Stage stage("macvlan", ipam);
-    const NodeState before = take_as_left_by(remover, stage);
+    NodeState before = take_as_left_by(remover, stage);
     REQUIRE(stage.run("ADD") == "");
     const std::size_t size = fs::file_size(path_of(stage));
     REQUIRE(stage.run("DEL") == "");
@@ -59,6 +59,7 @@ void cut_everywhere(Remover remover, Ipam ipam, const char* what, const PathOf& 
         if (wrong.empty()) continue;
         FAIL_CHECK(concat(what, " cut to ", length, " of ", size, " bytes, then ", name_of(remover), ":\n", wrong));
         stage.reset();
+        before = take_as_left_by(remover, stage);
     }
     std::cout << "     " << what << " cut at " << lengths.size() << " of " << size << " bytes, each with "
               << name_of(remover) << " after it" << std::endl;

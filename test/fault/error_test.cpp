@@ -68,7 +68,7 @@ std::string prepare(Stage& stage, const std::string& command) {
 }
 
 void fail_everywhere(Stage& stage, const std::string& command, Judge judge) {
-    const NodeState before = NodeState::take();
+    NodeState before = stage.node();
     REQUIRE(prepare(stage, command) == "");
     const auto calls = run_traced(binary(), stage.call(command).options()).calls;
     REQUIRE(stage.run("DEL") == "");
@@ -87,6 +87,7 @@ void fail_everywhere(Stage& stage, const std::string& command, Judge judge) {
         FAIL_CHECK(concat(command, ": ", describe(point), ' ', result.at.text, " (call ", point.occurrence,
                           " of that name):\n", wrong));
         stage.reset();
+        before = stage.node();
     }
     std::cout << "     " << command << " given " << points.size() - missed << " of " << all.size()
               << " errors by its system calls; succeeded in spite of " << coped << std::endl;
@@ -112,6 +113,19 @@ TEST_CASE("ipvlan with the built-in allocator, any system call fails", "[error][
 
 TEST_CASE("a VF with the built-in allocator, any system call fails", "[error][sriov]") {
     fail_add_and_del("sriov", Ipam::built_in);
+}
+
+TEST_CASE("a whole function with the built-in allocator, any system call fails", "[error][host-device]") {
+    fail_add_and_del("host-device", Ipam::built_in);
+}
+
+TEST_CASE("an IPoIB child with the built-in allocator, any system call fails", "[error][ipoib]") {
+    fail_add_and_del("ipoib", Ipam::built_in);
+}
+
+TEST_CASE("an InfiniBand VF with another GUID with the built-in allocator, any system call fails",
+          "[error][infiniband]") {
+    fail_add_and_del("infiniband", Ipam::built_in);
 }
 
 TEST_CASE("macvlan with host-local, any system call fails", "[error][macvlan][host-local]") {

@@ -41,12 +41,7 @@ std::vector<Point> points_of(const std::vector<SystemCall>& calls) {
 
 class Killer {
 public:
-    Killer(Stage& stage, std::string command) : stage_(stage), command_(std::move(command)) {
-        stage_.destroy_pod();
-        without_pod_ = NodeState::take();
-        stage_.create_pod();
-        with_pod_ = NodeState::take();
-    }
+    Killer(Stage& stage, std::string command) : stage_(stage), command_(std::move(command)) { remember(); }
 
     void play() {
         REQUIRE(prepare() == "");
@@ -62,6 +57,13 @@ public:
     }
 
 private:
+    void remember() {
+        stage_.destroy_pod();
+        without_pod_ = stage_.node();
+        stage_.create_pod();
+        with_pod_ = stage_.node();
+    }
+
     std::string prepare() {
         if (!has_pod_) stage_.create_pod();
         has_pod_ = true;
@@ -92,6 +94,7 @@ private:
         FAIL_CHECK(concat(command_, " killed before ", killed.at.text, " (call ", point.fault.occurrence,
                           " of that name), then ", name_of(point.recovery), ":\n", wrong));
         stage_.reset();
+        remember();
         has_pod_ = true;
         return killed.reached;
     }
@@ -124,6 +127,19 @@ TEST_CASE("ipvlan with the built-in allocator, killed at any system call", "[kil
 
 TEST_CASE("a VF with the built-in allocator, killed at any system call", "[kill][sriov]") {
     kill_everywhere("sriov", Ipam::built_in);
+}
+
+TEST_CASE("a whole function with the built-in allocator, killed at any system call", "[kill][host-device]") {
+    kill_everywhere("host-device", Ipam::built_in);
+}
+
+TEST_CASE("an IPoIB child with the built-in allocator, killed at any system call", "[kill][ipoib]") {
+    kill_everywhere("ipoib", Ipam::built_in);
+}
+
+TEST_CASE("an InfiniBand VF with another GUID with the built-in allocator, killed at any system call",
+          "[kill][infiniband]") {
+    kill_everywhere("infiniband", Ipam::built_in);
 }
 
 TEST_CASE("macvlan with host-local, killed at any system call", "[kill][macvlan][host-local]") {

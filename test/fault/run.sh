@@ -4,7 +4,8 @@
 #   test/fault/run.sh                a sample, another one each day: about a minute
 #   test/fault/run.sh --all          every system call: about an hour
 #   test/fault/run.sh [--all] TAGS   test cases by tag (Catch2), e.g. '[kill][macvlan]': kill, error, damage, absence,
-#                                    crowd; macvlan, ipvlan, host-local
+#                                    crowd; macvlan, ipvlan, host-local, sriov, host-device, ipoib,
+#                                    infiniband
 #
 # Runs on the kernel of netns-harness. Environment: RDMANET_FAULT_SAMPLE, RDMANET_FAULT_SEED (see sampling.hpp),
 # RDMANET_FAULT_CROWD, RDMANET_BINARY (default: the release build), RDMANET_FAULT_NATIVE=1 (as root on this machine's

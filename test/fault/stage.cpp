@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <map>
 #include <thread>
 #include <utility>
 
@@ -32,17 +31,6 @@ std::string configuration(const std::string& members, Ipam ipam) {
                   addresses, '}');
 }
 
-std::string child_of(const std::string& parent, const std::string& kind) {
-    return concat(R"("attach":")", kind, R"(","master":")", parent, '"');
-}
-
-/// With a setting of every kind.
-std::string vf_with_settings(const VfNode& vfs) {
-    return concat(R"("attach":"sriov","deviceID":")", vfs.vf(0),
-                  R"(","vlan":100,"mac":"02:00:00:00:00:42","spoofchk":"on","trust":"on","link_state":"enable",)",
-                  R"("max_tx_rate":100,"mtu":1400,"rdma":true)");
-}
-
 /// GC comes with version 1.1.0, which host-local knows since 1.4: the one before it is told 1.0.0, as a stand-in for a
 /// newer one.
 void install_host_local() {
@@ -64,9 +52,10 @@ void wait_for_quiet() {
 
 } // namespace
 
-NodeState NodeState::take() {
+NodeState NodeState::take(Numbers numbers) {
     NodeState state;
-    state.snapshot_ = Snapshot::take();
+    state.numbers_ = numbers;
+    state.snapshot_ = Snapshot::take(numbers);
     // The two that host-local keeps for good are no leases.
     if (fs::exists(kDelegate / kNetwork))
         for (const auto& entry : fs::directory_iterator(kDelegate / kNetwork)) {
@@ -88,23 +77,25 @@ std::string NodeState::difference_to(const NodeState& later) const {
 std::string difference_from(const NodeState& before) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{3};
     for (;;) {
-        std::string text = before.difference_to(NodeState::take());
+        std::string text = before.difference_to(NodeState::take(before.numbers()));
         if (text.empty() || std::chrono::steady_clock::now() > until) return text;
         std::this_thread::sleep_for(std::chrono::milliseconds{30});
     }
 }
 
-Stage::Stage(const std::string& kind, Ipam ipam) : ipam_(ipam) {
+Stage::Stage(std::string kind, Ipam ipam) : kind_(std::move(kind)), ipam_(ipam) {
     ::setenv("RDMANET_STATE_DIR", kState.c_str(), 1);
     fs::remove_all(kState);
     fs::remove_all(kDelegate);
     fs::create_directories(kState.parent_path());
     if (ipam == Ipam::host_local) install_host_local();
     switch_off_duplicate_address_detection();
-    if (kind == "sriov") vfs_.emplace();
-    parent_ = rdma_parent();
-    if (parent_.empty()) parent_ = veth_.emplace("fault0").name();
-    config_ = configuration(vfs_ ? vf_with_settings(*vfs_) : child_of(parent_, kind), ipam);
+    prepare();
+}
+
+void Stage::prepare() {
+    ground_ = make_ground(kind_);
+    config_ = configuration(ground_->members(), ipam_);
     create_pod();
     wait_for_quiet();
 }
@@ -190,20 +181,13 @@ void Stage::reset() {
     pod_.reset();
     fs::remove_all(kState);
     fs::remove_all(kDelegate);
-    if (vfs_) {
-        vfs_.reset();
-        vfs_.emplace();
-    }
-    create_pod();
-    wait_for_quiet();
+    ground_.reset(); // before the next one is made: there is one card
+    prepare();
 }
 
 std::string missing_for(const std::string& kind, Ipam ipam) {
     if (::geteuid() != 0) return "root";
-    static std::map<std::string, bool> present; // asked for every case
-    const auto asked = present.try_emplace(kind, false);
-    if (asked.second) asked.first->second = kind == "sriov" ? VfNode::possible() : kernel_has(kind);
-    if (!asked.first->second) return kind == "sriov" ? "an SR-IOV RDMA NIC" : concat(kind, " in its kernel");
+    if (std::string missing = missing_for(kind); !missing.empty()) return missing;
     if (ipam == Ipam::host_local && !fs::exists("/usr/lib/cni/host-local")) return "/usr/lib/cni/host-local";
     return {};
 }

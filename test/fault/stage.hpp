@@ -2,12 +2,12 @@
 // found afterwards.
 #pragma once
 
+#include "ground.hpp"
+
 #include "support/node.hpp"
 #include "support/plugin_call.hpp"
-#include "support/vf_node.hpp"
 
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 
@@ -18,10 +18,12 @@ enum class Ipam : std::uint8_t { built_in, host_local };
 /// The node and what the delegate has written down.
 class NodeState {
 public:
-    [[nodiscard]] static NodeState take();
+    [[nodiscard]] static NodeState take(Numbers numbers = Numbers::compared);
+    [[nodiscard]] Numbers numbers() const { return numbers_; }
     [[nodiscard]] std::string difference_to(const NodeState& later) const;
 
 private:
+    Numbers numbers_ = Numbers::compared;
     Snapshot snapshot_;
     std::set<std::string> delegate_;
 };
@@ -31,8 +33,7 @@ private:
 
 class Stage {
 public:
-    /// `kind`: "macvlan" or "ipvlan", whose parent is an RDMA port where the machine has one, else a veth; or "sriov".
-    Stage(const std::string& kind, Ipam ipam);
+    Stage(std::string kind, Ipam ipam);
     Stage(const Stage&) = delete;
     Stage& operator=(const Stage&) = delete;
     ~Stage();
@@ -41,7 +42,9 @@ public:
     /// The call with what ADD printed as prevResult: so runtimes send CHECK and DEL.
     [[nodiscard]] PluginCall call_after(const std::string& result, const std::string& command) const;
     [[nodiscard]] const std::string& config() const { return config_; }
-    [[nodiscard]] const std::string& parent() const { return parent_; }
+    [[nodiscard]] std::string parent() const { return ground_->parent(); }
+    /// How the node is now.
+    [[nodiscard]] NodeState node() const { return NodeState::take(ground_->numbers()); }
     [[nodiscard]] std::string state_directory() const;
     /// The one record there is.
     [[nodiscard]] std::string record() const;
@@ -60,19 +63,20 @@ public:
     void create_pod();
     /// As on a node where the plugin never ran.
     void forget_state();
-    /// By hand, after the plugin failed to: later points must mean something.
+    /// By hand, after the plugin failed to: later points must mean something. What was remembered of the node is void.
     void reset();
 
 private:
+    void prepare();
+
+    std::string kind_;
     Ipam ipam_;
-    std::optional<VethParent> veth_;
-    std::optional<VfNode> vfs_;
-    std::string parent_;
+    std::unique_ptr<Ground> ground_;
     std::string config_;
     std::unique_ptr<Pod> pod_;
 };
 
-/// Macvlan and RDMA NIC or not, this machine can play it; otherwise what is missing.
+/// Empty if this machine can play it; otherwise what is missing.
 [[nodiscard]] std::string missing_for(const std::string& kind, Ipam ipam);
 
 [[nodiscard]] std::string complaint(const std::string& what, const ProcessResult& result);

@@ -1,0 +1,132 @@
+#include "ground.hpp"
+
+#include "support/infiniband_node.hpp"
+#include "support/node.hpp"
+#include "support/process.hpp"
+#include "support/vf_node.hpp"
+
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/base/text.hpp>
+
+#include <functional>
+#include <map>
+#include <optional>
+
+namespace rdmanet::test {
+namespace {
+
+using base::concat;
+
+class ChildGround : public Ground {
+public:
+    explicit ChildGround(std::string kind) : kind_(std::move(kind)), parent_(rdma_parent()) {
+        if (parent_.empty()) parent_ = veth_.emplace("fault0").name();
+    }
+    std::string members() const override { return concat(R"("attach":")", kind_, R"(","master":")", parent_, '"'); }
+    std::string parent() const override { return parent_; }
+
+private:
+    std::string kind_;
+    std::string parent_;
+    std::optional<VethParent> veth_;
+};
+
+/// With a setting of every kind.
+class VfGround : public Ground {
+public:
+    std::string members() const override {
+        return concat(R"("attach":"sriov","deviceID":")", vfs_.vf(0),
+                      R"(","vlan":100,"mac":"02:00:00:00:00:42","spoofchk":"on","trust":"on","link_state":"enable",)",
+                      R"("max_tx_rate":100,"mtu":1400,"rdma":true)");
+    }
+
+private:
+    VfNode vfs_;
+};
+
+/// The port itself, without VFs; it was up, and has a name that it should keep.
+class FunctionGround : public Ground {
+public:
+    FunctionGround() { shell(concat("ip link property add dev ", node_.pf(), " altname faultspare")); }
+    ~FunctionGround() override {
+        (void)succeeds(concat("ip link property del dev ", node_.pf(), " altname faultspare"));
+    }
+    std::string members() const override {
+        return concat(R"("attach":"host-device","device":")", node_.pf(),
+                      R"(","mac":"02:00:00:00:00:42","mtu":1400,"rdma":true)");
+    }
+
+private:
+    VfNode node_{"exclusive", 0};
+};
+
+/// A small GID table, which a snapshot reads entry by entry.
+constexpr const char* kInfinibandCard = "nics=1 ports=1 vfs=1 gid_table_len=16 link_layer=ib";
+
+class IpoibGround : public Ground {
+public:
+    std::string members() const override {
+        return concat(R"("attach":"ipoib","master":")", node_.parent(0), R"(","pkey":"0x8001","rdma":true)");
+    }
+    std::string parent() const override { return node_.parent(0); }
+
+private:
+    InfinibandNode node_{"shared", kInfinibandCard};
+};
+
+class InfinibandVfGround : public Ground {
+public:
+    InfinibandVfGround() { node_.make_vfs(1); }
+    std::string members() const override {
+        return concat(R"("attach":"sriov","deviceID":")", InfinibandNode::vf(0),
+                      R"(","guid":"02:00:00:00:00:00:00:99","link_state":"enable","mtu":2000,"rdma":true)");
+    }
+    Numbers numbers() const override { return Numbers::ignored; }
+
+private:
+    InfinibandNode node_{"exclusive", kInfinibandCard};
+};
+
+struct Kind {
+    const char* needs;
+    std::function<bool()> possible;
+    std::function<std::unique_ptr<Ground>()> make;
+};
+
+const std::map<std::string, Kind>& kinds() {
+    constexpr const char* kNic = "an SR-IOV RDMA NIC";
+    constexpr const char* kInfiniband = "an InfiniBand card";
+    const auto child = [](const char* kind, const char* needs) {
+        return Kind{needs, [kind] { return kernel_has(kind); }, [kind] { return std::make_unique<ChildGround>(kind); }};
+    };
+    static const std::map<std::string, Kind> kKinds = {
+        {"macvlan", child("macvlan", "macvlan in its kernel")},
+        {"ipvlan", child("ipvlan", "ipvlan in its kernel")},
+        {"sriov", {kNic, VfNode::possible, [] { return std::make_unique<VfGround>(); }}},
+        {"host-device", {kNic, VfNode::possible, [] { return std::make_unique<FunctionGround>(); }}},
+        {"ipoib", {kInfiniband, OtherNic::possible, [] { return std::make_unique<IpoibGround>(); }}},
+        {"infiniband", {kInfiniband, OtherNic::possible, [] { return std::make_unique<InfinibandVfGround>(); }}},
+    };
+    return kKinds;
+}
+
+const Kind& kind_called(const std::string& name) {
+    const auto found = kinds().find(name);
+    if (found == kinds().end()) throw base::Error(concat("no kind is called \"", name, '"'));
+    return found->second;
+}
+
+} // namespace
+
+std::unique_ptr<Ground> make_ground(const std::string& kind) {
+    return kind_called(kind).make();
+}
+
+std::string missing_for(const std::string& kind) {
+    static std::map<std::string, bool> possible; // asked for every case
+    const auto asked = possible.try_emplace(kind, false);
+    if (asked.second) asked.first->second = kind_called(kind).possible();
+    return asked.first->second ? "" : kind_called(kind).needs;
+}
+
+} // namespace rdmanet::test

@@ -1,0 +1,34 @@
+// What a pod can get, and what of the node it takes.
+#pragma once
+
+#include "support/snapshot.hpp"
+
+#include <memory>
+#include <string>
+
+namespace rdmanet::test {
+
+/// A node prepared for attachments of one kind, until the end of the scope.
+class Ground {
+public:
+    Ground() = default;
+    Ground(const Ground&) = delete;
+    Ground& operator=(const Ground&) = delete;
+    virtual ~Ground() = default;
+
+    /// Of a configuration: what the pod gets.
+    [[nodiscard]] virtual std::string members() const = 0;
+    /// Of children: interface of the host; else empty.
+    [[nodiscard]] virtual std::string parent() const { return {}; }
+    /// Whether the kernel numbers a device anew while it comes and goes.
+    [[nodiscard]] virtual Numbers numbers() const { return Numbers::compared; }
+};
+
+/// `kind`: "macvlan" or "ipvlan", whose parent is an RDMA port where the machine has one, else a veth; "sriov";
+/// "host-device", a whole function; "ipoib"; "infiniband", a VF whose driver is bound anew for its GUID.
+[[nodiscard]] std::unique_ptr<Ground> make_ground(const std::string& kind);
+
+/// Empty if this machine can play it; otherwise what is missing.
+[[nodiscard]] std::string missing_for(const std::string& kind);
+
+} // namespace rdmanet::test
