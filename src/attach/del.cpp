@@ -107,12 +107,17 @@ AttachmentRecord reconstruct(const cni::Request& request, Session& session, Stil
     return record;
 }
 
+/// One that the system doesn't give now stays for the next DEL or GC, which it tells more than what is in the pod does.
 AttachmentRecord find_record(const cni::Request& request, Session& session, StillHeld& held,
                              const base::Deadline& deadline) {
-    auto outcome = session.records.load(session.key);
-    if (auto* record = std::get_if<AttachmentRecord>(&outcome)) return std::move(*record);
-    if (const auto* unreadable = std::get_if<state::Unreadable>(&outcome))
-        session.node.log.error(concat(unreadable->path, ": ", unreadable->reason, "; going by what is in the pod"));
+    try {
+        auto outcome = session.records.load(session.key);
+        if (auto* record = std::get_if<AttachmentRecord>(&outcome)) return std::move(*record);
+        if (const auto* unreadable = std::get_if<state::Unreadable>(&outcome))
+            session.node.log.error(concat(unreadable->path, ": ", unreadable->reason, "; going by what is in the pod"));
+    } catch (const base::SystemError& error) {
+        held.push_back(concat("journal record: ", error.what()));
+    }
     return reconstruct(request, session, held, deadline);
 }
 
@@ -124,8 +129,7 @@ void del(const cni::Request& request, const Node& node) {
     const base::FileLock lock = session.records.lock(session.key, deadline);
     StillHeld held;
     const AttachmentRecord record = find_record(request, session, held, deadline);
-    const StillHeld rest = detach(record, caller_of(request), node, session.records, session.leases, deadline);
-    held.insert(held.end(), rest.begin(), rest.end());
+    held = detach(record, caller_of(request), node, session.records, session.leases, deadline, std::move(held));
     if (!held.empty()) throw still_held_error(held);
 }
 

@@ -22,8 +22,8 @@ void attempt(StillHeld& held, std::string_view what, Act&& act) {
 enum class Leases : std::uint8_t { rest, are_free_at_once };
 
 StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Leases given_back, const Node& node,
-               const state::AttachmentStore& records, ipam::SqliteStore& leases, const base::Deadline& deadline) {
-    StillHeld held;
+               const state::AttachmentStore& records, ipam::SqliteStore& leases, const base::Deadline& deadline,
+               StillHeld held = {}) {
     const RevertContext context{
         .record = record, .caller = caller, .records = records, .log = node.log, .deadline = deadline};
     for (auto step = record.steps.rbegin(); step != record.steps.rend(); ++step)
@@ -46,8 +46,9 @@ Caller caller_of(const cni::Request& request) {
 }
 
 StillHeld detach(const state::AttachmentRecord& record, const Caller& caller, const Node& node,
-                 const state::AttachmentStore& records, ipam::SqliteStore& leases, const base::Deadline& deadline) {
-    return undo(record, caller, Leases::rest, node, records, leases, deadline);
+                 const state::AttachmentStore& records, ipam::SqliteStore& leases, const base::Deadline& deadline,
+                 StillHeld held) {
+    return undo(record, caller, Leases::rest, node, records, leases, deadline, std::move(held));
 }
 
 void undo_failed_add(const state::AttachmentRecord& record, const Caller& caller, const Node& node,

@@ -43,20 +43,31 @@ std::vector<std::string> names_in(const std::string& path, std::string_view suff
     return names;
 }
 
-LoadOutcome load_from(const std::string& directory, const std::string& name) {
-    const std::string path = concat(attachments_in(directory), '/', name);
-    const auto unreadable = [&](std::string reason) {
-        return Unreadable{.path = path, .reason = std::move(reason), .key = AttachmentKey::parse_file_name(name)};
-    };
+Unreadable unreadable(const std::string& path, const std::string& name, std::string reason) {
+    return {.path = path, .reason = std::move(reason), .key = AttachmentKey::parse_file_name(name)};
+}
+
+/// Throws SystemError: what the system didn't give this time may be whole.
+LoadOutcome load_from(const std::string& path, const std::string& name) {
     try {
         const auto text = base::read_file_if_exists(path, kMostBytes);
         if (!text) return NoRecord{};
         AttachmentRecord record = AttachmentRecord::parse(*text);
         if (record.key.file_name() != name)
-            return unreadable(concat("describes another attachment (", record.key, ')'));
+            return unreadable(path, name, concat("describes another attachment (", record.key, ')'));
         return record;
+    } catch (const base::SystemError&) {
+        throw;
     } catch (const base::Error& error) {
-        return unreadable(error.what());
+        return unreadable(path, name, error.what());
+    }
+}
+
+LoadOutcome look_at(const std::string& path, const std::string& name) {
+    try {
+        return load_from(path, name);
+    } catch (const base::SystemError& error) {
+        return unreadable(path, name, error.what());
     }
 }
 
@@ -91,13 +102,13 @@ base::FileLock AttachmentStore::lock_rdma(const base::Deadline& deadline) const 
 }
 
 LoadOutcome AttachmentStore::load(const AttachmentKey& key) const {
-    return load_from(directory_, key.file_name());
+    return load_from(path_of(key), key.file_name());
 }
 
 AttachmentStore::Listing AttachmentStore::list() const {
     Listing listing;
     for (const std::string& name : names_in(attachments_in(directory_), ".json")) {
-        LoadOutcome outcome = load_from(directory_, name);
+        LoadOutcome outcome = look_at(concat(attachments_in(directory_), '/', name), name);
         if (auto* record = std::get_if<AttachmentRecord>(&outcome)) listing.records.push_back(std::move(*record));
         if (auto* unreadable = std::get_if<Unreadable>(&outcome)) listing.unreadable.push_back(std::move(*unreadable));
     }

@@ -51,13 +51,14 @@ public:
     /// each time. The last lock to be taken. Throws TimeoutError naming the holder.
     [[nodiscard]] base::FileLock lock_rdma(const base::Deadline& deadline) const;
 
+    /// Throws SystemError if the file can't be read: it may hold a good record, that must not be given up.
     [[nodiscard]] LoadOutcome load(const AttachmentKey& key) const;
 
     struct Listing {
         std::vector<AttachmentRecord> records;
         std::vector<Unreadable> unreadable;
     };
-    /// All records, in the order of their file names.
+    /// All records, in the order of their file names. For looking: a file that can't be read is among the unreadable.
     [[nodiscard]] Listing list() const;
 
     /// Durable: holds the old or the new record whatever happens. Throws SystemError.

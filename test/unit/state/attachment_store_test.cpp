@@ -1,5 +1,6 @@
 #include "sample_record.hpp"
 
+#include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/state/attachment_store.hpp>
@@ -74,6 +75,16 @@ TEST_CASE("a damaged record is reported with its path") {
     const std::string path = base::concat(directory.path(), "/attachments/", key.file_name());
     base::write_file_durably(path, "{\"version\": 1");
     CHECK(std::get<state::Unreadable>(store.load(key)).path == path);
+    REQUIRE(store.list().unreadable.size() == 1);
+    CHECK(store.list().unreadable[0].key == key);
+}
+
+TEST_CASE("a record that the system doesn't give is not taken for a damaged one") {
+    const Directory directory;
+    const AttachmentStore store(directory.path());
+    const auto key = state::sample_record().key;
+    std::filesystem::create_directories(base::concat(directory.path(), "/attachments/", key.file_name())); // EISDIR
+    CHECK_THROWS_AS((void)store.load(key), base::SystemError);
     REQUIRE(store.list().unreadable.size() == 1);
     CHECK(store.list().unreadable[0].key == key);
 }
