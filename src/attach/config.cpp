@@ -185,14 +185,25 @@ void parse_rdma_isolation(const Reader& root, Config& config) {
     const auto isolation = root.find("rdmaIsolation");
     if (!isolation) return;
     const bool wanted = isolation->boolean();
-    if (config.rdma.isolation && *config.rdma.isolation != wanted) throw isolation->unexpected("what \"rdma\" says");
+    const bool is_ignored = wanted && config.rdma.demand == RdmaDemand::ignored;
+    if (is_ignored || config.rdma.isolation.value_or(wanted) != wanted)
+        throw isolation->unexpected(concat("what \"rdma\" says: ", wanted ? "false" : "true"));
     config.rdma.isolation = wanted;
     if (wanted) config.rdma.demand = RdmaDemand::required;
 }
 
+void require_rdma_to_move(const Reader& root, Config& config) {
+    constexpr const char* kWhy = ", as \"attach\": \"rdma\" moves RDMA devices";
+    const bool stays = config.rdma.demand == RdmaDemand::ignored || !config.rdma.isolation.value_or(true);
+    if (stays) throw root.at("rdma").unexpected(concat("true or mode \"exclusive\"", kWhy));
+    if (const auto isolation = root.find("rdmaIsolation"); isolation && !isolation->boolean())
+        throw isolation->unexpected(concat("true", kWhy));
+    config.rdma.isolation = true;
+    config.rdma.demand = RdmaDemand::required;
+}
+
 void require_fitting_rdma(const Reader& root, Config& config) {
-    if (config.is_rdma_only()) config.rdma.isolation = true;
-    if (config.is_rdma_only()) config.rdma.demand = RdmaDemand::required;
+    if (config.is_rdma_only()) require_rdma_to_move(root, config);
     const auto* vf = std::get_if<Sriov>(&config.attach);
     if (vf != nullptr && vf->settings.link_state == kernel::VfLinkState::disable &&
         config.rdma.on_inactive_port == OnInactivePort::refuse)

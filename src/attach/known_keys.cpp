@@ -40,10 +40,10 @@ constexpr KnownKey kCallersKeys[] = {
 constexpr std::string_view kNoVlan =
     "ignored, it is for a VF (\"attach\": \"sriov\"): make a VLAN interface on the node and name it in \"master\"";
 constexpr std::string_view kNoVf = "ignored, it is for a VF (\"attach\": \"sriov\")";
-constexpr std::string_view kNoInfiniband = "ignored, it is about InfiniBand, which this version does not attach";
+constexpr std::string_view kNoInfiniband = "ignored, it is for an InfiniBand VF (\"attach\": \"sriov\")";
 constexpr std::string_view kNoIsolation = "ignored, a child of an interface shares its parent's RDMA device";
 constexpr std::string_view kNoDevice =
-    "ignored, this version moves no device into the pod: it makes a child of the interface in \"master\"";
+    "ignored, it names a device to move (\"attach\": \"host-device\"), and this makes a child of \"master\"";
 constexpr std::string_view kTuning = "ignored, it is a key of the plugin \"tuning\": put that behind this one";
 constexpr KnownKey kPeersKeys[] = {
     // sriov-cni, vlan and bridge

@@ -62,7 +62,7 @@ std::optional<T> find_choice(const Reader& root, std::string_view key, std::span
 }
 
 std::optional<Reader> find_in(const std::optional<Reader>& object, std::string_view key) {
-    return object && object->is_object() ? object->find(key) : std::nullopt;
+    return object ? object->find(key) : std::nullopt;
 }
 
 /// ib-sriov-cni's places, and the configuration itself.
@@ -98,14 +98,30 @@ void refuse_keys_of_children(const Reader& root, std::string_view kind) {
         refuse_key(root, key, concat("is a key of macvlan and ipvlan, this is ", kind, ": remove it"));
 }
 
+/// An InfiniBand VF's is for ib-kubernetes to read, so only the others have none.
+void refuse_partition(const Reader& root, std::string_view kind) {
+    refuse_key(root, "pkey", concat("is a key of ipoib, this is ", kind, ": remove it"));
+}
+
+/// Their PF does it, and these may have none. A pod that isn't in its VLAN must not come into being.
+void refuse_keys_of_vfs(const Reader& root, std::string_view kind) {
+    for (const std::string_view key : {"vlan", "vlanQoS", "vlanProto", "spoofchk", "trust", "link_state", "min_tx_rate",
+                                       "max_tx_rate", "guid", "ibKubernetesEnabled"})
+        refuse_key(root, key,
+                   concat("is a key of VFs, this is ", kind, ": remove it, or set \"attach\": \"sriov\" if it is one"));
+}
+
+void refuse_keys_of_host_devices(const Reader& root, std::string_view kind, std::string_view cure) {
+    for (const std::string_view key : {"device", "hwaddr", "kernelpath"})
+        refuse_key(root, key, concat("is a key of host-device, this is ", kind, ": ", cure));
+}
+
 } // namespace
 
 std::optional<Reader> find_device_key(const Reader& root) {
-    const auto runtime = root.find("runtimeConfig");
-    for (const auto& place : {runtime && runtime->is_object() ? runtime : std::nullopt, std::optional(root)})
+    for (const auto& place : {root.find("runtimeConfig"), std::optional(root)})
         for (const std::string_view key : {"deviceID", "pciBusID"})
-            if (auto value = place ? place->find(key) : std::nullopt;
-                value && !(value->is_string() && value->string().empty()))
+            if (auto value = find_in(place, key); value && !(value->is_string() && value->string().empty()))
                 return value;
     return std::nullopt;
 }
@@ -136,13 +152,14 @@ std::optional<std::string> parse_device_info_file(const Reader& root) {
     constexpr std::string_view directory = "/run/k8s.cni.cncf.io/devinfo/";
     const bool inside = (path.starts_with(directory) || path.starts_with(concat("/var", directory))) &&
                         path.back() != '/' && path.find("/../") == std::string::npos && !path.ends_with("/..") &&
-                        base::is_printable_utf8(path);
+                        !path.ends_with("/.") && base::is_printable_utf8(path);
     if (!inside) throw file->unexpected("a file below /var/run/k8s.cni.cncf.io/devinfo/");
     return path;
 }
 
 Sriov parse_sriov(const Reader& root) {
     refuse_keys_of_children(root, "sriov");
+    refuse_keys_of_host_devices(root, "sriov", "name the VF by \"deviceID\"");
     Sriov sriov;
     sriov.settings.vlan = parse_vlan(root);
     sriov.settings.rates = parse_rates(root);
@@ -156,6 +173,8 @@ Sriov parse_sriov(const Reader& root) {
 
 HostDevice parse_host_device(const Reader& root) {
     refuse_keys_of_children(root, "host-device");
+    refuse_partition(root, "host-device");
+    refuse_keys_of_vfs(root, "host-device");
     HostDevice device;
     if (const auto name = root.find("device"); name && !name->string().empty()) device.name = name->string();
     if (const auto hwaddr = root.find("hwaddr"); hwaddr && !hwaddr->string().empty()) {
@@ -167,7 +186,10 @@ HostDevice parse_host_device(const Reader& root) {
 
 RdmaOnly parse_rdma_only(const Reader& root) {
     refuse_keys_of_children(root, "rdma");
-    for (const std::string_view key : {"mtu", "mac", "ipam"})
+    refuse_partition(root, "rdma");
+    refuse_keys_of_vfs(root, "rdma");
+    refuse_keys_of_host_devices(root, "rdma", "remove it, the RDMA device follows the interface");
+    for (const std::string_view key : {"mtu", "mac", "defaultRoute", "ipam"})
         refuse_key(root, key, "is for an interface, which the plugin before this one makes: remove it");
     return {};
 }
