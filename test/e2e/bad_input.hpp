@@ -53,5 +53,7 @@ struct Table {
 [[nodiscard]] std::vector<Table> ipam_tables();
 [[nodiscard]] std::vector<Table> range_tables();
 [[nodiscard]] std::vector<Table> runtime_tables();
+[[nodiscard]] std::vector<Table> vf_tables();
+[[nodiscard]] std::vector<Table> device_tables();
 
 } // namespace rdmanet::test

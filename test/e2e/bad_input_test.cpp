@@ -204,7 +204,8 @@ Change command(std::string name) {
 TEST_CASE("bad input is refused with code and message, and changes nothing", "[bad-input]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     BadInputStage stage;
-    for (const auto tables : {environment_tables, json_tables, keys_tables, ipam_tables, range_tables, runtime_tables})
+    for (const auto tables : {environment_tables, json_tables, keys_tables, ipam_tables, range_tables, runtime_tables,
+                              vf_tables, device_tables})
         for (const Table& table : tables()) expect_refusals(stage, table);
     CHECK(stage.full_difference() == "");
 }
