@@ -191,6 +191,7 @@ DevicePlan plan_device(const cni::Request& request, const Config& config, const 
                     .rdma = {},
                     .awaits_port = false,
                     .claim = claim_device(address, session, deadline)};
+    if (config.is_rdma_only() && is_rdma_moved_beside(address, session)) return plan; // nothing is left to do
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
     if (std::holds_alternative<Sriov>(config.attach)) plan.vf = plan_vf(address, request, config, route);
     if (!config.is_rdma_only()) plan.link = find_device_link(address, route);

@@ -7,7 +7,9 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 
-#include <optional>
+#include <algorithm>
+#include <variant>
+#include <vector>
 
 namespace rdmanet::attach {
 namespace {
@@ -15,34 +17,55 @@ namespace {
 using base::concat;
 using state::AttachmentRecord;
 
-/// Some other attachment that has the device.
-std::optional<AttachmentRecord> find_owner(const Session& session, const std::string& device) {
-    for (AttachmentRecord& record : session.records.list().records)
-        if (record.key != session.key && record.device() == device) return std::move(record);
-    return std::nullopt;
+/// Entries of one list may each have a part of a device: its net device, its RDMA devices.
+bool is_entry_beside(const state::AttachmentKey& key, const Session& session) {
+    return key.network == session.key.network && key.container_id == session.key.container_id &&
+           key.ifname == session.key.ifname;
+}
+
+/// Other attachments that have the device, or parts of it.
+std::vector<AttachmentRecord> list_owners(const Session& session, const std::string& device) {
+    std::vector<AttachmentRecord> records = session.records.list().records;
+    std::erase_if(records, [&](const AttachmentRecord& record) {
+        return record.key == session.key || record.device() != device;
+    });
+    return records;
+}
+
+bool moves_rdma(const AttachmentRecord& record) {
+    return std::any_of(record.steps.begin(), record.steps.end(),
+                       [](const state::Step& step) { return std::holds_alternative<state::MoveRdma>(step); });
 }
 
 } // namespace
 
 void take_from_the_dead(const base::BusAddress& address, Session& session, const base::Deadline& deadline) {
-    const auto owner = find_owner(session, address.to_string());
-    if (!owner) return;
     Undertaker undertaker(session.node);
-    const StillHeld held = detach_dead(owner->key, undertaker, session.node, session.records, session.leases, deadline);
-    if (!held.empty())
-        throw cni::CniError(cni::ErrorCode::parent,
-                            concat("device ", address, " is not yet what it was before a pod that is gone (",
-                                   describe(*owner), "): ", held.front()));
+    for (const AttachmentRecord& owner : list_owners(session, address.to_string())) {
+        const StillHeld held =
+            detach_dead(owner.key, undertaker, session.node, session.records, session.leases, deadline);
+        if (!held.empty())
+            throw cni::CniError(cni::ErrorCode::parent,
+                                concat("device ", address, " is not yet what it was before a pod that is gone (",
+                                       describe(owner), "): ", held.front()));
+    }
 }
 
 base::FileLock claim_device(const base::BusAddress& address, const Session& session, const base::Deadline& deadline) {
     base::FileLock claim = session.records.lock_device(address.to_string(), deadline);
-    const auto owner = find_owner(session, address.to_string());
-    if (owner)
-        throw cni::CniError(cni::ErrorCode::parent,
-                            concat("device ", address, " belongs to another attachment (", describe(*owner),
-                                   "), whose pod is not provably gone: DEL of that one gives it back"));
+    for (const AttachmentRecord& owner : list_owners(session, address.to_string()))
+        if (!is_entry_beside(owner.key, session))
+            throw cni::CniError(cni::ErrorCode::parent,
+                                concat("device ", address, " belongs to another attachment (", describe(owner),
+                                       "), whose pod is not provably gone: DEL of that one gives it back"));
     return claim;
+}
+
+bool is_rdma_moved_beside(const base::BusAddress& address, const Session& session) {
+    const auto owners = list_owners(session, address.to_string());
+    return std::any_of(owners.begin(), owners.end(), [&](const AttachmentRecord& owner) {
+        return is_entry_beside(owner.key, session) && owner.phase == state::Phase::attached && moves_rdma(owner);
+    });
 }
 
 } // namespace rdmanet::attach
