@@ -85,6 +85,13 @@ void plan_rdma(DevicePlan& plan, const Config& config, const cni::Request& reque
                const base::Deadline& deadline) {
     const RdmaPolicy& policy = config.rdma;
     if (policy.demand == RdmaDemand::ignored) return;
+    if (!plan.link && !config.is_rdma_only()) { // a driver for user space
+        if (policy.demand == RdmaDemand::required)
+            refuse_rdma(concat("device ", plan.address, " has driver ", quoted(kernel::driver_of(plan.address)),
+                               ", which makes no RDMA device of it, network ", quoted(request.conf.name),
+                               " asks for RDMA (\"rdma\"): bind it to its network driver, or remove \"rdma\""));
+        return;
+    }
     auto rdma = kernel::Socket::find_rdma(deadline);
     const auto devices = rdma ? find_rdma_devices(plan.address, *rdma) : std::vector<kernel::RdmaDevice>{};
     if (devices.empty()) {

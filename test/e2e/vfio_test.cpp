@@ -1,0 +1,85 @@
+// VFs for programs in user space: their driver is vfio-pci, they have neither net device nor RDMA device.
+#include "vf_stage.hpp"
+
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace rdmanet::test {
+
+using Catch::Contains;
+
+namespace {
+
+/// The first VF has driver vfio-pci.
+class VfioNode {
+public:
+    VfioNode() {
+        bind("vfio-pci");
+        node.emplace();
+    }
+
+    void bind(const std::string& driver) const {
+        shell(concat("cd /sys/bus/pci && echo ", vfs.vf(0), " >devices/", vfs.vf(0), "/driver/unbind && echo ", driver,
+                     " >devices/", vfs.vf(0), "/driver_override && echo ", vfs.vf(0), " >drivers_probe"));
+    }
+
+private:
+    OtherNic nic_{"nics=1 vfs=2 vfio_pci=1"};
+
+public:
+    VfNode vfs;
+    std::optional<UnchangedNode> node;
+};
+
+const std::string kSettings = "'vlan':100,'mac':'02:00:00:00:00:42','spoofchk':'on','trust':'on'";
+
+} // namespace
+
+TEST_CASE("a VF of vfio-pci gets its settings and its addresses, and the pod neither interface nor RDMA",
+          "[sriov][vfio]") {
+    NEEDS(OtherNic::possible(), "a VF with driver vfio-pci");
+    const VfioNode stage;
+    {
+        const Pod pod("pod");
+        for (const std::string asks : {"'rdma':true", "'rdmaIsolation':true"})
+            CHECK_THAT(refusal(vf_call(stage.vfs, pod, 0, concat(asks, ",", kSettings))),
+                       Contains(concat("code 103: device ", stage.vfs.vf(0),
+                                       " has driver \"vfio-pci\", which makes no RDMA device of it, network \"net\" "
+                                       "asks for RDMA (\"rdma\"): bind it to its network driver, or remove \"rdma\"")));
+        const PluginCall call = vf_call(stage.vfs, pod, 0, concat(kSettings, ",", ipam("10.111.0.0/24")));
+        const std::string result = add(call);
+        // As sriov-cni says it: programs find the device by what the result says of "net1".
+        CHECK(value(result, "interfaces.0.name") == "net1");
+        CHECK(value(result, "interfaces.0.mac") == "02:00:00:00:00:42");
+        CHECK(value(result, "interfaces.0.pciID") == stage.vfs.vf(0));
+        CHECK(addresses(result) == "10.111.0.1/24");
+        CHECK(pod.run("ls /sys/class/net") == "lo\n");
+        CHECK_THAT(stage.vfs.settings(0), Contains("02:00:00:00:00:42") && Contains("vlan 100") &&
+                                              Contains("spoof checking on") && Contains("trust on"));
+        CHECK(check(call, result) == "");
+        shell(concat("ip link set ", stage.vfs.pf(), " vf 0 vlan 7"));
+        CHECK_THAT(check(call, result), Contains("code 107") && Contains("has vlan 7, expected vlan 100"));
+        CHECK_THAT(refusal(of(vf_call(stage.vfs, pod, 0), "c2")), Contains("belongs to another attachment"));
+        CHECK(del(call) == "");
+    }
+    CHECK(stage.node->difference() == "");
+}
+
+TEST_CASE("a VF of vfio-pci is as it was, whatever became of pod and driver", "[sriov][vfio][del]") {
+    NEEDS(OtherNic::possible(), "a VF with driver vfio-pci");
+    const VfioNode stage;
+    for (const bool rebound : {false, true}) {
+        Pod dead("dead");
+        const PluginCall call = vf_call(stage.vfs, dead, 0, kSettings);
+        (void)add(call);
+        dead.destroy();
+        if (rebound) stage.bind("simrnic");
+        CHECK(del(call) == "");
+        if (rebound) CHECK(succeeds(concat("ip link show ", stage.vfs.netdev(0))));
+        if (rebound) stage.bind("vfio-pci");
+        CHECK(stage.node->difference() == "");
+    }
+}
+
+} // namespace rdmanet::test
