@@ -123,11 +123,14 @@ const std::optional<kernel::RdmaPort>& shared_port_of(const Plan& plan) {
         [](const auto& concrete) -> const auto& { return concrete.rdma; }, plan);
 }
 
+/// Several with commas between them, as the SR-IOV device plugin writes them into its device-info files.
 std::string rdma_device_of(const Plan& plan) {
     const auto& rdma = shared_port_of(plan);
     if (rdma) return concat(rdma->device, '/', rdma->port);
-    const auto* device = std::get_if<DevicePlan>(&plan);
-    return device != nullptr && !device->moving.empty() ? device->moving.front().name : std::string();
+    std::string names;
+    if (const auto* device = std::get_if<DevicePlan>(&plan))
+        for (const kernel::RdmaDevice& moving : device->moving) names += concat(names.empty() ? "" : ",", moving.name);
+    return names;
 }
 
 /// The changes themselves, each preceded by what undoes it. Fills in the record as it learns.
