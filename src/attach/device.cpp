@@ -205,7 +205,7 @@ DevicePlan plan_device(const cni::Request& request, const Config& config, const 
                                                                           address, " is InfiniBand: set \"guid\""));
         plan_guid(plan, request, config);
     }
-    plan_rdma(plan, config, request, session.node.log, deadline);
+    plan_rdma(plan, config, request, pod.netns, session.node.log, deadline);
     require_active_port_before(plan, config, request.ifname().to_string(), session.node.log, deadline);
     return plan;
 }

@@ -7,7 +7,7 @@
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/kernel/netns_sysfs.hpp>
 
-#include <cerrno>
+#include <algorithm>
 
 namespace rdmanet::attach {
 namespace {
@@ -60,6 +60,14 @@ void require_same_uverbs(const kernel::RdmaDevice& device, const std::optional<s
                            "plugin gives it the right one"));
 }
 
+std::optional<kernel::RdmaDevice> find_immovable(const RdmaDevices& devices, kernel::Socket& rdma,
+                                                 const kernel::Netns& pod) {
+    const auto found = std::find_if(devices.begin(), devices.end(), [&](const kernel::RdmaDevice& device) {
+        return !kernel::is_rdma_device_movable(rdma, device.index, pod);
+    });
+    return found == devices.end() ? std::nullopt : std::optional(*found);
+}
+
 std::optional<kernel::RdmaPort> first_port(kernel::Socket& rdma, const kernel::RdmaDevice& device) {
     const auto ports = kernel::list_rdma_ports(rdma, device);
     return ports.empty() ? std::nullopt : std::optional(ports.front());
@@ -81,8 +89,8 @@ void require_mode(const RdmaPolicy& policy, const std::string& network, const ba
     (void)moves_rdma(policy, kernel::rdma_netns_mode(*rdma), network);
 }
 
-void plan_rdma(DevicePlan& plan, const Config& config, const cni::Request& request, const base::Logger& log,
-               const base::Deadline& deadline) {
+void plan_rdma(DevicePlan& plan, const Config& config, const cni::Request& request, const kernel::Netns& pod,
+               const base::Logger& log, const base::Deadline& deadline) {
     const RdmaPolicy& policy = config.rdma;
     if (policy.demand == RdmaDemand::ignored) return;
     if (!plan.link && !config.is_rdma_only()) { // a driver for user space
@@ -105,6 +113,16 @@ void plan_rdma(DevicePlan& plan, const Config& config, const cni::Request& reque
     }
     if (!moves_rdma(policy, kernel::rdma_netns_mode(*rdma), request.conf.name)) {
         plan.rdma = first_port(*rdma, devices.front());
+        return;
+    }
+    if (const auto fixed = find_immovable(devices, *rdma, pod)) {
+        const std::string why =
+            concat("RDMA device ", quoted(fixed->name), " can't move to another namespace, because ",
+                   "its driver doesn't take it away from its users");
+        if (policy.demand == RdmaDemand::required)
+            refuse_rdma(concat(why, ": use a driver that does, or \"rdma\": {\"mode\": \"shared\"} and ",
+                               "`rdma system set netns shared` before any pod starts, or remove \"rdma\""));
+        log.warn(concat(why, ": it stays on the host, and the pod has no RDMA"));
         return;
     }
     for (const kernel::RdmaDevice& device : devices) require_unused(*rdma, device);
@@ -140,17 +158,7 @@ void move_rdma(const std::vector<kernel::RdmaDevice>& devices, const state::Atta
     kernel::Socket rdma = kernel::Socket::open(kernel::Protocol::rdma, deadline);
     for (const kernel::RdmaDevice& device : devices) {
         const auto uverbs = kernel::find_uverbs(rdma, device.index);
-        try {
-            kernel::move_rdma_device(rdma, device.index, netns);
-        } catch (const kernel::NetlinkError& error) {
-            if (error.errno_value() != EOPNOTSUPP) throw;
-            refuse_rdma(
-                concat("RDMA device ", quoted(device.name),
-                       " can't move to another namespace, its driver doesn't take it away from its users: set "
-                       "\"rdma\": {\"isolation\": false} and the shared RDMA netns mode, or use a driver that does "
-                       "(kernel: ",
-                       error.what(), ')'));
-        }
+        kernel::move_rdma_device(rdma, device.index, netns);
         require_same_uverbs(device, uverbs, netns, deadline);
     }
 }

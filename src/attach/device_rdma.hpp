@@ -8,9 +8,9 @@
 namespace rdmanet::attach {
 
 /// Decides which of the device's RDMA devices go into the pod, as configuration and the node's RDMA namespace mode have it.
-/// Throws CniError with the cure where both don't fit, or RDMA is required and there is none.
-void plan_rdma(DevicePlan& plan, const Config& config, const cni::Request& request, const base::Logger& log,
-               const base::Deadline& deadline);
+/// Throws CniError with the cure where both don't fit, or RDMA is required and there is none, or none that can move.
+void plan_rdma(DevicePlan& plan, const Config& config, const cni::Request& request, const kernel::Netns& pod,
+               const base::Logger& log, const base::Deadline& deadline);
 
 /// Throws CniError with the cure where the policy needs another RDMA namespace mode than the node has.
 void require_mode(const RdmaPolicy& policy, const std::string& network, const base::Deadline& deadline);
@@ -30,7 +30,7 @@ void wait_for_gids_in_pod(const RdmaPolicy& policy, const RdmaDevices& devices, 
 /// The device's RDMA devices in the host's namespace.
 [[nodiscard]] RdmaDevices find_rdma_devices(const base::BusAddress& address, kernel::Socket& rdma);
 
-/// Throws NetlinkError; CniError for a driver that can't take its users away from a device.
+/// Throws NetlinkError; CniError for a device that has another number in the pod.
 void move_rdma(const std::vector<kernel::RdmaDevice>& devices, const state::AttachmentStore& records,
                const kernel::Netns& netns, const base::Deadline& deadline);
 

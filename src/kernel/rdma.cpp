@@ -23,6 +23,13 @@ Message rdma_message(int command) {
     return {RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command), 0};
 }
 
+Message request_to_move(std::uint32_t index, const Netns& netns) {
+    Message request = rdma_message(RDMA_NLDEV_CMD_SET);
+    request.put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, index);
+    request.put_u32(RDMA_NLDEV_NET_NS_FD, static_cast<std::uint32_t>(netns.fd()));
+    return request;
+}
+
 // enum ib_port_phys_state; as in sysfs: drivers/infiniband/core/sysfs.c, phys_state_to_str.
 constexpr std::uint8_t kLinkUp = 5;
 
@@ -150,10 +157,19 @@ std::optional<std::string> find_netdev_of_rdma_device(std::string_view device, c
     return std::nullopt;
 }
 
+bool is_rdma_device_movable(Socket& rdma, std::uint32_t index, const Netns& elsewhere) try {
+    const Netns home = Netns::current(); // were it done after all, nothing would have moved
+    Message request = request_to_move(index, home);
+    const NetnsScope scope(elsewhere);
+    rdma.execute(request, concat("ask whether RDMA device number ", index, " can move"));
+    return true;
+} catch (const NetlinkError& error) {
+    if (error.errno_value() == ENODEV || error.errno_value() == EOPNOTSUPP) return error.errno_value() == ENODEV;
+    throw;
+}
+
 void move_rdma_device(Socket& rdma, std::uint32_t index, const Netns& netns) {
-    Message request = rdma_message(RDMA_NLDEV_CMD_SET);
-    request.put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, index);
-    request.put_u32(RDMA_NLDEV_NET_NS_FD, static_cast<std::uint32_t>(netns.fd()));
+    Message request = request_to_move(index, netns);
     rdma.execute(request, concat("move RDMA device number ", index, " to another network namespace"));
 }
 

@@ -72,6 +72,12 @@ struct RdmaPort {
 find_netdev_of_rdma_device(std::string_view device,
                            const base::Deadline& deadline = base::Deadline::in(std::chrono::seconds{2}));
 
+/// Whether a device of the socket's namespace could move in exclusive mode: its driver must be able to take it away from those
+/// who use it. Asks the kernel to move it while the thread is in `elsewhere`, where the device is not: that the driver can't
+/// is what the kernel says first, where the device isn't it says next, and has changed nothing (drivers/infiniband/core/device.c,
+/// ib_device_set_netns_put(), rdma_dev_change_netns()). Throws NetlinkError.
+[[nodiscard]] bool is_rdma_device_movable(Socket& rdma, std::uint32_t index, const Netns& elsewhere);
+
 /// Moves a device from the socket's namespace, which must be the calling thread's, to `netns`. Open user contexts are
 /// cut off. Throws NetlinkError: EOPNOTSUPP shared mode or a driver that cannot, EINVAL the device is not here.
 void move_rdma_device(Socket& rdma, std::uint32_t index, const Netns& netns);

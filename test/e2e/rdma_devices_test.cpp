@@ -1,0 +1,139 @@
+// Functions with several RDMA devices, RDMA devices that take their time, and such as don't move at all.
+#include "vf_stage.hpp"
+
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <chrono>
+
+namespace rdmanet::test {
+
+using Catch::Contains;
+
+namespace {
+
+/// Exclusive mode, two VFs of a NIC with these parameters, and how all was.
+struct OtherVfStage {
+    explicit OtherVfStage(const std::string& parameters) : nic(concat("nics=1 vfs=2 ", parameters)) {}
+
+    void set_fault(const std::string& name, unsigned value) const {
+        shell(concat("echo ", value, " >/sys/kernel/debug/simrnic/", vfs.pf(), '/', name));
+    }
+
+    OtherNic nic;
+    VfNode vfs;
+    UnchangedNode node;
+};
+
+} // namespace
+
+TEST_CASE("all RDMA devices of a VF go into the pod, and come back", "[sriov][rdma]") {
+    NEEDS(OtherNic::possible(), "a NIC with two RDMA devices of two ports for each function");
+    const OtherVfStage stage("rdma_devices=2 rdma_ports=2");
+    const std::string info = "/var/run/k8s.cni.cncf.io/devinfo/cni/two-devices";
+    const std::string members =
+        concat("'rdma':true,'runtimeConfig':{'CNIDeviceInfoFile':'", info, "'},", ipam("10.112.0.0/24"));
+    {
+        const Pod pod("pod");
+        const PluginCall call = vf_call(stage.vfs, pod, 0, members);
+        const std::string result = add(call);
+        const std::string ports = pod.run("rdma link");
+        for (const std::string device : {"roce0p0v0", "roce0p0v0d1"}) {
+            CHECK_THAT(ports, Contains(concat("link ", device, "/1 ")) && Contains(concat("link ", device, "/2 ")));
+            CHECK_FALSE(succeeds(concat("rdma dev show ", device)));
+            CHECK(pod.succeeds(concat("grep -rqs ffff:0a70:0001 /sys/class/infiniband/", device, "/ports/1/gids")));
+        }
+        CHECK(value(shell(concat("cat ", info)), "pci.rdma-device") == "roce0p0v0,roce0p0v0d1");
+        CHECK(check(call, result) == "");
+        shell("touch /run/netns/host && mount --bind /proc/1/ns/net /run/netns/host && ip netns exec pod rdma dev set "
+              "roce0p0v0d1 netns host && umount /run/netns/host && rm /run/netns/host");
+        CHECK_THAT(check(call, result), Contains("code 107: RDMA device \"roce0p0v0d1\""));
+        CHECK(del(call) == "");
+    }
+    CHECK(stage.node.difference() == "");
+    {
+        Pod dead("dead");
+        const PluginCall call = vf_call(stage.vfs, dead, 0, members);
+        (void)add(call);
+        dead.destroy();
+        CHECK(del(call) == "");
+    }
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("RDMA devices that don't move are refused before anything changes, or done without", "[sriov][rdma]") {
+    NEEDS(OtherNic::possible(), "RDMA devices that can't move");
+    const OtherVfStage stage("movable=0");
+    {
+        const Pod pod("pod");
+        const UnchangedNode node;
+        const std::string settings = concat("'vlan':100,'trust':'on',", ipam("10.113.0.0/24"));
+        stage.set_fault("vf_call_fail", 1); // would be what the error says if something were tried
+        CHECK_THAT(refusal(vf_call(stage.vfs, pod, 0, concat("'rdma':true,", settings))),
+                   Contains("code 103: RDMA device \"roce0p0v0\" can't move to another namespace") &&
+                       Contains("`rdma system set netns shared` before any pod starts"));
+        stage.set_fault("vf_call_fail", 0);
+        CHECK(node.difference() == "");
+        const PluginCall modest = vf_call(stage.vfs, pod, 0, settings);
+        const std::string result = add(modest);
+        CHECK(succeeds("rdma dev show roce0p0v0"));
+        CHECK(check(modest, result) == "");
+        CHECK(del(modest) == "");
+        CHECK(node.difference() == "");
+    }
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("RDMA devices and drivers that take their time are waited for", "[sriov][rdma][del]") {
+    NEEDS(OtherNic::possible(), "slow RDMA devices");
+    const OtherVfStage stage("");
+    const auto attached = [&](Pod& pod) {
+        const PluginCall call = vf_call(stage.vfs, pod, 0, concat("'rdma':true,'vlan':100,", ipam("10.114.0.0/24")));
+        CHECK(check(call, add(call)) == "");
+        return call;
+    };
+    stage.set_fault("rdma_move_delay_ms", 1000);
+    {
+        Pod pod("pod");
+        CHECK(del(attached(pod)) == "");
+        const PluginCall call = attached(pod);
+        pod.destroy();
+        CHECK(del(call) == "");
+    }
+    CHECK(stage.node.difference() == "");
+    stage.set_fault("rdma_move_delay_ms", 0);
+    {
+        Pod pod("pod");
+        const PluginCall call = attached(pod);
+        stage.set_fault("vf_devices_delay_ms", 2000);
+        shell(concat("cd /sys/bus/pci/drivers/simrnic && echo ", stage.vfs.vf(0), " >unbind && echo ", stage.vfs.vf(0),
+                     " >bind && ! test -e /sys/class/net/", stage.vfs.netdev(0)));
+        CHECK(del(call) == "");
+        stage.set_fault("vf_devices_delay_ms", 0);
+        CHECK(succeeds(concat("ip link show ", stage.vfs.netdev(0), " && rdma dev show ", stage.vfs.rdma(0))));
+        CHECK_THAT(stage.vfs.settings(0), !Contains("vlan"));
+    }
+}
+
+// Waits for as long as DEL does.
+TEST_CASE("DEL doesn't wait for ever for an RDMA device, says what is held, and the next one ends it",
+          "[.hang][rdma]") {
+    NEEDS(OtherNic::possible(), "slow RDMA devices");
+    const OtherVfStage stage("");
+    Pod pod("pod");
+    const PluginCall call = vf_call(stage.vfs, pod, 0, concat("'rdma':true,", ipam("10.114.0.0/24")));
+    (void)add(call);
+    stage.set_fault("rdma_move_delay_ms", 25000);
+    pod.destroy();
+    const auto start = std::chrono::steady_clock::now();
+    CHECK_THAT(del(call),
+               Contains("RDMA device \"roce0p0v0\" of 0001:00:01.0: the kernel has not returned it to the host"));
+    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds{50});
+    CHECK_THAT(shell(concat(binary(), " state --json")), !Contains("10.114.0.1"));
+    CHECK(succeeds("for i in $(seq 200); do test -e /sys/class/infiniband/roce0p0v0 && break; sleep 0.1; done"));
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+} // namespace rdmanet::test
