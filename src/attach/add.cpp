@@ -31,8 +31,9 @@ using base::quoted;
 using state::AttachmentRecord;
 
 /// The attachment was made by an ADD that succeeded, in this namespace, and its interface is there.
-bool lives(const AttachmentRecord& record, const cni::Request& request, PodSide& pod) {
-    if (record.phase != state::Phase::attached || !kernel::find_link(pod.route, request.ifname())) return false;
+bool lives(const AttachmentRecord& record, const cni::Request& request, const Node& node, PodSide& pod) {
+    if (record.phase != state::Phase::attached || record.boot_id != node.boot_id) return false;
+    if (!kernel::find_link(pod.route, request.ifname())) return false;
     const auto netns = find_recorded_netns(record, request.netns_path);
     return netns && *netns == pod.netns;
 }
@@ -50,7 +51,7 @@ void clear_the_way(const cni::Request& request, const Config& config, PodSide& p
     if (const auto* unreadable = std::get_if<state::Unreadable>(&outcome))
         session.node.log.error(concat("ignoring ", unreadable->path, ": ", unreadable->reason));
     if (const auto* record = std::get_if<AttachmentRecord>(&outcome)) {
-        if (lives(*record, request, pod))
+        if (lives(*record, request, session.node, pod))
             refuse_taken_name(request, ", made by an earlier ADD of this attachment: DEL comes before another ADD");
         const StillHeld held =
             detach(*record, caller_of(request), session.node, session.records, session.leases, deadline);

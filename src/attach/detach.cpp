@@ -5,6 +5,7 @@
 #include <rdmanet/base/text.hpp>
 
 #include <cstdint>
+#include <variant>
 
 namespace rdmanet::attach {
 namespace {
@@ -21,13 +22,20 @@ void attempt(StillHeld& held, std::string_view what, Act&& act) {
 
 enum class Leases : std::uint8_t { rest, are_free_at_once };
 
+/// What a step did to the kernel ended with the kernel: by now the device with that address is as this boot's administrator
+/// has made it, and not to be touched. What is in files of other programs may be on a disk.
+bool outlives_boot(const state::Step& step) {
+    return std::holds_alternative<state::DelegateIpam>(step) || std::holds_alternative<state::WriteDeviceInfo>(step);
+}
+
 StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Leases given_back, const Node& node,
                const state::AttachmentStore& records, ipam::SqliteStore& leases, const base::Deadline& deadline,
                StillHeld held = {}) {
     const RevertContext context{
         .record = record, .caller = caller, .records = records, .log = node.log, .deadline = deadline};
+    const bool same_boot = record.boot_id == node.boot_id;
     for (auto step = record.steps.rbegin(); step != record.steps.rend(); ++step)
-        attempt(held, describe(*step), [&] { revert(*step, context); });
+        if (same_boot || outlives_boot(*step)) attempt(held, describe(*step), [&] { revert(*step, context); });
     if (record.key.role.empty())
         attempt(held, "addresses", [&] {
             if (given_back == Leases::rest)

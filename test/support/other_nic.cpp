@@ -7,21 +7,20 @@
 #include <cstdlib>
 
 namespace rdmanet::test {
-namespace {
 
-std::string reload(const std::string& parameters) {
-    return base::concat("rmmod simrnic && insmod ", std::getenv("RDMANET_HARNESS_MODULE"), ' ', parameters);
+std::string reloading_nic(const std::string& parameters) {
+    const char* harness = std::getenv("RDMANET_HARNESS_NIC");
+    const std::string usual = harness != nullptr ? harness : "nics=2 ports=1 vfs=8";
+    return base::concat("rmmod simrnic && insmod ", std::getenv("RDMANET_HARNESS_MODULE"), ' ',
+                        parameters.empty() ? usual : parameters);
 }
 
-} // namespace
-
 OtherNic::OtherNic(const std::string& parameters) {
-    shell(reload(parameters));
+    shell(reloading_nic(parameters));
 }
 
 OtherNic::~OtherNic() {
-    const char* chosen = std::getenv("RDMANET_HARNESS_NIC");
-    (void)succeeds(reload(chosen != nullptr ? chosen : "nics=2 ports=1 vfs=8"));
+    (void)succeeds(reloading_nic());
 }
 
 bool OtherNic::possible() {

@@ -5,6 +5,9 @@
 
 namespace rdmanet::test {
 
+/// The command that unloads the software NIC's driver and loads it again, by default with the harness's parameters.
+[[nodiscard]] std::string reloading_nic(const std::string& parameters = "");
+
 /// The software NIC with these parameters; with the harness's own again at the end.
 class OtherNic {
 public:

@@ -1,0 +1,103 @@
+// A node that boots again with a state directory that outlived it, as on a disk: nothing of what the records describe does.
+#include "vf_stage.hpp"
+
+#include "support/other_nic.hpp"
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <functional>
+
+namespace rdmanet::test {
+
+using Catch::Contains;
+
+namespace {
+
+constexpr const char* kDirectory = "/var/lib/rdmanet-test";
+constexpr const char* kBootId = "/proc/sys/kernel/random/boot_id";
+
+PluginCall kept(PluginCall call) {
+    call.more_environment = {concat("RDMANET_STATE_DIR=", kDirectory)};
+    return call;
+}
+
+std::string rdmanet(const std::string& arguments) {
+    return shell(concat("RDMANET_STATE_DIR=", kDirectory, ' ', binary(), ' ', arguments));
+}
+
+/// A node whose kernel objects, namespaces and boot ID another boot replaces.
+class RebootingNode {
+public:
+    RebootingNode() { vfs.emplace(); }
+    RebootingNode(const RebootingNode&) = delete;
+    RebootingNode& operator=(const RebootingNode&) = delete;
+    ~RebootingNode() { (void)succeeds(concat("umount ", kBootId, "; rm -rf ", kDirectory, " /tmp/boot_id")); }
+
+    /// No pod may be left. The administrator's script gives the first VF other settings than before.
+    void reboot() {
+        vfs.reset();
+        shell(concat(reloading_nic(), " && { umount ", kBootId,
+                     " 2>/dev/null; cat /proc/sys/kernel/random/uuid >/tmp/boot_id; mount --bind /tmp/boot_id ",
+                     kBootId, "; }"));
+        vfs.emplace();
+        shell(concat("ip link set ", vfs->pf(), " vf 0 vlan 7 mac 02:00:00:00:00:77 && ip link set ", vfs->netdev(0),
+                     " mtu 1450"));
+    }
+
+    std::optional<VfNode> vfs;
+};
+
+} // namespace
+
+TEST_CASE("what an earlier boot has left in the state directory goes, and this boot's VFs stay as they are",
+          "[sriov][macvlan][gc][del]") {
+    NEEDS(OtherNic::possible() && VfNode::possible() && kernel_has("macvlan"), "macvlan and an SR-IOV RDMA NIC");
+    RebootingNode node;
+    const auto vf_call_of = [&](const Pod& pod) {
+        return kept(
+            vf_call(*node.vfs, pod, 0,
+                    concat("'rdma':true,'vlan':100,'mtu':1300,'mac':'02:00:00:00:00:42',", ipam("10.115.0.0/29"))));
+    };
+    const auto child_call_of = [&](const Pod& pod) {
+        return of(kept(call_for(pod, concat("'master':'", node.vfs->pf(), "',", ipam("10.115.0.0/29")))), "child");
+    };
+    const auto after_reboot = [&](const std::function<void(const PluginCall&, const PluginCall&)>& act) {
+        PluginCall vf;
+        PluginCall child;
+        {
+            const Pod pod("pod");
+            vf = vf_call_of(pod);
+            child = child_call_of(pod);
+            child.ifname = "net2";
+            (void)add(vf);
+            (void)add(child);
+        }
+        node.reboot();
+        const UnchangedNode booted;
+        act(vf, child);
+        CHECK(rdmanet("state --json | jq -c '[.attachments,.leases]'") == "[[],[]]\n");
+        CHECK(booted.difference() == "");
+    };
+    after_reboot([](const PluginCall& vf, const PluginCall& child) {
+        CHECK(del(vf) == "");
+        CHECK(del(child) == "");
+    });
+    after_reboot([](const PluginCall&, const PluginCall&) {
+        CHECK_THAT(rdmanet("gc"), Contains("container \"c1\"") && Contains("container \"child\""));
+    });
+    after_reboot([&](const PluginCall&, const PluginCall&) {
+        const Pod pod("pod"); // the same path, and perhaps the same inode: pods of another boot
+        const PluginCall next = of(vf_call_of(pod), "c2");
+        const std::string result = add(next);
+        CHECK(addresses(result) == "10.115.0.1/29");
+        CHECK(check(next, result) == "");
+        PluginCall child = child_call_of(pod); // the one that the journal knows
+        child.ifname = "net2";
+        CHECK(check(child, add(child)) == "");
+        CHECK(del(child) == "");
+        CHECK(del(next) == "");
+    });
+}
+
+} // namespace rdmanet::test
