@@ -164,7 +164,8 @@ void revert_step(const state::RebindDriver& step, const RevertContext& context) 
 
 void revert_step(const state::SetVf& step, const RevertContext& context) {
     const auto pf = base::PciAddress::parse(step.pf);
-    if (!pf || !kernel::device_exists(*pf)) return;
+    // A PF that loses its driver takes its VFs along, and the settings with them.
+    if (!pf || kernel::count_vfs_of(*pf) <= step.number) return;
     Socket route = Socket::open(kernel::Protocol::route, context.deadline);
     const auto vf = find_vf_id({.pf = *pf, .number = step.number}, route);
     if (!vf) throw base::Error(concat("PF ", *pf, " has no net device in the host's namespace"));

@@ -1,0 +1,89 @@
+// Devices that leave the machine, or lose their driver, while pods have them.
+#include "vf_stage.hpp"
+
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <optional>
+
+namespace rdmanet::test {
+
+using Catch::Contains;
+
+namespace {
+
+struct Loss {
+    std::string name;
+    std::string strike;
+    std::string repair;
+    bool collects; // GC comes, no DEL
+};
+
+std::vector<Loss> losses() {
+    const std::string driver = "/sys/bus/pci/drivers/simrnic/";
+    return {{.name = "the driver is unloaded",
+             .strike = "rmmod simrnic",
+             .repair = concat("insmod ", std::getenv("RDMANET_HARNESS_MODULE"), " nics=2 ports=1 vfs=8"),
+             .collects = true},
+            {.name = "the driver is loaded anew", .strike = reloading_nic(), .repair = "true", .collects = false},
+            {.name = "the PF loses its driver",
+             .strike = concat("echo 0001:00:00.0 >", driver, "unbind"),
+             .repair = concat("echo 0001:00:00.0 >", driver, "bind"),
+             .collects = true},
+            {.name = "the VFs are made anew",
+             .strike = "cd /sys/bus/pci/devices/0001:00:00.0 && echo 0 >sriov_numvfs && echo 2 >sriov_numvfs",
+             .repair = "echo 0 >/sys/bus/pci/devices/0001:00:00.0/sriov_numvfs",
+             .collects = false}};
+}
+
+/// A VF and a macvlan child on its PF, each in a pod; what becomes of it when the device is lost.
+class Attached {
+public:
+    explicit Attached(const VfNode& vfs) : one_(std::in_place, "one"), other_(std::in_place, "other") {
+        vf_ = vf_call(vfs, *one_, 0, concat("'rdma':true,'vlan':100,'trust':'on',", ipam("10.116.0.0/24")));
+        child_ = of(call_for(*other_, concat("'master':'", vfs.pf(), "',", ipam("10.116.0.0/24"))), "c2");
+        (void)add(vf_);
+        (void)add(child_);
+    }
+
+    [[nodiscard]] std::string del_all() const { return concat(del(vf_), del(child_)); }
+
+    [[nodiscard]] std::string collect() {
+        one_.reset();
+        other_.reset();
+        const ProcessResult result = run_process({binary(), "gc"});
+        return result.exit_status == 0 ? "" : concat(result.out, result.err);
+    }
+
+private:
+    std::optional<Pod> one_;
+    std::optional<Pod> other_;
+    PluginCall vf_;
+    PluginCall child_;
+};
+
+} // namespace
+
+TEST_CASE("a device that is lost while pods have it keeps neither DEL nor GC from ending, nor the next pod",
+          "[sriov][macvlan][del][gc]") {
+    NEEDS(OtherNic::possible() && VfNode::possible() && kernel_has("macvlan"), "macvlan and an SR-IOV RDMA NIC");
+    const VfNode vfs;
+    for (const Loss& loss : losses()) {
+        INFO(loss.name);
+        {
+            Attached attached(vfs);
+            shell(loss.strike);
+            CHECK((loss.collects ? attached.collect() : attached.del_all()) == "");
+        }
+        CHECK(shell(concat(binary(), " state --json | jq -c '[.attachments,.leases]'")) == "[[],[]]\n");
+        shell(loss.repair);
+        CHECK(rdma_parent() == vfs.pf());
+        shell(concat("echo 2 >/sys/class/net/", vfs.pf(), "/device/sriov_numvfs"));
+        const UnchangedNode node;
+        CHECK(Attached(vfs).del_all() == "");
+        CHECK(node.difference() == "");
+    }
+}
+
+} // namespace rdmanet::test
