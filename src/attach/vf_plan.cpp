@@ -17,8 +17,8 @@ kernel::VfOf find_vf_of(const base::BusAddress& address) {
 }
 
 void require_mtu(const Config& config, const kernel::VfId& vf, kernel::Socket& route) {
-    const auto pf = kernel::find_link(route, vf.pf_ifindex);
-    if (!config.mtu || !pf || *config.mtu <= pf->mtu) return;
+    const auto pf = config.mtu ? kernel::find_link(route, vf.pf_ifindex) : std::nullopt;
+    if (!pf || *config.mtu <= pf->mtu) return;
     throw cni::CniError(cni::ErrorCode::invalid_network_config,
                         concat("mtu: ", *config.mtu, " is above the MTU ", pf->mtu, " of PF ", quoted(pf->name),
                                ": lower \"mtu\", or raise the PF's"));

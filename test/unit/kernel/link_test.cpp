@@ -46,6 +46,7 @@ TEST_CASE("links are found by name and number") {
     CHECK(found->is_up());
     CHECK(found->parent_ifindex); // a veth's is its peer
     CHECK_FALSE(found->parent_netnsid);
+    CHECK(list_lower_links(host.route, {*found}).empty()); // but it does not stand on that
     CHECK(find_link(host.route, found->ifindex)->name == "parent0");
     CHECK_FALSE(find_link(host.route, ifname("absent0")));
     CHECK_FALSE(find_link(host.route, 4711));
