@@ -49,7 +49,8 @@ PluginCall after(PluginCall call, const std::string& result) {
 
 std::string add(const PluginCall& call) {
     const ProcessResult result = call.with_command("ADD").run();
-    if (result.exit_status != 0) throw base::Error(concat("ADD was refused: ", result.out, result.err));
+    if (result.exit_status != 0)
+        throw base::Error(concat("ADD was refused, exit status ", result.exit_status, ": ", result.out, result.err));
     return document_of(result).to_text();
 }
 
