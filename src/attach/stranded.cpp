@@ -69,9 +69,9 @@ Devices find_unreachable(const kernel::LiveNetns& living) {
 } // namespace
 
 std::vector<std::string> describe_stranded_devices(const base::Deadline& deadline) {
-    constexpr std::chrono::seconds kReturnTimeout{5};
+    constexpr std::chrono::seconds kTimeout{5};
     if (!kernel::sees_all_processes() || kernel::list_devices_elsewhere().empty()) return {};
-    const auto until = deadline.at_most(kReturnTimeout);
+    const auto until = deadline.at_most(kTimeout);
     for (std::vector<std::string> before;;) {
         const kernel::LiveNetns living = kernel::list_live_netns();
         if (!living.complete) return {};
