@@ -1,7 +1,7 @@
 // What GC finds that no record tells of: IPoIB children that came back, and devices in namespaces that nobody can reach.
-#include "infiniband_node.hpp"
 #include "vf_stage.hpp"
 
+#include "support/infiniband_node.hpp"
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>

@@ -2,6 +2,7 @@
 // RDMANET_HARNESS_MEM=3072.
 #include "vf_stage.hpp"
 
+#include "support/other_nic.hpp"
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>

@@ -1,7 +1,7 @@
 // RDMA ports that aren't active: a warning, or a refusal before anything changes.
-#include "infiniband_node.hpp"
 #include "vf_stage.hpp"
 
+#include "support/infiniband_node.hpp"
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>

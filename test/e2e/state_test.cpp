@@ -1,7 +1,7 @@
 // rdmanet state: who holds what, and what the kernel shows of it.
-#include "infiniband_node.hpp"
 #include "vf_stage.hpp"
 
+#include "support/infiniband_node.hpp"
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
