@@ -7,7 +7,9 @@
 #include <rdmanet/kernel/rdma_files.hpp>
 
 #include <algorithm>
+#include <array>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
