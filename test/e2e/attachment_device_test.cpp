@@ -58,7 +58,7 @@ TEST_CASE("a whole function goes into the pod with its RDMA device, however it i
     }
 }
 
-TEST_CASE("without \"attach\" a configuration of the host-device plugin is understood", "[device]") {
+TEST_CASE("a configuration of the host-device plugin is understood without the key attach", "[device]") {
     NEEDS_VFS();
     const DeviceStage stage;
     const PluginCall call = call_for(stage.pod, concat("'device':'", stage.spare, '\''));
