@@ -174,7 +174,8 @@ accelerator() {
 	if grep -qE '^flags.* (vmx|svm)( |$)' /proc/cpuinfo && [[ -w /dev/kvm ]]; then
 		printf '%s\n' -accel kvm -cpu host
 	else
-		printf '%s\n' -accel tcg,thread=multi -cpu max,la57=off
+		# Emulated, each crossing of SMAP's border costs; nothing here tests it.
+		printf '%s\n' -accel tcg,thread=multi -cpu max,la57=off,smap=off,smep=off
 	fi
 }
 

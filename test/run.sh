@@ -100,6 +100,19 @@ guest() { netns-harness/run.sh "$@"; }
 # This machine's kernel where it is good enough, else the guest's.
 any_kernel() { RDMANET_HARNESS_NEEDS="netns veth macvlan ${needs:-}" netns-harness/run.sh "$@"; }
 
+# in_guests NAME LIST COMMAND...: the cases of LIST, dealt out to as many guests as there are processors: half of the time they
+# wait for the kernel, which takes its time for every namespace and device that goes.
+in_guests() {
+	local name=$1 list=$2 part
+	shift 2
+	rm -f "$list"-[a-z]*
+	split --suffix-length=1 --number="r/$(nproc)" "$list" "$list-"
+	for part in "$list"-[a-z]; do
+		[[ ! -s $part ]] || RDMANET_HARNESS_CPUS=1 counted "$name-guest-${part##*-}" guest "$@" -f "$part" &
+	done
+	wait
+}
+
 # on_kernels NAME COMMAND...: a test program with its arguments, on this machine's kernel as far as that goes. The cases that
 # it can't run go to the guest, in which everything takes several times as long.
 on_kernels() {
@@ -110,7 +123,7 @@ on_kernels() {
 	sed -nE 's/^skip (.*): this machine lacks .*/\1/p' "$log" | sort >"$rest"
 	result 0 0 "-$(wc -l <"$rest")" "$name: left to the guest"
 	sed -i 's/,/\\,/g' "$rest" # a comma would end a name
-	[[ ! -s $rest ]] || counted "$name-guest" guest "$@" -f "$rest"
+	in_guests "$name" "$rest" "$@"
 }
 
 stage_harness() {
