@@ -1,5 +1,6 @@
 // DEL: the journal decides what is undone; without a record, only what is provably this attachment's is touched.
 #include "detach.hpp"
+#include "device_lost.hpp"
 #include "mark.hpp"
 #include "session.hpp"
 #include "steps.hpp"
@@ -87,6 +88,8 @@ void reconstruct_link(AttachmentRecord& record, const cni::Request& request, Ses
     if (const auto link = find_unrecorded(inside, request, session, deadline))
         record.steps.emplace_back(
             state::CreateLink{.kind = link->kind, .ifname = link->name, .ifindex = link->ifindex});
+    for (state::Step& step : steps_of_unrecorded_device(request, session, *netns, deadline))
+        record.steps.push_back(std::move(step));
 }
 
 /// What the journal would have said, put together from what is there. What can't be looked at is said, and doesn't keep

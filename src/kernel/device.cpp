@@ -18,8 +18,13 @@ using base::BusAddress;
 using base::concat;
 using base::PciAddress;
 
+/// In sysfs.
+std::string path_of(const BusAddress& address) {
+    return concat("bus/", to_string(address.bus()), "/devices/", address);
+}
+
 std::string directory_of(const BusAddress& address) {
-    return concat("/sys/bus/", to_string(address.bus()), "/devices/", address);
+    return concat("/sys/", path_of(address));
 }
 
 std::string last_part(const std::string& path) {
@@ -106,6 +111,10 @@ std::vector<std::string> netdevs_of(const BusAddress& address) {
 
 std::vector<std::string> rdma_devices_of(const BusAddress& address) {
     return sorted_names_in(concat(directory_of(address), "/infiniband"));
+}
+
+std::vector<std::string> rdma_devices_of(const BusAddress& address, const NetnsSysfs& sysfs) {
+    return sorted_names_in(concat(sysfs.path(path_of(address)), "/infiniband"));
 }
 
 std::optional<std::string> uplink_of(const PciAddress& pf) {

@@ -185,6 +185,24 @@ TEST_CASE("whatever became of the pod's namespace, the VF comes back", "[sriov][
     CHECK(node.difference() == "");
 }
 
+TEST_CASE("a VF whose record is lost goes home with its RDMA device all the same", "[sriov][del]") {
+    NEEDS_VFS();
+    const VfStage stage;
+    const PluginCall call = vf_call(stage.vfs, stage.pod, 0, concat("'rdma':true,", ipam("10.94.0.0/24")));
+    const PluginCall stranger = of(vf_call(stage.vfs, stage.pod, 1), "c2");
+    for (const std::string loss : {"rm", "truncate --size=40"}) {
+        (void)add(call);
+        shell(concat(loss, " /run/rdmanet/attachments/*"));
+        CHECK(outcome(stranger, "DEL") == ""); // names another device than the pod has
+        CHECK_THAT(stage.pod.run("ip -d link show net1"), Contains(stage.vfs.vf(0)));
+        CHECK(del(call) == "");
+        shell(concat("ip link set net1 name ", stage.vfs.netdev(0)));
+        CHECK(succeeds(concat("rdma dev show ", stage.vfs.rdma(0))));
+        CHECK(del(call) == "");
+        CHECK(stage.node.difference() == "");
+    }
+}
+
 TEST_CASE("DEL of a VF that has left the machine has nothing to do", "[sriov][del]") {
     NEEDS_VFS();
     const VfStage stage;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rdmanet/base/bus_address.hpp>
+#include <rdmanet/kernel/netns_sysfs.hpp>
 
 #include <optional>
 #include <string>
@@ -36,6 +37,8 @@ void bind_anew(const base::BusAddress& address, const std::string& driver);
 [[nodiscard]] std::vector<std::string> netdevs_of(const base::BusAddress& address);
 /// RDMA devices of the device.
 [[nodiscard]] std::vector<std::string> rdma_devices_of(const base::BusAddress& address);
+/// Those in the namespace of `sysfs`.
+[[nodiscard]] std::vector<std::string> rdma_devices_of(const base::BusAddress& address, const NetnsSysfs& sysfs);
 
 /// The net device of a PF through which its VFs are administered: of several (with switchdev, the VFs' representors are
 /// the PF's, too) the one that is a port of the card, "p0", or has no such name. nullopt if none is in the calling

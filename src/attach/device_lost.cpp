@@ -1,0 +1,41 @@
+#include "device_lost.hpp"
+
+#include "device.hpp"
+#include "device_link.hpp"
+#include "vf_config.hpp"
+
+#include <rdmanet/kernel/device.hpp>
+#include <rdmanet/kernel/netns_sysfs.hpp>
+
+namespace rdmanet::attach {
+namespace {
+
+/// None in shared mode, where every namespace has them.
+RdmaDevices find_rdma_devices_inside(const base::BusAddress& address, const kernel::Netns& netns,
+                                     const base::Deadline& deadline) {
+    RdmaDevices devices;
+    auto rdma = kernel::Socket::find_rdma_in(netns, deadline);
+    if (!rdma || kernel::rdma_netns_mode(*rdma) == kernel::RdmaNetnsMode::shared) return devices;
+    for (const std::string& name : kernel::rdma_devices_of(address, kernel::NetnsSysfs(netns)))
+        if (auto device = kernel::find_rdma_device(*rdma, name)) devices.push_back(*std::move(device));
+    return devices;
+}
+
+} // namespace
+
+std::vector<state::Step> steps_of_unrecorded_device(const cni::Request& request, const Session& session,
+                                                    const kernel::Netns& netns, const base::Deadline& deadline) {
+    const auto address = find_device(request.conf.document.root(), /*must_be_pci=*/false);
+    if (!address) return {};
+    kernel::Socket inside = kernel::Socket::open_in(netns, kernel::Protocol::route, deadline);
+    const auto link = find_link_inside(*address, inside);
+    if (!link || link->name != session.key.ifname) return {};
+    std::vector<state::Step> steps;
+    if (session.key.role.empty())
+        steps.emplace_back(state::MoveLink{.device = address->to_string(), .ifname = link->name});
+    for (state::Step& step : rdma_steps(*address, find_rdma_devices_inside(*address, netns, deadline)))
+        steps.push_back(std::move(step));
+    return steps;
+}
+
+} // namespace rdmanet::attach
