@@ -2,6 +2,8 @@
 
 #include <rdmanet/base/text.hpp>
 
+#include <linux/if.h>
+
 #include <utility>
 
 namespace rdmanet::attach {
@@ -11,7 +13,8 @@ using base::concat;
 using state::AttachmentRecord;
 
 constexpr std::string_view kMarkBegin = "rdmanet ";
-constexpr std::size_t kLongestAlias = 255; // IFALIASZ - 1, linux/if.h
+constexpr std::size_t kLongestAlias =
+    IFALIASZ - 2; // the zero behind the text counts (ifla_policy, net/core/rtnetlink.c)
 
 /// Up to the next space, which goes as well.
 std::string_view take_word(std::string_view& text) {

@@ -65,6 +65,23 @@ TEST_CASE("an IPoIB child whose record is lost is removed when it has come back,
     shell("ip link delete admin0");
 }
 
+TEST_CASE("an IPoIB child of a network with a long name bears its mark as far as an alias holds it", "[gc][ipoib]") {
+    NEEDS(OtherNic::possible(), "an InfiniBand card");
+    const InfinibandNode infiniband;
+    const Pod pod("pod");
+    bool marked = false;
+    for (std::size_t length = 203; length <= 210; ++length) { // the namespace's numbers decide which one just fits
+        PluginCall call = call_for(pod, concat("'attach':'ipoib','master':'", infiniband.parent(0), '\''));
+        call.config.replace(call.config.find("\"net\""), 5, concat('"', std::string(length, 'n'), '"'));
+        (void)add(call);
+        const bool fits = pod.succeeds("ip link show net1 | grep -q 'alias rdmanet '");
+        if (length == 203) CHECK(fits);
+        marked = fits;
+        CHECK(del(call) == "");
+    }
+    CHECK_FALSE(marked);
+}
+
 TEST_CASE("a device in a namespace that only a descriptor keeps is named with its holder, and left alone",
           "[gc][sriov]") {
     NEEDS_VFS();
