@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <span>
 #include <thread>
 
 namespace rdmanet::attach {
@@ -40,7 +39,9 @@ bool has_gid_of(const RdmaPort& port, const Link& link, const std::string& sysfs
     if (link.hardware_address.size() != kQueuePairBytes + kGidBytes) return false;
     const auto gid =
         base::IpAddress::from_bytes(base::Family::v6, std::next(link.hardware_address.data(), kQueuePairBytes));
-    return !kernel::find_gids(port, std::span(&gid, 1), sysfs).entries.empty();
+    const auto entries = kernel::list_gids(port, sysfs);
+    return std::any_of(entries.begin(), entries.end(),
+                       [&](const kernel::GidEntry& entry) { return entry.address == gid; });
 }
 
 /// The port that `link` is on, of these devices; of a device with a single port that one, whatever it is on.
