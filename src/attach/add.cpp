@@ -124,14 +124,18 @@ const std::optional<kernel::RdmaPort>& shared_port_of(const Plan& plan) {
         [](const auto& concrete) -> const auto& { return concrete.rdma; }, plan);
 }
 
-/// Several with commas between them, as the SR-IOV device plugin writes them into its device-info files.
+/// With commas between them, as the SR-IOV device plugin writes them into its device-info files.
+std::string names_of(const RdmaDevices& devices) {
+    std::string names;
+    for (const kernel::RdmaDevice& device : devices) names += concat(names.empty() ? "" : ",", device.name);
+    return names;
+}
+
 std::string rdma_device_of(const Plan& plan) {
     const auto& rdma = shared_port_of(plan);
     if (rdma) return concat(rdma->device, '/', rdma->port);
-    std::string names;
-    if (const auto* device = std::get_if<DevicePlan>(&plan))
-        for (const kernel::RdmaDevice& moving : device->moving) names += concat(names.empty() ? "" : ",", moving.name);
-    return names;
+    const auto* device = std::get_if<DevicePlan>(&plan);
+    return device == nullptr ? std::string() : names_of(device->moving);
 }
 
 /// The changes themselves, each preceded by what undoes it. Fills in the record as it learns.
@@ -213,15 +217,13 @@ private:
         std::erase_if(record_.steps,
                       [](const state::Step& step) { return std::holds_alternative<state::MoveRdma>(step); });
         for (state::Step& step : rdma_steps(address, devices)) record_.steps.push_back(std::move(step));
+        record_.rdma_device = names_of(devices);
         session_.records.save(record_);
     }
 
     /// Those that are in the pod, or else stay on the host. A driver that was bound anew has made others than the plan's.
     [[nodiscard]] RdmaDevices rdma_devices(const DevicePlan& device) const {
-        RdmaDevices devices;
-        for (const state::Step& step : record_.steps)
-            if (const auto* moved = std::get_if<state::MoveRdma>(&step))
-                devices.push_back({.index = moved->index, .name = moved->name, .node_guid = moved->node_guid});
+        RdmaDevices devices = moved_devices(record_);
         if (!devices.empty() || !device.awaits_port) return devices;
         auto outside = kernel::Socket::find_rdma(deadline_);
         return outside ? find_rdma_devices(device.address, *outside) : devices;

@@ -31,14 +31,6 @@ void check_settings(const cni::Request& request, const Config& config, const bas
                        to_string(vf.changes)));
 }
 
-RdmaDevices moved_devices(const state::AttachmentRecord& record) {
-    RdmaDevices devices;
-    for (const state::Step& step : record.steps)
-        if (const auto* moved = std::get_if<state::MoveRdma>(&step))
-            devices.push_back({.index = moved->index, .name = moved->name, .node_guid = moved->node_guid});
-    return devices;
-}
-
 /// That of the device on the host, which pods share: "mlx5_0/1" in the record.
 kernel::RdmaPort shared_port(const state::AttachmentRecord& record) {
     const std::size_t slash = record.rdma_device.rfind('/');

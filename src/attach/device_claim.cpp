@@ -1,6 +1,7 @@
 #include "device_claim.hpp"
 
 #include "detach.hpp"
+#include "device_rdma.hpp"
 #include "liveness.hpp"
 #include "steps.hpp"
 
@@ -8,7 +9,6 @@
 #include <rdmanet/cni/error.hpp>
 
 #include <algorithm>
-#include <variant>
 #include <vector>
 
 namespace rdmanet::attach {
@@ -30,11 +30,6 @@ std::vector<AttachmentRecord> list_owners(const Session& session, const std::str
         return record.key == session.key || record.device() != device;
     });
     return records;
-}
-
-bool moves_rdma(const AttachmentRecord& record) {
-    return std::any_of(record.steps.begin(), record.steps.end(),
-                       [](const state::Step& step) { return std::holds_alternative<state::MoveRdma>(step); });
 }
 
 } // namespace
@@ -64,7 +59,8 @@ base::FileLock claim_device(const base::BusAddress& address, const Session& sess
 bool is_rdma_moved_beside(const base::BusAddress& address, const Session& session) {
     const auto owners = list_owners(session, address.to_string());
     return std::any_of(owners.begin(), owners.end(), [&](const AttachmentRecord& owner) {
-        return is_entry_beside(owner.key, session) && owner.phase == state::Phase::attached && moves_rdma(owner);
+        return is_entry_beside(owner.key, session) && owner.phase == state::Phase::attached &&
+               !moved_devices(owner).empty();
     });
 }
 

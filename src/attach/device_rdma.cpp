@@ -2,7 +2,7 @@
 
 #include "rdma.hpp"
 
-#include <rdmanet/base/file.hpp>
+#include <rdmanet/base/process.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/kernel/netns_sysfs.hpp>
@@ -34,18 +34,14 @@ bool moves_rdma(const RdmaPolicy& policy, RdmaNetnsMode mode, const std::string&
     return policy.isolation.value_or(exclusive);
 }
 
-std::string name_of_process(unsigned pid) {
-    if (pid == 0) return "a process of another PID namespace";
-    const auto name = base::read_file_if_exists(concat("/proc/", pid, "/comm"), 64);
-    return concat("process ", pid, name ? concat(" (", name->substr(0, name->find('\n')), ')') : std::string());
-}
-
 /// A move cuts off whoever has a context open: its calls fail with EIO from then on (ib_uverbs, disassociate_ucontext).
 void require_unused(kernel::Socket& rdma, const kernel::RdmaDevice& device) {
     const auto users = kernel::list_rdma_users(rdma, device.index);
     if (!users.empty())
         refuse_rdma(concat("RDMA device ", quoted(device.name), " is in use on the host by ",
-                           name_of_process(users.front()), ": stop it before a pod gets the device"));
+                           users.front() == 0 ? std::string("a process of another PID namespace")
+                                              : base::describe_process(users.front()),
+                           ": stop it before a pod gets the device"));
 }
 
 /// What the device plugin has given the container is a number: the device must keep it.
@@ -79,6 +75,14 @@ std::vector<kernel::RdmaDevice> find_rdma_devices(const base::BusAddress& addres
     std::vector<kernel::RdmaDevice> devices;
     for (const std::string& name : kernel::rdma_devices_of(address))
         if (auto device = kernel::find_rdma_device(rdma, name)) devices.push_back(*std::move(device));
+    return devices;
+}
+
+RdmaDevices moved_devices(const state::AttachmentRecord& record) {
+    RdmaDevices devices;
+    for (const state::Step& step : record.steps)
+        if (const auto* moved = std::get_if<state::MoveRdma>(&step))
+            devices.push_back({.index = moved->index, .name = moved->name, .node_guid = moved->node_guid});
     return devices;
 }
 

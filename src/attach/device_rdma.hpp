@@ -30,6 +30,9 @@ void wait_for_gids_in_pod(const RdmaPolicy& policy, const RdmaDevices& devices, 
 /// The device's RDMA devices in the host's namespace.
 [[nodiscard]] RdmaDevices find_rdma_devices(const base::BusAddress& address, kernel::Socket& rdma);
 
+/// Those that the attachment's ADD moved into the pod, or was about to.
+[[nodiscard]] RdmaDevices moved_devices(const state::AttachmentRecord& record);
+
 /// Throws NetlinkError; CniError for a device that has another number in the pod.
 void move_rdma(const std::vector<kernel::RdmaDevice>& devices, const state::AttachmentStore& records,
                const kernel::Netns& netns, const base::Deadline& deadline);

@@ -1,6 +1,6 @@
 #include "stranded.hpp"
 
-#include <rdmanet/base/file.hpp>
+#include <rdmanet/base/process.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/kernel/device.hpp>
 #include <rdmanet/kernel/device_search.hpp>
@@ -18,19 +18,14 @@ using Devices = std::vector<ElsewhereDevice>;
 
 constexpr std::string_view kWhere = " in a network namespace that no process is in and no mount keeps";
 
-std::string name_of_holder(const std::string& pid) {
-    const auto name = base::read_file_if_exists(concat("/proc/", pid, "/comm"), 64);
-    return concat("process ", pid, name ? concat(" (", name->substr(0, name->find('\n')), ')') : std::string());
-}
-
 /// "device 0000:3b:00.2: its net device is".
 std::string begin_sentence(const ElsewhereDevice& device) {
     return concat("device ", device.address, ": its ", device.parts_text(), device.net && device.rdma ? " are" : " is");
 }
 
 std::string held_text(const ElsewhereDevice& device, const kernel::HeldNetns& held) {
-    return concat(begin_sentence(device), kWhere, ", but ", name_of_holder(held.pid), " has it open (", held.path,
-                  "): end that process, and the kernel gives the device back to the host");
+    return concat(begin_sentence(device), kWhere, ", but ", base::describe_process(held.pid), " has it open (",
+                  held.path, "): end that process, and the kernel gives the device back to the host");
 }
 
 std::string lost_text(const ElsewhereDevice& device) {

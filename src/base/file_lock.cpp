@@ -1,7 +1,7 @@
 #include <rdmanet/base/file_lock.hpp>
 
 #include <rdmanet/base/error.hpp>
-#include <rdmanet/base/file.hpp>
+#include <rdmanet/base/process.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <fcntl.h>
@@ -29,14 +29,7 @@ std::string describe_holder(int fd, std::uint64_t slot) {
     struct flock range = byte_range(slot);
     if (::fcntl(fd, F_GETLK, &range) != 0 || range.l_type == F_UNLCK) return "another process";
     if (range.l_pid <= 0) return "a process of another pid namespace"; // fcntl(2), F_GETLK
-    std::string name;
-    try {
-        name = read_file(concat("/proc/", range.l_pid, "/comm"), 64);
-    } catch (const SystemError&) {
-        return concat("process ", range.l_pid);
-    }
-    while (!name.empty() && name.back() == '\n') name.pop_back();
-    return concat("process ", range.l_pid, " (", name, ')');
+    return describe_process(range.l_pid);
 }
 
 } // namespace

@@ -90,14 +90,15 @@ std::vector<HeldNetns> list_held_netns(const LiveNetns& living, const std::strin
     std::vector<HeldNetns> held;
     std::set<std::uint64_t> seen;
     const std::uint64_t namespaces_device = Netns::current().id().device;
-    for (const std::string& pid : list_directory(proc)) {
-        if (!base::parse_integer<unsigned>(pid)) continue;
-        const std::string directory = concat(proc, '/', pid, "/fd");
+    for (const std::string& name : list_directory(proc)) {
+        const auto pid = base::parse_integer<unsigned>(name);
+        if (!pid) continue;
+        const std::string directory = concat(proc, '/', name, "/fd");
         for (const std::string& fd : list_directory(directory)) {
             const std::string path = concat(directory, '/', fd);
             const auto inode = namespace_inode(path, namespaces_device);
             if (inode && !living.paths.contains(*inode) && seen.insert(*inode).second)
-                held.push_back({.path = path, .pid = pid});
+                held.push_back({.path = path, .pid = *pid});
         }
     }
     return held;

@@ -31,7 +31,7 @@ struct ElsewhereDevice {
 /// A namespace that nobody is in and no mount keeps, but an open descriptor. It may be one of another kind.
 struct HeldNetns {
     std::string path; // of the descriptor, /proc/PID/fd/N
-    std::string pid;
+    unsigned pid = 0;
 };
 /// `living` is what needs no descriptor. `proc` is where procfs is. Throws base::SystemError.
 [[nodiscard]] std::vector<HeldNetns> list_held_netns(const LiveNetns& living, const std::string& proc = "/proc");

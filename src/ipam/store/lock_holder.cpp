@@ -2,6 +2,7 @@
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
+#include <rdmanet/base/process.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <sys/stat.h>
@@ -52,9 +53,7 @@ std::optional<int> find_writer(const std::string& path) {
 std::string lock_holder_of(const std::string& path) try {
     const auto pid = find_writer(path);
     if (!pid) return {};
-    std::string name = base::read_file(base::concat("/proc/", *pid, "/comm"), kMostBytes);
-    if (name.ends_with('\n')) name.pop_back();
-    return base::concat(", which process ", *pid, " (", name, ") has locked");
+    return base::concat(", which ", base::describe_process(*pid), " has locked");
 } catch (const base::Error&) {
     return {}; // no /proc, or the holder has just gone
 }
