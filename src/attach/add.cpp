@@ -238,9 +238,10 @@ private:
         if (device != nullptr)
             require_active_port_in_pod(*device, rdma_devices(*device), config_.rdma, pod_.netns, link,
                                        session_.node.log, deadline_);
+        if (device != nullptr && device->is_infiniband()) return; // its port's GIDs don't come from addresses
         const auto& rdma = shared_port_of(plan_);
         if (rdma) wait_for_gids(config_.rdma, *rdma, link.name, addresses_of(own), session_.node.log);
-        if (device != nullptr && !device->is_infiniband())
+        if (device != nullptr)
             wait_for_gids_in_pod(config_.rdma, device->moving, pod_.netns, link.name, addresses_of(own),
                                  session_.node.log, deadline_);
     }

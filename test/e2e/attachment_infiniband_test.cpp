@@ -54,6 +54,18 @@ TEST_CASE("an InfiniBand VF goes into the pod with its RDMA device and its IPoIB
     CHECK_THAT(shell(concat("ip link show dev ", stage.infiniband.parent(0))), !Contains("link-state enable"));
 }
 
+TEST_CASE("an InfiniBand VF whose RDMA device stays on the host has addresses that are no GIDs", "[infiniband]") {
+    NEEDS(OtherNic::possible(), "an InfiniBand card");
+    const InfinibandStage stage("shared");
+    const PluginCall call = vf_call(*stage.pod, 0, concat("'rdma':true,", ipam("10.103.0.0/24")));
+    const std::string result = add(call);
+    CHECK_THAT(stage.pod->run("ip -d link show net1"), Contains("link/infiniband") && Contains(",UP"));
+    CHECK(succeeds("rdma dev show ib0p0v0"));
+    CHECK(check(call, result) == "");
+    CHECK(del(call) == "");
+    CHECK(difference_but_numbers(stage) == "");
+}
+
 TEST_CASE("an InfiniBand VF gets the GUID that its pod asks for, and its own back", "[infiniband][core]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     const InfinibandStage stage;
