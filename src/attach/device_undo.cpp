@@ -140,7 +140,9 @@ void revert_step(const state::KeepDevice& step, const RevertContext& context) {
     if (!address || step.name.empty() || !has_network_driver(*address)) return;
     Socket route = Socket::open(kernel::Protocol::route, context.deadline);
     auto link = wait_for(context, [&] { return find_link_on_host(*address, route); }); // drivers may take their time
-    if (!link) throw base::Error("its net device is not on the host");
+    if (!link)
+        throw base::Error(concat("its net device is not on the host: `dmesg` says what its driver ",
+                                 kernel::driver_of(*address), " misses; bind it anew"));
     remove_new_altnames(route, *link, step); // one of them may be the name
     restore_name(route, *link, step, context.log);
     restore_altnames(route, *link, step, context.log);
@@ -168,7 +170,9 @@ void revert_step(const state::SetVf& step, const RevertContext& context) {
     if (!pf || kernel::count_vfs_of(*pf) <= step.number) return;
     Socket route = Socket::open(kernel::Protocol::route, context.deadline);
     const auto vf = find_vf_id({.pf = *pf, .number = step.number}, route);
-    if (!vf) throw base::Error(concat("PF ", *pf, " has no net device in the host's namespace"));
+    if (!vf)
+        throw base::Error(concat("PF ", *pf, " has no net device in the host's namespace, through which ",
+                                 "VFs are set up: bring it back, or set sriov_numvfs to 0"));
     const auto present = kernel::find_vf(route, *vf);
     if (present) kernel::change_vf(route, *vf, kernel::difference(to_settings(step), *present));
 }
@@ -201,7 +205,9 @@ void revert_step(const state::MoveRdma& step, const RevertContext& context) {
         if (auto device = find_rdma(*outside, step)) return device;
         return is_gone(step, *address, *outside) ? std::optional(RdmaDevice{}) : std::nullopt;
     });
-    if (!returned) throw base::Error("the kernel has not returned it to the host");
+    if (!returned)
+        throw base::Error("the kernel has not returned it to the host: a process or mount may still hold "
+                          "the pod's namespace, `rdmanet gc` names it");
     if (!returned->name.empty() && returned->name != step.name)
         kernel::rename_rdma_device(*outside, step.index, step.name);
 }

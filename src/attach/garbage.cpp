@@ -99,8 +99,12 @@ Outcome collect_all(const Node& node, DryRun dry_run, const IsGarbage& is_garbag
         else
             collect(trace.record, node, records, leases, deadline, outcome.collected);
     }
-    for (const MarkedChild& child : list_returned_children(node, deadline))
-        if (is_garbage(child.record)) collect_returned(child, dry_run, records, deadline, outcome.collected);
+    try {
+        for (const MarkedChild& child : list_returned_children(node, deadline))
+            if (is_garbage(child.record)) collect_returned(child, dry_run, records, deadline, outcome.collected);
+    } catch (const base::Error& error) {
+        outcome.collected.failed.push_back(concat("IPoIB children on the host: ", error.what()));
+    }
     return outcome;
 }
 

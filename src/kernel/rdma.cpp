@@ -158,7 +158,8 @@ std::optional<std::string> find_netdev_of_rdma_device(std::string_view device, c
 }
 
 bool is_rdma_device_movable(Socket& rdma, std::uint32_t index, const Netns& elsewhere) try {
-    const Netns home = Netns::current(); // were it done after all, nothing would have moved
+    const Netns home = Netns::current();
+    if (home == elsewhere) return true; // else the kernel would do it: the device would be made anew
     Message request = request_to_move(index, home);
     const NetnsScope scope(elsewhere);
     rdma.execute(request, concat("ask whether RDMA device number ", index, " can move"));
