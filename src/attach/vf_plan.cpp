@@ -3,6 +3,8 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 
+#include <linux/if_arp.h>
+
 namespace rdmanet::attach {
 namespace {
 
@@ -24,6 +26,27 @@ void require_mtu(const Config& config, const kernel::VfId& vf, kernel::Socket& r
                                ": lower \"mtu\", or raise the PF's"));
 }
 
+[[noreturn]] void refuse_setting(std::string_view key, const base::BusAddress& address, std::string_view is) {
+    throw cni::CniError(cni::ErrorCode::unsupported_field,
+                        concat(key, ": can't be set, device ", address, " is ", is, ": remove it"));
+}
+
+/// What the kernel has no call for: ipoib_netdev_ops_pf, drivers/infiniband/ulp/ipoib/ipoib_main.c. Values that the VF has
+/// anyway do no harm.
+void require_settings_of_link_layer(const VfPlan& vf, const base::BusAddress& address, kernel::Socket& route) {
+    const auto pf = kernel::find_link(route, vf.id.pf_ifindex);
+    if (!pf) return;
+    if (pf->hardware_type != ARPHRD_INFINIBAND) {
+        if (vf.changes.node_guid) refuse_setting("guid", address, "Ethernet");
+        return;
+    }
+    if (vf.changes.vlan) refuse_setting("vlan", address, "InfiniBand");
+    if (vf.changes.spoof_check) refuse_setting("spoofchk", address, "InfiniBand");
+    if (vf.changes.trust) refuse_setting("trust", address, "InfiniBand");
+    if (const auto& rates = vf.changes.rates)
+        refuse_setting(rates->most_mbps != 0 ? "max_tx_rate" : "min_tx_rate", address, "InfiniBand");
+}
+
 } // namespace
 
 VfPlan plan_vf(const base::BusAddress& address, const cni::Request& request, const Config& config,
@@ -36,10 +59,12 @@ VfPlan plan_vf(const base::BusAddress& address, const cni::Request& request, con
     const auto before = kernel::find_vf(route, *id);
     if (!before) refuse_device(address, concat("is ", *id, ", of which the PF tells nothing"));
     require_mtu(config, *id, route);
-    return {.of = of,
-            .id = *std::move(id),
-            .before = *before,
-            .changes = kernel::difference(wanted_settings(request, config), *before)};
+    VfPlan plan{.of = of,
+                .id = *std::move(id),
+                .before = *before,
+                .changes = kernel::difference(wanted_settings(request, config), *before)};
+    require_settings_of_link_layer(plan, address, route);
+    return plan;
 }
 
 kernel::VfSettings wanted_settings(const cni::Request& request, const Config& config) {

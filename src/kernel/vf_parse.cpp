@@ -17,13 +17,19 @@ base::MacAddress to_mac(const ifla_vf_mac& value) {
     return base::MacAddress(bytes);
 }
 
+/// InfiniBand PFs say 0 (mlx5_ib_get_vf_config(), drivers/infiniband/hw/mlx5/ib_virt.c), which nobody could set back.
+VlanProtocol to_protocol(std::uint16_t in_network_order) {
+    return ntohs(in_network_order) == static_cast<std::uint16_t>(VlanProtocol::dot1ad) ? VlanProtocol::dot1ad
+                                                                                       : VlanProtocol::dot1q;
+}
+
 /// The first entry of the list knows the protocol, IFLA_VF_VLAN doesn't.
 std::optional<VfVlan> parse_vlan(const Attributes& vf) {
     const Attributes list = vf.nest(IFLA_VF_VLAN_LIST);
     if (const auto info = list.find_value<ifla_vf_vlan_info>(IFLA_VF_VLAN_INFO))
         return VfVlan{.id = static_cast<std::uint16_t>(info->vlan),
                       .qos = static_cast<std::uint8_t>(info->qos),
-                      .protocol = static_cast<VlanProtocol>(ntohs(info->vlan_proto))};
+                      .protocol = to_protocol(info->vlan_proto)};
     const auto vlan = vf.find_value<ifla_vf_vlan>(IFLA_VF_VLAN);
     if (!vlan) return std::nullopt;
     return VfVlan{.id = static_cast<std::uint16_t>(vlan->vlan), .qos = static_cast<std::uint8_t>(vlan->qos)};

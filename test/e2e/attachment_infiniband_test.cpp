@@ -151,6 +151,23 @@ TEST_CASE("InfiniBand VFs of two pods reach each other over IPoIB", "[infiniband
     CHECK(del(second) == "");
 }
 
+TEST_CASE("settings of Ethernet are refused before an InfiniBand VF changes, unless it has them anyway",
+          "[infiniband]") {
+    NEEDS(OtherNic::possible(), "an InfiniBand card");
+    const InfinibandStage stage;
+    for (const auto& [key, members] : {std::pair("vlan", "'vlan':100"),
+                                       {"spoofchk", "'spoofchk':'on'"},
+                                       {"trust", "'trust':'on'"},
+                                       {"min_tx_rate", "'min_tx_rate':100"},
+                                       {"max_tx_rate", "'max_tx_rate':100"}})
+        CHECK_THAT(refusal(vf_call(*stage.pod, 0, members)), Contains(concat("code 2: ", key, ": can't be set, device ",
+                                                                             InfinibandNode::vf(0), " is InfiniBand")));
+    CHECK(stage.node->difference() == "");
+    const PluginCall call = vf_call(*stage.pod, 0, "'vlan':0,'trust':'off'");
+    (void)add(call);
+    CHECK(del(call) == "");
+}
+
 TEST_CASE("GUIDs that are none, and pods that ib-kubernetes has not configured, are refused", "[infiniband]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     const InfinibandStage stage;

@@ -274,6 +274,8 @@ TEST_CASE("devices that are no VF to attach are refused before anything changes"
     CHECK_THAT(refusal(call_for(stage.pod, "'vlan':100")), Contains("k8s.v1.cni.cncf.io/resourceName"));
     CHECK_THAT(refusal(vf_call(stage.vfs, stage.pod, 0, "'rdma':{'mode':'shared'}")),
                Contains("code 103: rdma netns mode is exclusive, network \"net\" needs shared"));
+    CHECK_THAT(refusal(vf_call(stage.vfs, stage.pod, 0, "'guid':'02:00:00:00:00:00:00:99'")),
+               Contains(concat("code 2: guid: can't be set, device ", stage.vfs.vf(0), " is Ethernet")));
     CHECK_THAT(refusal(vf_call(stage.vfs, stage.pod, 0, "'mtu':9000")),
                Contains(concat("mtu: 9000 is above the MTU 1500 of PF \"", stage.vfs.pf(), '"')));
     CHECK(outcome(call_for(stage.pod, "'attach':'sriov'"), "STATUS") == "");
