@@ -95,6 +95,18 @@ kernel::ChildSpec child_spec(const cni::Request& request, const Config& config, 
     throw error;
 }
 
+/// The name is free in the pod, as was seen before: of the same name on the host the kernel says EEXIST, too.
+void add_child(const kernel::ChildSpec& spec, const Config& config, PodSide& pod, const base::Deadline& deadline) {
+    if (config.link_in_container) return kernel::add_link(pod.route, spec);
+    kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, deadline);
+    try {
+        kernel::add_link(outside, spec);
+    } catch (const kernel::NetlinkError& error) {
+        if (error.errno_value() != EEXIST || !kernel::find_link(outside, spec.name)) throw;
+        kernel::add_link_inside(pod.route, spec, kernel::Netns::current());
+    }
+}
+
 } // namespace
 
 std::optional<kernel::RdmaPort> find_rdma_of_parent(const kernel::Link& parent, const cni::Request& request,
@@ -148,12 +160,7 @@ kernel::Link create_child(const cni::Request& request, const Config& config, con
                           const base::Deadline& deadline) {
     const auto spec = child_spec(request, config, plan, pod);
     try {
-        if (config.link_in_container) {
-            kernel::add_link(pod.route, spec);
-        } else {
-            kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, deadline);
-            kernel::add_link(outside, spec);
-        }
+        add_child(spec, config, pod, deadline);
     } catch (const kernel::NetlinkError& error) {
         explain(error, config, plan);
     }

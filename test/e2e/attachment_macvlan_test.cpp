@@ -39,6 +39,20 @@ TEST_CASE("without a mode a macvlan child is a bridge, with the parent's MTU", "
     CHECK(stage.node.difference() == "");
 }
 
+TEST_CASE("the pod's interface may have a name that an interface of the host has", "[macvlan]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const VethParent namesake("net1");
+    const Stage stage;
+    const PluginCall call =
+        call_for(stage.pod, concat("'master':'par0','mac':'02:00:00:00:00:42',", ipam("10.69.0.0/24")));
+    const std::string result = add(call);
+    CHECK_THAT(stage.pod.run("ip -d link show net1"),
+               Contains("macvlan mode bridge ") && Contains("02:00:00:00:00:42"));
+    CHECK(check(call, result) == "");
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
 TEST_CASE("MTU and length of the broadcast queue reach the macvlan child", "[macvlan]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;

@@ -116,6 +116,11 @@ struct ChildSpec {
 /// does not go with other children, EOPNOTSUPP no such driver, EADDRINUSE/EADDRNOTAVAIL the MAC.
 void add_link(Socket& socket, const ChildSpec& child);
 
+/// The same through a socket of the child's namespace (`child.netns` counts for nothing): of the names on the host, where the
+/// kernel looks otherwise (rtnl_newlink(), net/core/rtnetlink.c), none is in the way. The parent is in `parent_netns`, which
+/// gets a number in the child's namespace for it, as it would with the child.
+void add_link_inside(Socket& inside, const ChildSpec& child, const Netns& parent_netns);
+
 /// Throws NetlinkError.
 Removed remove_link(Socket& socket, unsigned ifindex);
 
