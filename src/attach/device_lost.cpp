@@ -4,6 +4,7 @@
 #include "device_link.hpp"
 #include "vf_config.hpp"
 
+#include <rdmanet/json/reader.hpp>
 #include <rdmanet/kernel/device.hpp>
 #include <rdmanet/kernel/netns_sysfs.hpp>
 
@@ -21,11 +22,18 @@ RdmaDevices find_rdma_devices_inside(const base::BusAddress& address, const kern
     return devices;
 }
 
+/// A configuration that was edited names none: DEL does without.
+std::optional<base::BusAddress> find_named_device(const cni::Request& request) try {
+    return find_device(request.conf.document.root(), /*must_be_pci=*/false);
+} catch (const json::ValueError&) {
+    return std::nullopt;
+}
+
 } // namespace
 
 std::vector<state::Step> steps_of_unrecorded_device(const cni::Request& request, const Session& session,
                                                     const kernel::Netns& netns, const base::Deadline& deadline) {
-    const auto address = find_device(request.conf.document.root(), /*must_be_pci=*/false);
+    const auto address = find_named_device(request);
     if (!address) return {};
     kernel::Socket inside = kernel::Socket::open_in(netns, kernel::Protocol::route, deadline);
     const auto link = find_link_inside(*address, inside);
