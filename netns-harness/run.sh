@@ -312,18 +312,28 @@ why_guest() {
 	done
 }
 
-# The same view as in the guest, as far as namespaces can give it. A PID namespace, so that what COMMAND leaves
+# The same view as in the guest, as far as namespaces can give it. Nothing that COMMAND writes beside its own directories
+# is another run's. A PID namespace, so that what COMMAND leaves
 # behind ends with it here too; the shell stays to collect processes that lost their parent.
 run_native() {
 	export RDMANET_HARNESS_GUEST=native
 	exec timeout --foreground -k 5 "${RDMANET_HARNESS_TIMEOUT:-1800}" \
-		unshare --net --mount --uts --pid --fork --kill-child --mount-proc bash -c '
+		unshare --net --mount --uts --pid --fork --kill-child --mount-proc bash -O nullglob -c '
 		cd_to=$PWD
-		mount -t sysfs sysfs /sys && mount -t tmpfs run /run && mkdir /run/netns /run/lock &&
-			mount --make-rshared / && hostname rdmanet-native && ip link set lo up || exit 125
-		case $cd_to/ in /tmp/*) ;; *) mount -t tmpfs tmp /tmp || exit 125 ;; esac
+		mount -t sysfs sysfs /sys && mount -t tmpfs run /run && mkdir -p /run/netns /run/lock /run/kept /var/lib/cni &&
+			mount -t tmpfs cni /var/lib/cni || exit 125
+		for path in "$cd_to" "${RDMANET_BINARY:-}" "$0"; do # a checkout may lie in /tmp
+			name=$(cut -d/ -f3 <<<"$path")
+			[[ $path == /tmp/?* && -d /tmp/$name && ! -d /run/kept/$name ]] || continue
+			mkdir "/run/kept/$name" && mount --bind "/tmp/$name" "/run/kept/$name" || exit 125
+		done
+		mount -t tmpfs tmp /tmp || exit 125
+		for kept in /run/kept/*; do
+			mkdir "/tmp/${kept##*/}" && mount --bind "$kept" "/tmp/${kept##*/}" || exit 125
+		done
+		mount --make-rshared / && hostname rdmanet-native && ip link set lo up || exit 125
 		cd "$cd_to" && "$@"
-		exit' - "$@" </dev/null
+		exit' "$here" "$@" </dev/null
 }
 
 usage() { sed -n '2,/^set -/{/^#/s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; }

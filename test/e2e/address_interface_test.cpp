@@ -1,6 +1,7 @@
 // Addresses on the interface, and that neighbours know them.
 #include "attachment_stage.hpp"
 
+#include "support/patience.hpp"
 #include "support/reporter.hpp"
 
 #include <rdmanet/base/deadline.hpp>
@@ -15,9 +16,9 @@ using Catch::Contains;
 
 namespace {
 
-/// Runs a command until it succeeds; false after five seconds.
+/// Runs a command until it succeeds; false when patience ends.
 bool comes_true(const std::string& command) {
-    const auto deadline = base::Deadline::in(std::chrono::seconds{5});
+    const auto deadline = base::Deadline::in(kPatience);
     while (!succeeds(command)) {
         if (deadline.passed()) return false;
         std::this_thread::sleep_for(std::chrono::milliseconds{20});

@@ -71,7 +71,7 @@ public:
         (void)add(neighbour_);
         (void)outcome(good_, "STATUS"); // makes what is made once
         // The kernel's link watch finds out a moment later that the interface works.
-        pod_.run("sh -c 'for i in $(seq 100); do ip link show net0 | grep -q \"state UP\" && break; sleep 0.05; done'");
+        pod_.run("sh -c 'for i in $(seq 600); do ip link show net0 | grep -q \"state UP\" && break; sleep 0.05; done'");
         node_.emplace();
         fingerprint_ = look();
     }

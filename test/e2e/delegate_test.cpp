@@ -132,7 +132,7 @@ TEST_CASE("a lease from a DHCP server comes and is given back", "[delegate]") {
     shell("cd /tmp/rdmanet-dhcp; setsid ip netns exec dhcpserver busybox udhcpd -f conf </dev/null >server.log 2>&1 & "
           "rm -f /run/cni/dhcp.sock; setsid /usr/lib/cni/dhcp daemon -pidfile /tmp/rdmanet-dhcp/daemon.pid "
           "</dev/null >/tmp/rdmanet-dhcp/daemon.log 2>&1 & "
-          "for try in $(seq 100); do [ -S /run/cni/dhcp.sock ] && [ -s /tmp/rdmanet-dhcp/pid ] && break; sleep 0.1; "
+          "for try in $(seq 300); do [ -S /run/cni/dhcp.sock ] && [ -s /tmp/rdmanet-dhcp/pid ] && break; sleep 0.1; "
           "done");
     const PluginCall call = call_for(stage.pod, "'master':'par0','ipam':{'type':'dhcp'}", "1.0.0");
     const UnchangedNode node;
@@ -301,7 +301,7 @@ TEST_CASE("a call that is ended by a signal takes its delegate with it, and DEL 
         const PluginCall call = fake_call(stage.pod);
         const ProcessResult result = run_process(
             {"/bin/bash", "-c",
-             concat("rm -f ", FakePlugin::file("pid"), "; exec 3<&0; \"$0\" <&3 & for try in $(seq 200); do [ -s ",
+             concat("rm -f ", FakePlugin::file("pid"), "; exec 3<&0; \"$0\" <&3 & for try in $(seq 600); do [ -s ",
                     FakePlugin::file("pid"), " ] && break; sleep 0.05; done; kill -", signal,
                     " $!; wait $!; sleep 0.3; ! grep -q 'State:.[RSD]' /proc/$(cat ", FakePlugin::file("pid"),
                     ")/status"),

@@ -1,6 +1,7 @@
 #include "example_node.hpp"
 
 #include "attachment_stage.hpp"
+#include "support/patience.hpp"
 
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/error.hpp>
@@ -31,8 +32,8 @@ std::string line_of(const fs::path& path) {
     return line;
 }
 
-/// Commands for `ip -batch`. The kernel renames interfaces that are down; without link-local addresses nothing changes by
-/// itself later.
+/// Commands for `ip -batch`. The kernel renames interfaces that are down; without link-local addresses nothing changes
+/// by itself later.
 std::string rename(const std::string& from, const std::string& to) {
     return concat("link set ", from, " down\nlink set ", from, " name ", to, "\nlink set ", to,
                   " addrgenmode none\nlink set ", to, " up\n");
@@ -44,7 +45,7 @@ void ip_batch(const std::string& commands) {
 }
 
 void wait_until_up(const std::string& name) {
-    const auto deadline = base::Deadline::in(std::chrono::seconds{5});
+    const auto deadline = base::Deadline::in(kPatience);
     while (line_of(concat("/sys/class/net/", name, "/operstate")) != "up" && !deadline.passed())
         std::this_thread::sleep_for(std::chrono::milliseconds{5});
 }

@@ -120,7 +120,8 @@ void run(const Network& network, const Promise& promise) {
     CHECK(network.del(attachment, result) == "");
 }
 
-/// The caller names the device, in runtimeConfig or, as Multus does for a network with a resource, in the configuration.
+/// The caller names the device, in runtimeConfig or, as Multus does for a network with a resource, in the
+/// configuration.
 void run_exclusive(const Network& network, const Promise& promise, const std::string& vf, bool has_resource) {
     const Pod pod("pod");
     Attachment attachment{.netns = pod.path(), .capabilities = {{"deviceID", concat('"', vf, '"')}}};
@@ -328,7 +329,7 @@ TEST_CASE("the example with a DHCP server gets its lease", "[examples]") {
               "'pidfile /tmp/examples-dhcp/pid' 'option subnet 255.255.255.0' 'option lease 600' > conf");
         shell("cd /tmp/examples-dhcp; setsid ip netns exec dhcpserver busybox udhcpd -f conf </dev/null >server.log "
               "2>&1 & rm -f /run/cni/dhcp.sock; setsid /usr/lib/cni/dhcp daemon -pidfile "
-              "/tmp/examples-dhcp/daemon.pid </dev/null >/tmp/examples-dhcp/daemon.log 2>&1 & for try in $(seq 100); "
+              "/tmp/examples-dhcp/daemon.pid </dev/null >/tmp/examples-dhcp/daemon.log 2>&1 & for try in $(seq 600); "
               "do [ -S /run/cni/dhcp.sock ] && [ -s /tmp/examples-dhcp/pid ] && break; sleep 0.1; done");
         const Pod pod("pod");
         const Attachment attachment{.netns = pod.path()};

@@ -1,4 +1,5 @@
-// What GC finds that no record tells of: IPoIB children that came back, and devices in namespaces that nobody can reach.
+// What GC finds that no record tells of: IPoIB children that came back, and devices in namespaces that nobody can
+// reach.
 #include "vf_stage.hpp"
 
 #include "support/infiniband_node.hpp"
@@ -35,7 +36,7 @@ PluginCall lose_child(const std::string& parent) {
     CHECK_THAT(gc(), Contains("nothing to remove"));
     CHECK(pod.succeeds("ip link show net1"));
     pod.destroy();
-    shell("for i in $(seq 100); do ip link show net1 >/dev/null 2>&1 && break; sleep 0.05; done; ip link show net1");
+    shell("for i in $(seq 600); do ip link show net1 >/dev/null 2>&1 && break; sleep 0.05; done; ip link show net1");
     return call;
 }
 
@@ -102,7 +103,7 @@ TEST_CASE("a device in a namespace that only a descriptor keeps is named with it
     const std::string text = gc();
     CHECK_THAT(text, Contains(concat("left alone: ", said)) && !Contains(stage.vfs.vf(1)));
     CHECK_THAT(gc("--dry-run --json"), Contains("\"noticed\"") && Contains(said));
-    shell(concat("kill ", pid, "; for i in $(seq 200); do rdma dev show ", stage.vfs.rdma(0),
+    shell(concat("kill ", pid, "; for i in $(seq 600); do rdma dev show ", stage.vfs.rdma(0),
                  " >/dev/null 2>&1 && break; sleep 0.05; done"));
     CHECK_THAT(gc(), !Contains("left alone"));
     CHECK(del(call) == "");

@@ -1,5 +1,5 @@
-// Many VFs at once, as when the pods of a node start together. RDMANET_PARALLEL_VFS says how many, over two cards; 64 need
-// RDMANET_HARNESS_MEM=3072.
+// Many VFs at once, as when the pods of a node start together. RDMANET_PARALLEL_VFS says how many, over two cards; 64
+// need RDMANET_HARNESS_MEM=3072.
 #include "vf_stage.hpp"
 
 #include "support/other_nic.hpp"

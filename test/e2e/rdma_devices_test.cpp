@@ -132,7 +132,7 @@ TEST_CASE("DEL doesn't wait for ever for an RDMA device, says what is held, and 
                Contains("RDMA device \"roce0p0v0\" of 0001:00:01.0: the kernel has not returned it to the host"));
     CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds{50});
     CHECK(shell(concat(binary(), " state --json | jq -c .leases")) == "[]\n"); // given back whatever else fails
-    CHECK(succeeds("for i in $(seq 200); do test -e /sys/class/infiniband/roce0p0v0 && break; sleep 0.1; done"));
+    CHECK(succeeds("for i in $(seq 300); do test -e /sys/class/infiniband/roce0p0v0 && break; sleep 0.1; done"));
     CHECK(del(call) == "");
     CHECK(stage.node.difference() == "");
 }

@@ -48,7 +48,7 @@ TEST_CASE("a parent whose VLAN has the same link-local address, and GIDs of it, 
     const std::string gids = concat("/sys/class/infiniband/", rdma_device_of(parent), "/ports/1/gid_attrs/ndevs/*");
     shell(concat("ip link add link ", parent,
                  " name vlan5 type vlan id 5 && echo 0 >/proc/sys/net/ipv6/conf/vlan5/accept_dad && ip link set vlan5 "
-                 "up && for i in $(seq 100); do ",
+                 "up && for i in $(seq 600); do ",
                  "grep -qsx vlan5 ", gids, " && break; sleep 0.05; done"));
     CHECK(succeeds(concat("grep -qsx vlan5 ", gids)));
     {

@@ -35,7 +35,8 @@ struct Command {
     Body body{};
 };
 
-/// A program that uses an RDMA device: it has a context open, which it asks for by the first command of every such program.
+/// A program that uses an RDMA device: it has a context open, which it asks for by the first command of every such
+/// program.
 class RdmaUser {
 public:
     explicit RdmaUser(const std::string& device) {

@@ -1,4 +1,5 @@
-// The defaults in the README's tables: a key that is absent does what the README's value does, and another value doesn't.
+// The defaults in the README's tables: a key that is absent does what the README's value does, and another value
+// doesn't.
 #include "attachment_stage.hpp"
 #include "markdown.hpp"
 #include "support/other_nic.hpp"

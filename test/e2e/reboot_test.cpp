@@ -1,4 +1,5 @@
-// A node that boots again with a state directory that outlived it, as on a disk: nothing of what the records describe does.
+// A node that boots again with a state directory that outlived it, as on a disk: nothing of what the records describe
+// does.
 #include "vf_stage.hpp"
 
 #include "support/other_nic.hpp"

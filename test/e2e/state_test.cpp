@@ -21,7 +21,8 @@ std::string state_table() {
     return shell(concat(binary(), " state"));
 }
 
-/// Where sysfs has a GID of the interface net1 in the table of a device: shell text that prints "1 (RoCE v1), 2 (RoCE v2)".
+/// Where sysfs has a GID of the interface net1 in the table of a device: shell text that prints "1 (RoCE v1), 2 (RoCE
+/// v2)".
 std::string look_for(const std::string& device, const std::string& gid) {
     return concat("cd /sys/class/infiniband/", device, "/ports/1; for file in $(grep -lx ", gid,
                   " gids/* 2>/dev/null | sort -t/ -k2n); do i=${file#gids/}; [ $(<gid_attrs/ndevs/$i) = net1 ] && ",
@@ -129,7 +130,7 @@ TEST_CASE("rdmanet state looks into the pod for the GIDs of its own RDMA device,
                Contains("not permitted"));
 
     pod.destroy(); // the kernel gives the device back
-    CHECK(succeeds(concat("for i in $(seq 100); do rdma dev show ", device, " && exit 0; sleep 0.1; done; exit 1")));
+    CHECK(succeeds(concat("for i in $(seq 300); do rdma dev show ", device, " && exit 0; sleep 0.1; done; exit 1")));
     CHECK(value(state_json(), "attachments.0.rdma.0.where") == "host");
     CHECK(del(call) == "");
     CHECK(node.difference() == "");
@@ -147,7 +148,7 @@ TEST_CASE("rdmanet state shows all GIDs of an RDMA device that followed another 
     (void)add(call);
     const std::string device = stage.vfs.rdma(0);
     const std::string v4 =
-        inside(stage.pod, concat("for i in $(seq 100); do grep -qx ", kV4, " /sys/class/infiniband/", device,
+        inside(stage.pod, concat("for i in $(seq 600); do grep -qx ", kV4, " /sys/class/infiniband/", device,
                                  "/ports/1/gids/* && break; sleep 0.05; done; ", look_for(device, kV4)));
     CHECK_THAT(v4, Contains("(RoCE v2)"));
     CHECK_THAT(state_table(),

@@ -1,5 +1,7 @@
 #include "stage.hpp"
 
+#include "support/patience.hpp"
+
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/text.hpp>
 
@@ -75,7 +77,7 @@ std::string NodeState::difference_to(const NodeState& later) const {
 }
 
 std::string difference_from(const NodeState& before) {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{3};
+    const auto until = std::chrono::steady_clock::now() + kPatience;
     for (;;) {
         std::string text = before.difference_to(NodeState::take(before.numbers()));
         if (text.empty() || std::chrono::steady_clock::now() > until) return text;

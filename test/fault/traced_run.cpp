@@ -1,5 +1,7 @@
 #include "traced_run.hpp"
 
+#include "support/patience.hpp"
+
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/base/unique_fd.hpp>
@@ -204,7 +206,8 @@ private:
         }
     }
 
-    /// brk doesn't report errors: it returns the break, unchanged where it refuses. Asked for address 0 it does just that.
+    /// brk doesn't report errors: it returns the break, unchanged where it refuses. Asked for address 0 it does just
+    /// that.
     bool is_brk() const { return name_of(fault_->number) == "brk"; }
 
     void entered(SystemCall call) {
@@ -238,7 +241,7 @@ private:
 
 /// The process led a group, so whatever it started is in there.
 bool group_is_left(pid_t group) {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{2};
+    const auto until = std::chrono::steady_clock::now() + kPatience;
     while (::kill(-group, 0) == 0) {
         if (std::chrono::steady_clock::now() > until) return true;
         std::this_thread::sleep_for(std::chrono::milliseconds{1});

@@ -17,7 +17,7 @@ InfinibandNode::InfinibandNode(const std::string& mode, const std::string& nic) 
         if (!succeeds(concat("test -e /sys/bus/pci/devices/", pf))) continue;
         const std::string parent = netdev(pf);
         shell(concat("ip link set ", parent, " addrgenmode none && ip link set ", parent,
-                     " up && for i in $(seq 100); do ", "[ $(</sys/class/net/", parent,
+                     " up && for i in $(seq 600); do ", "[ $(</sys/class/net/", parent,
                      "/operstate) = up ] && break; sleep 0.05; done"));
         parents_.push_back(parent);
     }
@@ -34,7 +34,7 @@ std::string InfinibandNode::vf(unsigned number) {
 }
 
 std::string InfinibandNode::netdev(const std::string& address) {
-    return shell(concat("for i in $(seq 100); do ls /sys/bus/pci/devices/", address,
+    return shell(concat("for i in $(seq 600); do ls /sys/bus/pci/devices/", address,
                         "/net 2>/dev/null | grep . && break; sleep 0.05; done | head -1 | tr -d '\\n'"));
 }
 

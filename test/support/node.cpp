@@ -1,5 +1,6 @@
 #include "support/node.hpp"
 
+#include "support/patience.hpp"
 #include "support/process.hpp"
 
 #include <rdmanet/base/deadline.hpp>
@@ -43,7 +44,7 @@ VethParent::VethParent(std::string name, unsigned mtu) : name_(std::move(name)) 
     // the node.
     shell(concat("ip -batch - <<END\nlink add ", name_, " mtu ", mtu, " type veth peer name ", name_, "peer\nlink set ",
                  name_, " addrgenmode none\nlink set ", name_, "peer addrgenmode none\nlink set ", name_,
-                 " up\nlink set ", name_, "peer up\nEND\nfor i in $(seq 200); do [ \"$(</sys/class/net/", name_,
+                 " up\nlink set ", name_, "peer up\nEND\nfor i in $(seq 600); do [ \"$(</sys/class/net/", name_,
                  "/operstate) $(</sys/class/net/", name_, "peer/operstate)\" = 'up up' ] && break; sleep 0.01; done"));
 }
 
@@ -70,7 +71,7 @@ std::string rdma_parent(unsigned number) {
     const auto names = rdma_parents();
     if (number >= names.size()) return {};
     const std::string& name = names[number];
-    shell(concat("ip link set ", name, " addrgenmode none && ip link set ", name, " up; for i in $(seq 100); do ",
+    shell(concat("ip link set ", name, " addrgenmode none && ip link set ", name, " up; for i in $(seq 600); do ",
                  "[ $(</sys/class/net/", name, "/operstate) = up ] && break; sleep 0.02; done"));
     return names[number];
 }
@@ -92,7 +93,7 @@ bool kernel_has(const std::string& link_kind) {
 }
 
 std::string UnchangedNode::difference() const {
-    const auto deadline = base::Deadline::in(std::chrono::seconds{3});
+    const auto deadline = base::Deadline::in(kPatience);
     for (;;) {
         std::string text = before_.difference_to(Snapshot::take(numbers_));
         if (text.empty() || deadline.passed()) return text;

@@ -1,6 +1,7 @@
 #include "support/vf_node.hpp"
 
 #include "support/node.hpp"
+#include "support/patience.hpp"
 #include "support/process.hpp"
 
 #include <rdmanet/base/deadline.hpp>
@@ -15,7 +16,7 @@ namespace rdmanet::test {
 using base::concat;
 
 bool set_rdma_mode(const std::string& mode) {
-    const auto deadline = base::Deadline::in(std::chrono::seconds{5});
+    const auto deadline = base::Deadline::in(kPatience);
     while (!succeeds("rdma system set netns " + mode)) {
         if (deadline.passed()) return false;
         std::this_thread::sleep_for(std::chrono::milliseconds{50});

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <chrono>
+
+namespace rdmanet::test {
+
+/// How long a test waits for what the kernel does in its own time: namespaces that die, links that come up. A machine
+/// that is busy with other things takes many times as long as an idle one; a wait ends when there is nothing to wait
+/// for.
+constexpr std::chrono::seconds kPatience{30};
+
+} // namespace rdmanet::test
