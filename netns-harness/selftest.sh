@@ -19,8 +19,8 @@ ok() { # claim, command...
 		printf 'ok - %s\n' "$claim"
 		passed=$((passed + 1))
 	else
-		printf 'not ok - %s\n' "$claim"
 		printf '#   %s\n' "$*" "${output:0:2000}"
+		printf 'not ok - %s\n' "$claim"
 		failed=$((failed + 1))
 	fi
 }

@@ -44,12 +44,12 @@ counted() {
 check() {
 	local name=$1
 	shift
-	if "$@" >"$logs/check-$name.log" 2>&1; then
+	if "$@" >"$logs/$name.log" 2>&1; then
 		result 1 0 0 "$name"
 		echo "ok   $name"
 	else
 		result 0 1 0 "$name"
-		cat "$logs/check-$name.log"
+		cat "$logs/$name.log"
 		echo "FAIL $name"
 	fi
 }
@@ -61,14 +61,18 @@ build() {
 	cmake --preset "$1" >"$log" 2>&1 && cmake --build --preset "$1" --target "${@:2}" >>"$log" 2>&1 && return
 	grep -E 'error:|Error|undefined reference' -A5 "$log" | head -60
 	say "the build failed, see $log"
-	result 0 1 0 "build $1"
+	result 0 1 0 "build-$1"
 	return 1
 }
 
 sources() { git ls-files '*.cpp' '*.hpp' | grep -v '^netns-harness/'; }
 
+# clang-format leaves comments as they are.
+no_wide_comments() { ! sources | xargs grep -nE '^ *//.{119}'; }
+
 stage_style() {
-	say "style: clang-format, shellcheck"
+	say "style: clang-format, width of comments, shellcheck"
+	check comment-width no_wide_comments
 	# shellcheck disable=SC2046 # one argument for each file
 	check clang-format clang-format --dry-run --Werror $(sources)
 	# shellcheck disable=SC2046
@@ -181,9 +185,29 @@ run_lanes() {
 	wait "${lanes_running[@]}"
 }
 
+# What a part's log says of its failures: the lines before each FAIL, or the last ones of a run that died.
+failures_in() {
+	awk '/^(ok|skip|==) / { lines = 0; next }
+		{ said[lines++ % 40] = $0 }
+		/^(FAIL|not ok) / { show(); seen = 1 }
+		END { if (!seen) show() }
+		function show(i) {
+			for (i = lines > 40 ? lines - 40 : 0; i < lines; i++) print "    " said[i % 40]
+			lines = 0
+		}' "$1"
+}
+
+# The failures once more, for whoever sees only the end of the output; then the counts.
 summary() {
-	awk '$2 > 0 { failures = failures "failed: " $0 "\n" } { passed += $1; failed += $2; skipped += $3 }
-		END { printf "\n%s%d passed, %d failed, %d skipped\n", failures, passed, failed, skipped; exit failed > 0 }' "$results"
+	local failed name
+	echo
+	while read -r _ failed _ name; do
+		[[ $failed -gt 0 ]] || continue
+		echo "failed: $failed in $name"
+		[[ ! -f $logs/${name%%:*}.log ]] || failures_in "$logs/${name%%:*}.log"
+	done <"$results"
+	awk '{ passed += $1; failed += $2; skipped += $3 }
+		END { printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped; exit failed > 0 }' "$results"
 }
 
 main() {
