@@ -71,8 +71,8 @@ cni::Result ask_delegate(const cni::Request& request, const state::DelegateIpam&
     return result;
 }
 
-/// An IPoIB interface falls to the MTU of its broadcast group when it joins, some time after it came up: its parent has; of a
-/// VF nobody knows.
+/// An IPoIB interface falls to the MTU of its broadcast group when it joins, some time after it came up: its parent
+/// has; of a VF nobody knows.
 std::optional<unsigned> mtu_of(const kernel::Link& link, const Plan& plan) {
     if (link.kind != "ipoib") return link.mtu;
     const auto* child = std::get_if<ChildPlan>(&plan);
@@ -133,7 +133,7 @@ std::string names_of(const RdmaDevices& devices) {
 
 std::string rdma_device_of(const Plan& plan) {
     const auto& rdma = shared_port_of(plan);
-    if (rdma) return concat(rdma->device, '/', rdma->port);
+    if (rdma) return rdma->link_name();
     const auto* device = std::get_if<DevicePlan>(&plan);
     return device == nullptr ? std::string() : names_of(device->moving);
 }
@@ -196,10 +196,9 @@ private:
     }
 
     std::optional<kernel::Link> make_interface() {
-        if (const auto* device = std::get_if<DevicePlan>(&plan_))
+        if (auto* device = std::get_if<DevicePlan>(&plan_))
             return move_device(
-                request_, config_, *device, session_, pod_,
-                [&](const RdmaDevices& others) { replace_rdma_steps(device->address, others); }, deadline_);
+                request_, config_, *device, session_, pod_, [&] { replace_rdma(*device); }, deadline_);
         kernel::Link child = create_child(request_, config_, std::get<ChildPlan>(plan_), pod_, deadline_);
         auto& step = std::get<state::CreateLink>(record_.steps.front());
         step.ifindex = child.ifindex;
@@ -213,15 +212,16 @@ private:
             kernel::change_link(pod_.route, child.ifindex, {.alias = std::move(text), .netns = nullptr});
     }
 
-    void replace_rdma_steps(const base::BusAddress& address, const RdmaDevices& devices) {
+    void replace_rdma(const DevicePlan& device) {
         std::erase_if(record_.steps,
                       [](const state::Step& step) { return std::holds_alternative<state::MoveRdma>(step); });
-        for (state::Step& step : rdma_steps(address, devices)) record_.steps.push_back(std::move(step));
-        record_.rdma_device = names_of(devices);
+        for (state::Step& step : rdma_steps(device.address, device.moving)) record_.steps.push_back(std::move(step));
+        record_.rdma_device = rdma_device_of(plan_);
         session_.records.save(record_);
     }
 
-    /// Those that are in the pod, or else stay on the host. A driver that was bound anew has made others than the plan's.
+    /// Those that are in the pod, or else stay on the host. A driver that was bound anew has made others than the
+    /// plan's.
     [[nodiscard]] RdmaDevices rdma_devices(const DevicePlan& device) const {
         RdmaDevices devices = moved_devices(record_);
         if (!devices.empty() || !device.awaits_port) return devices;
@@ -242,8 +242,8 @@ private:
         const auto& rdma = shared_port_of(plan_);
         if (rdma) wait_for_gids(config_.rdma, *rdma, link.name, addresses_of(own), session_.node.log);
         if (device != nullptr)
-            wait_for_gids_in_pod(config_.rdma, device->moving, pod_.netns, link.name, addresses_of(own),
-                                 session_.node.log, deadline_);
+            wait_for_gids_in_pod(config_.rdma, device->moving, pod_.netns, link, addresses_of(own), session_.node.log,
+                                 deadline_);
     }
 
     const cni::Request& request_;

@@ -19,11 +19,11 @@ struct PodSide {
     kernel::Socket route;
 };
 
-/// Gives the link its addresses and sets it up. IPv6 addresses go without duplicate address detection: they come from an
-/// allocator and are ours, and a pod would wait two seconds. IPv6 is switched on for the interface where a default has
-/// it off. Neighbours are told where the addresses are now: by the kernel for IPv4, which announces what a link has when
-/// it comes up, by ourselves for IPv6. Waits a few seconds for another child of the parent that has the same MAC or
-/// address to go; throws CniError if it stays.
+/// Gives the link its addresses and sets it up. IPv6 addresses go without duplicate address detection: they come from
+/// an allocator and are ours, and a pod would wait two seconds. IPv6 is switched on for the interface where a default
+/// has it off. Neighbours are told where the addresses are now: by the kernel for IPv4, which announces what a link has
+/// when it comes up, by ourselves for IPv6. Waits a few seconds for another child of the parent that has the same MAC
+/// or address to go; throws CniError if it stays.
 void bring_up(PodSide& pod, const kernel::Link& link, const base::InterfaceName& name,
               const std::vector<cni::IpConfig>& ips, const base::Deadline& deadline, const base::Logger& log);
 

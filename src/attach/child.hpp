@@ -22,8 +22,9 @@ struct ChildPlan {
     std::optional<base::FileLock> claim; // of the parent, until the record is written; see siblings.hpp
 };
 
-/// The RDMA port that children of the parent, on the host, share; none of an IPoIB interface, whose children have no GIDs of
-/// their own. Throws CniError where RDMA is required and can't be had, or the port isn't as the policy wants it.
+/// The RDMA port that children of the parent, on the host, share; none of an IPoIB interface, whose children have no
+/// GIDs of their own. Throws CniError where RDMA is required and can't be had, or the port isn't as the policy wants
+/// it.
 [[nodiscard]] std::optional<kernel::RdmaPort> find_rdma_of_parent(const kernel::Link& parent,
                                                                   const cni::Request& request, const Config& config,
                                                                   const base::Logger& log,

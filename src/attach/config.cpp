@@ -65,8 +65,8 @@ constexpr Choice<Kind> kKinds[] = {
     {"host-device", Kind::host_device}, {"ipoib", Kind::ipoib},   {"rdma", Kind::rdma},
 };
 
-/// Multus sets the device for every plugin of a network that has a resource, so a "master" or "mode" outweighs it; and the
-/// resources of device plugins that share a device are not called by a PCI address.
+/// Multus sets the device for every plugin of a network that has a resource, so a "master" or "mode" outweighs it; and
+/// the resources of device plugins that share a device are not called by a PCI address.
 bool means_a_vf(const Reader& root) {
     if (root.find("mode") || root.find("master")) return false;
     for (const std::string_view key :

@@ -88,7 +88,7 @@ void reconstruct_link(AttachmentRecord& record, const cni::Request& request, Ses
     if (const auto link = find_unrecorded(inside, request, session, deadline))
         record.steps.emplace_back(
             state::CreateLink{.kind = link->kind, .ifname = link->name, .ifindex = link->ifindex});
-    for (state::Step& step : steps_of_unrecorded_device(request, session, *netns, deadline))
+    for (state::Step& step : steps_of_unrecorded_device(request, session, *netns, inside, deadline))
         record.steps.push_back(std::move(step));
 }
 

@@ -22,8 +22,8 @@ void attempt(StillHeld& held, std::string_view what, Act&& act) {
 
 enum class Leases : std::uint8_t { rest, are_free_at_once };
 
-/// What a step did to the kernel ended with the kernel: by now the device with that address is as this boot's administrator
-/// has made it, and not to be touched. What is in files of other programs may be on a disk.
+/// What a step did to the kernel ended with the kernel: by now the device with that address is as this boot's
+/// administrator has made it, and not to be touched. What is in files of other programs may be on a disk.
 bool outlives_boot(const state::Step& step) {
     return std::holds_alternative<state::DelegateIpam>(step) || std::holds_alternative<state::WriteDeviceInfo>(step);
 }

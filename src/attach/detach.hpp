@@ -23,14 +23,14 @@ namespace rdmanet::attach {
 using StillHeld = std::vector<std::string>;
 
 /// Replays the record's steps backwards, gives back the leases, and removes the record if nothing is held any more.
-/// Each part is tried whatever became of the others. The attachment's lock must be held. `held`: what is known to be held
-/// beforehand; it is in the result.
+/// Each part is tried whatever became of the others. The attachment's lock must be held. `held`: what is known to be
+/// held beforehand; it is in the result.
 [[nodiscard]] StillHeld detach(const state::AttachmentRecord& record, const Caller& caller, const Node& node,
                                const state::AttachmentStore& records, ipam::SqliteStore& leases,
                                const base::Deadline& deadline, StillHeld held = {});
 
-/// For the rollback of an ADD, beyond its deadline: as detach(), and what is still held is logged. The leases don't rest:
-/// no program of the pod has run.
+/// For the rollback of an ADD, beyond its deadline: as detach(), and what is still held is logged. The leases don't
+/// rest: no program of the pod has run.
 void undo_failed_add(const state::AttachmentRecord& record, const Caller& caller, const Node& node,
                      const state::AttachmentStore& records, ipam::SqliteStore& leases);
 

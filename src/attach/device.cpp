@@ -12,8 +12,6 @@
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/kernel/route.hpp>
 
-#include <linux/if_arp.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -41,8 +39,8 @@ std::optional<Link> find_device_link(const BusAddress& address, kernel::Socket& 
                      "and bind the driver"));
 }
 
-/// A name that is taken in the pod would let the move succeed, and the renaming in the same request fail. Of the alternative
-/// names the kernel looks at none before Linux 6.6 and refuses the move after it.
+/// A name that is taken in the pod would let the move succeed, and the renaming in the same request fail. Of the
+/// alternative names the kernel looks at none before Linux 6.6 and refuses the move after it.
 void require_free_names(const BusAddress& address, const Link& link, PodSide& pod, const cni::Request& request) {
     for (const std::string& altname : link.altnames)
         if (const auto other = kernel::find_link_by_altname(pod.route, altname))
@@ -82,8 +80,8 @@ state::KeepDevice keep_step(const DevicePlan& plan) {
             .altnames = link.altnames};
 }
 
-/// A VF's own MAC follows its PF's decision with some drivers at once, with others when the VF is probed again: it is set
-/// where it hasn't followed.
+/// A VF's own MAC follows its PF's decision with some drivers at once, with others when the VF is probed again: it is
+/// set where it hasn't followed.
 std::optional<base::MacAddress> mac_to_set(const Config& config, const cni::Request& request, unsigned ifindex,
                                            kernel::Socket& route) {
     const auto wanted = wanted_mac(request, config);
@@ -111,8 +109,8 @@ Link move_link(const cni::Request& request, const Config& config, const DevicePl
     return *std::move(moved);
 }
 
-/// Where the IPoIB interface is once the RDMA device is in the pod, which makes the kernel make it anew: in the pod since
-/// Linux 6.17, before on the host (drivers/infiniband/ulp/ipoib/ipoib_main.c, ipoib_intf_init()).
+/// Where the IPoIB interface is once the RDMA device is in the pod, which makes the kernel make it anew: in the pod
+/// since Linux 6.17, before on the host (drivers/infiniband/ulp/ipoib/ipoib_main.c, ipoib_intf_init()).
 Link follow_rdma(const cni::Request& request, const Config& config, const DevicePlan& plan, PodSide& pod,
                  const base::Deadline& deadline) {
     constexpr std::chrono::seconds kTimeout{10};
@@ -145,9 +143,18 @@ RdmaDevices rebind(const DevicePlan& plan, const Session& session, const base::D
                                        " s after driver ", quoted(plan.rebind_to), " was bound anew for its GUID"));
 }
 
+/// What the driver made when it was bound anew may have other names and numbers.
+void replace_rdma(DevicePlan& plan, RdmaDevices made) {
+    if (plan.rdma) {
+        plan.rdma->device_index = made.front().index;
+        plan.rdma->device = made.front().name;
+    }
+    if (!plan.moving.empty()) plan.moving = std::move(made);
+}
+
 /// A GUID that is asked for and isn't the VF's yet makes the driver be bound anew; one must be there in any case.
 void plan_guid(DevicePlan& plan, const cni::Request& request, const Config& config) {
-    const auto present = guid_of(*plan.link);
+    const auto present = plan.link->port_guid();
     if (!plan.vf || !present) return;
     const auto wanted = wanted_settings(request, config).port_guid;
     if (wanted && wanted != present) plan.rebind_to = kernel::driver_of(plan.address);
@@ -164,7 +171,7 @@ void refuse_device(const BusAddress& address, const std::string& why) {
 }
 
 bool DevicePlan::is_infiniband() const {
-    return link && link->hardware_type == ARPHRD_INFINIBAND;
+    return link && link->is_infiniband();
 }
 
 std::string mac_without_link(const DevicePlan& plan) {
@@ -224,7 +231,7 @@ std::vector<state::Step> device_steps(const cni::Request& request, const Config&
     if (!config.is_rdma_only()) steps.emplace_back(keep_step(plan));
     if (!plan.rebind_to.empty())
         steps.emplace_back(state::RebindDriver{
-            .device = device, .driver = plan.rebind_to, .guid = guid_of(*plan.link).value().to_string()});
+            .device = device, .driver = plan.rebind_to, .guid = plan.link->port_guid().value().to_string()});
     if (plan.vf && !plan.vf->changes.empty())
         steps.emplace_back(to_step(plan.vf->of, kernel::restrict_to(plan.vf->before, plan.vf->changes)));
     if (plan.link) steps.emplace_back(state::MoveLink{.device = device, .ifname = request.ifname().to_string()});
@@ -232,27 +239,24 @@ std::vector<state::Step> device_steps(const cni::Request& request, const Config&
     return steps;
 }
 
-std::optional<Link> move_device(const cni::Request& request, const Config& config, const DevicePlan& plan,
-                                const Session& session, PodSide& pod,
-                                const std::function<void(const RdmaDevices&)>& on_other_rdma,
+std::optional<Link> move_device(const cni::Request& request, const Config& config, DevicePlan& plan,
+                                const Session& session, PodSide& pod, const std::function<void()>& on_new_rdma,
                                 const base::Deadline& deadline) {
     if (plan.vf && !plan.vf->changes.empty()) {
         kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
         kernel::change_vf(route, plan.vf->id, plan.vf->changes);
     }
-    RdmaDevices moving = plan.moving;
     if (!plan.rebind_to.empty()) {
-        RdmaDevices made = rebind(plan, session, deadline);
-        if (!moving.empty()) moving = std::move(made);
-        if (!moving.empty()) on_other_rdma(moving);
+        replace_rdma(plan, rebind(plan, session, deadline));
+        on_new_rdma();
     }
     if (plan.is_infiniband()) {
-        move_rdma(moving, session.records, pod.netns, deadline);
+        move_rdma(plan.moving, session.records, pod.netns, deadline);
         return follow_rdma(request, config, plan, pod, deadline);
     }
     std::optional<Link> link;
     if (plan.link) link = move_link(request, config, plan, *plan.link, pod, deadline);
-    move_rdma(moving, session.records, pod.netns, deadline);
+    move_rdma(plan.moving, session.records, pod.netns, deadline);
     return link;
 }
 

@@ -41,13 +41,13 @@ struct DevicePlan {
     [[nodiscard]] bool is_infiniband() const;
 };
 
-/// Which device: the one that the device plugin chose, or the configuration describes, or that an earlier plugin's interface
-/// is of. Throws CniError if that is none.
+/// Which device: the one that the device plugin chose, or the configuration describes, or that an earlier plugin's
+/// interface is of. Throws CniError if that is none.
 [[nodiscard]] base::BusAddress find_device_address(const cni::Request& request, const Config& config, PodSide& pod,
                                                    const base::Deadline& deadline);
 
-/// Reads the kernel and changes nothing. Throws CniError with the cure for whatever would make the ADD fail later, among it
-/// that the device is another attachment's.
+/// Reads the kernel and changes nothing. Throws CniError with the cure for whatever would make the ADD fail later,
+/// among it that the device is another attachment's.
 [[nodiscard]] DevicePlan plan_device(const cni::Request& request, const Config& config, const Session& session,
                                      PodSide& pod, const base::BusAddress& address, const base::Deadline& deadline);
 
@@ -57,12 +57,12 @@ struct DevicePlan {
 
 using RdmaDevices = std::vector<kernel::RdmaDevice>;
 
-/// Does them: VF settings, net device, RDMA devices. Returns the link in the pod, which is down; none for a device with a
-/// driver for user space. If the RDMA devices aren't those of the plan any more, because the driver was bound anew,
-/// `on_other_rdma` is told before they move: they are to be written down.
+/// Does them: VF settings, net device, RDMA devices. Returns the link in the pod, which is down; none for a device with
+/// a driver for user space. If the driver was bound anew, the plan gets the RDMA devices that it has made, and
+/// `on_new_rdma` is called before they move: they are to be written down.
 [[nodiscard]] std::optional<kernel::Link> move_device(const cni::Request& request, const Config& config,
-                                                      const DevicePlan& plan, const Session& session, PodSide& pod,
-                                                      const std::function<void(const RdmaDevices&)>& on_other_rdma,
+                                                      DevicePlan& plan, const Session& session, PodSide& pod,
+                                                      const std::function<void()>& on_new_rdma,
                                                       const base::Deadline& deadline);
 
 /// The steps of RDMA devices that move.

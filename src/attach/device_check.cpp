@@ -31,11 +31,10 @@ void check_settings(const cni::Request& request, const Config& config, const bas
                        to_string(vf.changes)));
 }
 
-/// That of the device on the host, which pods share: "mlx5_0/1" in the record.
+/// That of the device on the host, which pods share.
 kernel::RdmaPort shared_port(const state::AttachmentRecord& record) {
-    const std::size_t slash = record.rdma_device.rfind('/');
-    return {.device = record.rdma_device.substr(0, slash),
-            .port = base::parse_integer<unsigned>(std::string_view(record.rdma_device).substr(slash + 1)).value_or(1)};
+    const auto port = kernel::parse_rdma_link_name(record.rdma_device);
+    return port.value_or(kernel::RdmaPort{.device = record.rdma_device, .port = 1});
 }
 
 void check_rdma_shared(const state::AttachmentRecord& record, const base::Deadline& deadline) {
@@ -65,7 +64,7 @@ void check_rdma_place(const Config& config, const state::AttachmentRecord& recor
 void check_guid(const cni::Request& request, const Config& config, const kernel::Link& link) {
     if (!std::holds_alternative<Sriov>(config.attach)) return;
     const auto wanted = wanted_settings(request, config).port_guid;
-    const auto present = guid_of(link);
+    const auto present = link.port_guid();
     if (wanted && present && *wanted != *present)
         differs(concat("interface ", quoted(link.name), " has GUID ", *present, ", expected ", *wanted,
                        ", which the VF's driver takes when it is bound: delete the pod, so that another ADD does"));
@@ -77,10 +76,10 @@ void check_gids(const Config& config, const state::AttachmentRecord& record, con
                 const base::Deadline& deadline) {
     const RdmaPolicy& policy = config.rdma;
     if (policy.on_missing_gid == OnMissingGid::warn || !policy.wait_for_gids) return;
-    if (record.rdma_device.empty() || addresses.empty() || guid_of(link)) return;
+    if (record.rdma_device.empty() || addresses.empty() || link.port_guid()) return;
     const RdmaDevices moved = moved_devices(record);
     const auto missing = moved.empty() ? missing_gids(shared_port(record), link.name, addresses)
-                                       : missing_gids_in_pod(moved, netns, link.name, addresses, deadline);
+                                       : missing_gids_in_pod(moved, netns, link, addresses, deadline);
     if (!missing.empty()) differs(concat("RDMA device ", record.rdma_device, " has no GID of ", missing.front()));
 }
 

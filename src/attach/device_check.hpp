@@ -15,12 +15,13 @@ namespace rdmanet::attach {
 /// Whether the attachment has an interface to look at: not a device with a driver for user space, nor RDMA alone.
 [[nodiscard]] bool has_netdev(const state::AttachmentRecord& record);
 
-/// The VF's settings in its PF, and the RDMA devices in the pod, or on the host where pods share them. Throws CniError (code 107) for the first that differs.
+/// The VF's settings in its PF, and the RDMA devices in the pod, or on the host where pods share them. Throws CniError
+/// (code 107) for the first that differs.
 void check_device(const cni::Request& request, const Config& config, const state::AttachmentRecord& record,
                   const kernel::Netns& netns, const base::Deadline& deadline);
 
-/// The GUID that the device's interface has, and the GIDs of its addresses in the first of its RDMA devices. Throws CniError
-/// (code 107) for what differs.
+/// The GUID that the device's interface has, and the GIDs of its addresses in its RDMA devices. Throws
+/// CniError (code 107) for what differs.
 void check_device_link(const cni::Request& request, const Config& config, const state::AttachmentRecord& record,
                        const kernel::Netns& netns, const kernel::Link& link,
                        const std::vector<base::IpAddress>& addresses, const base::Deadline& deadline);

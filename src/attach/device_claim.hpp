@@ -9,13 +9,12 @@
 
 namespace rdmanet::attach {
 
-/// Undoes what attachments of pods that are provably gone have left on the device, which no DEL came for. Throws CniError
-/// if it can't be undone. No attachment's lock may be held.
+/// Undoes what attachments of pods that are provably gone have left on the device, which no DEL came for. Throws
+/// CniError if it can't be undone. No attachment's lock may be held.
 void take_from_the_dead(const base::BusAddress& address, Session& session, const base::Deadline& deadline);
 
-/// Throws CniError naming the other attachment that has the device, unless that is another entry of
-/// the same list. The lock that comes back keeps others from claiming it
-/// until our record is written.
+/// Throws CniError naming the other attachment that has the device, unless that is another entry of the same list. The
+/// lock that comes back keeps others from claiming it until our record is written.
 [[nodiscard]] base::FileLock claim_device(const base::BusAddress& address, const Session& session,
                                           const base::Deadline& deadline);
 

@@ -2,10 +2,7 @@
 
 #include <rdmanet/kernel/device.hpp>
 
-#include <linux/if_arp.h>
-
 #include <algorithm>
-#include <cstdint>
 
 namespace rdmanet::attach {
 
@@ -27,15 +24,6 @@ std::optional<Link> find_link_inside(const BusAddress& address, kernel::Socket& 
         return link.parent_device == address.to_string() && !link.parent_ifindex;
     });
     return found == links.end() ? std::nullopt : std::optional(*found);
-}
-
-std::optional<base::Guid> guid_of(const Link& link) {
-    constexpr std::size_t kBytes = 8; // the last ones of an InfiniBand hardware address (RFC 4391, section 9.1.1)
-    if (link.hardware_type != ARPHRD_INFINIBAND || link.hardware_address.size() < kBytes) return std::nullopt;
-    std::uint64_t value = 0;
-    for (auto byte = link.hardware_address.end() - kBytes; byte != link.hardware_address.end(); ++byte)
-        value = value << 8U | *byte;
-    return base::Guid(value);
 }
 
 } // namespace rdmanet::attach

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <rdmanet/base/bus_address.hpp>
-#include <rdmanet/base/guid.hpp>
 #include <rdmanet/kernel/link.hpp>
 #include <rdmanet/kernel/netlink_socket.hpp>
 
@@ -17,8 +16,5 @@ namespace rdmanet::attach {
 
 /// In the namespace of the socket, whichever that is; from Linux 5.14 on (IFLA_PARENT_DEV_NAME).
 [[nodiscard]] std::optional<kernel::Link> find_link_inside(const base::BusAddress& address, kernel::Socket& inside);
-
-/// The port GUID that an InfiniBand interface has; nullopt for others.
-[[nodiscard]] std::optional<base::Guid> guid_of(const kernel::Link& link);
 
 } // namespace rdmanet::attach

@@ -32,10 +32,10 @@ std::optional<base::BusAddress> find_named_device(const cni::Request& request) t
 } // namespace
 
 std::vector<state::Step> steps_of_unrecorded_device(const cni::Request& request, const Session& session,
-                                                    const kernel::Netns& netns, const base::Deadline& deadline) {
+                                                    const kernel::Netns& netns, kernel::Socket& inside,
+                                                    const base::Deadline& deadline) {
     const auto address = find_named_device(request);
     if (!address) return {};
-    kernel::Socket inside = kernel::Socket::open_in(netns, kernel::Protocol::route, deadline);
     const auto link = find_link_inside(*address, inside);
     if (!link || link->name != session.key.ifname) return {};
     std::vector<state::Step> steps;

@@ -5,6 +5,7 @@
 #include <rdmanet/base/process.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
+#include <rdmanet/kernel/gid.hpp>
 #include <rdmanet/kernel/netns_sysfs.hpp>
 
 #include <algorithm>
@@ -69,7 +70,40 @@ std::optional<kernel::RdmaPort> first_port(kernel::Socket& rdma, const kernel::R
     return ports.empty() ? std::nullopt : std::optional(ports.front());
 }
 
+/// The first, if none says that it is on the link: an address then has its GID nowhere, which is told of that one.
+std::optional<kernel::RdmaPort> port_for_gids(kernel::Socket& rdma, const RdmaDevices& devices,
+                                              const kernel::Link& link, const kernel::Netns* pod = nullptr) {
+    auto port = find_port_of(rdma, devices, link, pod);
+    return port || devices.empty() ? port : first_port(rdma, devices.front());
+}
+
+std::vector<kernel::GidEntry> gids_of(const kernel::RdmaPort& port, const kernel::Netns* pod) {
+    if (pod == nullptr) return kernel::list_gids(port);
+    const kernel::NetnsSysfs sysfs(*pod);
+    return kernel::list_gids(port, sysfs.path("class/infiniband"));
+}
+
+/// The kernel tells the ports of Ethernet interfaces alone.
+bool is_on(const kernel::RdmaPort& port, const kernel::Link& link, const kernel::Netns* pod) {
+    const auto gid = link.port_gid();
+    if (!gid) return port.netdev_ifindex == link.ifindex;
+    const auto entries = gids_of(port, pod);
+    return std::any_of(entries.begin(), entries.end(),
+                       [&](const kernel::GidEntry& entry) { return entry.address == *gid; });
+}
+
 } // namespace
+
+std::optional<kernel::RdmaPort> find_port_of(kernel::Socket& rdma, const RdmaDevices& devices, const kernel::Link& link,
+                                             const kernel::Netns* pod) {
+    std::vector<kernel::RdmaPort> ports;
+    for (const kernel::RdmaDevice& device : devices)
+        for (kernel::RdmaPort& port : kernel::list_rdma_ports(rdma, device)) ports.push_back(std::move(port));
+    if (ports.size() == 1) return ports.front();
+    const auto found =
+        std::find_if(ports.begin(), ports.end(), [&](const kernel::RdmaPort& port) { return is_on(port, link, pod); });
+    return found == ports.end() ? std::nullopt : std::optional(*found);
+}
 
 std::vector<kernel::RdmaDevice> find_rdma_devices(const base::BusAddress& address, kernel::Socket& rdma) {
     std::vector<kernel::RdmaDevice> devices;
@@ -116,7 +150,7 @@ void plan_rdma(DevicePlan& plan, const Config& config, const cni::Request& reque
         return;
     }
     if (!moves_rdma(policy, kernel::rdma_netns_mode(*rdma), request.conf.name)) {
-        plan.rdma = first_port(*rdma, devices.front());
+        plan.rdma = plan.link ? port_for_gids(*rdma, devices, *plan.link) : first_port(*rdma, devices.front());
         return;
     }
     if (const auto fixed = find_immovable(devices, *rdma, pod)) {
@@ -134,25 +168,25 @@ void plan_rdma(DevicePlan& plan, const Config& config, const cni::Request& reque
 }
 
 void wait_for_gids_in_pod(const RdmaPolicy& policy, const RdmaDevices& devices, const kernel::Netns& pod,
-                          const std::string& ifname, const std::vector<base::IpAddress>& addresses,
+                          const kernel::Link& link, const std::vector<base::IpAddress>& addresses,
                           const base::Logger& log, const base::Deadline& deadline) {
     if (!policy.wait_for_gids || devices.empty() || addresses.empty()) return;
     auto inside = kernel::Socket::find_rdma_in(pod, deadline);
-    const auto port = inside ? first_port(*inside, devices.front()) : std::nullopt;
+    const auto port = inside ? port_for_gids(*inside, devices, link, &pod) : std::nullopt;
     if (!port) return;
     const kernel::NetnsSysfs sysfs(pod);
-    wait_for_gids(policy, *port, ifname, addresses, log, sysfs.path("class/infiniband"));
+    wait_for_gids(policy, *port, link.name, addresses, log, sysfs.path("class/infiniband"));
 }
 
 std::vector<base::IpAddress> missing_gids_in_pod(const RdmaDevices& devices, const kernel::Netns& pod,
-                                                 const std::string& ifname,
+                                                 const kernel::Link& link,
                                                  const std::vector<base::IpAddress>& addresses,
                                                  const base::Deadline& deadline) {
     auto inside = kernel::Socket::find_rdma_in(pod, deadline);
-    const auto port = inside ? first_port(*inside, devices.front()) : std::nullopt;
+    const auto port = inside ? port_for_gids(*inside, devices, link, &pod) : std::nullopt;
     if (!port) return addresses;
     const kernel::NetnsSysfs sysfs(pod);
-    return missing_gids(*port, ifname, addresses, sysfs.path("class/infiniband"));
+    return missing_gids(*port, link.name, addresses, sysfs.path("class/infiniband"));
 }
 
 void move_rdma(const std::vector<kernel::RdmaDevice>& devices, const state::AttachmentStore& records,

@@ -7,23 +7,30 @@
 
 namespace rdmanet::attach {
 
-/// Decides which of the device's RDMA devices go into the pod, as configuration and the node's RDMA namespace mode have it.
-/// Throws CniError with the cure where both don't fit, or RDMA is required and there is none, or none that can move.
+/// Decides which of the device's RDMA devices go into the pod, as configuration and the node's RDMA namespace mode have
+/// it. Throws CniError with the cure where both don't fit, or RDMA is required and there is none, or none that can
+/// move.
 void plan_rdma(DevicePlan& plan, const Config& config, const cni::Request& request, const kernel::Netns& pod,
                const base::Logger& log, const base::Deadline& deadline);
 
 /// Throws CniError with the cure where the policy needs another RDMA namespace mode than the node has.
 void require_mode(const RdmaPolicy& policy, const std::string& network, const base::Deadline& deadline);
 
-/// As wait_for_gids(), on the first of the RDMA devices that are in the pod with the interface. Not for InfiniBand, whose GIDs
-/// are its ports'.
+/// The port that `link` is on, of these devices; of a device with a single port that one, whatever it is on. Devices
+/// and link are in `pod`, which the socket is of, or without one on the host.
+[[nodiscard]] std::optional<kernel::RdmaPort> find_port_of(kernel::Socket& rdma, const RdmaDevices& devices,
+                                                           const kernel::Link& link,
+                                                           const kernel::Netns* pod = nullptr);
+
+/// As wait_for_gids(), on the port of the interface that is in the pod with these RDMA devices. Not for InfiniBand,
+/// whose GIDs are its ports'.
 void wait_for_gids_in_pod(const RdmaPolicy& policy, const RdmaDevices& devices, const kernel::Netns& pod,
-                          const std::string& ifname, const std::vector<base::IpAddress>& addresses,
+                          const kernel::Link& link, const std::vector<base::IpAddress>& addresses,
                           const base::Logger& log, const base::Deadline& deadline);
 
-/// As missing_gids(), of the first of the RDMA devices.
+/// As missing_gids(), on the same port.
 [[nodiscard]] std::vector<base::IpAddress> missing_gids_in_pod(const RdmaDevices& devices, const kernel::Netns& pod,
-                                                               const std::string& ifname,
+                                                               const kernel::Link& link,
                                                                const std::vector<base::IpAddress>& addresses,
                                                                const base::Deadline& deadline);
 

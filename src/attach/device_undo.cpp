@@ -43,7 +43,8 @@ std::optional<BusAddress> find_device(const std::string& device) {
     return address && kernel::device_exists(*address) ? address : std::nullopt;
 }
 
-/// Whether it may have a net and an RDMA device. Who took its driver, or was killed between taking and binding it, ended both.
+/// Whether it may have a net and an RDMA device. Who took its driver, or was killed between taking and binding it,
+/// ended both.
 bool has_network_driver(const BusAddress& address) {
     const std::string driver = kernel::driver_of(address);
     return !driver.empty() && !is_user_space_driver(driver);
@@ -158,7 +159,7 @@ void revert_step(const state::RebindDriver& step, const RevertContext& context) 
     if (!address) return;
     Socket route = Socket::open(kernel::Protocol::route, context.deadline);
     const auto link = find_link_on_host(*address, route);
-    const auto guid = link ? guid_of(*link) : std::nullopt;
+    const auto guid = link ? link->port_guid() : std::nullopt;
     if (guid && guid->to_string() == step.guid) return; // never begun: nobody's device is taken away for nothing
     const base::FileLock lock = context.records.lock_rdma(context.deadline);
     kernel::bind_anew(*address, step.driver);

@@ -1,5 +1,5 @@
-// GC: what nobody will send a DEL for. The runtime's list says what is still wanted; Multus never sends one, so a person
-// can start the same with `rdmanet gc`, and a range that runs out takes back what the dead hold.
+// GC: what nobody will send a DEL for. The runtime's list says what is still wanted; Multus never sends one, so a
+// person can start the same with `rdmanet gc`, and a range that runs out takes back what the dead hold.
 #include "detach.hpp"
 #include "liveness.hpp"
 #include "mark.hpp"
@@ -108,8 +108,8 @@ Outcome collect_all(const Node& node, DryRun dry_run, const IsGarbage& is_garbag
     return outcome;
 }
 
-/// What an unreadable record of the request's network would have named, as far as the configuration tells. The interface
-/// isn't among it: in a pod that is gone it is gone as well, and another pod's is not to be guessed at.
+/// What an unreadable record of the request's network would have named, as far as the configuration tells. The
+/// interface isn't among it: in a pod that is gone it is gone as well, and another pod's is not to be guessed at.
 std::vector<state::Step> steps_by_configuration(const cni::Request& request) {
     if (!request.conf.ipam_type || *request.conf.ipam_type == kPluginName) return {};
     return {delegate_step(request, *request.conf.ipam_type)};

@@ -28,8 +28,8 @@ constexpr KnownKey kRdmaKeys[] = {{"mode"},         {"isolation"},    {"waitForG
 constexpr KnownKey kDnsKeys[] = {{"nameservers"}, {"domain"}, {"search"}, {"options"}};
 constexpr KnownKey kComments[] = {{"$comment"}, {"_comment"}};
 
-// Of the specification, of the runtime's library, which leaves its own keys in a configuration that is no list, and what
-// Multus puts into every configuration of a network that has a resource.
+// Of the specification, of the runtime's library, which leaves its own keys in a configuration that is no list, and
+// what Multus puts into every configuration of a network that has a resource.
 constexpr KnownKey kCallersKeys[] = {
     {"cniVersion"}, {"cniVersions"},  {"name"},         {"type"},
     {"args"},       {"capabilities"}, {"prevResult"},   {"runtimeConfig"},

@@ -13,8 +13,8 @@ using base::concat;
 using state::AttachmentRecord;
 
 constexpr std::string_view kMarkBegin = "rdmanet ";
-constexpr std::size_t kLongestAlias =
-    IFALIASZ - 2; // the zero behind the text counts (ifla_policy, net/core/rtnetlink.c)
+// The zero behind the text counts (ifla_policy, net/core/rtnetlink.c).
+constexpr std::size_t kLongestAlias = IFALIASZ - 2;
 
 /// Up to the next space, which goes as well.
 std::string_view take_word(std::string_view& text) {

@@ -1,12 +1,12 @@
-// IPoIB children bear a mark, because the kernel doesn't destroy them with their namespace: it gives them back to the host
-// (default_device_exit_net(), net/core/dev.c), some time after the last user has gone. A child whose record is lost by then,
-// or whose DEL did not wait that long, would stay there for ever.
+// IPoIB children bear a mark, because the kernel doesn't destroy them with their namespace: it gives them back to the
+// host (default_device_exit_net(), net/core/dev.c), some time after the last user has gone. A child whose record is
+// lost by then, or whose DEL did not wait that long, would stay there for ever.
 //
-// The mark is the link's alias, which moves along: whose the child is, and the namespace that it was made in. One that is
-// found on the host, down as the kernel leaves what it moves, and whose namespace is provably dead, is ours and nobody's.
-// An administrator's own children have no such alias. A child without it is left alone: nothing tells it from theirs. The
-// same holds for VFs whose settings no record explains: a VLAN or MAC that a lost record would have put back looks like one
-// that the administrator gave the VF.
+// The mark is the link's alias, which moves along: whose the child is, and the namespace that it was made in. One that
+// is found on the host, down as the kernel leaves what it moves, and whose namespace is provably dead, is ours and
+// nobody's. An administrator's own children have no such alias. A child without it is left alone: nothing tells it from
+// theirs. The same holds for VFs whose settings no record explains: a VLAN or MAC that a lost record would have put
+// back looks like one that the administrator gave the VF.
 #pragma once
 
 #include <rdmanet/attach/node.hpp>

@@ -58,7 +58,7 @@ Link default_route_parent(kernel::Socket& route) {
 
 void require_ethernet_parent(const Link& parent, const Config& config) {
     const std::string name = quoted(parent.name);
-    if (parent.hardware_type == ARPHRD_INFINIBAND)
+    if (parent.is_infiniband())
         refuse_parent(concat("parent ", name, " is an InfiniBand interface, the kernel makes ", config.kind(),
                              " children of Ethernet interfaces only: set \"attach\": \"ipoib\""));
     if (parent.hardware_type != ARPHRD_ETHER)

@@ -8,8 +8,8 @@
 
 namespace rdmanet::attach {
 
-/// The parent: "master" (an interface or an RDMA device), else the one interface of prevResult, else that of the default
-/// route. `route` is a socket of the namespace in which the parent lives. Throws CniError with the cure.
+/// The parent: "master" (an interface or an RDMA device), else the one interface of prevResult, else that of the
+/// default route. `route` is a socket of the namespace in which the parent lives. Throws CniError with the cure.
 [[nodiscard]] kernel::Link find_parent(const cni::Request& request, const Config& config, kernel::Socket& route);
 
 /// Throws CniError unless a child as configured can be made on the parent: up, Ethernet, MTU large enough.

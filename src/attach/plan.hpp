@@ -21,7 +21,8 @@ void require_possible(const cni::Request& request, const Config& config, const b
 /// The pod's namespace and a socket in it.
 [[nodiscard]] PodSide open_pod_side(const cni::Request& request, const base::Deadline& deadline);
 
-/// `device` is the one that moves, if one does. Reads the kernel and changes nothing. Throws CniError with the cure for whatever would make the ADD fail later.
+/// `device` is the one that moves, if one does. Reads the kernel and changes nothing. Throws CniError with the cure for
+/// whatever would make the ADD fail later.
 [[nodiscard]] Plan make_plan(const cni::Request& request, const Config& config, const Session& session, PodSide& pod,
                              const std::optional<base::BusAddress>& device, const base::Deadline& deadline);
 

@@ -4,10 +4,6 @@
 
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
-#include <rdmanet/kernel/gid.hpp>
-#include <rdmanet/kernel/netns_sysfs.hpp>
-
-#include <linux/if_arp.h>
 
 #include <algorithm>
 #include <chrono>
@@ -22,49 +18,20 @@ using kernel::Link;
 using kernel::RdmaPort;
 using kernel::Socket;
 
-bool is_infiniband(const Link& link) {
-    return link.hardware_type == ARPHRD_INFINIBAND;
-}
-
 void complain_of_port(const RdmaPolicy& policy, const std::string& what, const base::Logger& log) {
     if (policy.on_inactive_port == OnInactivePort::refuse) throw cni::CniError(cni::ErrorCode::rdma, what);
     log.warn(what);
 }
 
-/// Of an IPoIB interface, whose address ends in its port's GID (RFC 4391, section 9.1.1): the kernel tells the ports of
-/// Ethernet interfaces alone.
-bool has_gid_of(const RdmaPort& port, const Link& link, const std::string& sysfs) {
-    constexpr std::size_t kQueuePairBytes = 4;
-    constexpr std::size_t kGidBytes = 16;
-    if (link.hardware_address.size() != kQueuePairBytes + kGidBytes) return false;
-    const auto gid =
-        base::IpAddress::from_bytes(base::Family::v6, std::next(link.hardware_address.data(), kQueuePairBytes));
-    const auto entries = kernel::list_gids(port, sysfs);
-    return std::any_of(entries.begin(), entries.end(),
-                       [&](const kernel::GidEntry& entry) { return entry.address == gid; });
-}
-
-/// The port that `link` is on, of these devices; of a device with a single port that one, whatever it is on.
-std::optional<RdmaPort> find_port_of(Socket& rdma, const RdmaDevices& devices, const Link& link,
-                                     const std::string& sysfs) {
-    std::vector<RdmaPort> ports;
-    for (const kernel::RdmaDevice& device : devices)
-        for (RdmaPort& port : kernel::list_rdma_ports(rdma, device)) ports.push_back(std::move(port));
-    if (ports.size() == 1) return ports.front();
-    const auto found = std::find_if(ports.begin(), ports.end(), [&](const RdmaPort& port) {
-        return is_infiniband(link) ? has_gid_of(port, link, sysfs) : port.netdev_ifindex == link.ifindex;
-    });
-    return found == ports.end() ? std::nullopt : std::optional(*found);
-}
-
 std::optional<RdmaPort> find_port_of_ipoib(Socket& rdma, const Link& link) {
     const auto address = base::BusAddress::parse(link.parent_device);
     if (!address) return std::nullopt;
-    return find_port_of(rdma, find_rdma_devices(*address, rdma), link, kernel::kRdmaSysfs);
+    return find_port_of(rdma, find_rdma_devices(*address, rdma), link);
 }
 
-/// The port as it is once it is active, or when time is over; as it was if its device has gone. A driver that brings up a VF
-/// gets its link at once or some milliseconds later, an InfiniBand VF's is active when the subnet manager has been there.
+/// The port as it is once it is active, or when time is over; as it was if its device has gone. A driver that brings up
+/// a VF gets its link at once or some milliseconds later, an InfiniBand VF's is active when the subnet manager has been
+/// there.
 RdmaPort wait_for_active(Socket& rdma, RdmaPort port, const RdmaPolicy& policy, const base::Deadline& deadline) {
     const auto until = deadline.at_most(policy.gid_timeout);
     for (auto pause = std::chrono::milliseconds{1}; !port.is_active() && !until.passed();
@@ -93,8 +60,8 @@ bool may_become_active(const VfPlan& vf, const Config& config, Socket& rdma, con
     if (state == State::enable) return true;
     Socket route = Socket::open(kernel::Protocol::route, deadline);
     const auto pf = kernel::find_link(route, vf.id.pf_ifindex);
-    if (!pf || (!pf->is_up() && !is_infiniband(*pf))) return true;
-    const auto port = is_infiniband(*pf) ? find_port_of_ipoib(rdma, *pf) : kernel::find_rdma_port(rdma, *pf);
+    if (!pf || (!pf->is_up() && !pf->is_infiniband())) return true;
+    const auto port = pf->is_infiniband() ? find_port_of_ipoib(rdma, *pf) : kernel::find_rdma_port(rdma, *pf);
     if (port) require_active_port(config.rdma, *port, pf->name, log);
     return !port || port->is_active();
 }
@@ -134,7 +101,7 @@ void require_active_port_before(DevicePlan& plan, const Config& config, const st
         return;
     }
     const Link link = plan.link.value_or(Link{});
-    const auto port = find_port_of(*rdma, find_rdma_devices(plan.address, *rdma), link, kernel::kRdmaSysfs);
+    const auto port = find_port_of(*rdma, find_rdma_devices(plan.address, *rdma), link);
     if (!port) return;
     if (!plan.link) // an earlier plugin's interface, in the pod
         require_active_port(config.rdma, wait_for_active(*rdma, *port, config.rdma, deadline), ifname, log);
@@ -150,8 +117,7 @@ void require_active_port_in_pod(const DevicePlan& plan, const RdmaDevices& devic
     if (!plan.awaits_port) return;
     auto inside = Socket::find_rdma_in(pod, deadline);
     if (!inside) return;
-    const kernel::NetnsSysfs sysfs(pod);
-    const auto port = find_port_of(*inside, devices, link, sysfs.path("class/infiniband"));
+    const auto port = find_port_of(*inside, devices, link, &pod);
     if (port) require_active_port(policy, wait_for_active(*inside, *port, policy, deadline), link.name, log);
 }
 

@@ -1,12 +1,12 @@
-// Whether the RDMA port that a pod will use is active. One that isn't is a warning, or the end of the ADD, as the policy
-// says. Which port tells, and when:
+// Whether the RDMA port that a pod will use is active. One that isn't is a warning, or the end of the ADD, as the
+// policy says. Which port tells, and when:
 //
 // - A child uses its parent's, which is up: it tells before anything is changed.
-// - A VF's own port is down as long as its net device is. It follows its PF's, if its link state is "auto": that one tells
-//   before, the VF's own once it is up in the pod, where the driver takes a moment.
-// - A whole function's own tells before if its net device is up, or it is InfiniBand. It isn't looked at again: a real link
-//   takes seconds to come back after the move. One that is down on the host tells nothing; where an inactive port is
-//   refused, ADD waits for it in the pod.
+// - A VF's own port is down as long as its net device is. It follows its PF's, if its link state is "auto": that one
+//   tells before, the VF's own once it is up in the pod, where the driver takes a moment.
+// - A whole function's own tells before if its net device is up, or it is InfiniBand. It isn't looked at again: a real
+//   link takes seconds to come back after the move. One that is down on the host tells nothing; where an inactive port
+//   is refused, ADD waits for it in the pod.
 // - Of an interface that an earlier plugin moved the port is waited for before the RDMA device follows.
 #pragma once
 
@@ -23,8 +23,8 @@
 
 namespace rdmanet::attach {
 
-/// `port 1 of RDMA device "mlx5_0" is not active: state down, physical state disabled; ` and the cure. `interface` is the
-/// one that the port is on.
+/// `port 1 of RDMA device "mlx5_0" is not active: state down, physical state disabled; ` and the cure. `interface` is
+/// the one that the port is on.
 [[nodiscard]] std::string inactive_port_text(const kernel::RdmaPort& port, const std::string& interface);
 
 /// Throws CniError, or logs a warning, unless the port is active. `interface` is its own, for the message.
@@ -35,8 +35,8 @@ void require_active_port(const RdmaPolicy& policy, const kernel::RdmaPort& port,
 void require_active_port_of_ipoib(const RdmaPolicy& policy, const kernel::Link& parent, const base::Logger& log,
                                   const base::Deadline& deadline);
 
-/// For a device that moves with RDMA, before anything is changed. Decides in `plan` whether its port is looked at again.
-/// `ifname` is the interface's name in the pod.
+/// For a device that moves with RDMA, before anything is changed. Decides in `plan` whether its port is looked at
+/// again. `ifname` is the interface's name in the pod.
 void require_active_port_before(DevicePlan& plan, const Config& config, const std::string& ifname,
                                 const base::Logger& log, const base::Deadline& deadline);
 

@@ -20,8 +20,8 @@ namespace rdmanet::attach {
                                                         const std::string& network, const base::Logger& log,
                                                         const base::Deadline& deadline);
 
-/// For a child of an IPoIB interface, whose GID is its port's: throws CniError where RDMA is required and the node's RDMA
-/// namespace mode is not shared.
+/// For a child of an IPoIB interface, whose GID is its port's: throws CniError where RDMA is required and the node's
+/// RDMA namespace mode is not shared.
 void require_rdma_of_ipoib(const RdmaPolicy& policy, const kernel::Link& parent, const std::string& network,
                            const base::Deadline& deadline);
 
@@ -30,9 +30,9 @@ void require_rdma_of_ipoib(const RdmaPolicy& policy, const kernel::Link& parent,
 void require_gid_room(const RdmaPolicy& policy, const kernel::RdmaPort& port, std::size_t addresses,
                       const base::Logger& log);
 
-/// Waits until the kernel has made GIDs of the addresses, as `sysfs` shows them (see kernel/gid.hpp): it does so from a work queue, a moment after the address is
-/// set, and a pod that is quicker fails at its first RDMA connection. Throws or logs, as the policy says, when time is
-/// over.
+/// Waits until the kernel has made GIDs of the addresses, as `sysfs` shows them (see kernel/gid.hpp): it does so from a
+/// work queue, a moment after the address is set, and a pod that is quicker fails at its first RDMA connection. Throws
+/// or logs, as the policy says, when time is over.
 void wait_for_gids(const RdmaPolicy& policy, const kernel::RdmaPort& port, const std::string& ifname,
                    const std::vector<base::IpAddress>& addresses, const base::Logger& log,
                    const std::string& sysfs = kernel::kRdmaSysfs);

@@ -7,7 +7,6 @@
 #include <rdmanet/kernel/rdma_files.hpp>
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <iterator>
 #include <map>
@@ -78,21 +77,6 @@ std::vector<GidEntry> gids_of(const AttachmentRecord& record, const RdmaView& vi
         return same_interface && std::find(addresses.begin(), addresses.end(), entry.address) != addresses.end();
     });
     return found;
-}
-
-/// The GID of an IPoIB interface's port: its hardware address behind the four bytes of flags and queue pair (RFC 4391,
-/// section 9.1.1), "80:00:01:01:fe:80:...".
-std::optional<IpAddress> gid_in(const std::string& hardware_address) {
-    constexpr std::size_t kBytes = 20;
-    if (hardware_address.size() != kBytes * 3 - 1) return std::nullopt;
-    std::array<unsigned char, 16> gid{};
-    for (std::size_t at = 0; at < gid.size(); ++at) {
-        const auto digits = std::string_view(hardware_address).substr((at + kBytes - gid.size()) * 3, 2);
-        const auto byte = base::parse_integer<unsigned char>(digits, 16);
-        if (!byte) return std::nullopt;
-        gid.at(at) = *byte;
-    }
-    return IpAddress::from_bytes(base::Family::v6, gid.data());
 }
 
 class Viewer {
@@ -176,14 +160,10 @@ private:
         }
     }
 
-    /// The record has "mlx5_0/1".
     RdmaView view_shared(const AttachmentRecord& record) {
-        const std::size_t slash = record.rdma_device.rfind('/');
-        const std::string name = record.rdma_device.substr(0, slash);
-        const unsigned number =
-            slash == std::string::npos
-                ? 0
-                : base::parse_integer<unsigned>(std::string_view(record.rdma_device).substr(slash + 1)).value_or(0);
+        const auto recorded_port = kernel::parse_rdma_link_name(record.rdma_device);
+        const std::string name = recorded_port ? recorded_port->device : record.rdma_device;
+        const unsigned number = recorded_port ? recorded_port->port : 0;
         try {
             for (const RdmaDevice& device : host_.devices()) {
                 if (device.name != name) continue;
@@ -198,7 +178,7 @@ private:
 
     /// The port under an IPoIB child: the one that has its GID. In exclusive mode the pod does not see it.
     void append_ipoib(const AttachmentRecord& record, const state::CreateLink& link, std::vector<RdmaView>& views) {
-        const auto gid = gid_in(link.mac);
+        const auto gid = kernel::parse_port_gid(link.mac);
         try {
             if (!gid || host_.socket() == nullptr ||
                 kernel::rdma_netns_mode(*host_.socket()) != kernel::RdmaNetnsMode::shared)

@@ -35,8 +35,8 @@ bool is_ours(const Link& link, const state::CreateLink& step) {
 
 constexpr const char* kIpoib = "ipoib";
 
-/// An IPoIB child that its namespace gave back when it went (default_device_exit_net(), net/core/dev.c), under the name that it
-/// had if that was free. Before ADD knew its address, the name tells it.
+/// An IPoIB child that its namespace gave back when it went (default_device_exit_net(), net/core/dev.c), under the name
+/// that it had if that was free. Before ADD knew its address, the name tells it.
 std::optional<Link> find_returned(kernel::Socket& outside, const state::CreateLink& step) {
     for (const Link& link : kernel::list_links(outside)) {
         if (link.kind != kIpoib || link.parent_ifindex != step.parent_ifindex) continue;

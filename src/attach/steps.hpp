@@ -12,8 +12,8 @@
 
 namespace rdmanet::attach {
 
-/// What the call that undoes says beyond the record: CNI_NETNS, and CNI_PATH, where plugins may have moved to. Empty where
-/// nobody calls.
+/// What the call that undoes says beyond the record: CNI_NETNS, and CNI_PATH, where plugins may have moved to. Empty
+/// where nobody calls.
 struct Caller {
     std::string netns_path;
     std::string cni_path;

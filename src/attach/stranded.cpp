@@ -52,10 +52,8 @@ Devices describe_held(Devices devices, const kernel::LiveNetns& living, std::vec
     return devices;
 }
 
-/// What is in no namespace that a process or mount leads to.
-Devices find_unreachable(const kernel::LiveNetns& living) {
-    Devices devices = kernel::list_devices_elsewhere();
-    if (devices.empty()) return devices;
+/// What of `devices` is in no namespace that a process or mount leads to.
+Devices find_unreachable(const kernel::LiveNetns& living, Devices devices) {
     std::vector<std::string> paths;
     for (const auto& [inode, path] : living.paths) paths.push_back(path);
     return kernel::subtract_devices_in(paths, std::move(devices));
@@ -65,13 +63,15 @@ Devices find_unreachable(const kernel::LiveNetns& living) {
 
 std::vector<std::string> describe_stranded_devices(const base::Deadline& deadline) {
     constexpr std::chrono::seconds kTimeout{5};
-    if (!kernel::sees_all_processes() || kernel::list_devices_elsewhere().empty()) return {};
+    if (!kernel::sees_all_processes()) return {};
     const auto until = deadline.at_most(kTimeout);
     for (std::vector<std::string> before;;) {
+        Devices elsewhere = kernel::list_devices_elsewhere();
+        if (elsewhere.empty()) return {};
         const kernel::LiveNetns living = kernel::list_live_netns();
         if (!living.complete) return {};
         std::vector<std::string> texts;
-        const Devices lost = describe_held(find_unreachable(living), living, texts);
+        const Devices lost = describe_held(find_unreachable(living, std::move(elsewhere)), living, texts);
         if (lost.empty() && texts == before)
             return texts; // one that is on its way to a pod is there at the second look
         if (until.passed()) {

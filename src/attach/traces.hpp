@@ -14,8 +14,8 @@ struct Trace {
     std::optional<state::Unreadable> unreadable;
 };
 
-/// Every attachment that left a trace: a record, a file that should be one, leases whose record was never written or was
-/// lost. A file whose name tells no attachment comes with an empty key.
+/// Every attachment that left a trace: a record, a file that should be one, leases whose record was never written or
+/// was lost. A file whose name tells no attachment comes with an empty key.
 [[nodiscard]] std::vector<Trace> list_traces(const state::AttachmentStore& records,
                                              const std::vector<ipam::Lease>& leases);
 

@@ -3,8 +3,6 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 
-#include <linux/if_arp.h>
-
 namespace rdmanet::attach {
 namespace {
 
@@ -18,11 +16,10 @@ kernel::VfOf find_vf_of(const base::BusAddress& address) {
     return *of;
 }
 
-void require_mtu(const Config& config, const kernel::VfId& vf, kernel::Socket& route) {
-    const auto pf = config.mtu ? kernel::find_link(route, vf.pf_ifindex) : std::nullopt;
-    if (!pf || *config.mtu <= pf->mtu) return;
+void require_mtu(const Config& config, const kernel::Link& pf) {
+    if (config.mtu.value_or(0) <= pf.mtu) return;
     throw cni::CniError(cni::ErrorCode::invalid_network_config,
-                        concat("mtu: ", *config.mtu, " is above the MTU ", pf->mtu, " of PF ", quoted(pf->name),
+                        concat("mtu: ", *config.mtu, " is above the MTU ", pf.mtu, " of PF ", quoted(pf.name),
                                ": lower \"mtu\", or raise the PF's"));
 }
 
@@ -31,12 +28,10 @@ void require_mtu(const Config& config, const kernel::VfId& vf, kernel::Socket& r
                         concat(key, ": can't be set, device ", address, " is ", is, ": remove it"));
 }
 
-/// What the kernel has no call for: ipoib_netdev_ops_pf, drivers/infiniband/ulp/ipoib/ipoib_main.c. Values that the VF has
-/// anyway do no harm.
-void require_settings_of_link_layer(const VfPlan& vf, const base::BusAddress& address, kernel::Socket& route) {
-    const auto pf = kernel::find_link(route, vf.id.pf_ifindex);
-    if (!pf) return;
-    if (pf->hardware_type != ARPHRD_INFINIBAND) {
+/// What the kernel has no call for: ipoib_netdev_ops_pf, drivers/infiniband/ulp/ipoib/ipoib_main.c. Values that the VF
+/// has anyway do no harm.
+void require_settings_of_link_layer(const VfPlan& vf, const base::BusAddress& address, const kernel::Link& pf) {
+    if (!pf.is_infiniband()) {
         if (vf.changes.node_guid) refuse_setting("guid", address, "Ethernet");
         return;
     }
@@ -47,23 +42,34 @@ void require_settings_of_link_layer(const VfPlan& vf, const base::BusAddress& ad
         refuse_setting(rates->most_mbps != 0 ? "max_tx_rate" : "min_tx_rate", address, "InfiniBand");
 }
 
+std::optional<kernel::Link> find_uplink(const kernel::VfOf& of, kernel::Socket& route) {
+    const auto uplink = kernel::uplink_of(of.pf);
+    const auto name = uplink ? base::InterfaceName::parse(*uplink) : std::nullopt;
+    return name ? kernel::find_link(route, *name) : std::nullopt;
+}
+
+kernel::VfId id_of(const kernel::VfOf& of, const kernel::Link& pf) {
+    return {.pf_ifindex = pf.ifindex, .pf = pf.name, .number = of.number};
+}
+
 } // namespace
 
 VfPlan plan_vf(const base::BusAddress& address, const cni::Request& request, const Config& config,
                kernel::Socket& route) {
     const kernel::VfOf of = find_vf_of(address);
-    auto id = find_vf_id(of, route);
-    if (!id)
+    const auto pf = find_uplink(of, route);
+    if (!pf)
         refuse_device(address, concat("has its PF ", of.pf, " without a net device in the host's namespace, through ",
                                       "which VFs are set up: bind the PF to its network driver"));
-    const auto before = kernel::find_vf(route, *id);
-    if (!before) refuse_device(address, concat("is ", *id, ", of which the PF tells nothing"));
-    require_mtu(config, *id, route);
+    kernel::VfId id = id_of(of, *pf);
+    const auto before = kernel::find_vf(route, id);
+    if (!before) refuse_device(address, concat("is ", id, ", of which the PF tells nothing"));
+    require_mtu(config, *pf);
     VfPlan plan{.of = of,
-                .id = *std::move(id),
+                .id = std::move(id),
                 .before = *before,
                 .changes = kernel::difference(wanted_settings(request, config), *before)};
-    require_settings_of_link_layer(plan, address, route);
+    require_settings_of_link_layer(plan, address, *pf);
     return plan;
 }
 
@@ -74,11 +80,8 @@ kernel::VfSettings wanted_settings(const cni::Request& request, const Config& co
 }
 
 std::optional<kernel::VfId> find_vf_id(const kernel::VfOf& of, kernel::Socket& route) {
-    const auto uplink = kernel::uplink_of(of.pf);
-    const auto name = uplink ? base::InterfaceName::parse(*uplink) : std::nullopt;
-    const auto link = name ? kernel::find_link(route, *name) : std::nullopt;
-    if (!link) return std::nullopt;
-    return kernel::VfId{.pf_ifindex = link->ifindex, .pf = link->name, .number = of.number};
+    const auto pf = find_uplink(of, route);
+    return pf ? std::optional(id_of(of, *pf)) : std::nullopt;
 }
 
 } // namespace rdmanet::attach

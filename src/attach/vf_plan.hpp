@@ -5,8 +5,8 @@
 
 namespace rdmanet::attach {
 
-/// Reads the VF's settings and compares them with what is wanted. Throws CniError for what is no VF, or has a PF that can't
-/// be asked, or an MTU below what the configuration wants, and for settings that its link layer doesn't have.
+/// Reads the VF's settings and compares them with what is wanted. Throws CniError for what is no VF, or has a PF that
+/// can't be asked, or an MTU below what the configuration wants, and for settings that its link layer doesn't have.
 [[nodiscard]] VfPlan plan_vf(const base::BusAddress& address, const cni::Request& request, const Config& config,
                              kernel::Socket& route);
 

@@ -38,4 +38,8 @@ std::optional<BusAddress> BusAddress::parse(std::string_view text) {
     return std::nullopt;
 }
 
+std::string BusAddress::sysfs_path() const {
+    return concat("bus/", rdmanet::base::to_string(bus_), "/devices/", name_);
+}
+
 } // namespace rdmanet::base

@@ -25,8 +25,8 @@ struct Pipes {
 /// Kills the process group unless the child was reaped.
 class Child {
 public:
-    /// Runs `program` in a process group of its own; it is killed when this process dies. Throws SystemError if there is
-    /// no process to be had; a program that can't be executed ends and leaves its errno in `exec_failure`.
+    /// Runs `program` in a process group of its own; it is killed when this process dies. Throws SystemError if there
+    /// is no process to be had; a program that can't be executed ends and leaves its errno in `exec_failure`.
     Child(const std::string& program, const std::vector<std::string>& environment, Pipes& pipes);
     Child(const Child&) = delete;
     Child& operator=(const Child&) = delete;

@@ -21,7 +21,8 @@ struct ChildOutcome {
 
 /// Runs `program` in a process group of its own, feeds `input`, collects output: 1 MiB of standard output, 64 KiB of
 /// standard error, more is read and dropped. Returns when the child has ended and closed its outputs, or at the
-/// deadline, when the group is killed. A grandchild that keeps an output open is waited for 100 ms longer than the child.
+/// deadline, when the group is killed. A grandchild that keeps an output open is waited for 100 ms longer than the
+/// child.
 [[nodiscard]] ChildOutcome run_child(const std::string& program, const std::vector<std::string>& environment,
                                      std::string_view input, const base::Deadline& deadline);
 

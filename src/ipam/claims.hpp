@@ -8,8 +8,8 @@
 
 namespace rdmanet::ipam {
 
-/// One claim for each range, then one for each static address. Throws RequestedAddressInvalid for a requested address that
-/// no range can give; adds to `warnings` where its prefix length isn't that of the range.
+/// One claim for each range, then one for each static address. Throws RequestedAddressInvalid for a requested address
+/// that no range can give; adds to `warnings` where its prefix length isn't that of the range.
 [[nodiscard]] std::vector<Claim> claims_for(const Config& config, const std::vector<RequestedAddress>& requested,
                                             std::vector<std::string>& warnings);
 

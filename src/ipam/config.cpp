@@ -139,9 +139,9 @@ std::vector<ConfiguredRange> parse_ranges(const json::Reader& ipam, const Common
     return ranges;
 }
 
-/// The first address of a prefix means the network, or any of its routers (RFC 4291, section 2.6.1), the last one all of
-/// its hosts. As with ranges both families keep both, unless enable_l3 says otherwise; a prefix of one or two addresses has
-/// neither (RFC 3021, RFC 6164).
+/// The first address of a prefix means the network, or any of its routers (RFC 4291, section 2.6.1), the last one all
+/// of its hosts. As with ranges both families keep both, unless enable_l3 says otherwise; a prefix of one or two
+/// addresses has neither (RFC 3021, RFC 6164).
 void expect_host(const base::IpPrefix& address, const Common& common, const json::Reader& at) {
     if (common.enable_l3 || address.length() + 2 > base::address_bits(address.family())) return;
     if (bounds_of(address, Edges::kept_free).contains(address.address().value())) return;

@@ -8,8 +8,8 @@
 
 namespace rdmanet::ipam {
 
-/// Warns of keys, also of its parts, that ask for uniqueness in the whole cluster, and of keys that nobody knows (misspelt
-/// ones).
+/// Warns of keys, also of its parts, that ask for uniqueness in the whole cluster, and of keys that nobody knows
+/// (misspelt ones).
 void warn_of_keys(const json::Reader& ipam, std::vector<std::string>& warnings);
 
 } // namespace rdmanet::ipam

@@ -18,13 +18,8 @@ using base::BusAddress;
 using base::concat;
 using base::PciAddress;
 
-/// In sysfs.
-std::string path_of(const BusAddress& address) {
-    return concat("bus/", to_string(address.bus()), "/devices/", address);
-}
-
 std::string directory_of(const BusAddress& address) {
-    return concat("/sys/", path_of(address));
+    return concat("/sys/", address.sysfs_path());
 }
 
 std::string last_part(const std::string& path) {
@@ -114,7 +109,7 @@ std::vector<std::string> rdma_devices_of(const BusAddress& address) {
 }
 
 std::vector<std::string> rdma_devices_of(const BusAddress& address, const NetnsSysfs& sysfs) {
-    return sorted_names_in(concat(sysfs.path(path_of(address)), "/infiniband"));
+    return sorted_names_in(concat(sysfs.path(address.sysfs_path()), "/infiniband"));
 }
 
 std::optional<std::string> uplink_of(const PciAddress& pf) {

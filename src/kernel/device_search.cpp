@@ -29,8 +29,7 @@ bool is_there_and_empty(const std::string& directory) {
 }
 
 bool has_entries(const NetnsSysfs& sysfs, const BusAddress& address, const char* part) {
-    return !list_directory(sysfs.path(concat("bus/", to_string(address.bus()), "/devices/", address, '/', part)))
-                .empty();
+    return !list_directory(sysfs.path(concat(address.sysfs_path(), '/', part))).empty();
 }
 
 void subtract_devices_in(const NetnsSysfs& sysfs, std::vector<ElsewhereDevice>& devices) {
@@ -45,8 +44,9 @@ std::optional<Netns> try_netns(const std::string& path) try { return find_netns(
     return std::nullopt; // a mount point whose namespace has gone
 }
 
-/// The number of a namespace, of whichever kind, that a descriptor leads to. Its link tells the path by which it was opened,
-/// not what it is (d_path(), fs/d_path.c, for the root of a mount). A file system whose server is away isn't asked.
+/// The number of a namespace, of whichever kind, that a descriptor leads to. Its link tells the path by which it was
+/// opened, not what it is (d_path(), fs/d_path.c, for the root of a mount). A file system whose server is away isn't
+/// asked.
 std::optional<std::uint64_t> namespace_inode(const std::string& path, std::uint64_t namespaces_device) {
     struct statx status {};
     if (::statx(AT_FDCWD, path.c_str(), AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_INO, &status) != 0)

@@ -70,8 +70,8 @@ void for_each_address(const TableFiles& files, unsigned length, const Visit& vis
     }
 }
 
-/// Types in which the table has its first address. That is the port's own, which is there as long as the port is. VLANs on
-/// the port's interface have the same link-local address, and entries of their own.
+/// Types in which the table has its first address. That is the port's own, which is there as long as the port is. VLANs
+/// on the port's interface have the same link-local address, and entries of their own.
 class TypeCounter {
 public:
     explicit TypeCounter(const TableFiles& files) : files_(files) {}

@@ -4,9 +4,11 @@
 #include "list.hpp"
 #include "message.hpp"
 
+#include <rdmanet/base/hex_pairs.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <linux/if.h>
+#include <linux/if_arp.h>
 #include <linux/if_link.h>
 #include <linux/net_namespace.h>
 #include <linux/rtnetlink.h>
@@ -44,6 +46,9 @@ void change_altname(Socket& socket, int type, int flags, unsigned ifindex, std::
     request.nest(IFLA_PROP_LIST, [&] { request.put_text(IFLA_ALT_IFNAME, altname); });
     socket.execute(request, concat(type == RTM_NEWLINKPROP ? "add" : "remove", " alternative name ", quoted(altname)));
 }
+
+constexpr std::size_t kQueuePairBytes = 4;
+constexpr std::size_t kInfinibandBytes = kQueuePairBytes + 16;
 
 /// Kinds whose IFLA_LINK is the other end of a pair, which they don't stand on.
 bool is_end_of_pair(const Link& link) {
@@ -175,14 +180,27 @@ std::optional<base::MacAddress> Link::mac() const {
 }
 
 std::string Link::hardware_address_text() const {
-    constexpr std::string_view hex = "0123456789abcdef";
-    std::string text;
-    for (const unsigned char byte : hardware_address) {
-        if (!text.empty()) text.push_back(':');
-        text.push_back(hex[byte >> 4U]);
-        text.push_back(hex[byte & 15U]);
-    }
-    return text;
+    return base::hex_pairs(hardware_address);
+}
+
+bool Link::is_infiniband() const {
+    return hardware_type == ARPHRD_INFINIBAND;
+}
+
+std::optional<base::IpAddress> Link::port_gid() const {
+    if (!is_infiniband() || hardware_address.size() != kInfinibandBytes) return std::nullopt;
+    return base::IpAddress::from_bytes(base::Family::v6, &hardware_address.at(kQueuePairBytes));
+}
+
+std::optional<base::Guid> Link::port_guid() const {
+    const auto gid = port_gid();
+    return gid ? std::optional(base::Guid::from_gid(*gid)) : std::nullopt;
+}
+
+std::optional<base::IpAddress> parse_port_gid(std::string_view hardware_address) {
+    const auto bytes = base::parse_hex_pairs<kInfinibandBytes>(hardware_address);
+    if (!bytes) return std::nullopt;
+    return base::IpAddress::from_bytes(base::Family::v6, &bytes->at(kQueuePairBytes));
 }
 
 } // namespace rdmanet::kernel

@@ -71,6 +71,17 @@ std::string RdmaPort::to_string() const {
     return concat("port ", port, " of RDMA device ", quoted(device));
 }
 
+std::string RdmaPort::link_name() const {
+    return concat(device, '/', port);
+}
+
+std::optional<RdmaPort> parse_rdma_link_name(std::string_view name) {
+    const std::size_t slash = name.rfind('/');
+    if (slash == std::string_view::npos) return std::nullopt;
+    const auto port = base::parse_integer<unsigned>(name.substr(slash + 1));
+    return port ? std::optional(RdmaPort{.device = std::string(name.substr(0, slash)), .port = *port}) : std::nullopt;
+}
+
 bool RdmaPort::has_physical_link() const {
     return physical_state == kLinkUp;
 }

@@ -35,8 +35,8 @@ public:
     [[nodiscard]] static std::string file_with(const std::string& name, const std::string& content);
 };
 
-/// Each time is from before posix_spawn() to after wait(); every round takes all series in a new random order. Throws if a
-/// program fails.
+/// Each time is from before posix_spawn() to after wait(); every round takes all series in a new random order. Throws
+/// if a program fails.
 void measure(std::vector<Series*> all, unsigned rounds);
 
 /// For all that follows: no program pays for another's processor.

@@ -1,5 +1,5 @@
-// Tables of bad input: what is changed in a call that would succeed, and how it must be refused. Nothing of the node may
-// differ after any row.
+// Tables of bad input: what is changed in a call that would succeed, and how it must be refused. Nothing of the node
+// may differ after any row.
 #pragma once
 
 #include "attachment_stage.hpp"
@@ -17,7 +17,8 @@ struct Change {
     std::string value;
 };
 
-/// Members (single quotes) of the configuration, or of its "ipam". The last of duplicates wins, null is as good as none.
+/// Members (single quotes) of the configuration, or of its "ipam". The last of duplicates wins, null is as good as
+/// none.
 [[nodiscard]] Change member(const std::string& members);
 [[nodiscard]] Change ipam_member(const std::string& members);
 /// The whole of standard input, as it is.

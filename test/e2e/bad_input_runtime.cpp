@@ -1,5 +1,5 @@
-// What runtimes and earlier plugins put into a configuration: prevResult, runtimeConfig, args, lists of attachments; and
-// the commands that must not be kept from their work by any of it.
+// What runtimes and earlier plugins put into a configuration: prevResult, runtimeConfig, args, lists of attachments;
+// and the commands that must not be kept from their work by any of it.
 #include "bad_input.hpp"
 
 namespace rdmanet::test {

@@ -1,5 +1,5 @@
-// State files cut short anywhere: DEL still succeeds and leaves the node as it was, and so does the ADD that follows. The
-// same goes for GC, when the pod is gone and no DEL will come.
+// State files cut short anywhere: DEL still succeeds and leaves the node as it was, and so does the ADD that follows.
+// The same goes for GC, when the pod is gone and no DEL will come.
 #include "sampling.hpp"
 #include "stage.hpp"
 

@@ -44,8 +44,8 @@ private:
     VfNode vfs_;
 };
 
-/// The port itself, without VFs; it was up, and has a name that it should keep. Of a card of its own: one that the plugin
-/// left under another name has its name again with the next one.
+/// The port itself, without VFs; it was up, and has a name that it should keep. Of a card of its own: one that the
+/// plugin left under another name has its name again with the next one.
 class FunctionGround : public Ground {
 public:
     FunctionGround() { shell(concat("ip link property add dev ", node_.pf(), " altname faultspare")); }

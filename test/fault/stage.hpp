@@ -53,8 +53,8 @@ public:
     [[nodiscard]] std::string run(const std::string& command) const;
     /// CHECK of what an ADD printed.
     [[nodiscard]] std::string check(const std::string& result) const;
-    /// GC by the runtime with nothing valid. What a delegate without GC (host-local before 1.4) says to it is no matter:
-    /// the node is what counts.
+    /// GC by the runtime with nothing valid. What a delegate without GC (host-local before 1.4) says to it is no
+    /// matter: the node is what counts.
     [[nodiscard]] std::string collect_as_runtime() const;
     /// `rdmanet gc`.
     [[nodiscard]] std::string collect_as_person() const;

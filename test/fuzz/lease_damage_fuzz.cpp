@@ -1,5 +1,5 @@
-// A lease store whose file was damaged in one place: it works or is reported. Whatever it gives lies in the range and is
-// given once, and is nobody else's. Repaired, it is sound and knows the leases of the journal.
+// A lease store whose file was damaged in one place: it works or is reported. Whatever it gives lies in the range and
+// is given once, and is nobody else's. Repaired, it is sound and knows the leases of the journal.
 //
 // Input: where (2 bytes), what kind of damage (1 byte), the bytes to write there (up to 32).
 #include "demand.hpp"

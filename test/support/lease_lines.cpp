@@ -93,7 +93,8 @@ SELECT space, address FROM leases WHERE NOT EXISTS
   (SELECT 1 FROM runs WHERE runs.space = leases.space AND address BETWEEN first AND last)
 )sql";
 
-/// What a writer that was killed left half done the next process undoes from the journal, before it looks: here, in a copy.
+/// What a writer that was killed left half done the next process undoes from the journal, before it looks: here, in a
+/// copy.
 class PlayedBackCopy {
 public:
     explicit PlayedBackCopy(const std::string& path) {

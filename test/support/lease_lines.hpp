@@ -6,8 +6,9 @@
 
 namespace rdmanet::test {
 
-/// "lease: …" for each lease, "lease database: …" for whatever is wrong with the file. Nothing is repaired
-/// by looking: it is opened for reading only, or a copy is, where a journal must be played back first. Empty if there is no such file.
+/// "lease: …" for each lease, "lease database: …" for whatever is wrong with the file. Nothing is repaired by looking:
+/// it is opened for reading only, or a copy is, where a journal must be played back first. Empty if there is no such
+/// file.
 [[nodiscard]] std::vector<std::string> lease_lines(const std::string& path);
 
 } // namespace rdmanet::test

@@ -74,7 +74,8 @@ bool is_volatile(const std::string& line) {
     return line.find("multicast ff00::/8") != std::string::npos;
 }
 
-/// "host: 5: ib1: <UP> … link/infiniband 80:00:01:01:fe:80: …", the number of the queue pair being in the first four bytes.
+/// "host: 5: ib1: <UP> … link/infiniband 80:00:01:01:fe:80: …", the number of the queue pair being in the first four
+/// bytes.
 std::string without_numbers(std::string line) {
     const auto number = line.find(": ") + 2;
     const auto end = line.find_first_not_of("0123456789", number);

@@ -5,8 +5,8 @@
 
 namespace rdmanet::test {
 
-/// The kernel changes the mode only while there is no other network namespace; those of earlier tests end a moment after
-/// their deletion. False if it was in vain.
+/// The kernel changes the mode only while there is no other network namespace; those of earlier tests end a moment
+/// after their deletion. False if it was in vain.
 [[nodiscard]] bool set_rdma_mode(const std::string& mode);
 
 /// The software NIC's first port has VFs, until the end of the scope; the mode is shared again then.

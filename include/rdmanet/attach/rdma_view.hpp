@@ -20,8 +20,8 @@ struct RdmaView {
     RdmaPlace place = RdmaPlace::unknown;
     bool infiniband = false;
     std::vector<std::string> files; // in /dev/infiniband: "uverbs0", "umad0", "issm0", "rdma_cm"
-    /// Of the attachment's addresses. Of InfiniBand, and of a device in the pod of an attachment without addresses, all that
-    /// the port has.
+    /// Of the attachment's addresses. Of InfiniBand, and of a device in the pod of an attachment without addresses, all
+    /// that the port has.
     std::vector<kernel::GidEntry> gids;
     std::string trouble; // why this is no more than the record tells; empty: it is all
 };

@@ -19,8 +19,8 @@ class BusAddress {
 public:
     BusAddress(const PciAddress& pci) : bus_(Bus::pci), name_(pci.to_string()) {}
 
-    /// A PCI address, or the name of an auxiliary device: letters, digits and '_', '-' in parts between dots, of which there
-    /// are at least two and the last is a number, "mlx5_core.sf.4" (drivers/base/auxiliary.c).
+    /// A PCI address, or the name of an auxiliary device: letters, digits and '_', '-' in parts between dots, of which
+    /// there are at least two and the last is a number, "mlx5_core.sf.4" (drivers/base/auxiliary.c).
     [[nodiscard]] static std::optional<BusAddress> parse(std::string_view text);
 
     [[nodiscard]] Bus bus() const { return bus_; }
@@ -29,6 +29,8 @@ public:
     }
     /// The device's name in sysfs, which names it in records and messages.
     [[nodiscard]] const std::string& to_string() const { return name_; }
+    /// The device's directory below the root of a sysfs: "bus/pci/devices/0000:3b:00.2".
+    [[nodiscard]] std::string sysfs_path() const;
 
     friend bool operator==(const BusAddress&, const BusAddress&) = default;
 

@@ -24,18 +24,18 @@ namespace rdmanet::base {
 void write_all(int fd, std::string_view text, std::string_view name);
 
 /// Replaces or creates `path` so that after a crash at any instruction it holds the old or the new content, whole:
-/// temporary file in the same directory, write, fsync, rename, fsync of the directory. Mode 0600. Throws SystemError; the
-/// content is the old one then, unless it was the fsync of the directory that failed.
+/// temporary file in the same directory, write, fsync, rename, fsync of the directory. Mode 0600. Throws SystemError;
+/// the content is the old one then, unless it was the fsync of the directory that failed.
 void write_file_durably(const std::string& path, std::string_view content);
 
-/// Makes `path`, which must not be there: after a crash at any instruction it is absent or whole, and nothing else is left,
-/// where the file system has files without a name (O_TMPFILE: tmpfs, ext4, xfs; elsewhere as above). Mode 0600. Throws
-/// SystemError; EEXIST if it is there.
+/// Makes `path`, which must not be there: after a crash at any instruction it is absent or whole, and nothing else is
+/// left, where the file system has files without a name (O_TMPFILE: tmpfs, ext4, xfs; elsewhere as above). Mode 0600.
+/// Throws SystemError; EEXIST if it is there.
 void create_file_durably(const std::string& path, std::string_view content);
 
 enum class Removed { yes, was_absent };
-/// unlink and fsync of the directory. Throws SystemError unless the file was absent; it may be gone all the same, if it was
-/// the fsync that failed.
+/// unlink and fsync of the directory. Throws SystemError unless the file was absent; it may be gone all the same, if it
+/// was the fsync that failed.
 Removed remove_file_durably(const std::string& path);
 
 /// mkdir -p with mode 0700 for what is created. Throws SystemError.

@@ -8,12 +8,16 @@
 
 namespace rdmanet::base {
 
+class IpAddress;
+
 class Guid {
 public:
     explicit Guid(std::uint64_t value) : value_(value) {}
 
     /// Eight hexadecimal pairs separated by ':', in either case.
     [[nodiscard]] static std::optional<Guid> parse(std::string_view text);
+    /// The interface identifier of a GID: its last eight bytes.
+    [[nodiscard]] static Guid from_gid(const IpAddress& gid);
 
     /// The first pair is the most significant byte, as rtnetlink takes it (linux/if_link.h, ifla_vf_guid).
     [[nodiscard]] std::uint64_t value() const { return value_; }

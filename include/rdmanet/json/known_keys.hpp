@@ -1,5 +1,5 @@
-// Which keys of an object are no mistake. Others are ignored, which configurations in the field rely on, but not in silence:
-// whoever misspells a key gets its default instead of what was asked for.
+// Which keys of an object are no mistake. Others are ignored, which configurations in the field rely on, but not in
+// silence: whoever misspells a key gets its default instead of what was asked for.
 #pragma once
 
 #include <rdmanet/json/reader.hpp>
@@ -18,9 +18,9 @@ struct KnownKey {
     std::string_view caveat = {};
 };
 
-/// Adds "PATH: ..." for each member of `object` whose key is unknown, with the known one that may be meant, or has a caveat
-/// and a value that asks for something: not false, 0, "", [] or {}. Keys are cut to a length that a person reads, and so
-/// is the list.
+/// Adds "PATH: ..." for each member of `object` whose key is unknown, with the known one that may be meant, or has a
+/// caveat and a value that asks for something: not false, 0, "", [] or {}. Keys are cut to a length that a person
+/// reads, and so is the list.
 void warn_of_keys(const Reader& object, std::initializer_list<std::span<const KnownKey>> known,
                   std::vector<std::string>& warnings);
 

@@ -9,9 +9,9 @@
 
 namespace rdmanet::kernel {
 
-/// What of a device the calling thread's namespace lacks. sysfs keeps the directories "net" and "infiniband" of a device for
-/// as long as it has one, wherever that is, and shows its name in its own namespace alone (get_device_parent(),
-/// drivers/base/core.c): an empty one tells.
+/// What of a device the calling thread's namespace lacks. sysfs keeps the directories "net" and "infiniband" of a
+/// device for as long as it has one, wherever that is, and shows its name in its own namespace alone
+/// (get_device_parent(), drivers/base/core.c): an empty one tells.
 struct ElsewhereDevice {
     base::BusAddress address;
     bool net = false;
@@ -23,8 +23,8 @@ struct ElsewhereDevice {
 /// PCI functions and auxiliary devices. Throws base::SystemError.
 [[nodiscard]] std::vector<ElsewhereDevice> list_devices_elsewhere();
 
-/// What of `devices` is in none of the namespaces that these paths lead to; those that go meanwhile are passed over. Throws
-/// base::SystemError.
+/// What of `devices` is in none of the namespaces that these paths lead to; those that go meanwhile are passed over.
+/// Throws base::SystemError.
 [[nodiscard]] std::vector<ElsewhereDevice> subtract_devices_in(const std::vector<std::string>& netns_paths,
                                                                std::vector<ElsewhereDevice> devices);
 

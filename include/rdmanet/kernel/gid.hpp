@@ -35,9 +35,9 @@ struct FoundGids {
     std::vector<GidEntry> entries;
     std::size_t types = 0; // see GidTable; as far as the table was read
 };
-/// Entries of `addresses` bound to the net device `netdev`. Costs one file for each place of the table and three for each
-/// hit, and ends with the last that there can be: an address normally has two, RoCE v1 and v2. Empty if the port is gone.
-/// Throws base::SystemError.
+/// Entries of `addresses` bound to the net device `netdev`. Costs one file for each place of the table and three for
+/// each hit, and ends with the last that there can be: an address normally has two, RoCE v1 and v2. Empty if the port
+/// is gone. Throws base::SystemError.
 [[nodiscard]] FoundGids find_gids(const RdmaPort& port, std::span<const base::IpAddress> addresses,
                                   const std::string& netdev, const std::string& root = kRdmaSysfs);
 
@@ -48,8 +48,8 @@ struct FoundGids {
 struct GidTable {
     std::size_t length = 0; // 0: the port is gone
     std::size_t used = 0;
-    /// Types of the entries of each address, told by the first one's: hardware has RoCE v1 and v2, rdma_rxe only v2. 0: empty
-    /// table.
+    /// Types of the entries of each address, told by the first one's: hardware has RoCE v1 and v2, rdma_rxe only v2. 0:
+    /// empty table.
     std::size_t types = 0;
 };
 [[nodiscard]] GidTable read_gid_table(const RdmaPort& port, const std::string& root = kRdmaSysfs);

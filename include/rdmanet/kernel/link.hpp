@@ -2,7 +2,9 @@
 #pragma once
 
 #include <rdmanet/base/file.hpp>
+#include <rdmanet/base/guid.hpp>
 #include <rdmanet/base/interface_name.hpp>
+#include <rdmanet/base/ip_address.hpp>
 #include <rdmanet/base/mac_address.hpp>
 #include <rdmanet/kernel/netlink_socket.hpp>
 
@@ -41,8 +43,8 @@ struct Ipvlan {
 enum class IpoibMode : std::uint16_t { datagram = 0, connected = 1 };
 /// A child of an IPoIB interface; of one that exists both are known.
 struct Ipoib {
-    std::optional<std::uint16_t>
-        pkey;                      // partition; the parent's if unset. Bit 15, full membership, is set by the kernel
+    /// The partition; the parent's if unset. Bit 15, full membership, is set by the kernel.
+    std::optional<std::uint16_t> pkey;
     std::optional<IpoibMode> mode; // datagram if unset
 
     friend bool operator==(const Ipoib&, const Ipoib&) = default;
@@ -83,7 +85,16 @@ struct Link {
     [[nodiscard]] std::optional<base::MacAddress> mac() const;
     /// Of any length, as the kernel's tools write it; empty if there is none.
     [[nodiscard]] std::string hardware_address_text() const;
+
+    [[nodiscard]] bool is_infiniband() const;
+    /// GID and GUID of the port of an InfiniBand interface: its hardware address is four bytes of flags and queue pair,
+    /// then the GID, whose last eight are the GUID (RFC 4391, section 9.1.1). nullopt for others.
+    [[nodiscard]] std::optional<base::IpAddress> port_gid() const;
+    [[nodiscard]] std::optional<base::Guid> port_guid() const;
 };
+
+/// As Link::port_gid(), of a hardware address as text.
+[[nodiscard]] std::optional<base::IpAddress> parse_port_gid(std::string_view hardware_address);
 
 /// By name or alternative name (both live in one table of the kernel): compare Link::name where that matters.
 [[nodiscard]] std::optional<Link> find_link(Socket& socket, const base::InterfaceName& name);
@@ -116,9 +127,9 @@ struct ChildSpec {
 /// does not go with other children, EOPNOTSUPP no such driver, EADDRINUSE/EADDRNOTAVAIL the MAC.
 void add_link(Socket& socket, const ChildSpec& child);
 
-/// The same through a socket of the child's namespace (`child.netns` counts for nothing): of the names on the host, where the
-/// kernel looks otherwise (rtnl_newlink(), net/core/rtnetlink.c), none is in the way. The parent is in `parent_netns`, which
-/// gets a number in the child's namespace for it, as it would with the child.
+/// The same through a socket of the child's namespace (`child.netns` counts for nothing): of the names on the host,
+/// where the kernel looks otherwise (rtnl_newlink(), net/core/rtnetlink.c), none is in the way. The parent is in
+/// `parent_netns`, which gets a number in the child's namespace for it, as it would with the child.
 void add_link_inside(Socket& inside, const ChildSpec& child, const Netns& parent_netns);
 
 /// Throws NetlinkError.

@@ -48,9 +48,14 @@ struct RdmaPort {
     [[nodiscard]] bool has_physical_link() const;
     /// "port 1 of RDMA device "mlx5_0"", for messages.
     [[nodiscard]] std::string to_string() const;
+    /// "mlx5_0/1", as `rdma link` names it.
+    [[nodiscard]] std::string link_name() const;
     /// "state init, physical state link up, LID 0, SM LID 0", for messages.
     [[nodiscard]] std::string states_text() const;
 };
+
+/// The inverse of RdmaPort::link_name(): device and number alone are set. nullopt if it is none.
+[[nodiscard]] std::optional<RdmaPort> parse_rdma_link_name(std::string_view name);
 
 /// The devices that the socket's namespace sees. Throws NetlinkError.
 [[nodiscard]] std::vector<RdmaDevice> list_rdma_devices(Socket& rdma);
@@ -72,22 +77,22 @@ struct RdmaPort {
 find_netdev_of_rdma_device(std::string_view device,
                            const base::Deadline& deadline = base::Deadline::in(std::chrono::seconds{2}));
 
-/// Whether a device of the socket's namespace could move in exclusive mode: its driver must be able to take it away from those
-/// who use it. Asks the kernel to move it while the thread is in `elsewhere`, where the device is not: that the driver can't
-/// is what the kernel says first, where the device isn't it says next, and has changed nothing (drivers/infiniband/core/device.c,
-/// ib_device_set_netns_put(), rdma_dev_change_netns()). Throws NetlinkError.
+/// Whether a device of the socket's namespace could move in exclusive mode: its driver must be able to take it away
+/// from those who use it. Asks the kernel to move it while the thread is in `elsewhere`, where the device is not: that
+/// the driver can't is what the kernel says first, where the device isn't it says next, and has changed nothing
+/// (drivers/infiniband/core/device.c, ib_device_set_netns_put(), rdma_dev_change_netns()). Throws NetlinkError.
 [[nodiscard]] bool is_rdma_device_movable(Socket& rdma, std::uint32_t index, const Netns& elsewhere);
 
 /// Moves a device from the socket's namespace, which must be the calling thread's, to `netns`. Open user contexts are
 /// cut off. Throws NetlinkError: EOPNOTSUPP shared mode or a driver that cannot, EINVAL the device is not here.
 void move_rdma_device(Socket& rdma, std::uint32_t index, const Netns& netns);
 
-/// Processes that have a user context of the device open: whoever uses it for RDMA. Numbers of the caller's PID namespace, 0 for
-/// one that is not in it. None from kernels that don't tell (before Linux 5.18). Throws NetlinkError.
+/// Processes that have a user context of the device open: whoever uses it for RDMA. Numbers of the caller's PID
+/// namespace, 0 for one that is not in it. None from kernels that don't tell (before Linux 5.18). Throws NetlinkError.
 [[nodiscard]] std::vector<unsigned> list_rdma_users(Socket& rdma, std::uint32_t index);
 
-/// Name of the device's character device, "uverbs3" in /dev/infiniband; nullopt if it has none. The kernel gives the lowest free
-/// number whenever a device is made or moved. Throws NetlinkError.
+/// Name of the device's character device, "uverbs3" in /dev/infiniband; nullopt if it has none. The kernel gives the
+/// lowest free number whenever a device is made or moved. Throws NetlinkError.
 [[nodiscard]] std::optional<std::string> find_uverbs(Socket& rdma, std::uint32_t index);
 
 /// Throws NetlinkError: EEXIST another device has the name.

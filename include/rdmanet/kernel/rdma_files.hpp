@@ -13,8 +13,8 @@ struct RdmaFile {
 };
 
 /// All of the machine, as sysfs shows them in every namespace, also those of RDMA devices in others. Netlink
-/// (RDMA_NLDEV_CMD_GET_CHARDEV) would load the modules of those that are missing. `root` is where the classes are. Throws
-/// base::SystemError.
+/// (RDMA_NLDEV_CMD_GET_CHARDEV) would load the modules of those that are missing. `root` is where the classes are.
+/// Throws base::SystemError.
 [[nodiscard]] std::vector<RdmaFile> list_rdma_files(const std::string& root = "/sys/class");
 
 } // namespace rdmanet::kernel

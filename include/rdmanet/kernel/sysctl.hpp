@@ -23,14 +23,14 @@ enum class Written : std::uint8_t { yes, no_such_sysctl };
 [[nodiscard]] std::optional<int> find_sysctl(const base::InterfaceName& interface, Sysctl sysctl);
 Written write_sysctl(const base::InterfaceName& interface, Sysctl sysctl, int value);
 
-/// From now on the kernel sends a gratuitous ARP for each IPv4 address when the interface of `netns` comes up or changes
-/// its MAC address. Throws base::SystemError.
+/// From now on the kernel sends a gratuitous ARP for each IPv4 address when the interface of `netns` comes up or
+/// changes its MAC address. Throws base::SystemError.
 void announce_ipv4_when_up(const Netns& netns, const base::InterfaceName& interface);
 
 /// Makes IPv6 addresses possible on an interface of `netns`, where pods often start with IPv6 switched off: switches it
-/// on for the interface and for the loopback (an address of the pod is delivered locally through it), and keeps addresses
-/// when the link goes down. The loopback's stays on afterwards: what else lives in the pod may need it by then. Nothing
-/// happens in a kernel without IPv6. Throws base::SystemError.
+/// on for the interface and for the loopback (an address of the pod is delivered locally through it), and keeps
+/// addresses when the link goes down. The loopback's stays on afterwards: what else lives in the pod may need it by
+/// then. Nothing happens in a kernel without IPv6. Throws base::SystemError.
 void enable_ipv6(const Netns& netns, const base::InterfaceName& interface);
 
 } // namespace rdmanet::kernel

@@ -63,9 +63,9 @@ struct VfId {
 /// 220.
 [[nodiscard]] std::optional<VfSettings> find_vf(Socket& route, const VfId& vf);
 
-/// Sets what `wanted` has, each in a request of its own: an error names the one that the driver refused, and those before
-/// it are set. A driver that is busy (EBUSY, EAGAIN) is asked again until the socket's deadline, at most two seconds. Throws
-/// NetlinkError.
+/// Sets what `wanted` has, each in a request of its own: an error names the one that the driver refused, and those
+/// before it are set. A driver that is busy (EBUSY, EAGAIN) is asked again until the socket's deadline, at most two
+/// seconds. Throws NetlinkError.
 void change_vf(Socket& route, const VfId& vf, const VfSettings& wanted);
 
 /// Those of `wanted` that differ from `present`; what the driver doesn't tell counts as different.

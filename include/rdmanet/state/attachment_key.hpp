@@ -13,14 +13,15 @@ struct AttachmentKey {
     std::string network;
     std::string container_id;
     std::string ifname;
-    /// Of several entries of one network configuration list that attach to the same interface: "rdma" for the one that moves
-    /// the RDMA device of an earlier one's, empty for the one that has the interface or its addresses.
+    /// Of several entries of one network configuration list that attach to the same interface: "rdma" for the one that
+    /// moves the RDMA device of an earlier one's, empty for the one that has the interface or its addresses.
     std::string role{};
 
     /// `network "a", container "b", interface "net1"`, for messages.
     [[nodiscard]] std::string to_string() const;
 
-    /// "CONTAINER:IFNAME:NETWORK.json", or "CONTAINER:IFNAME:NETWORK:ROLE.json". None of them may contain ':' (CNI character rules), so it is unambiguous.
+    /// "CONTAINER:IFNAME:NETWORK.json", or "CONTAINER:IFNAME:NETWORK:ROLE.json". None of them may contain ':' (CNI
+    /// character rules), so it is unambiguous.
     [[nodiscard]] std::string file_name() const;
     /// The key that has this file_name(); nullopt if none has.
     [[nodiscard]] static std::optional<AttachmentKey> parse_file_name(std::string_view name);

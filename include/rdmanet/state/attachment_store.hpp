@@ -39,8 +39,8 @@ public:
     /// Serialises ADD, DEL, CHECK and GC of one attachment over processes. Throws TimeoutError naming the holder.
     [[nodiscard]] base::FileLock lock(const AttachmentKey& key, const base::Deadline& deadline) const;
 
-    /// Serialises over processes what looks at the children of a parent before it makes one. Taken after the attachment's
-    /// lock. Throws TimeoutError naming the holder.
+    /// Serialises over processes what looks at the children of a parent before it makes one. Taken after the
+    /// attachment's lock. Throws TimeoutError naming the holder.
     [[nodiscard]] base::FileLock lock_parent(unsigned ifindex, const std::string& name,
                                              const base::Deadline& deadline) const;
 

@@ -13,9 +13,9 @@
 
 namespace rdmanet::state {
 
-/// A macvlan, ipvlan or IPoIB child made in the pod's network namespace. Undone by removing the link of this name there,
-/// if kind, parent and (macvlan) MAC show that it is ours. An IPoIB child is given back to the host when the namespace
-/// goes: there it is told by its hardware address.
+/// A macvlan, ipvlan or IPoIB child made in the pod's network namespace. Undone by removing the link of this name
+/// there, if kind, parent and (macvlan) MAC show that it is ours. An IPoIB child is given back to the host when the
+/// namespace goes: there it is told by its hardware address.
 struct CreateLink {
     std::string kind;   // "macvlan", "ipvlan" or "ipoib"
     std::string mode;   // with its kind, as messages say it: "macvlan mode bridge"
@@ -23,8 +23,8 @@ struct CreateLink {
     std::string parent; // name of the parent, for messages
     unsigned parent_ifindex = 0;
     bool parent_in_pod = false; // linkInContainer: the parent's index counts in the pod's namespace
-    std::string
-        mac; // what the link was created with; empty if the kernel chose (ipvlan, passthru). IPoIB: 20 bytes, once known
+    /// What the link was created with; empty if the kernel chose (ipvlan, passthru). IPoIB: 20 bytes, once known.
+    std::string mac;
     unsigned ifindex = 0; // in the pod; 0 until the link was seen
 };
 

@@ -1,5 +1,5 @@
-// The three tables as one: every operation keeps `runs` equal to `leases` and `cooling` together. To be used inside of a
-// transaction.
+// The three tables as one: every operation keeps `runs` equal to `leases` and `cooling` together. To be used inside of
+// a transaction.
 #pragma once
 
 #include "cooling.hpp"

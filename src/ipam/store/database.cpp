@@ -22,7 +22,8 @@ using base::quoted;
 constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE;
 
 bool means_damage(int code) {
-    // Our statements are fixed: one that does not compile, or breaks a constraint, meets a file that is not as we left it.
+    // Our statements are fixed: one that does not compile, or breaks a constraint, meets a file that is not as we left
+    // it.
     switch (code & 0xff) {
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
@@ -58,11 +59,12 @@ std::unique_ptr<Database> Database::in_memory(const std::string& path) {
 }
 
 int Database::wait_for_lock(void* self, int attempt) noexcept {
-    // A transaction takes some 100 us. Waiters look again soon, and more slowly the longer they wait: of a crowd, such as a
-    // node's pods that all end at once, each look is a dozen system calls that the one in turn has to wait for.
+    // A transaction takes some 100 us. Waiters look again soon, and more slowly the longer they wait: of a crowd, such
+    // as a node's pods that all end at once, each look is a dozen system calls that the one in turn has to wait for.
+    // Not much more slowly, though: those who have just come would always be before them.
     const auto& database = *static_cast<const Database*>(self);
     if (database.deadline_.passed()) return 0;
-    std::this_thread::sleep_for(std::chrono::microseconds(200 + 100 * std::min(attempt, 400)));
+    std::this_thread::sleep_for(std::chrono::microseconds(200 + 100 * std::min(attempt, 100)));
     return 1;
 }
 

@@ -2,8 +2,8 @@
 //
 //   leases    an address that is given away, by (space, address)
 //   cooling   an address that was released and rests until `until`, in seconds of CLOCK_BOOTTIME
-//   runs      maximal runs of adjacent addresses that are in `leases` or `cooling`: the lowest free address at or after x
-//             is x, or follows the run that contains x, whatever the number of leases
+//   runs      maximal runs of adjacent addresses that are in `leases` or `cooling`: the lowest free address at or after
+//             x is x, or follows the run that contains x, whatever the number of leases
 #pragma once
 
 #include "database.hpp"

@@ -1,5 +1,7 @@
 #include <rdmanet/base/bus_address.hpp>
+#include <rdmanet/base/guid.hpp>
 #include <rdmanet/base/interface_name.hpp>
+#include <rdmanet/base/ip_address.hpp>
 #include <rdmanet/base/mac_address.hpp>
 
 #include <catch2/catch.hpp>
@@ -34,6 +36,17 @@ TEST_CASE("what is no MAC address is refused") {
          {"", "02:00:ab:cd:ef", "02:00:ab:cd:ef:0", "02:00:ab:cd:ef:011", "02:00:ab:cd:ef-01", "02-00:ab:cd:ef:01",
           "0200abcdef01", "02:00:ab:cd:ef:0g", "02:00:ab:cd:ef:+1", "0200.abcd.ef01...", "02:00:ab:cd:ef:01:02:03"})
         CHECK_FALSE(MacAddress::parse(bad));
+}
+
+TEST_CASE("GUIDs are read in either case, and are the end of GIDs") {
+    const auto guid = Guid::parse("02:00:AB:cd:00:00:00:01");
+    REQUIRE(guid);
+    CHECK(guid->value() == 0x0200abcd00000001);
+    CHECK(guid->to_string() == "02:00:ab:cd:00:00:00:01");
+    CHECK(Guid::from_gid(*IpAddress::parse("fe80::200:abcd:0:1")) == guid);
+    for (const char* bad :
+         {"", "02:00:ab:cd:00:00:00", "02-00-ab-cd-00-00-00-01", "0200:abcd:0000:0001", "02:00:ab:cd:00:00:00:0g"})
+        CHECK_FALSE(Guid::parse(bad));
 }
 
 TEST_CASE("PCI addresses are read in either case and written as sysfs does") {

@@ -30,7 +30,8 @@ End run_until_call(int at, Act act) {
     (void)::waitpid(child, &status, 0);
     if (WIFEXITED(status)) return End::not_traceable;
     for (int stops = 0;; ++stops) {
-        // Stops alternate between entry and exit; the first is the exit of none, as the child stopped outside of a call.
+        // Stops alternate between entry and exit; the first is the exit of none, as the child stopped outside of a
+        // call.
         if (stops == 2 * at + 1) {
             (void)::kill(child, SIGKILL);
             (void)::waitpid(child, &status, 0);

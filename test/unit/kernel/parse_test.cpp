@@ -5,6 +5,8 @@
 #include "rdma_parse.hpp"
 #include "route_parse.hpp"
 
+#include <rdmanet/base/hex_pairs.hpp>
+
 #include <catch2/catch.hpp>
 
 #include <linux/if_link.h>
@@ -73,6 +75,10 @@ TEST_CASE("an RDMA port's message") {
     CHECK(port->netdev_ifindex == 2U);
     CHECK(port->netdev_name == "rnic0p0");
     CHECK(port->to_string() == "port 1 of RDMA device \"roce0p0\"");
+    CHECK(port->link_name() == "roce0p0/1");
+    CHECK(parse_rdma_link_name("roce0p0/1")->device == "roce0p0");
+    CHECK(parse_rdma_link_name("roce0p0/1")->port == 1);
+    for (const char* bad : {"", "roce0p0", "roce0p0/", "roce0p0/x"}) CHECK_FALSE(parse_rdma_link_name(bad));
     CHECK(port->states_text() == "state down, physical state disabled");
     CHECK_FALSE(parse_rdma_device(captured.message()));
 }
@@ -122,21 +128,27 @@ TEST_CASE("messages of other requests and cut ones are skipped") {
     CHECK(count(0, 5) == 0);
 }
 
-TEST_CASE("an InfiniBand interface has 20 address bytes and no MAC") {
+TEST_CASE("an InfiniBand interface has 20 address bytes with its port's GID, and no MAC") {
     ifinfomsg header{};
     header.ifi_index = 9;
     header.ifi_type = 32;
     Message message(RTM_NEWLINK, 0, header);
     message.put_text(IFLA_IFNAME, "ib0");
-    message.put(IFLA_ADDRESS, std::vector<unsigned char>(20, 7));
+    const std::string address = "80:00:01:01:fe:80:00:00:00:00:00:00:02:00:00:00:00:00:ab:01";
+    message.put(IFLA_ADDRESS, base::parse_hex_pairs<20>(address).value());
     message.put_text(IFLA_PARENT_DEV_NAME, "0000:3b:00.2");
     message.put_u32(IFLA_LINK_NETNSID, 0);
     const auto link = parse_link(message.header());
     REQUIRE(link);
     CHECK(link->name == "ib0");
     CHECK(link->hardware_type == 32);
-    CHECK(link->hardware_address.size() == 20);
+    CHECK(link->hardware_address_text() == address);
     CHECK_FALSE(link->mac());
+    CHECK(link->port_gid() == base::IpAddress::parse("fe80::200:0:0:ab01"));
+    CHECK(link->port_gid() == parse_port_gid(address));
+    CHECK(link->port_guid() == base::Guid::parse("02:00:00:00:00:00:ab:01"));
+    CHECK_FALSE(parse_port_gid("02:00:00:00:00:01"));
+    CHECK_FALSE(Link{.hardware_type = 1, .hardware_address = link->hardware_address}.port_gid());
     CHECK(link->parent_device == "0000:3b:00.2");
     CHECK(link->parent_netnsid == 0);
     CHECK(link->kind.empty());
