@@ -112,8 +112,20 @@ std::vector<RdmaDevice> list_rdma_devices(Socket& rdma) {
 }
 
 std::optional<RdmaDevice> find_rdma_device(Socket& rdma, std::string_view name) {
-    for (RdmaDevice& device : list_rdma_devices(rdma)) // the kernel looks up by index only
-        if (device.name == name) return std::move(device);
+    // The kernel looks up by index only. It lists one device for each part of its answer, and goes on by their count
+    // (_nldev_get_dumpit(), drivers/infiniband/core/nldev.c): it passes over one if another before it has just moved
+    // away. What is not in two equal lists is not there.
+    constexpr int kMostLists = 50;
+    std::vector<std::uint32_t> earlier;
+    for (int lists = 0; lists < kMostLists; ++lists) {
+        std::vector<std::uint32_t> indices;
+        for (RdmaDevice& device : list_rdma_devices(rdma)) {
+            if (device.name == name) return std::move(device);
+            indices.push_back(device.index);
+        }
+        if (lists > 0 && indices == earlier) break;
+        earlier = std::move(indices);
+    }
     return std::nullopt;
 }
 

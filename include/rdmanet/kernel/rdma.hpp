@@ -57,8 +57,9 @@ struct RdmaPort {
 /// The inverse of RdmaPort::link_name(): device and number alone are set. nullopt if it is none.
 [[nodiscard]] std::optional<RdmaPort> parse_rdma_link_name(std::string_view name);
 
-/// The devices that the socket's namespace sees. Throws NetlinkError.
+/// The devices that the socket's namespace sees; while others move away it may lack one. Throws NetlinkError.
 [[nodiscard]] std::vector<RdmaDevice> list_rdma_devices(Socket& rdma);
+/// Whatever else moves meanwhile.
 [[nodiscard]] std::optional<RdmaDevice> find_rdma_device(Socket& rdma, std::string_view name);
 [[nodiscard]] std::optional<RdmaDevice> find_rdma_device(Socket& rdma, std::uint32_t index);
 
