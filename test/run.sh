@@ -117,12 +117,12 @@ in_guests() {
 	wait
 }
 
-# on_kernels NAME COMMAND...: a test program with its arguments, on this machine's kernel as far as that goes. The cases that
-# it can't run go to the guest, in which everything takes several times as long.
+# on_kernels NAME CASES COMMAND...: a test program with the cases of those tags, or all, on this machine's kernel as far as
+# that goes. The cases that it can't run go to the guest, in which everything takes several times as long.
 on_kernels() {
-	local name=$1 log=$logs/$1.log rest=$logs/$1-rest
-	shift
-	counted "$name" any_kernel "$@"
+	local name=$1 cases=$2 log=$logs/$1.log rest=$logs/$1-rest
+	shift 2
+	counted "$name" any_kernel "$@" ${cases:+"$cases"}
 	grep -q '^harness: native' "$log" || return 0
 	sed -nE 's/^skip (.*): this machine lacks .*/\1/p' "$log" | sort >"$rest"
 	result 0 0 "-$(wc -l <"$rest")" "$name: left to the guest"
@@ -139,7 +139,7 @@ e2e_test=build/release/test/e2e/e2e_test
 
 stage_e2e() {
 	say "the built binary on a real kernel, RDMA and all"
-	RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet on_kernels e2e $e2e_test -r progress
+	RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet on_kernels e2e "" $e2e_test -r progress
 }
 
 # Everything in the guest, whatever this machine's kernel can do: by name only.
@@ -147,14 +147,15 @@ stage_e2e_guest() {
 	RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet counted e2e-guest guest $e2e_test -r progress
 }
 
-# Without what is about documents rather than memory. Of the ways to attach that need the guest, one or two cases of each: it
+# Without what is about documents rather than memory, and what is large. Of the ways to attach that need the guest, one or two cases of each: it
 # is slow.
 stage_e2e_sanitize() {
 	build sanitize rdmanet || return 0
 	say "the same, the binary built with sanitizers"
 	RDMANET_BINARY=$top/build/sanitize/cmd/rdmanet/rdmanet \
-		on_kernels e2e-sanitize $e2e_test -r progress \
-		'[core],~[memory-limit]~[.hang]~[examples]~[readme]~[rdma]~[ipvlan]~[ipoib]~[infiniband]~[device]~[sriov]'
+		on_kernels e2e-sanitize \
+		'[core],~[memory-limit]~[large]~[.hang]~[examples]~[readme]~[rdma]~[ipvlan]~[ipoib]~[infiniband]~[device]~[sriov]' \
+		$e2e_test -r progress
 }
 
 # Cases in which somebody hangs until a deadline of most of a minute.
@@ -164,7 +165,7 @@ stage_patience() {
 
 stage_fault() {
 	say "killed and failed at system calls: a sample, test/fault/run.sh --all takes every one"
-	needs=ptrace RDMANET_HARNESS_NIC='nics=1 ports=1 vfs=2 gid_table_len=16' on_kernels fault test/fault/run.sh
+	needs=ptrace RDMANET_HARNESS_NIC='nics=1 ports=1 vfs=2 gid_table_len=16' on_kernels fault "" test/fault/run.sh
 }
 
 # What the stages use of each other comes first; a lane goes on after a stage that failed.

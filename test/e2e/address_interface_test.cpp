@@ -4,11 +4,7 @@
 #include "support/patience.hpp"
 #include "support/reporter.hpp"
 
-#include <rdmanet/base/deadline.hpp>
-
 #include <catch2/catch.hpp>
-
-#include <thread>
 
 namespace rdmanet::test {
 
@@ -16,14 +12,8 @@ using Catch::Contains;
 
 namespace {
 
-/// Runs a command until it succeeds; false when patience ends.
-bool comes_true(const std::string& command) {
-    const auto deadline = base::Deadline::in(kPatience);
-    while (!succeeds(command)) {
-        if (deadline.passed()) return false;
-        std::this_thread::sleep_for(std::chrono::milliseconds{20});
-    }
-    return true;
+bool comes_to_succeed(const std::string& command) {
+    return comes_true([&] { return succeeds(command); });
 }
 
 } // namespace
@@ -90,7 +80,7 @@ TEST_CASE("neighbours with an older idea of an address are told at once", "[addr
         call_for(stage.pod, concat("'master':'par0',", ipam("10.11.2.0/24", "'ipRanges':[{'range':'fd11:2::/64'}]")));
     const std::string mac = value(add(call), "interfaces.0.mac");
     for (const std::string address : {"10.11.2.1", "fd11:2::1"})
-        CHECK(comes_true(concat("ip neighbour show ", address, " dev par0peer | grep -q ", mac)));
+        CHECK(comes_to_succeed(concat("ip neighbour show ", address, " dev par0peer | grep -q ", mac)));
     CHECK(del(call) == "");
 }
 

@@ -1,19 +1,15 @@
 #include "example_node.hpp"
 
 #include "attachment_stage.hpp"
-#include "support/patience.hpp"
 
-#include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/ip_address.hpp>
 
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <sstream>
-#include <thread>
 
 namespace rdmanet::test {
 
@@ -24,30 +20,11 @@ namespace {
 constexpr const char* kPorts[] = {"eth1", "eth2"};
 constexpr const char* kDevices[] = {"mlx5_0", "mlx5_1"};
 
-/// The first line of a sysfs file; empty if it can't be read, as attributes of empty GID entries can't.
-std::string line_of(const fs::path& path) {
-    std::ifstream file(path);
-    std::string line;
-    std::getline(file, line);
-    return line;
-}
-
 /// Commands for `ip -batch`. The kernel renames interfaces that are down; without link-local addresses nothing changes
 /// by itself later.
 std::string rename(const std::string& from, const std::string& to) {
     return concat("link set ", from, " down\nlink set ", from, " name ", to, "\nlink set ", to,
                   " addrgenmode none\nlink set ", to, " up\n");
-}
-
-void ip_batch(const std::string& commands) {
-    const ProcessResult result = run_process({"ip", "-batch", "-"}, {.input = commands});
-    if (result.exit_status != 0) throw base::Error(concat("ip -batch: ", result.err));
-}
-
-void wait_until_up(const std::string& name) {
-    const auto deadline = base::Deadline::in(kPatience);
-    while (line_of(concat("/sys/class/net/", name, "/operstate")) != "up" && !deadline.passed())
-        std::this_thread::sleep_for(std::chrono::milliseconds{5});
 }
 
 void forget_earlier_tests() {

@@ -294,7 +294,7 @@ TEST_CASE("the plugin's own namespace is a pod's only for those who say so", "[p
     CHECK_THAT(refusal(call), StartsWith("code 8: "));
 }
 
-TEST_CASE("a large configuration is taken, an endless one is refused", "[protocol]") {
+TEST_CASE("a large configuration is taken, an endless one is refused", "[protocol][large]") {
     const Stage stage;
     const PluginCall large =
         with(dual_stack(stage.pod, "1.0.0"), concat("'filler':'", std::string(std::size_t{15} << 20U, 'x'), '\''));

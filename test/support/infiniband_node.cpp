@@ -1,30 +1,48 @@
 #include "support/infiniband_node.hpp"
 
+#include "support/node.hpp"
+#include "support/patience.hpp"
 #include "support/process.hpp"
 #include "support/vf_node.hpp"
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/text.hpp>
 
+#include <filesystem>
+#include <system_error>
+
 namespace rdmanet::test {
 
 using base::concat;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kPf = "0001:00:00.0"; // of the first card
+
+std::string directory_of(const std::string& address) {
+    return concat("/sys/bus/pci/devices/", address);
+}
+
+} // namespace
 
 InfinibandNode::InfinibandNode(const std::string& mode, const std::string& nic) : nic_(nic) {
     if (!set_rdma_mode(mode)) throw base::Error("the RDMA namespace mode can't be set: a namespace is left");
     shell("modprobe ib_ipoib");
-    for (const char* pf : {"0001:00:00.0", "0002:00:00.0"}) {
-        if (!succeeds(concat("test -e /sys/bus/pci/devices/", pf))) continue;
+    for (const char* pf : {kPf, "0002:00:00.0"}) {
+        if (!fs::exists(directory_of(pf))) continue;
         const std::string parent = netdev(pf);
-        shell(concat("ip link set ", parent, " addrgenmode none && ip link set ", parent,
-                     " up && for i in $(seq 600); do ", "[ $(</sys/class/net/", parent,
-                     "/operstate) = up ] && break; sleep 0.05; done"));
+        ip_batch(concat("link set ", parent, " addrgenmode none\nlink set ", parent, " up\n"));
+        wait_until_up(parent);
         parents_.push_back(parent);
     }
 }
 
 InfinibandNode::~InfinibandNode() {
-    (void)succeeds("echo 0 >/sys/bus/pci/devices/0001:00:00.0/sriov_numvfs");
+    try {
+        set_vfs(directory_of(kPf), 0);
+    } catch (const base::Error&) { // the card has gone
+    }
     (void)succeeds("modprobe -r ib_ipoib");
     (void)set_rdma_mode("shared");
 }
@@ -34,12 +52,18 @@ std::string InfinibandNode::vf(unsigned number) {
 }
 
 std::string InfinibandNode::netdev(const std::string& address) {
-    return shell(concat("for i in $(seq 600); do ls /sys/bus/pci/devices/", address,
-                        "/net 2>/dev/null | grep . && break; sleep 0.05; done | head -1 | tr -d '\\n'"));
+    std::string name;
+    (void)comes_true([&] {
+        std::error_code gone;
+        for (const auto& entry : fs::directory_iterator(directory_of(address) + "/net", gone))
+            name = entry.path().filename();
+        return !name.empty();
+    });
+    return name;
 }
 
 void InfinibandNode::make_vfs(unsigned number) const {
-    shell(concat("echo ", number, " >/sys/bus/pci/devices/0001:00:00.0/sriov_numvfs"));
+    set_vfs(directory_of(kPf), number);
     for (unsigned vf_number = 0; vf_number < number; ++vf_number)
         shell(concat("ip link set ", netdev(vf(vf_number)), " addrgenmode none"));
 }

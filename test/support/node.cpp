@@ -1,15 +1,16 @@
 #include "support/node.hpp"
 
+#include "support/named_netns.hpp"
 #include "support/patience.hpp"
 #include "support/process.hpp"
 
-#include <rdmanet/base/deadline.hpp>
+#include <rdmanet/base/error.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <map>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -18,34 +19,55 @@ namespace rdmanet::test {
 using base::concat;
 namespace fs = std::filesystem;
 
+std::string line_of(const std::string& path) {
+    std::ifstream file(path);
+    std::string line;
+    std::getline(file, line);
+    return line;
+}
+
+void ip_batch(const std::string& commands) {
+    const ProcessResult result = run_process({"ip", "-batch", "-"}, {.input = commands});
+    if (result.exit_status != 0) throw base::Error(concat("ip -batch: ", result.err));
+}
+
+void wait_until_up(const std::string& interface) {
+    (void)comes_true([&] { return line_of(concat("/sys/class/net/", interface, "/operstate")) == "up"; });
+}
+
 Pod::Pod(std::string name) : name_(std::move(name)) {
-    shell(concat("ip netns add ", name_, " && ip -netns ", name_, " link set lo up"));
+    add_netns(name_);
 }
 
 Pod::~Pod() {
-    if (exists_) (void)test::succeeds(concat("ip netns delete ", name_));
+    try {
+        if (exists_) delete_netns(name_);
+    } catch (const base::Error&) { // somebody else's doing, as a test may want it
+    }
 }
 
 std::string Pod::run(const std::string& command) const {
-    return shell(concat("exec ip netns exec ", name_, " ", command));
+    return shell(concat("ip netns exec ", name_, " ", command));
 }
 
 bool Pod::succeeds(const std::string& command) const {
-    return test::succeeds(concat("exec ip netns exec ", name_, " ", command));
+    return test::succeeds(concat("ip netns exec ", name_, " ", command));
 }
 
 void Pod::destroy() {
-    shell(concat("ip netns delete ", name_));
+    delete_netns(name_);
     exists_ = false;
 }
 
 VethParent::VethParent(std::string name, unsigned mtu) : name_(std::move(name)) {
     // Without link-local addresses, and when the link watch has seen it: what changes by itself while a test remembers
     // the node.
-    shell(concat("ip -batch - <<END\nlink add ", name_, " mtu ", mtu, " type veth peer name ", name_, "peer\nlink set ",
-                 name_, " addrgenmode none\nlink set ", name_, "peer addrgenmode none\nlink set ", name_,
-                 " up\nlink set ", name_, "peer up\nEND\nfor i in $(seq 600); do [ \"$(</sys/class/net/", name_,
-                 "/operstate) $(</sys/class/net/", name_, "peer/operstate)\" = 'up up' ] && break; sleep 0.01; done"));
+    const std::string peer = name_ + "peer";
+    ip_batch(concat("link add ", name_, " mtu ", mtu, " type veth peer name ", peer, "\nlink set ", name_,
+                    " addrgenmode none\nlink set ", peer, " addrgenmode none\nlink set ", name_, " up\nlink set ", peer,
+                    " up\n"));
+    wait_until_up(name_);
+    wait_until_up(peer);
 }
 
 VethParent::~VethParent() {
@@ -71,9 +93,13 @@ std::string rdma_parent(unsigned number) {
     const auto names = rdma_parents();
     if (number >= names.size()) return {};
     const std::string& name = names[number];
-    shell(concat("ip link set ", name, " addrgenmode none && ip link set ", name, " up; for i in $(seq 600); do ",
-                 "[ $(</sys/class/net/", name, "/operstate) = up ] && break; sleep 0.02; done"));
-    return names[number];
+    static std::map<std::string, std::string> prepared; // by name, with the index: a card may be another by now
+    const std::string ifindex = line_of(concat("/sys/class/net/", name, "/ifindex"));
+    if (std::exchange(prepared[name], ifindex) != ifindex) {
+        ip_batch(concat("link set ", name, " addrgenmode none\nlink set ", name, " up\n"));
+        wait_until_up(name);
+    }
+    return name;
 }
 
 std::string rdma_device_of(const std::string& parent) {
@@ -93,12 +119,12 @@ bool kernel_has(const std::string& link_kind) {
 }
 
 std::string UnchangedNode::difference() const {
-    const auto deadline = base::Deadline::in(kPatience);
-    for (;;) {
-        std::string text = before_.difference_to(Snapshot::take(numbers_));
-        if (text.empty() || deadline.passed()) return text;
-        std::this_thread::sleep_for(std::chrono::milliseconds{50});
-    }
+    std::string text;
+    (void)comes_true([&] {
+        text = before_.difference_to(Snapshot::take(numbers_));
+        return text.empty();
+    });
+    return text;
 }
 
 } // namespace rdmanet::test

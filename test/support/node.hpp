@@ -7,6 +7,15 @@
 
 namespace rdmanet::test {
 
+/// The first line of a file; empty if it can't be read.
+[[nodiscard]] std::string line_of(const std::string& path);
+
+/// One process for all of them, a line each, as for `ip -batch`. Throws with the first that failed.
+void ip_batch(const std::string& commands);
+
+/// An interface of the host.
+void wait_until_up(const std::string& interface);
+
 /// A network namespace /run/netns/NAME with its loopback up, as a runtime makes for a pod.
 class Pod {
 public:

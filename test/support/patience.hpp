@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 
 namespace rdmanet::test {
 
@@ -8,5 +9,8 @@ namespace rdmanet::test {
 /// that is busy with other things takes many times as long as an idle one; a wait ends when there is nothing to wait
 /// for.
 constexpr std::chrono::seconds kPatience{30};
+
+/// Looks again and again until the condition is true; false when patience ends.
+bool comes_true(const std::function<bool()>& condition);
 
 } // namespace rdmanet::test

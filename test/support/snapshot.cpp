@@ -6,12 +6,16 @@
 #include "support/sysctl_lines.hpp"
 
 #include <rdmanet/base/error.hpp>
-#include <rdmanet/base/file.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/base/unique_fd.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <sstream>
 #include <string_view>
 #include <vector>
@@ -92,13 +96,26 @@ std::multiset<std::string> without_numbers(const std::multiset<std::string>& lin
     return without;
 }
 
-std::string file_text(const fs::path& path) {
-    try {
-        std::string text = base::read_file(path.string(), 4096);
-        while (!text.empty() && text.back() == '\n') text.pop_back();
-        return text;
-    } catch (const base::SystemError&) {
-        return {}; // an empty GID entry answers EINVAL
+/// nullopt: there is no such file. No exception for one that can't be read: most entries of a GID table are empty and
+/// answer EINVAL, a thousand of them in each snapshot.
+std::optional<std::string> line_in(const std::string& path) {
+    const base::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file) return std::nullopt;
+    char line[256];
+    const ssize_t size = ::read(file.get(), line, sizeof line);
+    const std::string_view text(line, size < 0 ? 0 : static_cast<std::size_t>(size));
+    return std::string(text.substr(0, text.find('\n')));
+}
+
+void add_gids_of(std::multiset<std::string>& lines, const fs::path& device, const fs::path& port) {
+    const std::string directory = port.string();
+    for (unsigned index = 0;; ++index) {
+        const auto gid = line_in(concat(directory, "/gids/", index));
+        if (!gid) return;
+        if (gid->find_first_not_of("0:") == std::string::npos) continue;
+        lines.insert(concat("GID ", device.filename().string(), '/', port.filename().string(), ": ", *gid, ' ',
+                            line_in(concat(directory, "/gid_attrs/ndevs/", index)).value_or(""), ' ',
+                            line_in(concat(directory, "/gid_attrs/types/", index)).value_or("")));
     }
 }
 
@@ -107,14 +124,7 @@ void add_gids(std::multiset<std::string>& lines) {
     if (!fs::exists(devices)) return;
     for (const auto& device : fs::directory_iterator(devices))
         for (const auto& port : fs::directory_iterator(device.path() / "ports"))
-            for (const auto& entry : fs::directory_iterator(port.path() / "gids")) {
-                const std::string gid = file_text(entry.path());
-                if (gid.find_first_not_of("0:") == std::string::npos) continue;
-                const fs::path attributes = port.path() / "gid_attrs";
-                lines.insert(concat("GID ", device.path().filename().string(), '/', port.path().filename().string(),
-                                    ": ", gid, ' ', file_text(attributes / "ndevs" / entry.path().filename()), ' ',
-                                    file_text(attributes / "types" / entry.path().filename())));
-            }
+            add_gids_of(lines, device.path(), port.path());
 }
 
 std::string state_directory() {

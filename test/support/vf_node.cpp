@@ -4,42 +4,45 @@
 #include "support/patience.hpp"
 #include "support/process.hpp"
 
-#include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/text.hpp>
 
-#include <chrono>
-#include <thread>
+#include <filesystem>
+#include <fstream>
 
 namespace rdmanet::test {
 
 using base::concat;
+namespace fs = std::filesystem;
+
+void set_vfs(const std::string& device, unsigned number) {
+    std::ofstream file(device + "/sriov_numvfs");
+    if (!(file << number << std::flush)) throw base::Error(concat("set ", number, " VFs of ", device));
+}
 
 bool set_rdma_mode(const std::string& mode) {
-    const auto deadline = base::Deadline::in(kPatience);
-    while (!succeeds("rdma system set netns " + mode)) {
-        if (deadline.passed()) return false;
-        std::this_thread::sleep_for(std::chrono::milliseconds{50});
-    }
-    return true;
+    return comes_true([&] { return succeeds("rdma system set netns " + mode); });
 }
 
 bool VfNode::possible() {
-    return succeeds("test -e /sys/class/net/rnic0p0/device/sriov_numvfs");
+    return fs::exists("/sys/class/net/rnic0p0/device/sriov_numvfs");
 }
 
 VfNode::VfNode(const std::string& mode, unsigned vfs) : pf_(rdma_parent()) {
     if (!set_rdma_mode(mode)) throw base::Error("the RDMA namespace mode can't be set: a namespace is left");
-    shell(concat("echo ", vfs, " >/sys/class/net/", pf_, "/device/sriov_numvfs"));
+    set_vfs(concat("/sys/class/net/", pf_, "/device"), vfs);
 }
 
 VfNode::~VfNode() {
-    (void)succeeds(concat("echo 0 >/sys/class/net/", pf_, "/device/sriov_numvfs"));
+    try {
+        set_vfs(concat("/sys/class/net/", pf_, "/device"), 0);
+    } catch (const base::Error&) { // the card has gone
+    }
     (void)set_rdma_mode("shared");
 }
 
 std::string VfNode::vf(unsigned number) const {
-    return shell(concat("basename $(readlink /sys/class/net/", pf_, "/device/virtfn", number, ") | tr -d '\\n'"));
+    return fs::read_symlink(concat("/sys/class/net/", pf_, "/device/virtfn", number)).filename();
 }
 
 std::string VfNode::netdev(unsigned number) const {

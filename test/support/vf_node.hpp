@@ -9,6 +9,9 @@ namespace rdmanet::test {
 /// after their deletion. False if it was in vain.
 [[nodiscard]] bool set_rdma_mode(const std::string& mode);
 
+/// `device` is the PF's directory in sysfs; VFs that there are must go before there can be another number of them.
+void set_vfs(const std::string& device, unsigned number);
+
 /// The software NIC's first port has VFs, until the end of the scope; the mode is shared again then.
 class VfNode {
 public:
