@@ -18,8 +18,18 @@ namespace rdmanet::attach::ipam_only {
 namespace {
 
 using base::concat;
+using base::quoted;
 
 constexpr const char* kAttachIpam = "ipam"; // what `rdmanet state` shows: addresses, the interface is another plugin's
+
+/// Whoever renames the plugin, for whatever serves only a certain type, would get pods without an interface.
+void require_addresses_only(const cni::Request& request) {
+    if (request.conf.document.root().find("attach"))
+        throw cni::CniError(cni::ErrorCode::invalid_network_config,
+                            concat("attach: expected none where \"type\" is ", quoted(request.conf.type),
+                                   ", for which ", kPluginName, " only hands out addresses: set \"type\" to ",
+                                   quoted(kPluginName), ", or remove \"attach\""));
+}
 
 ipam::Config configuration(const cni::Request& request, const Node& node) {
     std::vector<std::string> warnings;
@@ -31,6 +41,7 @@ ipam::Config configuration(const cni::Request& request, const Node& node) {
 } // namespace
 
 cni::Result add(const cni::Request& request, const Node& node) {
+    require_addresses_only(request);
     const auto deadline = base::Deadline::in(kAddTimeout);
     const ipam::Config config = configuration(request, node);
     Session session(request, node);

@@ -182,6 +182,10 @@ TEST_CASE("as an IPAM plugin: STATUS tells an exhausted range, refusals leave no
     CHECK(del(call) == "");
     call.config = json_text("{'cniVersion':'1.1.0','name':'net','type':'macvlan','ipam':{'type':'rdmanet'}}");
     CHECK_THAT(refusal(call), StartsWith("code 7: "));
+    call.config = json_text(
+        concat("{'cniVersion':'1.1.0','name':'net','type':'ib-sriov','attach':'sriov',", ipam("10.65.0.0/29"), '}'));
+    CHECK(refusal(call) == "code 7: attach: expected none where \"type\" is \"ib-sriov\", for which rdmanet only hands "
+                           "out addresses: set \"type\" to \"rdmanet\", or remove \"attach\"");
     call.netns = "/run/netns/absent";
     CHECK_THAT(refusal(call), StartsWith("code "));
     CHECK(stage.node.difference() == "");
