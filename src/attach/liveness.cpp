@@ -1,5 +1,7 @@
 #include "liveness.hpp"
 
+#include <rdmanet/attach/pod_view.hpp>
+
 namespace rdmanet::attach {
 
 std::optional<kernel::Netns> find_netns_again(const std::string& path, const state::NetnsIdentity& recorded) {
@@ -36,6 +38,14 @@ ipam::Liveness Undertaker::probe(const ipam::Owner& owner) {
         NetnsTrace{.netns = {.path = owner.netns_path, .inode = owner.netns_inode, .cookie = owner.netns_cookie},
                    .pid_namespace_inode = owner.pid_namespace_inode,
                    .boot_id = owner.boot_id});
+}
+
+std::vector<ipam::Liveness> view_pods(const std::vector<state::AttachmentRecord>& records, const Node& node) {
+    Undertaker undertaker(node);
+    std::vector<ipam::Liveness> pods;
+    pods.reserve(records.size());
+    for (const state::AttachmentRecord& record : records) pods.push_back(undertaker.probe(trace_of(record)));
+    return pods;
 }
 
 bool Undertaker::is_used_by_anyone(const state::NetnsIdentity& netns) {

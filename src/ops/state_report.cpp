@@ -1,10 +1,12 @@
 #include <rdmanet/ops/state_report.hpp>
 
+#include <rdmanet/attach/pod_view.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/ipam/store/sqlite_store.hpp>
 #include <rdmanet/json/writer.hpp>
 #include <rdmanet/ops/table.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <ctime>
 #include <map>
@@ -52,6 +54,20 @@ std::string_view to_string(RdmaPlace place) {
     return "";
 }
 
+std::string_view to_string(ipam::Liveness pod) {
+    switch (pod) {
+    case ipam::Liveness::unknown: break;
+    case ipam::Liveness::alive: return "alive";
+    case ipam::Liveness::dead: return "dead";
+    }
+    return "unknown";
+}
+
+/// How far the attachment is, or that nobody has it any more.
+std::string phase_of(const AttachmentRecord& record, ipam::Liveness pod) {
+    return pod == ipam::Liveness::dead ? "pod dead" : std::string(state::to_string(record.phase));
+}
+
 /// sysfs has one word for two: "IB/RoCE v1".
 std::string_view type_of(const RdmaView& view, const GidEntry& entry) {
     if (view.infiniband) return "InfiniBand";
@@ -77,7 +93,8 @@ void write_rdma(json::Writer& writer, const RdmaView& view) {
     writer.end_array().end_object();
 }
 
-void write_attachment(json::Writer& writer, const AttachmentRecord& record, const std::vector<RdmaView>& rdma) {
+void write_attachment(json::Writer& writer, const AttachmentRecord& record, const std::vector<RdmaView>& rdma,
+                      ipam::Liveness pod) {
     const state::CreateLink* link = record.created_link();
     writer.begin_object()
         .member("network", record.key.network)
@@ -93,6 +110,7 @@ void write_attachment(json::Writer& writer, const AttachmentRecord& record, cons
         .member("podNamespace", record.pod.pod_namespace)
         .member("podName", record.pod.name)
         .member("podUID", record.pod.uid)
+        .member("podState", to_string(pod))
         .member("created", utc(record.created));
     writer.key("ips").begin_array();
     for (const std::string& ip : record.ips) writer.value(ip);
@@ -162,6 +180,8 @@ StateReport read_state(const std::string& state_directory) {
     StateReport report;
     report.attachments = state::AttachmentStore(state_directory).list();
     report.rdma = attach::view_rdma(report.attachments.records);
+    report.pods = attach::view_pods(report.attachments.records,
+                                    attach::Node(state_directory, base::Logger(base::LogLevel::error)));
     try {
         ipam::SqliteStore store({.state_directory = state_directory, .known_leases = {}});
         report.leases = store.list_all(base::Deadline::in(kPatience));
@@ -174,11 +194,12 @@ StateReport read_state(const std::string& state_directory) {
 std::string to_table(const StateReport& report) {
     Table attachments(
         {"ATTACHMENT", "KIND", "PARENT", "RDMA", "NETWORK", "POD", "CONTAINER", "PHASE", "ADDRESSES", "SINCE"});
-    for (const AttachmentRecord& record : report.attachments.records) {
+    for (std::size_t number = 0; number < report.attachments.records.size(); ++number) {
+        const AttachmentRecord& record = report.attachments.records[number];
         const state::CreateLink* link = record.created_link();
         attachments.add_row({record.key.ifname, record.attach, link == nullptr ? record.device() : link->parent,
                              record.rdma_device, record.key.network, pod_of(record.pod.pod_namespace, record.pod.name),
-                             short_id(record.key.container_id), std::string(state::to_string(record.phase)),
+                             short_id(record.key.container_id), phase_of(record, report.pods[number]),
                              joined(record.ips), utc(record.created)});
     }
     Table leases({"ADDRESS", "SPACE", "NETWORK", "POD", "CONTAINER", "INTERFACE", "SINCE"});
@@ -192,6 +213,8 @@ std::string to_table(const StateReport& report) {
             if (!view.trouble.empty())
                 text +=
                     concat("\nRDMA of ", report.attachments.records[number].key, " as recorded: ", view.trouble, '\n');
+    if (const auto dead = std::count(report.pods.begin(), report.pods.end(), ipam::Liveness::dead); dead != 0)
+        text += concat("\nattachments of dead pods: ", dead, "; `rdmanet gc` removes them\n");
     for (const state::Unreadable& file : report.attachments.unreadable)
         text += concat("\nunreadable record ", file.path, ": ", file.reason, '\n');
     if (!report.lease_trouble.empty()) text += concat("\nleases can't be read: ", report.lease_trouble, '\n');
@@ -202,7 +225,7 @@ std::string to_json(const StateReport& report) {
     json::Writer writer(json::Layout::indented);
     writer.begin_object().key("attachments").begin_array();
     for (std::size_t number = 0; number < report.attachments.records.size(); ++number)
-        write_attachment(writer, report.attachments.records[number], report.rdma[number]);
+        write_attachment(writer, report.attachments.records[number], report.rdma[number], report.pods[number]);
     writer.end_array().key("leases").begin_array();
     for (const ipam::Lease& lease : report.leases) write_lease(writer, lease);
     writer.end_array().key("unreadable").begin_array();

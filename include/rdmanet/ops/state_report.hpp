@@ -4,6 +4,7 @@
 
 #include <rdmanet/attach/rdma_view.hpp>
 #include <rdmanet/ipam/lease.hpp>
+#include <rdmanet/ipam/liveness.hpp>
 #include <rdmanet/state/attachment_store.hpp>
 
 #include <string>
@@ -14,6 +15,7 @@ namespace rdmanet::ops {
 struct StateReport {
     state::AttachmentStore::Listing attachments;
     std::vector<std::vector<attach::RdmaView>> rdma; // for each attachment, in their order
+    std::vector<ipam::Liveness> pods;                // likewise
     std::vector<ipam::Lease> leases;
     std::string lease_trouble; // why the leases could not be read; empty if they could
 };
