@@ -5,6 +5,7 @@
 #include <linux/if_vlan.h>
 #include <linux/rtnetlink.h>
 #include "simrnic.h"
+#include "simrnic_compat.h"
 
 /*
  * Every such call comes through here, for the sake of the faults. The delay is spent under RTNL,
@@ -32,7 +33,7 @@ int simrnic_set_vf_mac(struct net_device *netdev, int vf, u8 *mac)
 {
 	struct simrnic_vport *vport;
 	struct simrnic_func *func;
-	struct sockaddr address = { .sa_family = ARPHRD_ETHER };
+	struct sockaddr_storage address = { .ss_family = ARPHRD_ETHER };
 
 	if (is_multicast_ether_addr(mac))
 		return -EINVAL;
@@ -43,7 +44,7 @@ int simrnic_set_vf_mac(struct net_device *netdev, int vf, u8 *mac)
 	func = rtnl_dereference(vport->func);
 	if (!func || is_zero_ether_addr(mac))
 		return 0;
-	ether_addr_copy(address.sa_data, mac);
+	ether_addr_copy(address.__data, mac);
 	return dev_set_mac_address(func->netdev, &address, NULL);
 }
 

@@ -2,6 +2,7 @@
 /* Objects of RDMA devices: contexts, protection domains, memory regions, queues. */
 #include <linux/slab.h>
 #include "simrnic_rdma.h"
+#include "simrnic_compat.h"
 
 static int simrnic_alloc_ucontext(struct ib_ucontext *ucontext, struct ib_udata *udata)
 {
@@ -40,7 +41,8 @@ static struct ib_mr *simrnic_get_dma_mr(struct ib_pd *pd, int access)
 }
 
 static struct ib_mr *simrnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 virt_addr,
-					 int access, struct ib_udata *udata)
+					 int access,
+					 SIMRNIC_DMAH(struct ib_dmah *dmah) struct ib_udata *udata)
 {
 	return ERR_PTR(-EOPNOTSUPP);
 }
@@ -52,7 +54,7 @@ static int simrnic_dereg_mr(struct ib_mr *mr, struct ib_udata *udata)
 }
 
 static int simrnic_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
-			     struct ib_udata *udata)
+			     struct uverbs_attr_bundle *attrs)
 {
 	INIT_LIST_HEAD(&container_of(ib, struct simrnic_cq, ib)->done);
 	ib->cqe = attr->cqe;
