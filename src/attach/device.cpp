@@ -39,8 +39,9 @@ std::optional<Link> find_device_link(const BusAddress& address, kernel::Socket& 
                      "and bind the driver"));
 }
 
-/// A name that is taken in the pod would let the move succeed, and the renaming in the same request fail. Of the
-/// alternative names the kernel looks at none before Linux 6.6 and refuses the move after it.
+/// A name that is taken in the pod would let the move succeed, and the renaming in the same request fail. For one of
+/// the alternative names the kernel refuses the move since Linux 6.6, and in stable kernels before; older ones don't
+/// look at them.
 void require_free_names(const BusAddress& address, const Link& link, PodSide& pod, const cni::Request& request) {
     for (const std::string& altname : link.altnames)
         if (const auto other = kernel::find_link_by_altname(pod.route, altname))

@@ -50,10 +50,18 @@ bool has_network_driver(const BusAddress& address) {
     return !driver.empty() && !is_user_space_driver(driver);
 }
 
+/// The kernel refuses a move for an alternative name that is taken where it goes (__dev_change_net_namespace(),
+/// net/core/dev.c, since Linux 6.6 and in stable kernels before), even under a new name. Whoever took it keeps it.
+void remove_taken_altnames(const Link& link, Socket& inside, Socket& outside) {
+    for (const std::string& altname : link.altnames)
+        if (kernel::find_link_by_altname(outside, altname)) kernel::remove_altname(inside, link.ifindex, altname);
+}
+
 /// Under the name that it has, or another if that one is taken on the host: its own comes back with revert_step() of
 /// KeepDevice. The new name is the pattern by which the kernel finds a free one (__dev_change_net_namespace()).
-void send_home(const Link& link, Socket& inside, const kernel::Netns& home) {
+void send_home(const Link& link, Socket& inside, Socket& outside, const kernel::Netns& home) {
     kernel::change_link(inside, link.ifindex, {.state = kernel::AdminState::down});
+    remove_taken_altnames(link, inside, outside);
     try {
         kernel::change_link(inside, link.ifindex, {.netns = &home});
     } catch (const kernel::NetlinkError& error) {
@@ -186,7 +194,7 @@ void revert_step(const state::MoveLink& step, const RevertContext& context) {
     if (const auto netns = find_recorded_netns(context.record, context.caller.netns_path)) {
         Socket inside = Socket::open_in(*netns, kernel::Protocol::route, context.deadline);
         if (const auto link = find_link_inside(*address, inside)) {
-            send_home(*link, inside, kernel::Netns::current());
+            send_home(*link, inside, route, kernel::Netns::current());
             return;
         }
     }

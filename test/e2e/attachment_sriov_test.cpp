@@ -108,6 +108,19 @@ TEST_CASE("the pod's name for a VF may be its alternative name, or another inter
     (void)add(call);
     CHECK(del(call) == "");
     CHECK(node.difference() == "");
+    // Alternative names stay those of whoever has them where the VF comes to: the pod's interface, then the host's.
+    pod.run("ip link property add dev lo altname net1");
+    CHECK_THAT(refusal(call), Contains("has the alternative name \"net1\", and so has interface \"lo\" in"));
+    pod.run("ip link property del dev lo altname net1");
+    CHECK(node.difference() == "");
+    (void)add(call);
+    shell("ip link property add dev net2 altname net1");
+    CHECK(del(call) == "");
+    CHECK_THAT(shell(concat("ip link show dev ", vfs.netdev(0))), !Contains("altname"));
+    CHECK_THAT(shell("ip link show dev net1"), Contains("net2"));
+    shell(concat("ip link property del dev net2 altname net1 && ip link property add dev ", vfs.netdev(0),
+                 " altname net1"));
+    CHECK(node.difference() == "");
 }
 
 TEST_CASE("a VF of a living pod is refused to another, and the error says whose it is", "[sriov]") {
