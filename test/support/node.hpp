@@ -61,7 +61,8 @@ private:
 /// Remembers the node as it is; the test ends by demanding that nothing differs.
 class UnchangedNode {
 public:
-    explicit UnchangedNode(Numbers numbers = Numbers::compared) : numbers_(numbers), before_(Snapshot::take(numbers)) {}
+    explicit UnchangedNode(Numbers numbers = Numbers::compared)
+        : numbers_(numbers), before_(Snapshot::take_settled(numbers)) {}
     /// What differs now; waits a moment for what the kernel does later (GIDs go by a work queue).
     [[nodiscard]] std::string difference() const;
 

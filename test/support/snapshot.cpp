@@ -5,6 +5,7 @@
 #include "support/process.hpp"
 #include "support/sysctl_lines.hpp"
 
+#include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/base/unique_fd.hpp>
@@ -13,11 +14,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <sstream>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 namespace rdmanet::test {
@@ -168,6 +171,23 @@ Snapshot Snapshot::take(Numbers numbers) {
     if (numbers == Numbers::ignored) snapshot.lines_ = without_numbers(snapshot.lines_);
     add_gids(snapshot.lines_);
     add_state(snapshot.lines_);
+    return snapshot;
+}
+
+bool Snapshot::is_settled() const {
+    return std::none_of(lines_.begin(), lines_.end(), [](const std::string& line) {
+        return line.find(",UP") != std::string::npos && line.find(" state UNKNOWN ") != std::string::npos &&
+               line.find("LOOPBACK") == std::string::npos;
+    });
+}
+
+Snapshot Snapshot::take_settled(Numbers numbers) {
+    const auto deadline = base::Deadline::in(std::chrono::seconds{2});
+    Snapshot snapshot = take(numbers);
+    while (!snapshot.is_settled() && !deadline.passed()) {
+        std::this_thread::sleep_for(std::chrono::milliseconds{50});
+        snapshot = take(numbers);
+    }
     return snapshot;
 }
 

@@ -18,12 +18,18 @@ enum class Numbers : std::uint8_t { compared, ignored };
 class Snapshot {
 public:
     [[nodiscard]] static Snapshot take(Numbers numbers = Numbers::compared);
+    /// When the kernel has looked at the links that were set up last, which it does a moment later
+    /// (net/core/link_watch.c): until then their state is unknown. That of some kinds stays so; they are waited for in
+    /// vain, for two seconds.
+    [[nodiscard]] static Snapshot take_settled(Numbers numbers);
 
     /// Lines that only one has, "- " gone and "+ " new; empty if the node is as it was. A pod's loopback that got IPv6
     /// switched on is no difference: ADD may do that, and DEL leaves it (enable_ipv6() of the room kernel).
     [[nodiscard]] std::string difference_to(const Snapshot& later) const;
 
 private:
+    [[nodiscard]] bool is_settled() const;
+
     std::multiset<std::string> lines_;
 };
 
