@@ -147,8 +147,8 @@ stage_e2e_guest() {
 	RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet counted e2e-guest guest $e2e_test -r progress
 }
 
-# Without what is about documents rather than memory, and what is large. Of the ways to attach that need the guest, one or two cases of each: it
-# is slow.
+# Without what is about documents rather than memory, and what is large. Of the ways to attach that need the guest, one or
+# two cases of each: it is slow.
 stage_e2e_sanitize() {
 	build sanitize rdmanet || return 0
 	say "the same, the binary built with sanitizers"
