@@ -6,10 +6,8 @@
 #include <rdmanet/base/text.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <thread>
 #include <utility>
 
 namespace rdmanet::test {
@@ -77,12 +75,12 @@ std::string NodeState::difference_to(const NodeState& later) const {
 }
 
 std::string difference_from(const NodeState& before) {
-    const auto until = std::chrono::steady_clock::now() + kPatience;
-    for (;;) {
-        std::string text = before.difference_to(NodeState::take(before.numbers()));
-        if (text.empty() || std::chrono::steady_clock::now() > until) return text;
-        std::this_thread::sleep_for(std::chrono::milliseconds{30});
-    }
+    std::string text;
+    (void)comes_true([&] {
+        text = before.difference_to(NodeState::take(before.numbers()));
+        return text.empty();
+    });
+    return text;
 }
 
 Stage::Stage(std::string kind, Ipam ipam) : kind_(std::move(kind)), ipam_(ipam) {

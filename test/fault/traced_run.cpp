@@ -22,7 +22,6 @@
 #include <cstddef>
 #include <cstdlib>
 #include <map>
-#include <thread>
 
 namespace rdmanet::test {
 namespace {
@@ -241,12 +240,7 @@ private:
 
 /// The process led a group, so whatever it started is in there.
 bool group_is_left(pid_t group) {
-    const auto until = std::chrono::steady_clock::now() + kPatience;
-    while (::kill(-group, 0) == 0) {
-        if (std::chrono::steady_clock::now() > until) return true;
-        std::this_thread::sleep_for(std::chrono::milliseconds{1});
-    }
-    return false;
+    return !comes_true([&] { return ::kill(-group, 0) != 0; });
 }
 
 } // namespace
