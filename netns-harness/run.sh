@@ -167,10 +167,11 @@ build() {
 	exec 9>&-
 }
 
+# Without LANG: a locale is sixteen files more that each bash opens through 9p, half of the time that it takes.
 pass_environment() {
 	local name
 	printf '%s\0' "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" "HOME=/root" "USER=root" \
-		"LANG=C.UTF-8" "RDMANET_HARNESS_GUEST=1" "RDMANET_HARNESS_MODULE=$built/simrnic.ko"
+		"RDMANET_HARNESS_GUEST=1" "RDMANET_HARNESS_MODULE=$built/simrnic.ko"
 	while read -r name; do
 		printf '%s=%s\0' "$name" "${!name}"
 	done < <(compgen -e | grep -E '^(RDMANET_.*|CATCH_.*|TERM|CI)$')
@@ -217,7 +218,7 @@ qemu_arguments() {
 	printf '%s\n' -kernel "$image" -initrd "$built/initrd" -append \
 		"console=ttyS0 quiet loglevel=5 panic=-1 oops=panic mitigations=off tsc=reliable no_timer_check \
 random.trust_cpu=on rcupdate.rcu_cpu_stall_timeout=180 nowatchdog cryptomgr.notests \
-norandmaps init_on_alloc=0 apparmor=0 audit=0 -- ${RDMANET_HARNESS_NIC-nics=2 ports=1 vfs=8}"
+norandmaps init_on_alloc=0 lsm=capability audit=0 cgroup_disable=memory -- ${RDMANET_HARNESS_NIC-nics=2 ports=1 vfs=8}"
 }
 
 # QEMU may be gone before the last of the file was read: tail takes one more look after that.

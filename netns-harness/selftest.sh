@@ -89,12 +89,6 @@ ok "guest: stdout and stderr can be opened again" bash -c 'echo x >/dev/stderr; 
 ok "guest: cgroup2, debugfs, sysfs, /run/netns" test -e /sys/fs/cgroup/cgroup.procs -a -d $debug -a -d /run/netns
 ok "guest: loopback answers" ping -q -c1 127.0.0.1
 ok "guest: strace injects a fault" fails_with EIO strace -f -e inject=openat:error=EIO cat /etc/passwd
-cat >/tmp/asan.c <<'C'
-#include <stdlib.h>
-int main(void) { char *p = malloc(8); int bad = p[8]; free(p); return bad; }
-C
-ok "guest: AddressSanitizer compiles and finds an overflow" fails_with heap-buffer-overflow \
-	bash -c 'gcc -g -fsanitize=address -o /tmp/asan /tmp/asan.c && /tmp/asan'
 for kind in macvlan ipvlan vlan veth bridge vrf dummy bond; do
 	case $kind in
 	macvlan | ipvlan) arguments=(link rnic0p0 name t0 type "$kind") ;;

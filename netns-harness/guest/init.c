@@ -183,6 +183,16 @@ static void enter_root(void)
 		die("share mounts");
 }
 
+// To open a file through 9p takes 1.6 ms under emulation, one in memory 0.05 ms, and every program opens these. The
+// overlay copies a file up into memory when it is opened for writing.
+static void copy_up_hot_files(void)
+{
+	static const char *const hot[] = {"/etc/ld.so.cache", "/lib64/ld-linux-x86-64.so.2",
+					  "/lib/x86_64-linux-gnu/libc.so.6"};
+	for (size_t i = 0; i < sizeof(hot) / sizeof(*hot); i++)
+		close(open(hot[i], O_WRONLY | O_CLOEXEC));
+}
+
 static void mount_rest(void)
 {
 	mount_at("tmpfs", "run", "/run", MS_NOSUID | MS_NODEV, "mode=0755");
@@ -381,6 +391,7 @@ int main(int argc, char **argv)
 	if (pthread_join(rdma, NULL))
 		die("thread");
 	enter_root();
+	copy_up_hot_files();
 	mount_rest();
 	loopback_up();
 	if (sethostname("rdmanet-guest", strlen("rdmanet-guest")))
