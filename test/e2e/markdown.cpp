@@ -3,8 +3,14 @@
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/text.hpp>
 
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <sstream>
+
+#include <regex.h>
 
 namespace rdmanet::test {
 
@@ -104,6 +110,20 @@ std::string source_path(const std::string& file) {
 
 std::string source_text(const std::string& file) {
     return base::read_file(source_path(file), 1 << 20);
+}
+
+std::vector<std::string> matches(const std::string& text, const std::string& expression) {
+    regex_t compiled{};
+    REQUIRE(::regcomp(&compiled, expression.c_str(), REG_EXTENDED | REG_NEWLINE) == 0);
+    std::vector<std::string> found;
+    std::array<regmatch_t, 2> match{};
+    for (const char* at = text.c_str(); ::regexec(&compiled, at, match.size(), match.data(), 0) == 0;) {
+        const regmatch_t& wanted = compiled.re_nsub > 0 ? match[1] : match[0];
+        found.emplace_back(at + wanted.rm_so, at + wanted.rm_eo);
+        at += std::max(match[0].rm_eo, 1); // no expression here matches nothing
+    }
+    ::regfree(&compiled);
+    return found;
 }
 
 std::vector<std::string> code_spans(const std::string& text) {

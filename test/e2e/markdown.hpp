@@ -36,6 +36,10 @@ struct Markdown {
 /// `file` is relative to the sources.
 [[nodiscard]] Markdown read_markdown(const std::string& file);
 
+/// All that matches a POSIX extended expression, or what is in the first group of it if there is one. Not std::regex,
+/// which takes longer to compile than a whole test.
+[[nodiscard]] std::vector<std::string> matches(const std::string& text, const std::string& expression);
+
 /// What stands between backticks.
 [[nodiscard]] std::vector<std::string> code_spans(const std::string& text);
 

@@ -9,7 +9,6 @@
 
 #include <filesystem>
 #include <map>
-#include <regex>
 #include <set>
 
 namespace rdmanet::test {
@@ -116,10 +115,10 @@ struct Pods {
 std::string look(const Pods& pods) {
     const ProcessResult result = run_process({"ip", "-netns", pods.pod.name(), "-details", "-batch", "-"},
                                              {.input = "link show net1\nroute show default\n"});
-    const std::regex telling("mtu \\d+|(mac|ip)vlan .* addrgenmode|default (dev|via) .*");
     std::string seen;
-    for (std::sregex_iterator at(result.out.begin(), result.out.end(), telling), end; at != end; ++at)
-        seen += concat(at->str(), '\n');
+    for (const std::string& telling :
+         matches(result.out, "(mtu [0-9]+|(mac|ip)vlan .* addrgenmode|default (dev|via) .*)"))
+        seen += concat(telling, '\n');
     return seen;
 }
 
