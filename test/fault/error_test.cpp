@@ -115,6 +115,10 @@ TEST_CASE("a VF with the built-in allocator, any system call fails", "[error][sr
     fail_add_and_del("sriov", Ipam::built_in);
 }
 
+TEST_CASE("an RDMA device behind another plugin's interface, any system call fails", "[error][rdma-only]") {
+    fail_add_and_del("rdma", Ipam::built_in);
+}
+
 TEST_CASE("a whole function with the built-in allocator, any system call fails", "[error][host-device]") {
     fail_add_and_del("host-device", Ipam::built_in);
 }

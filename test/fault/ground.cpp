@@ -1,13 +1,14 @@
 #include "ground.hpp"
 
 #include "support/infiniband_node.hpp"
-#include "support/node.hpp"
+#include "support/patience.hpp"
 #include "support/process.hpp"
 #include "support/vf_node.hpp"
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/text.hpp>
 
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
@@ -59,6 +60,27 @@ private:
     VfNode node_{"exclusive", 0};
 };
 
+/// A VF that keeps its name wherever it is, for the kernel gives it back under the one that it has then.
+class RdmaOnlyGround : public Ground {
+public:
+    std::string members() const override { return R"("attach":"rdma")"; }
+    bool has_addresses() const override { return false; }
+    std::string ifname() const override { return vfs_.netdev(0); }
+    std::string earlier_result(const std::string& netns) const override {
+        return concat(R"({"cniVersion":"1.0.0","interfaces":[{"name":")", ifname(), R"(","sandbox":")", netns,
+                      R"("}],"ips":[{"address":"10.97.0.1/24","interface":0}]})");
+    }
+    void furnish(const Pod& pod) const override { shell(concat("ip link set ", ifname(), " netns ", pod.name())); }
+    void wait_for_return() const override {
+        const std::string there = concat("/sys/class/net/", ifname());
+        if (!comes_true([&] { return std::filesystem::exists(there); }))
+            throw base::Error(concat(there, " doesn't come back"));
+    }
+
+private:
+    VfNode vfs_;
+};
+
 /// A small GID table, which a snapshot reads entry by entry.
 constexpr const char* kInfinibandCard = "nics=1 ports=1 vfs=1 gid_table_len=16 link_layer=ib";
 
@@ -102,6 +124,7 @@ const std::map<std::string, Kind>& kinds() {
         {"macvlan", child("macvlan", "macvlan in its kernel")},
         {"ipvlan", child("ipvlan", "ipvlan in its kernel")},
         {"sriov", {kNic, VfNode::possible, [] { return std::make_unique<VfGround>(); }}},
+        {"rdma", {kNic, VfNode::possible, [] { return std::make_unique<RdmaOnlyGround>(); }}},
         {"host-device", {kNic, OtherNic::possible, [] { return std::make_unique<FunctionGround>(); }}},
         {"ipoib", {kInfiniband, OtherNic::possible, [] { return std::make_unique<IpoibGround>(); }}},
         {"infiniband", {kInfiniband, OtherNic::possible, [] { return std::make_unique<InfinibandVfGround>(); }}},

@@ -5,8 +5,8 @@
 #                                    minute
 #   test/fault/run.sh --all          every system call: some hours
 #   test/fault/run.sh [--all] TAGS   test cases by tag (Catch2), e.g. '[kill][macvlan]': kill, error, damage, absence,
-#                                    crowd; macvlan, ipvlan, host-local, sriov, host-device, ipoib,
-#                                    infiniband
+#                                    crowd; macvlan, ipvlan, host-local, sriov, rdma-only, host-device,
+#                                    ipoib, infiniband
 #
 # Runs on the kernel of netns-harness. Environment: RDMANET_FAULT_SAMPLE, RDMANET_FAULT_SEED (see sampling.hpp),
 # RDMANET_FAULT_CROWD, RDMANET_BINARY (default: the release build), RDMANET_FAULT_NATIVE=1 (as root on this machine's

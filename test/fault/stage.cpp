@@ -22,13 +22,16 @@ const fs::path kState = "/run/rdmanet-fault/state";
 const fs::path kDelegate = "/run/rdmanet-fault/host-local";
 const fs::path kPlugins = "/run/rdmanet-fault/plugins";
 
-/// `members`: what the pod gets.
-std::string configuration(const std::string& members, Ipam ipam) {
+std::string configuration(const Ground& ground, Ipam ipam) {
     const std::string addresses = ipam == Ipam::built_in ? std::string(R"({"type":"rdmanet","range":"10.99.0.0/24"})")
                                                          : concat(R"({"type":"host-local","dataDir":")",
                                                                   kDelegate.string(), R"(","subnet":"10.98.0.0/24"})");
-    return concat(R"({"cniVersion":"1.0.0","name":")", kNetwork, R"(","type":"rdmanet",)", members, R"(,"ipam":)",
-                  addresses, '}');
+    return concat(R"({"cniVersion":"1.0.0","name":")", kNetwork, R"(","type":"rdmanet",)", ground.members(),
+                  ground.has_addresses() ? concat(R"(,"ipam":)", addresses) : "", '}');
+}
+
+std::string with_prev_result(const std::string& config, const std::string& result) {
+    return concat(config.substr(0, config.size() - 1), R"(,"prevResult":)", result, '}');
 }
 
 /// GC comes with version 1.1.0, which host-local knows since 1.4: the one before it is told 1.0.0, as a stand-in for a
@@ -95,7 +98,7 @@ Stage::Stage(std::string kind, Ipam ipam) : kind_(std::move(kind)), ipam_(ipam) 
 
 void Stage::prepare() {
     ground_ = make_ground(kind_);
-    config_ = configuration(ground_->members(), ipam_);
+    config_ = configuration(*ground_, ipam_);
     create_pod();
     wait_for_quiet();
 }
@@ -107,16 +110,19 @@ Stage::~Stage() {
 }
 
 PluginCall Stage::call(const std::string& command) const {
+    const std::string netns = concat("/run/netns/", kPod);
+    const std::string earlier = ground_->earlier_result(netns);
     return {.command = command,
             .container = "fault-container",
-            .netns = concat("/run/netns/", kPod),
+            .netns = netns,
+            .ifname = ground_->ifname(),
             .args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=default;K8S_POD_NAME=fault;K8S_POD_UID=4711",
-            .config = config_};
+            .config = earlier.empty() ? config_ : with_prev_result(config_, earlier)};
 }
 
 PluginCall Stage::call_after(const std::string& result, const std::string& command) const {
     PluginCall later = call(command);
-    later.config = concat(config_.substr(0, config_.size() - 1), R"(,"prevResult":)", result, '}');
+    later.config = with_prev_result(config_, result);
     return later;
 }
 
@@ -167,10 +173,12 @@ std::string Stage::collect_as_person() const {
 
 void Stage::destroy_pod() {
     pod_.reset();
+    ground_->wait_for_return();
 }
 
 void Stage::create_pod() {
     pod_ = std::make_unique<Pod>(kPod);
+    ground_->furnish(*pod_);
 }
 
 void Stage::forget_state() {
