@@ -97,7 +97,7 @@ stage_tidy() {
 
 stage_fuzz() {
 	say "fuzz targets, a few seconds each; test/fuzz/run.sh SECONDS for longer"
-	RDMANET_FUZZ_PRESET=sanitize counted fuzz test/fuzz/run.sh 3
+	RDMANET_FUZZ_PRESET=sanitize counted fuzz test/fuzz/run.sh 2
 }
 
 guest() { netns-harness/run.sh "$@"; }

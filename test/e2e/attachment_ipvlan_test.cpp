@@ -11,7 +11,7 @@ namespace rdmanet::test {
 
 using Catch::Contains;
 
-TEST_CASE("an ipvlan child has the mode and the flag that the configuration names", "[ipvlan][core]") {
+TEST_CASE("an ipvlan child has the mode and the flag that the configuration names", "[ipvlan]") {
     NEEDS(kernel_has("ipvlan"), "ipvlan");
     const Stage stage;
     for (const std::string mode : {"l2", "l3", "l3s"})
