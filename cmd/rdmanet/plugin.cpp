@@ -81,7 +81,11 @@ bool must_not_fail_for_configuration(Command command) {
 
 attach::Node make_node(const cni::Request& request) {
     const bool lenient = must_not_fail_for_configuration(request.command);
-    return {state_directory(), lenient ? open_log_leniently(request.conf) : open_log(request.conf)};
+    const std::string directory = state_directory();
+    if (!directory.starts_with('/')) // another one wherever a runtime starts us
+        throw cni::CniError(ErrorCode::invalid_environment,
+                            concat("RDMANET_STATE_DIR is \"", directory, "\", expected an absolute path"));
+    return {directory, lenient ? open_log_leniently(request.conf) : open_log(request.conf)};
 }
 
 /// An ADD whose result nobody can get would have to be taken back at once.

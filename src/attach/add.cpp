@@ -213,9 +213,12 @@ private:
     }
 
     void replace_rdma(const DevicePlan& device) {
-        std::erase_if(record_.steps,
-                      [](const state::Step& step) { return std::holds_alternative<state::MoveRdma>(step); });
-        for (state::Step& step : rdma_steps(device.address, device.moving)) record_.steps.push_back(std::move(step));
+        const auto is_move = [](const state::Step& step) { return std::holds_alternative<state::MoveRdma>(step); };
+        const auto first = std::find_if(record_.steps.begin(), record_.steps.end(), is_move);
+        const auto place = first - record_.steps.begin(); // what came later, a delegate's addresses, is undone before
+        std::erase_if(record_.steps, is_move);
+        const std::vector<state::Step> moves = rdma_steps(device.address, device.moving);
+        record_.steps.insert(record_.steps.begin() + place, moves.begin(), moves.end());
         record_.rdma_device = rdma_device_of(plan_);
         session_.records.save(record_);
     }
@@ -264,7 +267,7 @@ cni::Result add(const cni::Request& request, const Config& config, const Node& n
     require_possible(request, config, node.log);
     PodSide pod = open_pod_side(request, deadline);
     std::optional<base::BusAddress> device;
-    if (config.is_device()) device = find_device_address(request, config, pod, deadline);
+    if (config.is_device()) device = find_device_address(request, config, pod, session.records, deadline);
     if (device) take_from_the_dead(*device, session, deadline);
     std::optional<base::FileLock> lock = session.records.lock(session.key, deadline);
     clear_the_way(request, config, pod, session, deadline);

@@ -27,7 +27,13 @@ using base::quoted;
 using kernel::Link;
 
 std::optional<Link> find_device_link(const BusAddress& address, kernel::Socket& route) {
-    if (auto link = find_link_on_host(address, route)) return link;
+    auto links = list_links_on_host(address, route);
+    if (links.size() > 1)
+        refuse_device(address, concat("has several net devices, among them ", quoted(links[0].name), " and ",
+                                      quoted(links[1].name),
+                                      ", of which one alone can't go into a pod: choose a function "
+                                      "that has one, in switchdev mode a VF instead of its PF"));
+    if (!links.empty()) return std::move(links.front());
     const std::string driver = kernel::driver_of(address);
     if (is_user_space_driver(driver)) return std::nullopt;
     refuse_device(

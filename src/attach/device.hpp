@@ -44,6 +44,7 @@ struct DevicePlan {
 /// Which device: the one that the device plugin chose, or the configuration describes, or that an earlier plugin's
 /// interface is of. Throws CniError if that is none.
 [[nodiscard]] base::BusAddress find_device_address(const cni::Request& request, const Config& config, PodSide& pod,
+                                                   const state::AttachmentStore& records,
                                                    const base::Deadline& deadline);
 
 /// Reads the kernel and changes nothing. Throws CniError with the cure for whatever would make the ADD fail later,

@@ -33,17 +33,35 @@ std::optional<Link> find_by_mac(kernel::Socket& route, const base::MacAddress& m
     return found == links.end() ? std::nullopt : std::optional(*found);
 }
 
-BusAddress address_of_host_device(const HostDevice& wanted, const base::Deadline& deadline) {
+/// A device that a pod has, or that came back from one under the pod's name for it: known by what it was on the host.
+std::optional<BusAddress> find_attached(const HostDevice& wanted, const state::AttachmentStore& records) {
+    const auto is_meant = [&](const state::KeepDevice& kept) {
+        if (wanted.name)
+            return kept.name == *wanted.name ||
+                   std::count(kept.altnames.begin(), kept.altnames.end(), *wanted.name) != 0;
+        return wanted.hwaddr && base::MacAddress::parse(kept.mac) == wanted.hwaddr;
+    };
+    for (const state::AttachmentRecord& record : records.list().records)
+        for (const state::Step& step : record.steps)
+            if (const auto* kept = std::get_if<state::KeepDevice>(&step); kept != nullptr && is_meant(*kept))
+                return BusAddress::parse(kept->device);
+    return std::nullopt;
+}
+
+BusAddress address_of_host_device(const HostDevice& wanted, const state::AttachmentStore& records,
+                                  const base::Deadline& deadline) {
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
     if (wanted.name) {
         const auto name = base::InterfaceName::parse(*wanted.name);
         const auto link = name ? kernel::find_link(route, *name) : kernel::find_link_by_altname(route, *wanted.name);
         if (link) return address_of(*link);
+        if (const auto address = find_attached(wanted, records)) return *address;
         refuse_request(concat("device ", quoted(*wanted.name),
                               " is no interface of the host: set \"device\" to one that `ip link` shows"));
     }
     if (wanted.hwaddr) {
         if (const auto link = find_by_mac(route, *wanted.hwaddr)) return address_of(*link);
+        if (const auto address = find_attached(wanted, records)) return *address;
         refuse_request(concat("no interface of the host has hwaddr ", *wanted.hwaddr));
     }
     throw cni::CniError(cni::ErrorCode::invalid_network_config,
@@ -67,10 +85,10 @@ BusAddress address_of_earlier(const cni::Request& request, PodSide& pod) {
 } // namespace
 
 BusAddress find_device_address(const cni::Request& request, const Config& config, PodSide& pod,
-                               const base::Deadline& deadline) {
+                               const state::AttachmentStore& records, const base::Deadline& deadline) {
     if (config.device) return *config.device;
     if (const auto* host_device = std::get_if<HostDevice>(&config.attach))
-        return address_of_host_device(*host_device, deadline);
+        return address_of_host_device(*host_device, records, deadline);
     if (config.is_rdma_only()) return address_of_earlier(request, pod);
     throw cni::CniError(
         cni::ErrorCode::invalid_network_config,

@@ -183,7 +183,14 @@ void revert_step(const state::SetVf& step, const RevertContext& context) {
         throw base::Error(concat("PF ", *pf, " has no net device in the host's namespace, through which ",
                                  "VFs are set up: bring it back, or set sriov_numvfs to 0"));
     const auto present = kernel::find_vf(route, *vf);
-    if (present) kernel::change_vf(route, *vf, kernel::difference(to_settings(step), *present));
+    if (!present) return;
+    std::string refused;
+    for (const kernel::VfSettings& setting : kernel::each_of(kernel::difference(to_settings(step), *present))) try {
+            kernel::change_vf(route, *vf, setting);
+        } catch (const base::Error& error) {
+            refused += concat(refused.empty() ? "" : "; ", error.what());
+        }
+    if (!refused.empty()) throw base::Error(refused);
 }
 
 void revert_step(const state::MoveLink& step, const RevertContext& context) {

@@ -43,7 +43,10 @@ void collect(const AttachmentRecord& seen, const Node& node, const state::Attach
         const auto outcome = records.load(seen.key);
         const auto* now = std::get_if<AttachmentRecord>(&outcome);
         if (now != nullptr && now->to_text() != seen.to_text()) return;
-        const StillHeld held = detach(seen, {}, node, records, leases, deadline);
+        AttachmentRecord left = seen;
+        // Without its record somebody undid the steps meanwhile, and the device may be another pod's by now.
+        if (std::holds_alternative<state::NoRecord>(outcome)) left.steps.clear();
+        const StillHeld held = detach(left, {}, node, records, leases, deadline);
         if (held.empty()) collected.removed.push_back(describe(seen));
         for (const std::string& what : held) collected.failed.push_back(concat(describe(seen), ": ", what));
     } catch (const base::Error& error) {

@@ -57,9 +57,10 @@ bool Undertaker::is_used_by_anyone(const state::NetnsIdentity& netns) {
             return false;
         }
         if (find_netns_again(path->second, netns)) return true;
-        if (kernel::find_netns(path->second)) return false; // the inode number belongs to another namespace by now
+        const auto now = kernel::find_netns(path->second);
+        if (now && now->id().inode == netns.inode) return false; // the number belongs to another namespace by now
         if (fresh) break;
-        // The process by which it was found has ended since: others may live in it.
+        // The process by which it was found has ended or gone elsewhere since: others may live in it.
     }
     throw base::Error("processes of this network namespace come and go");
 }

@@ -99,18 +99,21 @@ std::vector<Lease> Allocator::reserve(const Owner& owner, const std::vector<Clai
         auto outcome = store_.reserve(owner, claims, deadline);
         if (auto* granted = std::get_if<Granted>(&outcome)) return std::move(granted->leases);
         if (const auto* other = std::get_if<Taken>(&outcome)) {
-            if (!reclaim_from_dead_holder(other->holder, deadline)) throw taken(*other);
+            if (!reclaim_from_dead_holder(other->holder, deadline) || deadline.passed()) throw taken(*other);
             continue;
         }
-        // What is taken back may be given to another process before we ask again: as long as there is some, ask.
+        // Another process may be first to take back what was seen dead, or be given it before we ask again: as long as
+        // there is some, ask.
         const std::size_t claim = std::get<Exhausted>(outcome).claim;
         const Sweep sweep = reclaim_from_the_dead(claims[claim], deadline);
-        if (sweep.freed == 0 || deadline.passed()) throw exhausted(config.ranges[claim], sweep.leases, sweep.freed);
+        if (sweep.dead == 0 || deadline.passed()) throw exhausted(config.ranges[claim], sweep.leases, sweep.freed);
     }
 }
 
 bool Allocator::reclaim_from_dead_holder(const Lease& held, const base::Deadline& deadline) {
-    return probe_.probe(held.owner) == Liveness::dead && reclaim({held}, deadline) > 0;
+    if (probe_.probe(held.owner) != Liveness::dead) return false;
+    (void)reclaim({held}, deadline); // nothing if another process was first
+    return true;
 }
 
 Allocator::Sweep Allocator::reclaim_from_the_dead(const Claim& claim, const base::Deadline& deadline) {
@@ -124,6 +127,7 @@ Allocator::Sweep Allocator::reclaim_from_the_dead(const Claim& claim, const base
         std::vector<Lease> dead;
         std::copy_if(page.begin(), page.end(), std::back_inserter(dead),
                      [&](const Lease& lease) { return probe_.probe(lease.owner) == Liveness::dead; });
+        sweep.dead += dead.size();
         if (!dead.empty()) sweep.freed += reclaim(dead, deadline);
     }
 }

@@ -146,6 +146,14 @@ void change_vf(Socket& route, const VfId& vf, const VfSettings& wanted) {
     set_guid(&VfSettings::port_guid, IFLA_VF_IB_PORT_GUID);
 }
 
+std::vector<VfSettings> each_of(const VfSettings& settings) {
+    std::vector<VfSettings> each;
+    for_each_setting([&](auto setting) {
+        if (settings.*setting) (each.emplace_back().*setting) = settings.*setting;
+    });
+    return each;
+}
+
 VfSettings difference(const VfSettings& wanted, const VfSettings& present) {
     VfSettings rest = wanted;
     for_each_setting([&](auto setting) {

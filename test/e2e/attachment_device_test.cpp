@@ -58,6 +58,31 @@ TEST_CASE("a whole function goes into the pod with its RDMA device, however it i
     }
 }
 
+TEST_CASE("a whole function that a pod has is known by its name on the host, and taken from a pod that is gone",
+          "[device]") {
+    NEEDS_VFS();
+    const DeviceStage stage;
+    shell(concat("ip link property add dev ", stage.spare, " altname sparename"));
+    const UnchangedNode node;
+    for (const std::string& name : {concat("'device':'", stage.spare, '\''), std::string("'device':'sparename'"),
+                                    std::string("'hwaddr':'02:52:01:00:00:00'")}) {
+        INFO(name);
+        const std::string members = concat(name, ",'mac':'02:00:00:00:00:77','rdma':true");
+        const PluginCall call = device_call(stage.pod, members);
+        {
+            const Pod other("other");
+            add(of(device_call(other, members), "other"));
+            CHECK_THAT(refusal(call), Contains("belongs to another attachment") && Contains("container \"other\""));
+        }
+        add(call);
+        CHECK_FALSE(succeeds(concat("ip link show ", stage.spare)));
+        CHECK(del(call) == "");
+        CHECK(node.difference() == "");
+    }
+    shell(concat("ip link property del dev ", stage.spare, " altname sparename"));
+    CHECK(stage.node.difference() == "");
+}
+
 TEST_CASE("a configuration of the host-device plugin is understood without the key attach", "[device]") {
     NEEDS_VFS();
     const DeviceStage stage;

@@ -253,6 +253,19 @@ TEST_CASE("an ADD that a VF's PF refuses half way leaves the VF as it was", "[sr
     CHECK(del(call) == "");
 }
 
+TEST_CASE("a setting that the PF refuses at DEL is named and tried again, and the others are as they were", "[sriov]") {
+    NEEDS_VFS();
+    const VfStage stage;
+    const PluginCall call = vf_call(stage.vfs, stage.pod, 0, "'vlan':100,'trust':'on'");
+    (void)add(call);
+    shell(
+        concat("cd /sys/kernel/debug/simrnic/", stage.vfs.pf(), " && echo 95 >vf_call_errno && echo 1 >vf_call_fail"));
+    CHECK_THAT(del(call), Contains("vlan") && Contains("operation not supported"));
+    CHECK_THAT(stage.vfs.settings(0), Contains("vlan 100") && Contains("trust off"));
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
 TEST_CASE("in shared mode a VF's RDMA device stays, and one that must go along is refused with the cure",
           "[sriov][rdma]") {
     NEEDS_VFS();

@@ -41,6 +41,15 @@ Table commands() {
             }};
 }
 
+Table state_directories() {
+    const char* const said = "RDMANET_STATE_DIR is \"state\", expected an absolute path";
+    return {"RDMANET_STATE_DIR",
+            {
+                {"relative", {variable("RDMANET_STATE_DIR", "state")}, 4, said},
+                {"relative, of STATUS", {command("STATUS"), variable("RDMANET_STATE_DIR", "state")}, 4, said},
+            }};
+}
+
 Table containers() {
     return {
         "container IDs that can't be",
@@ -377,8 +386,8 @@ Table search_paths() {
 } // namespace
 
 std::vector<Table> environment_tables() {
-    return {commands(),          containers(), interface_names(), namespaces(),
-            namespaces_of_del(), arguments(),  search_paths()};
+    return {commands(),   state_directories(), containers(), interface_names(),
+            namespaces(), namespaces_of_del(), arguments(),  search_paths()};
 }
 
 } // namespace rdmanet::test

@@ -3,9 +3,15 @@
 #include "vf_stage.hpp"
 
 #include "support/infiniband_node.hpp"
+#include "support/patience.hpp"
 #include "support/reporter.hpp"
 
+#include <rdmanet/base/file_lock.hpp>
+#include <rdmanet/base/hash.hpp>
+
 #include <catch2/catch.hpp>
+
+#include <optional>
 
 namespace rdmanet::test {
 
@@ -108,6 +114,28 @@ TEST_CASE("a device in a namespace that only a descriptor keeps is named with it
     CHECK_THAT(gc(), !Contains("left alone"));
     CHECK(del(call) == "");
     CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("what another undid while GC waited for it is not undone again: the device may be another pod's",
+          "[gc][sriov]") {
+    NEEDS_VFS();
+    const VfStage stage;
+    const std::string set_vlan = concat("ip link set ", stage.vfs.pf(), " vf 0 vlan ");
+    {
+        const Pod gone("gone");
+        (void)add(vf_call(stage.vfs, gone, 0, "'vlan':100,'rdma':true"));
+    }
+    std::optional<base::FileLock> lock(std::in_place, "/run/rdmanet/lock", base::hash64("c1:net1:net.json"), "the lock",
+                                       base::Deadline::in(kPatience));
+    const std::string pid = shell(concat(binary(), " gc >/run/gc.out 2>&1 & echo -n $!"));
+    REQUIRE(comes_true([&] { return succeeds(concat("readlink /proc/", pid, "/fd/* | grep -qx /run/rdmanet/lock")); }));
+    shell(concat("rm /run/rdmanet/attachments/* && ", set_vlan, "7"));
+    lock.reset();
+    REQUIRE(comes_true([&] { return !succeeds(concat("grep -qx rdmanet /proc/", pid, "/comm")); }));
+    CHECK_THAT(shell("cat /run/gc.out; rm /run/gc.out"), !Contains("still held"));
+    CHECK_THAT(stage.vfs.settings(0), Contains("vlan 7"));
+    shell(concat(set_vlan, "0"));
+    CHECK_THAT(gc(), Contains("nothing to remove"));
 }
 
 } // namespace rdmanet::test

@@ -58,7 +58,8 @@ public:
 private:
     struct Sweep {
         std::size_t leases = 0;
-        std::size_t freed = 0;
+        std::size_t dead = 0;
+        std::size_t freed = 0; // of the dead, by this process
     };
     void take_over_from_predecessors(const Owner& owner, const std::vector<Claim>& claims,
                                      const base::Deadline& deadline);

@@ -68,6 +68,9 @@ struct VfId {
 /// seconds. Throws NetlinkError.
 void change_vf(Socket& route, const VfId& vf, const VfSettings& wanted);
 
+/// Each setting by itself, for whom one that the driver refuses must not keep from the next.
+[[nodiscard]] std::vector<VfSettings> each_of(const VfSettings& settings);
+
 /// Those of `wanted` that differ from `present`; what the driver doesn't tell counts as different.
 [[nodiscard]] VfSettings difference(const VfSettings& wanted, const VfSettings& present);
 /// Those of `present` that `changed` has as well: what has to be put back after the change.

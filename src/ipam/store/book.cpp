@@ -24,7 +24,7 @@ std::vector<std::size_t> in_order_of_taking(const std::vector<Claim>& claims,
 ReserveOutcome Book::reserve(const Owner& owner, const std::vector<Claim>& claims) {
     std::vector<std::optional<Lease>> leases(claims.size());
     for (Lease& held : leases_.find_by_owner(owner.key))
-        if (held.slot < leases.size()) leases[held.slot] = std::move(held);
+        if (held.slot < leases.size()) leases[held.slot] = keep(std::move(held), owner);
 
     std::vector<std::string> freed_in;
     for (const std::size_t slot : in_order_of_taking(claims, leases)) {
@@ -43,6 +43,11 @@ ReserveOutcome Book::reserve(const Owner& owner, const std::vector<Claim>& claim
     Granted granted;
     for (auto& lease : leases) granted.leases.push_back(*std::move(lease));
     return granted;
+}
+
+Lease Book::keep(Lease held, const Owner& owner) {
+    if (!(held.owner == owner) && leases_.set_owner(held, owner)) held.owner = owner;
+    return held;
 }
 
 std::variant<base::IpAddress, Taken, Exhausted> Book::take(const Claim& claim, std::size_t slot) {

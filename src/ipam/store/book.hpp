@@ -42,6 +42,8 @@ private:
     void free_rested(const std::string& space);
     [[nodiscard]] Lease new_lease(const Owner& owner, const Claim& claim, std::size_t slot,
                                   const base::IpAddress& address) const;
+    /// A lease that the attachment has already: from now on it is alive as long as the attachment's present namespace.
+    [[nodiscard]] Lease keep(Lease held, const Owner& owner);
     /// The address, or why there is none.
     [[nodiscard]] std::variant<base::IpAddress, Taken, Exhausted> take(const Claim& claim, std::size_t slot);
 

@@ -2,7 +2,9 @@
 
 #include <catch2/catch.hpp>
 
+#include <functional>
 #include <set>
+#include <utility>
 
 using namespace rdmanet;
 using namespace rdmanet::ipam;
@@ -15,12 +17,14 @@ class FakeProbe final : public LivenessProbe {
 public:
     Liveness probe(const Owner& owner) override {
         ++calls;
+        if (meanwhile) std::exchange(meanwhile, nullptr)();
         if (dead.count(owner.key.container_id) != 0) return Liveness::dead;
         return unknown.count(owner.key.container_id) != 0 ? Liveness::unknown : Liveness::alive;
     }
     std::set<std::string> dead;
     std::set<std::string> unknown;
     int calls = 0;
+    std::function<void()> meanwhile; // what another process does during the first call
 };
 
 RequestedAddress requested_address(std::string_view text) {
@@ -159,6 +163,20 @@ TEST_CASE_METHOD(AllocatorFixture, "a full range takes back what dead owners hol
     CHECK(ips(kTwo, owner("c")) == "10.0.0.1/30");
     CHECK_THAT(refusal<ExhaustedError>(kTwo, owner("d")), Contains("2 leases"));
     CHECK(faults().empty());
+}
+
+TEST_CASE_METHOD(AllocatorFixture, "an address that another process takes back first is free all the same") {
+    SqliteStore other(options());
+    const auto taken_back_meanwhile = [&](const std::string& container) {
+        probe.dead = {container};
+        probe.meanwhile = [&, container] { (void)other.release(owner(container).key, soon()); };
+    };
+    CHECK(ips(kTwo, owner("a")) == "10.0.0.1/30");
+    CHECK(ips(kTwo, owner("b")) == "10.0.0.2/30");
+    taken_back_meanwhile("a");
+    CHECK(ips(kTwo, owner("c")) == "10.0.0.1/30");
+    taken_back_meanwhile("b");
+    CHECK(ips(kTwo, owner("d"), {"10.0.0.2"}) == "10.0.0.2/30");
 }
 
 TEST_CASE_METHOD(AllocatorFixture, "nobody is probed while there is room") {

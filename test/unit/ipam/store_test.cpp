@@ -43,6 +43,18 @@ TEST_CASE_METHOD(StoreFixture, "a repeated reservation keeps the lease, whatever
     CHECK(text_of(store.find(owner("a").key, soon())) == "10.0.0.0/24 10.0.0.1/24");
 }
 
+TEST_CASE_METHOD(StoreFixture, "a lease is kept for the attachment's present namespace") {
+    CHECK(reserve(owner("a"), {claim("10.0.0.0/24")}) == "10.0.0.0/24");
+    Owner again = owner("a");
+    again.netns_inode = 7;
+    again.boot_id = "next";
+    CHECK(reserve(again, {claim("10.0.0.0/24")}) == "10.0.0.0/24");
+    const auto leases = store.find(again.key, soon());
+    REQUIRE(leases.size() == 1);
+    CHECK(leases[0].owner == again);
+    CHECK(faults().empty());
+}
+
 TEST_CASE_METHOD(StoreFixture, "all claims or none") {
     const Claim full = claim("10.0.0.0/32");
     CHECK(reserve(owner("a"), {full}) == "10.0.0.0/32");
