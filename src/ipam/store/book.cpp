@@ -23,8 +23,8 @@ std::vector<std::size_t> in_order_of_taking(const std::vector<Claim>& claims,
 
 ReserveOutcome Book::reserve(const Owner& owner, const std::vector<Claim>& claims) {
     std::vector<std::optional<Lease>> leases(claims.size());
-    for (Lease& held : leases_.find_by_owner(owner.key))
-        if (held.slot < leases.size()) leases[held.slot] = keep(std::move(held), owner);
+    for (const Lease& held : leases_.find_by_owner(owner.key))
+        if (held.slot < leases.size()) leases[held.slot] = keep(held, owner);
 
     std::vector<std::string> freed_in;
     for (const std::size_t slot : in_order_of_taking(claims, leases)) {
