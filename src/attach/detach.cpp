@@ -41,7 +41,7 @@ StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Leas
             if (given_back == Leases::rest)
                 release_leases(leases, record.key, node, deadline);
             else
-                withdraw_leases(leases, record.key, node, deadline);
+                withdraw_leases(leases, record, node, deadline);
         });
     if (held.empty()) attempt(held, "journal record", [&] { records.remove(record.key); });
     return held;

@@ -76,9 +76,9 @@ void release_leases(ipam::SqliteStore& leases, const state::AttachmentKey& key, 
     repairing(leases, node, deadline, [&] { return leases.release(owner_key(key), deadline); });
 }
 
-void withdraw_leases(ipam::SqliteStore& leases, const state::AttachmentKey& key, const Node& node,
+void withdraw_leases(ipam::SqliteStore& leases, const state::AttachmentRecord& record, const Node& node,
                      const base::Deadline& deadline) {
-    repairing(leases, node, deadline, [&] { return leases.withdraw(owner_key(key), deadline); });
+    repairing(leases, node, deadline, [&] { return leases.withdraw(owner_key(record.key), record.created, deadline); });
 }
 
 std::vector<ipam::Lease> find_leases(ipam::SqliteStore& leases, const state::AttachmentKey& key, const Node& node,

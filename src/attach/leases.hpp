@@ -24,8 +24,8 @@ namespace rdmanet::attach {
 void release_leases(ipam::SqliteStore& leases, const state::AttachmentKey& key, const Node& node,
                     const base::Deadline& deadline);
 
-/// The same for addresses that no program can have used: they don't rest.
-void withdraw_leases(ipam::SqliteStore& leases, const state::AttachmentKey& key, const Node& node,
+/// The same after an ADD that failed: what it took, no program can have used, so that doesn't rest.
+void withdraw_leases(ipam::SqliteStore& leases, const state::AttachmentRecord& record, const Node& node,
                      const base::Deadline& deadline);
 
 [[nodiscard]] std::vector<ipam::Lease> find_leases(ipam::SqliteStore& leases, const state::AttachmentKey& key,

@@ -61,8 +61,9 @@ public:
     /// Gives back what the attachment holds, in every space. Absence is success.
     virtual std::vector<Lease> release(const OwnerKey& key, const base::Deadline& deadline) = 0;
 
-    /// As release(), of addresses that nobody can have used: they don't rest.
-    virtual std::vector<Lease> withdraw(const OwnerKey& key, const base::Deadline& deadline) = 0;
+    /// As release(), of addresses that nobody can have used: those taken since then (seconds since the epoch) don't rest.
+    /// Older ones, which were a predecessor's, do.
+    virtual std::vector<Lease> withdraw(const OwnerKey& key, std::int64_t since, const base::Deadline& deadline) = 0;
 
     /// Gives back those of `leases` that are still held by the same attachment; returns them.
     virtual std::vector<Lease> reclaim(const std::vector<Lease>& leases, const base::Deadline& deadline) = 0;

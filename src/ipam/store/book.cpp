@@ -92,11 +92,11 @@ Lease Book::new_lease(const Owner& owner, const Claim& claim, std::size_t slot, 
             .cooldown = claim.cooldown};
 }
 
-std::vector<Lease> Book::release(const std::vector<Lease>& leases, Rest rest) {
+std::vector<Lease> Book::release(const std::vector<Lease>& leases, std::int64_t unused_since) {
     std::vector<Lease> released;
     for (const Lease& lease : leases) {
         if (!leases_.erase(lease)) continue;
-        if (rest == Rest::as_configured && lease.cooldown.count() > 0)
+        if (lease.since < unused_since && lease.cooldown.count() > 0)
             cooling_.insert(lease.space, lease.address.address(), lease.cooldown);
         else
             runs_.erase(lease.space, lease.address.address());

@@ -10,6 +10,7 @@
 #include <rdmanet/ipam/store/sqlite_store.hpp>
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <variant>
@@ -24,9 +25,9 @@ public:
     /// Store::reserve(). Only Granted may be committed.
     [[nodiscard]] ReserveOutcome reserve(const Owner& owner, const std::vector<Claim>& claims);
 
-    enum class Rest : std::uint8_t { as_configured, none };
-    /// Those of `leases` that are still held by the same attachment.
-    std::vector<Lease> release(const std::vector<Lease>& leases, Rest rest = Rest::as_configured);
+    /// Those of `leases` that are still held by the same attachment. Those taken since `unused_since` don't rest.
+    std::vector<Lease> release(const std::vector<Lease>& leases,
+                               std::int64_t unused_since = std::numeric_limits<std::int64_t>::max());
     std::vector<Lease> adopt(const std::vector<Lease>& leases, const Owner& heir);
     std::size_t restore(const std::vector<Lease>& leases);
 

@@ -98,9 +98,9 @@ std::vector<Lease> SqliteStore::release(const OwnerKey& key, const base::Deadlin
     return impl_->write<Leases>(deadline, [&](Book& book) { return book.release(book.leases().find_by_owner(key)); });
 }
 
-std::vector<Lease> SqliteStore::withdraw(const OwnerKey& key, const base::Deadline& deadline) {
-    return impl_->write<Leases>(
-        deadline, [&](Book& book) { return book.release(book.leases().find_by_owner(key), Book::Rest::none); });
+std::vector<Lease> SqliteStore::withdraw(const OwnerKey& key, std::int64_t since, const base::Deadline& deadline) {
+    return impl_->write<Leases>(deadline,
+                                [&](Book& book) { return book.release(book.leases().find_by_owner(key), since); });
 }
 
 std::vector<Lease> SqliteStore::reclaim(const std::vector<Lease>& leases, const base::Deadline& deadline) {

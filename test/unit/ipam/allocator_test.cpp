@@ -222,9 +222,15 @@ TEST_CASE_METHOD(AllocatorFixture, "a range has room while an address is free, r
     CHECK(allocator.usage(config(kDual).ranges.at(0), soon()).cooling == 0); // 10.0.0.1 rests, but is the gateway here
 }
 
-TEST_CASE_METHOD(AllocatorFixture, "an address that is withdrawn doesn't rest") {
-    CHECK(ips(kTwo, owner("a")) == "10.0.0.1/30");
-    CHECK(text_of(store.withdraw(owner("a").key, soon())) == "10.0.0.1/30");
-    CHECK(ips(kTwo, owner("b")) == "10.0.0.1/30");
+TEST_CASE_METHOD(AllocatorFixture, "an address that is withdrawn doesn't rest, unless it was a predecessor's") {
+    const std::int64_t before = now.epoch;
+    CHECK(ips(kTwo, owner("a", "u1")) == "10.0.0.1/30");
+    CHECK(text_of(store.withdraw(owner("a").key, before, soon())) == "10.0.0.1/30");
+    CHECK(ips(kTwo, owner("b", "u2")) == "10.0.0.1/30");
+    now.epoch += 10;
+    probe.dead = {"b"};
+    CHECK(ips(kTwo, owner("c", "u2")) == "10.0.0.1/30");
+    CHECK(text_of(store.withdraw(owner("c").key, now.epoch, soon())) == "10.0.0.1/30");
+    CHECK(ips(kTwo, owner("d", "u4")) == "10.0.0.2/30");
     CHECK(faults().empty());
 }
