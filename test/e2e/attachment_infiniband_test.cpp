@@ -65,7 +65,7 @@ TEST_CASE("an InfiniBand VF whose RDMA device stays on the host has addresses th
     CHECK(succeeds("rdma dev show ib0p0v0"));
 }
 
-TEST_CASE("an InfiniBand VF gets the GUID that its pod asks for, and its own back", "[infiniband][core]") {
+TEST_CASE("an InfiniBand VF gets the GUID that its pod asks for, and its own back", "[infiniband]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     const InfinibandStage stage;
     const UnchangedNode but_numbers(Numbers::ignored); // the kernel draws new ones when a driver is bound anew

@@ -95,7 +95,7 @@ Table host_devices() {
             host_device("device, absent", "'device':'eth99'", 102,
                         "device \"eth99\" is no interface of the host: set \"device\" to one that `ip link` shows"),
             host_device("device, no name", "'device':'../eth0'", 102, "device \"../eth0\" is no interface of the host"),
-            host_device("device, 1 MiB", concat("'device':'", std::string(std::size_t{1} << 20U, 'x'), '\''), 102,
+            host_device("device, 256 KiB", concat("'device':'", std::string(std::size_t{1} << 18U, 'x'), '\''), 102,
                         "device \"xxx"),
             host_device("device, not of the machine", "'device':'par0'", 102,
                         "interface \"par0\" is of no PCI or auxiliary device"),

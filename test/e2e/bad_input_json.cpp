@@ -17,7 +17,7 @@ Change with_member(const std::string& json) {
     return text(concat(kStart, ',', json, '}'));
 }
 
-constexpr std::size_t kMiB = std::size_t{1} << 20U;
+constexpr std::size_t kLarge = std::size_t{1} << 18U;
 
 Table texts() {
     return {"standard input that is no JSON",
@@ -62,13 +62,13 @@ Table texts() {
                  "nested deeper than 64 levels"},
                 {"a million levels of arrays", {text(repeated("[", 1'000'000))}, 6, "nested deeper than 64 levels"},
                 {"100000 levels of objects", {text(repeated("{\"a\":", 100'000))}, 6, "nested deeper than 64 levels"},
-                {"1 MiB of spaces", {text(std::string(kMiB, ' '))}, 6, "parse error at line 1"},
-                {"1 MiB in a string that doesn't end",
-                 {text(kStart + ",\"x\":\"" + std::string(kMiB, 'x'))},
+                {"256 KiB of spaces", {text(std::string(kLarge, ' '))}, 6, "parse error at line 1"},
+                {"256 KiB in a string that doesn't end",
+                 {text(kStart + ",\"x\":\"" + std::string(kLarge, 'x'))},
                  6,
                  "parse error at line 1"},
                 {"more than 16 MiB",
-                 {with_member("\"x\":\"" + std::string(16 * kMiB, 'x') + "\"")},
+                 {with_member("\"x\":\"" + std::string(64 * kLarge, 'x') + "\"")},
                  5,
                  "read standard input: "},
                 {"DEL", {command("DEL"), text("{")}, 6, "parse error at line 1"},
@@ -87,8 +87,8 @@ Table documents() {
                 {"string", {text("\"rdmanet\"")}, 7, "expected an object, found \"rdmanet\""},
                 {"number", {text("1")}, 7, "expected an object, found 1"},
                 {"true", {text("true")}, 7, "expected an object, found true"},
-                {"string of 1 MiB",
-                 {text("\"" + std::string(kMiB, 'x') + "\"")},
+                {"string of 256 KiB",
+                 {text("\"" + std::string(kLarge, 'x') + "\"")},
                  7,
                  "expected an object, found \"xxxxxxxxxx"},
                 {"empty object", {text("{}")}, 7, "name: missing, a network configuration needs one"},
@@ -123,8 +123,8 @@ Table versions() {
             {"before a release", {version("'1.1.0-rc1'")}, 1, "incompatible CNI versions: cniVersion \"1.1.0-rc1\""},
             {"a word", {version("'latest'")}, 1, "incompatible CNI versions: cniVersion \"latest\""},
             {"control characters", {version("'\\u001b[2J'")}, 1, "incompatible CNI versions: cniVersion \"\\x1b[2J\""},
-            {"1 MiB",
-             {version(concat('\'', std::string(kMiB, '1'), '\''))},
+            {"256 KiB",
+             {version(concat('\'', std::string(kLarge, '1'), '\''))},
              1,
              "incompatible CNI versions: cniVersion \"11"},
             {"DEL", {command("DEL"), version("'2.0.0'")}, 1, "incompatible CNI versions: cniVersion \"2.0.0\""},
@@ -172,10 +172,10 @@ Table networks() {
              {name(concat('\'', std::string(240, 'n'), '\''))},
              4,
              "CNI_CONTAINERID, CNI_IFNAME and the network's name are too long: 246 bytes together, at most 244 fit"},
-            {"1 MiB",
-             {name(concat('\'', std::string(kMiB, 'n'), '\''))},
+            {"256 KiB",
+             {name(concat('\'', std::string(kLarge, 'n'), '\''))},
              4,
-             "CNI_CONTAINERID, CNI_IFNAME and the network's name are too long: 1048582 bytes together"},
+             "CNI_CONTAINERID, CNI_IFNAME and the network's name are too long: 262150 bytes together"},
             {"DEL, missing", {command("DEL"), name("null")}, 7, "name: missing, a network configuration needs one"},
             {"DEL, bad", {command("DEL"), name("'a/b'")}, 7, "name: expected letters, digits"},
             {"DEL, longer than was ever stored",

@@ -57,7 +57,7 @@ Table ranges() {
             {"white space", {range(" 10.70.0.0/24")}, 7, NO_PREFIX "\" 10.70.0.0/24\""},
             {"words", {range("all")}, 7, NO_PREFIX "\"all\""},
             {"control characters", {range("\\u001b[2J")}, 7, NO_PREFIX "\"\\x1b[2J\""},
-            {"1 MiB", {range(std::string(std::size_t{1} << 20U, '1'))}, 7, NO_PREFIX "\"1111111111"},
+            {"256 KiB", {range(std::string(std::size_t{1} << 18U, '1'))}, 7, NO_PREFIX "\"1111111111"},
             {"IPv6 with a zone", {range("fe80::%net1/64")}, 7, NO_PREFIX "\"fe80::%net1/64\""},
             {"IPv6 with two gaps", {range("fd70::1::/64")}, 7, NO_PREFIX "\"fd70::1::/64\""},
             {"/31",

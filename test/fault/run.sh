@@ -1,8 +1,8 @@
 #!/bin/bash
 # Kills and fails the built plugin at its system calls and looks whether the node is as it was.
 #
-#   test/fault/run.sh                a sample, another one each day, host-device, ipoib and infiniband by turns: about a
-#                                    minute
+#   test/fault/run.sh                a sample, another one each day, rdma-only, host-device, ipoib and infiniband by
+#                                    turns: about a minute
 #   test/fault/run.sh --all          every system call: some hours
 #   test/fault/run.sh [--all] TAGS   test cases by tag (Catch2), e.g. '[kill][macvlan]': kill, error, damage, absence,
 #                                    crowd; macvlan, ipvlan, host-local, sriov, rdma-only, host-device,
@@ -27,8 +27,8 @@ test=${RDMANET_FAULT_TEST:-$top/build/release/test/fault/fault_test}
 	echo "$0: build first: cmake --preset release && cmake --build --preset release" >&2
 	exit 1
 }
-# What prepares a card of its own takes longer for that than for its points.
-turns=(host-device ipoib infiniband)
+# What prepares a card of its own, or waits for the kernel to return a device, takes longer for that than for its points.
+turns=(rdma-only host-device ipoib infiniband)
 if [[ $# == 0 && -z ${RDMANET_FAULT_SAMPLE:-} ]]; then
 	unset "turns[$((${RDMANET_FAULT_SEED:-$(date +%s) / 86400} % ${#turns[@]}))]"
 	set -- "$(printf '~[%s]' "${turns[@]}")"
