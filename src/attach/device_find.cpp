@@ -6,6 +6,7 @@
 #include <rdmanet/cni/error.hpp>
 
 #include <algorithm>
+#include <variant>
 
 namespace rdmanet::attach {
 namespace {
