@@ -15,7 +15,8 @@ results=$logs/results # a line for each part: passed, failed, skipped, name
 
 # What the tests need beyond the build and the harness: linters, the compiler that has libFuzzer, plugins to delegate
 # to, a DHCP server (busybox).
-packages=(git clang clang-format clang-tidy libclang-rt-14-dev shellcheck containernetworking-plugins busybox-static)
+packages=(git clang clang-format clang-tidy libclang-rt-14-dev lld shellcheck containernetworking-plugins
+	busybox-static)
 
 # The processors are busiest when the guest, which keeps one of them, runs beside the rest; the last lane only waits.
 lanes=("harness e2e" "style unit fuzz tidy e2e_sanitize fault" "patience")

@@ -11,14 +11,14 @@ using Catch::Contains;
 
 namespace {
 
-const std::string kMembers = concat("'master':'par0',", ipam("10.4.0.0/24"));
+const std::string kLeased = concat("'master':'par0',", ipam("10.4.0.0/24"));
 
 } // namespace
 
 TEST_CASE("DEL before any ADD, and again and again, succeeds", "[del]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
-    const PluginCall call = call_for(stage.pod, kMembers);
+    const PluginCall call = call_for(stage.pod, kLeased);
     CHECK(del(call) == "");
     const std::string result = add(call);
     for (int time = 0; time < 3; ++time) CHECK(del(after(call, result)) == "");
@@ -28,7 +28,7 @@ TEST_CASE("DEL before any ADD, and again and again, succeeds", "[del]") {
 TEST_CASE("DEL without CNI_NETNS removes interface and address all the same", "[del]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
-    PluginCall call = call_for(stage.pod, kMembers);
+    PluginCall call = call_for(stage.pod, kLeased);
     add(call);
     call.netns.clear();
     CHECK(del(call) == "");
@@ -40,7 +40,7 @@ TEST_CASE("DEL after the namespace has gone releases the address", "[del]") {
     const VethParent parent("par0");
     const UnchangedNode node;
     Pod pod("pod");
-    const PluginCall call = call_for(pod, kMembers);
+    const PluginCall call = call_for(pod, kLeased);
     add(call);
     pod.destroy();
     CHECK(del(call) == "");
@@ -66,7 +66,7 @@ TEST_CASE("DEL after the parent has gone succeeds and releases the address", "[d
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Pod pod("pod");
     const UnchangedNode node;
-    const PluginCall call = call_for(pod, kMembers);
+    const PluginCall call = call_for(pod, kLeased);
     {
         const VethParent parent("par0");
         add(call);
@@ -78,7 +78,7 @@ TEST_CASE("DEL after the parent has gone succeeds and releases the address", "[d
 TEST_CASE("DEL finds an interface that was renamed in the pod", "[del]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
-    const PluginCall call = call_for(stage.pod, kMembers);
+    const PluginCall call = call_for(stage.pod, kLeased);
     add(call);
     stage.pod.run("ip link set net1 down");
     stage.pod.run("ip link set net1 name renamed up");
@@ -89,7 +89,7 @@ TEST_CASE("DEL finds an interface that was renamed in the pod", "[del]") {
 TEST_CASE("DEL goes by the journal when the configuration was edited", "[del]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
-    add(call_for(stage.pod, kMembers));
+    add(call_for(stage.pod, kLeased));
     CHECK(del(call_for(stage.pod, "'attach':'ipvlan','master':'elsewhere','mtu':-7")) == "");
     CHECK(stage.node.difference() == "");
 }
@@ -97,7 +97,7 @@ TEST_CASE("DEL goes by the journal when the configuration was edited", "[del]") 
 TEST_CASE("DEL without a record recognises the interface by what ADD printed", "[del]") {
     NEEDS(kernel_has("ipvlan"), "ipvlan");
     const Stage stage;
-    const PluginCall call = call_for(stage.pod, concat("'attach':'ipvlan',", kMembers));
+    const PluginCall call = call_for(stage.pod, concat("'attach':'ipvlan',", kLeased));
     const std::string result = add(call);
     shell("rm -r /run/rdmanet/attachments");
     CHECK(del(after(call, result)) == "");
@@ -110,7 +110,7 @@ TEST_CASE("ADD refuses a name that another interface has, and the DEL that follo
     shell("ip link add link par0 name net1 netns pod type macvlan mode bridge");
     stage.pod.run("ip link set net1 addrgenmode none");
     const UnchangedNode with_a_stranger;
-    const PluginCall call = call_for(stage.pod, kMembers);
+    const PluginCall call = call_for(stage.pod, kLeased);
     CHECK_THAT(refusal(call), Contains("code 101") && Contains("\"net1\" exists already in /run/netns/pod"));
     CHECK(del(call) == "");
     CHECK(with_a_stranger.difference() == "");
@@ -120,7 +120,7 @@ TEST_CASE("a second ADD is refused and the first attachment stays intact", "[aga
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     stage.pod.run("sysctl -q net.ipv6.conf.default.addr_gen_mode=1"); // no address that comes a moment later
-    const PluginCall call = call_for(stage.pod, kMembers);
+    const PluginCall call = call_for(stage.pod, kLeased);
     const std::string result = add(call);
     const UnchangedNode attached;
     CHECK_THAT(refusal(call), Contains("code 101") && Contains("DEL comes before another ADD"));
@@ -135,7 +135,7 @@ TEST_CASE("ADD for a container whose namespace was made anew works, with one add
     const VethParent parent("par0");
     const UnchangedNode node;
     Pod pod("pod");
-    const PluginCall call = call_for(pod, kMembers);
+    const PluginCall call = call_for(pod, kLeased);
     add(call);
     pod.destroy();
     Pod again("pod");
@@ -151,7 +151,7 @@ TEST_CASE("a MAC that another pod has is refused after a while, with the cure", 
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Pod other("other");
     const Stage stage;
-    const std::string members = concat(kMembers, ",'mac':'02:00:00:00:07:01'");
+    const std::string members = concat(kLeased, ",'mac':'02:00:00:00:07:01'");
     const PluginCall first = of(call_for(other, members), "first");
     add(first);
     CHECK_THAT(refusal(call_for(stage.pod, members)),

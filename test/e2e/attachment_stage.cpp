@@ -11,6 +11,12 @@ std::string json_text(std::string single_quoted) {
     return single_quoted;
 }
 
+std::string replaced(std::string text, const std::string& what, const std::string& by) {
+    for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
+        text.replace(at, what.size(), by);
+    return text;
+}
+
 std::string ipam(const std::string& range, const std::string& more) {
     return concat("'ipam':{'type':'rdmanet','cooldown':0,'range':'", range, '\'', more.empty() ? "" : ",", more, '}');
 }

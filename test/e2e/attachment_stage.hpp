@@ -15,6 +15,9 @@ using base::concat;
 /// JSON as it is easily written in C++: with single quotes.
 [[nodiscard]] std::string json_text(std::string single_quoted);
 
+/// `text` with every `what` replaced.
+[[nodiscard]] std::string replaced(std::string text, const std::string& what, const std::string& by);
+
 /// Members of a configuration: addresses from `range` that don't rest after their release.
 [[nodiscard]] std::string ipam(const std::string& range, const std::string& more = "");
 

@@ -21,6 +21,7 @@ struct Change {
 /// none.
 [[nodiscard]] Change member(const std::string& members);
 [[nodiscard]] Change ipam_member(const std::string& members);
+[[nodiscard]] Change range(const std::string& text);
 /// The whole of standard input, as it is.
 [[nodiscard]] Change text(std::string input);
 /// The same with single quotes for double ones.

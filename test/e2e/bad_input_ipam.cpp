@@ -4,11 +4,7 @@
 namespace rdmanet::test {
 namespace {
 
-Change range(const std::string& text) {
-    return ipam_member(concat("'range':'", text, '\''));
-}
-
-Table types() {
+Table ipam_types() {
     return {
         "keys of ipam of the wrong type",
         {
@@ -375,7 +371,7 @@ Table members() {
 } // namespace
 
 std::vector<Table> ipam_tables() {
-    return {types(), members()};
+    return {ipam_types(), members()};
 }
 
 } // namespace rdmanet::test

@@ -4,10 +4,6 @@
 namespace rdmanet::test {
 namespace {
 
-Change range(const std::string& text) {
-    return ipam_member(concat("'range':'", text, '\''));
-}
-
 std::string list_of(const std::string& element, int count) {
     std::string list;
     for (int at = 0; at < count; ++at) list += concat(at == 0 ? "" : ",", element);

@@ -181,6 +181,10 @@ Change ipam_member(const std::string& members) {
     return {.kind = Change::Kind::ipam_member, .name = {}, .value = members};
 }
 
+Change range(const std::string& text) {
+    return ipam_member(concat("'range':'", text, '\''));
+}
+
 Change text(std::string input) {
     return {.kind = Change::Kind::text, .name = {}, .value = std::move(input)};
 }

@@ -12,7 +12,7 @@ Row vf(const char* name, const std::string& members, int code, const char* messa
     return {name, {member(concat(kVf, members))}, code, message};
 }
 
-Table types() {
+Table vf_types() {
     return {
         "keys of a VF of the wrong type or out of range",
         {
@@ -121,7 +121,7 @@ Table guids() {
             }};
 }
 
-Table combinations() {
+Table vf_combinations() {
     return {
         "keys of a VF that don't go together",
         {
@@ -175,7 +175,7 @@ Table combinations() {
 } // namespace
 
 std::vector<Table> vf_tables() {
-    return {types(), guids(), combinations()};
+    return {vf_types(), guids(), vf_combinations()};
 }
 
 } // namespace rdmanet::test

@@ -11,7 +11,7 @@ using Catch::Contains;
 
 namespace {
 
-const std::string kMembers =
+const std::string kDualStack =
     concat("'master':'par0','mtu':1400,", ipam("10.31.0.0/24", "'ipRanges':[{'range':'fd31::/64'}],'routes':["
                                                                "{'dst':'10.32.0.0/16','gw':'10.31.0.254'}]"));
 
@@ -31,7 +31,7 @@ std::string check_after(const Stage& stage, const PluginCall& call, const std::s
 TEST_CASE("CHECK sees what became of the interface", "[check]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
-    const PluginCall call = call_for(stage.pod, kMembers);
+    const PluginCall call = call_for(stage.pod, kDualStack);
     const auto said_after = [&](const std::string& in_pod) {
         return check_after(stage, call, concat("ip -netns pod ", in_pod));
     };
@@ -49,7 +49,7 @@ TEST_CASE("CHECK sees what became of the interface", "[check]") {
 TEST_CASE("CHECK sees addresses and routes that are gone", "[check]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
-    const PluginCall call = call_for(stage.pod, kMembers);
+    const PluginCall call = call_for(stage.pod, kDualStack);
     const auto said_after = [&](const std::string& in_pod) {
         return check_after(stage, call, concat("ip -netns pod ", in_pod));
     };
@@ -65,7 +65,7 @@ TEST_CASE("CHECK sees addresses and routes that are gone", "[check]") {
 TEST_CASE("CHECK sees that a lease or the record was lost", "[check]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
-    const PluginCall call = call_for(stage.pod, kMembers);
+    const PluginCall call = call_for(stage.pod, kDualStack);
     CHECK_THAT(check_after(stage, call, "rm -r /run/rdmanet/attachments"),
                Contains("code 107") && Contains("no usable record"));
     CHECK_THAT(check_after(stage, call, "rm /run/rdmanet/leases.sqlite*"),
@@ -105,7 +105,7 @@ TEST_CASE("CHECK without a result, or for a pod that is gone, is refused", "[che
     const VethParent parent("par0");
     const UnchangedNode node;
     Pod pod("pod");
-    const PluginCall call = call_for(pod, kMembers);
+    const PluginCall call = call_for(pod, kDualStack);
     const std::string result = add(call);
     CHECK_THAT(outcome(call, "CHECK"), Contains("code 7") && Contains("prevResult is missing"));
     CHECK_THAT(check(of(call, "another"), result), Contains("code 107"));

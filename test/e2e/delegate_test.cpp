@@ -1,5 +1,6 @@
 // Addresses from other IPAM plugins: Debian's own, and plugins of this test's that fail in every way there is.
 #include "attachment_stage.hpp"
+#include "runtime.hpp"
 #include "support/reporter.hpp"
 
 #include <rdmanet/base/file.hpp>
@@ -20,10 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const char* const kDebian = "/usr/lib/cni";
-
 bool has_plugin(const std::string& name) {
-    return fs::exists(fs::path(kDebian) / name);
+    return fs::exists(fs::path(kDebianPlugins) / name);
 }
 
 /// A directory for CNI_PATH with a plugin "fake" that runs a script after noting its command.

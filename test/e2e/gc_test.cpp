@@ -13,19 +13,19 @@ using Catch::Contains;
 
 namespace {
 
-const std::string kMembers = concat("'master':'par0',", ipam("10.36.0.0/24"));
+const std::string kCollected = concat("'master':'par0',", ipam("10.36.0.0/24"));
 
 /// GC of network "net" with this member, or none.
 std::string collect(const std::string& list) {
     PluginCall call;
     call.container.clear();
     call.ifname.clear();
-    call.config = json_text(concat("{'cniVersion':'1.1.0','name':'net','type':'rdmanet',", list, kMembers, '}'));
+    call.config = json_text(concat("{'cniVersion':'1.1.0','name':'net','type':'rdmanet',", list, kCollected, '}'));
     return outcome(call, "GC");
 }
 
 /// Container IDs that have a record, then those that have a lease.
-std::string held() {
+std::string holders() {
     return shell(concat(binary(), " state --json | jq -j '[.attachments,.leases|map(.containerID)|sort|join(\" \")]|"
                                   "join(\"; \")'"));
 }
@@ -38,9 +38,9 @@ struct Garbage {
 
     Garbage() {
         Pod dying("dying");
-        add(of(call_for(*living, kMembers), "alive"));
-        add(of(call_for(dying, kMembers), "dead"));
-        PluginCall foreign = of(call_for(dying, kMembers, "1.1.0", "other"), "foreign");
+        add(of(call_for(*living, kCollected), "alive"));
+        add(of(call_for(dying, kCollected), "dead"));
+        PluginCall foreign = of(call_for(dying, kCollected, "1.1.0", "other"), "foreign");
         foreign.ifname = "net2";
         add(foreign);
         dying.destroy();
@@ -59,11 +59,11 @@ struct Garbage {
 TEST_CASE("GC removes what is neither listed nor alive, and nothing of other networks", "[gc]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     Garbage garbage;
-    CHECK(held() == "alive dead foreign; alive dead foreign");
+    CHECK(holders() == "alive dead foreign; alive dead foreign");
     CHECK(collect("'cni.dev/valid-attachments':[{'containerID':'dead','ifname':'net1'}],") == "");
-    CHECK(held() == "alive dead foreign; alive dead foreign");
+    CHECK(holders() == "alive dead foreign; alive dead foreign");
     CHECK(collect("'cni.dev/valid-attachments':[{'containerID':'dead','ifname':'net9'}],") == "");
-    CHECK(held() == "alive foreign; alive foreign");
+    CHECK(holders() == "alive foreign; alive foreign");
     CHECK(garbage.finish() == "");
 }
 
@@ -71,9 +71,9 @@ TEST_CASE("GC reads the list under its older name, too", "[gc]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     Garbage garbage;
     CHECK(collect("'cni.dev/attachments':[{'containerID':'dead','ifname':'net1'}],") == "");
-    CHECK(held() == "alive dead foreign; alive dead foreign");
+    CHECK(holders() == "alive dead foreign; alive dead foreign");
     CHECK(collect("'cni.dev/attachments':[],") == "");
-    CHECK(held() == "alive foreign; alive foreign");
+    CHECK(holders() == "alive foreign; alive foreign");
     CHECK(garbage.finish() == "");
 }
 
@@ -81,7 +81,7 @@ TEST_CASE("GC with a list that is null removes as with an empty one", "[gc]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     Garbage garbage;
     CHECK(collect("'cni.dev/valid-attachments':null,") == "");
-    CHECK(held() == "alive foreign; alive foreign");
+    CHECK(holders() == "alive foreign; alive foreign");
     CHECK(garbage.finish() == "");
 }
 
@@ -89,7 +89,7 @@ TEST_CASE("GC without a list removes only what is provably dead", "[gc]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     Garbage garbage;
     CHECK(collect("") == "");
-    CHECK(held() == "alive foreign; alive foreign");
+    CHECK(holders() == "alive foreign; alive foreign");
     CHECK(garbage.finish() == "");
 }
 
@@ -99,10 +99,10 @@ TEST_CASE("GC keeps a namespace without a path for as long as a process lives in
     const std::string pid = shell("ip netns exec living sleep 300 >/dev/null 2>&1 & echo -n $!");
     shell("while ! [ /run/netns/living -ef /proc/" + pid + "/ns/net ]; do :; done; ip netns delete living");
     CHECK(collect("'cni.dev/valid-attachments':[],") == "");
-    CHECK(held() == "alive foreign; alive foreign");
+    CHECK(holders() == "alive foreign; alive foreign");
     shell("kill " + pid + "; while [ -e /proc/" + pid + " ]; do sleep 0.02; done");
     CHECK(collect("'cni.dev/valid-attachments':[],") == "");
-    CHECK(held() == "foreign; foreign");
+    CHECK(holders() == "foreign; foreign");
     CHECK(garbage.finish() == "");
 }
 
@@ -115,10 +115,10 @@ TEST_CASE("rdmanet gc removes the dead of all networks, and says so", "[gc]") {
     CHECK(shell(state + " --json | jq -c '[.attachments[].podState]|sort'") == "[\"alive\",\"dead\",\"dead\"]\n");
     CHECK_THAT(shell(gc + "--dry-run"), Contains("would remove ") && Contains("dead") && Contains("foreign") &&
                                             Contains("10.36.0.2/24") && !Contains("alive"));
-    CHECK(held() == "alive dead foreign; alive dead foreign");
+    CHECK(holders() == "alive dead foreign; alive dead foreign");
     const std::string removed = shell(gc + "--json");
     CHECK(shell(concat("jq -c '[.removed,.failed|length]' <<'END'\n", removed, "\nEND")) == "[2,0]\n");
-    CHECK(held() == "alive; alive");
+    CHECK(holders() == "alive; alive");
     CHECK_THAT(shell(state), !Contains("dead"));
     CHECK_THAT(shell(gc), Contains("nothing to remove: nothing recorded belongs to a network namespace that is "));
     CHECK(garbage.finish() == "");
@@ -171,12 +171,12 @@ TEST_CASE("a lease tells whose the record was that can't be read", "[gc]") {
     Garbage garbage;
     shell("truncate -s 100 /run/rdmanet/attachments/*");
     CHECK(collect("'cni.dev/valid-attachments':[],") == "");
-    CHECK(held() == "; alive foreign");
+    CHECK(holders() == "; alive foreign");
     const ProcessResult gc = run_process({binary(), "gc"});
     CHECK_THAT(gc.out, Contains("removed network \"other\", container \"foreign\"") &&
                            Contains("still held: /run/rdmanet/attachments/alive:net1:net.json can't be read"));
     CHECK(gc.exit_status == 1);
-    CHECK(del(of(call_for(*garbage.living, kMembers), "alive")) == "");
+    CHECK(del(of(call_for(*garbage.living, kCollected), "alive")) == "");
     CHECK(garbage.finish() == "");
 }
 

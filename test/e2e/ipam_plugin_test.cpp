@@ -1,5 +1,6 @@
 // The binary as the IPAM plugin of Debian's macvlan and bridge, and of runtimes that ask it what those are too old for.
 #include "attachment_stage.hpp"
+#include "runtime.hpp"
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
@@ -15,24 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kDebian = "/usr/lib/cni";
-
-/// A directory in which the binary has its installed name.
-class Installed {
-public:
-    Installed() {
-        fs::create_directories(directory());
-        shell(concat("ln -sf ", binary(), ' ', directory(), "/rdmanet"));
-    }
-    Installed(const Installed&) = delete;
-    Installed& operator=(const Installed&) = delete;
-    ~Installed() {
-        std::error_code ignored;
-        fs::remove_all(directory(), ignored);
-    }
-    [[nodiscard]] static std::string directory() { return "/tmp/rdmanet-installed"; }
-};
-
 /// A call of another plugin whose addresses are ours.
 PluginCall call_of(const std::string& plugin, const Pod& pod, const std::string& members,
                    const std::string& version = "1.0.0") {
@@ -41,8 +24,8 @@ PluginCall call_of(const std::string& plugin, const Pod& pod, const std::string&
     call.config = json_text(
         concat("{'cniVersion':'", version, "','name':'net','type':'", plugin, "',", members, ',',
                ipam("10.65.0.0/24", "'gateway':'10.65.0.1','routes':[{'dst':'10.66.0.0/16','gw':'10.65.0.1'}]"), '}'));
-    call.path = concat(Installed::directory(), ':', kDebian);
-    call.program = concat(kDebian, '/', plugin);
+    call.path = Installed::path();
+    call.program = concat(kDebianPlugins, '/', plugin);
     return call;
 }
 
@@ -68,7 +51,7 @@ std::string leases() {
 } // namespace
 
 TEST_CASE("addresses for Debian's macvlan, at every version it knows", "[ipam-plugin]") {
-    NEEDS(fs::exists(concat(kDebian, "/macvlan")), "Debian's macvlan");
+    NEEDS(fs::exists(concat(kDebianPlugins, "/macvlan")), "Debian's macvlan");
     const Installed installed;
     const Stage stage;
     for (const char* version : {"0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0"}) {
@@ -86,7 +69,7 @@ TEST_CASE("addresses for Debian's macvlan, at every version it knows", "[ipam-pl
 }
 
 TEST_CASE("addresses for Debian's bridge, of two pods, and one pod's DEL leaves the other's", "[ipam-plugin]") {
-    NEEDS(fs::exists(concat(kDebian, "/bridge")) && kernel_has("bridge"), "bridge");
+    NEEDS(fs::exists(concat(kDebianPlugins, "/bridge")) && kernel_has("bridge"), "bridge");
     const Installed installed;
     const Pod first("pod");
     const Pod second("pod2");

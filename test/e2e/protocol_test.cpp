@@ -40,12 +40,6 @@ std::string held() {
     return shell(concat(binary(), " state --json --state-dir ${RDMANET_STATE_DIR:-/run/rdmanet}"));
 }
 
-std::string replaced(std::string text, const std::string& what, const std::string& by) {
-    for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
-        text.replace(at, what.size(), by);
-    return text;
-}
-
 constexpr const char* kOldest =
     R"({"cniVersion":"VERSION",)"
     R"("dns":{"nameservers":["10.60.0.53"],"search":["a.b"]},)"

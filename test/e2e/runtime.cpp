@@ -15,8 +15,7 @@ using json::Reader;
 
 namespace {
 
-const std::string kDirectory = "/tmp/rdmanet-installed";
-const std::string kDebian = "/usr/lib/cni";
+const std::string kInstalled = "/tmp/rdmanet-installed";
 
 std::string text_or(const Reader& object, const char* key, const std::string& otherwise) {
     const auto member = object.find(key);
@@ -24,7 +23,7 @@ std::string text_or(const Reader& object, const char* key, const std::string& ot
 }
 
 std::string program_of(const std::string& type) {
-    return type == "rdmanet" ? binary() : concat(kDebian, '/', type);
+    return type == "rdmanet" ? binary() : concat(kDebianPlugins, '/', type);
 }
 
 bool is_injected(const std::string& key) {
@@ -43,17 +42,17 @@ void write_capabilities(json::Writer& writer, const Reader& plugin, const Attach
 } // namespace
 
 Installed::Installed() {
-    fs::create_directories(kDirectory);
-    shell(concat("ln -sf ", binary(), ' ', kDirectory, "/rdmanet"));
+    fs::create_directories(kInstalled);
+    shell(concat("ln -sf ", binary(), ' ', kInstalled, "/rdmanet"));
 }
 
 Installed::~Installed() {
     std::error_code ignored;
-    fs::remove_all(kDirectory, ignored);
+    fs::remove_all(kInstalled, ignored);
 }
 
 std::string Installed::path() {
-    return concat(kDirectory, ':', kDebian);
+    return concat(kInstalled, ':', kDebianPlugins);
 }
 
 Network::Network(const std::string& json, const std::string& name_if_absent) : document_(json::Document::parse(json)) {
@@ -138,7 +137,7 @@ bool Network::is_runnable() const {
         const auto ipam = plugin.find("ipam");
         return plugin.at("type").string() == "rdmanet" && (!ipam || ipam->at("type").string() == "rdmanet");
     };
-    return fs::exists(kDebian) || std::all_of(plugins_.begin(), plugins_.end(), is_ours);
+    return fs::exists(kDebianPlugins) || std::all_of(plugins_.begin(), plugins_.end(), is_ours);
 }
 
 } // namespace rdmanet::test

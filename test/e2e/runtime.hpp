@@ -13,6 +13,9 @@
 
 namespace rdmanet::test {
 
+/// Where Debian's package has them.
+inline const std::string kDebianPlugins = "/usr/lib/cni";
+
 /// What of a call is not in the configuration.
 struct Attachment {
     std::string netns;

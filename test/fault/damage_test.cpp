@@ -23,7 +23,7 @@ using base::concat;
 namespace fs = std::filesystem;
 
 enum class Remover : std::uint8_t { del, gc };
-const char* name_of(Remover remover) {
+const char* command_of(Remover remover) {
     return remover == Remover::gc ? "GC" : "DEL";
 }
 
@@ -57,12 +57,12 @@ void cut_everywhere(Remover remover, Ipam ipam, const char* what, const PathOf& 
         wrong += difference_from(before);
         if (remover == Remover::gc) stage.create_pod();
         if (wrong.empty()) continue;
-        FAIL_CHECK(concat(what, " cut to ", length, " of ", size, " bytes, then ", name_of(remover), ":\n", wrong));
+        FAIL_CHECK(concat(what, " cut to ", length, " of ", size, " bytes, then ", command_of(remover), ":\n", wrong));
         stage.reset();
         before = take_as_left_by(remover, stage);
     }
     std::cout << "     " << what << " cut at " << lengths.size() << " of " << size << " bytes, each with "
-              << name_of(remover) << " after it" << std::endl;
+              << command_of(remover) << " after it" << std::endl;
 }
 
 void cut_everywhere(Ipam ipam, const char* what, const PathOf& path_of, const LengthsBelow& lengths_below) {

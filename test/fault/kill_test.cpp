@@ -22,7 +22,7 @@ using base::concat;
 enum class Recovery : std::uint8_t { del, runtime_gc, person_gc };
 constexpr Recovery kRecoveries[] = {Recovery::del, Recovery::runtime_gc, Recovery::person_gc};
 
-const char* name_of(Recovery recovery) {
+const char* command_of(Recovery recovery) {
     return recovery == Recovery::del ? "DEL" : recovery == Recovery::runtime_gc ? "GC" : "rdmanet gc";
 }
 
@@ -92,7 +92,7 @@ private:
         wrong += recover(point.recovery);
         if (wrong.empty()) return killed.reached;
         FAIL_CHECK(concat(command_, " killed before ", killed.at.text, " (call ", point.fault.occurrence,
-                          " of that name), then ", name_of(point.recovery), ":\n", wrong));
+                          " of that name), then ", command_of(point.recovery), ":\n", wrong));
         stage_.reset();
         remember();
         has_pod_ = true;
