@@ -7,9 +7,9 @@
 #include <dirent.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <set>
 #include <utility>
 
 namespace rdmanet::state {
@@ -23,24 +23,25 @@ std::string attachments_in(const std::string& directory) {
     return concat(directory, "/attachments");
 }
 
+std::string devices_in(const std::string& directory) {
+    return concat(directory, "/devices");
+}
+
 struct CloseDirectory {
     void operator()(DIR* directory) const noexcept { (void)::closedir(directory); }
 };
 
-std::vector<std::string> names_in(const std::string& path, std::string_view suffix) {
+void add_names_in(const std::string& path, std::string_view suffix, std::set<std::string>& names) {
     const std::unique_ptr<DIR, CloseDirectory> directory(::opendir(path.c_str()));
-    if (!directory && errno == ENOENT) return {};
+    if (!directory && errno == ENOENT) return;
     if (!directory) throw base::SystemError(concat("read directory ", path), errno);
-    std::vector<std::string> names;
     for (;;) {
         errno = 0;
         const dirent* entry = ::readdir(directory.get());
         if (entry == nullptr && errno != 0) throw base::SystemError(concat("read directory ", path), errno);
-        if (entry == nullptr) break;
-        if (std::string_view(entry->d_name).ends_with(suffix)) names.emplace_back(entry->d_name);
+        if (entry == nullptr) return;
+        if (std::string_view(entry->d_name).ends_with(suffix)) names.emplace(entry->d_name);
     }
-    std::sort(names.begin(), names.end());
-    return names;
 }
 
 Unreadable unreadable(const std::string& path, const std::string& name, std::string reason) {
@@ -71,13 +72,35 @@ LoadOutcome look_at(const std::string& path, const std::string& name) {
     }
 }
 
+/// `load`: one of the above.
+template <class Load>
+LoadOutcome load_either(const std::string& directory, const std::string& name, Load load) {
+    LoadOutcome first = load(concat(attachments_in(directory), '/', name), name);
+    if (std::holds_alternative<AttachmentRecord>(first)) return first;
+    LoadOutcome second = load(concat(devices_in(directory), '/', name), name);
+    const bool is_better = std::holds_alternative<AttachmentRecord>(second) || std::holds_alternative<NoRecord>(first);
+    return is_better ? second : first;
+}
+
+void save_at(const std::string& directory, const AttachmentRecord& record) {
+    base::make_directories(directory);
+    const std::string path = concat(directory, '/', record.key.file_name());
+    // The first time without a temporary file that nobody would come for if this were killed: there is no record yet.
+    if (::access(path.c_str(), F_OK) != 0)
+        base::create_file_durably(path, record.to_text());
+    else
+        base::write_file_durably(path, record.to_text());
+}
+
+void remove_at(const std::string& directory, const AttachmentKey& key) {
+    const std::string path = concat(directory, '/', key.file_name());
+    base::remove_file_durably(concat(path, ".tmp"));
+    base::remove_file_durably(path);
+}
+
 } // namespace
 
 AttachmentStore::AttachmentStore(std::string state_directory) : directory_(std::move(state_directory)) {}
-
-std::string AttachmentStore::path_of(const AttachmentKey& key) const {
-    return concat(attachments_in(directory_), '/', key.file_name());
-}
 
 base::FileLock AttachmentStore::lock(const AttachmentKey& key, const base::Deadline& deadline) const {
     base::make_directories(directory_);
@@ -102,13 +125,16 @@ base::FileLock AttachmentStore::lock_rdma(const base::Deadline& deadline) const 
 }
 
 LoadOutcome AttachmentStore::load(const AttachmentKey& key) const {
-    return load_from(path_of(key), key.file_name());
+    return load_either(directory_, key.file_name(), load_from);
 }
 
 AttachmentStore::Listing AttachmentStore::list() const {
+    std::set<std::string> names;
+    add_names_in(attachments_in(directory_), ".json", names);
+    add_names_in(devices_in(directory_), ".json", names);
     Listing listing;
-    for (const std::string& name : names_in(attachments_in(directory_), ".json")) {
-        LoadOutcome outcome = look_at(concat(attachments_in(directory_), '/', name), name);
+    for (const std::string& name : names) {
+        LoadOutcome outcome = load_either(directory_, name, look_at);
         if (auto* record = std::get_if<AttachmentRecord>(&outcome)) listing.records.push_back(std::move(*record));
         if (auto* unreadable = std::get_if<Unreadable>(&outcome)) listing.unreadable.push_back(std::move(*unreadable));
     }
@@ -116,19 +142,13 @@ AttachmentStore::Listing AttachmentStore::list() const {
 }
 
 void AttachmentStore::save(const AttachmentRecord& record) const {
-    base::make_directories(attachments_in(directory_));
-    const std::string path = path_of(record.key);
-    // The first time without a temporary file that nobody would come for if this were killed: there is no record yet.
-    if (::access(path.c_str(), F_OK) != 0)
-        base::create_file_durably(path, record.to_text());
-    else
-        base::write_file_durably(path, record.to_text());
+    save_at(attachments_in(directory_), record);
+    if (!record.device().empty()) save_at(devices_in(directory_), record);
 }
 
 void AttachmentStore::remove(const AttachmentKey& key) const {
-    const std::string path = path_of(key);
-    base::remove_file_durably(concat(path, ".tmp"));
-    base::remove_file_durably(path);
+    remove_at(devices_in(directory_), key); // first: it must not stand in for a record that is no more
+    remove_at(attachments_in(directory_), key);
 }
 
 } // namespace rdmanet::state

@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <optional>
+
 namespace rdmanet::test {
 
 using Catch::Contains;
@@ -205,7 +207,7 @@ TEST_CASE("a VF whose record is lost goes home with its RDMA device all the same
     const PluginCall stranger = of(vf_call(stage.vfs, stage.pod, 1), "c2");
     for (const std::string loss : {"rm", "truncate --size=40"}) {
         (void)add(call);
-        shell(concat(loss, " /run/rdmanet/attachments/*"));
+        shell(concat(loss, " /run/rdmanet/attachments/* /run/rdmanet/devices/*"));
         CHECK(outcome(stranger, "DEL") == ""); // names another device than the pod has
         CHECK_THAT(stage.pod.run("ip -d link show net1"), Contains(stage.vfs.vf(0)));
         CHECK(del(call) == "");
@@ -214,6 +216,39 @@ TEST_CASE("a VF whose record is lost goes home with its RDMA device all the same
         CHECK(del(call) == "");
         CHECK(stage.node.difference() == "");
     }
+}
+
+TEST_CASE("how a VF was outlives a copy of its record, and comes back by DEL, GC, and before the next pod",
+          "[sriov][del][gc]") {
+    NEEDS_VFS();
+    const VfNode vfs;
+    const UnchangedNode node;
+    const auto lose = [&](const std::string& loss, const auto& recover) {
+        std::optional<Pod> pod(std::in_place, "pod");
+        const PluginCall call = vf_call(vfs, *pod, 0, "'vlan':100,'trust':'on','mtu':1300,'mac':'02:00:00:00:00:42'");
+        (void)add(call);
+        shell(concat(loss, " /run/rdmanet/attachments/*"));
+        const Pod other("other");
+        CHECK_THAT(refusal(of(vf_call(vfs, other, 0), "c2")), Contains("belongs to another attachment"));
+        CHECK_THAT(vfs.settings(0), Contains("vlan 100"));
+        recover(call, pod);
+    };
+    lose("rm", [](const PluginCall& call, std::optional<Pod>&) { CHECK(del(call) == ""); });
+    CHECK(node.difference() == "");
+    lose("truncate --size=40", [](const PluginCall&, std::optional<Pod>& pod) {
+        pod.reset();
+        CHECK_THAT(shell(concat(binary(), " gc")), Contains("removed network \"net\", container \"c1\""));
+    });
+    CHECK(node.difference() == "");
+    lose("rm", [&](const PluginCall&, std::optional<Pod>& pod) {
+        pod.reset();
+        const Pod heir("heir");
+        const PluginCall next = of(vf_call(vfs, heir, 0), "c3");
+        (void)add(next);
+        CHECK_THAT(vfs.settings(0), !Contains("vlan") && Contains("trust off"));
+        CHECK(del(next) == "");
+    });
+    CHECK(node.difference() == "");
 }
 
 TEST_CASE("DEL of a VF that has left the machine has nothing to do", "[sriov][del]") {

@@ -4,6 +4,8 @@
 //     attachments/
 //       CONTAINER:IFNAME:NETWORK.json       one record
 //       CONTAINER:IFNAME:NETWORK.json.tmp   being written, or left by a writer that was killed
+//     devices/                              a second copy of the records of attachments that have a device: how it was
+//                                           before its first pod is written nowhere else
 //     lock                                  one byte range per attachment, see base::FileLock
 //     parents.lock                          one byte range per parent
 //     devices.lock                          one byte range per device
@@ -51,17 +53,19 @@ public:
     /// each time. The last lock to be taken. Throws TimeoutError naming the holder.
     [[nodiscard]] base::FileLock lock_rdma(const base::Deadline& deadline) const;
 
-    /// Throws SystemError if the file can't be read: it may hold a good record, that must not be given up.
+    /// The record; where it is absent or unreadable, its second copy if there is a good one. Throws SystemError if a
+    /// file can't be read: it may hold a good record, that must not be given up.
     [[nodiscard]] LoadOutcome load(const AttachmentKey& key) const;
 
     struct Listing {
         std::vector<AttachmentRecord> records;
         std::vector<Unreadable> unreadable;
     };
-    /// All records, in the order of their file names. For looking: a file that can't be read is among the unreadable.
+    /// All records as load() finds them, in the order of their file names. For looking: a file that can't be read is
+    /// among the unreadable.
     [[nodiscard]] Listing list() const;
 
-    /// Durable: holds the old or the new record whatever happens. Throws SystemError.
+    /// Durable: each copy is the old or the new record whatever happens. Throws SystemError.
     void save(const AttachmentRecord& record) const;
 
     /// Removes the record and what a killed writer left of it. Absence is success.
@@ -70,8 +74,6 @@ public:
     [[nodiscard]] const std::string& directory() const { return directory_; }
 
 private:
-    [[nodiscard]] std::string path_of(const AttachmentKey& key) const;
-
     std::string directory_;
 };
 

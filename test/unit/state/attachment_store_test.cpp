@@ -31,6 +31,13 @@ private:
     std::string path_;
 };
 
+/// A record without a device.
+AttachmentRecord record_of_child() {
+    AttachmentRecord record = state::sample_record();
+    record.steps.resize(1);
+    return record;
+}
+
 } // namespace
 
 TEST_CASE("reading a node without state creates nothing") {
@@ -71,7 +78,7 @@ TEST_CASE("a damaged record is reported with its path") {
     const Directory directory;
     const AttachmentStore store(directory.path());
     const auto key = state::sample_record().key;
-    store.save(state::sample_record());
+    store.save(record_of_child());
     const std::string path = base::concat(directory.path(), "/attachments/", key.file_name());
     base::write_file_durably(path, "{\"version\": 1");
     CHECK(std::get<state::Unreadable>(store.load(key)).path == path);
@@ -105,7 +112,7 @@ TEST_CASE("the name of a record's file tells its attachment") {
 TEST_CASE("a record under another attachment's name is not taken for that attachment's") {
     const Directory directory;
     const AttachmentStore store(directory.path());
-    store.save(state::sample_record());
+    store.save(record_of_child());
     auto other = state::sample_record().key;
     other.ifname = "net2";
     std::filesystem::rename(base::concat(directory.path(), "/attachments/", state::sample_record().key.file_name()),
@@ -116,4 +123,40 @@ TEST_CASE("a record under another attachment's name is not taken for that attach
     CHECK(store.list().records.empty());
     REQUIRE(store.list().unreadable.size() == 1);
     CHECK(store.list().unreadable[0].key == other);
+}
+
+TEST_CASE("a record that tells how a device was is there twice, and either copy does") {
+    const Directory directory;
+    const AttachmentStore store(directory.path());
+    const AttachmentRecord record = state::sample_record();
+    const std::string name = record.key.file_name();
+    const std::string first = base::concat(directory.path(), "/attachments/", name);
+    const std::string second = base::concat(directory.path(), "/devices/", name);
+    const auto is_whole = [&] {
+        const AttachmentStore::Listing listing = store.list();
+        const auto loaded = store.load(record.key);
+        return listing.records.size() == 1 && listing.unreadable.empty() &&
+               std::holds_alternative<AttachmentRecord>(loaded) &&
+               std::get<AttachmentRecord>(loaded).to_text() == record.to_text();
+    };
+    for (const std::string& damaged : {first, second}) {
+        store.save(record);
+        CHECK(is_whole());
+        base::write_file_durably(damaged, "{");
+        CHECK(is_whole());
+        std::filesystem::remove(damaged);
+        CHECK(is_whole());
+    }
+    std::filesystem::remove(first);
+    base::write_file_durably(second, "{");
+    CHECK(std::get<state::Unreadable>(store.load(record.key)).path == second);
+    REQUIRE(store.list().unreadable.size() == 1);
+    base::write_file_durably(first, "{");
+    CHECK(std::get<state::Unreadable>(store.load(record.key)).path == first);
+    REQUIRE(store.list().unreadable.size() == 1);
+    store.remove(record.key);
+    CHECK_FALSE(std::filesystem::exists(first));
+    CHECK_FALSE(std::filesystem::exists(second));
+    store.save(record_of_child());
+    CHECK_FALSE(std::filesystem::exists(second));
 }
