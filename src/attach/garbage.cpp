@@ -1,6 +1,7 @@
 // GC: what nobody will send a DEL for. The runtime's list says what is still wanted; Multus never sends one, so a
 // person can start the same with `rdmanet gc`, and a range that runs out takes back what the dead hold.
 #include "detach.hpp"
+#include "foreign_vf.hpp"
 #include "liveness.hpp"
 #include "mark.hpp"
 #include "session.hpp"
@@ -153,6 +154,14 @@ void collect_for_runtime(const cni::Request& request, const Node& node, const ba
     if (!collected.failed.empty()) throw still_held_error(collected.failed);
 }
 
+/// What could not be looked for is no failure of the collection.
+template <class Describe>
+void notice(std::string_view what, Collected& collected, const Node& node, const Describe& describe) try {
+    for (std::string& text : describe()) collected.noticed.push_back(std::move(text));
+} catch (const base::Error& error) {
+    node.log.warn(concat(what, " were not looked for: ", error.what()));
+}
+
 } // namespace
 
 void collect_garbage(const cni::Request& request, const Node& node) {
@@ -181,11 +190,10 @@ Collected collect_dead(const Node& node, DryRun dry_run) {
         [&](const AttachmentRecord& record) { return undertaker.probe(trace_of(record)) == Liveness::dead; }, {},
         deadline);
     for (const state::Unreadable& file : outcome.kept) outcome.collected.failed.push_back(describe(file));
-    try {
-        outcome.collected.noticed = describe_stranded_devices(deadline);
-    } catch (const base::Error& error) {
-        node.log.warn(concat("devices in namespaces that nobody can reach were not looked for: ", error.what()));
-    }
+    notice("devices in namespaces that nobody can reach", outcome.collected, node,
+           [&] { return describe_stranded_devices(deadline); });
+    notice("VFs with settings and no pod", outcome.collected, node,
+           [&] { return describe_foreign_vfs(state::AttachmentStore(node.state_directory), deadline); });
     return outcome.collected;
 }
 

@@ -89,6 +89,16 @@ std::optional<VfOf> find_pf_of(const PciAddress& address) {
     return std::nullopt;
 }
 
+std::vector<PciAddress> list_vfs() {
+    const std::string directory = "/sys/bus/pci/devices";
+    std::vector<PciAddress> vfs;
+    for (const std::string& name : sorted_names_in(directory)) {
+        const auto address = PciAddress::parse(name);
+        if (address && find_symlink(concat(directory, '/', name, "/physfn"))) vfs.push_back(*address);
+    }
+    return vfs;
+}
+
 unsigned count_vfs_of(const BusAddress& address) {
     const base::UniqueFd directory = open_directory(directory_of(address));
     if (!directory) return 0;

@@ -116,6 +116,28 @@ TEST_CASE("a device in a namespace that only a descriptor keeps is named with it
     CHECK(stage.node.difference() == "");
 }
 
+TEST_CASE("a VF that has a VLAN, a rate or its link disabled, and no pod, is named and left alone", "[gc][sriov]") {
+    NEEDS_VFS();
+    const VfStage stage;
+    const PluginCall call = vf_call(stage.vfs, stage.pod, 1, "'vlan':100");
+    (void)add(call);
+    CHECK_THAT(gc(), !Contains("left alone")); // it has a pod
+    const std::string set = concat("ip link set ", stage.vfs.pf(), " vf 0");
+    const std::string undone = " vlan 0 max_tx_rate 0 min_tx_rate 0 state auto";
+    shell(concat(set, " vlan 7 qos 3 max_tx_rate 1000 state disable trust on"));
+    for (const std::string options : {"", "--dry-run"})
+        CHECK_THAT(gc(options),
+                   Contains(concat("left alone: device ", stage.vfs.vf(0), ", VF 0 of \"", stage.vfs.pf(),
+                                   "\", has vlan 7 qos 3, rates 0 to 1000 Mbit/s, link_state disable and no "
+                                   "pod: the next one gets that, as far as its network says nothing else. ",
+                                   "If nobody set it on purpose, run `", set, undone, '`')));
+    CHECK_THAT(stage.vfs.settings(0), Contains("vlan 7") && Contains("link-state disable"));
+    shell(concat(set, undone, " trust off"));
+    CHECK_THAT(gc(), !Contains("left alone"));
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
 TEST_CASE("what another undid while GC waited for it is not undone again: the device may be another pod's",
           "[gc][sriov]") {
     NEEDS_VFS();
@@ -129,7 +151,7 @@ TEST_CASE("what another undid while GC waited for it is not undone again: the de
                                        base::Deadline::in(kPatience));
     const std::string pid = shell(concat(binary(), " gc >/run/gc.out 2>&1 & echo -n $!"));
     REQUIRE(comes_true([&] { return succeeds(concat("readlink /proc/", pid, "/fd/* | grep -qx /run/rdmanet/lock")); }));
-    shell(concat("rm /run/rdmanet/attachments/* && ", set_vlan, "7"));
+    shell(concat("rm /run/rdmanet/attachments/* /run/rdmanet/devices/* && ", set_vlan, "7"));
     lock.reset();
     REQUIRE(comes_true([&] { return !succeeds(concat("grep -qx rdmanet /proc/", pid, "/comm")); }));
     CHECK_THAT(shell("cat /run/gc.out; rm /run/gc.out"), !Contains("still held"));

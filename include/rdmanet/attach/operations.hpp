@@ -48,7 +48,7 @@ struct Collected {
 };
 /// Removes every attachment and lease, of any network, whose namespace is provably gone. A record that can't be
 /// read, and that no lease shows to be a dead pod's, is among `failed`, with what to do about it. Devices that nobody
-/// can reach are noticed. A dry run changes nothing.
+/// can reach, and VFs that are set up and have no pod, are noticed. A dry run changes nothing.
 [[nodiscard]] Collected collect_dead(const Node& node, DryRun dry_run);
 
 } // namespace rdmanet::attach

@@ -21,6 +21,9 @@ struct VfOf {
 /// nullopt for what is no VF. Throws base::SystemError.
 [[nodiscard]] std::optional<VfOf> find_pf_of(const base::PciAddress& address);
 
+/// All VFs of the machine, in the order of their addresses. Throws base::SystemError.
+[[nodiscard]] std::vector<base::PciAddress> list_vfs();
+
 /// How many VFs a PF has at present; 0 for what is no PF.
 [[nodiscard]] unsigned count_vfs_of(const base::BusAddress& address);
 
