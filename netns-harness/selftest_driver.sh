@@ -73,6 +73,34 @@ ok "sub-functions: go with their PF" not test -e /sys/bus/auxiliary/devices/simr
 bind 0001:00:00.0
 ok "sub-functions: come with it" test -e /sys/class/net/rnic0p0s1
 
+eswitch() { devlink dev eswitch set pci/0001:00:00.0 mode "$1"; }
+phys_port_names() { (cd $pci/devices/0001:00:00.0/net && for name in *; do echo "$name $(<"$name/phys_port_name")"; done | xargs); }
+reload nics=2 vfs=2
+ok "switchdev: the mode is legacy" holds 'mode legacy' devlink dev eswitch show pci/0001:00:00.0
+ok "switchdev: VFs get representors" eswitch switchdev
+vfs rnic0p0 2
+ok "switchdev: beside the PF, by their names" equal "$(phys_port_names)" "rep0p0v0 pf0vf0 rep0p0v1 pf0vf1 rnic0p0 p0"
+ok "switchdev: one switch" equal "$(cat /sys/class/net/{rnic0p0,rep0p0v1}/phys_switch_id | xargs)" "025200000000 025200000000"
+pod a rnic0p0v0 10.6.0.1/24
+pod b rnic0p0v1 10.6.0.2/24
+pod c rnic1p0 10.6.0.3/24
+up rnic0p0 rep0p0v0 rep0p0v1
+ok "switchdev: nothing is forwarded by itself" not reach a 10.6.0.2
+ip link add br0 type bridge
+for link in rnic0p0 rep0p0v0 rep0p0v1; do ip link set $link master br0; done
+up br0
+ok "switchdev: a bridge of representors does" soon reach a 10.6.0.2
+ok "switchdev: and to the wire, with the PF in it" soon reach a 10.6.0.3
+ok "switchdev: tags of the PF are refused" fails_with 'not supported' vf rnic0p0 0 vlan 5
+ok "switchdev: but for none" vf rnic0p0 0 vlan 0
+ip link del br0
+clear_pods
+vfs rnic0p0 0
+ok "switchdev: representors go with their VFs" equal "$(phys_port_names)" "rnic0p0 p0"
+vfs rnic0p0 1
+eswitch legacy
+ok "switchdev: and with the mode" equal "$(phys_port_names)" "rnic0p0 p0"
+
 ok "RDMA devices: two of a function, with two ports" reload nics=1 vfs=2 rdma_devices=2 rdma_ports=2
 vfs rnic0p0 1
 up rnic0p0

@@ -68,6 +68,14 @@ echo 1 >$debug/rnic1p0/cable
 ok "infiniband: and back" soon has_carrier ib0
 ok "infiniband: with traffic" soon ping -q -c1 -W2 10.3.0.2
 
+echo 0 >$debug/rnic1p0/subnet_manager
+port_ids() { cat $ib/ib1p0/ports/1/lid $ib/ib1p0/ports/1/sm_lid | xargs; }
+ok "infiniband: without a subnet manager" equal "$(rdma_state ib1p0) $(rdma_state ib1p0v0) $(rdma_state ib2p0) $(port_ids)" \
+	"INIT INIT ACTIVE 0x0 0x0"
+echo 1 >$debug/rnic1p0/subnet_manager
+ok "infiniband: and with it again" equal "$(rdma_state ib1p0) $(port_ids)" "ACTIVE 0x5 0x1"
+ok "infiniband: with traffic then" soon ping -q -c1 -W2 10.3.0.2
+
 ok "infiniband: VF link state" vf ib0 1 state disable
 ok "infiniband: reaches the VF" equal "$(rdma_state ib1p0v1) $(rdma_state ib1p0v0)" "DOWN ACTIVE"
 vf ib0 1 state auto

@@ -32,6 +32,7 @@
 #define SIMRNIC_PF_DEVICE_ID 0x1001
 #define SIMRNIC_VF_DEVICE_ID 0x1002
 
+struct devlink;
 struct simrnic_ibdev;
 struct simrnic_nic;
 struct simrnic_port;
@@ -77,7 +78,7 @@ struct simrnic_func {
 	struct simrnic_ibdev *ibdevs[SIMRNIC_MAX_RDMA];
 	unsigned int ibdev_count; /* RTNL; of those that are to be told about the link */
 	bool rdma_active;	  /* RTNL; what their users were told last */
-	bool link;		  /* InfiniBand: RTNL writes */
+	bool link;		  /* InfiniBand, physical: RTNL writes */
 	u16 lid;		  /* InfiniBand */
 	__be64 node_guid;
 	__be64 port_guid;
@@ -88,6 +89,7 @@ struct simrnic_func {
 /* A connection to the port's embedded switch, there whether or not the function has a driver. */
 struct simrnic_vport {
 	struct simrnic_func __rcu *func;
+	struct net_device __rcu *rep; /* of a VF, in switchdev mode */
 	/* What the PF decided about a VF. */
 	u8 mac[ETH_ALEN]; /* zero: not decided */
 	u16 vlan;
@@ -116,7 +118,9 @@ struct simrnic_faults {
 struct simrnic_port {
 	struct simrnic_nic *nic;
 	unsigned int index;
-	bool cable; /* RTNL */
+	bool cable;   /* RTNL */
+	bool switchdev; /* RTNL or devlink's lock */
+	bool managed; /* RTNL; InfiniBand: a subnet manager has been there */
 	struct simrnic_faults faults;
 	u64 out_of_sequence; /* of the RDMA devices, written through debugfs */
 	struct dentry *debugfs;
@@ -206,6 +210,13 @@ extern const struct ethtool_ops simrnic_ethtool_ops;
 
 /* simrnic_switch.c: frames between functions */
 netdev_tx_t simrnic_switch_xmit(struct sk_buff *skb, struct net_device *netdev);
+netdev_tx_t simrnic_switch_to_vf(struct sk_buff *skb, struct simrnic_vport *vport);
+void simrnic_switch_id(const struct simrnic_port *port, struct netdev_phys_item_id *id);
+
+/* simrnic_rep.c: switchdev mode */
+int simrnic_reps_update(struct simrnic_func *pf, unsigned int count);
+struct devlink *simrnic_devlink_create(struct simrnic_func *pf);
+void simrnic_devlink_destroy(struct devlink *devlink);
 
 /* simrnic_rdma.c: RDMA devices; see simrnic_rdma.h for what is behind them */
 int simrnic_rdma_init(void);
@@ -242,6 +253,12 @@ static inline bool simrnic_is_vf(const struct simrnic_func *func)
 static inline int simrnic_sf_index(const struct simrnic_func *func)
 {
 	return simrnic_vport_index(func) - simrnic_vfs;
+}
+
+/* Without a subnet manager an InfiniBand port stays in INIT. */
+static inline bool simrnic_ib_active(const struct simrnic_func *func)
+{
+	return READ_ONCE(func->link) && READ_ONCE(func->port->managed);
 }
 
 static inline void simrnic_count(struct simrnic_func *func, enum simrnic_counter counter, u64 by)

@@ -59,6 +59,9 @@ int simrnic_set_vf_vlan(struct net_device *netdev, int vf, u16 vlan, u8 qos, __b
 	vport = simrnic_admin(netdev_priv(netdev), vf);
 	if (IS_ERR(vport))
 		return PTR_ERR(vport);
+	/* As with mlx5: tags are the business of the representor's switch then. */
+	if (vlan && rtnl_dereference(vport->rep))
+		return -EOPNOTSUPP;
 	WRITE_ONCE(vport->vlan_proto, proto);
 	WRITE_ONCE(vport->qos, qos);
 	WRITE_ONCE(vport->vlan, vlan);

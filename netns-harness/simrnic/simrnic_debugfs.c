@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Cables to pull and faults on demand: /sys/kernel/debug/simrnic/PF/... */
+/* Cables to pull, subnet managers to end, and faults on demand: /sys/kernel/debug/simrnic/PF/... */
 #include <linux/debugfs.h>
 #include <linux/rtnetlink.h>
 #include "simrnic.h"
@@ -27,6 +27,27 @@ static int simrnic_cable_set(void *data, u64 value)
 
 DEFINE_DEBUGFS_ATTRIBUTE(simrnic_cable_fops, simrnic_cable_get, simrnic_cable_set, "%llu\n");
 
+static int simrnic_managed_get(void *data, u64 *value)
+{
+	struct simrnic_port *port = data;
+
+	*value = READ_ONCE(port->managed);
+	return 0;
+}
+
+static int simrnic_managed_set(void *data, u64 value)
+{
+	struct simrnic_port *port = data;
+
+	rtnl_lock();
+	WRITE_ONCE(port->managed, !!value);
+	simrnic_port_update_links(port);
+	rtnl_unlock();
+	return 0;
+}
+
+DEFINE_DEBUGFS_ATTRIBUTE(simrnic_managed_fops, simrnic_managed_get, simrnic_managed_set, "%llu\n");
+
 void simrnic_debugfs_add_port(struct simrnic_port *port)
 {
 	struct simrnic_faults *faults = &port->faults;
@@ -35,6 +56,9 @@ void simrnic_debugfs_add_port(struct simrnic_port *port)
 	snprintf(name, sizeof(name), "rnic%up%u", port->nic->index, port->index);
 	port->debugfs = debugfs_create_dir(name, simrnic_debugfs_root);
 	debugfs_create_file_unsafe("cable", 0600, port->debugfs, port, &simrnic_cable_fops);
+	if (port->nic->infiniband)
+		debugfs_create_file_unsafe("subnet_manager", 0600, port->debugfs, port,
+					   &simrnic_managed_fops);
 	debugfs_create_u32("vf_call_skip", 0600, port->debugfs, &faults->vf_call_skip);
 	debugfs_create_u32("vf_call_fail", 0600, port->debugfs, &faults->vf_call_fail);
 	debugfs_create_u32("vf_call_errno", 0600, port->debugfs, &faults->vf_call_errno);

@@ -4,6 +4,7 @@
 #include <linux/module.h>
 #include <linux/rtnetlink.h>
 #include <linux/workqueue.h>
+#include <net/devlink.h>
 #include "simrnic.h"
 
 /* What the driver knows of a device that it is bound to. */
@@ -11,6 +12,7 @@ struct simrnic_driven {
 	struct pci_dev *pdev;
 	struct simrnic_func *func; /* NULL: not yet, see faults.vf_devices_delay_ms */
 	struct delayed_work late;
+	struct devlink *devlink; /* of an Ethernet PF */
 };
 
 static struct simrnic_port *simrnic_port_of(struct pci_dev *pdev)
@@ -53,10 +55,17 @@ static int simrnic_start(struct simrnic_driven *driven)
 		err = simrnic_sf_plug(func);
 		if (err)
 			goto err_rdma;
+		driven->devlink = simrnic_devlink_create(func);
+		if (!driven->devlink) {
+			err = -ENOMEM;
+			goto err_sf;
+		}
 	}
 	driven->func = func;
 	return 0;
 
+err_sf:
+	simrnic_sf_unplug(func);
 err_rdma:
 	simrnic_rdma_destroy(func);
 err_func:
@@ -110,6 +119,8 @@ static void simrnic_remove(struct pci_dev *pdev)
 {
 	struct simrnic_driven *driven = pci_get_drvdata(pdev);
 
+	if (driven->devlink)
+		simrnic_devlink_destroy(driven->devlink);
 	if (!pdev->is_virtfn)
 		pci_disable_sriov(pdev);
 	cancel_delayed_work_sync(&driven->late);
@@ -122,20 +133,35 @@ static void simrnic_remove(struct pci_dev *pdev)
 	pci_disable_device(pdev);
 }
 
-static int simrnic_sriov_configure(struct pci_dev *pdev, int num_vfs)
+static int simrnic_enable_sriov(struct pci_dev *pdev, int num_vfs)
 {
 	struct simrnic_port *port = simrnic_port_of(pdev);
-	int vf, err;
+	int vf;
 
-	if (!num_vfs) {
-		pci_disable_sriov(pdev);
-		return 0;
-	}
 	rtnl_lock();
 	for (vf = 0; vf < num_vfs; vf++)
 		simrnic_vport_reset(&port->vfs[vf]);
 	rtnl_unlock();
-	err = pci_enable_sriov(pdev, num_vfs);
+	return pci_enable_sriov(pdev, num_vfs);
+}
+
+static int simrnic_sriov_configure(struct pci_dev *pdev, int num_vfs)
+{
+	struct simrnic_driven *driven = pci_get_drvdata(pdev);
+	int err = 0;
+
+	if (driven->devlink)
+		devl_lock(driven->devlink); /* the mode stays as it is */
+	if (num_vfs)
+		err = simrnic_enable_sriov(pdev, num_vfs);
+	else
+		pci_disable_sriov(pdev);
+	if (!err && driven->devlink)
+		err = simrnic_reps_update(driven->func, num_vfs);
+	if (err && num_vfs)
+		pci_disable_sriov(pdev);
+	if (driven->devlink)
+		devl_unlock(driven->devlink);
 	return err ? err : num_vfs;
 }
 

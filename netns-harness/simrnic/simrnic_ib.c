@@ -69,9 +69,9 @@ void simrnic_ib_destroy(struct simrnic_func *func)
 static int simrnic_ib_query_port(struct ib_device *ib, u32 port, struct ib_port_attr *attr)
 {
 	const struct simrnic_func *func = simrnic_func_of(ib);
-	bool link = READ_ONCE(func->link);
+	bool link = READ_ONCE(func->link), managed = READ_ONCE(func->port->managed);
 
-	attr->state = link ? IB_PORT_ACTIVE : IB_PORT_DOWN;
+	attr->state = !link ? IB_PORT_DOWN : managed ? IB_PORT_ACTIVE : IB_PORT_INIT;
 	attr->phys_state = link ? IB_PORT_PHYS_STATE_LINK_UP : IB_PORT_PHYS_STATE_POLLING;
 	attr->max_mtu = IB_MTU_4096;
 	attr->active_mtu = IB_MTU_4096;
@@ -79,8 +79,8 @@ static int simrnic_ib_query_port(struct ib_device *ib, u32 port, struct ib_port_
 	attr->pkey_tbl_len = SIMRNIC_PKEYS;
 	attr->max_msg_sz = 1 << 30;
 	attr->port_cap_flags = IB_PORT_CM_SUP | IB_PORT_SYS_IMAGE_GUID_SUP;
-	attr->lid = func->lid;
-	attr->sm_lid = SIMRNIC_SM_LID;
+	attr->lid = managed ? func->lid : 0;
+	attr->sm_lid = managed ? SIMRNIC_SM_LID : 0;
 	attr->subnet_timeout = 18;
 	attr->active_width = IB_WIDTH_4X;
 	attr->active_speed = IB_SPEED_EDR;

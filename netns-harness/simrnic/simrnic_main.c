@@ -75,6 +75,7 @@ static struct simrnic_nic *simrnic_nic_alloc(unsigned int index)
 		port->nic = nic;
 		port->index = i;
 		port->cable = true;
+		port->managed = true;
 		simrnic_vport_reset(&port->pf);
 		port->vfs = kvcalloc(simrnic_vports(), sizeof(*port->vfs), GFP_KERNEL);
 		if (!port->vfs && simrnic_vports())

@@ -114,6 +114,17 @@ static int simrnic_get_phys_port_name(struct net_device *netdev, char *name, siz
 	return snprintf(name, size, "p%u", func->port->index) >= size ? -EINVAL : 0;
 }
 
+/* In switchdev mode the PF is the uplink, beside the representors. */
+static int simrnic_get_port_parent_id(struct net_device *netdev, struct netdev_phys_item_id *id)
+{
+	const struct simrnic_func *func = netdev_priv(netdev);
+
+	if (!READ_ONCE(func->port->switchdev))
+		return -EOPNOTSUPP;
+	simrnic_switch_id(func->port, id);
+	return 0;
+}
+
 static const struct net_device_ops simrnic_pf_netdev_ops = {
 	.ndo_open = simrnic_open,
 	.ndo_stop = simrnic_stop,
@@ -123,6 +134,7 @@ static const struct net_device_ops simrnic_pf_netdev_ops = {
 	.ndo_validate_addr = eth_validate_addr,
 	.ndo_get_stats64 = simrnic_get_stats64,
 	.ndo_get_phys_port_name = simrnic_get_phys_port_name,
+	.ndo_get_port_parent_id = simrnic_get_port_parent_id,
 	.ndo_set_vf_mac = simrnic_set_vf_mac,
 	.ndo_set_vf_vlan = simrnic_set_vf_vlan,
 	.ndo_set_vf_rate = simrnic_set_vf_rate,

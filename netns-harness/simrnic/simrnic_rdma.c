@@ -14,7 +14,7 @@
 static bool simrnic_rdma_link(const struct simrnic_func *func)
 {
 	if (!func->netdev)
-		return READ_ONCE(func->link);
+		return simrnic_ib_active(func);
 	return netif_running(func->netdev) && netif_carrier_ok(func->netdev);
 }
 

@@ -203,10 +203,10 @@ static void simrnic_offer(struct simrnic_vport *vport, struct simrnic_frame *fra
 
 static void simrnic_flood_port(struct simrnic_port *port, struct simrnic_frame *frame)
 {
-	unsigned int vf;
+	unsigned int vf = READ_ONCE(port->switchdev) ? simrnic_vfs : 0;
 
 	simrnic_offer(&port->pf, frame);
-	for (vf = 0; vf < simrnic_vports(); vf++)
+	for (; vf < simrnic_vports(); vf++)
 		simrnic_offer(&port->vfs[vf], frame);
 }
 
@@ -247,6 +247,43 @@ static bool simrnic_tag(const struct simrnic_func *func, struct sk_buff *skb)
 	return true;
 }
 
+/* In switchdev mode a VF talks to its representor only. */
+static bool simrnic_represent(struct simrnic_func *func, const struct sk_buff *skb)
+{
+	struct net_device *rep = rcu_dereference(func->vport->rep);
+	struct sk_buff *clone;
+
+	if (!rep)
+		return false;
+	clone = netif_running(rep) ? skb_clone(skb, GFP_ATOMIC) : NULL;
+	if (clone)
+		dev_forward_skb(rep, clone);
+	return true;
+}
+
+/* From a representor. */
+netdev_tx_t simrnic_switch_to_vf(struct sk_buff *skb, struct simrnic_vport *vport)
+{
+	struct simrnic_frame frame = { .skb = skb, .len = skb->len };
+
+	skb_tx_timestamp(skb);
+	skb_reset_mac_header(skb);
+	simrnic_look_at_roce(&frame);
+	rcu_read_lock();
+	simrnic_offer(vport, &frame);
+	rcu_read_unlock();
+	consume_skb(skb);
+	return NETDEV_TX_OK;
+}
+
+void simrnic_switch_id(const struct simrnic_port *port, struct netdev_phys_item_id *id)
+{
+	const u8 mac[ETH_ALEN] = { 0x02, 0x52, port->nic->index, port->index };
+
+	id->id_len = sizeof(mac);
+	memcpy(id->id, mac, sizeof(mac));
+}
+
 netdev_tx_t simrnic_switch_xmit(struct sk_buff *skb, struct net_device *netdev)
 {
 	struct simrnic_func *func = netdev_priv(netdev);
@@ -275,9 +312,11 @@ netdev_tx_t simrnic_switch_xmit(struct sk_buff *skb, struct net_device *netdev)
 	}
 
 	rcu_read_lock();
-	simrnic_flood_port(func->port, &frame);
-	if (!frame.owned && simrnic_wire && simrnic_port_link(func->port))
-		simrnic_flood_wire(func->port, &frame);
+	if (!simrnic_represent(func, skb)) {
+		simrnic_flood_port(func->port, &frame);
+		if (!frame.owned && simrnic_wire && simrnic_port_link(func->port))
+			simrnic_flood_wire(func->port, &frame);
+	}
 	rcu_read_unlock();
 	consume_skb(skb);
 	return NETDEV_TX_OK;

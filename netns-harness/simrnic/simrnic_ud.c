@@ -61,7 +61,7 @@ static int simrnic_detach_mcast(struct ib_qp *ib, union ib_gid *gid, u16 lid)
 
 static bool simrnic_reaches(const struct simrnic_func *from, const struct simrnic_func *to)
 {
-	if (!READ_ONCE(from->link) || !READ_ONCE(to->link))
+	if (!simrnic_ib_active(from) || !simrnic_ib_active(to))
 		return false;
 	return from->port == to->port ||
 	       (simrnic_wire && simrnic_port_link(from->port) && simrnic_port_link(to->port));
@@ -180,7 +180,7 @@ static void simrnic_deliver(struct simrnic_packet *packet)
 {
 	struct simrnic_qp *qp;
 
-	if (!READ_ONCE(packet->source->link)) {
+	if (!simrnic_ib_active(packet->source)) {
 		simrnic_count(packet->source, SIMRNIC_TX_DROPPED_LINK, 1);
 		return;
 	}

@@ -23,6 +23,15 @@ public:
     ~PulledCable() { (void)succeeds("echo 1 >/sys/kernel/debug/simrnic/rnic0p0/cable"); }
 };
 
+/// The first card's ports as if no subnet manager had ever run.
+class NoSubnetManager {
+public:
+    NoSubnetManager() { shell("echo 0 >/sys/kernel/debug/simrnic/rnic0p0/subnet_manager"); }
+    NoSubnetManager(const NoSubnetManager&) = delete;
+    NoSubnetManager& operator=(const NoSubnetManager&) = delete;
+    ~NoSubnetManager() { (void)succeeds("echo 1 >/sys/kernel/debug/simrnic/rnic0p0/subnet_manager"); }
+};
+
 /// What an ADD that must succeed logs; CHECK agrees with it, and DEL follows.
 std::string log_of(const PluginCall& call) {
     const ProcessResult result = call.run();
@@ -148,6 +157,15 @@ TEST_CASE("InfiniBand ports are told with their LIDs", "[rdma][port][infiniband]
         CHECK_THAT(refusal(vf), Contains(concat("code 103: ", said)));
         CHECK_THAT(log_of(call_for(pod, concat("'attach':'ipoib','master':'", infiniband.parent(0), '\''))),
                    Contains(said));
+    }
+    {
+        const NoSubnetManager unmanaged;
+        const std::string said =
+            "port 1 of RDMA device \"ib0p0\" is not active: state init, physical state link up, LID 0, "
+            "SM LID 0; no subnet manager has brought it up: start one in the fabric";
+        CHECK_THAT(refusal(child), Contains(concat("code 103: ", said)));
+        CHECK_THAT(status_of(child), Contains(concat("code 50: ", said)));
+        CHECK_THAT(refusal(vf), Contains(concat("code 103: ", said)));
     }
     CHECK(node.difference() == "");
 }
