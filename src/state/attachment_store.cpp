@@ -64,22 +64,29 @@ LoadOutcome load_from(const std::string& path, const std::string& name) {
     }
 }
 
-LoadOutcome look_at(const std::string& path, const std::string& name) {
+/// The record, or else its second copy. Throws SystemError if neither is one and the system didn't give them all.
+LoadOutcome load_either(const std::string& directory, const std::string& name) {
+    const std::string second = concat(devices_in(directory), '/', name);
     try {
-        return load_from(path, name);
-    } catch (const base::SystemError& error) {
-        return unreadable(path, name, error.what());
+        LoadOutcome first = load_from(concat(attachments_in(directory), '/', name), name);
+        if (std::holds_alternative<AttachmentRecord>(first)) return first;
+        LoadOutcome copy = load_from(second, name);
+        const bool says_more =
+            std::holds_alternative<AttachmentRecord>(copy) || std::holds_alternative<NoRecord>(first);
+        return says_more ? std::move(copy) : std::move(first);
+    } catch (const base::SystemError&) {
+        LoadOutcome copy = load_from(second, name);
+        if (!std::holds_alternative<AttachmentRecord>(copy)) throw;
+        return copy;
     }
 }
 
-/// `load`: one of the above.
-template <class Load>
-LoadOutcome load_either(const std::string& directory, const std::string& name, Load load) {
-    LoadOutcome first = load(concat(attachments_in(directory), '/', name), name);
-    if (std::holds_alternative<AttachmentRecord>(first)) return first;
-    LoadOutcome second = load(concat(devices_in(directory), '/', name), name);
-    const bool is_better = std::holds_alternative<AttachmentRecord>(second) || std::holds_alternative<NoRecord>(first);
-    return is_better ? second : first;
+LoadOutcome look_at(const std::string& directory, const std::string& name) {
+    try {
+        return load_either(directory, name);
+    } catch (const base::SystemError& error) {
+        return unreadable(concat(attachments_in(directory), '/', name), name, error.what());
+    }
 }
 
 void save_at(const std::string& directory, const AttachmentRecord& record) {
@@ -125,7 +132,7 @@ base::FileLock AttachmentStore::lock_rdma(const base::Deadline& deadline) const 
 }
 
 LoadOutcome AttachmentStore::load(const AttachmentKey& key) const {
-    return load_either(directory_, key.file_name(), load_from);
+    return load_either(directory_, key.file_name());
 }
 
 AttachmentStore::Listing AttachmentStore::list() const {
@@ -134,7 +141,7 @@ AttachmentStore::Listing AttachmentStore::list() const {
     add_names_in(devices_in(directory_), ".json", names);
     Listing listing;
     for (const std::string& name : names) {
-        LoadOutcome outcome = load_either(directory_, name, look_at);
+        LoadOutcome outcome = look_at(directory_, name);
         if (auto* record = std::get_if<AttachmentRecord>(&outcome)) listing.records.push_back(std::move(*record));
         if (auto* unreadable = std::get_if<Unreadable>(&outcome)) listing.unreadable.push_back(std::move(*unreadable));
     }

@@ -53,8 +53,8 @@ public:
     /// each time. The last lock to be taken. Throws TimeoutError naming the holder.
     [[nodiscard]] base::FileLock lock_rdma(const base::Deadline& deadline) const;
 
-    /// The record; where it is absent or unreadable, its second copy if there is a good one. Throws SystemError if a
-    /// file can't be read: it may hold a good record, that must not be given up.
+    /// The record; where it is absent or unreadable, its second copy if there is a good one. Throws SystemError if there
+    /// is none and a file can't be read: it may hold a good record, that must not be given up.
     [[nodiscard]] LoadOutcome load(const AttachmentKey& key) const;
 
     struct Listing {
@@ -65,10 +65,11 @@ public:
     /// among the unreadable.
     [[nodiscard]] Listing list() const;
 
-    /// Durable: each copy is the old or the new record whatever happens. Throws SystemError.
+    /// Durable: each copy is the old or the new record whatever happens, the second never newer than the first. Throws
+    /// SystemError.
     void save(const AttachmentRecord& record) const;
 
-    /// Removes the record and what a killed writer left of it. Absence is success.
+    /// Removes the record, before it its second copy, and what a killed writer left of them. Absence is success.
     void remove(const AttachmentKey& key) const;
 
     [[nodiscard]] const std::string& directory() const { return directory_; }

@@ -157,6 +157,33 @@ TEST_CASE("a record that tells how a device was is there twice, and either copy 
     store.remove(record.key);
     CHECK_FALSE(std::filesystem::exists(first));
     CHECK_FALSE(std::filesystem::exists(second));
+    store.save(record);
+    std::filesystem::remove(first);
+    std::filesystem::create_directory(first); // EISDIR, as a failing disk's EIO
+    CHECK(is_whole());
+}
+
+TEST_CASE("a second copy never speaks for an attachment that is no more, nor against its record") {
+    const Directory directory;
+    const AttachmentStore store(directory.path());
+    AttachmentRecord record = state::sample_record();
+    const std::string name = record.key.file_name();
+    const std::string first = base::concat(directory.path(), "/attachments/", name);
+    const std::string second = base::concat(directory.path(), "/devices/", name);
     store.save(record_of_child());
+    CHECK_FALSE(std::filesystem::exists(base::concat(directory.path(), "/devices")));
+    store.save(record);
+    const std::string older = base::read_file(second, 1U << 20U);
+    record.rdma_device = "mlx5_9/1";
+    store.save(record);
+    base::write_file_durably(second, older); // as if killed between the two
+    CHECK(std::get<AttachmentRecord>(store.load(record.key)).rdma_device == "mlx5_9/1");
+    std::filesystem::remove(first);
+    std::filesystem::create_directory(first);
+    CHECK_THROWS_AS(store.remove(record.key), base::SystemError);
     CHECK_FALSE(std::filesystem::exists(second));
+    std::filesystem::remove(first);
+    std::filesystem::create_directory(second);
+    CHECK_THROWS_AS(store.save(record), base::SystemError);
+    CHECK(std::filesystem::exists(first));
 }
