@@ -73,6 +73,17 @@ VfPlan plan_vf(const base::BusAddress& address, const cni::Request& request, con
     return plan;
 }
 
+void warn_of_inherited_vlan(const VfPlan& vf, const cni::Request& request, const Config& config,
+                            const base::Logger& log) {
+    const auto& vlan = vf.before.vlan;
+    if (!vlan || vlan->id == 0 || std::get<Sriov>(config.attach).settings.vlan) return;
+    log.warn(
+        concat(vf.id, " has VLAN ", vlan->id, ", and network ", quoted(request.conf.name),
+               " says nothing of one: the pod is in that VLAN. Set \"vlan\" to it if it is meant, else run `ip link "
+               "set ",
+               vf.id.pf, " vf ", vf.id.number, " vlan 0`"));
+}
+
 kernel::VfSettings wanted_settings(const cni::Request& request, const Config& config) {
     kernel::VfSettings wanted = std::get<Sriov>(config.attach).settings;
     wanted.mac = wanted_mac(request, config);

@@ -116,25 +116,32 @@ TEST_CASE("a device in a namespace that only a descriptor keeps is named with it
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a VF that has a VLAN, a rate or its link disabled, and no pod, is named and left alone", "[gc][sriov]") {
+TEST_CASE("a VF that has a VLAN or its link disabled, and no pod, is named and left alone", "[gc][sriov]") {
     NEEDS_VFS();
     const VfStage stage;
     const PluginCall call = vf_call(stage.vfs, stage.pod, 1, "'vlan':100");
     (void)add(call);
-    CHECK_THAT(gc(), !Contains("left alone")); // it has a pod
+    stage.pod.run("ip link set net1 netns 1");
+    CHECK_THAT(gc(), !Contains("left alone")); // its record says that it has a pod
     const std::string set = concat("ip link set ", stage.vfs.pf(), " vf 0");
-    const std::string undone = " vlan 0 max_tx_rate 0 min_tx_rate 0 state auto";
+    const std::string undone = " vlan 0 state auto";
     shell(concat(set, " vlan 7 qos 3 max_tx_rate 1000 state disable trust on"));
     for (const std::string options : {"", "--dry-run"})
-        CHECK_THAT(gc(options),
-                   Contains(concat("left alone: device ", stage.vfs.vf(0), ", VF 0 of \"", stage.vfs.pf(),
-                                   "\", has vlan 7 qos 3, rates 0 to 1000 Mbit/s, link_state disable and no "
-                                   "pod: the next one gets that, as far as its network says nothing else. ",
-                                   "If nobody set it on purpose, run `", set, undone, '`')));
+        CHECK_THAT(gc(options), Contains(concat("left alone: device ", stage.vfs.vf(0), ", VF 0 of \"", stage.vfs.pf(),
+                                                "\", has vlan 7 qos 3, link_state disable and no pod: the next one "
+                                                "gets that, as far as its network says nothing else. If nobody set it ",
+                                                "on purpose, run `", set, undone, '`')));
     CHECK_THAT(stage.vfs.settings(0), Contains("vlan 7") && Contains("link-state disable"));
-    shell(concat(set, undone, " trust off"));
-    CHECK_THAT(gc(), !Contains("left alone"));
     CHECK(del(call) == "");
+    PluginCall next = vf_call(stage.vfs, stage.pod, 0);
+    CHECK_THAT(next.run().err, Contains(concat("VF 0 of \"", stage.vfs.pf(),
+                                               "\" has VLAN 7, and network \"net\" says "
+                                               "nothing of one: the pod is in that VLAN")));
+    CHECK(del(next) == "");
+    CHECK_THAT(with(next, "'vlan':0,'link_state':'auto'").run().err, !Contains("VLAN"));
+    CHECK(del(next) == "");
+    shell(concat(set, undone, " max_tx_rate 0 trust off"));
+    CHECK_THAT(gc(), !Contains("left alone"));
     CHECK(stage.node.difference() == "");
 }
 
