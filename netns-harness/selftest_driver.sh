@@ -77,9 +77,9 @@ eswitch() { devlink dev eswitch set pci/0001:00:00.0 mode "$1"; }
 phys_port_names() { (cd $pci/devices/0001:00:00.0/net && for name in *; do echo "$name $(<"$name/phys_port_name")"; done | xargs); }
 reload nics=2 vfs=2
 ok "switchdev: the mode is legacy" holds 'mode legacy' devlink dev eswitch show pci/0001:00:00.0
-ok "switchdev: VFs get representors" eswitch switchdev
 vfs rnic0p0 2
-ok "switchdev: beside the PF, by their names" equal "$(phys_port_names)" "rep0p0v0 pf0vf0 rep0p0v1 pf0vf1 rnic0p0 p0"
+ok "switchdev: the mode changes" eswitch switchdev
+ok "switchdev: VFs have representors beside the PF, by their names" equal "$(phys_port_names)" "rep0p0v0 pf0vf0 rep0p0v1 pf0vf1 rnic0p0 p0"
 ok "switchdev: one switch" equal "$(cat /sys/class/net/{rnic0p0,rep0p0v1}/phys_switch_id | xargs)" "025200000000 025200000000"
 pod a rnic0p0v0 10.6.0.1/24
 pod b rnic0p0v1 10.6.0.2/24
@@ -98,8 +98,9 @@ clear_pods
 vfs rnic0p0 0
 ok "switchdev: representors go with their VFs" equal "$(phys_port_names)" "rnic0p0 p0"
 vfs rnic0p0 1
+ok "switchdev: and come with them" equal "$(phys_port_names)" "rep0p0v0 pf0vf0 rnic0p0 p0"
 eswitch legacy
-ok "switchdev: and with the mode" equal "$(phys_port_names)" "rnic0p0 p0"
+ok "switchdev: and go with the mode" equal "$(phys_port_names)" "rnic0p0 p0"
 
 ok "RDMA devices: two of a function, with two ports" reload nics=1 vfs=2 rdma_devices=2 rdma_ports=2
 vfs rnic0p0 1

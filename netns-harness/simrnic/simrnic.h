@@ -8,8 +8,8 @@
  * physical or virtual, has a net device and an RDMA device; that of an InfiniBand card has an RDMA
  * device only, on which the kernel's IPoIB makes net devices.
  *
- * RTNL protects the administrative state, the links and simrnic_vport.func; the switch reads under
- * RCU.
+ * RTNL protects the administrative state, the links, simrnic_vport.func and simrnic_vport.rep; the
+ * switch reads under RCU.
  */
 #ifndef SIMRNIC_H
 #define SIMRNIC_H
@@ -118,9 +118,9 @@ struct simrnic_faults {
 struct simrnic_port {
 	struct simrnic_nic *nic;
 	unsigned int index;
-	bool cable;   /* RTNL */
-	bool switchdev; /* RTNL or devlink's lock */
-	bool managed; /* RTNL; InfiniBand: a subnet manager has been there */
+	bool cable;	/* RTNL */
+	bool switchdev; /* written under devlink's lock, or once that is gone */
+	bool managed;	/* RTNL; InfiniBand: a subnet manager has been there */
 	struct simrnic_faults faults;
 	u64 out_of_sequence; /* of the RDMA devices, written through debugfs */
 	struct dentry *debugfs;

@@ -50,17 +50,18 @@ int simrnic_set_vf_mac(struct net_device *netdev, int vf, u8 *mac)
 
 int simrnic_set_vf_vlan(struct net_device *netdev, int vf, u16 vlan, u8 qos, __be16 proto)
 {
+	struct simrnic_func *pf = netdev_priv(netdev);
 	struct simrnic_vport *vport;
 
 	if (vlan >= VLAN_N_VID || qos > 7)
 		return -EINVAL;
 	if (!eth_type_vlan(proto))
 		return -EPROTONOSUPPORT;
-	vport = simrnic_admin(netdev_priv(netdev), vf);
+	vport = simrnic_admin(pf, vf);
 	if (IS_ERR(vport))
 		return PTR_ERR(vport);
 	/* As with mlx5: tags are the business of the representor's switch then. */
-	if (vlan && rtnl_dereference(vport->rep))
+	if (vlan && READ_ONCE(pf->port->switchdev))
 		return -EOPNOTSUPP;
 	WRITE_ONCE(vport->vlan_proto, proto);
 	WRITE_ONCE(vport->qos, qos);

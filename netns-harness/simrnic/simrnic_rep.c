@@ -56,6 +56,7 @@ static void simrnic_rep_setup(struct net_device *netdev)
 static int simrnic_rep_create(struct simrnic_func *pf, unsigned int vf)
 {
 	struct simrnic_port *port = pf->port;
+	const u8 mac[ETH_ALEN] = { 0x02, 0x53, port->nic->index, port->index, vf >> 8, vf };
 	struct net_device *netdev;
 	struct simrnic_rep *rep;
 	int err;
@@ -71,7 +72,7 @@ static int simrnic_rep_create(struct simrnic_func *pf, unsigned int vf)
 	netdev->needs_free_netdev = true;
 	snprintf(netdev->name, sizeof(netdev->name), "rep%up%uv%u", port->nic->index, port->index,
 		 vf);
-	eth_hw_addr_random(netdev);
+	eth_hw_addr_set(netdev, mac);
 	err = register_netdevice(netdev);
 	if (err) {
 		free_netdev(netdev);
@@ -119,8 +120,8 @@ static struct simrnic_func *simrnic_devlink_pf(struct devlink *devlink)
 
 static int simrnic_eswitch_mode_get(struct devlink *devlink, u16 *mode)
 {
-	*mode = simrnic_devlink_pf(devlink)->port->switchdev ? DEVLINK_ESWITCH_MODE_SWITCHDEV :
-							       DEVLINK_ESWITCH_MODE_LEGACY;
+	*mode = simrnic_devlink_pf(devlink)->port->switchdev ? DEVLINK_ESWITCH_MODE_SWITCHDEV
+							     : DEVLINK_ESWITCH_MODE_LEGACY;
 	return 0;
 }
 
@@ -128,11 +129,16 @@ static int simrnic_eswitch_mode_set(struct devlink *devlink, u16 mode,
 				    struct netlink_ext_ack *extack)
 {
 	struct simrnic_func *pf = simrnic_devlink_pf(devlink);
+	unsigned int vf;
 	int err;
 
 	if (mode != DEVLINK_ESWITCH_MODE_LEGACY && mode != DEVLINK_ESWITCH_MODE_SWITCHDEV)
 		return -EOPNOTSUPP;
+	rtnl_lock();
 	WRITE_ONCE(pf->port->switchdev, mode == DEVLINK_ESWITCH_MODE_SWITCHDEV);
+	for (vf = 0; vf < simrnic_vfs; vf++)
+		WRITE_ONCE(pf->port->vfs[vf].vlan, 0); /* the new mode's switch knows nothing */
+	rtnl_unlock();
 	err = simrnic_reps_update(pf, pci_num_vf(pf->pdev));
 	if (err)
 		WRITE_ONCE(pf->port->switchdev, false);

@@ -247,18 +247,16 @@ static bool simrnic_tag(const struct simrnic_func *func, struct sk_buff *skb)
 	return true;
 }
 
-/* In switchdev mode a VF talks to its representor only. */
-static bool simrnic_represent(struct simrnic_func *func, const struct sk_buff *skb)
+/* In switchdev mode a VF talks to its representor only, as soon as it has one. */
+static void simrnic_represent(struct simrnic_func *func, const struct sk_buff *skb)
 {
 	struct net_device *rep = rcu_dereference(func->vport->rep);
-	struct sk_buff *clone;
+	struct sk_buff *clone = NULL;
 
-	if (!rep)
-		return false;
-	clone = netif_running(rep) ? skb_clone(skb, GFP_ATOMIC) : NULL;
+	if (rep && netif_running(rep))
+		clone = skb_clone(skb, GFP_ATOMIC);
 	if (clone)
 		dev_forward_skb(rep, clone);
-	return true;
 }
 
 /* From a representor. */
@@ -312,7 +310,9 @@ netdev_tx_t simrnic_switch_xmit(struct sk_buff *skb, struct net_device *netdev)
 	}
 
 	rcu_read_lock();
-	if (!simrnic_represent(func, skb)) {
+	if (simrnic_is_vf(func) && READ_ONCE(func->port->switchdev)) {
+		simrnic_represent(func, skb);
+	} else {
 		simrnic_flood_port(func->port, &frame);
 		if (!frame.owned && simrnic_wire && simrnic_port_link(func->port))
 			simrnic_flood_wire(func->port, &frame);

@@ -12,19 +12,30 @@ using Catch::Contains;
 
 namespace {
 
-/// Also representors that come before the uplink in the alphabet.
+/// Of a PF, until the end of the scope.
+class SwitchdevMode {
+public:
+    explicit SwitchdevMode(const std::string& pf)
+        : set_(concat("devlink dev eswitch set pci/$(basename $(readlink -f /sys/class/net/", pf, "/device)) mode ")) {
+        shell(concat(set_, "switchdev"));
+    }
+    SwitchdevMode(const SwitchdevMode&) = delete;
+    SwitchdevMode& operator=(const SwitchdevMode&) = delete;
+    ~SwitchdevMode() { (void)succeeds(concat(set_, "legacy")); }
+
+private:
+    std::string set_;
+};
+
+/// Its representors come before the uplink in the alphabet.
 class SwitchdevNode {
 public:
     SwitchdevNode() {
-        shell(set("switchdev"));
         for (const unsigned number : {0U, 1U}) {
             const std::string set_link = concat("ip link set ", representor(number));
             shell(concat(set_link, " addrgenmode none && ", set_link, " up"));
         }
     }
-    SwitchdevNode(const SwitchdevNode&) = delete;
-    SwitchdevNode& operator=(const SwitchdevNode&) = delete;
-    ~SwitchdevNode() { (void)succeeds(set("legacy")); }
 
     [[nodiscard]] const VfNode& vfs() const { return vfs_; }
     [[nodiscard]] std::string representor(unsigned number) const {
@@ -32,12 +43,8 @@ public:
     }
 
 private:
-    [[nodiscard]] std::string set(const std::string& mode) const {
-        return concat("devlink dev eswitch set pci/$(basename $(readlink -f /sys/class/net/", vfs_.pf(),
-                      "/device)) mode ", mode);
-    }
-
     VfNode vfs_;
+    SwitchdevMode mode_{vfs_.pf()};
 };
 
 /// What forwards between the representors, until the end of the scope.
