@@ -259,6 +259,14 @@ private:
     std::vector<ipam::OwnerKey> dispossessed_;
 };
 
+/// One line in the log for each attachment: who has which device, since when, and how long it took.
+void log_success(const AttachmentRecord& record, const base::Logger& log, const base::Deadline& deadline) {
+    const std::string device = record.device();
+    log.info(concat("ADD of ", describe(record), ": ", record.attach, device.empty() ? "" : " ", device,
+                    record.rdma_device.empty() ? "" : ", RDMA device ", record.rdma_device, ", after ",
+                    (kAddTimeout - deadline.remaining()).count(), " ms"));
+}
+
 } // namespace
 
 cni::Result add(const cni::Request& request, const Config& config, const Node& node) {
@@ -280,6 +288,7 @@ cni::Result add(const cni::Request& request, const Config& config, const Node& n
     });
     cni::Result result = attaching.run();
     rollback.commit();
+    log_success(attaching.record(), node.log, deadline);
     lock.reset();
     detach_dispossessed(attaching.dispossessed(), node, session.records, session.leases);
     return result;

@@ -134,6 +134,7 @@ void check_rdma(const Config& config, const state::AttachmentRecord& record, con
     if (!parent) differs(concat("parent ", quoted(made.parent), " is gone"));
     const auto port = find_rdma(config.rdma, *parent, record.key.network, node.log, deadline);
     if (!port) differs(concat("RDMA device ", record.rdma_device, " of parent ", quoted(parent->name), " is gone"));
+    check_port(config.rdma, *port, parent->name);
     // An ADD that doesn't wait for them may be followed by CHECK before the kernel has made them.
     if (config.rdma.on_missing_gid == OnMissingGid::warn || !config.rdma.wait_for_gids) return;
     const auto missing = missing_gids(*port, link.name, addresses_of(expected));

@@ -134,6 +134,7 @@ void del(const cni::Request& request, const Node& node) {
     const AttachmentRecord record = find_record(request, session, held, deadline);
     held = detach(record, caller_of(request), node, session.records, session.leases, deadline, std::move(held));
     if (!held.empty()) throw still_held_error(held);
+    node.log.info(concat("DEL of ", describe(record), ", after ", (kDelTimeout - deadline.remaining()).count(), " ms"));
 }
 
 } // namespace rdmanet::attach

@@ -13,7 +13,6 @@
 #include <rdmanet/kernel/route.hpp>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <thread>
 #include <utility>
@@ -55,6 +54,21 @@ void require_free_names(const BusAddress& address, const Link& link, PodSide& po
                                           quoted(other->name), " in ", request.netns_path, ": remove one of them"));
 }
 
+/// Whether one of the node's default routes goes by the device's interface, or by what stands on it: a VLAN, a bond.
+bool carries_default_route(const Link& link, kernel::Socket& route) {
+    std::vector<Link> carriers;
+    for (const base::Family family : {base::Family::v4, base::Family::v6})
+        for (const kernel::Route& each :
+             kernel::list_routes(route, {.family = family, .ifindex = {}, .table = kernel::kMainTable}))
+            if (auto carrier =
+                    each.destination.is_default_route() ? kernel::find_link(route, each.ifindex) : std::nullopt)
+                carriers.push_back(*std::move(carrier));
+    for (; !carriers.empty(); carriers = kernel::list_lower_links(route, carriers))
+        for (const Link& carrier : carriers)
+            if (carrier.ifindex == link.ifindex) return true;
+    return false;
+}
+
 /// What the node itself needs.
 void require_spare(const BusAddress& address, const Link& link, kernel::Socket& route) {
     if (const unsigned vfs = kernel::count_vfs_of(address); vfs != 0)
@@ -67,10 +81,9 @@ void require_spare(const BusAddress& address, const Link& link, kernel::Socket& 
                                       quoted(master ? master->name : std::string("?")),
                                       " on the host: take it out there, or use another device"));
     }
-    for (const base::Family family : {base::Family::v4, base::Family::v6})
-        if (const auto found = kernel::find_default_route(route, family); found && found->ifindex == link.ifindex)
-            refuse_device(address, concat("is ", quoted(link.name),
-                                          ", by which the node's default route goes: use another device"));
+    if (carries_default_route(link, route))
+        refuse_device(address, concat("is ", quoted(link.name),
+                                      ", by which a default route of the node goes: use another device"));
 }
 
 state::KeepDevice keep_step(const DevicePlan& plan) {
@@ -134,17 +147,36 @@ Link follow_rdma(const cni::Request& request, const Config& config, const Device
     refuse_device(plan.address, "got no IPoIB interface after its RDMA device moved: look for the reason in `dmesg`");
 }
 
+/// By the kernel's numbers of the devices, in their order.
+std::vector<std::string> list_uverbs(const RdmaDevices& devices, kernel::Socket& rdma) {
+    std::vector<std::string> names;
+    for (const kernel::RdmaDevice& device : devices)
+        names.push_back(kernel::find_uverbs(rdma, device.index).value_or(""));
+    return names;
+}
+
+/// A driver that was bound anew draws the lowest numbers that are free by then.
+void require_same_numbers(const RdmaDevices& made, const std::vector<std::string>& before, kernel::Socket& rdma) {
+    const std::vector<std::string> after = list_uverbs(made, rdma);
+    for (std::size_t at = 0; at < std::min(before.size(), after.size()); ++at)
+        if (!before[at].empty() && !after[at].empty())
+            require_same_uverbs(made[at].name, before[at], after[at], "when its driver was bound anew for its GUID");
+}
+
 /// The driver bound anew, with the new GUID. What it made of the device is there again when this returns.
 RdmaDevices rebind(const DevicePlan& plan, const Session& session, const base::Deadline& deadline) {
     constexpr std::chrono::seconds kTimeout{20};
     const base::FileLock lock = session.records.lock_rdma(deadline);
-    kernel::bind_anew(plan.address, plan.rebind_to);
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
     kernel::Socket rdma = kernel::Socket::open(kernel::Protocol::rdma, deadline);
+    const std::vector<std::string> uverbs = list_uverbs(find_rdma_devices(plan.address, rdma), rdma);
+    kernel::bind_anew(plan.address, plan.rebind_to);
     for (const auto until = deadline.at_most(kTimeout); !until.passed();
          std::this_thread::sleep_for(std::chrono::milliseconds{10})) {
         RdmaDevices devices = find_rdma_devices(plan.address, rdma);
-        if (!devices.empty() && find_link_on_host(plan.address, route)) return devices;
+        if (devices.empty() || !find_link_on_host(plan.address, route)) continue;
+        require_same_numbers(devices, uverbs, rdma);
+        return devices;
     }
     refuse_device(plan.address, concat("has no RDMA device or no IPoIB interface ", kTimeout.count(),
                                        " s after driver ", quoted(plan.rebind_to), " was bound anew for its GUID"));
@@ -171,6 +203,15 @@ void plan_guid(DevicePlan& plan, const cni::Request& request, const Config& conf
                              plan.vf->id.pf, " vf ", plan.vf->id.number, " port_guid`"));
 }
 
+/// What the configuration says of an interface that there is none of.
+void warn_of_no_interface(const DevicePlan& plan, const cni::Request& request, const Config& config,
+                          const base::Logger& log) {
+    const std::string why = concat(" is not set: device ", plan.address, " has driver ",
+                                   quoted(kernel::driver_of(plan.address)), " and no interface");
+    if (config.mtu) log.warn(concat("mtu: ", *config.mtu, why));
+    if (const auto mac = wanted_mac(request, config); mac && !plan.vf) log.warn(concat("mac: ", *mac, why));
+}
+
 } // namespace
 
 void refuse_device(const BusAddress& address, const std::string& why) {
@@ -188,8 +229,9 @@ std::string mac_without_link(const DevicePlan& plan) {
 }
 
 bool is_user_space_driver(std::string_view driver) {
-    constexpr std::array<std::string_view, 3> drivers = {"vfio-pci", "uio_pci_generic", "igb_uio"};
-    return std::find(drivers.begin(), drivers.end(), driver) != drivers.end();
+    // Also those for one kind of NIC, "mlx5_vfio_pci" (drivers/vfio/pci).
+    const bool is_vfio = driver.find("vfio") != std::string_view::npos;
+    return is_vfio || driver == "uio_pci_generic" || driver == "igb_uio";
 }
 
 DevicePlan plan_device(const cni::Request& request, const Config& config, const Session& session, PodSide& pod,
@@ -208,10 +250,13 @@ DevicePlan plan_device(const cni::Request& request, const Config& config, const 
     if (config.is_rdma_only() && is_rdma_moved_beside(address, session)) return plan; // nothing is left to do
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
     if (std::holds_alternative<Sriov>(config.attach)) plan.vf = plan_vf(address, request, config, route);
+    if (plan.vf) warn_of_inherited_vlan(*plan.vf, request, config, session.node.log);
     if (!config.is_rdma_only()) plan.link = find_device_link(address, route);
     if (plan.link) {
         require_spare(address, *plan.link, route);
         require_free_names(address, *plan.link, pod, request);
+    } else if (!config.is_rdma_only()) {
+        warn_of_no_interface(plan, request, config, session.node.log);
     }
     if (plan.is_infiniband()) {
         if (const auto mac = wanted_mac(request, config))

@@ -2,6 +2,7 @@
 
 #include "device_link.hpp"
 #include "device_rdma.hpp"
+#include "port_state.hpp"
 #include "rdma.hpp"
 #include "vf_plan.hpp"
 
@@ -83,7 +84,22 @@ void check_gids(const Config& config, const state::AttachmentRecord& record, con
     if (!missing.empty()) differs(concat("RDMA device ", record.rdma_device, " has no GID of ", missing.front()));
 }
 
+/// That of the interface in the pod, or of the device that stayed on the host.
+void check_port_of_device(const RdmaPolicy& policy, const state::AttachmentRecord& record, const kernel::Netns& netns,
+                          const kernel::Link& link, const base::Deadline& deadline) {
+    const RdmaDevices moved = moved_devices(record);
+    if (moved.empty() || policy.on_inactive_port != OnInactivePort::refuse) return;
+    auto inside = kernel::Socket::find_rdma_in(netns, deadline);
+    const auto port = inside ? find_port_of(*inside, moved, link, &netns) : std::nullopt;
+    if (port) check_port(policy, *port, link.name);
+}
+
 } // namespace
+
+void check_port(const RdmaPolicy& policy, const kernel::RdmaPort& port, const std::string& interface) {
+    if (policy.on_inactive_port == OnInactivePort::refuse && !port.is_active())
+        differs(inactive_port_text(port, interface));
+}
 
 void differs(const std::string& what) {
     throw cni::CniError(cni::ErrorCode::check_failed, what);
@@ -110,6 +126,7 @@ void check_device_link(const cni::Request& request, const Config& config, const 
                        const std::vector<base::IpAddress>& addresses, const base::Deadline& deadline) {
     check_guid(request, config, link);
     check_gids(config, record, netns, link, addresses, deadline);
+    check_port_of_device(config.rdma, record, netns, link, deadline);
 }
 
 } // namespace rdmanet::attach

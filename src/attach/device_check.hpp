@@ -6,11 +6,15 @@
 #include <rdmanet/attach/config.hpp>
 #include <rdmanet/base/ip_address.hpp>
 #include <rdmanet/kernel/link.hpp>
+#include <rdmanet/kernel/rdma.hpp>
 
 namespace rdmanet::attach {
 
 /// What CHECK answers: found and expected (code 107).
 [[noreturn]] void differs(const std::string& what);
+
+/// An RDMA port that isn't active differs where the policy refuses it. `interface` is its own, for the message.
+void check_port(const RdmaPolicy& policy, const kernel::RdmaPort& port, const std::string& interface);
 
 /// Whether the attachment has an interface to look at: not a device with a driver for user space, nor RDMA alone.
 [[nodiscard]] bool has_netdev(const state::AttachmentRecord& record);

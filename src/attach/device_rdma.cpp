@@ -45,16 +45,11 @@ void require_unused(kernel::Socket& rdma, const kernel::RdmaDevice& device) {
                            ": stop it before a pod gets the device"));
 }
 
-/// What the device plugin has given the container is a number: the device must keep it.
-void require_same_uverbs(const kernel::RdmaDevice& device, const std::optional<std::string>& before,
-                         const kernel::Netns& netns, const base::Deadline& deadline) {
+void require_same_uverbs_in(const kernel::Netns& netns, const kernel::RdmaDevice& device,
+                            const std::optional<std::string>& before, const base::Deadline& deadline) {
     auto inside = kernel::Socket::find_rdma_in(netns, deadline);
     const auto after = inside ? kernel::find_uverbs(*inside, device.index) : std::nullopt;
-    if (before && after && *before != *after)
-        refuse_rdma(concat("RDMA device ", quoted(device.name), " became /dev/infiniband/", *after,
-                           " when it moved, it was ", *before,
-                           ", which is what the pod's container was given: delete the pod, so that the device ",
-                           "plugin gives it the right one"));
+    if (before && after) require_same_uverbs(device.name, *before, *after, "when it moved");
 }
 
 std::optional<kernel::RdmaDevice> find_immovable(const RdmaDevices& devices, kernel::Socket& rdma,
@@ -103,6 +98,15 @@ std::optional<kernel::RdmaPort> find_port_of(kernel::Socket& rdma, const RdmaDev
     const auto found =
         std::find_if(ports.begin(), ports.end(), [&](const kernel::RdmaPort& port) { return is_on(port, link, pod); });
     return found == ports.end() ? std::nullopt : std::optional(*found);
+}
+
+void require_same_uverbs(const std::string& device, const std::string& before, const std::string& after,
+                         std::string_view when) {
+    if (before == after) return;
+    refuse_rdma(concat("RDMA device ", quoted(device), " became /dev/infiniband/", after, ' ', when, ", it was ",
+                       before,
+                       ", which is what the pod's container was given: delete the pod, so that the device plugin ",
+                       "gives it the right one"));
 }
 
 std::vector<kernel::RdmaDevice> find_rdma_devices(const base::BusAddress& address, kernel::Socket& rdma) {
@@ -197,7 +201,7 @@ void move_rdma(const std::vector<kernel::RdmaDevice>& devices, const state::Atta
     for (const kernel::RdmaDevice& device : devices) {
         const auto uverbs = kernel::find_uverbs(rdma, device.index);
         kernel::move_rdma_device(rdma, device.index, netns);
-        require_same_uverbs(device, uverbs, netns, deadline);
+        require_same_uverbs_in(netns, device, uverbs, deadline);
     }
 }
 

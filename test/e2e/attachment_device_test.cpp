@@ -110,8 +110,15 @@ TEST_CASE("a device that the node itself needs, or that is none, is refused", "[
     CHECK_THAT(refused(stage.spare), Contains("which belongs to \"br0\" on the host"));
     shell(concat("ip link delete br0 && ip link set ", stage.spare, " up && ip addr add 10.95.0.1/24 dev ", stage.spare,
                  " && ip route add default via 10.95.0.2"));
-    CHECK_THAT(refused(stage.spare), Contains("by which the node's default route goes"));
-    shell(concat("ip addr flush dev ", stage.spare));
+    const std::string needed = "by which a default route of the node goes";
+    CHECK_THAT(refused(stage.spare), Contains(needed));
+    shell(concat("ip addr flush dev ", stage.spare, " && ip link add vlan5 link ", stage.spare,
+                 " up type vlan id 5 && ip route add default dev vlan5 metric 77"));
+    CHECK_THAT(refused(stage.spare), Contains(needed));
+    shell("ip link delete vlan5");
+    shell(concat("ip -6 route add default dev ", stage.spare));
+    CHECK_THAT(refused(stage.spare), Contains(needed));
+    shell(concat("ip -6 route del default dev ", stage.spare));
 }
 
 TEST_CASE("the RDMA device follows the interface of an earlier plugin, and goes home before it",

@@ -149,6 +149,19 @@ TEST_CASE("a parent whose pod with a passthru child died has its own MAC again",
     CHECK(node.difference() == "");
 }
 
+TEST_CASE("the log file has a line for each attachment that came and went", "[macvlan]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const std::string file = "/var/log/rdmanet-e2e.log";
+    const PluginCall call = call_for(stage.pod, concat("'logFile':'", file, "','master':'par0',", ipam("10.5.0.0/24")));
+    add(call);
+    CHECK(del(call) == "");
+    const std::string lines = shell(concat("cat ", file, "; rm ", file));
+    const std::string who = "of network \"net\", container \"c1\", interface \"net1\", 10.5.0.1/24";
+    CHECK_THAT(lines, Contains(concat("ADD ", who, ": macvlan, after ")) && Contains(concat("DEL ", who, ", after ")));
+    CHECK(stage.node.difference() == "");
+}
+
 TEST_CASE("beside a passthru child another macvlan child is refused, with the reason", "[macvlan]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;

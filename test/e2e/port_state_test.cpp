@@ -63,8 +63,11 @@ TEST_CASE("a parent whose RDMA port isn't active is warned of, or refused before
     const std::string members = concat("'master':'", rdma_parent(), "',", ipam("10.110.0.0/24"));
     const PluginCall refusing = call_for(pod, concat(kRefuse, members));
     CHECK(log_of(refusing) == "");
+    const std::string result = add(refusing);
     {
         const PulledCable pulled;
+        CHECK_THAT(check(refusing, result), Contains("code 107: port 1 of RDMA device") && Contains(" is not active"));
+        CHECK(del(refusing) == "");
         const std::string said =
             concat("port 1 of RDMA device \"", rdma_device_of(rdma_parent()),
                    "\" is not active: state down, physical state disabled; check the link of \"", rdma_parent(), '"');
@@ -89,9 +92,12 @@ TEST_CASE("of a VF the PF's port tells before, and its own when it is up in the 
     const std::string of_pf = concat("port 1 of RDMA device \"", rdma_device_of(stage.vfs.pf()),
                                      "\" is not active: state down, physical state disabled");
     const std::string of_vf = concat("port 1 of RDMA device \"", stage.vfs.rdma(0), "\" is not active");
-    CHECK(log_of(refusing) == ""); // on the host its own port is down
+    const std::string result = add(refusing); // on the host its own port is down
+    CHECK(check(refusing, result) == "");
     {
         const PulledCable pulled;
+        CHECK_THAT(check(refusing, result), Contains(concat("code 107: ", of_vf)) && Contains("\"net1\""));
+        CHECK(del(refusing) == "");
         const std::string log = log_of(warned);
         CHECK(count(log, " is not active") == 1);
         CHECK_THAT(log, Contains(of_pf));

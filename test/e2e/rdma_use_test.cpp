@@ -1,6 +1,7 @@
 // RDMA devices that programs have open when they should move, and their character devices' numbers.
 #include "vf_stage.hpp"
 
+#include "support/infiniband_node.hpp"
 #include "support/netns_visit.hpp"
 #include "support/reporter.hpp"
 
@@ -106,6 +107,23 @@ TEST_CASE("an RDMA device whose number changes with the move is refused, for the
                                   Contains("delete the pod"));
     CHECK(succeeds(concat("rdma dev show ", stage.vfs.rdma(1), " && ip link show ", stage.vfs.netdev(1))));
     shell(concat("echo ", stage.vfs.vf(0), " >", driver, "bind"));
+    CHECK(del(call) == "");
+}
+
+TEST_CASE("an InfiniBand VF whose number changes when its driver is bound anew is refused, too", "[infiniband][rdma]") {
+    NEEDS(OtherNic::possible(), "an InfiniBand card");
+    const InfinibandNode infiniband("exclusive");
+    infiniband.make_vfs(2);
+    const Pod pod("pod");
+    const std::string driver = "/sys/bus/pci/drivers/simrnic/";
+    shell(concat("echo ", InfinibandNode::vf(0), " >", driver, "unbind"));
+    const PluginCall call =
+        call_for(pod, concat("'rdma':true,'guid':'02:00:00:00:00:00:00:99','deviceID':'", InfinibandNode::vf(1), '\''));
+    CHECK_THAT(refusal(call), Contains("code 103: RDMA device \"ib0p0v1\" became /dev/infiniband/uverbs") &&
+                                  Contains(" when its driver was bound anew for its GUID, it was uverbs"));
+    CHECK(succeeds("rdma dev show ib0p0v1"));
+    CHECK_THAT(shell(concat("ip link show dev ", infiniband.parent(0))), !Contains("02:00:00:00:00:00:00:99"));
+    shell(concat("echo ", InfinibandNode::vf(0), " >", driver, "bind"));
     CHECK(del(call) == "");
 }
 

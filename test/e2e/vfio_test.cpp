@@ -48,8 +48,12 @@ TEST_CASE("a VF of vfio-pci gets its settings and its addresses, and the pod nei
                        Contains(concat("code 103: device ", stage.vfs.vf(0),
                                        " has driver \"vfio-pci\", which makes no RDMA device of it, network \"net\" "
                                        "asks for RDMA (\"rdma\"): bind it to its network driver, or remove \"rdma\"")));
-        const PluginCall call = vf_call(stage.vfs, pod, 0, concat(kSettings, ",", ipam("10.111.0.0/24")));
-        const std::string result = add(call);
+        const PluginCall call =
+            vf_call(stage.vfs, pod, 0, concat("'mtu':1400,", kSettings, ",", ipam("10.111.0.0/24")));
+        const ProcessResult added = call.run();
+        REQUIRE(added.exit_status == 0);
+        CHECK_THAT(added.err, Contains("mtu: 1400 is not set: device") && !Contains("mac"));
+        const std::string result = document_of(added).to_text();
         // As sriov-cni says it: programs find the device by what the result says of "net1".
         CHECK(value(result, "interfaces.0.name") == "net1");
         CHECK(value(result, "interfaces.0.mac") == "02:00:00:00:00:42");
