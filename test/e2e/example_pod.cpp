@@ -1,6 +1,10 @@
 #include "example_pod.hpp"
 
+#include "markdown.hpp"
+
 #include <rdmanet/base/text.hpp>
+
+#include <filesystem>
 
 namespace rdmanet::test {
 
@@ -16,6 +20,7 @@ Attachment attachment_of(const PodManifest& manifest, const NetworkRequest& requ
     attachment.args = concat("IgnoreUnknown=true;K8S_POD_NAMESPACE=", manifest.pod_namespace,
                              ";K8S_POD_NAME=", manifest.name, ";K8S_POD_INFRA_CONTAINER_ID=", attachment.container,
                              ";K8S_POD_UID=0f0f0f0f-0000-4000-8000-000000000001");
+    if (!request.guid.empty()) attachment.capabilities["infinibandGUID"] = concat('"', request.guid, '"');
     if (!request.mac.empty()) attachment.capabilities["mac"] = concat('"', request.mac, '"');
     std::string ips;
     for (const std::string& ip : request.ips) ips += concat(ips.empty() ? "" : ",", '"', ip, '"');
@@ -24,6 +29,14 @@ Attachment attachment_of(const PodManifest& manifest, const NetworkRequest& requ
 }
 
 } // namespace
+
+Manifests example_manifests() {
+    Manifests all;
+    for (const auto& entry : std::filesystem::directory_iterator(source_path("conf-examples")))
+        if (entry.path().extension() == ".yaml")
+            read_manifests(source_text(concat("conf-examples/", entry.path().filename().string())), all);
+    return all;
+}
 
 RunningPod::RunningPod(const PodManifest& manifest, const Manifests& all, std::vector<std::string> devices)
     : pod_(manifest.name) {

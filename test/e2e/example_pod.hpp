@@ -10,6 +10,9 @@
 
 namespace rdmanet::test {
 
+/// The objects of all the examples.
+[[nodiscard]] Manifests example_manifests();
+
 class RunningPod {
 public:
     /// `devices` are what the device plugin gave the pod, one for each network that has a resource. Throws if a network

@@ -65,7 +65,8 @@ std::vector<NetworkRequest> parse_json(const std::string& annotation, const std:
         const std::string space = text("namespace");
         NetworkRequest request{.key = qualified(text("name"), space.empty() ? pod_namespace : space),
                                .ifname = text("interface"),
-                               .mac = text("mac")};
+                               .mac = text("mac"),
+                               .guid = text("infiniband-guid")};
         if (const auto ips = element.find("ips"))
             for (const json::Reader& ip : ips->elements()) request.ips.push_back(ip.string());
         requests.push_back(std::move(request));
@@ -115,30 +116,42 @@ void parse_shared_devices(const json::Reader& list, std::vector<DeviceResource>&
     }
 }
 
-void parse_vfs(const json::Reader& list, std::vector<VfResource>& into) {
-    for (const json::Reader& element : list.elements())
+bool selects_only(const json::Reader& selector, const char* key, const std::string& wanted) {
+    const auto selected = selector.find(key);
+    return selected && strings_of(*selected) == std::vector<std::string>{wanted};
+}
+
+/// Auxiliary devices are others than sub-functions, too: a selector that doesn't say which is none of these.
+void parse_functions(const json::Reader& list, std::vector<FunctionResource>& into) {
+    for (const json::Reader& element : list.elements()) {
+        const auto type = element.find("deviceType");
+        const bool is_auxiliary = type && type->string() == "auxNetDevice";
         for (const json::Reader& selector : element.at("selectors").elements())
             into.push_back(
                 {.name = concat(element.at("resourcePrefix").string(), '/', element.at("resourceName").string()),
                  .pfs = strings_of(selector.at("pfNames")),
                  .is_rdma = selector.at("isRdma").boolean(),
+                 .is_infiniband = selects_only(selector, "linkTypes", "infiniband"),
+                 .is_subfunction = is_auxiliary && selects_only(selector, "auxTypes", "sf"),
                  .from = "ConfigMap"});
+    }
 }
 
 /// Of the RDMA shared device plugin or of the SR-IOV network device plugin.
 void parse_device_plugin(const YAML::Node& object, Manifests& into) {
     const json::Document document = json::Document::parse(object["data"]["config.json"].as<std::string>());
-    if (const auto vfs = document.root().find("resourceList"))
-        parse_vfs(*vfs, into.vf_resources);
+    if (const auto functions = document.root().find("resourceList"))
+        parse_functions(*functions, into.function_resources);
     else
         parse_shared_devices(document.root().at("configList"), into.resources);
 }
 
-VfResource parse_policy(const YAML::Node& spec) {
-    VfResource resource{.name = concat(kOperatorsPrefix, '/', spec["resourceName"].as<std::string>()),
-                        .pfs = spec["nicSelector"]["pfNames"].as<std::vector<std::string>>(),
-                        .is_rdma = spec["isRdma"].as<bool>(),
-                        .from = "SriovNetworkNodePolicy"};
+FunctionResource parse_policy(const YAML::Node& spec) {
+    FunctionResource resource{.name = concat(kOperatorsPrefix, '/', spec["resourceName"].as<std::string>()),
+                              .pfs = spec["nicSelector"]["pfNames"].as<std::vector<std::string>>(),
+                              .is_rdma = spec["isRdma"].as<bool>(),
+                              .is_infiniband = spec["linkType"].as<std::string>() == "ib",
+                              .from = "SriovNetworkNodePolicy"};
     // Required by its definition, or, with another driver, a VF without a net device.
     if (spec["numVfs"].as<unsigned>() == 0 || spec["nodeSelector"].size() == 0 ||
         spec["deviceType"].as<std::string>() != "netdevice")
@@ -173,7 +186,7 @@ void read_manifests(const std::string& text, Manifests& into) {
         else if (kind == "ConfigMap")
             parse_device_plugin(object, into);
         else if (kind == "SriovNetworkNodePolicy")
-            into.vf_resources.push_back(parse_policy(object["spec"]));
+            into.function_resources.push_back(parse_policy(object["spec"]));
         else if (kind == "SriovNetworkPoolConfig")
             into.rdma_modes.push_back(object["spec"]["rdmaMode"].as<std::string>());
         else

@@ -20,6 +20,7 @@ struct NetworkRequest {
     std::string ifname;
     std::vector<std::string> ips{};
     std::string mac{};
+    std::string guid{};
 };
 
 struct PodManifest {
@@ -36,21 +37,23 @@ struct DeviceResource {
     std::vector<std::string> interfaces;
 };
 
-/// VFs as the SR-IOV network device plugin offers them, configured by itself or by the operator.
-struct VfResource {
+/// VFs or sub-functions as the SR-IOV network device plugin offers them, configured by itself or by the operator.
+struct FunctionResource {
     std::string name; // as pods ask for it: "openshift.io/roce_vf"
     std::vector<std::string> pfs;
     bool is_rdma = false;
+    bool is_infiniband = false; // and nothing else
+    bool is_subfunction = false;
     std::string from; // kind of the object
 
-    bool operator==(const VfResource&) const = default;
+    bool operator==(const FunctionResource&) const = default;
 };
 
 struct Manifests {
     std::vector<NetworkAttachmentDefinition> networks;
     std::vector<PodManifest> pods;
     std::vector<DeviceResource> resources;
-    std::vector<VfResource> vf_resources;
+    std::vector<FunctionResource> function_resources;
     std::vector<std::string> rdma_modes; // of the operator's node pools
 
     /// The definition "namespace/name". Throws if there is none.

@@ -203,9 +203,11 @@ TEST_CASE("the README's resource is the one that the examples configure", "[exam
     Manifests configured;
     for (const char* file : {"sriov-device-plugin.yaml", "sriov-network-node-policy.yaml"})
         read_manifests(source_text(concat("conf-examples/", file)), configured);
-    CHECK(configured.vf_resources.size() == 2);
-    for (const VfResource& resource : configured.vf_resources)
-        CHECK(resource.name == manifests_of(kVfSection).networks.at(0).resource);
+    const std::string resource = manifests_of(kVfSection).networks.at(0).resource;
+    std::set<std::string> from;
+    for (const FunctionResource& function : configured.function_resources)
+        if (function.name == resource) from.insert(function.from);
+    CHECK(from == std::set<std::string>{"ConfigMap", "SriovNetworkNodePolicy"});
 }
 
 TEST_CASE("the README quotes errors as they are", "[examples][readme][sriov]") {
