@@ -192,11 +192,16 @@ void replace_rdma(DevicePlan& plan, RdmaDevices made) {
 }
 
 /// A GUID that is asked for and isn't the VF's yet makes the driver be bound anew; one must be there in any case.
-void plan_guid(DevicePlan& plan, const cni::Request& request, const Config& config) {
+void plan_guid(DevicePlan& plan, const cni::Request& request, const Config& config, const base::Deadline& deadline) {
     const auto present = plan.link->port_guid();
     if (!plan.vf || !present) return;
     const auto wanted = wanted_settings(request, config).port_guid;
-    if (wanted && wanted != present) plan.rebind_to = kernel::driver_of(plan.address);
+    if (wanted && wanted != present) {
+        plan.rebind_to = kernel::driver_of(plan.address);
+        auto rdma = kernel::Socket::find_rdma(deadline);
+        const auto devices = rdma ? find_rdma_devices(plan.address, *rdma) : RdmaDevices{};
+        if (!devices.empty()) plan.node_guid = devices.front().node_guid;
+    }
     if (!wanted && present->is_nobodys())
         refuse_device(plan.address,
                       concat("has no valid GUID (", *present, "): set \"guid\", or give it one by `ip link set ",
@@ -242,6 +247,7 @@ DevicePlan plan_device(const cni::Request& request, const Config& config, const 
     DevicePlan plan{.address = address,
                     .vf = {},
                     .rebind_to = {},
+                    .node_guid = 0,
                     .link = {},
                     .moving = {},
                     .rdma = {},
@@ -262,7 +268,7 @@ DevicePlan plan_device(const cni::Request& request, const Config& config, const 
         if (const auto mac = wanted_mac(request, config))
             throw cni::CniError(cni::ErrorCode::unsupported_field, concat("mac: ", *mac, " can't be set, device ",
                                                                           address, " is InfiniBand: set \"guid\""));
-        plan_guid(plan, request, config);
+        plan_guid(plan, request, config, deadline);
     }
     plan_rdma(plan, config, request, pod.netns, session.node.log, deadline);
     require_active_port_before(plan, config, request.ifname().to_string(), session.node.log, deadline);
@@ -282,8 +288,10 @@ std::vector<state::Step> device_steps(const cni::Request& request, const Config&
     std::vector<state::Step> steps;
     if (!config.is_rdma_only()) steps.emplace_back(keep_step(plan));
     if (!plan.rebind_to.empty())
-        steps.emplace_back(state::RebindDriver{
-            .device = device, .driver = plan.rebind_to, .guid = plan.link->port_guid().value().to_string()});
+        steps.emplace_back(state::RebindDriver{.device = device,
+                                               .driver = plan.rebind_to,
+                                               .guid = plan.link->port_guid().value().to_string(),
+                                               .node_guid = plan.node_guid});
     if (plan.vf && !plan.vf->changes.empty())
         steps.emplace_back(to_step(plan.vf->of, kernel::restrict_to(plan.vf->before, plan.vf->changes)));
     if (plan.link) steps.emplace_back(state::MoveLink{.device = device, .ifname = request.ifname().to_string()});

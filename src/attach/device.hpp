@@ -32,6 +32,7 @@ struct DevicePlan {
     base::BusAddress address;
     std::optional<VfPlan> vf;         // "sriov"
     std::string rebind_to;            // InfiniBand: the driver, if it must be bound anew to take a new GUID
+    std::uint64_t node_guid = 0;      // before that, of its RDMA device
     std::optional<kernel::Link> link; // none: an earlier plugin's, or the driver is one for user space, "vfio-pci"
     std::vector<kernel::RdmaDevice> moving; // RDMA devices that go into the pod
     std::optional<kernel::RdmaPort> rdma;   // of the device, if it stays on the host and pods share all of them

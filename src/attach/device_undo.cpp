@@ -2,6 +2,7 @@
 
 #include "device.hpp"
 #include "device_link.hpp"
+#include "device_rdma.hpp"
 #include "vf_plan.hpp"
 #include "vf_state.hpp"
 
@@ -142,6 +143,18 @@ void send_rdma_home(const state::MoveRdma& step, const kernel::Netns& pod, const
     kernel::move_rdma_device(*inside, step.index, home);
 }
 
+/// Never bound anew, or since it got its settings back: nobody's device is taken away for nothing. The PF may have
+/// refused one of its GUIDs at the first attempt, so both count.
+bool has_guids(const BusAddress& address, const state::RebindDriver& step, const RevertContext& context) {
+    Socket route = Socket::open(kernel::Protocol::route, context.deadline);
+    const auto link = find_link_on_host(address, route);
+    const auto guid = link ? link->port_guid() : std::nullopt;
+    if (!guid || guid->to_string() != step.guid) return false;
+    auto rdma = Socket::find_rdma(context.deadline);
+    const auto devices = rdma ? find_rdma_devices(address, *rdma) : RdmaDevices{};
+    return step.node_guid == 0 || devices.empty() || devices.front().node_guid == step.node_guid;
+}
+
 } // namespace
 
 void revert_step(const state::KeepDevice& step, const RevertContext& context) {
@@ -164,11 +177,7 @@ void revert_step(const state::KeepDevice& step, const RevertContext& context) {
 
 void revert_step(const state::RebindDriver& step, const RevertContext& context) {
     const auto address = find_device(step.device);
-    if (!address) return;
-    Socket route = Socket::open(kernel::Protocol::route, context.deadline);
-    const auto link = find_link_on_host(*address, route);
-    const auto guid = link ? link->port_guid() : std::nullopt;
-    if (guid && guid->to_string() == step.guid) return; // never begun: nobody's device is taken away for nothing
+    if (!address || has_guids(*address, step, context)) return;
     const base::FileLock lock = context.records.lock_rdma(context.deadline);
     kernel::bind_anew(*address, step.driver);
 }

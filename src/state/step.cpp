@@ -87,18 +87,20 @@ void write(json::Writer& writer, const SetVf& step) {
     write_if(writer, "portGuid", step.port_guid);
 }
 
+// Node GUIDs are text: a JSON number can't hold them everywhere.
+
 void write(json::Writer& writer, const RebindDriver& step) {
     writer.member("step", kRebindDriver)
         .member("device", step.device)
         .member("driver", step.driver)
-        .member("guid", step.guid);
+        .member("guid", step.guid)
+        .member("nodeGuid", base::concat(step.node_guid));
 }
 
 void write(json::Writer& writer, const MoveLink& step) {
     writer.member("step", kMoveLink).member("device", step.device).member("ifname", step.ifname);
 }
 
-/// The GUID as text: a JSON number can't hold it everywhere.
 void write(json::Writer& writer, const MoveRdma& step) {
     writer.member("step", kMoveRdma)
         .member("device", step.device)
@@ -160,10 +162,18 @@ SetVf parse_set_vf(const json::Reader& reader) {
             .port_guid = find_string(reader, "portGuid")};
 }
 
+std::uint64_t parse_node_guid(const json::Reader& reader) {
+    const json::Reader guid = reader.at("nodeGuid");
+    const auto node_guid = base::parse_integer<std::uint64_t>(guid.string());
+    if (!node_guid) throw guid.unexpected("a decimal number");
+    return *node_guid;
+}
+
 RebindDriver parse_rebind_driver(const json::Reader& reader) {
     return {.device = reader.at("device").string(),
             .driver = reader.at("driver").string(),
-            .guid = reader.at("guid").string()};
+            .guid = reader.at("guid").string(),
+            .node_guid = parse_node_guid(reader)};
 }
 
 MoveLink parse_move_link(const json::Reader& reader) {
@@ -171,12 +181,9 @@ MoveLink parse_move_link(const json::Reader& reader) {
 }
 
 MoveRdma parse_move_rdma(const json::Reader& reader) {
-    const json::Reader guid = reader.at("nodeGuid");
-    const auto node_guid = base::parse_integer<std::uint64_t>(guid.string());
-    if (!node_guid) throw guid.unexpected("a decimal number");
     return {.device = reader.at("device").string(),
             .index = static_cast<std::uint32_t>(reader.at("index").integer(0, UINT32_MAX)),
-            .node_guid = *node_guid,
+            .node_guid = parse_node_guid(reader),
             .name = reader.at("name").string()};
 }
 

@@ -106,6 +106,21 @@ TEST_CASE("an InfiniBand VF gets the GUID that its pod asks for, and its own bac
     }
 }
 
+TEST_CASE("a GUID that the PF refuses to set back at DEL is the VF's again after the next", "[infiniband][del]") {
+    NEEDS(OtherNic::possible(), "an InfiniBand card");
+    const InfinibandStage stage;
+    const UnchangedNode but_numbers(Numbers::ignored);
+    const PluginCall call = vf_call(*stage.pod, 0, "'rdma':true,'guid':'02:00:00:00:00:00:00:99'");
+    for (const unsigned skipped : {0U, 1U}) { // the node GUID, the port GUID
+        (void)add(call);
+        shell(
+            concat("cd /sys/kernel/debug/simrnic/rnic0p0 && echo ", skipped, " >vf_call_skip && echo 1 >vf_call_fail"));
+        CHECK_THAT(del(call), Contains("still held") && Contains("_guid"));
+        CHECK(del(call) == "");
+        CHECK(but_numbers.difference() == "");
+    }
+}
+
 TEST_CASE("the InfiniBand VF of a pod that is gone comes back with its own GUID", "[infiniband][del]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     InfinibandStage stage;

@@ -63,7 +63,9 @@ struct SetVf {
 struct RebindDriver {
     std::string device; // bus address
     std::string driver;
-    std::string guid; // of its port before: while it has that, there is nothing to undo
+    // Before; while it has both, there is nothing to undo:
+    std::string guid;            // of its port
+    std::uint64_t node_guid = 0; // of its RDMA device, host byte order; 0: it had none
 };
 
 /// A device's net device was moved into the pod. Undone by moving it to the host, or by waiting until the kernel has.
