@@ -20,8 +20,10 @@ prepare() {
 	exec "$here/run.sh" bash "$here/demo.sh" inside
 }
 
-# The plugin configuration of a NetworkAttachmentDefinition, with another parent.
-config() { sed "s/\"eth1\"/\"$1\"/" "$top/conf-examples/roce-macvlan.json"; }
+# A configuration list as the runtime hands it to the list's only plugin, with another parent.
+config() {
+	jq -c --arg parent "$1" '.plugins[0] + {cniVersion, name, master: $parent}' "$top/conf-examples/roce-dual-stack.conflist"
+}
 
 # call COMMAND POD PARENT [CONFIG]: what a runtime does.
 call() {
@@ -46,10 +48,14 @@ look() {
 		ip $where -oneline link
 		# shellcheck disable=SC2086
 		ip $where -oneline address | sed 's/ tentative / /; s/valid_lft.*//' # the NICs' own addresses, just set up
+		# shellcheck disable=SC2086
+		ip $where route show table all
+		# shellcheck disable=SC2086
+		ip $where -6 route show table all
 	done
 	gids roce0p0
 	gids roce1p0
-	find /run/rdmanet/attachments -type f 2>/dev/null || true
+	"$rdmanet" state --json
 }
 
 inside() {
@@ -100,7 +106,7 @@ inside() {
 		cmp -s /tmp/before /tmp/after && break
 		sleep 0.1
 	done
-	diff /tmp/before /tmp/after && echo "  links, addresses, GIDs and state: no difference"
+	diff /tmp/before /tmp/after && echo "  links, addresses, routes, GIDs, records and leases: no difference"
 }
 
 address() { ip -netns "$1" -oneline -"$2" address show net1 scope global | awk '{print $4}' | cut -d/ -f1; }

@@ -113,25 +113,9 @@ Ipvlan parse_ipvlan(const Reader& root) {
     return ipvlan;
 }
 
-/// A number, or its text as `ip link` writes it: 0x8001. Bit 15, full membership, may be set or not.
-std::uint16_t parse_pkey(const Reader& reader) {
-    constexpr const char* kExpected = "a partition key from 0x0001 to 0xffff, not 0x8000";
-    std::optional<std::uint16_t> pkey;
-    if (reader.is_string()) {
-        const std::string text = reader.string();
-        const bool is_hex = text.starts_with("0x") || text.starts_with("0X");
-        pkey = base::parse_integer<std::uint16_t>(std::string_view(text).substr(is_hex ? 2 : 0), is_hex ? 16 : 10);
-    } else {
-        pkey = static_cast<std::uint16_t>(reader.integer(0, UINT16_MAX));
-    }
-    if (!pkey || (*pkey & 0x7fffU) == 0) throw reader.unexpected(kExpected);
-    return *pkey;
-}
-
 Ipoib parse_ipoib(const Reader& root) {
     Ipoib ipoib;
-    if (const auto pkey = root.find("pkey"); pkey && !(pkey->is_string() && pkey->string().empty()))
-        ipoib.pkey = parse_pkey(*pkey);
+    ipoib.pkey = find_pkey(root);
     if (const auto mode = root.find("mode")) ipoib.mode = choose<kernel::IpoibMode>(*mode, kIpoibModes);
     for (const std::string_view key : {"bcqueuelen", "flag"})
         refuse_key(root, key, "is a key of macvlan and ipvlan, this is ipoib: remove it");

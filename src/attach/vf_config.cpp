@@ -83,6 +83,21 @@ std::optional<base::Guid> parse_guid(const Reader& root) {
     return guid;
 }
 
+/// A number, or its text as `ip link` writes it: 0x8001. Bit 15, full membership, may be set or not.
+std::uint16_t parse_pkey(const Reader& reader) {
+    constexpr const char* kExpected = "a partition key from 0x0001 to 0xffff, not 0x8000";
+    std::optional<std::uint16_t> pkey;
+    if (reader.is_string()) {
+        const std::string text = reader.string();
+        const bool is_hex = text.starts_with("0x") || text.starts_with("0X");
+        pkey = base::parse_integer<std::uint16_t>(std::string_view(text).substr(is_hex ? 2 : 0), is_hex ? 16 : 10);
+    } else {
+        pkey = static_cast<std::uint16_t>(reader.integer(0, UINT16_MAX));
+    }
+    if (!pkey || (*pkey & 0x7fffU) == 0) throw reader.unexpected(kExpected);
+    return *pkey;
+}
+
 /// ib-kubernetes tells by an argument that it has made the GUID known to the subnet manager.
 void require_subnet_manager(const Reader& root, bool has_guid) {
     const auto enabled = root.find("ibKubernetesEnabled");
@@ -130,6 +145,12 @@ bool names_host_device(const Reader& root) {
     return root.find("hwaddr") || root.find("kernelpath") || root.find("device");
 }
 
+std::optional<std::uint16_t> find_pkey(const Reader& root) {
+    const auto pkey = root.find("pkey");
+    if (!pkey || (pkey->is_string() && pkey->string().empty())) return std::nullopt;
+    return parse_pkey(*pkey);
+}
+
 std::optional<base::BusAddress> find_device(const Reader& root, bool must_be_pci) {
     const auto device = find_device_key(root);
     const auto path = must_be_pci ? std::nullopt : root.find("kernelpath");
@@ -160,6 +181,7 @@ std::optional<std::string> parse_device_info_file(const Reader& root) {
 Sriov parse_sriov(const Reader& root) {
     refuse_keys_of_children(root, "sriov");
     refuse_keys_of_host_devices(root, "sriov", "name the VF by \"deviceID\"");
+    (void)find_pkey(root); // for ib-kubernetes to read: the VF's port has the keys that the subnet manager gives it
     Sriov sriov;
     sriov.settings.vlan = parse_vlan(root);
     sriov.settings.rates = parse_rates(root);

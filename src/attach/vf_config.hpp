@@ -4,6 +4,7 @@
 #include <rdmanet/attach/config.hpp>
 #include <rdmanet/json/reader.hpp>
 
+#include <cstdint>
 #include <optional>
 
 namespace rdmanet::attach {
@@ -17,6 +18,8 @@ namespace rdmanet::attach {
 
 // Each throws json::ValueError or CniError naming the key.
 
+/// The partition key of an IPoIB child, or of an InfiniBand VF; nullopt if there is none, or an empty text.
+[[nodiscard]] std::optional<std::uint16_t> find_pkey(const json::Reader& root);
 /// The device by its address; nullopt if the configuration doesn't have it.
 [[nodiscard]] std::optional<base::BusAddress> find_device(const json::Reader& root, bool must_be_pci);
 /// Root writes it, and configurations may come from tenants: only where Multus keeps such files.

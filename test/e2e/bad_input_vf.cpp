@@ -35,6 +35,8 @@ Table vf_types() {
                "vlanProto: expected one of \"802.1q\" \"802.1ad\""),
             vf("vlanProto, an ethertype", "'vlan':1,'vlanProto':'0x88a8'", 7, "vlanProto: expected one of \"802.1q\""),
             vf("vlanProto, empty", "'vlan':1,'vlanProto':''", 7, "vlanProto: expected one of \"802.1q\" \"802.1ad\""),
+            vf("pkey, a boolean", "'pkey':true", 7, "pkey: expected a whole number from 0 to 65535, found true"),
+            vf("pkey, of nobody", "'pkey':'0x8000'", 7, "pkey: expected a partition key from 0x0001 to 0xffff"),
             vf("spoofchk, a boolean", "'spoofchk':true", 7, "spoofchk: expected a string, found true"),
             vf("spoofchk, a number", "'spoofchk':1", 7, "spoofchk: expected a string, found 1"),
             vf("spoofchk, a word", "'spoofchk':'yes'", 7, "spoofchk: expected one of \"on\" \"off\", found \"yes\""),
