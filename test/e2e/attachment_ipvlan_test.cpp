@@ -45,7 +45,8 @@ TEST_CASE("ipvlan without addresses works at every version whose results can say
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("ipvlan children of one parent that differ are refused, and the living keep what they have", "[ipvlan]") {
+TEST_CASE("ipvlan children of one parent that differ are refused, and the living keep what they have",
+          "[ipvlan][core]") {
     NEEDS(kernel_has("ipvlan") && kernel_has("macvlan"), "macvlan and ipvlan");
     const Pod other("other");
     const Stage stage;

@@ -41,7 +41,7 @@ TEST_CASE("the GIDs of all addresses are there when ADD returns, and go with DEL
     }
 }
 
-TEST_CASE("a parent whose VLAN has the same link-local address, and GIDs of it, serves pods as ever", "[rdma][core]") {
+TEST_CASE("a parent whose VLAN has the same link-local address, and GIDs of it, serves pods as ever", "[rdma]") {
     NEEDS(kernel_has("macvlan") && succeeds("modprobe 8021q") && !rdma_parent().empty(),
           "macvlan, VLANs and an RDMA parent");
     const std::string parent = rdma_parent();

@@ -31,6 +31,12 @@ TEST_CASE("in exclusive mode shared RDMA is refused with the cure, or done witho
                                             "run `rdma system set netns shared` before any pod starts"));
     CHECK(del(demanding) == "");
     CHECK_THAT(outcome(demanding, "STATUS"), Contains("code 50") && Contains("rdma system set netns shared"));
+    const auto status_of_vfs = [&](const std::string& wanted) {
+        return outcome(call_for(pod, concat("'attach':'sriov','rdma':{'mode':'", wanted, "'}")), "STATUS");
+    };
+    CHECK_THAT(status_of_vfs("shared"),
+               Contains("code 50: rdma netns mode is exclusive, network \"net\" needs shared"));
+    CHECK(status_of_vfs("exclusive") == "");
     const PluginCall modest = call_for(pod, members);
     const std::string result = add(modest);
     CHECK(addresses(result) == "10.42.0.1/24");
