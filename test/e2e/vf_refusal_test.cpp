@@ -1,0 +1,60 @@
+// PFs that refuse a VF's settings, or are busy with something else.
+#include "vf_stage.hpp"
+
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace rdmanet::test {
+
+using Catch::Contains;
+
+TEST_CASE("an ADD that a VF's PF refuses half way leaves the VF as it was", "[sriov]") {
+    NEEDS_VFS();
+    const VfStage stage;
+    const std::string faults = concat("/sys/kernel/debug/simrnic/", stage.vfs.pf());
+    const PluginCall call = vf_call(stage.vfs, stage.pod, 0, "'vlan':100,'trust':'on','link_state':'disable'");
+    for (const unsigned skipped : {0U, 1U, 2U}) {
+        shell(concat("cd ", faults, " && echo 95 >vf_call_errno && echo ", skipped,
+                     " >vf_call_skip && echo 1 >vf_call_fail"));
+        CHECK_THAT(refusal(call), Contains(concat("of VF 0 of \"", stage.vfs.pf(), "\": operation not supported")));
+        CHECK(stage.node.difference() == "");
+    }
+    CHECK(del(call) == "");
+}
+
+TEST_CASE("a PF that is busy for a moment is asked again, and one that stays busy refuses the VF to the pod",
+          "[sriov]") {
+    NEEDS_VFS();
+    const VfStage stage;
+    const std::string faults = concat("cd /sys/kernel/debug/simrnic/", stage.vfs.pf(), " && ");
+    const std::string busy = concat(faults, "echo 16 >vf_call_errno && echo 1 >vf_call_skip && echo ");
+    const PluginCall call = vf_call(stage.vfs, stage.pod, 0, "'vlan':100,'trust':'on'");
+    shell(concat(busy, "5 >vf_call_fail && echo 100 >vf_call_delay_ms")); // each call is slow as well, not only late
+    const std::string result = add(call);
+    CHECK_THAT(stage.vfs.settings(0), Contains("vlan 100") && Contains("trust on"));
+    CHECK(check(call, result) == "");
+    shell(concat(busy, "5 >vf_call_fail && echo 0 >vf_call_delay_ms"));
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+    shell(concat(busy, "1000000 >vf_call_fail && echo 0 >vf_call_skip"));
+    CHECK_THAT(refusal(call), Contains(concat("set vlan 100 of VF 0 of \"", stage.vfs.pf(), "\": ")) &&
+                                  Contains("device or resource busy"));
+    CHECK(stage.node.difference() == "");
+    shell(concat(faults, "echo 0 >vf_call_fail"));
+}
+
+TEST_CASE("a setting that the PF refuses at DEL is named and tried again, and the others are as they were", "[sriov]") {
+    NEEDS_VFS();
+    const VfStage stage;
+    const PluginCall call = vf_call(stage.vfs, stage.pod, 0, "'vlan':100,'trust':'on'");
+    (void)add(call);
+    shell(
+        concat("cd /sys/kernel/debug/simrnic/", stage.vfs.pf(), " && echo 95 >vf_call_errno && echo 1 >vf_call_fail"));
+    CHECK_THAT(del(call), Contains("vlan") && Contains("operation not supported"));
+    CHECK_THAT(stage.vfs.settings(0), Contains("vlan 100") && Contains("trust off"));
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+} // namespace rdmanet::test
