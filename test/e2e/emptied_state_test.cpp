@@ -1,0 +1,163 @@
+// A state directory that is empty all of a sudden, by a boot, as it is below /run, or by somebody's hand, while pods
+// have devices. How those were is lost with it.
+#include "vf_stage.hpp"
+
+#include "support/infiniband_node.hpp"
+#include "support/other_nic.hpp"
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <vector>
+
+namespace rdmanet::test {
+
+using Catch::Contains;
+
+namespace {
+
+constexpr const char* kCards = "nics=3 ports=1 vfs=2 gid_table_len=16 link_layer=eth,eth,ib";
+constexpr const char* kFunction = "0002:00:00.0";
+constexpr const char* kInfinibandPort = "0003:00:00.0";
+
+/// A card with VFs, one that is a pod's as a whole, and one of InfiniBand; exclusive mode.
+class ThreeCards {
+public:
+    ThreeCards() {
+        shell("modprobe ib_ipoib");
+        set_up();
+    }
+    ThreeCards(const ThreeCards&) = delete;
+    ThreeCards& operator=(const ThreeCards&) = delete;
+    ~ThreeCards() { (void)succeeds("modprobe -r ib_ipoib"); }
+
+    /// What a boot makes of all devices: they are new, and have no settings.
+    void make_devices_anew() {
+        set_vfs(concat("/sys/class/net/", vfs.pf(), "/device"), 0);
+        set_vfs(concat("/sys/class/net/", vfs.pf(), "/device"), 2);
+        for (const char* address : {kFunction, kInfinibandPort})
+            shell(concat("cd /sys/bus/pci/drivers/simrnic && echo ", address, " >unbind && echo ", address, " >bind"));
+        set_up();
+    }
+
+    /// The VF, the function, and the child, after their ADD, as the runtime calls DEL.
+    [[nodiscard]] std::vector<PluginCall> attach(const Pod& pod) const {
+        std::vector<PluginCall> calls = {
+            vf_call(vfs, pod, 0,
+                    concat("'rdma':true,'vlan':100,'mtu':1300,'mac':'02:00:00:00:00:42',", ipam("10.118.0.0/24"))),
+            call_for(pod,
+                     concat("'attach':'host-device','deviceID':'", kFunction, "','mtu':1400,", ipam("10.118.0.0/24"))),
+            call_for(pod, concat("'attach':'ipoib','master':'", parent, "','pkey':'0x8001',", ipam("10.118.0.0/24")))};
+        for (std::size_t i = 0; i < calls.size(); ++i) {
+            calls[i].ifname = concat("net", i + 1);
+            calls[i] = after(calls[i], add(calls[i]));
+        }
+        return calls;
+    }
+
+private:
+    void set_up() {
+        parent = InfinibandNode::netdev(kInfinibandPort);
+        for (const std::string& name : {parent, InfinibandNode::netdev(kFunction)}) {
+            ip_batch(concat("link set ", name, " addrgenmode none\nlink set ", name, " up\n"));
+            wait_until_up(name);
+        }
+    }
+
+    OtherNic nic_{kCards};
+
+public:
+    VfNode vfs;
+    std::string parent;
+};
+
+std::string gc_by_person() {
+    return shell(concat(binary(), " gc"));
+}
+
+std::string del_all(const std::vector<PluginCall>& calls) {
+    std::string failed;
+    for (const PluginCall& call : calls) failed += del(call);
+    return failed;
+}
+
+/// The runtime's, with nothing valid.
+std::string gc_by_runtime(PluginCall call) {
+    call.container.clear();
+    call.netns.clear();
+    call.ifname.clear();
+    return outcome(with(call, "'cni.dev/valid-attachments':[]"), "GC");
+}
+
+constexpr const char* kEmpty = "rm -r /run/rdmanet";
+
+} // namespace
+
+TEST_CASE("an emptied state directory keeps no DEL, GC or next pod from its end: only how devices were is lost",
+          "[sriov][device][ipoib][del][gc]") {
+    NEEDS(OtherNic::possible(), "a NIC with InfiniBand and Ethernet cards");
+    ThreeCards cards;
+    const auto next_pod_is_fine = [&] {
+        const Pod pod("next");
+        const UnchangedNode node;
+        CHECK(del_all(cards.attach(pod)) == "");
+        CHECK(node.difference() == "");
+    };
+    // The VF keeps the settings that are its PF's affair, and only those are named.
+    const auto settings_are_named = [&] {
+        CHECK_THAT(gc_by_person(), Contains("nothing to remove") &&
+                                       Contains("VF 0 of \"rnic0p0\", has vlan 100 and no pod") &&
+                                       !Contains("still held"));
+        CHECK_THAT(cards.vfs.settings(0), Contains("02:00:00:00:00:42"));
+        shell(concat("ip link set ", cards.vfs.pf(), " vf 0 vlan 0"));
+        CHECK_THAT(gc_by_person(), Contains("nothing to remove") && !Contains("left alone"));
+    };
+    {
+        INFO("the pod lives on");
+        const Pod pod("pod");
+        const auto calls = cards.attach(pod);
+        shell(kEmpty);
+        CHECK_THAT(gc_by_person(), Contains("nothing to remove") && !Contains("left alone"));
+        CHECK(gc_by_runtime(calls.front()) == "");
+        const Pod other("other");
+        CHECK_THAT(refusal(of(vf_call(cards.vfs, other, 0), "c2")),
+                   Contains(concat("device ", cards.vfs.vf(0),
+                                   " has driver \"simrnic\" and no net device in the host's namespace")) &&
+                       Contains("if a namespace that nobody records holds it, unbind and bind the driver"));
+        CHECK(pod.run("ls /sys/class/net") == "lo\nnet1\nnet2\nnet3\n");
+        CHECK(del_all(calls) == "");
+        CHECK(pod.run("ls /sys/class/net") == "lo\n");
+        CHECK(succeeds(concat("rdma dev show ", cards.vfs.rdma(0))));
+        settings_are_named();
+    }
+    next_pod_is_fine(); // with a VF that has another name by now
+    {
+        INFO("the pod is gone as well");
+        Pod pod("pod");
+        const auto calls = cards.attach(pod);
+        shell(kEmpty);
+        pod.destroy();
+        shell("for i in $(seq 600); do ip link show net3 >/dev/null 2>&1 && break; sleep 0.05; done");
+        CHECK(del_all(calls) == "");
+        settings_are_named();
+        CHECK(shell("ip -o link show type ipoib | grep -c alias || true") == "0\n");
+    }
+    {
+        INFO("a boot");
+        std::vector<PluginCall> calls;
+        {
+            const Pod pod("pod");
+            calls = cards.attach(pod);
+        }
+        shell(kEmpty);
+        cards.make_devices_anew();
+        const UnchangedNode booted;
+        CHECK(del_all(calls) == "");
+        CHECK(gc_by_runtime(calls.front()) == "");
+        CHECK_THAT(gc_by_person(), Contains("nothing to remove") && !Contains("left alone"));
+        CHECK(booted.difference() == "");
+    }
+    next_pod_is_fine();
+}
+
+} // namespace rdmanet::test
