@@ -1,6 +1,7 @@
 // Devices that leave the machine, or lose their driver, while pods have them.
 #include "vf_stage.hpp"
 
+#include "support/infiniband_node.hpp"
 #include "support/other_nic.hpp"
 #include "support/reporter.hpp"
 
@@ -85,6 +86,48 @@ TEST_CASE("a device that is lost while pods have it keeps neither DEL nor GC fro
         CHECK(Attached(vfs).del_all() == "");
         CHECK(node.difference() == "");
     }
+}
+
+TEST_CASE("an InfiniBand PF that loses its driver while pods have a VF and a child keeps neither DEL nor GC from "
+          "ending, nor the next pods",
+          "[infiniband][ipoib][del][gc]") {
+    NEEDS(OtherNic::possible(), "an InfiniBand card");
+    const InfinibandNode infiniband("exclusive");
+    const std::string pf = "0001:00:00.0";
+    const auto attached = [&](const Pod& one, const Pod& other) {
+        const std::string parent = InfinibandNode::netdev(pf);
+        const PluginCall vf =
+            call_for(one, concat("'deviceID':'", InfinibandNode::vf(0),
+                                 "','rdma':true,'guid':'02:00:00:00:00:00:00:99',", ipam("10.117.0.0/24")));
+        const PluginCall child = of(
+            call_for(other, concat("'attach':'ipoib','master':'", parent, "','pkey':'0x8001',", ipam("10.117.0.0/24"))),
+            "c2");
+        (void)add(vf);
+        (void)add(child);
+        return std::pair(vf, child);
+    };
+    infiniband.make_vfs(1);
+    const UnchangedNode node(Numbers::ignored);
+    for (const bool collects : {false, true}) { // the second time with devices that are new: the next pods' part
+        INFO((collects ? "GC" : "DEL"));
+        std::optional<Pod> one(std::in_place, "one");
+        std::optional<Pod> other(std::in_place, "other");
+        const auto [vf, child] = attached(*one, *other);
+        shell(concat("echo ", pf, " >/sys/bus/pci/drivers/simrnic/unbind"));
+        if (collects) {
+            one.reset();
+            other.reset();
+            CHECK_THAT(shell(concat(binary(), " gc")), Contains("container \"c1\"") && Contains("container \"c2\""));
+        } else {
+            CHECK(concat(del(vf), del(child)) == "");
+        }
+        shell(concat("echo ", pf, " >/sys/bus/pci/drivers/simrnic/bind"));
+        const std::string parent = InfinibandNode::netdev(pf);
+        ip_batch(concat("link set ", parent, " addrgenmode none\nlink set ", parent, " up\n"));
+        wait_until_up(parent);
+        infiniband.make_vfs(1);
+    }
+    CHECK(node.difference() == "");
 }
 
 } // namespace rdmanet::test
