@@ -123,6 +123,14 @@ TEST_CASE("a whole function with the built-in allocator, any system call fails",
     fail_add_and_del("host-device", Ipam::built_in);
 }
 
+TEST_CASE("a sub-function with the built-in allocator, any system call fails", "[error][subfunction]") {
+    fail_add_and_del("subfunction", Ipam::built_in);
+}
+
+TEST_CASE("a VF of vfio-pci with the built-in allocator, any system call fails", "[error][vfio]") {
+    fail_add_and_del("vfio", Ipam::built_in);
+}
+
 TEST_CASE("an IPoIB child with the built-in allocator, any system call fails", "[error][ipoib]") {
     fail_add_and_del("ipoib", Ipam::built_in);
 }

@@ -60,6 +60,35 @@ private:
     VfNode node_{"exclusive", 0};
 };
 
+/// An auxiliary device, whose RDMA device goes along. It has its name again with the next card, as above.
+class SubfunctionGround : public Ground {
+public:
+    std::string members() const override {
+        return R"("attach":"host-device","deviceID":"simrnic.sf.0","mac":"02:00:00:00:00:42","mtu":1400,"rdma":true)";
+    }
+
+private:
+    OtherNic nic_{"nics=1 ports=1 vfs=1 sfs=1 gid_table_len=16"};
+    VfNode mode_{"exclusive", 0};
+};
+
+/// Settings are all that it has.
+class VfioGround : public Ground {
+public:
+    VfioGround() {
+        shell(concat("cd /sys/bus/pci && echo ", vfs_.vf(0), " >drivers/simrnic/unbind && echo vfio-pci >devices/",
+                     vfs_.vf(0), "/driver_override && echo ", vfs_.vf(0), " >drivers_probe"));
+    }
+    std::string members() const override {
+        return concat(R"("attach":"sriov","deviceID":")", vfs_.vf(0),
+                      R"(","vlan":100,"mac":"02:00:00:00:00:42","spoofchk":"on","trust":"on")");
+    }
+
+private:
+    OtherNic nic_{"nics=1 ports=1 vfs=1 vfio_pci=1 gid_table_len=16"};
+    VfNode vfs_{"exclusive", 1};
+};
+
 /// A VF that keeps its name wherever it is, for the kernel gives it back under the one that it has then.
 class RdmaOnlyGround : public Ground {
 public:
@@ -126,6 +155,9 @@ const std::map<std::string, Kind>& kinds() {
         {"sriov", {kNic, VfNode::possible, [] { return std::make_unique<VfGround>(); }}},
         {"rdma", {kNic, VfNode::possible, [] { return std::make_unique<RdmaOnlyGround>(); }}},
         {"host-device", {kNic, OtherNic::possible, [] { return std::make_unique<FunctionGround>(); }}},
+        {"subfunction",
+         {"a NIC with sub-functions", OtherNic::possible, [] { return std::make_unique<SubfunctionGround>(); }}},
+        {"vfio", {"a VF of vfio-pci", OtherNic::possible, [] { return std::make_unique<VfioGround>(); }}},
         {"ipoib", {kInfiniband, OtherNic::possible, [] { return std::make_unique<IpoibGround>(); }}},
         {"infiniband", {kInfiniband, OtherNic::possible, [] { return std::make_unique<InfinibandVfGround>(); }}},
     };

@@ -137,6 +137,14 @@ TEST_CASE("a whole function with the built-in allocator, killed at any system ca
     kill_everywhere("host-device", Ipam::built_in);
 }
 
+TEST_CASE("a sub-function with the built-in allocator, killed at any system call", "[kill][subfunction]") {
+    kill_everywhere("subfunction", Ipam::built_in);
+}
+
+TEST_CASE("a VF of vfio-pci with the built-in allocator, killed at any system call", "[kill][vfio]") {
+    kill_everywhere("vfio", Ipam::built_in);
+}
+
 TEST_CASE("an IPoIB child with the built-in allocator, killed at any system call", "[kill][ipoib]") {
     kill_everywhere("ipoib", Ipam::built_in);
 }
