@@ -27,6 +27,16 @@ std::string run_del(const PluginCall& call) {
     return result.exit_status == 0 && result.out.empty() ? "" : complaint("DEL", result);
 }
 
+template <class Disturb>
+void del_after_on(Stage& stage, const NodeState& before, Disturb disturb) {
+    const ProcessResult added = stage.call("ADD").run();
+    REQUIRE(added.exit_status == 0);
+    PluginCall call = stage.call_after(added.out, "DEL");
+    disturb(stage, call);
+    CHECK(run_del(call) == "");
+    CHECK(difference_from(before) == "");
+}
+
 /// The pod was attached, then `disturb` did something to the node or to the call.
 template <class Disturb>
 void del_after(Disturb disturb) {
@@ -35,13 +45,7 @@ void del_after(Disturb disturb) {
         if (!missing_for(kind, ipam).empty()) continue;
         INFO(kind << (ipam == Ipam::built_in ? ", built-in" : ", host-local"));
         Stage stage(kind, ipam);
-        const NodeState before = NodeState::take();
-        const ProcessResult added = stage.call("ADD").run();
-        REQUIRE(added.exit_status == 0);
-        PluginCall call = stage.call_after(added.out, "DEL");
-        disturb(stage, call);
-        CHECK(run_del(call) == "");
-        CHECK(difference_from(before) == "");
+        del_after_on(stage, NodeState::take(), disturb);
     }
 }
 
@@ -170,6 +174,45 @@ TEST_CASE("DEL after the parent is gone", "[absence]") {
     }
     CHECK(run_del(add.with_command("DEL")) == "");
     CHECK(difference_from(before) == "");
+}
+
+/// On one stage: a VF comes from a guest, where each takes its time.
+TEST_CASE("DEL of a VF, whatever is already gone or was edited", "[absence][sriov]") {
+    NEEDS(missing_for("sriov", Ipam::built_in).empty(), missing_for("sriov", Ipam::built_in));
+    Stage stage("sriov", Ipam::built_in);
+    const NodeState before = NodeState::take();
+    const auto after = [&](const char* what, const auto& disturb) {
+        INFO(what);
+        del_after_on(stage, before, disturb);
+    };
+    const auto edited = [&](const char* from, const char* to) {
+        after(to, [&](Stage&, PluginCall& call) { replace(call.config, from, to); });
+    };
+    CHECK(stage.run("DEL") == "");
+    CHECK(difference_from(before) == "");
+    after("twice before", [](Stage&, const PluginCall& call) {
+        CHECK(run_del(call) == "");
+        CHECK(run_del(call) == "");
+    });
+    after("no lease database", [](const Stage& own, const PluginCall&) {
+        shell(concat("rm -f ", own.state_directory(), "/leases.sqlite*"));
+    });
+    after("no record", [](const Stage& own, const PluginCall&) { shell(concat("rm '", own.record(), '\'')); });
+    after("no CNI_NETNS", [](Stage&, PluginCall& call) { call.netns.clear(); });
+    after("somebody brought it home", [](Stage&, const PluginCall&) {
+        shell("ip -netns fault-pod link set net1 down && ip -netns fault-pod link set net1 netns 1");
+    });
+    for (const char* netns : {"/run/netns/fault-pod", ""})
+        after("no namespace", [&](Stage& own, PluginCall& call) {
+            own.destroy_pod();
+            call.netns = netns;
+            CHECK(run_del(call) == "");
+            own.create_pod();
+        });
+    edited(":01.0\"", ":01.1\""); // another VF
+    edited("\"sriov\"", "\"macvlan\"");
+    edited("\"vlan\":100", "\"vlan\":\"wide\"");
+    edited("\"rdma\":true", "\"rdma\":false");
 }
 
 } // namespace rdmanet::test
