@@ -11,6 +11,26 @@ namespace rdmanet::test {
 
 using Catch::Contains;
 
+namespace {
+
+/// The only one of its PF, until the end of the scope.
+class LoneVf {
+public:
+    explicit LoneVf(const std::string& pf) : device_(concat("/sys/class/net/", pf, "/device")) { set_vfs(device_, 1); }
+    LoneVf(const LoneVf&) = delete;
+    LoneVf& operator=(const LoneVf&) = delete;
+    ~LoneVf() { (void)succeeds(concat("echo 0 >", device_, "/sriov_numvfs")); }
+
+    [[nodiscard]] std::string address() const {
+        return shell(concat("basename $(readlink ", device_, "/virtfn0) | tr -d '\\n'"));
+    }
+
+private:
+    std::string device_;
+};
+
+} // namespace
+
 TEST_CASE("a VF goes into the pod with its RDMA device, and comes back as it was", "[sriov][core]") {
     NEEDS_VFS();
     const VfNode vfs;
@@ -86,6 +106,7 @@ TEST_CASE("two pods on VFs reach each other, each with the MAC that its pod asks
     const VfNode vfs;
     const Pod one("one");
     const Pod other("other");
+    const std::string far_pf = rdma_parent(1); // on the other end of the wire
     const UnchangedNode node;
     const PluginCall first = vf_call(
         vfs, one, 0,
@@ -99,6 +120,14 @@ TEST_CASE("two pods on VFs reach each other, each with the MAC that its pod asks
     CHECK_THAT(vfs.settings(0), Contains("02:00:00:00:00:41"));
     CHECK_THAT(vfs.settings(1), Contains("02:00:00:00:00:42"));
     CHECK(one.succeeds("ping -c 1 -W 2 10.91.0.2"));
+    CHECK(del(second) == "");
+    {
+        const LoneVf far(far_pf);
+        PluginCall third = of(call_for(other, concat("'deviceID':'", far.address(), "',", ipam("10.91.0.0/24"))), "c3");
+        CHECK(addresses(add(third)) == "10.91.0.2/24");
+        CHECK(one.succeeds("ping -c 1 -W 2 10.91.0.2")); // over the wire
+        CHECK(del(third) == "");
+    }
     CHECK(del(first) == "");
     CHECK(del(second) == "");
     CHECK(node.difference() == "");
