@@ -107,6 +107,10 @@ TEST_CASE("macvlan with the built-in allocator, any system call fails", "[error]
     fail_add_and_del("macvlan", Ipam::built_in);
 }
 
+TEST_CASE("a macvlan in passthru mode, any system call fails", "[error][passthru]") {
+    fail_add_and_del("passthru", Ipam::built_in);
+}
+
 TEST_CASE("ipvlan with the built-in allocator, any system call fails", "[error][ipvlan]") {
     fail_add_and_del("ipvlan", Ipam::built_in);
 }

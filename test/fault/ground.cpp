@@ -20,14 +20,19 @@ using base::concat;
 
 class ChildGround : public Ground {
 public:
-    explicit ChildGround(std::string kind) : kind_(std::move(kind)), parent_(rdma_parent()) {
+    /// `more`: members after the others.
+    ChildGround(std::string kind, std::string more)
+        : kind_(std::move(kind)), more_(std::move(more)), parent_(rdma_parent()) {
         if (parent_.empty()) parent_ = veth_.emplace("fault0").name();
     }
-    std::string members() const override { return concat(R"("attach":")", kind_, R"(","master":")", parent_, '"'); }
+    std::string members() const override {
+        return concat(R"("attach":")", kind_, R"(","master":")", parent_, '"', more_);
+    }
     std::string parent() const override { return parent_; }
 
 private:
     std::string kind_;
+    std::string more_;
     std::string parent_;
     std::optional<VethParent> veth_;
 };
@@ -146,12 +151,16 @@ struct Kind {
 const std::map<std::string, Kind>& kinds() {
     constexpr const char* kNic = "an SR-IOV RDMA NIC";
     constexpr const char* kInfiniband = "an InfiniBand card";
-    const auto child = [](const char* kind, const char* needs) {
-        return Kind{needs, [kind] { return kernel_has(kind); }, [kind] { return std::make_unique<ChildGround>(kind); }};
+    constexpr const char* kMacvlan = "macvlan in its kernel";
+    const auto child = [](const char* kind, const char* needs, const char* more) {
+        return Kind{needs, [kind] { return kernel_has(kind); },
+                    [kind, more] { return std::make_unique<ChildGround>(kind, more); }};
     };
     static const std::map<std::string, Kind> kKinds = {
-        {"macvlan", child("macvlan", "macvlan in its kernel")},
-        {"ipvlan", child("ipvlan", "ipvlan in its kernel")},
+        {"macvlan", child("macvlan", kMacvlan, R"(,"mac":"02:00:00:00:00:42","mtu":1400)")},
+        {"macvlan-derived", child("macvlan", kMacvlan, "")},
+        {"passthru", child("macvlan", kMacvlan, R"(,"mode":"passthru","mac":"02:00:00:00:00:42")")},
+        {"ipvlan", child("ipvlan", "ipvlan in its kernel", "")},
         {"sriov", {kNic, VfNode::possible, [] { return std::make_unique<VfGround>(); }}},
         {"rdma", {kNic, VfNode::possible, [] { return std::make_unique<RdmaOnlyGround>(); }}},
         {"host-device", {kNic, OtherNic::possible, [] { return std::make_unique<FunctionGround>(); }}},

@@ -121,6 +121,10 @@ TEST_CASE("macvlan with the built-in allocator, killed at any system call", "[ki
     kill_everywhere("macvlan", Ipam::built_in);
 }
 
+TEST_CASE("a macvlan in passthru mode, killed at any system call", "[kill][passthru]") {
+    kill_everywhere("passthru", Ipam::built_in);
+}
+
 TEST_CASE("ipvlan with the built-in allocator, killed at any system call", "[kill][ipvlan]") {
     kill_everywhere("ipvlan", Ipam::built_in);
 }

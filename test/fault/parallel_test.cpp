@@ -35,9 +35,17 @@ std::vector<ProcessResult> run_together(const std::vector<PluginCall>& calls) {
     return results;
 }
 
-std::string address_of(const ProcessResult& result) {
+std::vector<std::string> addresses_of(const ProcessResult& result) {
     const json::Document document = document_of(result);
-    return document.root().at("ips").elements().at(0).at("address").string();
+    std::vector<std::string> addresses;
+    for (const json::Reader& ip : document.root().at("ips").elements()) addresses.push_back(ip.at("address").string());
+    return addresses;
+}
+
+/// The 256 possible are enough: a parent refuses children that share one.
+std::string mac_of(unsigned number) {
+    constexpr const char* kDigits = "0123456789abcdef";
+    return concat("02:00:00:00:01:", kDigits[number / 16 % 16], kDigits[number % 16]);
 }
 
 } // namespace
@@ -52,8 +60,8 @@ TEST_CASE("a crowd of pods comes and goes", "[crowd]") {
         adds.push_back(stage.call("ADD"));
         adds.back().container = concat("container-", i);
         adds.back().netns = pods.back()->path();
-        adds.back().args =
-            concat("IgnoreUnknown=1;K8S_POD_NAMESPACE=default;K8S_POD_NAME=crowd-", i, ";K8S_POD_UID=uid-", i);
+        adds.back().args = concat("IgnoreUnknown=1;K8S_POD_NAMESPACE=default;K8S_POD_NAME=crowd-", i,
+                                  ";K8S_POD_UID=uid-", i, ";MAC=", mac_of(i));
     }
     const NodeState before = NodeState::take();
     for (int round = 0; round < 2; ++round) {
@@ -61,8 +69,10 @@ TEST_CASE("a crowd of pods comes and goes", "[crowd]") {
         for (const ProcessResult& result : run_together(adds)) {
             INFO(result.out << result.err);
             CHECK(result.exit_status == 0);
-            if (result.exit_status == 0) CHECK(addresses.insert(address_of(result)).second);
+            if (result.exit_status != 0) continue;
+            for (const std::string& address : addresses_of(result)) CHECK(addresses.insert(address).second);
         }
+        CHECK(addresses.size() == std::size_t{2} * crowd_size());
         std::vector<PluginCall> dels;
         for (const PluginCall& add : adds) dels.push_back(add.with_command("DEL"));
         for (const ProcessResult& result : run_together(dels)) {

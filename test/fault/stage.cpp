@@ -23,9 +23,12 @@ const fs::path kDelegate = "/run/rdmanet-fault/host-local";
 const fs::path kPlugins = "/run/rdmanet-fault/plugins";
 
 std::string configuration(const Ground& ground, Ipam ipam) {
-    const std::string addresses = ipam == Ipam::built_in ? std::string(R"({"type":"rdmanet","range":"10.99.0.0/24"})")
-                                                         : concat(R"({"type":"host-local","dataDir":")",
-                                                                  kDelegate.string(), R"(","subnet":"10.98.0.0/24"})");
+    const std::string addresses =
+        ipam == Ipam::built_in
+            ? std::string(R"({"type":"rdmanet","range":"10.99.0.0/24","gateway":"10.99.0.1",)"
+                          R"("ipRanges":[{"range":"fd99::/64"}],)"
+                          R"("routes":[{"dst":"0.0.0.0/0"},{"dst":"10.97.0.0/16","gw":"10.99.0.254"}]})")
+            : concat(R"({"type":"host-local","dataDir":")", kDelegate.string(), R"(","subnet":"10.98.0.0/24"})");
     return concat(R"({"cniVersion":"1.0.0","name":")", kNetwork, R"(","type":"rdmanet",)", ground.members(),
                   ground.has_addresses() ? concat(R"(,"ipam":)", addresses) : "", '}');
 }
