@@ -93,8 +93,11 @@ std::size_t Allocator::reclaim(const std::vector<Lease>& dead, const base::Deadl
     return store_.reclaim(dead, deadline).size();
 }
 
-std::vector<Lease> Allocator::reserve(const Owner& owner, const std::vector<Claim>& claims, const Config& config,
+/// What the dead hold is taken back before an address is given while it rests. Nobody is probed as long as there are
+/// addresses that are neither leased nor resting.
+std::vector<Lease> Allocator::reserve(const Owner& owner, std::vector<Claim> claims, const Config& config,
                                       const base::Deadline& deadline) {
+    for (Claim& claim : claims) claim.resting = Resting::left_alone;
     for (;;) {
         auto outcome = store_.reserve(owner, claims, deadline);
         if (auto* granted = std::get_if<Granted>(&outcome)) return std::move(granted->leases);
@@ -106,7 +109,9 @@ std::vector<Lease> Allocator::reserve(const Owner& owner, const std::vector<Clai
         // there is some, ask.
         const std::size_t claim = std::get<Exhausted>(outcome).claim;
         const Sweep sweep = reclaim_from_the_dead(claims[claim], deadline);
-        if (sweep.dead == 0 || deadline.passed()) throw exhausted(config.ranges[claim], sweep.leases, sweep.freed);
+        const bool may_rest = std::exchange(claims[claim].resting, Resting::given) == Resting::left_alone;
+        if ((sweep.dead == 0 && !may_rest) || deadline.passed())
+            throw exhausted(config.ranges[claim], sweep.leases, sweep.freed);
     }
 }
 

@@ -39,8 +39,8 @@ public:
     Allocator(Store& store, LivenessProbe& probe) : store_(store), probe_(probe) {}
 
     /// All addresses or an error. Repeated for the same attachment it returns the same leases; for another container of
-    /// the same pod, interface and network it takes over the old one's leases if its owner is provably dead. A full
-    /// range first gives up the leases of dead owners. Throws RequestedAddressInvalid, RequestedAddressTaken,
+    /// the same pod, interface and network it takes over the old one's leases if its owner is provably dead. A range
+    /// without an address that is neither leased nor resting first gives up the leases of dead owners. Throws RequestedAddressInvalid, RequestedAddressTaken,
     /// ExhaustedError, and what a Store throws.
     [[nodiscard]] Allocation allocate(const Config& config, const Owner& owner,
                                       const std::vector<RequestedAddress>& requested, const base::Deadline& deadline);
@@ -63,7 +63,7 @@ private:
     };
     void take_over_from_predecessors(const Owner& owner, const std::vector<Claim>& claims,
                                      const base::Deadline& deadline);
-    [[nodiscard]] std::vector<Lease> reserve(const Owner& owner, const std::vector<Claim>& claims, const Config& config,
+    [[nodiscard]] std::vector<Lease> reserve(const Owner& owner, std::vector<Claim> claims, const Config& config,
                                              const base::Deadline& deadline);
     [[nodiscard]] bool has_dead_holder(const Claim& claim, const base::Deadline& deadline);
     [[nodiscard]] bool reclaim_from_dead_holder(const Lease& held, const base::Deadline& deadline);

@@ -15,7 +15,11 @@
 
 namespace rdmanet::ipam {
 
-/// One address wanted: any of `usable`, or exactly `wanted`, which need not be among `usable`.
+/// What becomes of addresses that were released a short while ago if no other is free.
+enum class Resting : std::uint8_t { given, left_alone };
+
+/// One address wanted: any of `usable`, or exactly `wanted`, which need not be among `usable` and is given even while it
+/// rests.
 struct Claim {
     std::string space;
     base::Family family = base::Family::v4;
@@ -23,6 +27,7 @@ struct Claim {
     std::vector<Interval> usable;
     std::optional<base::IpAddress> wanted;
     std::chrono::seconds cooldown{30};
+    Resting resting = Resting::given;
 };
 
 /// One lease for each claim, in their order: new ones, and those that the owner held in the same slots before.
@@ -34,7 +39,7 @@ struct Taken {
     std::size_t claim = 0;
     Lease holder;
 };
-/// No address of a claim is free, not even a resting one. Nothing was reserved.
+/// No address of a claim is free, not even a resting one unless those are left alone. Nothing was reserved.
 struct Exhausted {
     std::size_t claim = 0;
 };

@@ -71,6 +71,7 @@ std::optional<base::IpAddress> Book::take_any(const Claim& claim) {
         runs_.insert(claim.space, *free);
         return free;
     }
+    if (claim.resting == Resting::left_alone) return std::nullopt;
     const auto resting = cooling_.longest_resting(claim);
     if (resting) cooling_.erase(claim.space, *resting);
     return resting;

@@ -165,6 +165,28 @@ TEST_CASE_METHOD(AllocatorFixture, "a full range takes back what dead owners hol
     CHECK(faults().empty());
 }
 
+TEST_CASE_METHOD(AllocatorFixture, "what dead owners hold is taken back before an address is given while it rests") {
+    constexpr const char* kThree = R"({"range": "10.0.0.0/29", "range_end": "10.0.0.3"})";
+    CHECK(ips(kThree, owner("a")) == "10.0.0.1/29");
+    CHECK(ips(kThree, owner("b")) == "10.0.0.2/29");
+    (void)store.release(owner("b").key, soon());
+    probe.dead = {"a"};
+    CHECK(ips(kThree, owner("c")) == "10.0.0.3/29");
+    CHECK(probe.calls == 0);
+    now.boot += 1;
+    const Allocation given = allocate(kThree, owner("d"));
+    CHECK(text_of(given.leases) == "10.0.0.2/29"); // rests longer than what was taken back
+    CHECK(given.dispossessed == std::vector<OwnerKey>{owner("a").key});
+    CHECK(ips(kThree, owner("e")) == "10.0.0.1/29");
+    (void)store.release(owner("e").key, soon());
+    constexpr const char* kWithoutRest = R"({"range": "10.0.0.0/29", "range_end": "10.0.0.3", "cooldown": 0})";
+    (void)store.release(owner("d").key, soon());
+    CHECK(ips(kWithoutRest, owner("f")) == "10.0.0.1/29");
+    probe.dead = {"f"};
+    CHECK(ips(kThree, owner("g")) == "10.0.0.1/29"); // 10.0.0.2 rests on
+    CHECK(faults().empty());
+}
+
 TEST_CASE_METHOD(AllocatorFixture, "an address that another process takes back first is free all the same") {
     SqliteStore other(options());
     const auto taken_back_meanwhile = [&](const std::string& container) {
