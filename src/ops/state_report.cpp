@@ -30,8 +30,12 @@ std::string utc(std::int64_t seconds) {
     return {text, ::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
 
+/// As runtimes say it, who ask nobody what a terminal obeys; in full if it is what Kubernetes allows (63 and 253 bytes).
 std::string pod_of(const std::string& pod_namespace, const std::string& name) {
-    return name.empty() ? "" : concat(pod_namespace, '/', name);
+    constexpr std::size_t kLongest = 320;
+    if (name.empty()) return {};
+    std::string text = concat(pod_namespace, '/', name);
+    return text.size() <= kLongest && base::is_printable_utf8(text) ? text : base::quoted(text, kLongest);
 }
 
 /// The runtimes' own tools show 12 to 13 characters of a container ID.

@@ -74,6 +74,32 @@ TEST_CASE("rdmanet state shows who holds what", "[state]") {
     CHECK(stage.node.difference() == "");
 }
 
+TEST_CASE("a pod's names may be anything in UTF-8, and none of it reaches a terminal as it is", "[state]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    PluginCall call = call_for(stage.pod, concat("'master':'par0','logLevel':'debug',", ipam("10.36.1.0/24")));
+    const std::string hostile = "\x1b[2J\r\n\x7f\xc2\x9b'\"\\\t";
+    const std::string long_name = concat(hostile, std::string(std::size_t{64} << 10U, 'n'));
+    call.args =
+        concat("IgnoreUnknown=1;K8S_POD_NAMESPACE=", hostile, ";K8S_POD_NAME=", long_name, ";K8S_POD_UID=", hostile);
+    const std::string result = add(call);
+    CHECK(check(call, result) == "");
+    const std::string state = state_json();
+    CHECK(value(state, "attachments.0.podNamespace") == hostile);
+    CHECK(value(state, "attachments.0.podName") == long_name);
+    CHECK(value(state, "leases.0.podUID") == hostile);
+    const std::string table = state_table();
+    CHECK_THAT(table, Contains(R"("\x1b[2J\x0d\x0a\x7f\xc2\x9b'\"\\\x09/\x1b)") && !Contains("\x1b") &&
+                          !Contains("\r") && !Contains("\x7f") && !Contains("\xc2\x9b"));
+    CHECK(table.size() < 10'000);
+    PluginCall other = of(call, "other");
+    other.args = "IP=10.36.1.1";
+    other.ifname = "net2";
+    CHECK_THAT(refusal(other), Contains(R"(is taken by pod "\x1b[2J)") && !Contains("\x1b"));
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
 TEST_CASE("rdmanet state shows the GID indexes of a pod on the parent's RDMA device", "[state][rdma]") {
     NEEDS(kernel_has("macvlan") && !rdma_parent().empty(), "macvlan and an RDMA parent");
     const std::string parent = rdma_parent();
