@@ -76,12 +76,14 @@ TEST_CASE("neighbours with an older idea of an address are told at once", "[addr
     shell("ip address add 10.11.2.254/24 dev par0peer; ip address add fd11:2::ff/64 dev par0peer nodad;"
           "ip neighbour add 10.11.2.1 lladdr 02:00:00:00:00:99 dev par0peer nud stale;"
           "ip neighbour add fd11:2::1 lladdr 02:00:00:00:00:99 dev par0peer nud stale");
+    const UnchangedNode node;
     const PluginCall call =
         call_for(stage.pod, concat("'master':'par0',", ipam("10.11.2.0/24", "'ipRanges':[{'range':'fd11:2::/64'}]")));
     const std::string mac = value(add(call), "interfaces.0.mac");
     for (const std::string address : {"10.11.2.1", "fd11:2::1"})
         CHECK(comes_to_succeed(concat("ip neighbour show ", address, " dev par0peer | grep -q ", mac)));
     CHECK(del(call) == "");
+    CHECK(node.difference() == "");
 }
 
 TEST_CASE("without addresses an interface is up and has none", "[address]") {

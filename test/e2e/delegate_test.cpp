@@ -186,6 +186,7 @@ TEST_CASE("the delegate's name servers stay unless the configuration has its own
     CHECK(del(call) == "");
     CHECK(value(add(with(call, "'dns':{'nameservers':['192.0.2.53']}")), "dns.nameservers.0") == "192.0.2.53");
     CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
 }
 
 TEST_CASE("a delegate that fails ADD leaves nothing, and is told to release what it may have given", "[delegate]") {
@@ -280,6 +281,7 @@ TEST_CASE("DEL with an edited configuration asks the delegate that gave the addr
 
 TEST_CASE("DEL reaches the delegate when the pod's namespace is gone, and when nothing was recorded", "[delegate]") {
     const VethParent parent("par0");
+    const UnchangedNode node;
     const FakePlugin plugin;
     plugin.install(kGoodAdd);
     {
@@ -290,6 +292,7 @@ TEST_CASE("DEL reaches the delegate when the pod's namespace is gone, and when n
         CHECK(del(fake_call(pod)) == "");
     }
     CHECK(FakePlugin::calls() == "ADD DEL DEL ");
+    CHECK(node.difference() == "");
 }
 
 TEST_CASE("a call that is ended by a signal takes its delegate with it, and DEL clears up", "[delegate]") {
@@ -330,6 +333,20 @@ TEST_CASE("a delegate that hangs in DEL doesn't keep the interface", "[delegate]
     CHECK(stage.node.difference() == "");
 }
 
+TEST_CASE("a delegate that hangs in ADD is given up, told to release what it may have given, and leaves nothing",
+          "[delegate][.hang]") {
+    const Stage stage;
+    const FakePlugin plugin;
+    plugin.install("[ $CNI_COMMAND = ADD ] || exit 0\nsleep 300 & wait");
+    PluginCall call = fake_call(stage.pod);
+    call.timeout = std::chrono::seconds(115);
+    const auto began = std::chrono::steady_clock::now();
+    CHECK_THAT(refusal(call), StartsWith("code 11: IPAM plugin \"fake\" ADD: gave up after"));
+    CHECK(since(began) < std::chrono::seconds(110));
+    CHECK(FakePlugin::calls() == "ADD DEL ");
+    CHECK(stage.node.difference() == "");
+}
+
 TEST_CASE("a delegate that hangs in STATUS is given up before the runtime's patience ends", "[delegate]") {
     const Stage stage;
     const FakePlugin plugin;
@@ -337,6 +354,7 @@ TEST_CASE("a delegate that hangs in STATUS is given up before the runtime's pati
     const auto began = std::chrono::steady_clock::now();
     CHECK_THAT(outcome(fake_call(stage.pod), "STATUS"), StartsWith("code 11: IPAM plugin \"fake\" STATUS: gave up"));
     CHECK(since(began) < std::chrono::seconds(15));
+    CHECK(stage.node.difference() == "");
 }
 
 TEST_CASE("a delegate that leads back here comes to an end", "[delegate]") {

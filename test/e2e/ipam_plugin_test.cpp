@@ -73,6 +73,7 @@ TEST_CASE("addresses for Debian's bridge, of two pods, and one pod's DEL leaves 
     const Installed installed;
     const Pod first("pod");
     const Pod second("pod2");
+    const UnchangedNode node;
     const PluginCall one = call_of("bridge", first, "'bridge':'e2ebr0'");
     const PluginCall two = of(call_of("bridge", second, "'bridge':'e2ebr0'"), "c2");
     (void)add(one);
@@ -84,6 +85,7 @@ TEST_CASE("addresses for Debian's bridge, of two pods, and one pod's DEL leaves 
     CHECK(del(two) == "");
     CHECK(leases().empty());
     shell("ip link delete e2ebr0");
+    CHECK(node.difference() == "");
 }
 
 TEST_CASE("as an IPAM plugin: the abbreviated result, the same address again, release without a namespace",
@@ -151,6 +153,7 @@ TEST_CASE("as an IPAM plugin: GC keeps what is listed or alive", "[ipam-plugin]"
     CHECK(leases() == "10.65.0.2/24");
     CHECK(del(living) == "");
     CHECK(leases().empty());
+    CHECK(stage.node.difference() == "");
 }
 
 TEST_CASE("as an IPAM plugin: STATUS tells an exhausted range, refusals leave nothing", "[ipam-plugin]") {

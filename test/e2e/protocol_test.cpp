@@ -132,6 +132,7 @@ TEST_CASE("a configuration without a version is of 0.1.0", "[protocol]") {
     call.config = replaced(call.config, R"("cniVersion":"0.1.0",)", "");
     CHECK(add(call) == replaced(kOldest, "VERSION", "0.1.0"));
     CHECK(del(call).empty());
+    CHECK(stage.node.difference() == "");
 }
 
 TEST_CASE("GC and STATUS came with 1.1.0, and print nothing", "[protocol]") {
@@ -163,6 +164,7 @@ TEST_CASE("STATUS says with code 50 that ADD can't work", "[protocol]") {
     (void)add(full);
     CHECK_THAT(outcome(full, "STATUS"), StartsWith("code 50: range 10.60.0.0/30 is exhausted"));
     CHECK(del(full).empty());
+    CHECK(stage.node.difference() == "");
 }
 
 TEST_CASE("an attachment without an address is refused before anything is touched where a result can't say it",
@@ -216,6 +218,7 @@ TEST_CASE("DNS settings of earlier plugins stay where this one has none", "[prot
     const std::string result = add(after(call, R"({"cniVersion":"1.0.0","dns":{"domain":"cluster.local"}})"));
     CHECK(del(call).empty());
     CHECK(value(result, "dns.domain") == "cluster.local");
+    CHECK(stage.node.difference() == "");
 }
 
 TEST_CASE("every refusal is one document with version, code and message", "[protocol]") {
@@ -286,6 +289,7 @@ TEST_CASE("the plugin's own namespace is a pod's only for those who say so", "[p
     }
     call.more_environment = {"CNI_NETNS_OVERRIDE=0"};
     CHECK_THAT(refusal(call), StartsWith("code 8: "));
+    CHECK(stage.node.difference() == "");
 }
 
 TEST_CASE("a large configuration is taken, an endless one is refused", "[protocol][large]") {
