@@ -1,8 +1,17 @@
 // The keys of a network configuration, README's first table: wrong types, ranges, words and combinations.
 #include "bad_input.hpp"
 
+#include <filesystem>
+
 namespace rdmanet::test {
 namespace {
+
+/// What is missing first: natively it may be all of the kernel's RDMA.
+const char* without_rdma() {
+    return std::filesystem::exists("/sys/class/infiniband")
+               ? "parent \"par0\" has no RDMA device, network \"net\" asks for RDMA (\"rdma\"): choose a parent"
+               : "this kernel has no RDMA loaded, network \"net\" asks for RDMA (\"rdma\"): load the NIC's RDMA driver";
+}
 
 Table types() {
     return {
@@ -174,6 +183,14 @@ Table values() {
              {member("'rdma':{'onInactivePort':true}")},
              7,
              "rdma.onInactivePort: expected a string, found true"},
+            {"rdma.onInactivePort, unknown",
+             {member("'rdma':{'onInactivePort':'down'}")},
+             7,
+             "rdma.onInactivePort: expected one of \"warn\" \"refuse\", found \"down\""},
+            {"rdma.isolation, a word",
+             {member("'rdma':{'isolation':'yes'}")},
+             7,
+             "rdma.isolation: expected true or false, found \"yes\""},
             {"rdma.gidTimeoutMs, long",
              {member("'rdma':{'gidTimeoutMs':30001}")},
              7,
@@ -339,8 +356,8 @@ Table combinations() {
              {member("'mode':'passthru'")},
              102,
              "parent \"par0\" refuses another macvlan child: a child in mode passthru must be the parent's only one"},
-            {"RDMA of a parent without", {member("'rdma':true")}, 103, ""},
-            {"GIDs of a parent without RDMA", {member("'rdma':{'waitForGids':true}")}, 103, ""},
+            {"RDMA of a parent without", {member("'rdma':true")}, 103, without_rdma()},
+            {"GIDs of a parent without RDMA", {member("'rdma':{'waitForGids':true}")}, 103, without_rdma()},
             {"RDMA of a parent in the pod",
              {member("'rdma':true,'linkInContainer':true")},
              2,
@@ -378,7 +395,7 @@ Table combinations() {
              {command("STATUS"), member("'vlan':100")},
              0,
              "warning vlan: ignored, it is for a VF (\"attach\": \"sriov\")"},
-            {"STATUS, RDMA of a parent without", {command("STATUS"), member("'rdma':true")}, 50, ""},
+            {"STATUS, RDMA of a parent without", {command("STATUS"), member("'rdma':true")}, 50, without_rdma()},
         }};
 }
 

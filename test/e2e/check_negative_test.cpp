@@ -100,6 +100,19 @@ TEST_CASE("CHECK sees another parent and another kind than the configuration's",
     CHECK(stage.node.difference() == "");
 }
 
+TEST_CASE("CHECK sees an ipvlan child whose mode or flag was changed under it", "[check]") {
+    NEEDS(kernel_has("ipvlan"), "ipvlan");
+    const Stage stage;
+    const PluginCall call = call_for(stage.pod, concat("'attach':'ipvlan',", kDualStack));
+    const auto said_after = [&](const std::string& changed) {
+        return check_after(stage, call, concat("ip -netns pod link set net1 type ipvlan ", changed));
+    };
+    CHECK_THAT(said_after("mode l3"), Contains("code 107: interface \"net1\" is ipvlan mode l3 flag bridge, expected "
+                                               "ipvlan mode l2 flag bridge"));
+    CHECK_THAT(said_after("mode l2 private"), Contains("code 107: interface \"net1\" is ipvlan mode l2 flag private, "
+                                                       "expected ipvlan mode l2 flag bridge"));
+}
+
 TEST_CASE("CHECK without a result, or for a pod that is gone, is refused", "[check]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const VethParent parent("par0");
