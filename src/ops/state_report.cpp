@@ -30,7 +30,7 @@ std::string utc(std::int64_t seconds) {
     return {text, ::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
 
-/// As runtimes say it, who ask nobody what a terminal obeys; in full if it is what Kubernetes allows (63 and 253 bytes).
+/// CNI_ARGS may hold what a terminal obeys. In full as long as Kubernetes allows (63 and 253 bytes).
 std::string pod_of(const std::string& pod_namespace, const std::string& name) {
     constexpr std::size_t kLongest = 320;
     if (name.empty()) return {};

@@ -40,8 +40,8 @@ public:
 
     /// All addresses or an error. Repeated for the same attachment it returns the same leases; for another container of
     /// the same pod, interface and network it takes over the old one's leases if its owner is provably dead. A range
-    /// without an address that is neither leased nor resting first gives up the leases of dead owners. Throws RequestedAddressInvalid, RequestedAddressTaken,
-    /// ExhaustedError, and what a Store throws.
+    /// without an address that is neither leased nor resting first gives up the leases of dead owners. Throws
+    /// RequestedAddressInvalid, RequestedAddressTaken, ExhaustedError, and what a Store throws.
     [[nodiscard]] Allocation allocate(const Config& config, const Owner& owner,
                                       const std::vector<RequestedAddress>& requested, const base::Deadline& deadline);
 

@@ -18,8 +18,8 @@ namespace rdmanet::ipam {
 /// What becomes of addresses that were released a short while ago if no other is free.
 enum class Resting : std::uint8_t { given, left_alone };
 
-/// One address wanted: any of `usable`, or exactly `wanted`, which need not be among `usable` and is given even while it
-/// rests.
+/// One address wanted: any of `usable`, or exactly `wanted`, which need not be among `usable` and is given even
+/// while it rests.
 struct Claim {
     std::string space;
     base::Family family = base::Family::v4;
