@@ -40,7 +40,7 @@ void wait_for_gids_in_pod(const RdmaPolicy& policy, const RdmaDevices& devices, 
 /// Those that the attachment's ADD moved into the pod, or was about to.
 [[nodiscard]] RdmaDevices moved_devices(const state::AttachmentRecord& record);
 
-/// What the device plugin has given the container is a number, "uverbs3": throws CniError if the device got another one.
+/// What the device plugin has given the container is a number, "uverbs3": throws CniError if the device got another.
 /// `when` says what it did meanwhile.
 void require_same_uverbs(const std::string& device, const std::string& before, const std::string& after,
                          std::string_view when);

@@ -10,8 +10,8 @@
 
 namespace rdmanet::attach {
 
-/// One sentence, with the cure, for each VF whose interface is on the host, that no record names, and that has a VLAN or
-/// a link state of disable: what puts the next pod into a wrong network, or into none. Throws base::Error.
+/// One sentence, with the cure, for each VF whose interface is on the host, that no record names, and that has a VLAN
+/// or a link state of disable: what puts the next pod into a wrong network, or into none. Throws base::Error.
 [[nodiscard]] std::vector<std::string> describe_foreign_vfs(const state::AttachmentStore& records,
                                                             const base::Deadline& deadline);
 

@@ -126,7 +126,8 @@ std::string describe(const state::Step& step) {
 
 std::string describe(const state::AttachmentRecord& record) {
     std::string text = concat(record.key);
-    if (!record.pod.name.empty()) text += concat(", pod \"", record.pod.pod_namespace, '/', record.pod.name, '"');
+    if (!record.pod.name.empty())
+        text += concat(", pod ", base::quoted(concat(record.pod.pod_namespace, '/', record.pod.name)));
     for (const std::string& ip : record.ips) text += concat(", ", ip);
     return text;
 }

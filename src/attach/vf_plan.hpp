@@ -10,8 +10,8 @@ namespace rdmanet::attach {
 [[nodiscard]] VfPlan plan_vf(const base::BusAddress& address, const cni::Request& request, const Config& config,
                              kernel::Socket& route);
 
-/// A VLAN that the VF has already, and the configuration says nothing of, is the pod's: an administrator's intention, or
-/// what another plugin left behind.
+/// A VLAN that the VF has already, and the configuration says nothing of, is the pod's: an administrator's intention,
+/// or what another plugin left behind.
 void warn_of_inherited_vlan(const VfPlan& vf, const cni::Request& request, const Config& config,
                             const base::Logger& log);
 

@@ -1,4 +1,5 @@
-// Every network of conf-examples, executed as it is written on the node that it is written for. Pods: example_pods_test.cpp.
+// Every network of conf-examples, executed as it is written on the node that it is written for. For pods see
+// example_pods_test.cpp.
 #include "attachment_stage.hpp"
 #include "example_node.hpp"
 #include "example_pod.hpp"
