@@ -33,6 +33,7 @@ PluginCall vf_call(const Pod& pod, unsigned number, const std::string& members) 
 TEST_CASE("an InfiniBand VF goes into the pod with its RDMA device and its IPoIB interface", "[infiniband]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     const InfinibandStage stage;
+    const UnchangedNode but_numbers(Numbers::ignored);
     const std::string name = InfinibandNode::netdev(InfinibandNode::vf(0));
     const PluginCall call = vf_call(*stage.pod, 0, concat("'rdma':true,'link_state':'enable',", ipam("10.100.0.0/24")));
     const std::string result = add(call);
@@ -46,6 +47,7 @@ TEST_CASE("an InfiniBand VF goes into the pod with its RDMA device and its IPoIB
     CHECK(succeeds("rdma dev show ib0p0v0"));
     CHECK(InfinibandNode::netdev(InfinibandNode::vf(0)) == name);
     CHECK_THAT(shell(concat("ip link show dev ", stage.infiniband.parent(0))), !Contains("link-state enable"));
+    CHECK(but_numbers.difference() == "");
 }
 
 TEST_CASE("an InfiniBand VF whose RDMA device stays on the host has addresses that are no GIDs", "[infiniband]") {
@@ -157,6 +159,7 @@ TEST_CASE("InfiniBand VFs of two pods reach each other over IPoIB", "[infiniband
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     InfinibandStage stage;
     const Pod other("other");
+    const UnchangedNode but_numbers(Numbers::ignored);
     const PluginCall first = vf_call(*stage.pod, 0, ipam("10.101.0.0/24"));
     const PluginCall second = of(vf_call(other, 1, ipam("10.101.0.0/24")), "c2");
     (void)add(first);
@@ -164,6 +167,7 @@ TEST_CASE("InfiniBand VFs of two pods reach each other over IPoIB", "[infiniband
     CHECK(succeeds("for i in $(seq 10); do ip netns exec pod ping -c 1 -W 1 10.101.0.2 && exit 0; done; exit 1"));
     CHECK(del(first) == "");
     CHECK(del(second) == "");
+    CHECK(but_numbers.difference() == "");
 }
 
 TEST_CASE("settings of Ethernet are refused before an InfiniBand VF changes, unless it has them anyway",

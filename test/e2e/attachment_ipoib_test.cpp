@@ -86,6 +86,7 @@ TEST_CASE("what is no parent of an IPoIB child, and what it can't have, is refus
     const InfinibandNode infiniband;
     const VethParent veth("par0");
     const Pod pod("pod");
+    const UnchangedNode node;
     shell(concat("ip link add link ", infiniband.parent(0),
                  " name child0 type ipoib pkey 0x8002 && ip link set child0 up"));
     const auto refused = [&](const std::string& members) { return refusal(call_for(pod, members)); };
@@ -100,6 +101,7 @@ TEST_CASE("what is no parent of an IPoIB child, and what it can't have, is refus
     CHECK_THAT(refused(concat(parent, "'mode':'bridge'")),
                Contains("mode: expected one of \"datagram\" \"connected\""));
     shell("ip link delete child0");
+    CHECK(node.difference() == "");
 }
 
 } // namespace rdmanet::test

@@ -168,6 +168,7 @@ TEST_CASE("a VF of a living pod is refused to another, and the error says whose 
     NEEDS_VFS();
     const VfStage stage;
     const Pod other("other");
+    const UnchangedNode node;
     PluginCall first = vf_call(stage.vfs, stage.pod, 0);
     first.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=ml;K8S_POD_NAME=worker-0;K8S_POD_UID=u";
     const std::string result = add(first);
@@ -177,6 +178,7 @@ TEST_CASE("a VF of a living pod is refused to another, and the error says whose 
     CHECK(del(second) == "");
     CHECK(check(first, result) == "");
     CHECK(del(first) == "");
+    CHECK(node.difference() == "");
 }
 
 TEST_CASE("the VF of a pod that is gone goes to the next, as it was before the first", "[sriov][core]") {

@@ -112,10 +112,12 @@ bool kernel_has(const std::string& link_kind) {
     static std::map<std::string, bool> known;
     const auto found = known.find(link_kind);
     if (found != known.end()) return found->second;
-    return known[link_kind] = succeeds(concat("modprobe ", link_kind,
-                                              " 2>/dev/null; ip link add probe0 type veth peer name probe1 && "
-                                              "ip link add link probe0 name probe2 type ",
-                                              link_kind, "; status=$?; ip link delete probe0; exit $status"));
+    return known[link_kind] = succeeds(concat(
+               "modprobe ", link_kind,
+               " 2>/dev/null; ip link add probe0 type veth peer name probe1 && "
+               "ip link add link probe0 name probe2 type ",
+               link_kind,
+               "; status=$?; ip link delete probe2 2>/dev/null; ip link delete probe0; exit $status")); // bridges stay
 }
 
 std::string UnchangedNode::difference() const {
