@@ -84,7 +84,7 @@ void check_gids(const Config& config, const state::AttachmentRecord& record, con
     if (!missing.empty()) differs(concat("RDMA device ", record.rdma_device, " has no GID of ", missing.front()));
 }
 
-/// That of the interface in the pod, or of the device that stayed on the host.
+/// Of the RDMA devices that are in the pod, the port of its interface.
 void check_port_of_device(const RdmaPolicy& policy, const state::AttachmentRecord& record, const kernel::Netns& netns,
                           const kernel::Link& link, const base::Deadline& deadline) {
     const RdmaDevices moved = moved_devices(record);

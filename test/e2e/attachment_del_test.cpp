@@ -96,7 +96,7 @@ TEST_CASE("DEL goes by the journal when the configuration was edited", "[del]") 
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("DEL without a record recognises the interface by what ADD printed", "[del]") {
+TEST_CASE("DEL without a record recognises the interface by what ADD printed", "[del][ipvlan]") {
     NEEDS(kernel_has("ipvlan"), "ipvlan");
     const Stage stage;
     const PluginCall call = call_for(stage.pod, concat("'attach':'ipvlan',", kLeased));

@@ -78,7 +78,7 @@ TEST_CASE("without a master the parent is the host interface of an earlier plugi
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("the parent can be an interface in the pod", "[parent]") {
+TEST_CASE("the parent can be an interface in the pod", "[parent][ipvlan]") {
     NEEDS(kernel_has("macvlan") && kernel_has("ipvlan"), "macvlan and ipvlan");
     const Stage stage;
     stage.pod.run("ip link add inner type veth peer name innerpeer");

@@ -79,7 +79,7 @@ TEST_CASE("CHECK sees that a lease or the record was lost", "[check]") {
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("CHECK sees another parent and another kind than the configuration's", "[check]") {
+TEST_CASE("CHECK sees another parent and another kind than the configuration's", "[check][ipvlan]") {
     NEEDS(kernel_has("macvlan") && kernel_has("ipvlan"), "macvlan and ipvlan");
     const Stage stage;
     const PluginCall call = call_for(stage.pod, "'master':'par0'");
@@ -100,7 +100,7 @@ TEST_CASE("CHECK sees another parent and another kind than the configuration's",
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("CHECK sees an ipvlan child whose mode or flag was changed under it", "[check]") {
+TEST_CASE("CHECK sees an ipvlan child whose mode or flag was changed under it", "[check][ipvlan]") {
     NEEDS(kernel_has("ipvlan"), "ipvlan");
     const Stage stage;
     const PluginCall call = call_for(stage.pod, concat("'attach':'ipvlan',", kDualStack));
