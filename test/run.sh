@@ -107,13 +107,13 @@ guest() { netns-harness/run.sh "$@"; }
 # This machine's kernel where it is good enough, else the guest's.
 any_kernel() { RDMANET_HARNESS_NEEDS="netns veth macvlan ${needs:-}" netns-harness/run.sh "$@"; }
 
-# in_guests NAME LIST COMMAND...: the cases of LIST, dealt out to as many guests as there are processors: half of the time they
-# wait for the kernel, which takes its time for every namespace and device that goes.
+# in_guests NAME LIST COMMAND...: the cases of LIST, dealt out to `guests` of them, by default three for two processors: half of
+# the time they wait for the kernel, which takes its time for every namespace and device that goes.
 in_guests() {
 	local name=$1 list=$2 part
 	shift 2
 	rm -f "$list"-[a-z]*
-	split --suffix-length=1 --number="r/$(nproc)" "$list" "$list-"
+	split --suffix-length=1 --number="r/${guests:-$(($(nproc) * 3 / 2))}" "$list" "$list-"
 	for part in "$list"-[a-z]; do
 		[[ ! -s $part ]] || RDMANET_HARNESS_CPUS=1 counted "$name-guest-${part##*-}" guest "$@" -f "$part" &
 	done
@@ -121,13 +121,15 @@ in_guests() {
 }
 
 # on_kernels NAME CASES COMMAND...: a test program with the cases of those tags, or all, on this machine's kernel as far as
-# that goes. The cases that it can't run go to the guest, in which everything takes several times as long.
+# that goes. The cases that it can't run go to the guest, in which everything takes several times as long: with `turns`, one
+# of so many a day, and the others count as skipped.
 on_kernels() {
 	local name=$1 cases=$2 log=$logs/$1.log rest=$logs/$1-rest
 	shift 2
 	counted "$name" any_kernel "$@" ${cases:+"$cases"}
 	grep -q '^harness: native' "$log" || return 0
 	sed -nE 's/^skip (.*): this machine lacks .*/\1/p' "$log" | sort >"$rest"
+	[[ -z ${turns:-} ]] || sed -ni "$(($(date +%s) / 86400 % turns + 1))~${turns}p" "$rest"
 	result 0 0 "-$(wc -l <"$rest")" "$name: left to the guest"
 	sed -i 's/,/\\,/g' "$rest" # a comma would end a name
 	in_guests "$name" "$rest" "$@"
@@ -154,11 +156,11 @@ stage_e2e_guest() {
 }
 
 # Without what is about documents rather than memory, and what is large. Of the ways to attach that need the guest, one or
-# two cases of each: it is slow. Leaks are looked for in the unit tests: at each process's end that takes a third of its time.
+# two cases of each, half of them a day: it is slow. Leaks are looked for in the unit tests: at each process's end that takes a third of its time.
 stage_e2e_sanitize() {
 	build sanitize rdmanet || return 0
 	say "the same, the binary built with sanitizers"
-	RDMANET_BINARY=$top/build/sanitize/cmd/rdmanet/rdmanet \
+	guests=1 turns=2 RDMANET_BINARY=$top/build/sanitize/cmd/rdmanet/rdmanet \
 		on_kernels e2e-sanitize \
 		'[core],~[memory-limit]~[large]~[.hang]~[examples]~[readme]~[rdma]~[ipvlan]~[ipoib]~[infiniband]~[device]~[sriov]' \
 		env ASAN_OPTIONS=detect_leaks=0 $e2e_test -r progress
@@ -171,7 +173,7 @@ stage_patience() {
 
 stage_fault() {
 	say "killed and failed at system calls: a sample, test/fault/run.sh --all takes every one"
-	needs=ptrace RDMANET_HARNESS_NIC='nics=1 ports=1 vfs=2 gid_table_len=16' on_kernels fault "" test/fault/run.sh
+	guests=2 needs=ptrace RDMANET_HARNESS_NIC='nics=1 ports=1 vfs=2 gid_table_len=16' on_kernels fault "" test/fault/run.sh
 }
 
 # What the stages use of each other comes first; a lane goes on after a stage that failed.

@@ -97,6 +97,7 @@ TEST_CASE("a device that the node itself needs, or that is none, is refused", "[
     NEEDS_VFS();
     const DeviceStage stage;
     const VethParent veth("par0");
+    const UnchangedNode node;
     const auto refused = [&](const std::string& name) {
         return refusal(device_call(stage.pod, concat("'device':'", name, '\'')));
     };
@@ -119,6 +120,7 @@ TEST_CASE("a device that the node itself needs, or that is none, is refused", "[
     shell(concat("ip -6 route add default dev ", stage.spare));
     CHECK_THAT(refused(stage.spare), Contains(needed));
     shell(concat("ip -6 route del default dev ", stage.spare));
+    CHECK(node.difference() == "");
 }
 
 TEST_CASE("the RDMA device follows the interface of an earlier plugin, and goes home before it",

@@ -125,14 +125,18 @@ TEST_CASE("a GUID that the PF refuses to set back at DEL is the VF's again after
 
 TEST_CASE("the InfiniBand VF of a pod that is gone comes back with its own GUID", "[infiniband][del]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
-    InfinibandStage stage;
-    const PluginCall call = vf_call(*stage.pod, 0, "'rdma':true,'guid':'02:00:00:00:00:00:00:99'");
+    const InfinibandNode infiniband("exclusive");
+    infiniband.make_vfs(2);
+    const UnchangedNode but_numbers(Numbers::ignored);
+    Pod pod("pod");
+    const PluginCall call = vf_call(pod, 0, "'rdma':true,'guid':'02:00:00:00:00:00:00:99'");
     (void)add(call);
-    stage.pod->destroy();
+    pod.destroy();
     CHECK(del(call) == "");
     CHECK_THAT(shell(concat("cat /sys/bus/pci/devices/", InfinibandNode::vf(0), "/infiniband/*/node_guid")),
                !Contains("0200:0000:0000:0099"));
-    CHECK_THAT(shell(concat("ip link show dev ", stage.infiniband.parent(0))), !Contains("02:00:00:00:00:00:00:99"));
+    CHECK_THAT(shell(concat("ip link show dev ", infiniband.parent(0))), !Contains("02:00:00:00:00:00:00:99"));
+    CHECK(but_numbers.difference() == "");
 }
 
 TEST_CASE("an ADD that fails leaves an InfiniBand VF's driver alone", "[infiniband]") {
@@ -146,6 +150,7 @@ TEST_CASE("an ADD that fails leaves an InfiniBand VF's driver alone", "[infiniba
                                     "'range_end':'10.102.0.2'}";
     const std::string guid = "'rdma':true,'guid':'02:00:00:00:00:00:00:99',";
     const Pod other("other");
+    const UnchangedNode but_numbers(Numbers::ignored);
     const PluginCall holder = of(vf_call(other, 1, one_address), "c2");
     (void)add(holder);
     CHECK_THAT(refusal(vf_call(*stage.pod, 0, concat(guid, one_address))), Contains("10.102.0.2"));
@@ -153,6 +158,7 @@ TEST_CASE("an ADD that fails leaves an InfiniBand VF's driver alone", "[infiniba
                Contains("code 2: mac: 02:00:00:00:00:42 can't be set") && Contains("set \"guid\""));
     CHECK(number() == before);
     CHECK(del(holder) == "");
+    CHECK(but_numbers.difference() == "");
 }
 
 TEST_CASE("InfiniBand VFs of two pods reach each other over IPoIB", "[infiniband]") {

@@ -295,17 +295,20 @@ TEST_CASE("how a VF was outlives a copy of its record, and comes back by DEL, GC
 TEST_CASE("DEL of a VF that has left the machine has nothing to do", "[sriov][del]") {
     NEEDS_VFS();
     const VfStage stage;
+    const UnchangedNode but_numbers(Numbers::ignored);
     const PluginCall call = vf_call(stage.vfs, stage.pod, 0, concat("'vlan':100,", ipam("10.92.0.0/24")));
     (void)add(call);
     shell(concat("cd /sys/class/net/", stage.vfs.pf(), "/device && echo 0 >sriov_numvfs"));
     CHECK(del(call) == "");
     shell(concat("cd /sys/class/net/", stage.vfs.pf(), "/device && echo 2 >sriov_numvfs"));
     CHECK_THAT(shell(concat(binary(), " state --json")), !Contains("10.92.0.1"));
+    CHECK(but_numbers.difference() == "");
 }
 
 TEST_CASE("a VF whose driver was bound anew while it was in the pod is left as it is by then", "[sriov][del]") {
     NEEDS_VFS();
     const VfStage stage;
+    const UnchangedNode but_numbers(Numbers::ignored);
     const PluginCall call = vf_call(stage.vfs, stage.pod, 0, "'vlan':100");
     (void)add(call);
     shell(concat("cd /sys/bus/pci/drivers/simrnic && echo ", stage.vfs.vf(0), " >unbind && echo ", stage.vfs.vf(0),
@@ -313,6 +316,7 @@ TEST_CASE("a VF whose driver was bound anew while it was in the pod is left as i
     CHECK(del(call) == "");
     CHECK_THAT(stage.vfs.settings(0), !Contains("vlan"));
     CHECK(succeeds(concat("ip link show ", stage.vfs.netdev(0), " && rdma dev show ", stage.vfs.rdma(0))));
+    CHECK(but_numbers.difference() == "");
 }
 
 TEST_CASE("in shared mode a VF's RDMA device stays, and one that must go along is refused with the cure",

@@ -76,6 +76,7 @@ TEST_CASE("an IPoIB child of a network with a long name bears its mark as far as
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     const InfinibandNode infiniband;
     const Pod pod("pod");
+    const UnchangedNode node;
     bool marked = false;
     for (std::size_t length = 203; length <= 210; ++length) { // the namespace's numbers decide which one just fits
         PluginCall call = call_for(pod, concat("'attach':'ipoib','master':'", infiniband.parent(0), '\''));
@@ -87,6 +88,7 @@ TEST_CASE("an IPoIB child of a network with a long name bears its mark as far as
         CHECK(del(call) == "");
     }
     CHECK_FALSE(marked);
+    CHECK(node.difference() == "");
 }
 
 TEST_CASE("a device in a namespace that only a descriptor keeps is named with its holder, and left alone",
@@ -163,8 +165,9 @@ TEST_CASE("what another undid while GC waited for it is not undone again: the de
     REQUIRE(comes_true([&] { return !succeeds(concat("grep -qx rdmanet /proc/", pid, "/comm")); }));
     CHECK_THAT(shell("cat /run/gc.out; rm /run/gc.out"), !Contains("still held"));
     CHECK_THAT(stage.vfs.settings(0), Contains("vlan 7"));
-    shell(concat(set_vlan, "0"));
+    shell(concat(set_vlan, "0; ip link set net1 name ", stage.vfs.netdev(0)));
     CHECK_THAT(gc(), Contains("nothing to remove"));
+    CHECK(stage.node.difference() == "");
 }
 
 } // namespace rdmanet::test

@@ -20,7 +20,7 @@ namespace {
 
 unsigned wanted_vfs() {
     const char* chosen = std::getenv("RDMANET_PARALLEL_VFS");
-    return std::max(base::parse_integer<unsigned>(chosen == nullptr ? "" : chosen).value_or(10), 2U);
+    return std::max(base::parse_integer<unsigned>(chosen == nullptr ? "" : chosen).value_or(8), 2U);
 }
 
 /// Two cards, all VFs that they have, exclusive mode.

@@ -100,6 +100,7 @@ TEST_CASE("an RDMA device whose number changes with the move is refused, for the
           "[sriov][rdma]") {
     NEEDS_VFS();
     const VfStage stage;
+    const UnchangedNode but_numbers(Numbers::ignored);
     const std::string driver = "/sys/bus/pci/drivers/simrnic/";
     shell(concat("echo ", stage.vfs.vf(0), " >", driver, "unbind")); // a lower number is free now
     const PluginCall call = vf_call(stage.vfs, stage.pod, 1, "'rdma':true");
@@ -108,6 +109,7 @@ TEST_CASE("an RDMA device whose number changes with the move is refused, for the
     CHECK(succeeds(concat("rdma dev show ", stage.vfs.rdma(1), " && ip link show ", stage.vfs.netdev(1))));
     shell(concat("echo ", stage.vfs.vf(0), " >", driver, "bind"));
     CHECK(del(call) == "");
+    CHECK(but_numbers.difference() == "");
 }
 
 TEST_CASE("an InfiniBand VF whose number changes when its driver is bound anew is refused, too", "[infiniband][rdma]") {
@@ -115,6 +117,7 @@ TEST_CASE("an InfiniBand VF whose number changes when its driver is bound anew i
     const InfinibandNode infiniband("exclusive");
     infiniband.make_vfs(2);
     const Pod pod("pod");
+    const UnchangedNode but_numbers(Numbers::ignored);
     const std::string driver = "/sys/bus/pci/drivers/simrnic/";
     shell(concat("echo ", InfinibandNode::vf(0), " >", driver, "unbind"));
     const PluginCall call =
@@ -124,7 +127,9 @@ TEST_CASE("an InfiniBand VF whose number changes when its driver is bound anew i
     CHECK(succeeds("rdma dev show ib0p0v1"));
     CHECK_THAT(shell(concat("ip link show dev ", infiniband.parent(0))), !Contains("02:00:00:00:00:00:00:99"));
     shell(concat("echo ", InfinibandNode::vf(0), " >", driver, "bind"));
+    shell(concat("ip link set ", InfinibandNode::netdev(InfinibandNode::vf(0)), " addrgenmode none")); // as it was
     CHECK(del(call) == "");
+    CHECK(but_numbers.difference() == "");
 }
 
 } // namespace rdmanet::test
