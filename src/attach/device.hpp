@@ -11,6 +11,7 @@
 #include <rdmanet/kernel/rdma.hpp>
 #include <rdmanet/kernel/vf.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <vector>

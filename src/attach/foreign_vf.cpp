@@ -6,6 +6,7 @@
 #include <rdmanet/base/text.hpp>
 
 #include <set>
+#include <utility>
 
 namespace rdmanet::attach {
 namespace {

@@ -14,22 +14,19 @@ namespace {
 
 constexpr const char* kRefuse = "'rdma':{'onInactivePort':'refuse','gidTimeoutMs':100},";
 
-/// A port of the first card without its cable.
-class PulledCable {
+/// What the first card's port lacks, by the software NIC's name for it: "cable", or "subnet_manager", as if none had
+/// ever run.
+class Without {
 public:
-    PulledCable() { shell("echo 0 >/sys/kernel/debug/simrnic/rnic0p0/cable"); }
-    PulledCable(const PulledCable&) = delete;
-    PulledCable& operator=(const PulledCable&) = delete;
-    ~PulledCable() { (void)succeeds("echo 1 >/sys/kernel/debug/simrnic/rnic0p0/cable"); }
-};
+    explicit Without(const std::string& what) : file_(concat("/sys/kernel/debug/simrnic/rnic0p0/", what)) {
+        shell(concat("echo 0 >", file_));
+    }
+    Without(const Without&) = delete;
+    Without& operator=(const Without&) = delete;
+    ~Without() { (void)succeeds(concat("echo 1 >", file_)); }
 
-/// The first card's ports as if no subnet manager had ever run.
-class NoSubnetManager {
-public:
-    NoSubnetManager() { shell("echo 0 >/sys/kernel/debug/simrnic/rnic0p0/subnet_manager"); }
-    NoSubnetManager(const NoSubnetManager&) = delete;
-    NoSubnetManager& operator=(const NoSubnetManager&) = delete;
-    ~NoSubnetManager() { (void)succeeds("echo 1 >/sys/kernel/debug/simrnic/rnic0p0/subnet_manager"); }
+private:
+    std::string file_;
 };
 
 /// What an ADD that must succeed logs; CHECK agrees with it, and DEL follows.
@@ -65,7 +62,7 @@ TEST_CASE("a parent whose RDMA port isn't active is warned of, or refused before
     CHECK(log_of(refusing) == "");
     const std::string result = add(refusing);
     {
-        const PulledCable pulled;
+        const Without cable("cable");
         CHECK_THAT(check(refusing, result), Contains("code 107: port 1 of RDMA device") && Contains(" is not active"));
         CHECK(del(refusing) == "");
         const std::string said =
@@ -95,7 +92,7 @@ TEST_CASE("of a VF the PF's port tells before, and its own when it is up in the 
     const std::string result = add(refusing); // on the host its own port is down
     CHECK(check(refusing, result) == "");
     {
-        const PulledCable pulled;
+        const Without cable("cable");
         CHECK_THAT(check(refusing, result), Contains(concat("code 107: ", of_vf)) && Contains("\"net1\""));
         CHECK(del(refusing) == "");
         const std::string log = log_of(warned);
@@ -130,7 +127,7 @@ TEST_CASE("a whole function's port tells before if its interface is up, else in 
     const std::string said = concat("port 1 of RDMA device \"", rdma_device_of(nic), "\" is not active: state down");
     CHECK(log_of(refusing) == "");
     {
-        const PulledCable pulled;
+        const Without cable("cable");
         CHECK_THAT(log_of(warned), Contains(said));
         CHECK_THAT(refusal(refusing), Contains(concat("code 103: ", said)) && Contains(nic));
         shell(concat("ip link set ", nic, " down"));
@@ -155,7 +152,7 @@ TEST_CASE("InfiniBand ports are told with their LIDs", "[rdma][port][infiniband]
     CHECK(log_of(vf) == "");
     const UnchangedNode node; // the VF's interface keeps the MTU of the group that it has joined
     {
-        const PulledCable pulled;
+        const Without cable("cable");
         const std::string said = concat("port 1 of RDMA device \"ib0p0\" is not active: state down, physical state ",
                                         "polling, LID 2, SM LID 1; check the link of \"", infiniband.parent(0), '"');
         CHECK_THAT(refusal(child), Contains(concat("code 103: ", said)));
@@ -165,7 +162,7 @@ TEST_CASE("InfiniBand ports are told with their LIDs", "[rdma][port][infiniband]
                    Contains(said));
     }
     {
-        const NoSubnetManager unmanaged;
+        const Without manager("subnet_manager");
         const std::string said =
             "port 1 of RDMA device \"ib0p0\" is not active: state init, physical state link up, LID 0, "
             "SM LID 0; no subnet manager has brought it up: start one in the fabric";
