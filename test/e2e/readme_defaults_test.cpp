@@ -168,7 +168,9 @@ TEST_CASE("the README's defaults are the binary's", "[examples][readme]") {
     NEEDS(kernel_has("macvlan") && kernel_has("ipvlan"), "macvlan and ipvlan");
     const VethParent parent("par0");
     const Pods pods;
+    const UnchangedNode node;
     for (const Scenario& scenario : kScenarios) expect_documented(pods, scenario);
+    CHECK(node.difference() == "");
 }
 
 TEST_CASE("the README's defaults for RDMA ports are the binary's", "[examples][readme]") {
@@ -177,9 +179,13 @@ TEST_CASE("the README's defaults for RDMA ports are the binary's", "[examples][r
     const OtherNic nic("nics=1 gid_table_len=4"); // two entries are the port's own
     CHECK(rdma_parent() == "rnic0p0");
     const Pods pods;
+    const UnchangedNode node;
     for (const Scenario& scenario : kGidScenarios) expect_documented(pods, scenario);
+    CHECK(node.difference() == "");
     shell("echo 0 >/sys/kernel/debug/simrnic/rnic0p0/cable");
+    const UnchangedNode without_cable;
     for (const Scenario& scenario : kPortScenarios) expect_documented(pods, scenario);
+    CHECK(without_cable.difference() == "");
 }
 
 } // namespace rdmanet::test

@@ -217,23 +217,28 @@ TEST_CASE("the README quotes errors as they are", "[examples][readme][sriov]") {
     std::string of_another_pods_vf;
     {
         const ExclusiveExampleNode node;
-        const Pod pod("pod");
-        messages.push_back(message_of(refusal(call_of(pod, example()))));
-        const RunningPod owner(all.pod("trainer"), all, node.vfs());
-        const std::string vf = node.vfs().front();
-        of_another_pods_vf = with_documented_vf(message_of(refusal(call_of(pod, vf_config(all, vf)))), vf);
-        CHECK(owner.del() == "");
+        {
+            const Pod pod("pod");
+            messages.push_back(message_of(refusal(call_of(pod, example()))));
+            const RunningPod owner(all.pod("trainer"), all, node.vfs());
+            const std::string vf = node.vfs().front();
+            of_another_pods_vf = with_documented_vf(message_of(refusal(call_of(pod, vf_config(all, vf)))), vf);
+            CHECK(owner.del() == "");
+        }
+        CHECK(node.difference() == "");
     }
     const VfNode vfs("shared", 1);
     const std::string vf = vfs.vf(0);
     const ExampleNode node;
     const Pod pod("pod");
+    const UnchangedNode refused;
     shell("ip link set eth1 down");
     messages.push_back(message_of(refusal(call_of(pod, example()))));
     shell("ip link set eth1 up");
     messages.push_back(message_of(refusal(call_of(pod, example_with("'mtu':9000")))));
     messages.push_back(message_of(refusal(call_of(pod, vf_config(all, vf)))));
     messages.push_back(of_another_pods_vf);
+    CHECK(refused.difference() == "");
     CHECK(quotes_in("When something is wrong") == messages);
 }
 
@@ -247,6 +252,7 @@ TEST_CASE("the state directory moves with RDMANET_STATE_DIR, as the README says"
     CHECK_FALSE(fs::is_empty(moved / "attachments"));
     CHECK(del(call) == "");
     CHECK(fs::is_empty(moved / "attachments"));
+    CHECK(stage.node.difference() == "");
     fs::remove_all(moved);
 }
 

@@ -2,6 +2,7 @@
 #include "attachment_stage.hpp"
 
 #include "support/reporter.hpp"
+#include "support/vf_node.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -50,6 +51,21 @@ TEST_CASE("a snapshot forgives IPv6 switched on for a pod's loopback, and only t
     CHECK_THAT(difference_from(with_ipv6), Contains("ipv6/lo/disable_ipv6 = 1"));
     set("default.disable_ipv6", 1);
     CHECK_THAT(difference_from(before), Contains("ipv6/default/disable_ipv6 = 1"));
+}
+
+TEST_CASE("a snapshot sees the RDMA devices of pods", "[snapshot][sriov]") {
+    NEEDS(VfNode::possible(), "the software NIC");
+    const VfNode vfs;
+    const Pod pod("pod");
+    const std::string device = vfs.rdma(0);
+    shell(concat("rdma dev set ", device, " netns pod"));
+    const Snapshot before = Snapshot::take();
+    pod.run(concat("rdma dev set ", device, " name another"));
+    CHECK_THAT(difference_from(before),
+               Contains("- namespace pod RDMA: ") && Contains(concat("- namespace pod RDMA: link ", device, "/1 ")) &&
+                   Contains(": another: node_type ca ") && Contains("+ namespace pod RDMA: link another/1 "));
+    pod.run(concat("rdma dev set another name ", device));
+    CHECK(difference_from(before) == "");
 }
 
 TEST_CASE("a snapshot sees leases, and a lease database that is cut short", "[snapshot]") {

@@ -61,19 +61,27 @@ void add_lines(std::multiset<std::string>& lines, const std::string& where, cons
     for (const std::string& text : texts) lines.insert(concat(where, ": ", text));
 }
 
-void add_namespace(std::multiset<std::string>& lines, const std::string& name) {
+/// Of the namespace that the calling thread is in; empty if the kernel knows no RDMA.
+std::string rdma_state() {
+    if (!fs::exists("/sys/class/infiniband")) return {};
+    return batch({"rdma", "-b", "-"}, "system show\nlink show\ndev show\n");
+}
+
+void add_namespace(std::multiset<std::string>& lines, const std::string& name, const std::string& rdma_of_host) {
     const std::string where = concat("namespace ", name);
     add_lines(lines, where, ip_state(name));
     const NetnsVisit visit(concat("/run/netns/", name));
     add_lines(lines, where, sysctl_lines());
+    // In shared mode every namespace has the host's devices.
+    if (const std::string rdma = rdma_state(); rdma != rdma_of_host) add_lines(lines, where + " RDMA", rdma);
 }
 
 void add_kernel_state(std::multiset<std::string>& lines) {
     add_lines(lines, "host", ip_state(""));
     add_lines(lines, "host", sysctl_lines());
-    for (const std::string& name : network_namespaces()) add_namespace(lines, name);
-    if (fs::exists("/sys/class/infiniband"))
-        add_lines(lines, "RDMA", batch({"rdma", "-b", "-"}, "system show\nlink show\ndev show\n"));
+    const std::string rdma = rdma_state();
+    add_lines(lines, "RDMA", rdma);
+    for (const std::string& name : network_namespaces()) add_namespace(lines, name, rdma);
 }
 
 /// Changes by themselves: the state of neighbour discovery, lifetimes, and multicast routes that come a moment later.
