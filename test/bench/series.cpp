@@ -124,9 +124,10 @@ void pin_to_one_processor() {
     (void)::sched_setaffinity(0, sizeof set, &set);
 }
 
-Series cni_series(const std::string& plugin, const std::string& config, const std::string& netns) {
+Series cni_series(const std::string& plugin, const std::string& config, const std::string& netns,
+                  const std::vector<std::string>& commands) {
     Series series;
-    for (const char* command : {"ADD", "DEL"})
+    for (const std::string& command : commands)
         series.programs.push_back({{plugin}, cni_environment(command, netns), config});
     return series;
 }

@@ -42,8 +42,9 @@ void measure(std::vector<Series*> all, unsigned rounds);
 /// For all that follows: no program pays for another's processor.
 void pin_to_one_processor();
 
-/// ADD and DEL of `plugin` with the configuration in a file, for an interface net1.
-[[nodiscard]] Series cni_series(const std::string& plugin, const std::string& config, const std::string& netns);
+/// Commands to `plugin` with the configuration in a file, for an interface net1.
+[[nodiscard]] Series cni_series(const std::string& plugin, const std::string& config, const std::string& netns,
+                                const std::vector<std::string>& commands = {"ADD", "DEL"});
 /// Members of a configuration: Debian's allocator.
 [[nodiscard]] std::string host_local(const std::string& subnet);
 

@@ -33,28 +33,33 @@ int run(const std::string& empty, const std::string& minimal, unsigned rounds) {
     const BenchDirectory files;
     const VethParent parent("bench0");
     const Pod pod("bench-pod");
-    const std::string ours_config = BenchDirectory::file_with(
-        "ours.json", concat(R"({"cniVersion":"1.0.0","name":"bench","type":"rdmanet","attach":"macvlan","master":")",
-                            parent.name(), R"(","ipam":{"type":"rdmanet","range":"10.96.0.0/16"}})"));
+    const auto our_config = [&](const std::string& version) {
+        return BenchDirectory::file_with(
+            concat("ours-", version, ".json"),
+            concat(R"({"cniVersion":")", version, R"(","name":"bench","type":"rdmanet","attach":"macvlan","master":")",
+                   parent.name(), R"(","ipam":{"type":"rdmanet","range":"10.96.0.0/16"}})"));
+    };
     const std::string debian_config = BenchDirectory::file_with(
         "debian.json", concat(R"({"cniVersion":"1.0.0","name":"bench","type":"macvlan","mode":"bridge","master":")",
                               parent.name(), R"(",)", host_local("10.95.0.0/16"), '}'));
     Series nothing{.programs = {{{empty}, {}, "/dev/null"}}};
     Series version{.programs = {{{binary()}, {"CNI_COMMAND=VERSION"}, "/dev/null"}}};
-    Series ours = cni_series(binary(), ours_config, pod.path());
+    Series status = cni_series(binary(), our_config("1.1.0"), "", {"STATUS"});
+    Series ours = cni_series(binary(), our_config("1.0.0"), pod.path());
     Series least = minimal_series(minimal, pod.path(), parent.name());
     const bool has_debian = fs::exists(concat(kCniPath, "/macvlan"));
     Series debian;
     if (has_debian) debian = cni_series(concat(kCniPath, "/macvlan"), debian_config, pod.path());
 
     pin_to_one_processor();
-    measure({&nothing, &version}, rounds);
+    measure({&nothing, &version, &status}, rounds);
     std::vector<Series*> attachments{&ours, &least};
     if (has_debian) attachments.push_back(&debian);
     measure(attachments, rounds);
 
     print_heading();
     print_ratio("VERSION : empty static C program", time_of(version), time_of(nothing), 1.3);
+    print_ratio("macvlan STATUS : empty static C program", time_of(status), time_of(nothing), 3);
     print_ratio("macvlan ADD : same requests in C", time_of(ours, 0), time_of(least, 0), 1.5);
     print_ratio("macvlan DEL : same requests in C", time_of(ours, 1), time_of(least, 1), 1.5);
     if (has_debian) {
