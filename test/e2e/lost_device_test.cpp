@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 
 #include <optional>
+#include <vector>
 
 namespace rdmanet::test {
 
@@ -86,6 +87,47 @@ TEST_CASE("a device that is lost while pods have it keeps neither DEL nor GC fro
         CHECK(Attached(vfs).del_all() == "");
         CHECK(node.difference() == "");
     }
+}
+
+TEST_CASE(
+    "a whole function and a sub-function whose drivers go while pods have them keep neither DEL nor GC from ending, "
+    "nor the next pods",
+    "[device][subfunction][del][gc]") {
+    NEEDS(OtherNic::possible(), "a NIC with sub-functions");
+    const OtherNic nic("nics=2 vfs=1 sfs=1");
+    const VfNode mode("exclusive", 0);
+    const std::string function = "0002:00:00.0";
+    const auto attached = [&](const Pod& pod) {
+        std::vector<PluginCall> calls;
+        for (const std::string& device : {function, std::string("simrnic.sf.0")}) {
+            calls.push_back(call_for(pod, concat("'attach':'host-device','rdma':true,'mtu':1400,'deviceID':'", device,
+                                                 "',", ipam("10.118.0.0/24"))));
+            calls.back().ifname = concat("net", calls.size());
+            (void)add(calls.back());
+        }
+        return calls;
+    };
+    const auto tell_driver = [&](const char* file) {
+        for (const std::string& card : {std::string("0001:00:00.0"), function})
+            shell(concat("echo ", card, " >/sys/bus/pci/drivers/simrnic/", file));
+    };
+    const UnchangedNode node(Numbers::ignored);
+    for (const bool collects : {false, true}) { // the second time with devices that are new: the next pods' part
+        INFO((collects ? "GC" : "DEL"));
+        std::optional<Pod> pod(std::in_place, "pod");
+        const auto calls = attached(*pod);
+        tell_driver("unbind");
+        if (collects) {
+            pod.reset();
+            CHECK_THAT(shell(concat(binary(), " gc")),
+                       Contains("interface \"net1\"") && Contains("interface \"net2\""));
+        } else {
+            CHECK(concat(del(calls[0]), del(calls[1])) == "");
+        }
+        tell_driver("bind");
+        CHECK(rdma_parent() == mode.pf()); // up again
+    }
+    CHECK(node.difference() == "");
 }
 
 TEST_CASE("an InfiniBand PF that loses its driver while pods have a VF and a child keeps neither DEL nor GC from "
