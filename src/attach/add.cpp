@@ -4,6 +4,7 @@
 #include "device_claim.hpp"
 #include "device_info.hpp"
 #include "device_rdma.hpp"
+#include "ipoib.hpp"
 #include "liveness.hpp"
 #include "mark.hpp"
 #include "plan.hpp"
@@ -71,12 +72,10 @@ cni::Result ask_delegate(const cni::Request& request, const state::DelegateIpam&
     return result;
 }
 
-/// An IPoIB interface falls to the MTU of its broadcast group when it joins, some time after it came up: its parent
-/// has; of a VF nobody knows.
 std::optional<unsigned> mtu_of(const kernel::Link& link, const Plan& plan) {
     if (link.kind != "ipoib") return link.mtu;
     const auto* child = std::get_if<ChildPlan>(&plan);
-    return child == nullptr ? std::nullopt : std::optional(std::min(link.mtu, child->parent.mtu));
+    return mtu_when_joined(link, child == nullptr ? nullptr : &child->parent);
 }
 
 cni::Interface interface_of(const cni::Request& request, const std::optional<kernel::Link>& link, const Plan& plan) {

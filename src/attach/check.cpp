@@ -1,6 +1,7 @@
 // CHECK: everything that ADD made is still there, and as it was made. What later plugins of the chain, Multus or the
 // pod may change is left to them: routes moved to another table, addresses added, a default route taken away.
 #include "device_check.hpp"
+#include "ipoib.hpp"
 #include "liveness.hpp"
 #include "parent.hpp"
 #include "rdma.hpp"
@@ -88,9 +89,9 @@ void check_link(const Link& link, const Expected& expected, const Config& config
     if (!mac.empty() && link.hardware_address_text() != base::to_lower(mac))
         differs(concat("interface ", name, " has MAC ", link.hardware_address_text(), ", expected ", quoted(mac)));
     const std::uint32_t mtu = expected.interface.mtu.value_or(config.mtu.value_or(link.mtu));
-    // Of an IPoIB interface it is that of the broadcast group, once it has joined, if that is less than the configured
-    // one.
-    const bool follows_group = link.kind == "ipoib" && (link.mtu < mtu || !config.mtu);
+    // Of an IPoIB interface in datagram mode it is that of the broadcast group, once it has joined, if that is less than
+    // the configured one.
+    const bool follows_group = link.kind == "ipoib" && !is_connected(link) && (link.mtu < mtu || !config.mtu);
     if (link.mtu != mtu && !follows_group)
         differs(concat("interface ", name, " has MTU ", link.mtu, ", expected ", mtu));
 }

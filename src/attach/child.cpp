@@ -1,6 +1,7 @@
 #include "child.hpp"
 
 #include "addressing.hpp"
+#include "ipoib.hpp"
 #include "parent.hpp"
 #include "port_state.hpp"
 #include "rdma.hpp"
@@ -48,15 +49,10 @@ unsigned index_of_lower(const kernel::Link& parent, const Config& config) {
     return parent.kind == config.kind() ? parent.parent_ifindex.value_or(parent.ifindex) : parent.ifindex;
 }
 
-/// What isn't configured of an IPoIB child is as its parent is.
 std::variant<Macvlan, Ipvlan, Ipoib> kernel_kind(const Config& config, const kernel::Link& parent) {
     if (const auto* macvlan = std::get_if<Macvlan>(&config.attach)) return *macvlan;
     if (const auto* ipvlan = std::get_if<Ipvlan>(&config.attach)) return *ipvlan;
-    Ipoib ipoib = std::get<Ipoib>(config.attach);
-    const Ipoib of_parent = parent.ipoib.value_or(Ipoib{});
-    if (!ipoib.pkey) ipoib.pkey = of_parent.pkey;
-    if (!ipoib.mode) ipoib.mode = of_parent.mode;
-    return ipoib;
+    return ipoib_child(config, parent);
 }
 
 kernel::ChildSpec child_spec(const cni::Request& request, const Config& config, const ChildPlan& plan,
@@ -93,6 +89,16 @@ kernel::ChildSpec child_spec(const cni::Request& request, const Config& config, 
                                    ": install the package with its modules, or load ", "it with `modprobe ",
                                    config.kind(), "` (kernel: ", error.what(), ')'));
     throw error;
+}
+
+/// What a child can't be born with. The MAC of a passthru macvlan reaches the parent, which gets its own back when the
+/// child goes (macvlan_port_destroy()). An IPoIB child has its mode's MTU, whatever is asked for (ipoib_ndo_init(), and
+/// ipoib_set_mode() after it).
+kernel::LinkChange late_change(const kernel::Link& link, const Config& config, const ChildPlan& plan) {
+    kernel::LinkChange change;
+    if (is_passthru(config) && plan.mac && link.mac() != plan.mac) change.mac = plan.mac;
+    if (config.mtu && link.mtu != config.mtu) change.mtu = config.mtu;
+    return change;
 }
 
 /// The name is free in the pod, as was seen before: of the same name on the host the kernel says EEXIST, too.
@@ -167,9 +173,9 @@ kernel::Link create_child(const cni::Request& request, const Config& config, con
     const auto link = kernel::find_link(pod.route, request.ifname());
     if (!link)
         throw base::Error(concat("interface ", quoted(request.ifname().to_string()), " vanished while it was set up"));
-    if (!is_passthru(config) || !plan.mac || link->mac() == plan.mac) return *link;
-    // Reaches the parent, which gets its own address back when the child goes (macvlan_port_destroy()).
-    kernel::change_link(pod.route, link->ifindex, {.name = {}, .mac = plan.mac, .mtu = {}, .state = {}});
+    const kernel::LinkChange change = late_change(*link, config, plan);
+    if (!change.mac && !change.mtu) return *link;
+    kernel::change_link(pod.route, link->ifindex, change);
     return kernel::find_link(pod.route, link->ifindex).value_or(*link);
 }
 

@@ -1,5 +1,7 @@
 #include "parent.hpp"
 
+#include "ipoib.hpp"
+
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/kernel/rdma.hpp>
@@ -79,6 +81,17 @@ void require_ipoib_parent(const Link& parent) {
                              "parent, and \"pkey\""));
 }
 
+void require_mtu_below(const Link& parent, const Config& config) {
+    const unsigned most = config.is_ipoib() ? most_mtu_of_ipoib(config, parent) : parent.mtu;
+    if (config.mtu.value_or(0) <= most) return;
+    throw cni::CniError(cni::ErrorCode::invalid_network_config,
+                        most == parent.mtu
+                            ? concat("mtu: ", *config.mtu, " is above the MTU ", most, " of parent ",
+                                     quoted(parent.name), ": lower \"mtu\", or raise the parent's")
+                            : concat("mtu: ", *config.mtu, " is above ", most, ", the most that ",
+                                     kernel::to_string(ipoib_child(config, parent)), " has: lower \"mtu\""));
+}
+
 } // namespace
 
 Link find_parent(const cni::Request& request, const Config& config, kernel::Socket& route) {
@@ -95,10 +108,7 @@ void require_usable(const Link& parent, const Config& config) {
         require_ethernet_parent(parent, config);
     if ((parent.flags & IFF_UP) == 0)
         refuse_parent(concat("parent ", name, " is down: run `ip link set ", parent.name, " up`"));
-    if (config.mtu && *config.mtu > parent.mtu)
-        throw cni::CniError(cni::ErrorCode::invalid_network_config,
-                            concat("mtu: ", *config.mtu, " is above the MTU ", parent.mtu, " of parent ", name,
-                                   ": lower \"mtu\", or raise the parent's"));
+    require_mtu_below(parent, config);
 }
 
 } // namespace rdmanet::attach

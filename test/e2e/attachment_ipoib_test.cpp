@@ -2,6 +2,7 @@
 #include "attachment_stage.hpp"
 
 #include "support/infiniband_node.hpp"
+#include "support/patience.hpp"
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
@@ -12,6 +13,10 @@ using Catch::Contains;
 using Catch::StartsWith;
 
 namespace {
+
+std::string parent_mode(const std::string& parent) {
+    return line_of(concat("/sys/class/net/", parent, "/mode"));
+}
 
 PluginCall ipoib_call(const Pod& pod, const std::string& parent, const std::string& members) {
     return call_for(pod, concat("'attach':'ipoib','master':'", parent, "',", members));
@@ -40,6 +45,46 @@ TEST_CASE("pods on IPoIB children of two cards reach each other in their partiti
     CHECK_THAT(check(with(first, "'mode':'connected'"), result), Contains("code 107") && Contains("mode datagram"));
     CHECK(del(first) == "");
     CHECK(del(second) == "");
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("an IPoIB child has the mode and the MTU that its network asks for, whatever its parent has", "[ipoib]") {
+    NEEDS(OtherNic::possible(), "an InfiniBand card");
+    const InfinibandNode infiniband;
+    const std::string parent = infiniband.parent(0);
+    const Pod pod("pod");
+    const UnchangedNode node;
+    const auto expect = [&](const std::string& members, const std::string& mode, const std::string& mtu) {
+        INFO(members);
+        const PluginCall call = ipoib_call(pod, parent, concat(members, ipam("10.98.0.0/24")));
+        const std::string result = add(call);
+        const auto link = [&] { return pod.run("ip -d link show net1"); };
+        CHECK_THAT(link(), Contains(concat(" mode ", mode)));
+        CHECK(comes_true([&] { return link().find(concat(" mtu ", mtu)) != std::string::npos; }));
+        const bool is_known = result.find("\"mtu\":") != std::string::npos;
+        CHECK(is_known == (mode == "connected" || parent_mode(parent) == "datagram"));
+        if (is_known) CHECK(value(result, "interfaces.0.mtu") == mtu);
+        CHECK(check(call, result) == "");
+        pod.run("ip link set net1 mtu 1300");
+        if (mode == "connected") CHECK_THAT(check(call, result), Contains("has MTU 1300, expected " + mtu));
+        CHECK(del(call) == "");
+    };
+    const auto refused = [&](const std::string& members) { return refusal(ipoib_call(pod, parent, members)); };
+
+    expect("", "datagram", "2044");
+    expect("'mtu':1400,", "datagram", "1400");
+    expect("'mode':'connected',", "connected", "65520");
+    expect("'mode':'connected','mtu':9000,", "connected", "9000");
+    CHECK_THAT(refused("'mtu':2045"), Contains(concat("above the MTU 2044 of parent \"", parent, '"')));
+    CHECK_THAT(refused("'mode':'connected','mtu':65521"),
+               Contains("code 7: mtu: 65521 is above 65520, the most that ipoib pkey 0xffff mode connected has"));
+
+    shell(concat("echo connected >/sys/class/net/", parent, "/mode"));
+    expect("", "connected", "65520");
+    expect("'mode':'datagram',", "datagram", "2044");
+    expect("'mode':'datagram','mtu':1400,", "datagram", "1400");
+    CHECK_THAT(refused("'mode':'datagram','mtu':4093"), Contains("is above 4092, the most that ipoib pkey "));
+    shell(concat("echo datagram >/sys/class/net/", parent, "/mode"));
     CHECK(node.difference() == "");
 }
 
