@@ -86,6 +86,17 @@ void require_spare(const BusAddress& address, const Link& link, kernel::Socket& 
                                       ", by which a default route of the node goes: use another device"));
 }
 
+/// The interface would be lost to the pod, addresses and all: the kernel makes it anew when its RDMA device moves, see
+/// follow_rdma().
+void require_no_ipoib(const BusAddress& address, kernel::Socket& route, PodSide& pod) {
+    auto link = find_link_inside(address, pod.route);
+    if (!link) link = find_link_on_host(address, route);
+    if (link && link->is_infiniband())
+        refuse_device(address, concat("is InfiniBand, the kernel destroys its IPoIB interface ", quoted(link->name),
+                                      " when its RDMA device moves alone: instead of the plugin before this one, let ",
+                                      "\"attach\": \"sriov\" or \"host-device\" move both"));
+}
+
 state::KeepDevice keep_step(const DevicePlan& plan) {
     if (!plan.link) return {.device = plan.address.to_string()};
     const Link& link = *plan.link;
@@ -257,7 +268,10 @@ DevicePlan plan_device(const cni::Request& request, const Config& config, const 
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
     if (std::holds_alternative<Sriov>(config.attach)) plan.vf = plan_vf(address, request, config, route);
     if (plan.vf) warn_of_inherited_vlan(*plan.vf, request, config, session.node.log);
-    if (!config.is_rdma_only()) plan.link = find_device_link(address, route);
+    if (config.is_rdma_only())
+        require_no_ipoib(address, route, pod);
+    else
+        plan.link = find_device_link(address, route);
     if (plan.link) {
         require_spare(address, *plan.link, route);
         require_free_names(address, *plan.link, pod, request);

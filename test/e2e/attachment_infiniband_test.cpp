@@ -180,6 +180,27 @@ TEST_CASE("InfiniBand VFs of two pods reach each other over IPoIB", "[infiniband
     CHECK(but_numbers.difference() == "");
 }
 
+TEST_CASE("an InfiniBand VF's RDMA device doesn't follow its IPoIB interface, which the kernel would destroy",
+          "[infiniband][rdma]") {
+    NEEDS(OtherNic::possible(), "an InfiniBand card");
+    const InfinibandStage stage;
+    const UnchangedNode but_numbers(Numbers::ignored);
+    const std::string name = InfinibandNode::netdev(InfinibandNode::vf(0));
+    const PluginCall call =
+        after(vf_call(*stage.pod, 0, "'attach':'rdma'"),
+              "{\"cniVersion\":\"1.1.0\",\"interfaces\":[{\"name\":\"net1\",\"sandbox\":\"pod\"}]}");
+    CHECK_THAT(refusal(call), Contains(concat("IPoIB interface \"", name, '"')));
+    shell(concat("ip link set ", name, " netns pod name net1"));
+    CHECK_THAT(refusal(call), Contains(concat("code 102: device ", InfinibandNode::vf(0), " is InfiniBand")) &&
+                                  Contains("IPoIB interface \"net1\" when its RDMA device moves alone") &&
+                                  Contains("move both"));
+    CHECK(del(call) == "");
+    CHECK(stage.pod->succeeds("ip link show net1"));
+    stage.pod->run(concat("ip link set net1 netns 1 name ", name));
+    shell(concat("ip link set ", name, " addrgenmode none")); // as it was
+    CHECK(but_numbers.difference() == "");
+}
+
 TEST_CASE("settings of Ethernet are refused before an InfiniBand VF changes, unless it has them anyway",
           "[infiniband]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
