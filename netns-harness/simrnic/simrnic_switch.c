@@ -248,7 +248,7 @@ static bool simrnic_tag(const struct simrnic_func *func, struct sk_buff *skb)
 }
 
 /* In switchdev mode a VF talks to its representor only, as soon as it has one. */
-static void simrnic_represent(struct simrnic_func *func, const struct sk_buff *skb)
+static void simrnic_represent(struct simrnic_func *func, struct sk_buff *skb)
 {
 	struct net_device *rep = rcu_dereference(func->vport->rep);
 	struct sk_buff *clone = NULL;
