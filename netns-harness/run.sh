@@ -39,7 +39,7 @@ work=
 
 readonly died=121 splat=122 timed_out=124 unable=125
 # What a kernel says when something is wrong with it, not with its user.
-readonly splat_pattern='Oops|BUG: |WARNING: (CPU|possible|bad unlock|suspicious)|Kernel panic|general protection fault|refcount_t: |KASAN|UBSAN|INFO: task .* blocked for more than|(list_add|list_del) corruption|unregister_netdevice: waiting for|Objects remaining in|detected stalls|leaked'
+readonly splat_pattern='Oops|BUG: |WARNING: (CPU|possible|bad unlock|suspicious|.*, CPU#)|Kernel panic|general protection fault|refcount_t: |KASAN|UBSAN|INFO: task .* blocked .*for more than|(list_add|list_del) corruption|unregister_netdevice: waiting for|Objects remaining (in|on)|detected stalls|leaked'
 
 say() { printf 'harness: %s\n' "$*" >&2; }
 chat() { [[ $verbose == 0 ]] || say "$@"; }
