@@ -127,11 +127,17 @@ std::optional<RdmaDevice> find_rdma(Socket& rdma, const state::MoveRdma& step) {
     return device && device->node_guid == step.node_guid ? device : std::nullopt;
 }
 
-/// A driver that was bound anew has another RDMA device, on the host: ours is gone, as it is with the driver.
-bool is_gone(const state::MoveRdma& step, const BusAddress& address, Socket& rdma) {
+/// A driver that was bound anew has made other RDMA devices, on the host: ours are gone, as they are with the driver.
+/// Those that ADD knew tell nothing: the kernel returns one after the other.
+bool is_gone(const BusAddress& address, const state::AttachmentRecord& record, Socket& rdma) {
     if (!has_network_driver(address)) return true;
-    const auto names = kernel::rdma_devices_of(address);
-    return !names.empty() && !find_rdma(rdma, step);
+    const RdmaDevices known = moved_devices(record);
+    const RdmaDevices present = find_rdma_devices(address, rdma);
+    return std::any_of(present.begin(), present.end(), [&](const RdmaDevice& device) {
+        return std::none_of(known.begin(), known.end(), [&](const RdmaDevice& other) {
+            return other.index == device.index && other.node_guid == device.node_guid;
+        });
+    });
 }
 
 void send_rdma_home(const state::MoveRdma& step, const kernel::Netns& pod, const RevertContext& context) {
@@ -228,7 +234,7 @@ void revert_step(const state::MoveRdma& step, const RevertContext& context) {
         send_rdma_home(step, *netns, context);
     const auto returned = wait_for(context, [&]() -> std::optional<RdmaDevice> {
         if (auto device = find_rdma(*outside, step)) return device;
-        return is_gone(step, *address, *outside) ? std::optional(RdmaDevice{}) : std::nullopt;
+        return is_gone(*address, context.record, *outside) ? std::optional(RdmaDevice{}) : std::nullopt;
     });
     if (!returned)
         throw base::Error("the kernel has not returned it to the host: a process or mount may still hold "

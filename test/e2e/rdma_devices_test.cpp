@@ -27,6 +27,18 @@ struct OtherVfStage {
     UnchangedNode node;
 };
 
+/// A call for the RDMA devices of VF 0, whose interface somebody has moved into the pod.
+PluginCall rdma_alone(const VfNode& vfs, const Pod& pod, const std::string& members) {
+    shell(concat("ip link set ", vfs.netdev(0), " netns ", pod.name(), " name net1"));
+    return after(call_for(pod, concat("'attach':'rdma',", members), "1.0.0"),
+                 "{\"cniVersion\":\"1.0.0\",\"interfaces\":[{\"name\":\"net1\"}]}");
+}
+
+/// The interface that the kernel gives back after the RDMA devices, under the pod's name for it.
+void take_back(const VfNode& vfs) {
+    shell(concat("for i in $(seq 100); do ip link set net1 name ", vfs.netdev(0), " && break; sleep 0.1; done"));
+}
+
 } // namespace
 
 TEST_CASE("all RDMA devices of a VF go into the pod, and come back", "[sriov][rdma]") {
@@ -88,19 +100,29 @@ TEST_CASE("RDMA devices that don't move are refused before anything changes, or 
 
 TEST_CASE("RDMA devices and drivers that take their time are waited for", "[sriov][rdma][del]") {
     NEEDS(OtherNic::possible(), "slow RDMA devices");
-    const OtherVfStage stage("");
+    const OtherVfStage stage("rdma_devices=2");
     const auto attached = [&](Pod& pod) {
         const PluginCall call = vf_call(stage.vfs, pod, 0, concat("'rdma':true,'vlan':100,", ipam("10.114.0.0/24")));
         CHECK(check(call, add(call)) == "");
         return call;
     };
-    stage.set_fault("rdma_move_delay_ms", 1000);
+    stage.set_fault("rdma_move_delay_ms", 500);
     {
         Pod pod("pod");
         CHECK(del(attached(pod)) == "");
         const PluginCall call = attached(pod);
         pod.destroy();
         CHECK(del(call) == "");
+    }
+    {
+        Pod pod("pod");
+        const PluginCall call = rdma_alone(stage.vfs, pod, "'rdma':true");
+        (void)add(call);
+        pod.destroy();
+        CHECK(del(call) == "");
+        // The kernel returns one after the other.
+        CHECK(succeeds("rdma dev show roce0p0v0 && rdma dev show roce0p0v0d1"));
+        take_back(stage.vfs);
     }
     CHECK(stage.node.difference() == "");
     stage.set_fault("rdma_move_delay_ms", 0);
@@ -112,7 +134,7 @@ TEST_CASE("RDMA devices and drivers that take their time are waited for", "[srio
                      " >bind && ! test -e /sys/class/net/", stage.vfs.netdev(0)));
         CHECK(del(call) == "");
         stage.set_fault("vf_devices_delay_ms", 0);
-        CHECK(succeeds(concat("ip link show ", stage.vfs.netdev(0), " && rdma dev show ", stage.vfs.rdma(0))));
+        CHECK(succeeds(concat("ip link show ", stage.vfs.netdev(0), " && rdma dev show roce0p0v0")));
         CHECK_THAT(stage.vfs.settings(0), !Contains("vlan"));
     }
 }
