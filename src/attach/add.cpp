@@ -216,7 +216,7 @@ private:
         const auto first = std::find_if(record_.steps.begin(), record_.steps.end(), is_move);
         const auto place = first - record_.steps.begin(); // what came later, a delegate's addresses, is undone before
         std::erase_if(record_.steps, is_move);
-        const std::vector<state::Step> moves = rdma_steps(device.address, device.moving);
+        const std::vector<state::Step> moves = rdma_steps(device.address, device.moving, device.staying);
         record_.steps.insert(record_.steps.begin() + place, moves.begin(), moves.end());
         record_.rdma_device = rdma_device_of(plan_);
         session_.records.save(record_);

@@ -2,6 +2,7 @@
 
 #include "choices.hpp"
 #include "known_keys.hpp"
+#include "rdma_choice.hpp"
 #include "vf_config.hpp"
 
 #include <rdmanet/base/text.hpp>
@@ -145,6 +146,7 @@ std::optional<bool> parse_isolation(const Reader& rdma) {
 RdmaPolicy parse_rdma_object(const Reader& rdma) {
     RdmaPolicy policy{.demand = RdmaDemand::required, .on_missing_gid = OnMissingGid::refuse};
     policy.isolation = parse_isolation(rdma);
+    policy.device = parse_rdma_choice(rdma);
     if (const auto wait = rdma.find("waitForGids")) policy.wait_for_gids = wait->boolean();
     if (const auto timeout = rdma.find("gidTimeoutMs"))
         policy.gid_timeout = std::chrono::milliseconds(timeout->integer(0, 30'000));
@@ -186,7 +188,24 @@ void require_rdma_to_move(const Reader& root, Config& config) {
     config.rdma.demand = RdmaDemand::required;
 }
 
+/// Only a device that the pod has for itself can be chosen for it.
+void require_moved_rdma(const Reader& root, Config& config) {
+    const auto rdma = root.find("rdma");
+    for (const std::string_view key : {"device"}) {
+        const auto value = rdma && rdma->is_object() ? rdma->find(key) : std::nullopt;
+        if (!value) continue;
+        if (!config.is_device())
+            refuse_key(*rdma, key,
+                       concat("is for an RDMA device that goes into the pod, this is ", config.kind(),
+                              ": remove it, or set \"attach\": \"sriov\""));
+        if (!config.rdma.isolation.value_or(true))
+            throw value->unexpected("no key, as \"rdma\" says that RDMA devices stay on the host");
+        config.rdma.isolation = true;
+    }
+}
+
 void require_fitting_rdma(const Reader& root, Config& config) {
+    require_moved_rdma(root, config);
     if (config.is_rdma_only()) require_rdma_to_move(root, config);
     const auto* vf = std::get_if<Sriov>(&config.attach);
     if (vf != nullptr && vf->settings.link_state == kernel::VfLinkState::disable &&

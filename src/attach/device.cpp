@@ -5,6 +5,7 @@
 #include "device_link.hpp"
 #include "device_rdma.hpp"
 #include "port_state.hpp"
+#include "rdma_choice.hpp"
 #include "vf_plan.hpp"
 #include "vf_state.hpp"
 
@@ -194,12 +195,12 @@ RdmaDevices rebind(const DevicePlan& plan, const Session& session, const base::D
 }
 
 /// What the driver made when it was bound anew may have other names and numbers.
-void replace_rdma(DevicePlan& plan, RdmaDevices made) {
+void replace_rdma(DevicePlan& plan, const RdmaPolicy& policy, RdmaDevices made) {
     if (plan.rdma) {
         plan.rdma->device_index = made.front().index;
         plan.rdma->device = made.front().name;
     }
-    if (!plan.moving.empty()) plan.moving = std::move(made);
+    if (!plan.moving.empty()) choose_rdma(plan, policy, std::move(made));
 }
 
 /// A GUID that is asked for and isn't the VF's yet makes the driver be bound anew; one must be there in any case.
@@ -261,10 +262,14 @@ DevicePlan plan_device(const cni::Request& request, const Config& config, const 
                     .node_guid = 0,
                     .link = {},
                     .moving = {},
+                    .staying = {},
                     .rdma = {},
                     .awaits_port = false,
                     .claim = claim_device(address, session, deadline)};
-    if (config.is_rdma_only() && is_rdma_moved_beside(address, session)) return plan; // nothing is left to do
+    if (config.is_rdma_only() && is_rdma_moved_beside(address, session)) { // nothing is left to do
+        refuse_late_choice(address, config.rdma);
+        return plan;
+    }
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
     if (std::holds_alternative<Sriov>(config.attach)) plan.vf = plan_vf(address, request, config, route);
     if (plan.vf) warn_of_inherited_vlan(*plan.vf, request, config, session.node.log);
@@ -289,11 +294,16 @@ DevicePlan plan_device(const cni::Request& request, const Config& config, const 
     return plan;
 }
 
-std::vector<state::Step> rdma_steps(const BusAddress& address, const RdmaDevices& devices) {
+std::vector<state::Step> rdma_steps(const BusAddress& address, const RdmaDevices& moving, const RdmaDevices& staying) {
+    std::vector<std::uint32_t> stayed;
+    for (const kernel::RdmaDevice& device : staying) stayed.push_back(device.index);
     std::vector<state::Step> steps;
-    for (const kernel::RdmaDevice& device : devices)
-        steps.emplace_back(state::MoveRdma{
-            .device = address.to_string(), .index = device.index, .node_guid = device.node_guid, .name = device.name});
+    for (const kernel::RdmaDevice& device : moving)
+        steps.emplace_back(state::MoveRdma{.device = address.to_string(),
+                                           .index = device.index,
+                                           .node_guid = device.node_guid,
+                                           .name = device.name,
+                                           .stayed = stayed});
     return steps;
 }
 
@@ -309,7 +319,7 @@ std::vector<state::Step> device_steps(const cni::Request& request, const Config&
     if (plan.vf && !plan.vf->changes.empty())
         steps.emplace_back(to_step(plan.vf->of, kernel::restrict_to(plan.vf->before, plan.vf->changes)));
     if (plan.link) steps.emplace_back(state::MoveLink{.device = device, .ifname = request.ifname().to_string()});
-    for (state::Step& step : rdma_steps(plan.address, plan.moving)) steps.push_back(std::move(step));
+    for (state::Step& step : rdma_steps(plan.address, plan.moving, plan.staying)) steps.push_back(std::move(step));
     return steps;
 }
 
@@ -321,7 +331,7 @@ std::optional<Link> move_device(const cni::Request& request, const Config& confi
         kernel::change_vf(route, plan.vf->id, plan.vf->changes);
     }
     if (!plan.rebind_to.empty()) {
-        replace_rdma(plan, rebind(plan, session, deadline));
+        replace_rdma(plan, config.rdma, rebind(plan, session, deadline));
         on_new_rdma();
     }
     if (plan.is_infiniband()) {

@@ -35,10 +35,11 @@ struct DevicePlan {
     std::string rebind_to;            // InfiniBand: the driver, if it must be bound anew to take a new GUID
     std::uint64_t node_guid = 0;      // before that, of its RDMA device
     std::optional<kernel::Link> link; // none: an earlier plugin's, or the driver is one for user space, "vfio-pci"
-    std::vector<kernel::RdmaDevice> moving; // RDMA devices that go into the pod
-    std::optional<kernel::RdmaPort> rdma;   // of the device, if it stays on the host and pods share all of them
-    bool awaits_port = false;               // whether its RDMA port tells only when it is up in the pod
-    std::optional<base::FileLock> claim;    // of the device, until the record is written
+    std::vector<kernel::RdmaDevice> moving;  // RDMA devices that go into the pod
+    std::vector<kernel::RdmaDevice> staying; // and those that are on the host all the same
+    std::optional<kernel::RdmaPort> rdma;    // of the device, if it stays on the host and pods share all of them
+    bool awaits_port = false;                // whether its RDMA port tells only when it is up in the pod
+    std::optional<base::FileLock> claim;     // of the device, until the record is written
 
     [[nodiscard]] bool is_infiniband() const;
 };
@@ -68,8 +69,9 @@ using RdmaDevices = std::vector<kernel::RdmaDevice>;
                                                       const std::function<void()>& on_new_rdma,
                                                       const base::Deadline& deadline);
 
-/// The steps of RDMA devices that move.
-[[nodiscard]] std::vector<state::Step> rdma_steps(const base::BusAddress& address, const RdmaDevices& devices);
+/// The steps of RDMA devices that move, while others of the device stay on the host.
+[[nodiscard]] std::vector<state::Step> rdma_steps(const base::BusAddress& address, const RdmaDevices& moving,
+                                                  const RdmaDevices& staying = {});
 
 /// The MAC of a device without a net device, for the result: what its PF decides; empty if that is nothing.
 [[nodiscard]] std::string mac_without_link(const DevicePlan& plan);

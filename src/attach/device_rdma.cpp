@@ -1,6 +1,7 @@
 #include "device_rdma.hpp"
 
 #include "rdma.hpp"
+#include "rdma_choice.hpp"
 
 #include <rdmanet/base/process.hpp>
 #include <rdmanet/base/text.hpp>
@@ -157,7 +158,9 @@ void plan_rdma(DevicePlan& plan, const Config& config, const cni::Request& reque
         plan.rdma = plan.link ? port_for_gids(*rdma, devices, *plan.link) : first_port(*rdma, devices.front());
         return;
     }
-    if (const auto fixed = find_immovable(devices, *rdma, pod)) {
+    choose_rdma(plan, policy, devices);
+    if (const auto fixed = find_immovable(plan.moving, *rdma, pod)) {
+        plan.moving.clear();
         const std::string why =
             concat("RDMA device ", quoted(fixed->name), " can't move to another namespace, because ",
                    "its driver doesn't take it away from its users");
@@ -167,8 +170,7 @@ void plan_rdma(DevicePlan& plan, const Config& config, const cni::Request& reque
         log.warn(concat(why, ": it stays on the host, and the pod has no RDMA"));
         return;
     }
-    for (const kernel::RdmaDevice& device : devices) require_unused(*rdma, device);
-    plan.moving = devices;
+    for (const kernel::RdmaDevice& device : plan.moving) require_unused(*rdma, device);
 }
 
 void wait_for_gids_in_pod(const RdmaPolicy& policy, const RdmaDevices& devices, const kernel::Netns& pod,

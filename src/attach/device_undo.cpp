@@ -127,17 +127,24 @@ std::optional<RdmaDevice> find_rdma(Socket& rdma, const state::MoveRdma& step) {
     return device && device->node_guid == step.node_guid ? device : std::nullopt;
 }
 
+/// Whether ADD knew it: moved it, or left it where it was.
+bool is_known(const RdmaDevice& device, const state::AttachmentRecord& record) {
+    return std::any_of(record.steps.begin(), record.steps.end(), [&](const state::Step& step) {
+        const auto* moved = std::get_if<state::MoveRdma>(&step);
+        if (moved == nullptr) return false;
+        const auto& stayed = moved->stayed;
+        return (moved->index == device.index && moved->node_guid == device.node_guid) ||
+               std::find(stayed.begin(), stayed.end(), device.index) != stayed.end();
+    });
+}
+
 /// A driver that was bound anew has made other RDMA devices, on the host: ours are gone, as they are with the driver.
 /// Those that ADD knew tell nothing: the kernel returns one after the other.
 bool is_gone(const BusAddress& address, const state::AttachmentRecord& record, Socket& rdma) {
     if (!has_network_driver(address)) return true;
-    const RdmaDevices known = moved_devices(record);
     const RdmaDevices present = find_rdma_devices(address, rdma);
-    return std::any_of(present.begin(), present.end(), [&](const RdmaDevice& device) {
-        return std::none_of(known.begin(), known.end(), [&](const RdmaDevice& other) {
-            return other.index == device.index && other.node_guid == device.node_guid;
-        });
-    });
+    return std::any_of(present.begin(), present.end(),
+                       [&](const RdmaDevice& device) { return !is_known(device, record); });
 }
 
 void send_rdma_home(const state::MoveRdma& step, const kernel::Netns& pod, const RevertContext& context) {

@@ -22,7 +22,7 @@ constexpr KnownKey kVfKeys[] = {
     {"pciBusID"},
 };
 constexpr KnownKey kHostDeviceKeys[] = {{"device"}, {"hwaddr"}, {"kernelpath"}};
-constexpr KnownKey kRdmaKeys[] = {{"mode"},         {"isolation"},    {"waitForGids"},
+constexpr KnownKey kRdmaKeys[] = {{"mode"},         {"isolation"},    {"device"},        {"waitForGids"},
                                   {"gidTimeoutMs"}, {"onMissingGid"}, {"onInactivePort"}};
 
 constexpr KnownKey kDnsKeys[] = {{"nameservers"}, {"domain"}, {"search"}, {"options"}};

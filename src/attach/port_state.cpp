@@ -101,7 +101,8 @@ void require_active_port_before(DevicePlan& plan, const Config& config, const st
         return;
     }
     const Link link = plan.link.value_or(Link{});
-    const auto port = find_port_of(*rdma, find_rdma_devices(plan.address, *rdma), link);
+    const RdmaDevices devices = plan.moving.empty() ? find_rdma_devices(plan.address, *rdma) : plan.moving;
+    const auto port = find_port_of(*rdma, devices, link);
     if (!port) return;
     if (!plan.link) // an earlier plugin's interface, in the pod
         require_active_port(config.rdma, wait_for_active(*rdma, *port, config.rdma, deadline), ifname, log);

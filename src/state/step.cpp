@@ -107,6 +107,10 @@ void write(json::Writer& writer, const MoveRdma& step) {
         .member("index", step.index)
         .member("nodeGuid", base::concat(step.node_guid))
         .member("name", step.name);
+    if (step.stayed.empty()) return;
+    writer.key("stayed").begin_array();
+    for (const std::uint32_t index : step.stayed) writer.value(index);
+    writer.end_array();
 }
 
 void write(json::Writer& writer, const WriteDeviceInfo& step) {
@@ -180,11 +184,19 @@ MoveLink parse_move_link(const json::Reader& reader) {
     return {.device = reader.at("device").string(), .ifname = reader.at("ifname").string()};
 }
 
+std::uint32_t parse_rdma_index(const json::Reader& reader) {
+    return static_cast<std::uint32_t>(reader.integer(0, UINT32_MAX));
+}
+
 MoveRdma parse_move_rdma(const json::Reader& reader) {
-    return {.device = reader.at("device").string(),
-            .index = static_cast<std::uint32_t>(reader.at("index").integer(0, UINT32_MAX)),
-            .node_guid = parse_node_guid(reader),
-            .name = reader.at("name").string()};
+    MoveRdma step{.device = reader.at("device").string(),
+                  .index = parse_rdma_index(reader.at("index")),
+                  .node_guid = parse_node_guid(reader),
+                  .name = reader.at("name").string(),
+                  .stayed = {}};
+    if (const auto stayed = reader.find("stayed"))
+        for (const json::Reader& index : stayed->elements()) step.stayed.push_back(parse_rdma_index(index));
+    return step;
 }
 
 DelegateIpam parse_delegate_ipam(const json::Reader& reader) {

@@ -170,6 +170,18 @@ Table rdma_devices() {
                       "rdma: expected true or mode \"exclusive\", as \"attach\": \"rdma\" moves"),
             rdma_only("rdmaIsolation, false", "'rdmaIsolation':false", 7,
                       "rdmaIsolation: expected true, as \"attach\": \"rdma\" moves RDMA devices, found false"),
+            rdma_only("rdma.device, an array", "'rdma':{'device':[0]}", 7,
+                      "rdma.device: expected a whole number from 0 to 63, found an array"),
+            rdma_only("rdma.device, negative", "'rdma':{'device':-1}", 7,
+                      "rdma.device: expected a whole number from 0 to 63, found -1"),
+            rdma_only("rdma.device, 64 letters", concat("'rdma':{'device':'", std::string(64, 'x'), "'}"), 7,
+                      "rdma.device: expected a number from 0, or a name of an RDMA device, in which * and ? stand"),
+            rdma_only("rdma.device, shared", "'rdma':{'device':0,'mode':'shared'}", 7,
+                      "rdma.device: expected no key, as \"rdma\" says that RDMA devices stay on the host, found 0"),
+            {"rdma.device, of a child",
+             {member("'rdma':{'device':0}")},
+             2,
+             "rdma.device: 0 is for an RDMA device that goes into the pod, this is macvlan: remove it"},
             rdma_only("deviceID, an interface", "'deviceID':'par0'", 7, "deviceID: expected a PCI address like"),
         }};
 }

@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include <chrono>
+#include <tuple>
 
 namespace rdmanet::test {
 
@@ -72,6 +73,55 @@ TEST_CASE("all RDMA devices of a VF go into the pod, and come back", "[sriov][rd
         dead.destroy();
         CHECK(del(call) == "");
     }
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("one of a VF's RDMA devices goes into the pod, by its place or its name, and the others stay",
+          "[sriov][rdma]") {
+    NEEDS(OtherNic::possible(), "a NIC with two RDMA devices for each function");
+    const OtherVfStage stage("rdma_devices=2");
+    const std::string info = "/var/run/k8s.cni.cncf.io/devinfo/cni/one-device";
+    const auto members = [&](const std::string& device) {
+        return concat("'rdma':{'device':", device, "},'runtimeConfig':{'CNIDeviceInfoFile':'", info, "'},",
+                      ipam("10.115.0.0/24"));
+    };
+    {
+        const Pod pod("pod");
+        const UnchangedNode node;
+        for (const auto& [device, gone, stays] :
+             {std::tuple("1", "roce0p0v0d1", "roce0p0v0"), std::tuple("'*v?'", "roce0p0v0", "roce0p0v0d1")}) {
+            INFO(device);
+            const PluginCall call = vf_call(stage.vfs, pod, 0, members(device));
+            const std::string result = add(call);
+            CHECK_THAT(pod.run("rdma link"), Contains(concat("link ", gone, "/1 ")));
+            CHECK_FALSE(pod.succeeds(concat("rdma dev show ", stays)));
+            CHECK(succeeds(concat("rdma dev show ", stays)));
+            CHECK(value(shell(concat("cat ", info)), "pci.rdma-device") == gone);
+            CHECK(check(call, result) == "");
+            CHECK(del(call) == "");
+            CHECK(node.difference() == "");
+        }
+        stage.set_fault("vf_call_fail", 1); // would be what the error says if something were tried
+        for (const std::string device : {"2", "'*d2'"})
+            CHECK_THAT(
+                refusal(vf_call(stage.vfs, pod, 0, concat("'trust':'on',", members(device)))),
+                Contains("code 103: rdma.device: ") &&
+                    Contains(" is no RDMA device of 0001:00:01.0, of whose RDMA devices 0 is \"roce0p0v0\", 1 is "
+                             "\"roce0p0v0d1\": set it to one of these numbers"));
+        stage.set_fault("vf_call_fail", 0);
+        CHECK(node.difference() == "");
+    }
+    {
+        Pod dead("dead");
+        const PluginCall call = rdma_alone(stage.vfs, dead, "'rdma':{'device':1}");
+        (void)add(call);
+        stage.set_fault("rdma_move_delay_ms", 500);
+        dead.destroy();
+        CHECK(del(call) == "");
+        CHECK(succeeds("rdma dev show roce0p0v0d1")); // the one that stayed is no sign that the driver was bound anew
+        take_back(stage.vfs);
+    }
+    stage.set_fault("rdma_move_delay_ms", 0);
     CHECK(stage.node.difference() == "");
 }
 

@@ -10,6 +10,7 @@
 #include <rdmanet/kernel/vf.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -55,10 +56,15 @@ enum class RdmaDemand : std::uint8_t {
 enum class OnMissingGid : std::uint8_t { warn, refuse };
 enum class OnInactivePort : std::uint8_t { warn, refuse };
 
+/// Of the RDMA devices of one function: its place among them, from 0, in the order in which the driver made them, or a
+/// pattern of names (fnmatch(3)), which may mean several.
+using RdmaChoice = std::variant<std::size_t, std::string>;
+
 struct RdmaPolicy {
     RdmaDemand demand = RdmaDemand::if_present;
     /// Whether the RDMA device of a VF goes into the pod; unset: it does where the node's mode lets it.
     std::optional<bool> isolation;
+    std::optional<RdmaChoice> device; // unset: all of the function go into the pod
     bool wait_for_gids = true;
     std::chrono::milliseconds gid_timeout{2000};
     OnMissingGid on_missing_gid = OnMissingGid::warn;

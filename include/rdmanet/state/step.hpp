@@ -76,10 +76,11 @@ struct MoveLink {
 
 /// An RDMA device was moved into the pod. Undone by moving it to the host, or by waiting until the kernel has.
 struct MoveRdma {
-    std::string device;          // bus address
-    std::uint32_t index = 0;     // of the RDMA device: survives renames and moves
-    std::uint64_t node_guid = 0; // guards the index
-    std::string name;            // on the host
+    std::string device;                // bus address
+    std::uint32_t index = 0;           // of the RDMA device: survives renames and moves
+    std::uint64_t node_guid = 0;       // guards the index
+    std::string name;                  // on the host
+    std::vector<std::uint32_t> stayed; // indices of the device's other RDMA devices, which were not moved
 };
 
 /// A device-info file was written for Multus. Undone by removing it.

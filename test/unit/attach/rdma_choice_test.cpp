@@ -1,0 +1,51 @@
+// Which of a function's RDMA devices are meant.
+#include "conf.hpp"
+#include "rdma_choice.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace rdmanet::attach;
+using namespace rdmanet;
+
+namespace {
+
+/// Those that move and, behind a bar, those that stay, as the configuration has it of a function with three.
+std::string chosen(const std::string& rdma) {
+    const Config config = config_with(base::concat(R"("attach": "sriov", "rdma": )", rdma));
+    DevicePlan plan{.address = base::BusAddress::parse("0000:3b:00.2").value()};
+    choose_rdma(plan, config.rdma,
+                {{.index = 9, .name = "ibp1"}, {.index = 7, .name = "rocep1"}, {.index = 8, .name = "rocep1d1"}});
+    std::string text;
+    for (const kernel::RdmaDevice& device : plan.moving) text += base::concat(device.name, ' ');
+    text += '|';
+    for (const kernel::RdmaDevice& device : plan.staying) text += base::concat(' ', device.name);
+    return text;
+}
+
+} // namespace
+
+TEST_CASE("RDMA devices are chosen by their place in the order of their making, or by a pattern") {
+    CHECK(chosen("true") == "rocep1 rocep1d1 ibp1 |");
+    CHECK(chosen(R"({"device": 0})") == "rocep1 | rocep1d1 ibp1");
+    CHECK(chosen(R"({"device": 2})") == "ibp1 | rocep1 rocep1d1");
+    CHECK(chosen(R"({"device": "*d?"})") == "rocep1d1 | rocep1 ibp1");
+    CHECK(chosen(R"({"device": "roce*"})") == "rocep1 rocep1d1 | ibp1");
+    CHECK(chosen(R"({"device": "ibp1"})") == "ibp1 | rocep1 rocep1d1");
+    CHECK_THROWS_WITH(chosen(R"({"device": 3})"),
+                      "rdma.device: 3 is no RDMA device of 0000:3b:00.2, of whose RDMA devices 0 is \"rocep1\", 1 is "
+                      "\"rocep1d1\", 2 is \"ibp1\": set it to one of these numbers, or to a pattern of names");
+    CHECK_THROWS_WITH(chosen(R"({"device": "mlx5_*"})"),
+                      Catch::StartsWith("rdma.device: \"mlx5_*\" is no RDMA device of 0000:3b:00.2"));
+}
+
+TEST_CASE("a chosen RDMA device goes into the pod, whatever the node's mode lets otherwise") {
+    CHECK(config_with(R"("attach": "sriov", "rdma": {"device": 1})").rdma.isolation == true);
+    CHECK_THROWS_WITH(config_with(R"("attach": "sriov", "rdma": {"device": 1, "mode": "shared"})"),
+                      "rdma.device: expected no key, as \"rdma\" says that RDMA devices stay on the host, found 1");
+    CHECK_THROWS_WITH(config_with(R"("rdma": {"device": "x"})"),
+                      "rdma.device: \"x\" is for an RDMA device that goes into the pod, this is macvlan: remove it, or "
+                      "set \"attach\": \"sriov\"");
+    CHECK_THROWS_WITH(config_with(R"("attach": "sriov", "rdma": {"device": ""})"),
+                      "rdma.device: expected a number from 0, or a name of an RDMA device, in which * and ? stand for "
+                      "anything, found \"\"");
+}
