@@ -130,11 +130,13 @@ std::string names_of(const RdmaDevices& devices) {
     return names;
 }
 
+/// As the pod sees it.
 std::string rdma_device_of(const Plan& plan) {
     const auto& rdma = shared_port_of(plan);
     if (rdma) return rdma->link_name();
     const auto* device = std::get_if<DevicePlan>(&plan);
-    return device == nullptr ? std::string() : names_of(device->moving);
+    if (device == nullptr) return {};
+    return device->name_in_pod.empty() ? names_of(device->moving) : device->name_in_pod;
 }
 
 /// The changes themselves, each preceded by what undoes it. Fills in the record as it learns.
@@ -216,7 +218,8 @@ private:
         const auto first = std::find_if(record_.steps.begin(), record_.steps.end(), is_move);
         const auto place = first - record_.steps.begin(); // what came later, a delegate's addresses, is undone before
         std::erase_if(record_.steps, is_move);
-        const std::vector<state::Step> moves = rdma_steps(device.address, device.moving, device.staying);
+        const std::vector<state::Step> moves =
+            rdma_steps(device.address, device.moving, device.staying, device.name_in_pod);
         record_.steps.insert(record_.steps.begin() + place, moves.begin(), moves.end());
         record_.rdma_device = rdma_device_of(plan_);
         session_.records.save(record_);

@@ -147,6 +147,7 @@ RdmaPolicy parse_rdma_object(const Reader& rdma) {
     RdmaPolicy policy{.demand = RdmaDemand::required, .on_missing_gid = OnMissingGid::refuse};
     policy.isolation = parse_isolation(rdma);
     policy.device = parse_rdma_choice(rdma);
+    policy.name = parse_rdma_name(rdma);
     if (const auto wait = rdma.find("waitForGids")) policy.wait_for_gids = wait->boolean();
     if (const auto timeout = rdma.find("gidTimeoutMs"))
         policy.gid_timeout = std::chrono::milliseconds(timeout->integer(0, 30'000));
@@ -188,10 +189,10 @@ void require_rdma_to_move(const Reader& root, Config& config) {
     config.rdma.demand = RdmaDemand::required;
 }
 
-/// Only a device that the pod has for itself can be chosen for it.
+/// Only a device that the pod has for itself can be chosen and named for it.
 void require_moved_rdma(const Reader& root, Config& config) {
     const auto rdma = root.find("rdma");
-    for (const std::string_view key : {"device"}) {
+    for (const std::string_view key : {"device", "name"}) {
         const auto value = rdma && rdma->is_object() ? rdma->find(key) : std::nullopt;
         if (!value) continue;
         if (!config.is_device())

@@ -263,6 +263,7 @@ DevicePlan plan_device(const cni::Request& request, const Config& config, const 
                     .link = {},
                     .moving = {},
                     .staying = {},
+                    .name_in_pod = {},
                     .rdma = {},
                     .awaits_port = false,
                     .claim = claim_device(address, session, deadline)};
@@ -294,7 +295,8 @@ DevicePlan plan_device(const cni::Request& request, const Config& config, const 
     return plan;
 }
 
-std::vector<state::Step> rdma_steps(const BusAddress& address, const RdmaDevices& moving, const RdmaDevices& staying) {
+std::vector<state::Step> rdma_steps(const BusAddress& address, const RdmaDevices& moving, const RdmaDevices& staying,
+                                    const std::string& name_in_pod) {
     std::vector<std::uint32_t> stayed;
     for (const kernel::RdmaDevice& device : staying) stayed.push_back(device.index);
     std::vector<state::Step> steps;
@@ -303,6 +305,7 @@ std::vector<state::Step> rdma_steps(const BusAddress& address, const RdmaDevices
                                            .index = device.index,
                                            .node_guid = device.node_guid,
                                            .name = device.name,
+                                           .name_in_pod = name_in_pod,
                                            .stayed = stayed});
     return steps;
 }
@@ -319,7 +322,8 @@ std::vector<state::Step> device_steps(const cni::Request& request, const Config&
     if (plan.vf && !plan.vf->changes.empty())
         steps.emplace_back(to_step(plan.vf->of, kernel::restrict_to(plan.vf->before, plan.vf->changes)));
     if (plan.link) steps.emplace_back(state::MoveLink{.device = device, .ifname = request.ifname().to_string()});
-    for (state::Step& step : rdma_steps(plan.address, plan.moving, plan.staying)) steps.push_back(std::move(step));
+    for (state::Step& step : rdma_steps(plan.address, plan.moving, plan.staying, plan.name_in_pod))
+        steps.push_back(std::move(step));
     return steps;
 }
 
@@ -335,12 +339,12 @@ std::optional<Link> move_device(const cni::Request& request, const Config& confi
         on_new_rdma();
     }
     if (plan.is_infiniband()) {
-        move_rdma(plan.moving, session.records, pod.netns, deadline);
+        move_rdma(plan, session.records, pod.netns, deadline);
         return follow_rdma(request, config, plan, pod, deadline);
     }
     std::optional<Link> link;
     if (plan.link) link = move_link(request, config, plan, *plan.link, pod, deadline);
-    move_rdma(plan.moving, session.records, pod.netns, deadline);
+    move_rdma(plan, session.records, pod.netns, deadline);
     return link;
 }
 

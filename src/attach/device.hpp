@@ -37,6 +37,7 @@ struct DevicePlan {
     std::optional<kernel::Link> link; // none: an earlier plugin's, or the driver is one for user space, "vfio-pci"
     std::vector<kernel::RdmaDevice> moving;  // RDMA devices that go into the pod
     std::vector<kernel::RdmaDevice> staying; // and those that are on the host all the same
+    std::string name_in_pod;                 // of the one that moves; empty: as on the host
     std::optional<kernel::RdmaPort> rdma;    // of the device, if it stays on the host and pods share all of them
     bool awaits_port = false;                // whether its RDMA port tells only when it is up in the pod
     std::optional<base::FileLock> claim;     // of the device, until the record is written
@@ -69,9 +70,9 @@ using RdmaDevices = std::vector<kernel::RdmaDevice>;
                                                       const std::function<void()>& on_new_rdma,
                                                       const base::Deadline& deadline);
 
-/// The steps of RDMA devices that move, while others of the device stay on the host.
+/// The steps of RDMA devices that move, while others of the device stay on the host. `name_in_pod` is as in the plan.
 [[nodiscard]] std::vector<state::Step> rdma_steps(const base::BusAddress& address, const RdmaDevices& moving,
-                                                  const RdmaDevices& staying = {});
+                                                  const RdmaDevices& staying = {}, const std::string& name_in_pod = {});
 
 /// The MAC of a device without a net device, for the result: what its PF decides; empty if that is nothing.
 [[nodiscard]] std::string mac_without_link(const DevicePlan& plan);

@@ -45,6 +45,14 @@ void check_rdma_shared(const state::AttachmentRecord& record, const base::Deadli
         differs(concat("RDMA device ", quoted(name), " of ", record.device(), " is gone from the host"));
 }
 
+/// The pod's name for it counts where the configuration had ADD give it one.
+void check_moved_rdma(const state::MoveRdma& wanted, const std::optional<kernel::RdmaDevice>& present) {
+    if (!present) differs(concat("RDMA device ", quoted(wanted.name), " of ", wanted.device, " is gone from the pod"));
+    if (!wanted.name_in_pod.empty() && present->name != wanted.name_in_pod)
+        differs(concat("RDMA device of ", wanted.device, " is called ", quoted(present->name), " in the pod, expected ",
+                       quoted(wanted.name_in_pod)));
+}
+
 /// In the namespace that ADD left them in, which must be the one that the configuration asks for by now.
 void check_rdma_place(const Config& config, const state::AttachmentRecord& record, const kernel::Netns& netns,
                       const base::Deadline& deadline) {
@@ -56,9 +64,9 @@ void check_rdma_place(const Config& config, const state::AttachmentRecord& recor
                                      : " is in the pod, expected on the host"));
     if (moved.empty()) return check_rdma_shared(record, deadline);
     auto inside = kernel::Socket::find_rdma_in(netns, deadline);
-    for (const kernel::RdmaDevice& device : moved)
-        if (!inside || !kernel::find_rdma_device(*inside, device.index))
-            differs(concat("RDMA device ", quoted(device.name), " of ", record.device(), " is gone from the pod"));
+    for (const state::Step& step : record.steps)
+        if (const auto* wanted = std::get_if<state::MoveRdma>(&step))
+            check_moved_rdma(*wanted, inside ? kernel::find_rdma_device(*inside, wanted->index) : std::nullopt);
 }
 
 /// What the PF has been told is one thing, what the port has is another: drivers take a GUID when they are bound.

@@ -10,6 +10,7 @@
 #include <rdmanet/kernel/netns_sysfs.hpp>
 
 #include <algorithm>
+#include <cerrno>
 
 namespace rdmanet::attach {
 namespace {
@@ -59,6 +60,28 @@ std::optional<kernel::RdmaDevice> find_immovable(const RdmaDevices& devices, ker
         return !kernel::is_rdma_device_movable(rdma, device.index, pod);
     });
     return found == devices.end() ? std::nullopt : std::optional(*found);
+}
+
+/// Whether a device of another namespace has the name is for the kernel to tell when it comes to it: by now all of a
+/// machine share their names (ib_device_rename(), drivers/infiniband/core/device.c), which need not stay so.
+void require_free_rdma_name(const DevicePlan& plan, const std::string& path, const kernel::Netns& pod,
+                            const base::Deadline& deadline) {
+    auto inside = plan.name_in_pod.empty() ? std::nullopt : kernel::Socket::find_rdma_in(pod, deadline);
+    if (inside && kernel::find_rdma_device(*inside, plan.name_in_pod))
+        refuse_rdma(concat("rdma.name: ", quoted(plan.name_in_pod), " is an RDMA device in ", path,
+                           " already: give each of the pod's networks another name"));
+}
+
+void rename_in(const kernel::Netns& pod, const kernel::RdmaDevice& device, const std::string& name,
+               const base::Deadline& deadline) try {
+    auto inside = kernel::Socket::find_rdma_in(pod, deadline);
+    if (inside && device.name != name) kernel::rename_rdma_device(*inside, device.index, name);
+} catch (const kernel::NetlinkError& error) {
+    if (error.errno_value() != EEXIST) throw;
+    refuse_rdma(
+        concat("rdma.name: ", quoted(name), " is the name of another RDMA device of this node, and this kernel ",
+               "has each name once, whatever the namespace: use it in a network that each node has one pod of, ",
+               "or remove it"));
 }
 
 std::optional<kernel::RdmaPort> first_port(kernel::Socket& rdma, const kernel::RdmaDevice& device) {
@@ -171,6 +194,7 @@ void plan_rdma(DevicePlan& plan, const Config& config, const cni::Request& reque
         return;
     }
     for (const kernel::RdmaDevice& device : plan.moving) require_unused(*rdma, device);
+    require_free_rdma_name(plan, request.netns_path, pod, deadline);
 }
 
 void wait_for_gids_in_pod(const RdmaPolicy& policy, const RdmaDevices& devices, const kernel::Netns& pod,
@@ -195,15 +219,16 @@ std::vector<base::IpAddress> missing_gids_in_pod(const RdmaDevices& devices, con
     return missing_gids(*port, link.name, addresses, sysfs.path("class/infiniband"));
 }
 
-void move_rdma(const std::vector<kernel::RdmaDevice>& devices, const state::AttachmentStore& records,
-               const kernel::Netns& netns, const base::Deadline& deadline) {
-    if (devices.empty()) return;
+void move_rdma(const DevicePlan& plan, const state::AttachmentStore& records, const kernel::Netns& netns,
+               const base::Deadline& deadline) {
+    if (plan.moving.empty()) return;
     const base::FileLock lock = records.lock_rdma(deadline);
     kernel::Socket rdma = kernel::Socket::open(kernel::Protocol::rdma, deadline);
-    for (const kernel::RdmaDevice& device : devices) {
+    for (const kernel::RdmaDevice& device : plan.moving) {
         const auto uverbs = kernel::find_uverbs(rdma, device.index);
         kernel::move_rdma_device(rdma, device.index, netns);
         require_same_uverbs_in(netns, device, uverbs, deadline);
+        if (!plan.name_in_pod.empty()) rename_in(netns, device, plan.name_in_pod, deadline);
     }
 }
 

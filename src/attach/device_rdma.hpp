@@ -45,8 +45,9 @@ void wait_for_gids_in_pod(const RdmaPolicy& policy, const RdmaDevices& devices, 
 void require_same_uverbs(const std::string& device, const std::string& before, const std::string& after,
                          std::string_view when);
 
-/// Throws NetlinkError; CniError for a device that has another number in the pod.
-void move_rdma(const std::vector<kernel::RdmaDevice>& devices, const state::AttachmentStore& records,
-               const kernel::Netns& netns, const base::Deadline& deadline);
+/// Those of the plan that move, the one that gets another name in the pod under that one. Throws NetlinkError; CniError
+/// for a device that has another number in the pod, or can't have the name.
+void move_rdma(const DevicePlan& plan, const state::AttachmentStore& records, const kernel::Netns& netns,
+               const base::Deadline& deadline);
 
 } // namespace rdmanet::attach

@@ -6,6 +6,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <cctype>
 
 namespace rdmanet::attach {
 namespace {
@@ -28,10 +29,16 @@ bool is_meant(const RdmaChoice& choice, std::size_t place, const kernel::RdmaDev
     return ::fnmatch(pattern->c_str(), device.name.c_str(), FNM_NOESCAPE) == 0;
 }
 
-[[noreturn]] void refuse_choice(const DevicePlan& plan, const RdmaChoice& choice, const RdmaDevices& present) {
+/// "0 is "mlx5_2", 1 is "mlx5_3"".
+std::string numbered(const RdmaDevices& devices) {
     std::string names;
-    for (std::size_t place = 0; place < present.size(); ++place)
-        names += concat(place == 0 ? "" : ", ", place, " is ", quoted(present[place].name));
+    for (std::size_t place = 0; place < devices.size(); ++place)
+        names += concat(place == 0 ? "" : ", ", place, " is ", quoted(devices[place].name));
+    return names;
+}
+
+[[noreturn]] void refuse_choice(const DevicePlan& plan, const RdmaChoice& choice, const RdmaDevices& present) {
+    const std::string names = numbered(present);
     throw cni::CniError(cni::ErrorCode::rdma, concat("rdma.device: ", shown(choice), " is no RDMA device of ",
                                                      plan.address, ", of whose RDMA devices ", names,
                                                      ": set it to one of these numbers, or to a pattern of names"));
@@ -49,11 +56,26 @@ std::optional<RdmaChoice> parse_rdma_choice(const json::Reader& rdma) {
     return RdmaChoice(std::move(pattern));
 }
 
+/// In sysfs it is the name of a directory, and in lists of several a comma parts them.
+std::optional<std::string> parse_rdma_name(const json::Reader& rdma) {
+    const auto reader = rdma.find("name");
+    if (!reader) return std::nullopt;
+    std::string name = reader->string();
+    const bool is_plain = std::all_of(name.begin(), name.end(), [](unsigned char letter) {
+        return std::isalnum(letter) != 0 || letter == '_' || letter == '-' || letter == '.';
+    });
+    if (name.empty() || name.size() > kLongestRdmaName || !is_plain || name.front() == '.')
+        throw reader->unexpected("up to 63 letters, digits and \"_\", \"-\", \".\", the first no \".\"");
+    return name;
+}
+
 void refuse_late_choice(const base::BusAddress& address, const RdmaPolicy& policy) {
-    if (policy.device)
-        throw cni::CniError(cni::ErrorCode::rdma,
-                            concat("rdma.device: ", shown(*policy.device), " comes too late, the RDMA devices of ",
-                                   address, " were moved by an entry of the list before this one: set it there"));
+    if (!policy.device && !policy.name) return;
+    const std::string key =
+        policy.device ? concat("rdma.device: ", shown(*policy.device)) : concat("rdma.name: ", quoted(*policy.name));
+    throw cni::CniError(cni::ErrorCode::rdma,
+                        concat(key, " comes too late, the RDMA devices of ", address,
+                               " were moved by an entry of the list before this one: set it there"));
 }
 
 void choose_rdma(DevicePlan& plan, const RdmaPolicy& policy, RdmaDevices present) {
@@ -67,6 +89,12 @@ void choose_rdma(DevicePlan& plan, const RdmaPolicy& policy, RdmaDevices present
         (moves ? plan.moving : plan.staying).push_back(present[place]);
     }
     if (plan.moving.empty() && policy.device) refuse_choice(plan, *policy.device, present);
+    plan.name_in_pod = policy.name.value_or("");
+    if (policy.name && plan.moving.size() > 1)
+        throw cni::CniError(cni::ErrorCode::rdma,
+                            concat("rdma.name: ", quoted(*policy.name), " is one name for ", plan.moving.size(),
+                                   " RDMA devices of ", plan.address, ", of which ", numbered(present),
+                                   ": set \"rdma.device\", too"));
 }
 
 } // namespace rdmanet::attach

@@ -107,6 +107,7 @@ void write(json::Writer& writer, const MoveRdma& step) {
         .member("index", step.index)
         .member("nodeGuid", base::concat(step.node_guid))
         .member("name", step.name);
+    if (!step.name_in_pod.empty()) writer.member("nameInPod", step.name_in_pod);
     if (step.stayed.empty()) return;
     writer.key("stayed").begin_array();
     for (const std::uint32_t index : step.stayed) writer.value(index);
@@ -193,6 +194,7 @@ MoveRdma parse_move_rdma(const json::Reader& reader) {
                   .index = parse_rdma_index(reader.at("index")),
                   .node_guid = parse_node_guid(reader),
                   .name = reader.at("name").string(),
+                  .name_in_pod = find_string(reader, "nameInPod").value_or(""),
                   .stayed = {}};
     if (const auto stayed = reader.find("stayed"))
         for (const json::Reader& index : stayed->elements()) step.stayed.push_back(parse_rdma_index(index));

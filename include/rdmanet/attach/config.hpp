@@ -65,6 +65,7 @@ struct RdmaPolicy {
     /// Whether the RDMA device of a VF goes into the pod; unset: it does where the node's mode lets it.
     std::optional<bool> isolation;
     std::optional<RdmaChoice> device; // unset: all of the function go into the pod
+    std::optional<std::string> name;  // of the RDMA device in the pod; unset: as on the host
     bool wait_for_gids = true;
     std::chrono::milliseconds gid_timeout{2000};
     OnMissingGid on_missing_gid = OnMissingGid::warn;

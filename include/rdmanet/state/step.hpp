@@ -74,12 +74,14 @@ struct MoveLink {
     std::string ifname; // name in the pod
 };
 
-/// An RDMA device was moved into the pod. Undone by moving it to the host, or by waiting until the kernel has.
+/// An RDMA device was moved into the pod, and may have been renamed there. Undone by moving it to the host, or by waiting
+/// until the kernel has, and giving it back its name.
 struct MoveRdma {
     std::string device;                // bus address
     std::uint32_t index = 0;           // of the RDMA device: survives renames and moves
     std::uint64_t node_guid = 0;       // guards the index
     std::string name;                  // on the host
+    std::string name_in_pod;           // if it gets another there
     std::vector<std::uint32_t> stayed; // indices of the device's other RDMA devices, which were not moved
 };
 

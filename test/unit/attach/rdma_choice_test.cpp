@@ -34,6 +34,10 @@ TEST_CASE("RDMA devices are chosen by their place in the order of their making, 
     CHECK_THROWS_WITH(chosen(R"({"device": 3})"),
                       "rdma.device: 3 is no RDMA device of 0000:3b:00.2, of whose RDMA devices 0 is \"rocep1\", 1 is "
                       "\"rocep1d1\", 2 is \"ibp1\": set it to one of these numbers, or to a pattern of names");
+    CHECK_THROWS_WITH(chosen(R"({"device": "r*", "name": "rdma0"})"),
+                      Catch::StartsWith("rdma.name: \"rdma0\" is one name for 2 RDMA devices of 0000:3b:00.2, of which "
+                                        "0 is \"rocep1\", "));
+    CHECK(chosen(R"({"device": 0, "name": "rdma0"})") == "rocep1 | rocep1d1 ibp1");
     CHECK_THROWS_WITH(chosen(R"({"device": "mlx5_*"})"),
                       Catch::StartsWith("rdma.device: \"mlx5_*\" is no RDMA device of 0000:3b:00.2"));
 }

@@ -1,0 +1,79 @@
+// A name of its own for the RDMA device in the pod.
+#include "vf_stage.hpp"
+
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace rdmanet::test {
+
+using Catch::Contains;
+
+namespace {
+
+std::string named(const std::string& more = "") {
+    return concat("'rdma':{'name':'rdma0'},", more, ipam("10.116.0.0/24"));
+}
+
+} // namespace
+
+TEST_CASE("an RDMA device has the name in the pod that its network gives it, and comes home under its own",
+          "[sriov][rdma]") {
+    NEEDS_VFS();
+    const VfStage stage;
+    const std::string info = "/var/run/k8s.cni.cncf.io/devinfo/cni/named";
+    const PluginCall call =
+        vf_call(stage.vfs, stage.pod, 0, named(concat("'runtimeConfig':{'CNIDeviceInfoFile':'", info, "'},")));
+    const std::string result = add(call);
+    CHECK_THAT(stage.pod.run("rdma link"), Contains("link rdma0/1 ") && Contains("netdev net1"));
+    CHECK(value(shell(concat("cat ", info)), "pci.rdma-device") == "rdma0");
+    const std::string state = shell(concat(binary(), " state --json"));
+    CHECK(value(state, "attachments.0.rdmaDevice") == "rdma0");
+    CHECK(value(state, "attachments.0.rdma.0.device") == "rdma0");
+    CHECK(check(call, result) == "");
+    {
+        const Pod pod("other");
+        const UnchangedNode node;
+        const std::string fault = concat("/sys/kernel/debug/simrnic/", stage.vfs.pf(), "/vf_call_fail");
+        shell(concat("echo 1 >", fault)); // would be what the error says if something were tried
+        PluginCall second = of(vf_call(stage.vfs, stage.pod, 1, named("'vlan':100,")), "c2");
+        second.ifname = "net2";
+        CHECK_THAT(refusal(second),
+                   Contains("code 103: rdma.name: \"rdma0\" is an RDMA device in /run/netns/pod already"));
+        shell(concat("echo 0 >", fault));
+        CHECK_THAT(refusal(of(vf_call(stage.vfs, pod, 1, named("'vlan':100,")), "c2")),
+                   Contains("code 103: rdma.name: \"rdma0\" is the name of another RDMA device of this node"));
+        CHECK(node.difference() == "");
+    }
+    stage.pod.run("rdma dev set rdma0 name mine");
+    CHECK_THAT(check(call, result), Contains(concat("code 107: RDMA device of ", stage.vfs.vf(0),
+                                                    " is called \"mine\" in the pod, expected \"rdma0\"")));
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("an RDMA device that was named for its pod gets its own name back when the pod is gone, if that is free",
+          "[sriov][rdma][del]") {
+    NEEDS_VFS();
+    const VfNode vfs;
+    const UnchangedNode node;
+    for (const bool is_taken : {false, true}) {
+        INFO(is_taken);
+        Pod pod("pod");
+        const PluginCall call = vf_call(vfs, pod, 0, named());
+        (void)add(call);
+        if (is_taken) shell(concat("rdma dev set ", vfs.rdma(1), " name ", vfs.rdma(0)));
+        pod.destroy();
+        const ProcessResult gone = call.with_command("DEL").run();
+        CHECK(gone.exit_status == 0);
+        if (is_taken) {
+            CHECK_THAT(gone.err, Contains(concat("warning RDMA device of ", vfs.vf(0),
+                                                 " stays \"rdma0\", another one has its name \"", vfs.rdma(0), '"')));
+            shell(concat("rdma dev set ", vfs.rdma(0), " name ", vfs.rdma(1), " && rdma dev set rdma0 name ",
+                         vfs.rdma(0)));
+        }
+        CHECK(node.difference() == "");
+    }
+}
+
+} // namespace rdmanet::test
