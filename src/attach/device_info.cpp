@@ -1,21 +1,66 @@
 #include "device_info.hpp"
 
 #include <rdmanet/base/file.hpp>
+#include <rdmanet/json/reader.hpp>
 #include <rdmanet/json/writer.hpp>
 
-namespace rdmanet::attach {
+#include <algorithm>
+#include <initializer_list>
 
-void write_device_info(const std::string& path, const DevicePlan& plan, const std::string& rdma_device) {
-    const auto pci = plan.address.pci();
-    if (!pci) return;
+namespace rdmanet::attach {
+namespace {
+
+constexpr std::size_t kMostBytes = 65536;
+
+std::optional<json::Document> parse_info(std::string_view text) try {
+    auto document = json::Document::parse(text);
+    document.root().expect_object();
+    return document;
+} catch (const base::Error&) { // nobody's, and replaced
+    return std::nullopt;
+}
+
+std::string text_of(const json::Reader& object, std::string_view key) {
+    const auto member = object.find(key);
+    return member && member->is_string() ? member->string() : std::string();
+}
+
+void keep_members(json::Writer& writer, const json::Reader& object, std::initializer_list<std::string_view> ours) {
+    for (const auto& [key, value] : object.members())
+        if (std::find(ours.begin(), ours.end(), key) == ours.end()) writer.key(key).raw(value.to_text());
+}
+
+} // namespace
+
+std::optional<std::string> device_info_text(const DevicePlan& plan, const std::string& rdma_device,
+                                            std::string_view earlier) {
+    const auto address = plan.address.pci();
+    if (!address) return std::nullopt;
+    const auto document = parse_info(earlier);
+    const auto root = document ? std::optional(document->root()) : std::nullopt;
+    const std::string type = root ? text_of(*root, "type") : std::string();
+    if (!type.empty() && type != "pci") return std::nullopt;
+    auto pci = root ? root->find("pci") : std::nullopt;
+    if (pci && (!pci->is_object() || base::PciAddress::parse(text_of(*pci, "pci-address")) != address)) pci.reset();
+
     json::Writer writer;
     writer.begin_object().member("type", "pci").member("version", "1.1.0").key("pci").begin_object();
-    writer.member("pci-address", pci->to_string());
+    writer.member("pci-address", address->to_string());
     if (plan.vf) writer.member("pf-pci-address", plan.vf->of.pf.to_string());
     if (!rdma_device.empty()) writer.member("rdma-device", rdma_device);
-    writer.end_object().end_object();
+    if (pci && plan.vf) keep_members(writer, *pci, {"pci-address", "rdma-device", "pf-pci-address"});
+    if (pci && !plan.vf) keep_members(writer, *pci, {"pci-address", "rdma-device"});
+    writer.end_object();
+    if (pci) keep_members(writer, *root, {"type", "version", "pci"});
+    writer.end_object();
+    return writer.to_text();
+}
+
+void write_device_info(const std::string& path, const DevicePlan& plan, const std::string& rdma_device) {
+    const auto text = device_info_text(plan, rdma_device, base::read_file_if_exists(path, kMostBytes).value_or(""));
+    if (!text) return;
     base::make_directories(path.substr(0, path.rfind('/')));
-    base::write_file_durably(path, writer.to_text());
+    base::write_file_durably(path, *text);
 }
 
 } // namespace rdmanet::attach

@@ -4,12 +4,20 @@
 
 #include "device.hpp"
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace rdmanet::attach {
 
-/// Replaces the file, whole or not at all. The RDMA device is named as the pod sees it. Nothing is written for an
-/// auxiliary device, of which the specification knows no kind. Throws base::SystemError.
+/// What the file is to say after `earlier`, which Multus copies from the device plugin: of the same device, members that
+/// ADD knows nothing of stay ("vhost-net", "representor-device"). The RDMA device is named as the pod sees it, and the
+/// device plugin's name of it goes if the pod gets none. nullopt: another kind of device is described ("vdpa"), which
+/// stays as it is, or the device is an auxiliary one, of which the specification knows no kind.
+[[nodiscard]] std::optional<std::string> device_info_text(const DevicePlan& plan, const std::string& rdma_device,
+                                                          std::string_view earlier);
+
+/// Replaces the file by that, whole or not at all. Throws base::SystemError.
 void write_device_info(const std::string& path, const DevicePlan& plan, const std::string& rdma_device);
 
 } // namespace rdmanet::attach

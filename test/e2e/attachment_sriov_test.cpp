@@ -82,16 +82,19 @@ TEST_CASE("a VF without settings keeps what the administrator gave it", "[sriov]
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("the device-info file names the VF and its RDMA device, and goes with DEL", "[sriov]") {
+TEST_CASE("the device-info file names the VF and its RDMA device beside what it said, and goes with DEL", "[sriov]") {
     NEEDS_VFS();
     const VfStage stage;
     const std::string path = "/var/run/k8s.cni.cncf.io/devinfo/cni/ml-vf-c1_net1";
     const PluginCall call =
         vf_call(stage.vfs, stage.pod, 0, concat("'rdma':true,'runtimeConfig':{'CNIDeviceInfoFile':'", path, "'}"));
+    const std::string earlier = concat("{'pci':{'pci-address':'", stage.vfs.vf(0), "','vhost-net':'v'}}"); // by Multus
+    shell(concat("mkdir -p $(dirname ", path, ") && echo '", json_text(earlier), "' >", path));
     (void)add(call);
     CHECK(shell(concat("cat ", path)) ==
           json_text(concat("{'type':'pci','version':'1.1.0','pci':{'pci-address':'", stage.vfs.vf(0),
-                           "','pf-pci-address':'0001:00:00.0','rdma-device':'", stage.vfs.rdma(0), "'}}")));
+                           "','pf-pci-address':'0001:00:00.0','rdma-device':'", stage.vfs.rdma(0),
+                           "','vhost-net':'v'}}")));
     CHECK(del(call) == "");
     CHECK_FALSE(succeeds(concat("test -e ", path)));
     CHECK(stage.node.difference() == "");
