@@ -236,6 +236,7 @@ private:
 
     void configure(const kernel::Link& link, cni::Result& own) {
         base::in_context(concat("interface ", quoted(link.name)), [&] {
+            if (!config_.rdma.link_local_gids) suppress_link_local(pod_, link);
             bring_up(pod_, link, request_.ifname(), own.ips, deadline_, session_.node.log);
             own.routes = add_routes(pod_, link, own, config_.default_route, session_.node.log);
         });

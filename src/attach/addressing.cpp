@@ -7,6 +7,8 @@
 #include <rdmanet/kernel/route.hpp>
 #include <rdmanet/kernel/sysctl.hpp>
 
+#include <linux/if_link.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -118,6 +120,11 @@ void announce_v4(PodSide& pod, const base::InterfaceName& name, const base::Logg
 }
 
 } // namespace
+
+void suppress_link_local(PodSide& pod, const kernel::Link& link) {
+    if (link.ipv6_address_mode) // else there is no IPv6
+        kernel::change_link(pod.route, link.ifindex, {.ipv6_address_mode = IN6_ADDR_GEN_MODE_NONE});
+}
 
 void bring_up(PodSide& pod, const kernel::Link& link, const base::InterfaceName& name,
               const std::vector<cni::IpConfig>& ips, const base::Deadline& deadline, const base::Logger& log) {

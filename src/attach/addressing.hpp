@@ -19,6 +19,9 @@ struct PodSide {
     kernel::Socket route;
 };
 
+/// The link, which is down, gets no IPv6 link-local address when it comes up.
+void suppress_link_local(PodSide& pod, const kernel::Link& link);
+
 /// Gives the link its addresses and sets it up. IPv6 addresses go without duplicate address detection: they come from
 /// an allocator and are ours, and a pod would wait two seconds. IPv6 is switched on for the interface where a default
 /// has it off. Neighbours are told where the addresses are now: by the kernel for IPv4, which announces what a link has

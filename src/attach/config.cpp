@@ -148,6 +148,7 @@ RdmaPolicy parse_rdma_object(const Reader& rdma) {
     policy.isolation = parse_isolation(rdma);
     policy.device = parse_rdma_choice(rdma);
     policy.name = parse_rdma_name(rdma);
+    if (const auto link_local = rdma.find("linkLocalGids")) policy.link_local_gids = link_local->boolean();
     if (const auto wait = rdma.find("waitForGids")) policy.wait_for_gids = wait->boolean();
     if (const auto timeout = rdma.find("gidTimeoutMs"))
         policy.gid_timeout = std::chrono::milliseconds(timeout->integer(0, 30'000));
@@ -190,13 +191,12 @@ void require_rdma_to_move(const Reader& root, Config& config) {
 }
 
 /// Only a device that the pod has for itself can be chosen and named for it.
-void require_moved_rdma(const Reader& root, Config& config) {
-    const auto rdma = root.find("rdma");
+void require_moved_rdma(const Reader& rdma, Config& config) {
     for (const std::string_view key : {"device", "name"}) {
-        const auto value = rdma && rdma->is_object() ? rdma->find(key) : std::nullopt;
+        const auto value = rdma.find(key);
         if (!value) continue;
         if (!config.is_device())
-            refuse_key(*rdma, key,
+            refuse_key(rdma, key,
                        concat("is for an RDMA device that goes into the pod, this is ", config.kind(),
                               ": remove it, or set \"attach\": \"sriov\""));
         if (!config.rdma.isolation.value_or(true))
@@ -206,7 +206,13 @@ void require_moved_rdma(const Reader& root, Config& config) {
 }
 
 void require_fitting_rdma(const Reader& root, Config& config) {
-    require_moved_rdma(root, config);
+    if (const auto rdma = root.find("rdma"); rdma && rdma->is_object()) {
+        require_moved_rdma(*rdma, config);
+        if (config.is_rdma_only() || config.is_ipoib())
+            refuse_key(*rdma, "linkLocalGids",
+                       concat("is for an Ethernet interface that this plugin sets up, this is ", config.kind(),
+                              ": remove it"));
+    }
     if (config.is_rdma_only()) require_rdma_to_move(root, config);
     const auto* vf = std::get_if<Sriov>(&config.attach);
     if (vf != nullptr && vf->settings.link_state == kernel::VfLinkState::disable &&

@@ -288,6 +288,10 @@ DevicePlan plan_device(const cni::Request& request, const Config& config, const 
         if (const auto mac = wanted_mac(request, config))
             throw cni::CniError(cni::ErrorCode::unsupported_field, concat("mac: ", *mac, " can't be set, device ",
                                                                           address, " is InfiniBand: set \"guid\""));
+        if (!config.rdma.link_local_gids)
+            throw cni::CniError(cni::ErrorCode::unsupported_field,
+                                concat("rdma.linkLocalGids: false is for Ethernet, device ", address,
+                                       " is InfiniBand, whose GIDs come from no addresses: remove it"));
         plan_guid(plan, request, config, deadline);
     }
     plan_rdma(plan, config, request, pod.netns, session.node.log, deadline);

@@ -178,6 +178,8 @@ Table rdma_devices() {
                       "rdma.device: expected a number from 0, or a name of an RDMA device, in which * and ? stand"),
             rdma_only("rdma.device, shared", "'rdma':{'device':0,'mode':'shared'}", 7,
                       "rdma.device: expected no key, as \"rdma\" says that RDMA devices stay on the host, found 0"),
+            rdma_only("rdma.linkLocalGids", "'rdma':{'linkLocalGids':false}", 2,
+                      "rdma.linkLocalGids: false is for an Ethernet interface that this plugin sets up, this is rdma"),
             rdma_only("rdma.name, a number", "'rdma':{'name':0}", 7, "rdma.name: expected a string, found 0"),
             rdma_only("rdma.name, empty", "'rdma':{'name':''}", 7, "rdma.name: expected up to 63 letters, digits and"),
             rdma_only("rdma.name, a path", "'rdma':{'name':'../x'}", 7, "rdma.name: expected up to 63 letters"),

@@ -19,6 +19,13 @@ std::string entries(const std::string& device, const std::string& gid) {
                         "echo -n \"$(<gid_attrs/ndevs/$i) $(<gid_attrs/types/$i), \"; done | cat"));
 }
 
+/// For one of several attachments of a pod.
+PluginCall numbered_call(const Pod& pod, int number, const std::string& members) {
+    PluginCall call = of(call_for(pod, concat(members, ',', ipam("10.41.4.0/24"))), concat('c', number));
+    call.ifname = concat("net", number);
+    return call;
+}
+
 } // namespace
 
 TEST_CASE("the GIDs of all addresses are there when ADD returns, and go with DEL", "[rdma][core]") {
@@ -108,10 +115,7 @@ TEST_CASE("a full GID table refuses a pod, or warns, as configured, and CHECK se
     pod.run("sysctl -q net.ipv6.conf.default.addr_gen_mode=1"); // link-local addresses have GIDs, too
     const UnchangedNode node;
     const auto numbered = [&](int number, const std::string& rdma) {
-        PluginCall call = call_for(pod, concat("'master':'", parent, "','rdma':", rdma, ',', ipam("10.41.4.0/24")));
-        call.container = concat('c', number);
-        call.ifname = concat("net", number);
-        return call;
+        return numbered_call(pod, number, concat("'master':'", parent, "','rdma':", rdma));
     };
     const PluginCall first = numbered(1, "true");
     const std::string result = add(first);
@@ -129,6 +133,31 @@ TEST_CASE("a full GID table refuses a pod, or warns, as configured, and CHECK se
     CHECK_THAT(check(second, warned.out), Contains("code 107") && Contains("has no GID of 10.41.4.2"));
     CHECK(del(lenient) == "");
     CHECK(del(first) == "");
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("more pods fit into a small GID table without link-local addresses", "[rdma]") {
+    NEEDS(kernel_has("macvlan") && OtherNic::possible(), "macvlan and the software NIC");
+    const OtherNic nic("nics=1 gid_table_len=6"); // two entries are the port's own
+    const std::string parent = rdma_parent();
+    const Pod pod("pod");
+    const UnchangedNode node;
+    const auto numbered = [&](int number, const std::string& rdma) {
+        return numbered_call(pod, number, concat("'master':'", parent, "','rdma':", rdma));
+    };
+    const PluginCall with_link_local = numbered(1, "true");
+    (void)add(with_link_local);
+    CHECK(succeeds(
+        concat("for i in $(seq 200); do test $(cat /sys/class/infiniband/", rdma_device_of(parent),
+               "/ports/1/gid_attrs/ndevs/* 2>/dev/null | grep -cx net1) = 4 && exit; sleep 0.05; done; false")));
+    CHECK_THAT(refusal(numbered(2, "true")), Contains("is full: 6 of 6 entries used"));
+    CHECK(del(with_link_local) == "");
+    for (const int number : {1, 2}) {
+        const PluginCall call = numbered(number, "{'linkLocalGids':false}");
+        CHECK(check(call, add(call)) == "");
+        CHECK(pod.run(concat("ip -6 address show dev net", number)) == "");
+    }
+    for (const int number : {1, 2}) CHECK(del(numbered(number, "true")) == "");
     CHECK(node.difference() == "");
 }
 

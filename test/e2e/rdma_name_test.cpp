@@ -12,7 +12,7 @@ using Catch::Contains;
 namespace {
 
 std::string named(const std::string& more = "") {
-    return concat("'rdma':{'name':'rdma0'},", more, ipam("10.116.0.0/24"));
+    return concat("'rdma':{'name':'rdma0','linkLocalGids':false},", more, ipam("10.116.0.0/24"));
 }
 
 } // namespace
@@ -27,6 +27,7 @@ TEST_CASE("an RDMA device has the name in the pod that its network gives it, and
     const std::string result = add(call);
     CHECK_THAT(stage.pod.run("rdma link"), Contains("link rdma0/1 ") && Contains("netdev net1"));
     CHECK(value(shell(concat("cat ", info)), "pci.rdma-device") == "rdma0");
+    CHECK(stage.pod.run("ip -6 address show dev net1") == "");
     const std::string state = shell(concat(binary(), " state --json"));
     CHECK(value(state, "attachments.0.rdmaDevice") == "rdma0");
     CHECK(value(state, "attachments.0.rdma.0.device") == "rdma0");

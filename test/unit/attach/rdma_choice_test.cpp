@@ -46,6 +46,7 @@ TEST_CASE("a chosen RDMA device goes into the pod, whatever the node's mode lets
     CHECK(config_with(R"("attach": "sriov", "rdma": {"device": 1})").rdma.isolation == true);
     CHECK_THROWS_WITH(config_with(R"("attach": "sriov", "rdma": {"device": 1, "mode": "shared"})"),
                       "rdma.device: expected no key, as \"rdma\" says that RDMA devices stay on the host, found 1");
+    CHECK_FALSE(config_with(R"("rdma": {"linkLocalGids": false})").rdma.link_local_gids);
     CHECK_THROWS_WITH(config_with(R"("rdma": {"device": "x"})"),
                       "rdma.device: \"x\" is for an RDMA device that goes into the pod, this is macvlan: remove it, or "
                       "set \"attach\": \"sriov\"");
