@@ -91,11 +91,21 @@ cni::Interface interface_of(const cni::Request& request, const std::optional<ker
     return interface;
 }
 
+/// A VF's representor, for whoever connects it on the host.
+std::optional<cni::Interface> interface_on_host(const Plan& plan) {
+    const auto* device = std::get_if<DevicePlan>(&plan);
+    if (device == nullptr || !device->representor) return std::nullopt;
+    const kernel::Link& link = device->representor->link;
+    return cni::Interface{.name = link.name, .mac = link.hardware_address_text(), .mtu = link.mtu};
+}
+
 /// prevResult's content with our interface and its addresses behind.
-cni::Result complete(const cni::Request& request, cni::Interface interface, const cni::Result& own) {
+cni::Result complete(const cni::Request& request, const std::optional<kernel::Link>& link, const Plan& plan,
+                     const cni::Result& own) {
     cni::Result result = request.conf.prev_result.value_or(cni::Result{});
     const auto index = static_cast<unsigned>(result.interfaces.size());
-    result.interfaces.push_back(std::move(interface));
+    result.interfaces.push_back(interface_of(request, link, plan));
+    if (auto outside = interface_on_host(plan)) result.interfaces.push_back(*std::move(outside));
     for (cni::IpConfig ip : own.ips) {
         ip.interface = index;
         result.ips.push_back(ip);
@@ -173,7 +183,7 @@ public:
         record_.phase = state::Phase::attached;
         session_.records.save(record_);
         if (config_.is_rdma_only()) return request_.conf.prev_result.value_or(cni::Result{});
-        return complete(request_, interface_of(request_, link, plan_), own);
+        return complete(request_, link, plan_, own);
     }
 
 private:

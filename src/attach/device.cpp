@@ -6,6 +6,7 @@
 #include "device_rdma.hpp"
 #include "port_state.hpp"
 #include "rdma_choice.hpp"
+#include "representor.hpp"
 #include "vf_plan.hpp"
 #include "vf_state.hpp"
 
@@ -258,6 +259,7 @@ DevicePlan plan_device(const cni::Request& request, const Config& config, const 
                                "may be older than the last change of sriov_numvfs");
     DevicePlan plan{.address = address,
                     .vf = {},
+                    .representor = {},
                     .rebind_to = {},
                     .node_guid = 0,
                     .link = {},
@@ -294,6 +296,7 @@ DevicePlan plan_device(const cni::Request& request, const Config& config, const 
                                        " is InfiniBand, whose GIDs come from no addresses: remove it"));
         plan_guid(plan, request, config, deadline);
     }
+    if (plan.vf) plan.representor = plan_representor(plan, config, route, session.node.log);
     plan_rdma(plan, config, request, pod.netns, session.node.log, deadline);
     require_active_port_before(plan, config, request.ifname().to_string(), session.node.log, deadline);
     return plan;
@@ -325,6 +328,7 @@ std::vector<state::Step> device_steps(const cni::Request& request, const Config&
                                                .node_guid = plan.node_guid});
     if (plan.vf && !plan.vf->changes.empty())
         steps.emplace_back(to_step(plan.vf->of, kernel::restrict_to(plan.vf->before, plan.vf->changes)));
+    if (plan.representor) steps.emplace_back(plan.representor->before);
     if (plan.link) steps.emplace_back(state::MoveLink{.device = device, .ifname = request.ifname().to_string()});
     for (state::Step& step : rdma_steps(plan.address, plan.moving, plan.staying, plan.name_in_pod))
         steps.push_back(std::move(step));
@@ -338,6 +342,7 @@ std::optional<Link> move_device(const cni::Request& request, const Config& confi
         kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
         kernel::change_vf(route, plan.vf->id, plan.vf->changes);
     }
+    if (plan.representor) set_up_representor(*plan.representor, config, deadline);
     if (!plan.rebind_to.empty()) {
         replace_rdma(plan, config.rdma, rebind(plan, session, deadline));
         on_new_rdma();

@@ -28,12 +28,19 @@ struct VfPlan {
     kernel::VfSettings changes; // what is asked for and differs
 };
 
+/// The host's end of a VF whose PF is in switchdev mode.
+struct RepresentorPlan {
+    kernel::Link link;            // once set up, as it is then
+    state::SetRepresentor before; // what is to change, as it was
+};
+
 /// What was found out about a device that is to move.
 struct DevicePlan {
     base::BusAddress address;
-    std::optional<VfPlan> vf;         // "sriov"
-    std::string rebind_to;            // InfiniBand: the driver, if it must be bound anew to take a new GUID
-    std::uint64_t node_guid = 0;      // before that, of its RDMA device
+    std::optional<VfPlan> vf;                   // "sriov"
+    std::optional<RepresentorPlan> representor; // of the VF, if its PF is in switchdev mode
+    std::string rebind_to;                      // InfiniBand: the driver, if it must be bound anew to take a new GUID
+    std::uint64_t node_guid = 0;                // before that, of its RDMA device
     std::optional<kernel::Link> link; // none: an earlier plugin's, or the driver is one for user space, "vfio-pci"
     std::vector<kernel::RdmaDevice> moving;  // RDMA devices that go into the pod
     std::vector<kernel::RdmaDevice> staying; // and those that are on the host all the same

@@ -4,6 +4,7 @@
 #include "device_rdma.hpp"
 #include "port_state.hpp"
 #include "rdma.hpp"
+#include "representor.hpp"
 #include "vf_plan.hpp"
 
 #include <rdmanet/base/text.hpp>
@@ -23,13 +24,14 @@ const Step* find_step(const state::AttachmentRecord& record) {
     return nullptr;
 }
 
-void check_settings(const cni::Request& request, const Config& config, const base::BusAddress& address,
-                    const base::Deadline& deadline) {
+void check_vf(const cni::Request& request, const Config& config, const state::AttachmentRecord& record,
+              const base::BusAddress& address, const base::Deadline& deadline) {
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
     const VfPlan vf = plan_vf(address, request, config, route);
     if (!vf.changes.empty())
         differs(concat(vf.id, " has ", to_string(kernel::restrict_to(vf.before, vf.changes)), ", expected ",
                        to_string(vf.changes)));
+    check_representor(config, record, route);
 }
 
 /// That of the device on the host, which pods share.
@@ -126,7 +128,7 @@ void check_device(const cni::Request& request, const Config& config, const state
     if (!address || (config.device && *config.device != *address))
         differs(concat("the attachment has device ", kept->device, ", expected ",
                        config.device ? config.device->to_string() : std::string("the address of one")));
-    if (std::holds_alternative<Sriov>(config.attach)) check_settings(request, config, *address, deadline);
+    if (std::holds_alternative<Sriov>(config.attach)) check_vf(request, config, record, *address, deadline);
 }
 
 void check_device_link(const cni::Request& request, const Config& config, const state::AttachmentRecord& record,

@@ -5,7 +5,7 @@
 #include <rdmanet/json/writer.hpp>
 
 #include <algorithm>
-#include <initializer_list>
+#include <vector>
 
 namespace rdmanet::attach {
 namespace {
@@ -25,7 +25,7 @@ std::string text_of(const json::Reader& object, std::string_view key) {
     return member && member->is_string() ? member->string() : std::string();
 }
 
-void keep_members(json::Writer& writer, const json::Reader& object, std::initializer_list<std::string_view> ours) {
+void keep_members(json::Writer& writer, const json::Reader& object, const std::vector<std::string_view>& ours) {
     for (const auto& [key, value] : object.members())
         if (std::find(ours.begin(), ours.end(), key) == ours.end()) writer.key(key).raw(value.to_text());
 }
@@ -46,10 +46,17 @@ std::optional<std::string> device_info_text(const DevicePlan& plan, const std::s
     json::Writer writer;
     writer.begin_object().member("type", "pci").member("version", "1.1.0").key("pci").begin_object();
     writer.member("pci-address", address->to_string());
-    if (plan.vf) writer.member("pf-pci-address", plan.vf->of.pf.to_string());
+    std::vector<std::string_view> ours{"pci-address", "rdma-device"};
     if (!rdma_device.empty()) writer.member("rdma-device", rdma_device);
-    if (pci && plan.vf) keep_members(writer, *pci, {"pci-address", "rdma-device", "pf-pci-address"});
-    if (pci && !plan.vf) keep_members(writer, *pci, {"pci-address", "rdma-device"});
+    if (plan.vf) {
+        writer.member("pf-pci-address", plan.vf->of.pf.to_string());
+        ours.emplace_back("pf-pci-address");
+    }
+    if (plan.representor) {
+        writer.member("representor-device", plan.representor->link.name);
+        ours.emplace_back("representor-device");
+    }
+    if (pci) keep_members(writer, *pci, ours);
     writer.end_object();
     if (pci) keep_members(writer, *root, {"type", "version", "pci"});
     writer.end_object();

@@ -105,6 +105,9 @@ std::string describe_step(const state::RebindDriver& step) {
 std::string describe_step(const state::SetVf& step) {
     return concat("settings of VF ", step.number, " of PF ", step.pf);
 }
+std::string describe_step(const state::SetRepresentor& step) {
+    return concat("representor \"", step.name, "\" of VF ", step.number, " of PF ", step.pf);
+}
 std::string describe_step(const state::MoveLink& step) {
     return concat("net device of ", step.device);
 }

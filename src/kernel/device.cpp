@@ -1,6 +1,7 @@
 #include <rdmanet/kernel/device.hpp>
 
 #include "directory.hpp"
+#include "port_name.hpp"
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/text.hpp>
@@ -32,26 +33,35 @@ std::vector<std::string> sorted_names_in(const std::string& path) {
     return names;
 }
 
-/// "p0": a port of the card. Representors are "pf0vf3", "c1pf0sf88" and so on (net/core/devlink.c,
-/// __devlink_port_phys_port_name_get()).
-bool is_of_port(const std::string& port_name) {
-    return port_name.size() > 1 && port_name[0] == 'p' &&
-           std::all_of(port_name.begin() + 1, port_name.end(), [](char digit) { return digit >= '0' && digit <= '9'; });
-}
-
-/// Empty where the driver names none: reading the file fails then (EOPNOTSUPP).
-std::string port_name_in(const base::UniqueFd& directory) try {
-    return find_line(directory.get(), "phys_port_name").value_or("");
+/// Empty where the driver has none: reading the file fails then (EOPNOTSUPP).
+std::string line_in(const base::UniqueFd& directory, const char* file) try {
+    return find_line(directory.get(), file).value_or("");
 } catch (const base::SystemError&) {
     return {};
 }
 
+base::UniqueFd directory_of_netdev(const PciAddress& pf, const std::string& netdev) {
+    return open_directory(concat(directory_of(pf), "/net/", netdev));
+}
+
+/// Which switch the net device is a port of, in switchdev mode.
+std::string switch_of(const base::UniqueFd& netdev) {
+    return line_in(netdev, "phys_switch_id");
+}
+
+/// Empty in legacy mode, or if the PF has no net device here.
+std::string switch_of_uplink(const PciAddress& pf) {
+    const auto uplink = uplink_of(pf);
+    const base::UniqueFd directory = uplink ? directory_of_netdev(pf, *uplink) : base::UniqueFd();
+    return directory ? switch_of(directory) : std::string();
+}
+
 bool is_uplink(const PciAddress& pf, const std::string& netdev) {
-    const base::UniqueFd directory = open_directory(concat(directory_of(pf), "/net/", netdev));
+    const base::UniqueFd directory = directory_of_netdev(pf, netdev);
     if (!directory) return false;
     // A partition's child of an IPoIB interface is the function's net device, too.
     if (find_line(directory.get(), "iflink") != find_line(directory.get(), "ifindex")) return false;
-    const std::string port_name = port_name_in(directory);
+    const std::string port_name = line_in(directory, "phys_port_name");
     return port_name.empty() || is_of_port(port_name);
 }
 
@@ -125,6 +135,21 @@ std::vector<std::string> rdma_devices_of(const BusAddress& address, const NetnsS
 std::optional<std::string> uplink_of(const PciAddress& pf) {
     for (const std::string& name : netdevs_of(pf))
         if (is_uplink(pf, name)) return name;
+    return std::nullopt;
+}
+
+bool is_in_switchdev_mode(const PciAddress& pf) {
+    return !switch_of_uplink(pf).empty();
+}
+
+std::optional<std::string> representor_of(const VfOf& vf) {
+    const std::string of_uplink = switch_of_uplink(vf.pf);
+    if (of_uplink.empty()) return std::nullopt;
+    for (const std::string& name : netdevs_of(vf.pf)) {
+        const base::UniqueFd directory = directory_of_netdev(vf.pf, name);
+        if (!directory || !is_of_vf(line_in(directory, "phys_port_name"), vf.number)) continue;
+        if (switch_of(directory) == of_uplink) return name;
+    }
     return std::nullopt;
 }
 

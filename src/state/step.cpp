@@ -12,6 +12,7 @@ constexpr const char* kCreateLink = "create-link";
 constexpr const char* kKeepDevice = "keep-device";
 constexpr const char* kRebindDriver = "rebind-driver";
 constexpr const char* kSetVf = "set-vf";
+constexpr const char* kSetRepresentor = "set-representor";
 constexpr const char* kMoveLink = "move-link";
 constexpr const char* kMoveRdma = "move-rdma";
 constexpr const char* kWriteDeviceInfo = "write-device-info";
@@ -85,6 +86,17 @@ void write(json::Writer& writer, const SetVf& step) {
     write_if(writer, "linkState", step.link_state);
     write_if(writer, "nodeGuid", step.node_guid);
     write_if(writer, "portGuid", step.port_guid);
+}
+
+void write(json::Writer& writer, const SetRepresentor& step) {
+    writer.member("step", kSetRepresentor)
+        .member("pf", step.pf)
+        .member("vf", step.number)
+        .member("ifindex", step.ifindex)
+        .member("name", step.name)
+        .member("wasDown", step.was_down)
+        .member("hadIpv6", step.had_ipv6);
+    write_if(writer, "mtu", step.mtu);
 }
 
 // Node GUIDs are text: a JSON number can't hold them everywhere.
@@ -167,6 +179,16 @@ SetVf parse_set_vf(const json::Reader& reader) {
             .port_guid = find_string(reader, "portGuid")};
 }
 
+SetRepresentor parse_set_representor(const json::Reader& reader) {
+    return {.pf = reader.at("pf").string(),
+            .number = static_cast<unsigned>(reader.at("vf").integer(0, UINT16_MAX)),
+            .ifindex = parse_ifindex(reader.at("ifindex")),
+            .name = reader.at("name").string(),
+            .mtu = find_number<unsigned>(reader, "mtu"),
+            .was_down = reader.at("wasDown").boolean(),
+            .had_ipv6 = reader.at("hadIpv6").boolean()};
+}
+
 std::uint64_t parse_node_guid(const json::Reader& reader) {
     const json::Reader guid = reader.at("nodeGuid");
     const auto node_guid = base::parse_integer<std::uint64_t>(guid.string());
@@ -223,6 +245,7 @@ Step parse_step(const json::Reader& reader) {
     if (name == kKeepDevice) return parse_keep_device(reader);
     if (name == kRebindDriver) return parse_rebind_driver(reader);
     if (name == kSetVf) return parse_set_vf(reader);
+    if (name == kSetRepresentor) return parse_set_representor(reader);
     if (name == kMoveLink) return parse_move_link(reader);
     if (name == kMoveRdma) return parse_move_rdma(reader);
     if (name == kWriteDeviceInfo) return WriteDeviceInfo{.path = reader.at("path").string()};

@@ -6,37 +6,17 @@
 
 #include <catch2/catch.hpp>
 
+#include <optional>
+
 namespace rdmanet::test {
 
 using Catch::Contains;
 
 namespace {
 
-/// Of a PF, until the end of the scope.
-class SwitchdevMode {
-public:
-    explicit SwitchdevMode(const std::string& pf)
-        : set_(concat("devlink dev eswitch set pci/$(basename $(readlink -f /sys/class/net/", pf, "/device)) mode ")) {
-        shell(concat(set_, "switchdev"));
-    }
-    SwitchdevMode(const SwitchdevMode&) = delete;
-    SwitchdevMode& operator=(const SwitchdevMode&) = delete;
-    ~SwitchdevMode() { (void)succeeds(concat(set_, "legacy")); }
-
-private:
-    std::string set_;
-};
-
-/// Its representors come before the uplink in the alphabet.
+/// Its representors come before the uplink in the alphabet, and are down.
 class SwitchdevNode {
 public:
-    SwitchdevNode() {
-        for (const unsigned number : {0U, 1U}) {
-            const std::string set_link = concat("ip link set ", representor(number));
-            shell(concat(set_link, " addrgenmode none && ", set_link, " up"));
-        }
-    }
-
     [[nodiscard]] const VfNode& vfs() const { return vfs_; }
     [[nodiscard]] std::string representor(unsigned number) const {
         return concat("rep", vfs_.pf().substr(4), 'v', number); // rnic0p0 has rep0p0v0
@@ -59,6 +39,10 @@ public:
     Bridge& operator=(const Bridge&) = delete;
     ~Bridge() { (void)succeeds("ip link delete e2ebr0"); }
 };
+
+std::string ipv6_of(const std::string& interface) {
+    return shell(concat("tr -d '\\n' </proc/sys/net/ipv6/conf/", interface, "/disable_ipv6")) == "0" ? "on" : "off";
+}
 
 } // namespace
 
@@ -86,6 +70,71 @@ TEST_CASE("a VF of a PF in switchdev mode is set up through the uplink, and its 
     CHECK(check(first, result) == "");
     CHECK(del(first) == "");
     CHECK(del(second) == "");
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("a VF's representor gets the pod's MTU, comes up, is named, and looked at, and is as it was after DEL",
+          "[sriov][check][gc]") {
+    NEEDS_VFS();
+    const SwitchdevNode switched;
+    const std::string representor = switched.representor(1);
+    std::optional<Pod> pod(std::in_place, "pod");
+    const UnchangedNode node;
+    const std::string path = "/var/run/k8s.cni.cncf.io/devinfo/cni/ml-vf-c1_net1";
+    const PluginCall call =
+        vf_call(switched.vfs(), *pod, 1,
+                concat("'mtu':1400,'runtimeConfig':{'CNIDeviceInfoFile':'", path, "'},", ipam("10.95.0.0/24")));
+    const std::string result = add(call);
+    CHECK(value(result, "interfaces.0.name") == "net1");
+    CHECK(value(result, "interfaces.1") ==
+          json_text(concat("{'mac':'02:53:00:00:00:01','mtu':1400,'name':'", representor, "'}")));
+    CHECK(value(result, "ips.0.interface") == "0");
+    CHECK_THAT(shell(concat("cat ", path)), Contains(json_text(concat("'representor-device':'", representor, '\''))));
+    CHECK_THAT(shell(concat("ip link show ", representor)), Contains(",UP") && Contains("mtu 1400"));
+    CHECK_THAT(shell(concat("ip link show ", switched.representor(0))), !Contains("UP") && Contains("mtu 1500"));
+    CHECK(ipv6_of(representor) == "off"); // nobody but the host would take the pod's router advertisements
+    CHECK(check(call, result) == "");
+    const std::string set_link = concat("ip link set ", representor, ' ');
+    const auto when = [&](const std::string& change, const std::string& repair) {
+        shell(change);
+        const std::string seen = check(call, result);
+        shell(repair);
+        CHECK(check(call, result) == "");
+        return seen;
+    };
+    CHECK_THAT(when(set_link + "down", set_link + "up"),
+               Contains(concat("code 107: representor \"", representor, "\" of ", switched.vfs().vf(1), " is down")));
+    CHECK_THAT(when(set_link + "mtu 1300", set_link + "mtu 9000"), Contains("has MTU 1300, expected at least 1400"));
+    CHECK_THAT(when(set_link + "netns pod", concat("ip -n pod link set ", representor, " netns 1 && ", set_link,
+                                                   "name other && ip link set other up")),
+               Contains("is gone from the host"));
+    shell(concat("ip link set other down && ip link set other name ", representor, " up"));
+    CHECK(del(call) == "");
+    CHECK(node.difference() == "");
+    {
+        const Bridge bridge(switched);
+        (void)add(call);
+        CHECK(ipv6_of(representor) == "on"); // which the bridge leaves nothing to
+        pod->destroy();
+        CHECK_THAT(shell(concat(binary(), " gc")), Contains("removed"));
+        CHECK_THAT(shell(concat("ip link show ", representor)), !Contains(",UP") && Contains("mtu 1500"));
+    }
+}
+
+TEST_CASE("a VF whose representor is not on the host goes into the pod with a warning", "[sriov]") {
+    NEEDS_VFS();
+    const SwitchdevNode switched;
+    const Pod pod("pod");
+    const Pod elsewhere("elsewhere");
+    shell(concat("ip link set ", switched.representor(0), " netns elsewhere"));
+    const UnchangedNode node;
+    const PluginCall call = vf_call(switched.vfs(), pod, 0, "'mtu':1400");
+    const ProcessResult added = call.with_command("ADD").run();
+    CHECK(added.exit_status == 0);
+    CHECK_THAT(added.err, Contains(concat("VF 0 of \"", switched.vfs().pf(), "\" has no representor")));
+    CHECK_FALSE(succeeds(concat("echo '", added.out, "' | grep rep0")));
+    CHECK(check(call, added.out) == "");
+    CHECK(del(call) == "");
     CHECK(node.difference() == "");
 }
 

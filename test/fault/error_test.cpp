@@ -119,6 +119,10 @@ TEST_CASE("a VF with the built-in allocator, any system call fails", "[error][sr
     fail_add_and_del("sriov", Ipam::built_in);
 }
 
+TEST_CASE("a VF with a representor, any system call fails", "[error][switchdev]") {
+    fail_add_and_del("switchdev", Ipam::built_in);
+}
+
 TEST_CASE("an RDMA device behind another plugin's interface, any system call fails", "[error][rdma-only]") {
     fail_add_and_del("rdma", Ipam::built_in);
 }

@@ -50,6 +50,18 @@ private:
     VfNode vfs_;
 };
 
+/// With a representor that is down, a port of nothing, and of another MTU.
+class SwitchdevGround : public Ground {
+public:
+    std::string members() const override {
+        return concat(R"("attach":"sriov","deviceID":")", vfs_.vf(1), R"(","trust":"on","mtu":1400,"rdma":false)");
+    }
+
+private:
+    VfNode vfs_;
+    SwitchdevMode mode_{vfs_.pf()};
+};
+
 /// The port itself, without VFs; it was up, and has a name that it should keep. Of a card of its own: one that the
 /// plugin left under another name has its name again with the next one.
 class FunctionGround : public Ground {
@@ -162,6 +174,7 @@ const std::map<std::string, Kind>& kinds() {
         {"passthru", child("macvlan", kMacvlan, R"(,"mode":"passthru","mac":"02:00:00:00:00:42")")},
         {"ipvlan", child("ipvlan", "ipvlan in its kernel", "")},
         {"sriov", {kNic, VfNode::possible, [] { return std::make_unique<VfGround>(); }}},
+        {"switchdev", {kNic, VfNode::possible, [] { return std::make_unique<SwitchdevGround>(); }}},
         {"rdma", {kNic, VfNode::possible, [] { return std::make_unique<RdmaOnlyGround>(); }}},
         {"host-device", {kNic, OtherNic::possible, [] { return std::make_unique<FunctionGround>(); }}},
         {"subfunction",

@@ -133,6 +133,10 @@ TEST_CASE("a VF with the built-in allocator, killed at any system call", "[kill]
     kill_everywhere("sriov", Ipam::built_in);
 }
 
+TEST_CASE("a VF with a representor, killed at any system call", "[kill][switchdev]") {
+    kill_everywhere("switchdev", Ipam::built_in);
+}
+
 TEST_CASE("an RDMA device behind another plugin's interface, killed at any system call", "[kill][rdma-only]") {
     kill_everywhere("rdma", Ipam::built_in);
 }

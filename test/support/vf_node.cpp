@@ -57,4 +57,15 @@ std::string VfNode::settings(unsigned number) const {
     return shell(concat("ip link show dev ", pf_, " | grep 'vf ", number, " '"));
 }
 
+SwitchdevMode::SwitchdevMode(const std::string& pf)
+    : set_(concat("devlink dev eswitch set pci/$(basename $(readlink -f /sys/class/net/", pf, "/device)) mode ")) {
+    shell(concat(set_, "switchdev"));
+    // The kernel gives a net device its queueing discipline when it comes up for the first time, and leaves it there.
+    shell("for each in $(ls /sys/class/net | grep '^rep'); do ip link set $each up && ip link set $each down; done");
+}
+
+SwitchdevMode::~SwitchdevMode() {
+    (void)succeeds(concat(set_, "legacy"));
+}
+
 } // namespace rdmanet::test

@@ -35,6 +35,18 @@ private:
     std::string pf_;
 };
 
+/// Switchdev mode of a PF, until the end of the scope: its VFs have representors, which are down.
+class SwitchdevMode {
+public:
+    explicit SwitchdevMode(const std::string& pf);
+    SwitchdevMode(const SwitchdevMode&) = delete;
+    SwitchdevMode& operator=(const SwitchdevMode&) = delete;
+    ~SwitchdevMode();
+
+private:
+    std::string set_;
+};
+
 } // namespace rdmanet::test
 
 #define NEEDS_VFS() NEEDS(::rdmanet::test::VfNode::possible(), "an SR-IOV RDMA NIC")

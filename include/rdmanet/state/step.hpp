@@ -59,6 +59,18 @@ struct SetVf {
     std::optional<std::string> port_guid;
 };
 
+/// A VF's representor, by which the host's bridge reaches the pod: what of it was changed, as it was. Undone by making it
+/// so again, while it is still the same one.
+struct SetRepresentor {
+    std::string pf;              // bus address
+    unsigned number = 0;         // of the VF in its PF
+    unsigned ifindex = 0;        // of the representor on the host
+    std::string name;            // for messages
+    std::optional<unsigned> mtu; // bytes; absent: not changed
+    bool was_down = false;       // and was brought up
+    bool had_ipv6 = false;       // which was switched off before
+};
+
 /// A device's driver was bound anew, so that it takes the GUIDs that the PF has set. Undone by binding it anew.
 struct RebindDriver {
     std::string device; // bus address
@@ -98,8 +110,8 @@ struct DelegateIpam {
     std::string path;   // CNI_PATH
 };
 
-using Step =
-    std::variant<CreateLink, KeepDevice, RebindDriver, SetVf, MoveLink, MoveRdma, WriteDeviceInfo, DelegateIpam>;
+using Step = std::variant<CreateLink, KeepDevice, RebindDriver, SetVf, SetRepresentor, MoveLink, MoveRdma,
+                          WriteDeviceInfo, DelegateIpam>;
 
 void write_step(json::Writer& writer, const Step& step);
 /// Throws json::ValueError for anything that write_step() would not have written.

@@ -17,10 +17,11 @@ TEST_CASE("a record that was written is read back whole") {
     CHECK(std::get<state::SetVf>(read.steps.at(3)).trust == false);
     CHECK(std::get<state::SetVf>(read.steps.at(3)).port_guid == "02:00:00:00:00:00:00:02");
     CHECK(std::get<state::RebindDriver>(read.steps.at(2)).driver == "mlx5_core");
-    CHECK(std::get<state::MoveLink>(read.steps.at(4)).ifname == "net1");
-    CHECK(std::get<state::MoveRdma>(read.steps.at(5)).node_guid == UINT64_MAX);
-    CHECK(std::get<state::WriteDeviceInfo>(read.steps.at(6)).path == "/run/k8s.cni.cncf.io/devinfo/cni/a");
-    CHECK(std::get<state::DelegateIpam>(read.steps.at(7)).config == R"({"name":"roce"})");
+    CHECK(std::get<state::SetRepresentor>(read.steps.at(4)).mtu == 1500U);
+    CHECK(std::get<state::MoveLink>(read.steps.at(5)).ifname == "net1");
+    CHECK(std::get<state::MoveRdma>(read.steps.at(6)).node_guid == UINT64_MAX);
+    CHECK(std::get<state::WriteDeviceInfo>(read.steps.at(7)).path == "/run/k8s.cni.cncf.io/devinfo/cni/a");
+    CHECK(std::get<state::DelegateIpam>(read.steps.at(8)).config == R"({"name":"roce"})");
 }
 
 TEST_CASE("settings of a VF that were not changed are not written down") {

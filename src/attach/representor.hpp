@@ -1,0 +1,24 @@
+// The host's end of a VF whose PF is in switchdev mode: a bridge, Open vSwitch or tc connect it with others.
+#pragma once
+
+#include "device.hpp"
+#include "steps.hpp"
+
+#include <rdmanet/base/logger.hpp>
+
+namespace rdmanet::attach {
+
+/// By number and port name, whatever it is called; nullopt if the PF is in legacy mode, or none is in the host's
+/// namespace, of which the log is told.
+[[nodiscard]] std::optional<RepresentorPlan> plan_representor(const DevicePlan& plan, const Config& config,
+                                                              kernel::Socket& route, const base::Logger& log);
+
+/// Gives it the pod's MTU, if one is configured, and brings it up. IPv6 is switched off on one that is no port of a bridge
+/// or the like, where the host itself would take what the pod sends, router advertisements among it.
+void set_up_representor(RepresentorPlan& representor, const Config& config, const base::Deadline& deadline);
+
+/// Throws CniError (code 107) if the representor that the attachment had is gone, down, or too small for the pod. Its
+/// name, and a larger MTU, are its bridge's matter.
+void check_representor(const Config& config, const state::AttachmentRecord& record, kernel::Socket& route);
+
+} // namespace rdmanet::attach

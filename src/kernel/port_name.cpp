@@ -1,0 +1,29 @@
+#include "port_name.hpp"
+
+#include <rdmanet/base/text.hpp>
+
+#include <optional>
+
+namespace rdmanet::kernel {
+namespace {
+
+/// Takes `word` and the number behind it from the beginning of `text`; nullopt if there is another.
+std::optional<unsigned> take_number(std::string_view& text, std::string_view word) {
+    if (!text.starts_with(word)) return std::nullopt;
+    text.remove_prefix(word.size());
+    const std::string_view digits = text.substr(0, text.find_first_not_of("0123456789"));
+    text.remove_prefix(digits.size());
+    return base::parse_integer<unsigned>(digits);
+}
+
+} // namespace
+
+bool is_of_port(std::string_view port_name) {
+    return take_number(port_name, "p") && port_name.empty();
+}
+
+bool is_of_vf(std::string_view port_name, unsigned number) {
+    return take_number(port_name, "pf") && take_number(port_name, "vf") == number && port_name.empty();
+}
+
+} // namespace rdmanet::kernel

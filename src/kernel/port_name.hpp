@@ -1,0 +1,16 @@
+// What drivers call a net device among those of its switch: phys_port_name (net/core/devlink.c,
+// __devlink_port_phys_port_name_get()).
+#pragma once
+
+#include <string_view>
+
+namespace rdmanet::kernel {
+
+/// "p0": a port of the card.
+[[nodiscard]] bool is_of_port(std::string_view port_name);
+
+/// "pf0vf3": the representor of VF 3. Those of another host's VFs, which a card with its own processors has, begin with
+/// that host's controller, "c1pf0vf3".
+[[nodiscard]] bool is_of_vf(std::string_view port_name, unsigned number);
+
+} // namespace rdmanet::kernel
