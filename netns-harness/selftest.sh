@@ -173,6 +173,9 @@ echo 16 >$debug/rnic0p0/vf_call_errno
 ok "faults: skipped call works" vf rnic0p0 2 spoofchk on
 ok "faults: the next fails with the errno asked for" fails_with busy ip link set rnic0p0 vf 2 spoofchk off
 ok "faults: the one after works" vf rnic0p0 2 spoofchk off
+echo 1 >$debug/rnic0p0/vf_call_ignore
+vf rnic0p0 2 trust on
+ok "faults: a call that changes nothing" holds 'vf 2 .*trust off' ip link show rnic0p0
 echo 500 >$debug/rnic0p0/vf_call_delay_ms
 start=${EPOCHREALTIME/./}
 vf rnic0p0 2 trust off

@@ -109,6 +109,7 @@ struct simrnic_faults {
 	u32 vf_call_skip;
 	u32 vf_call_fail;
 	u32 vf_call_errno;
+	u32 vf_call_ignore;
 	u32 vf_call_delay_ms;
 	u32 vf_probe_delay_ms;
 	u32 vf_devices_delay_ms;

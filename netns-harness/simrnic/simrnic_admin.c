@@ -9,7 +9,7 @@
 
 /*
  * Every such call comes through here, for the sake of the faults. The delay is spent under RTNL,
- * where a real driver waits for its firmware.
+ * where a real driver waits for its firmware. NULL: it succeeds, and nothing is done.
  */
 struct simrnic_vport *simrnic_admin(struct simrnic_func *pf, int vf)
 {
@@ -24,6 +24,9 @@ struct simrnic_vport *simrnic_admin(struct simrnic_func *pf, int vf)
 	} else if (faults->vf_call_fail) {
 		faults->vf_call_fail--;
 		return ERR_PTR(-clamp_t(int, faults->vf_call_errno, 1, MAX_ERRNO));
+	} else if (faults->vf_call_ignore) {
+		faults->vf_call_ignore--;
+		return NULL;
 	}
 	return &pf->port->vfs[vf];
 }
@@ -38,7 +41,7 @@ int simrnic_set_vf_mac(struct net_device *netdev, int vf, u8 *mac)
 	if (is_multicast_ether_addr(mac))
 		return -EINVAL;
 	vport = simrnic_admin(netdev_priv(netdev), vf);
-	if (IS_ERR(vport))
+	if (IS_ERR_OR_NULL(vport))
 		return PTR_ERR(vport);
 	ether_addr_copy(vport->mac, mac);
 	func = rtnl_dereference(vport->func);
@@ -58,7 +61,7 @@ int simrnic_set_vf_vlan(struct net_device *netdev, int vf, u16 vlan, u8 qos, __b
 	if (!eth_type_vlan(proto))
 		return -EPROTONOSUPPORT;
 	vport = simrnic_admin(pf, vf);
-	if (IS_ERR(vport))
+	if (IS_ERR_OR_NULL(vport))
 		return PTR_ERR(vport);
 	/* As with mlx5: tags are the business of the representor's switch then. */
 	if (vlan && READ_ONCE(pf->port->switchdev))
@@ -76,7 +79,7 @@ int simrnic_set_vf_rate(struct net_device *netdev, int vf, int min_tx_rate, int 
 	if (min_tx_rate < 0 || max_tx_rate < 0 || (max_tx_rate && min_tx_rate > max_tx_rate))
 		return -EINVAL;
 	vport = simrnic_admin(netdev_priv(netdev), vf);
-	if (IS_ERR(vport))
+	if (IS_ERR_OR_NULL(vport))
 		return PTR_ERR(vport);
 	vport->min_tx_rate = min_tx_rate;
 	vport->max_tx_rate = max_tx_rate;
@@ -87,7 +90,7 @@ int simrnic_set_vf_spoofchk(struct net_device *netdev, int vf, bool setting)
 {
 	struct simrnic_vport *vport = simrnic_admin(netdev_priv(netdev), vf);
 
-	if (IS_ERR(vport))
+	if (IS_ERR_OR_NULL(vport))
 		return PTR_ERR(vport);
 	WRITE_ONCE(vport->spoofchk, setting);
 	return 0;
@@ -98,7 +101,7 @@ int simrnic_set_vf_trust(struct net_device *netdev, int vf, bool setting)
 	struct simrnic_vport *vport = simrnic_admin(netdev_priv(netdev), vf);
 	struct simrnic_func *func;
 
-	if (IS_ERR(vport))
+	if (IS_ERR_OR_NULL(vport))
 		return PTR_ERR(vport);
 	vport->trusted = setting;
 	func = rtnl_dereference(vport->func);
@@ -115,7 +118,7 @@ int simrnic_admin_link_state(struct simrnic_func *pf, int vf, int state)
 	if (state < IFLA_VF_LINK_STATE_AUTO || state > IFLA_VF_LINK_STATE_DISABLE)
 		return -EINVAL;
 	vport = simrnic_admin(pf, vf);
-	if (IS_ERR(vport))
+	if (IS_ERR_OR_NULL(vport))
 		return PTR_ERR(vport);
 	vport->link_state = state;
 	func = rtnl_dereference(vport->func);

@@ -154,7 +154,7 @@ static int simrnic_ib_set_vf_guid(struct ib_device *ib, int vf, u32 port, u64 gu
 {
 	struct simrnic_vport *vport = simrnic_admin(simrnic_func_of(ib), vf);
 
-	if (IS_ERR(vport))
+	if (IS_ERR_OR_NULL(vport))
 		return PTR_ERR(vport);
 	switch (type) {
 	case IFLA_VF_IB_NODE_GUID:

@@ -340,7 +340,7 @@ std::optional<Link> move_device(const cni::Request& request, const Config& confi
                                 const base::Deadline& deadline) {
     if (plan.vf && !plan.vf->changes.empty()) {
         kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
-        kernel::change_vf(route, plan.vf->id, plan.vf->changes);
+        change_vf(*plan.vf, plan.address, route);
     }
     if (plan.representor) set_up_representor(*plan.representor, config, deadline);
     if (!plan.rebind_to.empty()) {

@@ -3,6 +3,9 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 
+#include <chrono>
+#include <thread>
+
 namespace rdmanet::attach {
 namespace {
 
@@ -71,6 +74,23 @@ VfPlan plan_vf(const base::BusAddress& address, const cni::Request& request, con
                 .changes = kernel::difference(wanted_settings(request, config), *before)};
     require_settings_of_link_layer(plan, address, *pf);
     return plan;
+}
+
+void change_vf(const VfPlan& vf, const base::BusAddress& address, kernel::Socket& route) {
+    constexpr std::chrono::seconds kTimeout{2};
+    kernel::change_vf(route, vf.id, vf.changes);
+    const auto until = route.deadline().at_most(kTimeout); // some make them when the VF has been reset
+    for (;;) {
+        const auto now = kernel::find_vf(route, vf.id);
+        const auto missing = now ? kernel::ignored(vf.changes, vf.before, *now) : kernel::VfSettings{};
+        if (missing.empty()) return;
+        if (until.passed())
+            refuse_device(address,
+                          concat("is ", vf.id, ", has ", to_string(kernel::restrict_to(*now, missing)), ", expected ",
+                                 to_string(missing), ": its PF took that without an error and ",
+                                 "does nothing; update its driver and firmware, or remove it from the network"));
+        std::this_thread::sleep_for(std::chrono::milliseconds{20});
+    }
 }
 
 void warn_of_inherited_vlan(const VfPlan& vf, const cni::Request& request, const Config& config,

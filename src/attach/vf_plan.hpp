@@ -10,6 +10,10 @@ namespace rdmanet::attach {
 [[nodiscard]] VfPlan plan_vf(const base::BusAddress& address, const cni::Request& request, const Config& config,
                              kernel::Socket& route);
 
+/// Makes the plan's changes, and reads them back. Throws kernel::NetlinkError for one that the driver refuses, and
+/// CniError for one that it takes and doesn't make.
+void change_vf(const VfPlan& vf, const base::BusAddress& address, kernel::Socket& route);
+
 /// A VLAN that the VF has already, and the configuration says nothing of, is the pod's: an administrator's intention,
 /// or what another plugin left behind.
 void warn_of_inherited_vlan(const VfPlan& vf, const cni::Request& request, const Config& config,

@@ -170,6 +170,16 @@ VfSettings restrict_to(const VfSettings& present, const VfSettings& changed) {
     return rest;
 }
 
+VfSettings ignored(const VfSettings& asked, const VfSettings& before, const VfSettings& now) {
+    VfSettings rest = asked;
+    for_each_setting([&](auto setting) {
+        if (!(now.*setting) || now.*setting != before.*setting || now.*setting == asked.*setting)
+            (rest.*setting).reset();
+    });
+    if (rest.rates == VfRates{}) rest.rates.reset();
+    return rest;
+}
+
 std::string to_string(const VfSettings& settings) {
     std::string text;
     if (settings.mac) append(text, concat("mac ", *settings.mac));

@@ -1,4 +1,4 @@
-// PFs that refuse a VF's settings, or are busy with something else.
+// PFs that refuse a VF's settings, ignore them, or are busy with something else.
 #include "vf_stage.hpp"
 
 #include "support/reporter.hpp"
@@ -21,6 +21,23 @@ TEST_CASE("an ADD that a VF's PF refuses half way leaves the VF as it was", "[sr
         CHECK(stage.node.difference() == "");
     }
     CHECK(del(call) == "");
+}
+
+TEST_CASE("a setting that the PF takes and doesn't make ends the ADD, and the VF is as it was", "[sriov]") {
+    NEEDS_VFS();
+    const VfStage stage;
+    const std::string faults = concat("cd /sys/kernel/debug/simrnic/", stage.vfs.pf(), " && ");
+    const PluginCall call = vf_call(stage.vfs, stage.pod, 0, "'vlan':100,'trust':'on'");
+    shell(concat(faults, "echo 1 >vf_call_ignore"));
+    CHECK_THAT(refusal(call), Contains(concat("code 102: device ", stage.vfs.vf(0), " is VF 0 of \"", stage.vfs.pf(),
+                                              "\", has vlan 0, expected vlan 100: its PF took that")));
+    CHECK(stage.node.difference() == "");
+    shell(concat(faults, "echo 1 >vf_call_skip && echo 1 >vf_call_ignore"));
+    CHECK_THAT(refusal(call), Contains("has trust off, expected trust on"));
+    CHECK(stage.node.difference() == "");
+    (void)add(call);
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
 }
 
 TEST_CASE("a PF that is busy for a moment is asked again, and one that stays busy refuses the VF to the pod",

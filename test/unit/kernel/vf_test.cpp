@@ -75,6 +75,19 @@ TEST_CASE("an answer cut at any byte gives no wrong settings") {
                    (!settings->rates || settings->rates == whole->rates)));
 }
 
+TEST_CASE("what a driver ignored is told from what it made of a request, and from what it doesn't tell") {
+    const VfSettings before{.mac = kMac, .vlan = VfVlan{}, .rates = VfRates{.most_mbps = 100}, .trust = false};
+    const VfSettings asked{
+        .vlan = VfVlan{.id = 7}, .rates = VfRates{.most_mbps = 70}, .spoof_check = true, .trust = true};
+    CHECK(ignored(asked, before, before) ==
+          VfSettings{.vlan = VfVlan{.id = 7}, .rates = VfRates{.most_mbps = 70}, .trust = true});
+    VfSettings now = before;
+    now.vlan = asked.vlan;
+    now.rates = VfRates{.most_mbps = 50}; // its steps are of 50
+    CHECK(ignored(asked, before, now) == VfSettings{.trust = true});
+    CHECK(ignored({.rates = VfRates{}}, before, before).empty());
+}
+
 TEST_CASE("what differs, and what has to be put back") {
     const VfSettings before{.mac = kMac, .vlan = VfVlan{}, .spoof_check = true, .trust = false};
     const VfSettings wanted{.vlan = VfVlan{.id = 7}, .spoof_check = true, .link_state = VfLinkState::enable};
