@@ -46,7 +46,12 @@ void simrnic_set_guids(struct simrnic_func *func)
 		ether_addr_copy(mac, func->netdev->perm_addr);
 	else
 		simrnic_permanent_mac(func, mac);
-	addrconf_addr_eui48((u8 *)&func->node_guid, mac);
+	/* An mlx5 VF has no node GUID unless the PF decided its MAC address. */
+	if (READ_ONCE(func->port->faults.vf_no_guid) && func->netdev && simrnic_is_vf(func) &&
+	    is_zero_ether_addr(vport->mac))
+		func->node_guid = 0;
+	else
+		addrconf_addr_eui48((u8 *)&func->node_guid, mac);
 	func->port_guid = func->node_guid;
 	if (vport->node_guid)
 		func->node_guid = cpu_to_be64(vport->node_guid);

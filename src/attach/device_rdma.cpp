@@ -84,6 +84,20 @@ void rename_in(const kernel::Netns& pod, const kernel::RdmaDevice& device, const
                "or remove it"));
 }
 
+/// Connections by RDMA CM are made between node GUIDs. An mlx5 VF has none before its PF has decided its MAC, and takes
+/// one when it is probed (mlx5_eswitch_set_vport_mac(), drivers/net/ethernet/mellanox/mlx5/core/eswitch.c).
+void warn_of_zero_guid(const DevicePlan& plan, const RdmaDevices& devices, const base::Logger& log) {
+    if (!plan.vf || !plan.rebind_to.empty()) return;
+    const auto zero = std::find_if(devices.begin(), devices.end(),
+                                   [](const kernel::RdmaDevice& device) { return device.node_guid == 0; });
+    if (zero == devices.end()) return;
+    const kernel::VfId& vf = plan.vf->id;
+    log.warn(concat("RDMA device ", quoted(zero->name), " of ", vf,
+                    " has no node GUID, RDMA CM will not work on it: run ", "`ip link set ", vf.pf, " vf ", vf.number,
+                    plan.is_infiniband() ? " node_guid" : " mac", " ...` and bind the driver of ", plan.address,
+                    " anew before a pod gets it"));
+}
+
 std::optional<kernel::RdmaPort> first_port(kernel::Socket& rdma, const kernel::RdmaDevice& device) {
     const auto ports = kernel::list_rdma_ports(rdma, device);
     return ports.empty() ? std::nullopt : std::optional(ports.front());
@@ -177,6 +191,7 @@ void plan_rdma(DevicePlan& plan, const Config& config, const cni::Request& reque
         log.debug(why);
         return;
     }
+    warn_of_zero_guid(plan, devices, log);
     if (!moves_rdma(policy, kernel::rdma_netns_mode(*rdma), request.conf.name)) {
         plan.rdma = plan.link ? port_for_gids(*rdma, devices, *plan.link) : first_port(*rdma, devices.front());
         return;

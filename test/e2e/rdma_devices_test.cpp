@@ -209,4 +209,31 @@ TEST_CASE("DEL doesn't wait for ever for an RDMA device, says what is held, and 
     CHECK(stage.node.difference() == "");
 }
 
+TEST_CASE("a VF without a node GUID is warned of, and what the warning says gives it one", "[sriov][rdma]") {
+    NEEDS_VFS();
+    const VfNode vfs;
+    const Pod pod("pod");
+    const std::string fault = concat(" >/sys/kernel/debug/simrnic/", vfs.pf(), "/vf_no_guid");
+    const std::string rebind =
+        concat("cd /sys/bus/pci/drivers/simrnic && echo ", vfs.vf(0), " >unbind && echo ", vfs.vf(0), " >bind");
+    const std::string set_mac = concat("ip link set ", vfs.pf(), " vf 0 mac ");
+    shell(concat("echo 1", fault, " && ", rebind));
+    const PluginCall call = vf_call(vfs, pod, 0, "'rdma':true");
+    const auto warning_of_add = [&] {
+        const UnchangedNode node;
+        const ProcessResult added = call.with_command("ADD").run();
+        CHECK(added.exit_status == 0);
+        CHECK(check(call, added.out) == "");
+        CHECK(del(call) == "");
+        CHECK(node.difference() == "");
+        return added.err;
+    };
+    CHECK_THAT(warning_of_add(),
+               Contains(concat("RDMA device \"", vfs.rdma(0), "\" of VF 0 of \"", vfs.pf(), "\" has no node GUID")) &&
+                   Contains(set_mac) && Contains(concat("bind the driver of ", vfs.vf(0))));
+    shell(concat(set_mac, "02:00:00:00:00:42 && ", rebind));
+    CHECK_THAT(warning_of_add(), !Contains("GUID"));
+    shell(concat("echo 0", fault));
+}
+
 } // namespace rdmanet::test
