@@ -181,6 +181,9 @@ start=${EPOCHREALTIME/./}
 vf rnic0p0 2 trust off
 ok "faults: delay" test $((${EPOCHREALTIME/./} - start)) -ge 500000
 echo 0 >$debug/rnic0p0/vf_call_delay_ms
+echo Y >$debug/rnic0p0/vf_untold
+ok "faults: a PF that doesn't tell" bash -c '! ip link show rnic0p0 | grep -q "vf 2 .*max_tx_rate"'
+echo N >$debug/rnic0p0/vf_untold
 
 # GIDs and counters
 ok "gid: a macvlan child's IPv4 address in another namespace" soon has_gid roce0p0 'ffff:0a01:0001 m0'

@@ -112,6 +112,7 @@ struct simrnic_faults {
 	u32 vf_call_ignore;
 	u32 vf_call_delay_ms;
 	u32 vf_no_guid;
+	bool vf_untold;
 	u32 vf_probe_delay_ms;
 	u32 vf_devices_delay_ms;
 	u32 rdma_move_delay_ms;

@@ -142,6 +142,8 @@ int simrnic_get_vf_config(struct net_device *netdev, int vf, struct ifla_vf_info
 	vport = &func->port->vfs[vf];
 	info->vf = vf;
 	ether_addr_copy(info->mac, vport->mac);
+	if (READ_ONCE(func->port->faults.vf_untold))
+		return 0;
 	info->vlan = vport->vlan;
 	info->qos = vport->qos;
 	info->vlan_proto = vport->vlan_proto;
