@@ -11,6 +11,8 @@
 #include "port_state.hpp"
 #include "rdma.hpp"
 #include "steps.hpp"
+#include "vf_plan.hpp"
+#include "vf_state.hpp"
 
 #include <rdmanet/attach/operations.hpp>
 #include <rdmanet/base/rollback.hpp>
@@ -180,6 +182,9 @@ public:
                               device->rdma ? device->rdma->device : record_.rdma_device);
         for (const cni::IpConfig& ip : own.ips) record_.ips.push_back(ip.address.to_string());
         for (const cni::Route& route : own.routes) record_.routes.push_back(route.dst.to_string());
+        if (const auto* device = std::get_if<DevicePlan>(&plan_))
+            if (const auto kept = settings_to_keep(*device, request_, config_, deadline_))
+                record_.vf_settings = to_recorded(*kept);
         record_.phase = state::Phase::attached;
         session_.records.save(record_);
         if (config_.is_rdma_only()) return request_.conf.prev_result.value_or(cni::Result{});

@@ -167,9 +167,9 @@ void check(const cni::Request& request, const Config& config, const Node& node) 
 
     const kernel::Netns netns = open_pod_netns(request);
     kernel::Socket inside = kernel::Socket::open_in(netns, kernel::Protocol::route, deadline);
-    if (config.is_device()) check_device(request, config, *record, netns, deadline);
+    const auto link = has_netdev(*record) ? kernel::find_link(inside, request.ifname()) : std::nullopt;
+    if (config.is_device()) check_device(request, config, *record, netns, link ? &*link : nullptr, deadline);
     if (has_netdev(*record)) {
-        const auto link = kernel::find_link(inside, request.ifname());
         if (!link)
             differs(concat("interface ", quoted(request.ifname().to_string()), " is gone from ", request.netns_path));
         check_origin(*link, config, *record);

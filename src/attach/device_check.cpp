@@ -6,6 +6,7 @@
 #include "rdma.hpp"
 #include "representor.hpp"
 #include "vf_plan.hpp"
+#include "vf_state.hpp"
 
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
@@ -24,13 +25,24 @@ const Step* find_step(const state::AttachmentRecord& record) {
     return nullptr;
 }
 
+/// As the configuration says, and where it says nothing, or the driver confirms nothing, as ADD left them. What the
+/// driver doesn't tell is not compared.
 void check_vf(const cni::Request& request, const Config& config, const state::AttachmentRecord& record,
-              const base::BusAddress& address, const base::Deadline& deadline) {
+              const base::BusAddress& address, const kernel::Link* link, const base::Deadline& deadline) {
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
     const VfPlan vf = plan_vf(address, request, config, route);
-    if (!vf.changes.empty())
-        differs(concat(vf.id, " has ", to_string(kernel::restrict_to(vf.before, vf.changes)), ", expected ",
-                       to_string(vf.changes)));
+    kernel::VfSettings expected = wanted_settings(request, config);
+    if (record.vf_settings) {
+        kernel::VfSettings kept = to_settings(*record.vf_settings);
+        // Some PFs tell what the VF has chosen itself (i40e, ice), which a later plugin may have had it do.
+        if (link == nullptr || vf.before.mac == link->mac()) kept.mac.reset();
+        expected = kernel::preferring(kept, expected);
+    }
+    const kernel::VfSettings present = kernel::without_port_speed(vf.before, vf.id);
+    const kernel::VfSettings lost = kernel::restrict_to(kernel::difference(expected, present), present);
+    if (!lost.empty())
+        differs(concat(vf.id, " has ", to_string(kernel::restrict_to(present, lost)), ", expected ", to_string(lost),
+                       ", as ADD left it: run `", to_command(lost, vf.id), "`, or delete the pod"));
     check_representor(config, record, route);
 }
 
@@ -120,7 +132,7 @@ bool has_netdev(const state::AttachmentRecord& record) {
 }
 
 void check_device(const cni::Request& request, const Config& config, const state::AttachmentRecord& record,
-                  const kernel::Netns& netns, const base::Deadline& deadline) {
+                  const kernel::Netns& netns, const kernel::Link* link, const base::Deadline& deadline) {
     check_rdma_place(config, record, netns, deadline);
     const auto* kept = find_step<state::KeepDevice>(record);
     if (kept == nullptr) return; // an earlier plugin's
@@ -128,7 +140,7 @@ void check_device(const cni::Request& request, const Config& config, const state
     if (!address || (config.device && *config.device != *address))
         differs(concat("the attachment has device ", kept->device, ", expected ",
                        config.device ? config.device->to_string() : std::string("the address of one")));
-    if (std::holds_alternative<Sriov>(config.attach)) check_vf(request, config, record, *address, deadline);
+    if (std::holds_alternative<Sriov>(config.attach)) check_vf(request, config, record, *address, link, deadline);
 }
 
 void check_device_link(const cni::Request& request, const Config& config, const state::AttachmentRecord& record,

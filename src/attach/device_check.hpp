@@ -20,9 +20,9 @@ void check_port(const RdmaPolicy& policy, const kernel::RdmaPort& port, const st
 [[nodiscard]] bool has_netdev(const state::AttachmentRecord& record);
 
 /// The VF's settings in its PF, and the RDMA devices in the pod, or on the host where pods share them. Throws CniError
-/// (code 107) for the first that differs.
+/// (code 107) for the first that differs. `link` is the interface in the pod, if it is there.
 void check_device(const cni::Request& request, const Config& config, const state::AttachmentRecord& record,
-                  const kernel::Netns& netns, const base::Deadline& deadline);
+                  const kernel::Netns& netns, const kernel::Link* link, const base::Deadline& deadline);
 
 /// The GUID that the device's interface has, and the GIDs of its addresses in its RDMA devices. Throws
 /// CniError (code 107) for what differs.

@@ -218,7 +218,8 @@ void revert_step(const state::SetVf& step, const RevertContext& context) {
     const auto present = kernel::find_vf(route, *vf);
     if (!present) return;
     std::string refused;
-    for (const kernel::VfSettings& setting : kernel::each_of(kernel::difference(to_settings(step), *present))) try {
+    for (const kernel::VfSettings& setting : kernel::each_of(kernel::difference(to_settings(step.before), *present)))
+        try {
             kernel::change_vf(route, *vf, setting);
         } catch (const base::Error& error) {
             refused += concat(refused.empty() ? "" : "; ", error.what());

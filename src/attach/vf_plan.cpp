@@ -110,6 +110,21 @@ kernel::VfSettings wanted_settings(const cni::Request& request, const Config& co
     return wanted;
 }
 
+std::optional<kernel::VfSettings> settings_to_keep(const DevicePlan& plan, const cni::Request& request,
+                                                   const Config& config, const base::Deadline& deadline) {
+    if (!plan.vf) return std::nullopt;
+    std::optional<kernel::VfSettings> present = plan.vf->before;
+    if (!plan.vf->changes.empty()) { // a driver may have changed more than it was told, or tell less than it has
+        kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
+        present = kernel::find_vf(route, plan.vf->id);
+    }
+    if (!present) return std::nullopt;
+    kernel::VfSettings kept =
+        kernel::difference(kernel::without_port_speed(*present, plan.vf->id), wanted_settings(request, config));
+    if (!plan.link) kept.mac.reset();
+    return kept;
+}
+
 std::optional<kernel::VfId> find_vf_id(const kernel::VfOf& of, kernel::Socket& route) {
     const auto pf = find_uplink(of, route);
     return pf ? std::optional(id_of(of, *pf)) : std::nullopt;

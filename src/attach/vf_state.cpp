@@ -17,38 +17,42 @@ kernel::VlanProtocol protocol_of(std::string_view text) {
 } // namespace
 
 state::SetVf to_step(const kernel::VfOf& of, const kernel::VfSettings& before) {
-    state::SetVf step{.pf = of.pf.to_string(), .number = of.number};
-    if (before.mac) step.mac = before.mac->to_string();
-    if (before.vlan) {
-        step.vlan = before.vlan->id;
-        step.vlan_qos = before.vlan->qos;
-        step.vlan_protocol = kernel::to_string(before.vlan->protocol);
-    }
-    if (before.rates) {
-        step.min_tx_rate = before.rates->least_mbps;
-        step.max_tx_rate = before.rates->most_mbps;
-    }
-    step.spoof_check = before.spoof_check;
-    step.trust = before.trust;
-    if (before.link_state) step.link_state = kernel::to_string(*before.link_state);
-    if (before.node_guid) step.node_guid = before.node_guid->to_string();
-    if (before.port_guid) step.port_guid = before.port_guid->to_string();
-    return step;
+    return {.pf = of.pf.to_string(), .number = of.number, .before = to_recorded(before)};
 }
 
-kernel::VfSettings to_settings(const state::SetVf& step) {
+state::VfSettings to_recorded(const kernel::VfSettings& settings) {
+    state::VfSettings recorded;
+    if (settings.mac) recorded.mac = settings.mac->to_string();
+    if (settings.vlan) {
+        recorded.vlan = settings.vlan->id;
+        recorded.vlan_qos = settings.vlan->qos;
+        recorded.vlan_protocol = kernel::to_string(settings.vlan->protocol);
+    }
+    if (settings.rates) {
+        recorded.min_tx_rate = settings.rates->least_mbps;
+        recorded.max_tx_rate = settings.rates->most_mbps;
+    }
+    recorded.spoof_check = settings.spoof_check;
+    recorded.trust = settings.trust;
+    if (settings.link_state) recorded.link_state = kernel::to_string(*settings.link_state);
+    if (settings.node_guid) recorded.node_guid = settings.node_guid->to_string();
+    if (settings.port_guid) recorded.port_guid = settings.port_guid->to_string();
+    return recorded;
+}
+
+kernel::VfSettings to_settings(const state::VfSettings& recorded) {
     kernel::VfSettings settings;
-    if (step.mac) settings.mac = base::MacAddress::parse(*step.mac);
-    if (step.vlan)
-        settings.vlan =
-            kernel::VfVlan{.id = *step.vlan, .qos = step.vlan_qos, .protocol = protocol_of(step.vlan_protocol)};
-    if (step.min_tx_rate && step.max_tx_rate)
-        settings.rates = kernel::VfRates{.least_mbps = *step.min_tx_rate, .most_mbps = *step.max_tx_rate};
-    settings.spoof_check = step.spoof_check;
-    settings.trust = step.trust;
-    if (step.link_state) settings.link_state = link_state_of(*step.link_state);
-    if (step.node_guid) settings.node_guid = base::Guid::parse(*step.node_guid);
-    if (step.port_guid) settings.port_guid = base::Guid::parse(*step.port_guid);
+    if (recorded.mac) settings.mac = base::MacAddress::parse(*recorded.mac);
+    if (recorded.vlan)
+        settings.vlan = kernel::VfVlan{
+            .id = *recorded.vlan, .qos = recorded.vlan_qos, .protocol = protocol_of(recorded.vlan_protocol)};
+    if (recorded.min_tx_rate && recorded.max_tx_rate)
+        settings.rates = kernel::VfRates{.least_mbps = *recorded.min_tx_rate, .most_mbps = *recorded.max_tx_rate};
+    settings.spoof_check = recorded.spoof_check;
+    settings.trust = recorded.trust;
+    if (recorded.link_state) settings.link_state = link_state_of(*recorded.link_state);
+    if (recorded.node_guid) settings.node_guid = base::Guid::parse(*recorded.node_guid);
+    if (recorded.port_guid) settings.port_guid = base::Guid::parse(*recorded.port_guid);
     return settings;
 }
 

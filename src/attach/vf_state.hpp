@@ -9,6 +9,8 @@ namespace rdmanet::attach {
 
 /// The step that is undone by setting `before` again.
 [[nodiscard]] state::SetVf to_step(const kernel::VfOf& of, const kernel::VfSettings& before);
-[[nodiscard]] kernel::VfSettings to_settings(const state::SetVf& step);
+
+[[nodiscard]] state::VfSettings to_recorded(const kernel::VfSettings& settings);
+[[nodiscard]] kernel::VfSettings to_settings(const state::VfSettings& recorded);
 
 } // namespace rdmanet::attach

@@ -1,11 +1,13 @@
 #include <rdmanet/kernel/vf.hpp>
 
+#include "directory.hpp"
 #include "message.hpp"
 #include "vf_parse.hpp"
 
 #include <rdmanet/base/text.hpp>
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 
@@ -180,6 +182,22 @@ VfSettings ignored(const VfSettings& asked, const VfSettings& before, const VfSe
     return rest;
 }
 
+VfSettings preferring(const VfSettings& first, const VfSettings& others) {
+    VfSettings all = others;
+    for_each_setting([&](auto setting) {
+        if (first.*setting) all.*setting = first.*setting;
+    });
+    return all;
+}
+
+VfSettings without_port_speed(const VfSettings& present, const VfId& vf) {
+    VfSettings rest = present;
+    if (!rest.rates || rest.rates->most_mbps == 0) return rest;
+    const auto speed = find_line(AT_FDCWD, concat("/sys/class/net/", vf.pf, "/speed"));
+    if (speed && base::parse_integer<std::uint32_t>(*speed) == rest.rates->most_mbps) rest.rates.reset();
+    return rest;
+}
+
 std::string to_string(const VfSettings& settings) {
     std::string text;
     if (settings.mac) append(text, concat("mac ", *settings.mac));
@@ -195,6 +213,22 @@ std::string to_string(const VfSettings& settings) {
     if (settings.link_state) append(text, concat("link_state ", to_string(*settings.link_state)));
     if (settings.node_guid) append(text, concat("node_guid ", *settings.node_guid));
     if (settings.port_guid) append(text, concat("port_guid ", *settings.port_guid));
+    return text;
+}
+
+std::string to_command(const VfSettings& settings, const VfId& vf) {
+    std::string text = concat("ip link set ", vf.pf, " vf ", vf.number);
+    if (settings.mac) text += concat(" mac ", *settings.mac);
+    if (settings.vlan)
+        text += concat(" vlan ", settings.vlan->id, " qos ", settings.vlan->qos, " proto ",
+                       settings.vlan->protocol == VlanProtocol::dot1q ? "802.1Q" : to_string(settings.vlan->protocol));
+    if (settings.rates)
+        text += concat(" max_tx_rate ", settings.rates->most_mbps, " min_tx_rate ", settings.rates->least_mbps);
+    if (settings.spoof_check) text += *settings.spoof_check ? " spoofchk on" : " spoofchk off";
+    if (settings.trust) text += *settings.trust ? " trust on" : " trust off";
+    if (settings.link_state) text += concat(" state ", to_string(*settings.link_state));
+    if (settings.node_guid) text += concat(" node_guid ", *settings.node_guid);
+    if (settings.port_guid) text += concat(" port_guid ", *settings.port_guid);
     return text;
 }
 

@@ -121,6 +121,11 @@ std::string AttachmentRecord::to_text() const {
     writer.end_array();
     write_texts(writer, "ips", ips);
     write_texts(writer, "routes", routes);
+    if (vf_settings) {
+        writer.key("vfSettings").begin_object();
+        write_settings(writer, *vf_settings);
+        writer.end_object();
+    }
     writer.key("steps").begin_array();
     for (const Step& step : steps) write_step(writer, step);
     return writer.end_array().end_object().to_text();
@@ -136,6 +141,7 @@ AttachmentRecord AttachmentRecord::parse(std::string_view text) {
     for (const json::Reader& lease : root.at("leases").elements()) record.leases.push_back(parse_lease(lease));
     record.ips = parse_texts(root.at("ips"));
     record.routes = parse_texts(root.at("routes"));
+    if (const auto settings = root.find("vfSettings")) record.vf_settings = parse_settings(*settings);
     for (const json::Reader& step : root.at("steps").elements()) record.steps.push_back(parse_step(step));
     return record;
 }

@@ -72,20 +72,8 @@ void write(json::Writer& writer, const KeepDevice& step) {
 }
 
 void write(json::Writer& writer, const SetVf& step) {
-    writer.member("step", kSetVf)
-        .member("pf", step.pf)
-        .member("vf", step.number)
-        .member("vlanQoS", std::uint32_t{step.vlan_qos})
-        .member("vlanProto", step.vlan_protocol);
-    write_if(writer, "mac", step.mac);
-    if (step.vlan) writer.member("vlan", std::uint32_t{*step.vlan});
-    write_if(writer, "minTxRate", step.min_tx_rate);
-    write_if(writer, "maxTxRate", step.max_tx_rate);
-    write_if(writer, "spoofchk", step.spoof_check);
-    write_if(writer, "trust", step.trust);
-    write_if(writer, "linkState", step.link_state);
-    write_if(writer, "nodeGuid", step.node_guid);
-    write_if(writer, "portGuid", step.port_guid);
+    writer.member("step", kSetVf).member("pf", step.pf).member("vf", step.number);
+    write_settings(writer, step.before);
 }
 
 void write(json::Writer& writer, const SetRepresentor& step) {
@@ -166,17 +154,7 @@ KeepDevice parse_keep_device(const json::Reader& reader) {
 SetVf parse_set_vf(const json::Reader& reader) {
     return {.pf = reader.at("pf").string(),
             .number = static_cast<unsigned>(reader.at("vf").integer(0, UINT16_MAX)),
-            .mac = find_string(reader, "mac"),
-            .vlan = find_number<std::uint16_t>(reader, "vlan"),
-            .vlan_qos = static_cast<std::uint8_t>(reader.at("vlanQoS").integer(0, 7)),
-            .vlan_protocol = reader.at("vlanProto").string(),
-            .min_tx_rate = find_number<std::uint32_t>(reader, "minTxRate"),
-            .max_tx_rate = find_number<std::uint32_t>(reader, "maxTxRate"),
-            .spoof_check = find_boolean(reader, "spoofchk"),
-            .trust = find_boolean(reader, "trust"),
-            .link_state = find_string(reader, "linkState"),
-            .node_guid = find_string(reader, "nodeGuid"),
-            .port_guid = find_string(reader, "portGuid")};
+            .before = parse_settings(reader)};
 }
 
 SetRepresentor parse_set_representor(const json::Reader& reader) {
@@ -231,6 +209,33 @@ DelegateIpam parse_delegate_ipam(const json::Reader& reader) {
 }
 
 } // namespace
+
+void write_settings(json::Writer& writer, const VfSettings& settings) {
+    writer.member("vlanQoS", std::uint32_t{settings.vlan_qos}).member("vlanProto", settings.vlan_protocol);
+    write_if(writer, "mac", settings.mac);
+    if (settings.vlan) writer.member("vlan", std::uint32_t{*settings.vlan});
+    write_if(writer, "minTxRate", settings.min_tx_rate);
+    write_if(writer, "maxTxRate", settings.max_tx_rate);
+    write_if(writer, "spoofchk", settings.spoof_check);
+    write_if(writer, "trust", settings.trust);
+    write_if(writer, "linkState", settings.link_state);
+    write_if(writer, "nodeGuid", settings.node_guid);
+    write_if(writer, "portGuid", settings.port_guid);
+}
+
+VfSettings parse_settings(const json::Reader& reader) {
+    return {.mac = find_string(reader, "mac"),
+            .vlan = find_number<std::uint16_t>(reader, "vlan"),
+            .vlan_qos = static_cast<std::uint8_t>(reader.at("vlanQoS").integer(0, 7)),
+            .vlan_protocol = reader.at("vlanProto").string(),
+            .min_tx_rate = find_number<std::uint32_t>(reader, "minTxRate"),
+            .max_tx_rate = find_number<std::uint32_t>(reader, "maxTxRate"),
+            .spoof_check = find_boolean(reader, "spoofchk"),
+            .trust = find_boolean(reader, "trust"),
+            .link_state = find_string(reader, "linkState"),
+            .node_guid = find_string(reader, "nodeGuid"),
+            .port_guid = find_string(reader, "portGuid")};
+}
 
 void write_step(json::Writer& writer, const Step& step) {
     writer.begin_object();

@@ -44,6 +44,11 @@ TEST_CASE("an InfiniBand VF goes into the pod with its RDMA device and its IPoIB
     CHECK_THAT(stage.pod->run("rdma link"), Contains("link ib0p0v0/1"));
     CHECK_FALSE(succeeds("rdma dev show ib0p0v0"));
     CHECK(check(call, result) == "");
+    shell(concat("ip link set ", stage.infiniband.parent(0), " vf 0 port_guid 02:00:00:00:00:00:00:77"));
+    const std::string said = check(call, result);
+    CHECK_THAT(said, Contains("has port_guid 02:00:00:00:00:00:00:77, expected port_guid "));
+    shell(cure_in(said));
+    CHECK(check(call, result) == "");
     CHECK(del(call) == "");
     CHECK(succeeds("rdma dev show ib0p0v0"));
     CHECK(InfinibandNode::netdev(InfinibandNode::vf(0)) == name);

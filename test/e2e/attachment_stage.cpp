@@ -78,6 +78,13 @@ std::string check(const PluginCall& call, const std::string& result) {
     return outcome(after(call, result), "CHECK");
 }
 
+std::string cure_in(const std::string& message) {
+    const auto from = message.find('`');
+    const auto to = message.find('`', from + 1);
+    if (from == std::string::npos || to == std::string::npos) throw base::Error(concat("no cure in: ", message));
+    return message.substr(from + 1, to - from - 1);
+}
+
 std::string value(const std::string& json, const std::string& path) {
     const json::Document document = json::Document::parse(json);
     json::Reader at = document.root();

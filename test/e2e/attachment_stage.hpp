@@ -41,6 +41,9 @@ std::string add(const PluginCall& call);
 [[nodiscard]] std::string del(const PluginCall& call);
 [[nodiscard]] std::string check(const PluginCall& call, const std::string& result);
 
+/// The command that a message tells to run, between backticks. Throws if there is none.
+[[nodiscard]] std::string cure_in(const std::string& message);
+
 /// One value of a JSON text, as text; the path is like "interfaces.0.mac".
 [[nodiscard]] std::string value(const std::string& json, const std::string& path);
 /// Addresses of a result, "10.0.0.1/24 fd00::1/64".

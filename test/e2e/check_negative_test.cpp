@@ -1,5 +1,5 @@
 // CHECK finds each difference from what ADD made.
-#include "attachment_stage.hpp"
+#include "vf_stage.hpp"
 
 #include "support/reporter.hpp"
 
@@ -111,6 +111,46 @@ TEST_CASE("CHECK sees an ipvlan child whose mode or flag was changed under it", 
                                                "ipvlan mode l2 flag bridge"));
     CHECK_THAT(said_after("mode l2 private"), Contains("code 107: interface \"net1\" is ipvlan mode l2 flag private, "
                                                        "expected ipvlan mode l2 flag bridge"));
+}
+
+TEST_CASE("CHECK sees a VF that was set up differently behind the pod's back, and its error is the cure",
+          "[check][sriov]") {
+    NEEDS_VFS();
+    const VfNode vfs;
+    const std::string vf = concat("ip link set ", vfs.pf(), " vf 0 ");
+    shell(concat(vf, "vlan 7 qos 2 proto 802.1ad spoofchk on state enable max_tx_rate 50 min_tx_rate 10"));
+    const Pod pod("pod");
+    const UnchangedNode node;
+    const PluginCall call = vf_call(vfs, pod, 0, concat("'trust':'on',", ipam("10.114.0.0/24")));
+    const std::string result = add(call);
+    CHECK(check(call, result) == "");
+    const auto said_after = [&](const std::string& change) {
+        shell(concat(vf, change));
+        std::string said = check(call, result);
+        shell(cure_in(said));
+        CHECK(check(call, result) == "");
+        return said;
+    };
+    CHECK_THAT(said_after("vlan 9"),
+               Contains(concat("code 107: VF 0 of \"", vfs.pf(),
+                               "\" has vlan 9, expected vlan 7 qos 2 802.1ad, as ADD left it: run `", vf,
+                               "vlan 7 qos 2 proto 802.1ad`, or delete the pod")));
+    CHECK_THAT(said_after("vlan 7 qos 2"), Contains("has vlan 7 qos 2, expected vlan 7 qos 2 802.1ad"));
+    CHECK_THAT(said_after("spoofchk off"), Contains("has spoofchk off, expected spoofchk on"));
+    CHECK_THAT(said_after("trust off"), Contains("has trust off, expected trust on"));
+    CHECK_THAT(said_after("state disable"), Contains("has link_state disable, expected link_state enable"));
+    CHECK_THAT(said_after("max_tx_rate 60"), Contains("has rates 10 to 60 Mbit/s, expected rates 10 to 50 Mbit/s"));
+    CHECK_THAT(said_after("vlan 0 trust off"),
+               Contains("has vlan 0, trust off, expected vlan 7 qos 2 802.1ad, trust on"));
+    // This PF gives the running VF the MAC as well; the pod's link has its own again, as with drivers that don't.
+    shell(concat(vf, "mac 02:00:00:00:00:66"));
+    CHECK_THAT(check(call, result), Contains("code 107: interface \"net1\" has MAC 02:00:00:00:00:66"));
+    pod.run(concat("ip link set net1 address ", value(result, "interfaces.0.mac")));
+    CHECK_THAT(check(call, result), Contains("has mac 02:00:00:00:00:66, expected mac 00:00:00:00:00:00"));
+    shell(concat(vf, "mac 00:00:00:00:00:00"));
+    CHECK(check(call, result) == "");
+    CHECK(del(call) == "");
+    CHECK(node.difference() == "");
 }
 
 TEST_CASE("CHECK without a result, or for a pod that is gone, is refused", "[check]") {

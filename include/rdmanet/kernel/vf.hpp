@@ -81,8 +81,17 @@ void change_vf(Socket& route, const VfId& vf, const VfSettings& wanted);
 /// error. No limit of rates is not among them: some drivers tell the port's speed then (qed, qed_sriov.c).
 [[nodiscard]] VfSettings ignored(const VfSettings& asked, const VfSettings& before, const VfSettings& now);
 
+/// Those of `first`, and those of `others` that it hasn't.
+[[nodiscard]] VfSettings preferring(const VfSettings& first, const VfSettings& others);
+
+/// Of what the driver tells, what somebody has set: without a highest rate that is the port's speed, which some drivers
+/// tell where there is none (qed_iov.c, liquidio's lio_main.c) and which changes with the link. Reads the speed.
+[[nodiscard]] VfSettings without_port_speed(const VfSettings& present, const VfId& vf);
+
 /// "vlan 100 qos 3", "mac 02:00:00:00:00:01, trust on": for messages.
 [[nodiscard]] std::string to_string(const VfSettings& settings);
+/// The command that sets them: "ip link set eth0 vf 3 vlan 100 qos 3 trust on".
+[[nodiscard]] std::string to_command(const VfSettings& settings, const VfId& vf);
 [[nodiscard]] std::string_view to_string(VfLinkState state);
 [[nodiscard]] std::string_view to_string(VlanProtocol protocol);
 

@@ -6,6 +6,7 @@
 #include <rdmanet/state/step.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,7 +58,9 @@ struct AttachmentRecord {
     std::vector<RecordedLease> leases;
     std::vector<std::string> ips;    // as in the result, whoever gave them
     std::vector<std::string> routes; // destinations of the routes that were added
-    std::vector<Step> steps;         // in the order of doing
+    /// Of a VF, what CHECK must find again beyond what the configuration says. Absent in records of earlier versions.
+    std::optional<VfSettings> vf_settings;
+    std::vector<Step> steps; // in the order of doing
 
     /// Null for an attachment that has no child of a parent.
     [[nodiscard]] const CreateLink* created_link() const;

@@ -41,11 +41,8 @@ struct KeepDevice {
     std::vector<std::string> altnames;
 };
 
-/// Settings of a VF that its PF changed, as they were. Undone by setting them again. A setting that is absent was not
-/// changed.
-struct SetVf {
-    std::string pf;      // bus address
-    unsigned number = 0; // of the VF in its PF
+/// Some of the settings that a PF has for a VF.
+struct VfSettings {
     std::optional<std::string> mac;
     std::optional<std::uint16_t> vlan;
     std::uint8_t vlan_qos = 0;
@@ -57,6 +54,13 @@ struct SetVf {
     std::optional<std::string> link_state; // "auto", "enable", "disable"
     std::optional<std::string> node_guid;
     std::optional<std::string> port_guid;
+};
+
+/// Settings of a VF that its PF changed. Undone by setting them again as they were.
+struct SetVf {
+    std::string pf;      // bus address
+    unsigned number = 0; // of the VF in its PF
+    VfSettings before;   // those that were changed
 };
 
 /// A VF's representor, by which the host's bridge reaches the pod: what of it was changed, as it was. Undone by making it
@@ -112,6 +116,11 @@ struct DelegateIpam {
 
 using Step = std::variant<CreateLink, KeepDevice, RebindDriver, SetVf, SetRepresentor, MoveLink, MoveRdma,
                           WriteDeviceInfo, DelegateIpam>;
+
+/// Members of the object that is being written.
+void write_settings(json::Writer& writer, const VfSettings& settings);
+/// Throws json::ValueError for anything that write_settings() would not have written.
+[[nodiscard]] VfSettings parse_settings(const json::Reader& reader);
 
 void write_step(json::Writer& writer, const Step& step);
 /// Throws json::ValueError for anything that write_step() would not have written.

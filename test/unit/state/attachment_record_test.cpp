@@ -11,11 +11,15 @@ TEST_CASE("a record that was written is read back whole") {
     CHECK(read.to_text() == record.to_text());
     CHECK(read.key == record.key);
     CHECK(read.netns.inode == UINT64_MAX);
+    REQUIRE(read.vf_settings);
+    CHECK(read.vf_settings->vlan == 0);
+    CHECK(read.vf_settings->link_state == "disable");
+    CHECK_FALSE(read.vf_settings->mac);
     CHECK(std::get<state::CreateLink>(read.steps.at(0)).parent_in_pod);
     CHECK(std::get<state::KeepDevice>(read.steps.at(1)).altnames == std::vector<std::string>{"enp59s0f0v0"});
-    CHECK(std::get<state::SetVf>(read.steps.at(3)).max_tx_rate == UINT32_MAX);
-    CHECK(std::get<state::SetVf>(read.steps.at(3)).trust == false);
-    CHECK(std::get<state::SetVf>(read.steps.at(3)).port_guid == "02:00:00:00:00:00:00:02");
+    CHECK(std::get<state::SetVf>(read.steps.at(3)).before.max_tx_rate == UINT32_MAX);
+    CHECK(std::get<state::SetVf>(read.steps.at(3)).before.trust == false);
+    CHECK(std::get<state::SetVf>(read.steps.at(3)).before.port_guid == "02:00:00:00:00:00:00:02");
     CHECK(std::get<state::RebindDriver>(read.steps.at(2)).driver == "mlx5_core");
     CHECK(std::get<state::SetRepresentor>(read.steps.at(4)).mtu == 1500U);
     CHECK(std::get<state::MoveLink>(read.steps.at(5)).ifname == "net1");
@@ -26,14 +30,20 @@ TEST_CASE("a record that was written is read back whole") {
 
 TEST_CASE("settings of a VF that were not changed are not written down") {
     AttachmentRecord record = state::sample_record();
-    record.steps = {state::SetVf{.pf = "0000:3b:00.0", .number = 1, .trust = true}};
-    const auto read = std::get<state::SetVf>(AttachmentRecord::parse(record.to_text()).steps.at(0));
+    record.steps = {state::SetVf{.pf = "0000:3b:00.0", .number = 1, .before = {.trust = true}}};
+    const auto read = std::get<state::SetVf>(AttachmentRecord::parse(record.to_text()).steps.at(0)).before;
     CHECK(read.trust == true);
     CHECK_FALSE(read.mac);
     CHECK_FALSE(read.vlan);
     CHECK_FALSE(read.min_tx_rate);
     CHECK_FALSE(read.spoof_check);
     CHECK_FALSE(read.link_state);
+}
+
+TEST_CASE("a record of a version that didn't write down how it left a VF has no settings to compare") {
+    AttachmentRecord record = state::sample_record();
+    record.vf_settings.reset();
+    CHECK_FALSE(AttachmentRecord::parse(record.to_text()).vf_settings);
 }
 
 TEST_CASE("a record cut at any byte is refused") {

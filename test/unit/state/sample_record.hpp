@@ -4,6 +4,21 @@
 
 namespace rdmanet::state {
 
+/// Every one of them.
+inline VfSettings sample_settings() {
+    return {.mac = "00:00:00:00:00:00",
+            .vlan = 4094,
+            .vlan_qos = 7,
+            .vlan_protocol = "802.1ad",
+            .min_tx_rate = 1,
+            .max_tx_rate = UINT32_MAX,
+            .spoof_check = true,
+            .trust = false,
+            .link_state = "auto",
+            .node_guid = "02:00:00:00:00:00:00:01",
+            .port_guid = "02:00:00:00:00:00:00:02"};
+}
+
 /// A record in which every field differs from its default.
 inline AttachmentRecord sample_record() {
     AttachmentRecord record;
@@ -19,6 +34,7 @@ inline AttachmentRecord sample_record() {
     record.leases = {{.space = "blue", .slot = 1, .address = "10.1.2.3/24", .cooldown = 30}};
     record.ips = {"10.1.2.3/24", "fd00::3/64"};
     record.routes = {"10.9.0.0/16"};
+    record.vf_settings = VfSettings{.vlan = 0, .trust = true, .link_state = "disable"};
     record.steps = {CreateLink{.kind = "macvlan",
                                .ifname = "net1",
                                .parent = "eth1",
@@ -39,19 +55,7 @@ inline AttachmentRecord sample_record() {
                                  .driver = "mlx5_core",
                                  .guid = "02:00:00:00:00:00:00:03",
                                  .node_guid = UINT64_MAX},
-                    SetVf{.pf = "0000:3b:00.0",
-                          .number = 3,
-                          .mac = "00:00:00:00:00:00",
-                          .vlan = 4094,
-                          .vlan_qos = 7,
-                          .vlan_protocol = "802.1ad",
-                          .min_tx_rate = 1,
-                          .max_tx_rate = UINT32_MAX,
-                          .spoof_check = true,
-                          .trust = false,
-                          .link_state = "auto",
-                          .node_guid = "02:00:00:00:00:00:00:01",
-                          .port_guid = "02:00:00:00:00:00:00:02"},
+                    SetVf{.pf = "0000:3b:00.0", .number = 3, .before = sample_settings()},
                     SetRepresentor{.pf = "0000:3b:00.0",
                                    .number = 3,
                                    .ifindex = 9,
