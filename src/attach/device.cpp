@@ -4,6 +4,7 @@
 #include "device_claim.hpp"
 #include "device_link.hpp"
 #include "device_rdma.hpp"
+#include "device_usable.hpp"
 #include "port_state.hpp"
 #include "rdma_choice.hpp"
 #include "representor.hpp"
@@ -12,7 +13,6 @@
 
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
-#include <rdmanet/kernel/route.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -27,25 +27,6 @@ using base::concat;
 using base::quoted;
 using kernel::Link;
 
-std::optional<Link> find_device_link(const BusAddress& address, kernel::Socket& route) {
-    auto links = list_links_on_host(address, route);
-    if (links.size() > 1)
-        refuse_device(address, concat("has several net devices, among them ", quoted(links[0].name), " and ",
-                                      quoted(links[1].name),
-                                      ", of which one alone can't go into a pod: choose a function "
-                                      "that has one, in switchdev mode a VF instead of its PF"));
-    if (!links.empty()) return std::move(links.front());
-    const std::string driver = kernel::driver_of(address);
-    if (is_user_space_driver(driver)) return std::nullopt;
-    refuse_device(
-        address,
-        driver.empty()
-            ? std::string("has no driver: bind it to its network driver, or to vfio-pci")
-            : concat("has driver ", quoted(driver), " and no net device in the host's namespace: for ",
-                     "InfiniBand run `modprobe ib_ipoib`; if a namespace that nobody records holds it, unbind ",
-                     "and bind the driver"));
-}
-
 /// A name that is taken in the pod would let the move succeed, and the renaming in the same request fail. For one of
 /// the alternative names the kernel refuses the move since Linux 6.6, and in stable kernels before; older ones don't
 /// look at them.
@@ -54,38 +35,6 @@ void require_free_names(const BusAddress& address, const Link& link, PodSide& po
         if (const auto other = kernel::find_link_by_altname(pod.route, altname))
             refuse_device(address, concat("has the alternative name ", quoted(altname), ", and so has interface ",
                                           quoted(other->name), " in ", request.netns_path, ": remove one of them"));
-}
-
-/// Whether one of the node's default routes goes by the device's interface, or by what stands on it: a VLAN, a bond.
-bool carries_default_route(const Link& link, kernel::Socket& route) {
-    std::vector<Link> carriers;
-    for (const base::Family family : {base::Family::v4, base::Family::v6})
-        for (const kernel::Route& each :
-             kernel::list_routes(route, {.family = family, .ifindex = {}, .table = kernel::kMainTable}))
-            if (auto carrier =
-                    each.destination.is_default_route() ? kernel::find_link(route, each.ifindex) : std::nullopt)
-                carriers.push_back(*std::move(carrier));
-    for (; !carriers.empty(); carriers = kernel::list_lower_links(route, carriers))
-        for (const Link& carrier : carriers)
-            if (carrier.ifindex == link.ifindex) return true;
-    return false;
-}
-
-/// What the node itself needs.
-void require_spare(const BusAddress& address, const Link& link, kernel::Socket& route) {
-    if (const unsigned vfs = kernel::count_vfs_of(address); vfs != 0)
-        refuse_device(address,
-                      concat("has ", vfs, " VFs, which are set up through it: write 0 to its sriov_numvfs, or use ",
-                             "another device"));
-    if (link.master_ifindex) {
-        const auto master = kernel::find_link(route, *link.master_ifindex);
-        refuse_device(address, concat("is ", quoted(link.name), ", which belongs to ",
-                                      quoted(master ? master->name : std::string("?")),
-                                      " on the host: take it out there, or use another device"));
-    }
-    if (carries_default_route(link, route))
-        refuse_device(address, concat("is ", quoted(link.name),
-                                      ", by which a default route of the node goes: use another device"));
 }
 
 /// The interface would be lost to the pod, addresses and all: the kernel makes it anew when its RDMA device moves, see
@@ -232,10 +181,6 @@ void warn_of_no_interface(const DevicePlan& plan, const cni::Request& request, c
 
 } // namespace
 
-void refuse_device(const BusAddress& address, const std::string& why) {
-    throw cni::CniError(cni::ErrorCode::parent, concat("device ", address, ' ', why));
-}
-
 bool DevicePlan::is_infiniband() const {
     return link && link->is_infiniband();
 }
@@ -246,17 +191,9 @@ std::string mac_without_link(const DevicePlan& plan) {
     return mac && !mac->is_zero() ? mac->to_string() : std::string();
 }
 
-bool is_user_space_driver(std::string_view driver) {
-    // Also those for one kind of NIC, "mlx5_vfio_pci" (drivers/vfio/pci).
-    const bool is_vfio = driver.find("vfio") != std::string_view::npos;
-    return is_vfio || driver == "uio_pci_generic" || driver == "igb_uio";
-}
-
 DevicePlan plan_device(const cni::Request& request, const Config& config, const Session& session, PodSide& pod,
                        const BusAddress& address, const base::Deadline& deadline) {
-    if (!kernel::device_exists(address))
-        refuse_device(address, "does not exist on this node: `lspci -D` lists those that do; the device plugin's list "
-                               "may be older than the last change of sriov_numvfs");
+    require_existing(address);
     DevicePlan plan{.address = address,
                     .vf = {},
                     .representor = {},

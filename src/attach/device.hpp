@@ -58,6 +58,10 @@ struct DevicePlan {
                                                    const state::AttachmentStore& records,
                                                    const base::Deadline& deadline);
 
+/// The one that the configuration names. nullopt if it leaves that to the device plugin. Throws CniError if it is none.
+[[nodiscard]] std::optional<base::BusAddress>
+find_named_device(const Config& config, const state::AttachmentStore& records, const base::Deadline& deadline);
+
 /// Reads the kernel and changes nothing. Throws CniError with the cure for whatever would make the ADD fail later,
 /// among it that the device is another attachment's.
 [[nodiscard]] DevicePlan plan_device(const cni::Request& request, const Config& config, const Session& session,
@@ -83,11 +87,5 @@ using RdmaDevices = std::vector<kernel::RdmaDevice>;
 
 /// The MAC of a device without a net device, for the result: what its PF decides; empty if that is nothing.
 [[nodiscard]] std::string mac_without_link(const DevicePlan& plan);
-
-/// Drivers that leave a device to programs in user space and make no net device of it.
-[[nodiscard]] bool is_user_space_driver(std::string_view driver);
-
-/// The error of a device that can't be had.
-[[noreturn]] void refuse_device(const base::BusAddress& address, const std::string& why);
 
 } // namespace rdmanet::attach

@@ -85,6 +85,14 @@ BusAddress address_of_earlier(const cni::Request& request, PodSide& pod) {
 
 } // namespace
 
+std::optional<BusAddress> find_named_device(const Config& config, const state::AttachmentStore& records,
+                                            const base::Deadline& deadline) {
+    if (config.device) return config.device;
+    const auto* wanted = std::get_if<HostDevice>(&config.attach);
+    if (wanted == nullptr || (!wanted->name && !wanted->hwaddr)) return std::nullopt;
+    return address_of_host_device(*wanted, records, deadline);
+}
+
 BusAddress find_device_address(const cni::Request& request, const Config& config, PodSide& pod,
                                const state::AttachmentStore& records, const base::Deadline& deadline) {
     if (config.device) return *config.device;

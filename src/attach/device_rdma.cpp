@@ -169,8 +169,8 @@ void require_mode(const RdmaPolicy& policy, const std::string& network, const ba
     (void)moves_rdma(policy, kernel::rdma_netns_mode(*rdma), network);
 }
 
-void plan_rdma(DevicePlan& plan, const Config& config, const cni::Request& request, const kernel::Netns& pod,
-               const base::Logger& log, const base::Deadline& deadline) {
+void find_rdma_of_device(DevicePlan& plan, const Config& config, const cni::Request& request, kernel::Socket* rdma,
+                         const base::Logger& log) {
     const RdmaPolicy& policy = config.rdma;
     if (policy.demand == RdmaDemand::ignored) return;
     if (!plan.link && !config.is_rdma_only()) { // a driver for user space
@@ -180,8 +180,7 @@ void plan_rdma(DevicePlan& plan, const Config& config, const cni::Request& reque
                                " asks for RDMA (\"rdma\"): bind it to its network driver, or remove \"rdma\""));
         return;
     }
-    auto rdma = kernel::Socket::find_rdma(deadline);
-    const auto devices = rdma ? find_rdma_devices(plan.address, *rdma) : std::vector<kernel::RdmaDevice>{};
+    const auto devices = rdma != nullptr ? find_rdma_devices(plan.address, *rdma) : RdmaDevices{};
     if (devices.empty()) {
         const std::string why = concat("device ", plan.address, " has no RDMA device in the host's namespace");
         if (policy.demand == RdmaDemand::required)
@@ -192,22 +191,32 @@ void plan_rdma(DevicePlan& plan, const Config& config, const cni::Request& reque
         return;
     }
     warn_of_zero_guid(plan, devices, log);
-    if (!moves_rdma(policy, kernel::rdma_netns_mode(*rdma), request.conf.name)) {
+    if (moves_rdma(policy, kernel::rdma_netns_mode(*rdma), request.conf.name))
+        choose_rdma(plan, policy, devices);
+    else
         plan.rdma = plan.link ? port_for_gids(*rdma, devices, *plan.link) : first_port(*rdma, devices.front());
-        return;
-    }
-    choose_rdma(plan, policy, devices);
-    if (const auto fixed = find_immovable(plan.moving, *rdma, pod)) {
-        plan.moving.clear();
-        const std::string why =
-            concat("RDMA device ", quoted(fixed->name), " can't move to another namespace, because ",
-                   "its driver doesn't take it away from its users");
-        if (policy.demand == RdmaDemand::required)
-            refuse_rdma(concat(why, ": use a driver that does, or \"rdma\": {\"mode\": \"shared\"} and ",
-                               "`rdma system set netns shared` before any pod starts, or remove \"rdma\""));
-        log.warn(concat(why, ": it stays on the host, and the pod has no RDMA"));
-        return;
-    }
+}
+
+void require_movable(DevicePlan& plan, const RdmaPolicy& policy, kernel::Socket& rdma, const kernel::Netns& elsewhere,
+                     const base::Logger& log) {
+    const auto fixed = find_immovable(plan.moving, rdma, elsewhere);
+    if (!fixed) return;
+    const std::string why = concat("RDMA device ", quoted(fixed->name), " can't move to another namespace, because ",
+                                   "its driver doesn't take it away from its users");
+    if (policy.demand == RdmaDemand::required)
+        refuse_rdma(concat(why, ": use a driver that does, or \"rdma\": {\"mode\": \"shared\"} and ",
+                           "`rdma system set netns shared` before any pod starts, or remove \"rdma\""));
+    log.warn(concat(why, ": it stays on the host, and the pod has no RDMA"));
+    plan.moving.clear();
+}
+
+void plan_rdma(DevicePlan& plan, const Config& config, const cni::Request& request, const kernel::Netns& pod,
+               const base::Logger& log, const base::Deadline& deadline) {
+    if (config.rdma.demand == RdmaDemand::ignored) return;
+    auto rdma = kernel::Socket::find_rdma(deadline);
+    find_rdma_of_device(plan, config, request, rdma ? &*rdma : nullptr, log);
+    if (!rdma) return;
+    require_movable(plan, config.rdma, *rdma, pod, log);
     for (const kernel::RdmaDevice& device : plan.moving) require_unused(*rdma, device);
     require_free_rdma_name(plan, request.netns_path, pod, deadline);
 }

@@ -13,6 +13,14 @@ namespace rdmanet::attach {
 void plan_rdma(DevicePlan& plan, const Config& config, const cni::Request& request, const kernel::Netns& pod,
                const base::Logger& log, const base::Deadline& deadline);
 
+/// The first part of it, for which no pod is needed. `rdma`: null if this kernel has no RDMA.
+void find_rdma_of_device(DevicePlan& plan, const Config& config, const cni::Request& request, kernel::Socket* rdma,
+                         const base::Logger& log);
+
+/// The second: whether the devices' drivers let them go. In `elsewhere`, where they are not, the kernel is asked.
+void require_movable(DevicePlan& plan, const RdmaPolicy& policy, kernel::Socket& rdma, const kernel::Netns& elsewhere,
+                     const base::Logger& log);
+
 /// Throws CniError with the cure where the policy needs another RDMA namespace mode than the node has.
 void require_mode(const RdmaPolicy& policy, const std::string& network, const base::Deadline& deadline);
 

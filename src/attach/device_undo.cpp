@@ -3,6 +3,7 @@
 #include "device.hpp"
 #include "device_link.hpp"
 #include "device_rdma.hpp"
+#include "device_usable.hpp"
 #include "vf_plan.hpp"
 #include "vf_state.hpp"
 

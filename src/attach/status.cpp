@@ -1,6 +1,6 @@
 // STATUS: whether ADD would work now. Reads only, and little: CRI-O asks every half second.
 #include "child.hpp"
-#include "device_rdma.hpp"
+#include "device_status.hpp"
 #include "liveness.hpp"
 #include "parent.hpp"
 #include "session.hpp"
@@ -52,11 +52,9 @@ void require_ipam(const cni::Request& request, const IpamChoice& ipam, const Nod
         cni::delegate_status(cni::delegate_call(request, other->plugin), deadline);
 }
 
-void require_parent(const cni::Request& request, const Config& config, const base::Deadline& deadline) {
-    if (config.is_device()) {
-        require_mode(config.rdma, request.conf.name, deadline);
-        return; // which device is known only once there is a pod
-    }
+void require_parent(const cni::Request& request, const Config& config, const Node& node,
+                    const base::Deadline& deadline) {
+    if (config.is_device()) return require_device(request, config, node, deadline);
     if (config.link_in_container) return; // so is the parent
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
     const kernel::Link parent = find_parent(request, config, route);
@@ -71,7 +69,7 @@ void status(const cni::Request& request, const Config& config, const Node& node)
     const auto deadline = base::Deadline::in(kStatusTimeout);
     require_writable(node.state_directory);
     try {
-        require_parent(request, config, deadline);
+        require_parent(request, config, node, deadline);
     } catch (const cni::CniError& error) {
         unavailable(error.what());
     }

@@ -1,5 +1,7 @@
 #include "vf_plan.hpp"
 
+#include "device_usable.hpp"
+
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 

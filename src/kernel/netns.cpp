@@ -1,5 +1,7 @@
 #include <rdmanet/kernel/netns.hpp>
 
+#include "directory.hpp"
+
 #include <rdmanet/base/text.hpp>
 
 #include <fcntl.h>
@@ -111,6 +113,17 @@ Netns get_netns(const std::string& path) {
     auto netns = find_netns(path);
     if (!netns) throw SystemError(concat("open network namespace ", quoted(path)), ENOENT);
     return *std::move(netns);
+}
+
+std::optional<Netns> find_other_netns() {
+    constexpr const char* kNames = "/run/netns";
+    const Netns own = Netns::current();
+    for (const std::string& name : list_directory(kNames)) try {
+            auto netns = find_netns(concat(kNames, '/', name));
+            if (netns && !(*netns == own)) return netns;
+        } catch (const NotANetnsError&) { // an unmounted one leaves an empty file behind
+        }
+    return std::nullopt;
 }
 
 std::uint64_t netns_cookie(const Netns& netns) {

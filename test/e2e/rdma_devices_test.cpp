@@ -138,9 +138,13 @@ TEST_CASE("RDMA devices that don't move are refused before anything changes, or 
                        Contains("`rdma system set netns shared` before any pod starts"));
         stage.set_fault("vf_call_fail", 0);
         CHECK(node.difference() == "");
+        CHECK_THAT(outcome(vf_call(stage.vfs, pod, 0, concat("'rdma':true,", settings)), "STATUS"),
+                   Contains("code 50: RDMA device \"roce0p0v0\" can't move to another namespace"));
+        CHECK(node.difference() == "");
         const PluginCall modest = vf_call(stage.vfs, pod, 0, settings);
         const std::string result = add(modest);
         CHECK(succeeds("rdma dev show roce0p0v0"));
+        CHECK(outcome(modest, "STATUS") == "");
         CHECK(check(modest, result) == "");
         CHECK(del(modest) == "");
         CHECK(node.difference() == "");

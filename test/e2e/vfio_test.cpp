@@ -48,6 +48,9 @@ TEST_CASE("a VF of vfio-pci gets its settings and its addresses, and the pod nei
                        Contains(concat("code 103: device ", stage.vfs.vf(0),
                                        " has driver \"vfio-pci\", which makes no RDMA device of it, network \"net\" "
                                        "asks for RDMA (\"rdma\"): bind it to its network driver, or remove \"rdma\"")));
+        CHECK_THAT(outcome(vf_call(stage.vfs, pod, 0, "'rdma':true"), "STATUS"),
+                   Contains("code 50: device ") && Contains("which makes no RDMA device of it"));
+        CHECK(outcome(vf_call(stage.vfs, pod, 0), "STATUS") == "");
         const PluginCall call =
             vf_call(stage.vfs, pod, 0, concat("'mtu':1400,", kSettings, ",", ipam("10.111.0.0/24")));
         const ProcessResult added = call.run();

@@ -87,7 +87,7 @@ struct LogTarget {
 
 struct Config {
     std::variant<Macvlan, Ipvlan, Ipoib, Sriov, HostDevice, RdmaOnly> attach;
-    std::optional<base::BusAddress> device; // that moves: known from ADD on, not to STATUS
+    std::optional<base::BusAddress> device; // that moves; a device plugin chooses it, then STATUS doesn't know it
     std::optional<std::string> master;      // name of an interface or of an RDMA device
     bool link_in_container = false;
     std::optional<std::uint32_t> mtu;

@@ -54,6 +54,10 @@ private:
 /// As above, but absence is an error, too.
 [[nodiscard]] Netns get_netns(const std::string& path);
 
+/// One that isn't the caller's, of those with a name in /run/netns (ip-netns(8)), where runtimes keep their pods'.
+/// nullopt if there is none. Throws base::SystemError.
+[[nodiscard]] std::optional<Netns> find_other_netns();
+
 /// A number that no other namespace gets until the next boot, unlike the inode number (SO_NETNS_COOKIE, Linux 5.14);
 /// 0 from older kernels. Throws base::SystemError.
 [[nodiscard]] std::uint64_t netns_cookie(const Netns& netns);

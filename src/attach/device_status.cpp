@@ -1,0 +1,72 @@
+#include "device_status.hpp"
+
+#include "device_link.hpp"
+#include "device_rdma.hpp"
+#include "device_usable.hpp"
+#include "port_state.hpp"
+#include "vf_plan.hpp"
+
+#include <rdmanet/base/logger.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+namespace rdmanet::attach {
+namespace {
+
+/// A pod has it: by its record, or because another plugin, which keeps none, moved it away.
+bool is_with_a_pod(const base::BusAddress& address, const state::AttachmentStore& records, kernel::Socket& route) {
+    const auto recorded = records.list().records;
+    if (std::any_of(recorded.begin(), recorded.end(),
+                    [&](const state::AttachmentRecord& record) { return record.device() == address.to_string(); }))
+        return true;
+    const std::string driver = kernel::driver_of(address);
+    const bool makes_link = !driver.empty() && !is_user_space_driver(driver);
+    return makes_link && list_links_on_host(address, route).empty();
+}
+
+/// Under the lock of such moves: where the kernel is asked, a device must not just arrive. Not asked where that would
+/// take waiting, or no other namespace is known.
+void require_movable_somewhere(DevicePlan& plan, const RdmaPolicy& policy, kernel::Socket& rdma,
+                               const state::AttachmentStore& records, const base::Logger& log) try {
+    if (plan.moving.empty() || policy.demand != RdmaDemand::required) return;
+    const auto elsewhere = kernel::find_other_netns();
+    if (!elsewhere) return;
+    const base::FileLock lock = records.lock_rdma(base::Deadline::in(std::chrono::milliseconds{0}));
+    plan.moving = find_rdma_devices(plan.address, rdma); // by now
+    require_movable(plan, policy, rdma, *elsewhere, log);
+} catch (const base::TimeoutError&) { // next time
+}
+
+} // namespace
+
+void require_device(const cni::Request& request, const Config& config, const Node& node,
+                    const base::Deadline& deadline) {
+    require_mode(config.rdma, request.conf.name, deadline);
+    const state::AttachmentStore records(node.state_directory);
+    const auto address = find_named_device(config, records, deadline);
+    if (!address) return;
+    require_existing(*address);
+    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
+    DevicePlan plan{.address = *address,
+                    .vf = {},
+                    .rebind_to = {},
+                    .node_guid = 0,
+                    .link = {},
+                    .moving = {},
+                    .rdma = {},
+                    .awaits_port = false,
+                    .claim = {}};
+    if (std::holds_alternative<Sriov>(config.attach)) plan.vf = plan_vf(*address, request, config, route);
+    if (is_with_a_pod(*address, records, route)) return;
+    if (!config.is_rdma_only()) plan.link = find_device_link(*address, route);
+    if (plan.link) require_spare(*address, *plan.link, route);
+    const base::Logger silent(base::LogLevel::error); // a warning is for ADD: this comes twice a second
+    auto rdma = kernel::Socket::find_rdma(deadline);
+    find_rdma_of_device(plan, config, request, rdma ? &*rdma : nullptr, silent);
+    if (rdma) require_movable_somewhere(plan, config.rdma, *rdma, records, silent);
+    if (plan.link) require_active_port_before(plan, config, plan.link->name, silent, deadline);
+}
+
+} // namespace rdmanet::attach
