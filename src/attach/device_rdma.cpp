@@ -84,8 +84,8 @@ void rename_in(const kernel::Netns& pod, const kernel::RdmaDevice& device, const
                "or remove it"));
 }
 
-/// Connections by RDMA CM are made between node GUIDs. An mlx5 VF has none before its PF has decided its MAC, and takes
-/// one when it is probed (mlx5_eswitch_set_vport_mac(), drivers/net/ethernet/mellanox/mlx5/core/eswitch.c).
+/// Connections by RDMA CM are made between node GUIDs. An mlx5 VF has none before its PF has decided its MAC, and
+/// takes one when it is probed (mlx5_eswitch_set_vport_mac(), drivers/net/ethernet/mellanox/mlx5/core/eswitch.c).
 void warn_of_zero_guid(const DevicePlan& plan, const RdmaDevices& devices, const base::Logger& log) {
     if (!plan.vf || !plan.rebind_to.empty()) return;
     const auto zero = std::find_if(devices.begin(), devices.end(),

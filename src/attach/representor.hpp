@@ -13,8 +13,8 @@ namespace rdmanet::attach {
 [[nodiscard]] std::optional<RepresentorPlan> plan_representor(const DevicePlan& plan, const Config& config,
                                                               kernel::Socket& route, const base::Logger& log);
 
-/// Gives it the pod's MTU, if one is configured, and brings it up. IPv6 is switched off on one that is no port of a bridge
-/// or the like, where the host itself would take what the pod sends, router advertisements among it.
+/// Gives it the pod's MTU, if one is configured, and brings it up. IPv6 is switched off on one that is no port of a
+/// bridge or the like, where the host itself would take what the pod sends, router advertisements among it.
 void set_up_representor(RepresentorPlan& representor, const Config& config, const base::Deadline& deadline);
 
 /// Throws CniError (code 107) if the representor that the attachment had is gone, down, or too small for the pod. Its

@@ -9,8 +9,8 @@ namespace rdmanet::kernel {
 /// "p0": a port of the card.
 [[nodiscard]] bool is_of_port(std::string_view port_name);
 
-/// "pf0vf3": the representor of VF 3. Those of another host's VFs, which a card with its own processors has, begin with
-/// that host's controller, "c1pf0vf3".
+/// "pf0vf3": the representor of VF 3. Those of another host's VFs, which a card with its own processors has, begin
+/// with that host's controller, "c1pf0vf3".
 [[nodiscard]] bool is_of_vf(std::string_view port_name, unsigned number);
 
 } // namespace rdmanet::kernel

@@ -60,6 +60,7 @@ TEST_CASE("a VF goes into the pod with its RDMA device, and comes back as it was
     CHECK(pod.succeeds(concat("grep -rqs ffff:0a5a:0001 /sys/class/infiniband/", vfs.rdma(1), "/ports/1/gids")));
     CHECK(check(call, result) == "");
     pod.run(concat("rdma dev set ", vfs.rdma(1), " name podsname")); // which its administrator may do
+    pod.run("ip link set net1 promisc on allmulticast on");
     CHECK(del(call) == "");
     CHECK(node.difference() == "");
     CHECK(del(call) == "");

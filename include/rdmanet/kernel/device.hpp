@@ -51,8 +51,8 @@ void bind_anew(const base::BusAddress& address, const std::string& driver);
 /// Whether the PF's switch forwards nothing by itself, and each VF has a representor: what the VF sends comes out of
 /// that one, and what is sent into it arrives at the VF (Documentation/networking/switchdev.rst).
 [[nodiscard]] bool is_in_switchdev_mode(const base::PciAddress& pf);
-/// The representor of a VF, if that is so: of the PF's net devices the one that is a port of the uplink's switch and has
-/// the VF's port name, "pf0vf3".
+/// The representor of a VF, if that is so: of the PF's net devices the one that is a port of the uplink's switch and
+/// has the VF's port name, "pf0vf3".
 [[nodiscard]] std::optional<std::string> representor_of(const VfOf& vf);
 
 } // namespace rdmanet::kernel

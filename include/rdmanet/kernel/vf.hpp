@@ -77,8 +77,8 @@ void change_vf(Socket& route, const VfId& vf, const VfSettings& wanted);
 /// Those of `present` that `changed` has as well: what has to be put back after the change.
 [[nodiscard]] VfSettings restrict_to(const VfSettings& present, const VfSettings& changed);
 
-/// Those of `asked` that are `now` as they were `before`, although the driver has taken the request for them without an
-/// error. No limit of rates is not among them: some drivers tell the port's speed then (qed, qed_sriov.c).
+/// Those of `asked` that are `now` as they were `before`, although the driver has taken the request for them without
+/// an error. No limit of rates is not among them: some drivers tell the port's speed then (qed, qed_sriov.c).
 [[nodiscard]] VfSettings ignored(const VfSettings& asked, const VfSettings& before, const VfSettings& now);
 
 /// Those of `first`, and those of `others` that it hasn't.

@@ -63,8 +63,8 @@ struct SetVf {
     VfSettings before;   // those that were changed
 };
 
-/// A VF's representor, by which the host's bridge reaches the pod: what of it was changed, as it was. Undone by making it
-/// so again, while it is still the same one.
+/// A VF's representor, by which the host's bridge reaches the pod: what of it was changed, as it was. Undone by making
+/// it so again, while it is still the same one.
 struct SetRepresentor {
     std::string pf;              // bus address
     unsigned number = 0;         // of the VF in its PF
