@@ -10,7 +10,10 @@
 
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
-#include <rdmanet/kernel/netns_sysfs.hpp>
+
+#include <ctime>
+#include <optional>
+#include <utility>
 
 namespace rdmanet::attach {
 namespace {
@@ -106,14 +109,33 @@ void check_gids(const Config& config, const state::AttachmentRecord& record, con
     if (!missing.empty()) differs(concat("RDMA device ", record.rdma_device, " has no GID of ", missing.front()));
 }
 
-/// Of the RDMA devices that are in the pod, the port of its interface.
-void check_port_of_device(const RdmaPolicy& policy, const state::AttachmentRecord& record, const kernel::Netns& netns,
+std::optional<kernel::RdmaPort> find_shared_port(const state::AttachmentRecord& record,
+                                                 const base::Deadline& deadline) {
+    const kernel::RdmaPort wanted = shared_port(record);
+    auto outside = kernel::Socket::find_rdma(deadline);
+    const auto device = outside ? kernel::find_rdma_device(*outside, wanted.device) : std::nullopt;
+    if (!device) return std::nullopt;
+    for (kernel::RdmaPort& port : kernel::list_rdma_ports(*outside, *device))
+        if (port.port == wanted.port) return std::move(port);
+    return std::nullopt;
+}
+
+/// The link of a whole function goes down when it moves, and comes back some seconds later. ADD doesn't wait for that,
+/// and CRI-O checks at once.
+bool may_be_coming_up(const Config& config, const state::AttachmentRecord& record) {
+    constexpr std::time_t kSeconds{30};
+    return std::holds_alternative<HostDevice>(config.attach) && std::time(nullptr) - record.created < kSeconds;
+}
+
+/// The port of the pod's interface, on its RDMA devices in the pod, or on the one that stayed on the host.
+void check_port_of_device(const Config& config, const state::AttachmentRecord& record, const kernel::Netns& netns,
                           const kernel::Link& link, const base::Deadline& deadline) {
+    if (config.rdma.on_inactive_port != OnInactivePort::refuse || record.rdma_device.empty()) return;
+    if (may_be_coming_up(config, record)) return;
     const RdmaDevices moved = moved_devices(record);
-    if (moved.empty() || policy.on_inactive_port != OnInactivePort::refuse) return;
-    auto inside = kernel::Socket::find_rdma_in(netns, deadline);
-    const auto port = inside ? find_port_of(*inside, moved, link, &netns) : std::nullopt;
-    if (port) check_port(policy, *port, link.name);
+    auto inside = moved.empty() ? std::nullopt : kernel::Socket::find_rdma_in(netns, deadline);
+    const auto port = inside ? find_port_of(*inside, moved, link, &netns) : find_shared_port(record, deadline);
+    if (port) check_port(config.rdma, *port, link.name);
 }
 
 } // namespace
@@ -148,7 +170,7 @@ void check_device_link(const cni::Request& request, const Config& config, const 
                        const std::vector<base::IpAddress>& addresses, const base::Deadline& deadline) {
     check_guid(request, config, link);
     check_gids(config, record, netns, link, addresses, deadline);
-    check_port_of_device(config.rdma, record, netns, link, deadline);
+    check_port_of_device(config, record, netns, link, deadline);
 }
 
 } // namespace rdmanet::attach

@@ -138,6 +138,33 @@ TEST_CASE("a whole function's port tells before if its interface is up, else in 
     }
     CHECK(log_of(refusing) == "");
     shell(concat("ip link set ", nic, " up"));
+    const std::string result = add(refusing);
+    {
+        const Without cable("cable");
+        CHECK(check(refusing, result) == ""); // a link that went down for the move may not be back
+        shell("sed -i 's/\"created\": [0-9]*/\"created\": 1/' /run/rdmanet/attachments/* /run/rdmanet/devices/*");
+        CHECK_THAT(check(refusing, result), Contains(concat("code 107: ", said)) && Contains("\"net1\""));
+    }
+    CHECK(check(refusing, result) == "");
+    CHECK(del(refusing) == "");
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("CHECK of a VF whose RDMA device stayed on the host asks the port there", "[rdma][port][sriov]") {
+    NEEDS_VFS();
+    const VfNode vfs("shared");
+    const Pod pod("pod");
+    const UnchangedNode node;
+    const PluginCall refusing = vf_call(vfs, pod, 0, concat(kRefuse, ipam("10.115.0.0/24")));
+    const std::string result = add(refusing);
+    CHECK(check(refusing, result) == "");
+    {
+        const Without cable("cable");
+        CHECK_THAT(check(refusing, result),
+                   Contains(concat("code 107: port 1 of RDMA device \"", vfs.rdma(0), "\" is not active: state down")));
+    }
+    CHECK(check(refusing, result) == "");
+    CHECK(del(refusing) == "");
     CHECK(node.difference() == "");
 }
 
