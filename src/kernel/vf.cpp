@@ -219,9 +219,12 @@ std::string to_string(const VfSettings& settings) {
 std::string to_command(const VfSettings& settings, const VfId& vf) {
     std::string text = concat("ip link set ", vf.pf, " vf ", vf.number);
     if (settings.mac) text += concat(" mac ", *settings.mac);
-    if (settings.vlan)
-        text += concat(" vlan ", settings.vlan->id, " qos ", settings.vlan->qos, " proto ",
-                       settings.vlan->protocol == VlanProtocol::dot1q ? "802.1Q" : to_string(settings.vlan->protocol));
+    if (settings.vlan) {
+        text += concat(" vlan ", settings.vlan->id);
+        if (settings.vlan->qos != 0) text += concat(" qos ", settings.vlan->qos);
+        if (settings.vlan->protocol != VlanProtocol::dot1q)
+            text += concat(" proto ", to_string(settings.vlan->protocol));
+    }
     if (settings.rates)
         text += concat(" max_tx_rate ", settings.rates->most_mbps, " min_tx_rate ", settings.rates->least_mbps);
     if (settings.spoof_check) text += *settings.spoof_check ? " spoofchk on" : " spoofchk off";

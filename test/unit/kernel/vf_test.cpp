@@ -95,6 +95,35 @@ TEST_CASE("what differs, and what has to be put back") {
     CHECK(changes == VfSettings{.vlan = VfVlan{.id = 7}, .link_state = VfLinkState::enable});
     CHECK(restrict_to(before, changes) == VfSettings{.vlan = VfVlan{}});
     CHECK(difference(before, before).empty());
+    CHECK(preferring(wanted, before) == VfSettings{.mac = kMac,
+                                                   .vlan = VfVlan{.id = 7},
+                                                   .spoof_check = true,
+                                                   .trust = false,
+                                                   .link_state = VfLinkState::enable});
+}
+
+TEST_CASE("a rate is nobody's setting only where the port tells that speed") {
+    const VfId nowhere{.pf_ifindex = 1, .pf = "no-such-pf", .number = 0};
+    const VfSettings limited{.rates = VfRates{.most_mbps = 100'000}};
+    CHECK(without_port_speed(limited, nowhere) == limited);
+    CHECK(without_port_speed(VfSettings{.rates = VfRates{}}, nowhere) == VfSettings{.rates = VfRates{}});
+}
+
+TEST_CASE("the command that sets all of it") {
+    const VfId vf{.pf_ifindex = 1, .pf = "eth0", .number = 3};
+    CHECK(to_command(VfSettings{.vlan = VfVlan{.id = 7}}, vf) == "ip link set eth0 vf 3 vlan 7");
+    CHECK(
+        to_command(VfSettings{.mac = kMac,
+                              .vlan = VfVlan{.id = 100, .qos = 3, .protocol = VlanProtocol::dot1ad},
+                              .rates = VfRates{.least_mbps = 1, .most_mbps = 2},
+                              .spoof_check = false,
+                              .trust = true,
+                              .link_state = VfLinkState::automatic,
+                              .node_guid = base::Guid(1),
+                              .port_guid = base::Guid(2)},
+                   vf) ==
+        "ip link set eth0 vf 3 mac 02:00:00:00:00:01 vlan 100 qos 3 proto 802.1ad max_tx_rate 2 min_tx_rate 1 spoofchk "
+        "off trust on state auto node_guid 00:00:00:00:00:00:00:01 port_guid 00:00:00:00:00:00:00:02");
 }
 
 TEST_CASE("settings in words") {
