@@ -229,7 +229,7 @@ DevicePlan plan_device(const cni::Request& request, const Config& config, const 
                                                                           address, " is InfiniBand: set \"guid\""));
         if (!config.rdma.link_local_gids)
             throw cni::CniError(cni::ErrorCode::unsupported_field,
-                                concat("rdma.linkLocalGids: false is for Ethernet, device ", address,
+                                concat("rdma.linkLocalGids: can't be set, device ", address,
                                        " is InfiniBand, whose GIDs come from no addresses: remove it"));
         plan_guid(plan, request, config, deadline);
     }

@@ -138,8 +138,9 @@ TEST_CASE("the InfiniBand VF of a pod that is gone comes back with its own GUID"
     infiniband.make_vfs(2);
     const UnchangedNode but_numbers(Numbers::ignored);
     Pod pod("pod");
-    const PluginCall call = vf_call(pod, 0, "'rdma':true,'guid':'02:00:00:00:00:00:00:99'");
+    const PluginCall call = vf_call(pod, 0, "'rdma':{'device':0,'name':'rdma0'},'guid':'02:00:00:00:00:00:00:99'");
     (void)add(call);
+    CHECK(pod.succeeds("rdma dev show rdma0"));
     pod.destroy();
     CHECK(del(call) == "");
     CHECK_THAT(shell(concat("cat /sys/bus/pci/devices/", InfinibandNode::vf(0), "/infiniband/*/node_guid")),
@@ -214,7 +215,8 @@ TEST_CASE("settings of Ethernet are refused before an InfiniBand VF changes, unl
                                        {"spoofchk", "'spoofchk':'on'"},
                                        {"trust", "'trust':'on'"},
                                        {"min_tx_rate", "'min_tx_rate':100"},
-                                       {"max_tx_rate", "'max_tx_rate':100"}})
+                                       {"max_tx_rate", "'max_tx_rate':100"},
+                                       {"rdma.linkLocalGids", "'rdma':{'linkLocalGids':false}"}})
         CHECK_THAT(refusal(vf_call(*stage.pod, 0, members)), Contains(concat("code 2: ", key, ": can't be set, device ",
                                                                              InfinibandNode::vf(0), " is InfiniBand")));
     CHECK(stage.node->difference() == "");

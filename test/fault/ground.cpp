@@ -109,7 +109,7 @@ private:
 /// A VF that keeps its name wherever it is, for the kernel gives it back under the one that it has then.
 class RdmaOnlyGround : public Ground {
 public:
-    std::string members() const override { return R"("attach":"rdma")"; }
+    std::string members() const override { return R"("attach":"rdma","rdma":{"name":"rdma0"})"; }
     bool has_addresses() const override { return false; }
     std::string ifname() const override { return vfs_.netdev(0); }
     std::string earlier_result(const std::string& netns) const override {

@@ -2,6 +2,8 @@
 #include "conf.hpp"
 #include "rdma_choice.hpp"
 
+#include <rdmanet/base/text.hpp>
+
 #include <catch2/catch.hpp>
 
 using namespace rdmanet::attach;
