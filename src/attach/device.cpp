@@ -277,7 +277,7 @@ std::optional<Link> move_device(const cni::Request& request, const Config& confi
                                 const base::Deadline& deadline) {
     if (plan.vf && !plan.vf->changes.empty()) {
         kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
-        change_vf(*plan.vf, plan.address, route);
+        change_vf(*plan.vf, plan.address, route, session.node.log);
     }
     if (plan.representor) set_up_representor(*plan.representor, config, deadline);
     if (!plan.rebind_to.empty()) {

@@ -47,11 +47,11 @@ std::optional<std::string> device_info_text(const DevicePlan& plan, const std::s
     writer.begin_object().member("type", "pci").member("version", "1.1.0").key("pci").begin_object();
     writer.member("pci-address", address->to_string());
     std::vector<std::string_view> ours{"pci-address", "rdma-device"};
-    if (!rdma_device.empty()) writer.member("rdma-device", rdma_device);
     if (plan.vf) {
         writer.member("pf-pci-address", plan.vf->of.pf.to_string());
         ours.emplace_back("pf-pci-address");
     }
+    if (!rdma_device.empty()) writer.member("rdma-device", rdma_device);
     if (plan.representor) {
         writer.member("representor-device", plan.representor->link.name);
         ours.emplace_back("representor-device");

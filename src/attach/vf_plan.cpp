@@ -57,6 +57,10 @@ kernel::VfId id_of(const kernel::VfOf& of, const kernel::Link& pf) {
     return {.pf_ifindex = pf.ifindex, .pf = pf.name, .number = of.number};
 }
 
+std::string difference_text(const VfPlan& vf, const kernel::VfSettings& now, const kernel::VfSettings& missing) {
+    return concat(vf.id, " has ", to_string(kernel::restrict_to(now, missing)), ", expected ", to_string(missing));
+}
+
 } // namespace
 
 VfPlan plan_vf(const base::BusAddress& address, const cni::Request& request, const Config& config,
@@ -78,20 +82,26 @@ VfPlan plan_vf(const base::BusAddress& address, const cni::Request& request, con
     return plan;
 }
 
-void change_vf(const VfPlan& vf, const base::BusAddress& address, kernel::Socket& route) {
+void change_vf(const VfPlan& vf, const base::BusAddress& address, kernel::Socket& route, const base::Logger& log) {
     constexpr std::chrono::seconds kTimeout{2};
     kernel::change_vf(route, vf.id, vf.changes);
     const auto until = route.deadline().at_most(kTimeout); // some make them when the VF has been reset
-    for (;;) {
+    for (;; std::this_thread::sleep_for(std::chrono::milliseconds{20})) {
         const auto now = kernel::find_vf(route, vf.id);
-        const auto missing = now ? kernel::ignored(vf.changes, vf.before, *now) : kernel::VfSettings{};
-        if (missing.empty()) return;
+        if (!now) return;
+        const kernel::VfSettings missing = kernel::ignored(vf.changes, vf.before, *now);
+        const kernel::VfSettings certain = kernel::restrict_to(missing, kernel::surely_told(*now));
+        if (certain.empty()) {
+            if (!missing.empty())
+                log.warn(concat(difference_text(vf, *now, missing),
+                                ": its PF took that without an error, and its driver either does nothing or doesn't "
+                                "tell what it did"));
+            return;
+        }
         if (until.passed())
-            refuse_device(address,
-                          concat("is ", vf.id, ", has ", to_string(kernel::restrict_to(*now, missing)), ", expected ",
-                                 to_string(missing), ": its PF took that without an error and ",
-                                 "does nothing; update its driver and firmware, or remove it from the network"));
-        std::this_thread::sleep_for(std::chrono::milliseconds{20});
+            refuse_device(address, concat("is ", difference_text(vf, *now, certain),
+                                          ": its PF took that without an error and does nothing; update its driver ",
+                                          "and firmware, or remove it from the network"));
     }
 }
 

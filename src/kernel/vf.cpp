@@ -182,6 +182,15 @@ VfSettings ignored(const VfSettings& asked, const VfSettings& before, const VfSe
     return rest;
 }
 
+VfSettings surely_told(const VfSettings& present) {
+    VfSettings rest = present;
+    if (rest.mac && rest.mac->is_zero()) rest.mac.reset();
+    if (rest.vlan == VfVlan{}) rest.vlan.reset();
+    if (rest.rates == VfRates{}) rest.rates.reset();
+    if (rest.link_state == VfLinkState::automatic) rest.link_state.reset();
+    return rest;
+}
+
 VfSettings preferring(const VfSettings& first, const VfSettings& others) {
     VfSettings all = others;
     for_each_setting([&](auto setting) {
