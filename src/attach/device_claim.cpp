@@ -15,6 +15,7 @@ namespace rdmanet::attach {
 namespace {
 
 using base::concat;
+using base::quoted;
 using state::AttachmentRecord;
 
 /// Entries of one list may each have a part of a device: its net device, its RDMA devices.
@@ -32,7 +33,31 @@ std::vector<AttachmentRecord> list_owners(const Session& session, const std::str
     return records;
 }
 
+bool has_ipoib_child(const AttachmentRecord& record, const kernel::Link& parent) {
+    return std::any_of(record.steps.begin(), record.steps.end(), [&](const state::Step& step) {
+        const auto* made = std::get_if<state::CreateLink>(&step);
+        return made != nullptr && made->kind == "ipoib" && !made->parent_in_pod &&
+               made->parent_ifindex == parent.ifindex;
+    });
+}
+
+[[noreturn]] void refuse_parent_of(const std::string& child, const base::BusAddress& address, const std::string& cure) {
+    throw cni::CniError(cni::ErrorCode::parent,
+                        concat("device ", address, " has an IPoIB child (", child,
+                               "), which the kernel destroys when it makes the device's interface anew: ", cure,
+                               ", or use another device"));
+}
+
 } // namespace
+
+void require_no_ipoib_children(const base::BusAddress& address, const kernel::Link& link, const Session& session,
+                               kernel::Socket& route) {
+    for (const kernel::Link& each : kernel::list_links(route))
+        if (each.kind == "ipoib" && each.parent_ifindex == link.ifindex)
+            refuse_parent_of(concat(quoted(each.name), " on the host"), address, "remove it");
+    for (const AttachmentRecord& record : session.records.list().records)
+        if (has_ipoib_child(record, link)) refuse_parent_of(describe(record), address, "delete that pod");
+}
 
 void take_from_the_dead(const base::BusAddress& address, Session& session, const base::Deadline& deadline) {
     Undertaker undertaker(session.node);

@@ -6,6 +6,8 @@
 #include <rdmanet/base/bus_address.hpp>
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/file_lock.hpp>
+#include <rdmanet/kernel/link.hpp>
+#include <rdmanet/kernel/netlink_socket.hpp>
 
 namespace rdmanet::attach {
 
@@ -17,6 +19,12 @@ void take_from_the_dead(const base::BusAddress& address, Session& session, const
 /// lock that comes back keeps others from claiming it until our record is written.
 [[nodiscard]] base::FileLock claim_device(const base::BusAddress& address, const Session& session,
                                           const base::Deadline& deadline);
+
+/// Throws CniError if the device's IPoIB interface has children, on the host or in pods: they go with it when the
+/// kernel makes it anew, which it does when the RDMA device moves or its driver is bound anew (ipoib_remove_one(),
+/// drivers/infiniband/ulp/ipoib/ipoib_main.c).
+void require_no_ipoib_children(const base::BusAddress& address, const kernel::Link& link, const Session& session,
+                               kernel::Socket& route);
 
 /// Whether an entry of the same list, the one that moved the interface, has moved the device's RDMA devices with it.
 [[nodiscard]] bool is_rdma_moved_beside(const base::BusAddress& address, const Session& session);
