@@ -19,6 +19,7 @@
 #   RDMANET_HARNESS_MEM          memory in MiB; default 1536
 #   RDMANET_HARNESS_CPUS         processors; default 2
 #   RDMANET_HARNESS_KERNEL       kernel release; default the newest in /boot that has its headers installed
+#   RDMANET_HARNESS_KERNEL_ROOT  root directory of another Debian, whose kernel is booted (root only); see README.md
 #   RDMANET_HARNESS_CACHE        what is built once; default build/harness in the repository
 #   RDMANET_HARNESS_VERBOSE=1    say what is done and how long power-on to COMMAND took
 #   RDMANET_HARNESS_ALLOW_SPLAT=1  a kernel warning does not make the run fail
@@ -35,6 +36,7 @@ shopt -s nullglob
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${RDMANET_HARNESS_CACHE:-$(dirname "$here")/build/harness}
 verbose=${RDMANET_HARNESS_VERBOSE:-0}
+kernel_root=${RDMANET_HARNESS_KERNEL_ROOT:+$(realpath "$RDMANET_HARNESS_KERNEL_ROOT")}
 work=
 
 readonly died=121 splat=122 timed_out=124 unable=125
@@ -50,8 +52,8 @@ fail() {
 
 newest_kernel() {
 	local release
-	for release in $(find /boot -maxdepth 1 -name 'vmlinuz-*' -printf '%f\n' | sed 's/^vmlinuz-//' | sort -Vr); do
-		if [[ -d /lib/modules/$release/kernel && -e /lib/modules/$release/build/Makefile ]]; then
+	for release in $(find "$kernel_root/boot" -maxdepth 1 -name 'vmlinuz-*' -printf '%f\n' | sed 's/^vmlinuz-//' | sort -Vr); do
+		if [[ -d $kernel_root/lib/modules/$release/kernel && -e $kernel_root/usr/src/linux-headers-$release/Makefile ]]; then
 			printf '%s\n' "$release"
 			return
 		fi
@@ -64,8 +66,9 @@ require() {
 		type -P "$tool" >/dev/null || fail "$tool is missing; $here/setup.sh installs what is needed"
 	done
 	kernel=${RDMANET_HARNESS_KERNEL:-$(newest_kernel)}
-	[[ -n $kernel ]] || fail "no kernel with headers in /boot; $here/setup.sh installs one"
-	[[ -r /boot/vmlinuz-$kernel ]] || fail "cannot read /boot/vmlinuz-$kernel"
+	[[ -n $kernel ]] || fail "no kernel with headers in $kernel_root/boot; $here/setup.sh installs one in /boot"
+	vmlinuz=$kernel_root/boot/vmlinuz-$kernel
+	[[ -r $vmlinuz ]] || fail "cannot read $vmlinuz"
 }
 
 # $1 is older than what it is made from, or is not there.
@@ -82,34 +85,42 @@ stale() {
 # The uncompressed kernel starts 1.5 s sooner under software emulation than the bzImage, which has to
 # unpack itself first. Offsets: Documentation/x86/boot.rst.
 build_vmlinux() {
-	local image=/boot/vmlinuz-$kernel setup offset length unpacker
-	stale "$built/vmlinux" "$image" || return 0
-	setup=$(od -An -tu1 -j $((0x1f1)) -N1 "$image")
-	offset=$(od -An -tu4 -j $((0x248)) -N4 "$image")
-	length=$(od -An -tu4 -j $((0x24c)) -N4 "$image")
+	local setup offset length unpacker
+	stale "$built/vmlinux" "$vmlinuz" || return 0
+	setup=$(od -An -tu1 -j $((0x1f1)) -N1 "$vmlinuz")
+	offset=$(od -An -tu4 -j $((0x248)) -N4 "$vmlinuz")
+	length=$(od -An -tu4 -j $((0x24c)) -N4 "$vmlinuz")
 	# The payload ends with four bytes of length that are not part of the packed stream.
 	length=$((length - 4))
 	for unpacker in xz zstd; do # Debian's 6.1, later ones
-		if head -c $(((setup + 1) * 512 + offset + length)) "$image" | tail -c "$length" |
+		if head -c $(((setup + 1) * 512 + offset + length)) "$vmlinuz" | tail -c "$length" |
 			"$unpacker" -dc >"$built/vmlinux.new" 2>"$built/vmlinux.log"; then
 			mv "$built/vmlinux.new" "$built/vmlinux"
 			return 0
 		fi
 	done
-	chat "/boot/vmlinuz-$kernel can be unpacked by neither xz nor zstd; using it as it is"
+	chat "$vmlinuz can be unpacked by neither xz nor zstd; using it as it is"
 	rm -f "$built/vmlinux.new" "$built/vmlinux"
+}
+
+# In the kernel's own Debian, if it isn't this one: its headers come with programs for that libc, and name its compiler.
+make_module() { # directory
+	# Nobody here asks for type information (BTF), and the whole kernel's would be read to make it.
+	local arguments=(-s -j2 -C "/usr/src/linux-headers-$kernel" CONFIG_DEBUG_INFO_BTF_MODULES= modules)
+	[[ -n $kernel_root ]] || { make M="$1" "${arguments[@]}"; return; }
+	unshare --mount sh -euc 'root=$1 module=$2; shift 2
+		mount --bind "$module" "$root/mnt"; mount -t proc proc "$root/proc"
+		exec chroot "$root" make M=/mnt "$@"' sh "$kernel_root" "$1" "${arguments[@]}"
 }
 
 build_module() {
 	local sources=("$here"/simrnic/*.[ch] "$here/simrnic/Kbuild")
-	stale "$built/simrnic.ko" "${sources[@]}" "/lib/modules/$kernel/build/Makefile" || return 0
+	stale "$built/simrnic.ko" "${sources[@]}" "$kernel_root/usr/src/linux-headers-$kernel/Makefile" || return 0
 	chat "building the software NIC for $kernel"
 	rm -rf "$built/simrnic"
 	mkdir "$built/simrnic"
 	cp "${sources[@]}" "$built/simrnic/"
-	# Nobody here asks for type information (BTF), and the whole kernel's would be read to make it.
-	make -s -j2 -C "/lib/modules/$kernel/build" M="$built/simrnic" CONFIG_DEBUG_INFO_BTF_MODULES= modules \
-		>"$built/simrnic.log" 2>&1 || {
+	make_module "$built/simrnic" >"$built/simrnic.log" 2>&1 || {
 		cat "$built/simrnic.log" >&2
 		fail "the software NIC does not compile for $kernel"
 	}
@@ -128,14 +139,14 @@ build_init() {
 module_files() {
 	local module
 	for module; do
-		modprobe -S "$kernel" --show-depends "$module" || fail "kernel $kernel has no module $module"
+		modprobe -d "${kernel_root:-/}" -S "$kernel" --show-depends "$module" || fail "kernel $kernel has no module $module"
 	done | awk '$1 == "insmod" && !seen[$2]++ {print $2}'
 }
 
 # Only what the guest needs before it sees this machine's /lib/modules, and the RDMA core, which nothing
 # loads by itself where there is no udev. macvlan, ipvlan, rxe and the rest come when the kernel asks.
 build_initrd() {
-	stale "$built/initrd" "$built/init" "$built/simrnic.ko" "$here/run.sh" "/lib/modules/$kernel/modules.dep" || return 0
+	stale "$built/initrd" "$built/init" "$built/simrnic.ko" "$here/run.sh" "$kernel_root/lib/modules/$kernel/modules.dep" || return 0
 	local root=$built/root file
 	rm -rf "$root"
 	mkdir -p "$root"/{modules,root,ro,rw,proc,sys,dev}
@@ -203,7 +214,7 @@ share() { # directory, tag, more
 
 qemu_arguments() {
 	local image=$built/vmlinux
-	[[ -e $image ]] || image=/boot/vmlinuz-$kernel
+	[[ -e $image ]] || image=$vmlinuz
 	printf '%s\n' -nodefaults -no-user-config -no-reboot -display none -machine pc,usb=off,vmport=off,graphics=off,hpet=off
 	accelerator
 	printf '%s\n' -smp "${RDMANET_HARNESS_CPUS:-2}" -m "${RDMANET_HARNESS_MEM:-1536}"
@@ -212,6 +223,7 @@ qemu_arguments() {
 		printf '%s\n' -chardev stdio,id=terminal,signal=off -serial chardev:terminal
 	share / hostroot ,readonly=on
 	share "$work/control" control
+	[[ -z $kernel_root ]] || share "$(realpath "$kernel_root/lib/modules")" modules ,readonly=on
 	[[ -z ${RDMANET_HARNESS_OUT:-} ]] || share "$RDMANET_HARNESS_OUT" out
 	# norandmaps: what was translated for a program serves its next process only at the same addresses, which makes
 	# starting one three times as fast. The others cost on each page, page walk, file or system call.
@@ -232,6 +244,7 @@ write_control() {
 	printf '%s' "$PWD" >"$control/cwd"
 	touch "$control/stdout" "$control/stderr"
 	[[ $shell == 0 ]] || touch "$control/shell"
+	[[ -z $kernel_root ]] || touch "$control/modules"
 	[[ ! /proc/self/fd/1 -ef /proc/self/fd/2 ]] || touch "$control/merge"
 	[[ -z ${RDMANET_HARNESS_OUT:-} ]] && return
 	mkdir -p "$RDMANET_HARNESS_OUT" || fail "cannot create $RDMANET_HARNESS_OUT"

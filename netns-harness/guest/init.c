@@ -9,6 +9,7 @@
 // Everything else goes through a small 9p share, mounted at CONTROL:
 //   argv, env, cwd   in: NUL-terminated words; a path
 //   shell, out, merge  in: present if a terminal is wanted, /out is shared, stderr goes where stdout goes
+//   modules          in: present if the kernel's modules are another share, not the host's
 //   started          out: made just before the command is executed; its time stamp is the host's clock
 //   stdout, stderr   out: what the command printed; 9p writes are synchronous, so power-off loses nothing
 //   status           out: the exit status in decimal, written last
@@ -207,6 +208,8 @@ static void mount_rest(void)
 	symlink("/proc/self/fd/0", "/dev/stdin");
 	symlink("/proc/self/fd/1", "/dev/stdout");
 	symlink("/proc/self/fd/2", "/dev/stderr");
+	if (!access(CONTROL "/modules", F_OK))
+		mount_at("9p", "modules", "/lib/modules", MS_RDONLY, P9_OPTIONS ",cache=loose");
 	if (!access(CONTROL "/out", F_OK))
 		mount_at("9p", "out", "/out", 0, P9_OPTIONS ",cache=mmap");
 }
