@@ -56,7 +56,8 @@ void require_no_ipoib_children(const base::BusAddress& address, const kernel::Li
         if (each.kind == "ipoib" && each.parent_ifindex == link.ifindex)
             refuse_parent_of(concat(quoted(each.name), " on the host"), address, "remove it");
     for (const AttachmentRecord& record : session.records.list().records)
-        if (has_ipoib_child(record, link)) refuse_parent_of(describe(record), address, "delete that pod");
+        if (has_ipoib_child(record, link))
+            refuse_parent_of(describe(record), address, "delete that pod, or run `rdmanet gc` if it is gone");
 }
 
 void take_from_the_dead(const base::BusAddress& address, Session& session, const base::Deadline& deadline) {
