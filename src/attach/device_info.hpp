@@ -10,10 +10,10 @@
 
 namespace rdmanet::attach {
 
-/// What the file is to say after `earlier`, which Multus copies from the device plugin: of the same device, members that
-/// ADD knows nothing of stay ("vhost-net", "representor-device"). The RDMA device is named as the pod sees it, and the
-/// device plugin's name of it goes if the pod gets none. nullopt: another kind of device is described ("vdpa"), which
-/// stays as it is, or the device is an auxiliary one, of which the specification knows no kind.
+/// What the file is to say after `earlier`, which Multus copies from the device plugin: of the same device, members
+/// that ADD knows nothing of stay ("vhost-net"). The RDMA device is named as the pod sees it, and the device plugin's
+/// name of it goes if the pod gets none. nullopt: another kind of device is described ("vdpa"), which stays as it is,
+/// or the device is an auxiliary one, of which the specification knows no kind.
 [[nodiscard]] std::optional<std::string> device_info_text(const DevicePlan& plan, const std::string& rdma_device,
                                                           std::string_view earlier);
 

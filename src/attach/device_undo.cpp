@@ -148,7 +148,7 @@ bool is_gone(const BusAddress& address, const state::AttachmentRecord& record, S
                        [&](const RdmaDevice& device) { return !is_known(device, record); });
 }
 
-/// As with a net device's. While the pod's RDMA device had another name, the kernel may have given its own to a new one.
+/// As with a net device's. While the pod's RDMA device had another name, the kernel may have given its to a new one.
 void restore_rdma_name(Socket& rdma, const RdmaDevice& device, const state::MoveRdma& step, const base::Logger& log) {
     try {
         kernel::rename_rdma_device(rdma, step.index, step.name);

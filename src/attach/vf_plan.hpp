@@ -22,8 +22,9 @@ void warn_of_inherited_vlan(const VfPlan& vf, const cni::Request& request, const
 /// What the pod or the configuration asks the VF to be.
 [[nodiscard]] kernel::VfSettings wanted_settings(const cni::Request& request, const Config& config);
 
-/// What CHECK is to find again of a VF that has been set up, beyond what the configuration says and the driver confirms.
-/// As far as the driver tells it; the MAC only of a VF with a net device, as programs in user space choose theirs.
+/// What CHECK is to find again of a VF that has been set up, beyond what the configuration says and the driver
+/// confirms. As far as the driver tells it; the MAC only of a VF with a net device, as programs in user space choose
+/// theirs.
 [[nodiscard]] std::optional<kernel::VfSettings> settings_to_keep(const DevicePlan& plan, const cni::Request& request,
                                                                  const Config& config, const base::Deadline& deadline);
 

@@ -81,8 +81,8 @@ void change_vf(Socket& route, const VfId& vf, const VfSettings& wanted);
 /// an error. No limit of rates is not among them: some drivers tell the port's speed then (qed, qed_sriov.c).
 [[nodiscard]] VfSettings ignored(const VfSettings& asked, const VfSettings& before, const VfSettings& now);
 
-/// Of what the kernel answers, what the driver must have told: without what stands there for a driver that tells nothing
-/// (rtnl_fill_vfinfo(), net/core/rtnetlink.c).
+/// Of what the kernel answers, what the driver must have told: without what stands there for a driver that tells
+/// nothing (rtnl_fill_vfinfo(), net/core/rtnetlink.c).
 [[nodiscard]] VfSettings surely_told(const VfSettings& present);
 
 /// Those of `first`, and those of `others` that it hasn't.

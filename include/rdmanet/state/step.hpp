@@ -90,8 +90,8 @@ struct MoveLink {
     std::string ifname; // name in the pod
 };
 
-/// An RDMA device was moved into the pod, and may have been renamed there. Undone by moving it to the host, or by waiting
-/// until the kernel has, and giving it back its name.
+/// An RDMA device was moved into the pod, and may have been renamed there. Undone by moving it to the host, or by
+/// waiting until the kernel has, and giving it back its name.
 struct MoveRdma {
     std::string device;                // bus address
     std::uint32_t index = 0;           // of the RDMA device: survives renames and moves
