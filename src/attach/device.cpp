@@ -194,18 +194,7 @@ std::string mac_without_link(const DevicePlan& plan) {
 DevicePlan plan_device(const cni::Request& request, const Config& config, const Session& session, PodSide& pod,
                        const BusAddress& address, const base::Deadline& deadline) {
     require_existing(address);
-    DevicePlan plan{.address = address,
-                    .vf = {},
-                    .representor = {},
-                    .rebind_to = {},
-                    .node_guid = 0,
-                    .link = {},
-                    .moving = {},
-                    .staying = {},
-                    .name_in_pod = {},
-                    .rdma = {},
-                    .awaits_port = false,
-                    .claim = claim_device(address, session, deadline)};
+    DevicePlan plan{.address = address, .claim = claim_device(address, session, deadline)};
     if (config.is_rdma_only() && is_rdma_moved_beside(address, session)) { // nothing is left to do
         refuse_late_choice(address, config.rdma);
         return plan;

@@ -37,17 +37,17 @@ struct RepresentorPlan {
 /// What was found out about a device that is to move.
 struct DevicePlan {
     base::BusAddress address;
-    std::optional<VfPlan> vf;                   // "sriov"
-    std::optional<RepresentorPlan> representor; // of the VF, if its PF is in switchdev mode
-    std::string rebind_to;                      // InfiniBand: the driver, if it must be bound anew to take a new GUID
-    std::uint64_t node_guid = 0;                // before that, of its RDMA device
-    std::optional<kernel::Link> link; // none: an earlier plugin's, or the driver is one for user space, "vfio-pci"
-    std::vector<kernel::RdmaDevice> moving;  // RDMA devices that go into the pod
-    std::vector<kernel::RdmaDevice> staying; // and those that are on the host all the same
-    std::string name_in_pod;                 // of the one that moves; empty: as on the host
-    std::optional<kernel::RdmaPort> rdma;    // of the device, if it stays on the host and pods share all of them
-    bool awaits_port = false;                // whether its RDMA port tells only when it is up in the pod
-    std::optional<base::FileLock> claim;     // of the device, until the record is written
+    std::optional<VfPlan> vf{};                   // "sriov"
+    std::optional<RepresentorPlan> representor{}; // of the VF, if its PF is in switchdev mode
+    std::string rebind_to{};                      // InfiniBand: the driver, if it must be bound anew to take a new GUID
+    std::uint64_t node_guid = 0;                  // before that, of its RDMA device
+    std::optional<kernel::Link> link{}; // none: an earlier plugin's, or the driver is one for user space, "vfio-pci"
+    std::vector<kernel::RdmaDevice> moving{};  // RDMA devices that go into the pod
+    std::vector<kernel::RdmaDevice> staying{}; // and those that are on the host all the same
+    std::string name_in_pod{};                 // of the one that moves; empty: as on the host
+    std::optional<kernel::RdmaPort> rdma{};    // of the device, if it stays on the host and pods share all of them
+    bool awaits_port = false;                  // whether its RDMA port tells only when it is up in the pod
+    std::optional<base::FileLock> claim{};     // of the device, until the record is written
 
     [[nodiscard]] bool is_infiniband() const;
 };

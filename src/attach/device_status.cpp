@@ -49,15 +49,7 @@ void require_device(const cni::Request& request, const Config& config, const Nod
     if (!address) return;
     require_existing(*address);
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
-    DevicePlan plan{.address = *address,
-                    .vf = {},
-                    .rebind_to = {},
-                    .node_guid = 0,
-                    .link = {},
-                    .moving = {},
-                    .rdma = {},
-                    .awaits_port = false,
-                    .claim = {}};
+    DevicePlan plan{.address = *address};
     if (std::holds_alternative<Sriov>(config.attach)) plan.vf = plan_vf(*address, request, config, route);
     if (is_with_a_pod(*address, records, route)) return;
     if (!config.is_rdma_only()) plan.link = find_device_link(*address, route);
