@@ -3,6 +3,7 @@
 #include "attachment_stage.hpp"
 #include "markdown.hpp"
 #include "support/other_nic.hpp"
+#include "support/patience.hpp"
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
@@ -183,6 +184,7 @@ TEST_CASE("the README's defaults for RDMA ports are the binary's", "[examples][r
     for (const Scenario& scenario : kGidScenarios) expect_documented(pods, scenario);
     CHECK(node.difference() == "");
     shell("echo 0 >/sys/kernel/debug/simrnic/rnic0p0/cable");
+    CHECK(comes_true([] { return succeeds("ip link show rnic0p0 | grep -q 'NO-CARRIER.*state DOWN'"); }));
     const UnchangedNode without_cable;
     for (const Scenario& scenario : kPortScenarios) expect_documented(pods, scenario);
     CHECK(without_cable.difference() == "");
