@@ -2,7 +2,7 @@
 
 #include "choices.hpp"
 #include "known_keys.hpp"
-#include "rdma_choice.hpp"
+#include "rdma_config.hpp"
 #include "vf_config.hpp"
 
 #include <rdmanet/base/text.hpp>

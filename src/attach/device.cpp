@@ -150,7 +150,7 @@ void replace_rdma(DevicePlan& plan, const RdmaPolicy& policy, RdmaDevices made) 
         plan.rdma->device_index = made.front().index;
         plan.rdma->device = made.front().name;
     }
-    if (!plan.moving.empty()) choose_rdma(plan, policy, std::move(made));
+    if (!plan.moving.empty()) choose_rdma_again(plan, policy, std::move(made));
 }
 
 /// A GUID that is asked for and isn't the VF's yet makes the driver be bound anew; one must be there in any case.
@@ -268,7 +268,7 @@ std::optional<Link> move_device(const cni::Request& request, const Config& confi
                                 const base::Deadline& deadline) {
     if (plan.vf && !plan.vf->changes.empty()) {
         kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
-        change_vf(*plan.vf, plan.address, route, session.node.log);
+        apply_settings(*plan.vf, plan.address, route, session.node.log);
     }
     if (plan.representor) set_up_representor(*plan.representor, config, deadline);
     if (!plan.rebind_to.empty()) {

@@ -21,28 +21,18 @@ namespace {
 using base::concat;
 using base::quoted;
 
-template <class Step>
-const Step* find_step(const state::AttachmentRecord& record) {
-    for (const state::Step& step : record.steps)
-        if (const auto* found = std::get_if<Step>(&step)) return found;
-    return nullptr;
-}
-
-/// As the configuration says, and where it says nothing, or the driver confirms nothing, as ADD left them. What the
-/// driver doesn't tell is not compared.
+/// As the configuration says, or as ADD left them: where it says nothing, or the driver had not confirmed it by then.
 void check_vf(const cni::Request& request, const Config& config, const state::AttachmentRecord& record,
               const base::BusAddress& address, const kernel::Link* link, const base::Deadline& deadline) {
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
     const VfPlan vf = plan_vf(address, request, config, route);
-    kernel::VfSettings expected = wanted_settings(request, config);
-    if (record.vf_settings) {
-        kernel::VfSettings kept = to_settings(*record.vf_settings);
-        // Some PFs tell what the VF has chosen itself (i40e, ice), which a later plugin may have had it do.
-        if (link == nullptr || vf.before.mac == link->mac()) kept.mac.reset();
-        expected = kernel::preferring(kept, expected);
-    }
+    kernel::VfSettings left = record.vf_settings ? to_settings(*record.vf_settings) : kernel::VfSettings{};
+    // Some PFs tell what the VF has chosen itself (i40e, ice), which a later plugin may have had it do, and nothing for
+    // a while after the VF's interface has been down.
+    const bool tells_own_mac = link == nullptr || vf.before.mac == link->mac();
+    if (tells_own_mac || (vf.before.mac && vf.before.mac->is_zero())) left.mac.reset();
     const kernel::VfSettings present = kernel::without_port_speed(vf.before, vf.id);
-    const kernel::VfSettings lost = kernel::restrict_to(kernel::difference(expected, present), present);
+    const kernel::VfSettings lost = kernel::lost(wanted_settings(request, config), left, present);
     if (!lost.empty())
         differs(concat(vf.id, " has ", to_string(kernel::restrict_to(present, lost)), ", expected ", to_string(lost),
                        ", as ADD left it: run `", to_command(lost, vf.id), "`, or delete the pod"));
@@ -150,13 +140,13 @@ void differs(const std::string& what) {
 }
 
 bool has_netdev(const state::AttachmentRecord& record) {
-    return record.created_link() != nullptr || find_step<state::MoveLink>(record) != nullptr;
+    return record.created_link() != nullptr || record.find_step<state::MoveLink>() != nullptr;
 }
 
 void check_device(const cni::Request& request, const Config& config, const state::AttachmentRecord& record,
                   const kernel::Netns& netns, const kernel::Link* link, const base::Deadline& deadline) {
     check_rdma_place(config, record, netns, deadline);
-    const auto* kept = find_step<state::KeepDevice>(record);
+    const auto* kept = record.find_step<state::KeepDevice>();
     if (kept == nullptr) return; // an earlier plugin's
     const auto address = base::BusAddress::parse(kept->device);
     if (!address || (config.device && *config.device != *address))

@@ -34,11 +34,8 @@ std::vector<AttachmentRecord> list_owners(const Session& session, const std::str
 }
 
 bool has_ipoib_child(const AttachmentRecord& record, const kernel::Link& parent) {
-    return std::any_of(record.steps.begin(), record.steps.end(), [&](const state::Step& step) {
-        const auto* made = std::get_if<state::CreateLink>(&step);
-        return made != nullptr && made->kind == "ipoib" && !made->parent_in_pod &&
-               made->parent_ifindex == parent.ifindex;
-    });
+    const state::CreateLink* made = record.created_link();
+    return made != nullptr && made->kind == "ipoib" && !made->parent_in_pod && made->parent_ifindex == parent.ifindex;
 }
 
 [[noreturn]] void refuse_parent_of(const std::string& child, const base::BusAddress& address, const std::string& cure) {
@@ -55,9 +52,10 @@ void require_no_ipoib_children(const base::BusAddress& address, const kernel::Li
     for (const kernel::Link& each : kernel::list_links(route))
         if (each.kind == "ipoib" && each.parent_ifindex == link.ifindex)
             refuse_parent_of(concat(quoted(each.name), " on the host"), address, "remove it");
+    Undertaker undertaker(session.node);
     for (const AttachmentRecord& record : session.records.list().records)
-        if (has_ipoib_child(record, link))
-            refuse_parent_of(describe(record), address, "delete that pod, or run `rdmanet gc` if it is gone");
+        if (has_ipoib_child(record, link) && undertaker.probe(trace_of(record)) != ipam::Liveness::dead)
+            refuse_parent_of(describe(record), address, "delete that pod");
 }
 
 void take_from_the_dead(const base::BusAddress& address, Session& session, const base::Deadline& deadline) {

@@ -1,5 +1,6 @@
 #include "device_info.hpp"
 
+#include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/json/reader.hpp>
 #include <rdmanet/json/writer.hpp>
@@ -9,8 +10,6 @@
 
 namespace rdmanet::attach {
 namespace {
-
-constexpr std::size_t kMostBytes = 65536;
 
 std::optional<json::Document> parse_info(std::string_view text) try {
     auto document = json::Document::parse(text);
@@ -23,6 +22,19 @@ std::optional<json::Document> parse_info(std::string_view text) try {
 std::string text_of(const json::Reader& object, std::string_view key) {
     const auto member = object.find(key);
     return member && member->is_string() ? member->string() : std::string();
+}
+
+bool is_another_kind(const std::optional<json::Document>& info) {
+    const std::string type = info ? text_of(info->root(), "type") : std::string();
+    return !type.empty() && type != "pci";
+}
+
+/// What can't be read is nobody's.
+std::string earlier_text(const std::string& path) try {
+    constexpr std::size_t kMostBytes = 65536;
+    return base::read_file_if_exists(path, kMostBytes).value_or("");
+} catch (const base::SystemError&) {
+    return {};
 }
 
 void keep_members(json::Writer& writer, const json::Reader& object, const std::vector<std::string_view>& ours) {
@@ -38,8 +50,7 @@ std::optional<std::string> device_info_text(const DevicePlan& plan, const std::s
     if (!address) return std::nullopt;
     const auto document = parse_info(earlier);
     const auto root = document ? std::optional(document->root()) : std::nullopt;
-    const std::string type = root ? text_of(*root, "type") : std::string();
-    if (!type.empty() && type != "pci") return std::nullopt;
+    if (is_another_kind(document)) return std::nullopt;
     auto pci = root ? root->find("pci") : std::nullopt;
     if (pci && (!pci->is_object() || base::PciAddress::parse(text_of(*pci, "pci-address")) != address)) pci.reset();
 
@@ -64,10 +75,15 @@ std::optional<std::string> device_info_text(const DevicePlan& plan, const std::s
 }
 
 void write_device_info(const std::string& path, const DevicePlan& plan, const std::string& rdma_device) {
-    const auto text = device_info_text(plan, rdma_device, base::read_file_if_exists(path, kMostBytes).value_or(""));
+    const auto text = device_info_text(plan, rdma_device, earlier_text(path));
     if (!text) return;
     base::make_directories(path.substr(0, path.rfind('/')));
     base::write_file_durably(path, *text);
+}
+
+void remove_device_info(const std::string& path) {
+    base::remove_file_durably(path + ".tmp");
+    if (!is_another_kind(parse_info(earlier_text(path)))) base::remove_file_durably(path);
 }
 
 } // namespace rdmanet::attach

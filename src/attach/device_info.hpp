@@ -20,4 +20,7 @@ namespace rdmanet::attach {
 /// Replaces the file by that, whole or not at all. Throws base::SystemError.
 void write_device_info(const std::string& path, const DevicePlan& plan, const std::string& rdma_device);
 
+/// Unless it describes another kind of device, which ADD has left as it was. Throws base::SystemError.
+void remove_device_info(const std::string& path);
+
 } // namespace rdmanet::attach

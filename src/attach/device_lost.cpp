@@ -23,7 +23,7 @@ RdmaDevices find_rdma_devices_inside(const base::BusAddress& address, const kern
 }
 
 /// A configuration that was edited names none: DEL does without.
-std::optional<base::BusAddress> find_named_device(const cni::Request& request) try {
+std::optional<base::BusAddress> find_device_of_request(const cni::Request& request) try {
     return find_device(request.conf.document.root(), /*must_be_pci=*/false);
 } catch (const json::ValueError&) {
     return std::nullopt;
@@ -34,7 +34,7 @@ std::optional<base::BusAddress> find_named_device(const cni::Request& request) t
 std::vector<state::Step> steps_of_unrecorded_device(const cni::Request& request, const Session& session,
                                                     const kernel::Netns& netns, kernel::Socket& inside,
                                                     const base::Deadline& deadline) {
-    const auto address = find_named_device(request);
+    const auto address = find_device_of_request(request);
     if (!address) return {};
     const auto link = find_link_inside(*address, inside);
     if (!link || link->name != session.key.ifname) return {};

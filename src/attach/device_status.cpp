@@ -7,6 +7,10 @@
 #include "vf_plan.hpp"
 
 #include <rdmanet/base/logger.hpp>
+#include <rdmanet/cni/error.hpp>
+#include <rdmanet/kernel/device.hpp>
+#include <rdmanet/kernel/netns.hpp>
+#include <rdmanet/state/attachment_store.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -34,9 +38,28 @@ void require_movable_somewhere(DevicePlan& plan, const RdmaPolicy& policy, kerne
     const auto elsewhere = kernel::find_other_netns();
     if (!elsewhere) return;
     const base::FileLock lock = records.lock_rdma(base::Deadline::in(std::chrono::milliseconds{0}));
-    plan.moving = find_rdma_devices(plan.address, rdma); // by now
+    const RdmaDevices by_now = find_rdma_devices(plan.address, rdma);
+    std::erase_if(plan.moving, [&](const kernel::RdmaDevice& device) {
+        return std::none_of(by_now.begin(), by_now.end(),
+                            [&](const kernel::RdmaDevice& other) { return other.index == device.index; });
+    });
     require_movable(plan, policy, rdma, *elsewhere, log);
 } catch (const base::TimeoutError&) { // next time
+}
+
+void require_usable_device(const base::BusAddress& address, const cni::Request& request, const Config& config,
+                           const state::AttachmentStore& records, kernel::Socket& route,
+                           const base::Deadline& deadline) {
+    DevicePlan plan{.address = address};
+    if (std::holds_alternative<Sriov>(config.attach)) plan.vf = plan_vf(address, request, config, route);
+    if (is_with_a_pod(address, records, route)) return;
+    if (!config.is_rdma_only()) plan.link = find_device_link(address, route);
+    if (plan.link) require_spare(address, *plan.link, route);
+    const base::Logger silent(base::LogLevel::error); // a warning is for ADD: this comes twice a second
+    auto rdma = kernel::Socket::find_rdma(deadline);
+    find_rdma_of_device(plan, config, request, rdma ? &*rdma : nullptr, silent);
+    if (rdma) require_movable_somewhere(plan, config.rdma, *rdma, records, silent);
+    if (plan.link) require_active_port_before(plan, config, plan.link->name, silent, deadline);
 }
 
 } // namespace
@@ -49,16 +72,11 @@ void require_device(const cni::Request& request, const Config& config, const Nod
     if (!address) return;
     require_existing(*address);
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
-    DevicePlan plan{.address = *address};
-    if (std::holds_alternative<Sriov>(config.attach)) plan.vf = plan_vf(*address, request, config, route);
-    if (is_with_a_pod(*address, records, route)) return;
-    if (!config.is_rdma_only()) plan.link = find_device_link(*address, route);
-    if (plan.link) require_spare(*address, *plan.link, route);
-    const base::Logger silent(base::LogLevel::error); // a warning is for ADD: this comes twice a second
-    auto rdma = kernel::Socket::find_rdma(deadline);
-    find_rdma_of_device(plan, config, request, rdma ? &*rdma : nullptr, silent);
-    if (rdma) require_movable_somewhere(plan, config.rdma, *rdma, records, silent);
-    if (plan.link) require_active_port_before(plan, config, plan.link->name, silent, deadline);
+    try {
+        require_usable_device(*address, request, config, records, route, deadline);
+    } catch (const cni::CniError&) { // of a device that an ADD is just moving, anything
+        if (!is_with_a_pod(*address, records, route)) throw;
+    }
 }
 
 } // namespace rdmanet::attach

@@ -6,17 +6,13 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <cctype>
+#include <utility>
 
 namespace rdmanet::attach {
 namespace {
 
 using base::concat;
 using base::quoted;
-
-/// IB_DEVICE_NAME_MAX, less the zero (include/uapi/rdma/rdma_netlink.h).
-constexpr std::size_t kLongestRdmaName = 63;
-constexpr std::int64_t kLastRdmaPlace = 63;
 
 std::string shown(const RdmaChoice& choice) {
     const auto* place = std::get_if<std::size_t>(&choice);
@@ -44,30 +40,20 @@ std::string numbered(const RdmaDevices& devices) {
                                                      ": set it to one of these numbers, or to a pattern of names"));
 }
 
+/// A name may become another by udev, a number can't.
+void sort_as_made(RdmaDevices& devices) {
+    std::sort(devices.begin(), devices.end(),
+              [](const auto& one, const auto& other) { return one.index < other.index; });
+}
+
+/// Among all of the plan.
+std::size_t place_of(const kernel::RdmaDevice& device, const DevicePlan& plan) {
+    const auto is_before = [&](const kernel::RdmaDevice& other) { return other.index < device.index; };
+    return static_cast<std::size_t>(std::count_if(plan.moving.begin(), plan.moving.end(), is_before) +
+                                    std::count_if(plan.staying.begin(), plan.staying.end(), is_before));
+}
+
 } // namespace
-
-std::optional<RdmaChoice> parse_rdma_choice(const json::Reader& rdma) {
-    const auto device = rdma.find("device");
-    if (!device) return std::nullopt;
-    if (!device->is_string()) return RdmaChoice(static_cast<std::size_t>(device->integer(0, kLastRdmaPlace)));
-    std::string pattern = device->string();
-    if (pattern.empty() || pattern.size() > kLongestRdmaName || !base::is_printable_utf8(pattern))
-        throw device->unexpected("a number from 0, or a name of an RDMA device, in which * and ? stand for anything");
-    return RdmaChoice(std::move(pattern));
-}
-
-/// In sysfs it is the name of a directory, and in lists of several a comma parts them.
-std::optional<std::string> parse_rdma_name(const json::Reader& rdma) {
-    const auto reader = rdma.find("name");
-    if (!reader) return std::nullopt;
-    std::string name = reader->string();
-    const bool is_plain = std::all_of(name.begin(), name.end(), [](unsigned char letter) {
-        return std::isalnum(letter) != 0 || letter == '_' || letter == '-' || letter == '.';
-    });
-    if (name.empty() || name.size() > kLongestRdmaName || !is_plain || name.front() == '.')
-        throw reader->unexpected("up to 63 letters, digits and \"_\", \"-\", \".\", the first no \".\"");
-    return name;
-}
 
 void refuse_late_choice(const base::BusAddress& address, const RdmaPolicy& policy) {
     if (!policy.device && !policy.name) return;
@@ -79,9 +65,7 @@ void refuse_late_choice(const base::BusAddress& address, const RdmaPolicy& polic
 }
 
 void choose_rdma(DevicePlan& plan, const RdmaPolicy& policy, RdmaDevices present) {
-    // As the driver has made them: a name may become another by udev, a number can't.
-    std::sort(present.begin(), present.end(),
-              [](const auto& one, const auto& other) { return one.index < other.index; });
+    sort_as_made(present);
     plan.moving.clear();
     plan.staying.clear();
     for (std::size_t place = 0; place < present.size(); ++place) {
@@ -95,6 +79,21 @@ void choose_rdma(DevicePlan& plan, const RdmaPolicy& policy, RdmaDevices present
                             concat("rdma.name: ", quoted(*policy.name), " is one name for ", plan.moving.size(),
                                    " RDMA devices of ", plan.address, ", of which ", numbered(present),
                                    ": set \"rdma.device\", too"));
+}
+
+void choose_rdma_again(DevicePlan& plan, const RdmaPolicy& policy, RdmaDevices made) {
+    if (made.size() != plan.moving.size() + plan.staying.size()) return choose_rdma(plan, policy, std::move(made));
+    sort_as_made(made);
+    RdmaDevices moving;
+    RdmaDevices staying;
+    for (kernel::RdmaDevice& device : made) {
+        const auto place = static_cast<std::size_t>(&device - made.data());
+        const auto before = [&](const kernel::RdmaDevice& other) { return place_of(other, plan) == place; };
+        const bool moves = std::any_of(plan.moving.begin(), plan.moving.end(), before);
+        (moves ? moving : staying).push_back(device);
+    }
+    plan.moving = std::move(moving);
+    plan.staying = std::move(staying);
 }
 
 } // namespace rdmanet::attach

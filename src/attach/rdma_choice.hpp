@@ -3,13 +3,7 @@
 
 #include "device.hpp"
 
-#include <rdmanet/json/reader.hpp>
-
 namespace rdmanet::attach {
-
-/// The keys "device" and "name" of the object "rdma". Throw json::ValueError.
-[[nodiscard]] std::optional<RdmaChoice> parse_rdma_choice(const json::Reader& rdma);
-[[nodiscard]] std::optional<std::string> parse_rdma_name(const json::Reader& rdma);
 
 /// Throws CniError where the policy chooses, but another entry of the list has chosen and moved already.
 void refuse_late_choice(const base::BusAddress& address, const RdmaPolicy& policy);
@@ -17,5 +11,9 @@ void refuse_late_choice(const base::BusAddress& address, const RdmaPolicy& polic
 /// Of the RDMA devices that the function has on the host, the plan's: those that move, and the others. Throws CniError
 /// that lists them where none is meant, or several are to have one name.
 void choose_rdma(DevicePlan& plan, const RdmaPolicy& policy, RdmaDevices present);
+
+/// The same again of what the driver has made when it was bound anew, by their places: the names may be the kernel's
+/// own yet, until udev gives them others.
+void choose_rdma_again(DevicePlan& plan, const RdmaPolicy& policy, RdmaDevices made);
 
 } // namespace rdmanet::attach

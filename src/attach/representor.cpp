@@ -4,6 +4,7 @@
 #include "device_undo.hpp"
 
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/kernel/device.hpp>
 #include <rdmanet/kernel/sysctl.hpp>
 
 namespace rdmanet::attach {
@@ -35,12 +36,6 @@ std::optional<unsigned> mtu_for(const DevicePlan& plan, const Config& config) {
     return plan.link ? config.mtu : std::nullopt;
 }
 
-const state::SetRepresentor* find_step_of(const state::AttachmentRecord& record) {
-    for (const state::Step& step : record.steps)
-        if (const auto* found = std::get_if<state::SetRepresentor>(&step)) return found;
-    return nullptr;
-}
-
 std::optional<Link> find_representor(const state::SetRepresentor& step, kernel::Socket& route) {
     const auto pf = base::PciAddress::parse(step.pf);
     return pf ? find_representor({.pf = *pf, .number = step.number}, route) : std::nullopt;
@@ -62,7 +57,7 @@ std::optional<RepresentorPlan> plan_representor(const DevicePlan& plan, const Co
     state::SetRepresentor before{
         .pf = vf.pf.to_string(), .number = vf.number, .ifindex = link->ifindex, .name = link->name};
     const auto mtu = mtu_for(plan, config);
-    if (mtu && *mtu != link->mtu) before.mtu = link->mtu;
+    if (mtu && link->mtu < *mtu) before.mtu = link->mtu;
     before.was_down = !link->is_up();
     before.had_ipv6 = before.was_down && !link->master_ifindex && has_ipv6(*link);
     return RepresentorPlan{.link = *std::move(link), .before = std::move(before)};
@@ -94,7 +89,7 @@ void revert_step(const state::SetRepresentor& step, const RevertContext& context
 }
 
 void check_representor(const Config& config, const state::AttachmentRecord& record, kernel::Socket& route) {
-    const state::SetRepresentor* step = find_step_of(record);
+    const state::SetRepresentor* step = record.find_step<state::SetRepresentor>();
     if (step == nullptr) return;
     const auto link = find_representor(*step, route);
     if (!link) differs(concat("representor ", quoted(step->name), " of ", record.device(), " is gone from the host"));

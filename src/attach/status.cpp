@@ -1,4 +1,4 @@
-// STATUS: whether ADD would work now. Reads only, and little: CRI-O asks every half second.
+// STATUS: whether ADD would work now. Changes nothing of the node, and looks at little: CRI-O asks every half second.
 #include "child.hpp"
 #include "device_status.hpp"
 #include "liveness.hpp"

@@ -69,8 +69,7 @@ void revert_step(const state::CreateLink& step, const RevertContext& context) {
 }
 
 void revert_step(const state::WriteDeviceInfo& step, const RevertContext&) {
-    base::remove_file_durably(concat(step.path, ".tmp"));
-    base::remove_file_durably(step.path);
+    remove_device_info(step.path);
 }
 
 /// By which the recorded namespace is found; empty if it is gone.

@@ -82,26 +82,30 @@ VfPlan plan_vf(const base::BusAddress& address, const cni::Request& request, con
     return plan;
 }
 
-void change_vf(const VfPlan& vf, const base::BusAddress& address, kernel::Socket& route, const base::Logger& log) {
+void apply_settings(const VfPlan& vf, const base::BusAddress& address, kernel::Socket& route, const base::Logger& log) {
+    // Some make them when the VF has been reset, and show nothing of it meanwhile.
     constexpr std::chrono::seconds kTimeout{2};
+    constexpr std::chrono::milliseconds kTimeoutOfUncertain{100};
     kernel::change_vf(route, vf.id, vf.changes);
-    const auto until = route.deadline().at_most(kTimeout); // some make them when the VF has been reset
+    const auto until = route.deadline().at_most(kTimeout);
+    const auto until_uncertain = route.deadline().at_most(kTimeoutOfUncertain);
     for (;; std::this_thread::sleep_for(std::chrono::milliseconds{20})) {
-        const auto now = kernel::find_vf(route, vf.id);
-        if (!now) return;
-        const kernel::VfSettings missing = kernel::ignored(vf.changes, vf.before, *now);
-        const kernel::VfSettings certain = kernel::restrict_to(missing, kernel::surely_told(*now));
-        if (certain.empty()) {
-            if (!missing.empty())
-                log.warn(concat(difference_text(vf, *now, missing),
-                                ": its PF took that without an error, and its driver either does nothing or doesn't "
-                                "tell what it did"));
+        const auto found = kernel::find_vf(route, vf.id);
+        if (!found && !until.passed()) continue;
+        const kernel::VfSettings now = found.value_or(kernel::VfSettings{});
+        const kernel::VfSettings missing = kernel::ignored(vf.changes, vf.before, now);
+        const kernel::VfSettings certain = kernel::restrict_to(missing, kernel::surely_told(now));
+        if (missing.empty()) return;
+        if (certain.empty() && until_uncertain.passed()) {
+            log.warn(concat(difference_text(vf, now, missing), ": its PF took that without an error, and either does ",
+                            "nothing or doesn't tell what it did. If `ip -d link show ", vf.id.pf,
+                            "` goes on showing that, remove the setting from the network, or update the NIC's driver"));
             return;
         }
         if (until.passed())
-            refuse_device(address, concat("is ", difference_text(vf, *now, certain),
-                                          ": its PF took that without an error and does nothing; update its driver ",
-                                          "and firmware, or remove it from the network"));
+            refuse_device(address, concat("can't be set up: ", difference_text(vf, now, certain),
+                                          ": its PF took that without an error and does nothing; update the NIC's ",
+                                          "driver and firmware, or remove the setting from the network"));
     }
 }
 
@@ -125,15 +129,13 @@ kernel::VfSettings wanted_settings(const cni::Request& request, const Config& co
 std::optional<kernel::VfSettings> settings_to_keep(const DevicePlan& plan, const cni::Request& request,
                                                    const Config& config, const base::Deadline& deadline) {
     if (!plan.vf) return std::nullopt;
-    std::optional<kernel::VfSettings> present = plan.vf->before;
-    if (!plan.vf->changes.empty()) { // a driver may have changed more than it was told, or tell less than it has
-        kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
-        present = kernel::find_vf(route, plan.vf->id);
-    }
+    // A driver may have changed more than it was told, and some settings when the VF came up.
+    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
+    const auto present = kernel::find_vf(route, plan.vf->id);
     if (!present) return std::nullopt;
     kernel::VfSettings kept =
         kernel::difference(kernel::without_port_speed(*present, plan.vf->id), wanted_settings(request, config));
-    if (!plan.link) kept.mac.reset();
+    if (!plan.link || kept.mac == plan.link->mac()) kept.mac.reset(); // the VF's own, or may be
     return kept;
 }
 

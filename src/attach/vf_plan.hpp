@@ -12,7 +12,7 @@ namespace rdmanet::attach {
 
 /// Makes the plan's changes, and reads them back. Throws kernel::NetlinkError for one that the driver refuses, and
 /// CniError for one that it takes and doesn't make; one that it may have made and doesn't tell is a warning.
-void change_vf(const VfPlan& vf, const base::BusAddress& address, kernel::Socket& route, const base::Logger& log);
+void apply_settings(const VfPlan& vf, const base::BusAddress& address, kernel::Socket& route, const base::Logger& log);
 
 /// A VLAN that the VF has already, and the configuration says nothing of, is the pod's: an administrator's intention,
 /// or what another plugin left behind.

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 
 namespace rdmanet::kernel {
 namespace {
@@ -44,16 +45,29 @@ base::UniqueFd directory_of_netdev(const PciAddress& pf, const std::string& netd
     return open_directory(concat(directory_of(pf), "/net/", netdev));
 }
 
-/// Which switch the net device is a port of, in switchdev mode.
+/// Which switch the net device is a port of; some drivers tell one in legacy mode, too.
 std::string switch_of(const base::UniqueFd& netdev) {
     return line_in(netdev, "phys_switch_id");
 }
 
-/// Empty in legacy mode, or if the PF has no net device here.
+/// Empty if the driver tells none, or the PF has no net device here.
 std::string switch_of_uplink(const PciAddress& pf) {
     const auto uplink = uplink_of(pf);
     const base::UniqueFd directory = uplink ? directory_of_netdev(pf, *uplink) : base::UniqueFd();
     return directory ? switch_of(directory) : std::string();
+}
+
+/// Of the PF's VFs, by their numbers.
+std::map<unsigned, std::string> list_representors(const PciAddress& pf) {
+    std::map<unsigned, std::string> names;
+    const std::string of_uplink = switch_of_uplink(pf);
+    if (of_uplink.empty()) return names;
+    for (const std::string& name : netdevs_of(pf)) {
+        const base::UniqueFd directory = directory_of_netdev(pf, name);
+        const auto vf = directory ? vf_of(line_in(directory, "phys_port_name")) : std::nullopt;
+        if (vf && switch_of(directory) == of_uplink) names.emplace(*vf, name);
+    }
+    return names;
 }
 
 bool is_uplink(const PciAddress& pf, const std::string& netdev) {
@@ -139,18 +153,13 @@ std::optional<std::string> uplink_of(const PciAddress& pf) {
 }
 
 bool is_in_switchdev_mode(const PciAddress& pf) {
-    return !switch_of_uplink(pf).empty();
+    return !list_representors(pf).empty();
 }
 
 std::optional<std::string> representor_of(const VfOf& vf) {
-    const std::string of_uplink = switch_of_uplink(vf.pf);
-    if (of_uplink.empty()) return std::nullopt;
-    for (const std::string& name : netdevs_of(vf.pf)) {
-        const base::UniqueFd directory = directory_of_netdev(vf.pf, name);
-        if (!directory || !is_of_vf(line_in(directory, "phys_port_name"), vf.number)) continue;
-        if (switch_of(directory) == of_uplink) return name;
-    }
-    return std::nullopt;
+    const auto names = list_representors(vf.pf);
+    const auto found = names.find(vf.number);
+    return found == names.end() ? std::nullopt : std::optional(found->second);
 }
 
 } // namespace rdmanet::kernel

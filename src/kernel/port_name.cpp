@@ -2,8 +2,6 @@
 
 #include <rdmanet/base/text.hpp>
 
-#include <optional>
-
 namespace rdmanet::kernel {
 namespace {
 
@@ -22,8 +20,10 @@ bool is_of_port(std::string_view port_name) {
     return take_number(port_name, "p") && port_name.empty();
 }
 
-bool is_of_vf(std::string_view port_name, unsigned number) {
-    return take_number(port_name, "pf") && take_number(port_name, "vf") == number && port_name.empty();
+std::optional<unsigned> vf_of(std::string_view port_name) {
+    if (!take_number(port_name, "pf")) return std::nullopt;
+    const auto number = take_number(port_name, "vf");
+    return port_name.empty() ? number : std::nullopt;
 }
 
 } // namespace rdmanet::kernel

@@ -188,13 +188,16 @@ VfSettings surely_told(const VfSettings& present) {
     if (rest.vlan == VfVlan{}) rest.vlan.reset();
     if (rest.rates == VfRates{}) rest.rates.reset();
     if (rest.link_state == VfLinkState::automatic) rest.link_state.reset();
+    rest.spoof_check.reset();
     return rest;
 }
 
-VfSettings preferring(const VfSettings& first, const VfSettings& others) {
-    VfSettings all = others;
+VfSettings lost(const VfSettings& wanted, const VfSettings& left, const VfSettings& present) {
+    VfSettings all = left;
     for_each_setting([&](auto setting) {
-        if (first.*setting) all.*setting = first.*setting;
+        if (wanted.*setting) all.*setting = wanted.*setting;
+        if (!(present.*setting) || present.*setting == wanted.*setting || present.*setting == left.*setting)
+            (all.*setting).reset();
     });
     return all;
 }

@@ -71,6 +71,7 @@ TEST_CASE("a VF without settings keeps what the administrator gave it", "[sriov]
     const VfNode vfs;
     shell(concat("ip link set ", vfs.pf(), " vf 0 vlan 7 mac 02:00:00:00:00:77 spoofchk on && ip link set ",
                  vfs.netdev(0), " up && ip link property add dev ", vfs.netdev(0), " altname uplink-zero"));
+    wait_until_up(vfs.netdev(0));
     const Pod pod("pod");
     const UnchangedNode node;
     const PluginCall call = vf_call(vfs, pod, 0);
@@ -374,11 +375,7 @@ TEST_CASE("CHECK sees what became of a VF", "[sriov][check]") {
     const PluginCall call = vf_call(stage.vfs, stage.pod, 0, concat("'vlan':100,'rdma':true,", ipam("10.112.0.0/24")));
     const std::string result = add(call);
     const auto when = [&](const std::string& change, const std::string& repair) {
-        shell(change);
-        const std::string seen = check(call, result);
-        shell(repair);
-        CHECK(check(call, result) == "");
-        return seen;
+        return check_between(call, result, change, repair);
     };
     const std::string vf = concat("ip link set ", stage.vfs.pf(), " vf 0 ");
     CHECK_THAT(when(concat(vf, "vlan 7"), concat(vf, "vlan 100")),

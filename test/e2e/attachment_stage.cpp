@@ -85,6 +85,16 @@ std::string cure_in(const std::string& message) {
     return message.substr(from + 1, to - from - 1);
 }
 
+std::string check_between(const PluginCall& call, const std::string& result, const std::string& change,
+                          const std::string& repair) {
+    shell(change);
+    const std::string seen = check(call, result);
+    shell(repair);
+    const std::string after_repair = check(call, result);
+    if (!after_repair.empty()) throw base::Error(concat("CHECK after ", repair, ": ", after_repair));
+    return seen;
+}
+
 std::string value(const std::string& json, const std::string& path) {
     const json::Document document = json::Document::parse(json);
     json::Reader at = document.root();

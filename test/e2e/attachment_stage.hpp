@@ -40,6 +40,9 @@ std::string add(const PluginCall& call);
 [[nodiscard]] std::string outcome(const PluginCall& call, const std::string& command);
 [[nodiscard]] std::string del(const PluginCall& call);
 [[nodiscard]] std::string check(const PluginCall& call, const std::string& result);
+/// What CHECK says after `change`. Throws if `repair` doesn't make it content again.
+[[nodiscard]] std::string check_between(const PluginCall& call, const std::string& result, const std::string& change,
+                                        const std::string& repair);
 
 /// The command that a message tells to run, between backticks. Throws if there is none.
 [[nodiscard]] std::string cure_in(const std::string& message);

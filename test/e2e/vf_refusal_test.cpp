@@ -34,7 +34,7 @@ TEST_CASE("a setting that the PF takes and doesn't make ends the ADD, and the VF
         const UnchangedNode node;
         shell(concat(faults, "echo 1 >vf_call_ignore"));
         CHECK_THAT(refusal(call),
-                   Contains(concat("code 102: device ", stage.vfs.vf(0), " is VF 0 of \"", stage.vfs.pf(),
+                   Contains(concat("code 102: device ", stage.vfs.vf(0), " can't be set up: VF 0 of \"", stage.vfs.pf(),
                                    "\" has vlan 7, expected vlan 100: its PF took that")));
         CHECK(node.difference() == "");
         shell(concat(faults, "echo 1 >vf_call_skip && echo 1 >vf_call_ignore"));

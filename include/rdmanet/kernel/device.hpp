@@ -49,7 +49,8 @@ void bind_anew(const base::BusAddress& address, const std::string& driver);
 [[nodiscard]] std::optional<std::string> uplink_of(const base::PciAddress& pf);
 
 /// Whether the PF's switch forwards nothing by itself, and each VF has a representor: what the VF sends comes out of
-/// that one, and what is sent into it arrives at the VF (Documentation/networking/switchdev.rst).
+/// that one, and what is sent into it arrives at the VF (Documentation/networking/switchdev.rst). Told by representors
+/// that are in the thread's namespace: some drivers tell a switch in legacy mode, too (ice_devlink_create_pf_port()).
 [[nodiscard]] bool is_in_switchdev_mode(const base::PciAddress& pf);
 /// The representor of a VF, if that is so: of the PF's net devices the one that is a port of the uplink's switch and
 /// has the VF's port name, "pf0vf3".

@@ -81,12 +81,14 @@ void change_vf(Socket& route, const VfId& vf, const VfSettings& wanted);
 /// an error. No limit of rates is not among them: some drivers tell the port's speed then (qed, qed_sriov.c).
 [[nodiscard]] VfSettings ignored(const VfSettings& asked, const VfSettings& before, const VfSettings& now);
 
-/// Of what the kernel answers, what the driver must have told: without what stands there for a driver that tells
-/// nothing (rtnl_fill_vfinfo(), net/core/rtnetlink.c).
+/// Of what the kernel answers, what the driver must have told, and tells at once: without what stands there for a driver
+/// that tells nothing (rtnl_fill_vfinfo(), net/core/rtnetlink.c), and without the spoof check, which for some changes
+/// when the VF comes up (qed_iov_spoofchk_set(), drivers/net/ethernet/qlogic/qed/qed_sriov.c).
 [[nodiscard]] VfSettings surely_told(const VfSettings& present);
 
-/// Those of `first`, and those of `others` that it hasn't.
-[[nodiscard]] VfSettings preferring(const VfSettings& first, const VfSettings& others);
+/// Those of `wanted`, and of `left` the others, that are `present` neither as wanted nor as they were left. What the
+/// driver doesn't tell is not lost.
+[[nodiscard]] VfSettings lost(const VfSettings& wanted, const VfSettings& left, const VfSettings& present);
 
 /// Of what the driver tells, what somebody has set: without a highest rate that is the port's speed, which some drivers
 /// tell where there is none (qed_iov.c, liquidio's lio_main.c) and which changes with the link. Reads the speed.

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 namespace rdmanet::state {
@@ -61,6 +62,14 @@ struct AttachmentRecord {
     /// Of a VF, what CHECK must find again beyond what the configuration says. Absent in records of earlier versions.
     std::optional<VfSettings> vf_settings;
     std::vector<Step> steps; // in the order of doing
+
+    /// The first step of that kind; null if there is none.
+    template <class Kind>
+    [[nodiscard]] const Kind* find_step() const {
+        for (const Step& step : steps)
+            if (const auto* found = std::get_if<Kind>(&step)) return found;
+        return nullptr;
+    }
 
     /// Null for an attachment that has no child of a parent.
     [[nodiscard]] const CreateLink* created_link() const;

@@ -44,6 +44,21 @@ TEST_CASE("RDMA devices are chosen by their place in the order of their making, 
                       Catch::StartsWith("rdma.device: \"mlx5_*\" is no RDMA device of 0000:3b:00.2"));
 }
 
+TEST_CASE("the RDMA devices that a driver makes when it is bound anew are chosen by their places") {
+    const Config config = config_with(R"("attach": "sriov", "rdma": {"device": "*d?"})");
+    DevicePlan plan{.address = base::BusAddress::parse("0000:3b:00.2").value()};
+    choose_rdma(plan, config.rdma,
+                {{.index = 7, .name = "rocep1"}, {.index = 8, .name = "rocep1d1"}, {.index = 9, .name = "ibp1"}});
+    choose_rdma_again(
+        plan, config.rdma,
+        {{.index = 14, .name = "mlx5_6"}, {.index = 12, .name = "mlx5_4"}, {.index = 13, .name = "mlx5_5"}});
+    REQUIRE(plan.moving.size() == 1);
+    CHECK(plan.moving.front().name == "mlx5_5");
+    CHECK(plan.staying.size() == 2);
+    CHECK_THROWS_WITH(choose_rdma_again(plan, config.rdma, {{.index = 15, .name = "mlx5_7"}}),
+                      Catch::StartsWith("rdma.device: \"*d?\" is no RDMA device of 0000:3b:00.2"));
+}
+
 TEST_CASE("a chosen RDMA device goes into the pod, whatever the node's mode lets otherwise") {
     CHECK(config_with(R"("attach": "sriov", "rdma": {"device": 1})").rdma.isolation == true);
     CHECK_THROWS_WITH(config_with(R"("attach": "sriov", "rdma": {"device": 1, "mode": "shared"})"),

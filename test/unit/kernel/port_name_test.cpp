@@ -10,12 +10,10 @@ TEST_CASE("a port of the card is told from what its switch has besides") {
 }
 
 TEST_CASE("a representor names its VF") {
-    CHECK(is_of_vf("pf0vf3", 3));
-    CHECK(is_of_vf("pf1vf12", 12));
-    CHECK_FALSE(is_of_vf("pf0vf31", 3));
-    CHECK_FALSE(is_of_vf("pf0vf1", 12));
+    CHECK(vf_of("pf0vf3") == 3U);
+    CHECK(vf_of("pf1vf12") == 12U);
     for (const char* name : {"", "p3", "pf3", "pf0vf", "pfvf3", "pf0sf3", "c1pf0vf3", "pf0vf3n1", "pf0vf99999999999"})
-        CHECK_FALSE(is_of_vf(name, 3));
+        CHECK_FALSE(vf_of(name));
 }
 
 } // namespace rdmanet::kernel

@@ -95,11 +95,17 @@ TEST_CASE("what differs, and what has to be put back") {
     CHECK(changes == VfSettings{.vlan = VfVlan{.id = 7}, .link_state = VfLinkState::enable});
     CHECK(restrict_to(before, changes) == VfSettings{.vlan = VfVlan{}});
     CHECK(difference(before, before).empty());
-    CHECK(preferring(wanted, before) == VfSettings{.mac = kMac,
-                                                   .vlan = VfVlan{.id = 7},
-                                                   .spoof_check = true,
-                                                   .trust = false,
-                                                   .link_state = VfLinkState::enable});
+}
+
+TEST_CASE("lost is what is neither as wanted nor as it was left, as far as the driver tells") {
+    const VfSettings wanted{.vlan = VfVlan{.id = 7}, .trust = true};
+    const VfSettings left{.mac = kMac, .vlan = VfVlan{}, .spoof_check = true};
+    const VfSettings as_left{.mac = kMac, .vlan = VfVlan{}, .spoof_check = true, .link_state = VfLinkState::enable};
+    CHECK(lost(wanted, left, as_left).empty()); // the driver had not shown the VLAN by then
+    CHECK(lost(wanted, left, {.vlan = VfVlan{.id = 7}, .trust = true}).empty());
+    CHECK(lost(wanted, left, {.vlan = VfVlan{.id = 8}, .trust = false}) == wanted);
+    CHECK(lost({}, left, {.mac = kMac, .vlan = VfVlan{.id = 7}, .spoof_check = false}) ==
+          VfSettings{.vlan = VfVlan{}, .spoof_check = true});
 }
 
 TEST_CASE("a rate is nobody's setting only where the port tells that speed") {

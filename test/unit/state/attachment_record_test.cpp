@@ -40,10 +40,28 @@ TEST_CASE("settings of a VF that were not changed are not written down") {
     CHECK_FALSE(read.link_state);
 }
 
-TEST_CASE("a record of a version that didn't write down how it left a VF has no settings to compare") {
-    AttachmentRecord record = state::sample_record();
-    record.vf_settings.reset();
-    CHECK_FALSE(AttachmentRecord::parse(record.to_text()).vf_settings);
+TEST_CASE("what was written of a VF before there were settings to compare, and names in the pod, is read as ever") {
+    const AttachmentRecord record = AttachmentRecord::parse(R"({"version": 1, "network": "net", "containerID": "c1",
+        "ifname": "net1", "role": "", "phase": "attached", "attach": "sriov",
+        "bootID": "c5a9c151-6e37-456d-8f1e-86d0949e8c80", "pidNamespace": "4026531836", "created": 1795365561,
+        "netns": {"path": "/run/netns/pod", "device": "4", "inode": "4026532166", "cookie": "2"},
+        "pod": {"namespace": "", "name": "", "uid": ""}, "rdmaDevice": "roce0p0v0",
+        "leases": [{"space": "", "slot": 0, "address": "10.0.0.1/24", "cooldown": 30}], "ips": ["10.0.0.1/24"],
+        "routes": [], "steps": [
+        {"step": "keep-device", "device": "0001:00:01.0", "name": "rnic0p0v0", "mac": "02:52:00:00:00:01", "mtu": 1500,
+         "up": false, "promiscuous": false, "allMulticast": false, "ipv6AddressMode": 0, "altnames": []},
+        {"step": "set-vf", "pf": "0001:00:00.0", "vf": 0, "vlanQoS": 0, "vlanProto": "802.1q", "vlan": 0},
+        {"step": "move-link", "device": "0001:00:01.0", "ifname": "net1"},
+        {"step": "move-rdma", "device": "0001:00:01.0", "index": 2, "nodeGuid": "23082047568347137",
+         "name": "roce0p0v0"}]})");
+    CHECK_FALSE(record.vf_settings);
+    const auto& vf = std::get<state::SetVf>(record.steps.at(1));
+    CHECK(vf.before.vlan == 0);
+    CHECK_FALSE(vf.before.trust);
+    const auto& rdma = std::get<state::MoveRdma>(record.steps.at(3));
+    CHECK(rdma.name == "roce0p0v0");
+    CHECK(rdma.name_in_pod.empty());
+    CHECK(rdma.stayed.empty());
 }
 
 TEST_CASE("a record cut at any byte is refused") {

@@ -1,0 +1,41 @@
+#include "rdma_config.hpp"
+
+#include <rdmanet/base/text.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+
+namespace rdmanet::attach {
+namespace {
+
+/// IB_DEVICE_NAME_MAX, less the zero (include/uapi/rdma/rdma_netlink.h).
+constexpr std::size_t kLongestRdmaName = 63;
+constexpr std::int64_t kLastRdmaPlace = 63;
+
+} // namespace
+
+std::optional<RdmaChoice> parse_rdma_choice(const json::Reader& rdma) {
+    const auto device = rdma.find("device");
+    if (!device) return std::nullopt;
+    if (!device->is_string()) return RdmaChoice(static_cast<std::size_t>(device->integer(0, kLastRdmaPlace)));
+    std::string pattern = device->string();
+    if (pattern.empty() || pattern.size() > kLongestRdmaName || !base::is_printable_utf8(pattern))
+        throw device->unexpected("a number from 0, or a name of an RDMA device, in which * and ? stand for anything");
+    return RdmaChoice(std::move(pattern));
+}
+
+/// In sysfs it is the name of a directory, and in lists of several a comma parts them.
+std::optional<std::string> parse_rdma_name(const json::Reader& rdma) {
+    const auto reader = rdma.find("name");
+    if (!reader) return std::nullopt;
+    std::string name = reader->string();
+    const bool is_plain = std::all_of(name.begin(), name.end(), [](unsigned char letter) {
+        return std::isalnum(letter) != 0 || letter == '_' || letter == '-' || letter == '.';
+    });
+    if (name.empty() || name.size() > kLongestRdmaName || !is_plain || name.front() == '.')
+        throw reader->unexpected("up to 63 letters, digits and \"_\", \"-\", \".\", the first no \".\"");
+    return name;
+}
+
+} // namespace rdmanet::attach
