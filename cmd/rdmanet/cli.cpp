@@ -60,7 +60,8 @@ std::string to_text(const attach::Collected& collected, bool dry_run) {
         text += concat(dry_run ? "would remove " : "removed ", what, '\n');
     for (const std::string& what : collected.failed) text += concat("still held: ", what, '\n');
     if (text.empty())
-        text = "nothing to remove: nothing recorded belongs to a network namespace that is provably gone\n";
+        text = "nothing to remove: nothing recorded belongs to a network namespace that is provably gone; `rdmanet "
+               "state` tells of pods that can't be looked for\n";
     for (const std::string& what : collected.noticed) text += concat("left alone: ", what, '\n');
     return text;
 }

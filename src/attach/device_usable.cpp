@@ -47,8 +47,11 @@ bool is_user_space_driver(std::string_view driver) {
 
 void require_existing(const BusAddress& address) {
     if (kernel::device_exists(address)) return;
-    refuse_device(address, "does not exist on this node: `lspci -D` lists those that do; the device plugin's list may "
-                           "be older than the last change of sriov_numvfs");
+    refuse_device(address, address.pci() ? "does not exist on this node: `lspci -D` lists those that do; the device "
+                                           "plugin's list may be older than the last change of sriov_numvfs"
+                                         : "does not exist on this node: `ls /sys/bus/auxiliary/devices` lists those "
+                                           "that do; the device plugin's list may be older than the last change by "
+                                           "`devlink port`");
 }
 
 std::optional<Link> find_device_link(const BusAddress& address, kernel::Socket& route) {

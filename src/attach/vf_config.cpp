@@ -104,13 +104,14 @@ void require_subnet_manager(const Reader& root, bool has_guid) {
     if (!enabled || !enabled->boolean()) return;
     const auto state = find_in(find_in(root.find("args"), "cni"), "mellanox.infiniband.app");
     if (has_guid && state && state->is_string() && state->string() == "configured") return;
-    throw enabled->unexpected("false, or a pod that ib-kubernetes has configured: it writes the GUID and "
-                              "\"mellanox.infiniband.app\": \"configured\" into the pod's network annotation");
+    throw enabled->unexpected("false, or a pod that ib-kubernetes has configured (it writes the GUID and "
+                              "\"mellanox.infiniband.app\": \"configured\" into the pod's network annotation, and "
+                              "sees only networks of the type ib-sriov: if it isn't there, remove the key)");
 }
 
 void refuse_keys_of_children(const Reader& root, std::string_view kind) {
     for (const std::string_view key : {"master", "mode", "flag", "bcqueuelen", "linkInContainer"})
-        refuse_key(root, key, concat("is a key of macvlan and ipvlan, this is ", kind, ": remove it"));
+        refuse_key(root, key, concat("is a key of children of an interface, this is ", kind, ": remove it"));
 }
 
 /// An InfiniBand VF's is for ib-kubernetes to read, so only the others have none.

@@ -219,6 +219,9 @@ std::string to_table(const StateReport& report) {
                     concat("\nRDMA of ", report.attachments.records[number].key, " as recorded: ", view.trouble, '\n');
     if (const auto dead = std::count(report.pods.begin(), report.pods.end(), ipam::Liveness::dead); dead != 0)
         text += concat("\nattachments of dead pods: ", dead, "; `rdmanet gc` removes them\n");
+    if (const auto unknown = std::count(report.pods.begin(), report.pods.end(), ipam::Liveness::unknown); unknown != 0)
+        text += concat("\nattachments of pods that can't be told to be alive or dead: ", unknown,
+                       "; look as root of the node, with CAP_SYS_PTRACE and in the host's PID namespace\n");
     for (const state::Unreadable& file : report.attachments.unreadable)
         text += concat("\nunreadable record ", file.path, ": ", file.reason, '\n');
     if (!report.lease_trouble.empty()) text += concat("\nleases can't be read: ", report.lease_trouble, '\n');

@@ -81,7 +81,7 @@ TEST_CASE("a value that isn't one of a few lists the few") {
 TEST_CASE("what this version can't do, and keys of the other kind, are unsupported fields with key and value") {
     const Case cases[] = {
         {R"("attach": "sriov", "master": "eth1")",
-         "2 master: \"eth1\" is a key of macvlan and ipvlan, this is sriov: remove it"},
+         "2 master: \"eth1\" is a key of children of an interface, this is sriov: remove it"},
         {R"("rdma": {"mode": "exclusive"})",
          "2 rdma: a child of an interface shares its parent's RDMA device, it can't have it "
          "for itself: use \"mode\": \"shared\", or \"attach\": \"sriov\""},
