@@ -20,8 +20,8 @@ void take_from_the_dead(const base::BusAddress& address, Session& session, const
 [[nodiscard]] base::FileLock claim_device(const base::BusAddress& address, const Session& session,
                                           const base::Deadline& deadline);
 
-/// Throws CniError if the device's IPoIB interface has children, on the host or in living pods: they go with it when the
-/// kernel makes it anew, which it does when the RDMA device moves or its driver is bound anew (ipoib_remove_one(),
+/// Throws CniError if the device's IPoIB interface has children, on the host or in living pods: they go with it when
+/// the kernel makes it anew, which it does when the RDMA device moves or its driver is bound anew (ipoib_remove_one(),
 /// drivers/infiniband/ulp/ipoib/ipoib_main.c). One that is made at the same moment is not seen.
 void require_no_ipoib_children(const base::BusAddress& address, const kernel::Link& link, const Session& session,
                                kernel::Socket& route);

@@ -8,8 +8,8 @@
 
 namespace rdmanet::attach {
 
-/// By number and port name, whatever it is called; nullopt if the PF is in legacy mode, or the VF's is not in the host's
-/// namespace, of which the log is told.
+/// By number and port name, whatever it is called; nullopt if the PF is in legacy mode, or the VF's is not in the
+/// host's namespace, of which the log is told.
 [[nodiscard]] std::optional<RepresentorPlan> plan_representor(const DevicePlan& plan, const Config& config,
                                                               kernel::Socket& route, const base::Logger& log);
 

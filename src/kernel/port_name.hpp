@@ -10,8 +10,8 @@ namespace rdmanet::kernel {
 /// "p0": a port of the card.
 [[nodiscard]] bool is_of_port(std::string_view port_name);
 
-/// "pf0vf3": 3, the VF that it is the representor of; nullopt: it is none. Those of another host's VFs, which a card with its own processors has, begin
-/// with that host's controller, "c1pf0vf3".
+/// "pf0vf3": 3, the VF that it is the representor of; nullopt: it is none. Those of another host's VFs, which a card
+/// with its own processors has, begin with that host's controller, "c1pf0vf3".
 [[nodiscard]] std::optional<unsigned> vf_of(std::string_view port_name);
 
 } // namespace rdmanet::kernel

@@ -81,9 +81,9 @@ void change_vf(Socket& route, const VfId& vf, const VfSettings& wanted);
 /// an error. No limit of rates is not among them: some drivers tell the port's speed then (qed, qed_sriov.c).
 [[nodiscard]] VfSettings ignored(const VfSettings& asked, const VfSettings& before, const VfSettings& now);
 
-/// Of what the kernel answers, what the driver must have told, and tells at once: without what stands there for a driver
-/// that tells nothing (rtnl_fill_vfinfo(), net/core/rtnetlink.c), and without the spoof check, which for some changes
-/// when the VF comes up (qed_iov_spoofchk_set(), drivers/net/ethernet/qlogic/qed/qed_sriov.c).
+/// Of what the kernel answers, what the driver must have told, and tells at once: without what stands there for a
+/// driver that tells nothing (rtnl_fill_vfinfo(), net/core/rtnetlink.c), and without the spoof check, which for some
+/// changes when the VF comes up (qed_iov_spoofchk_set(), drivers/net/ethernet/qlogic/qed/qed_sriov.c).
 [[nodiscard]] VfSettings surely_told(const VfSettings& present);
 
 /// Those of `wanted`, and of `left` the others, that are `present` neither as wanted nor as they were left. What the
