@@ -156,11 +156,11 @@ stage_e2e_guest() {
 }
 
 # Without what is about documents rather than memory, and what is large. Of the ways to attach that need the guest, one or
-# two cases of each, half of them a day: it is slow. Leaks are looked for in the unit tests: at each process's end that takes a third of its time.
+# two cases of each, a third of them a day: it is slow. Leaks are looked for in the unit tests: at each process's end that takes a third of its time.
 stage_e2e_sanitize() {
 	build sanitize rdmanet || return 0
 	say "the same, the binary built with sanitizers"
-	guests=1 turns=2 RDMANET_BINARY=$top/build/sanitize/cmd/rdmanet/rdmanet \
+	guests=1 turns=3 RDMANET_BINARY=$top/build/sanitize/cmd/rdmanet/rdmanet \
 		on_kernels e2e-sanitize \
 		'[core],~[memory-limit]~[large]~[.hang]~[examples]~[readme]~[rdma]~[ipvlan]~[ipoib]~[infiniband]~[device]~[sriov]' \
 		env ASAN_OPTIONS=detect_leaks=0 $e2e_test -r progress

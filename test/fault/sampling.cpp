@@ -13,7 +13,7 @@ namespace {
 
 std::size_t sample_step() {
     const char* chosen = std::getenv("RDMANET_FAULT_SAMPLE");
-    const std::string_view text = chosen == nullptr ? "1/100" : chosen;
+    const std::string_view text = chosen == nullptr ? "1/150" : chosen;
     if (text == "all") return 1;
     const auto step = text.substr(0, 2) == "1/" ? std::strtoul(text.data() + 2, nullptr, 10) : 0;
     if (step == 0) throw base::Error(base::concat("RDMANET_FAULT_SAMPLE is \"", text, "\", wanted 1/N or all"));

@@ -1,7 +1,7 @@
 // Everyday runs take a sample of all points, another one each day; RDMANET_FAULT_SAMPLE=all takes every one.
 //
-//   RDMANET_FAULT_SAMPLE   "1/100" (default): every 100th point; "1/1" or "all": every point
-//   RDMANET_FAULT_SEED     which of the 100 samples; default the number of the day, so that 100 days take them all
+//   RDMANET_FAULT_SAMPLE   "1/150" (default): every 150th point; "1/1" or "all": every point
+//   RDMANET_FAULT_SEED     which of the 150 samples; default the number of the day, so that 150 days take them all
 #pragma once
 
 #include <cstddef>
