@@ -86,11 +86,10 @@ void choose_rdma_again(DevicePlan& plan, const RdmaPolicy& policy, RdmaDevices m
     sort_as_made(made);
     RdmaDevices moving;
     RdmaDevices staying;
-    for (kernel::RdmaDevice& device : made) {
-        const auto place = static_cast<std::size_t>(&device - made.data());
+    for (std::size_t place = 0; place < made.size(); ++place) {
         const auto before = [&](const kernel::RdmaDevice& other) { return place_of(other, plan) == place; };
         const bool moves = std::any_of(plan.moving.begin(), plan.moving.end(), before);
-        (moves ? moving : staying).push_back(device);
+        (moves ? moving : staying).push_back(std::move(made[place]));
     }
     plan.moving = std::move(moving);
     plan.staying = std::move(staying);

@@ -7,6 +7,10 @@
 #include <rdmanet/kernel/device.hpp>
 #include <rdmanet/kernel/sysctl.hpp>
 
+#include <map>
+#include <optional>
+#include <string>
+
 namespace rdmanet::attach {
 namespace {
 
@@ -15,9 +19,11 @@ using base::quoted;
 using kernel::Link;
 using kernel::Sysctl;
 
-std::optional<Link> find_representor(const kernel::VfOf& vf, kernel::Socket& route) {
-    const auto found = kernel::representor_of(vf);
-    const auto name = found ? base::InterfaceName::parse(*found) : std::nullopt;
+using Representors = std::map<unsigned, std::string>;
+
+std::optional<Link> find_link_of(const Representors& representors, unsigned vf, kernel::Socket& route) {
+    const auto found = representors.find(vf);
+    const auto name = found == representors.end() ? std::nullopt : base::InterfaceName::parse(found->second);
     return name ? kernel::find_link(route, *name) : std::nullopt;
 }
 
@@ -38,7 +44,7 @@ std::optional<unsigned> mtu_for(const DevicePlan& plan, const Config& config) {
 
 std::optional<Link> find_representor(const state::SetRepresentor& step, kernel::Socket& route) {
     const auto pf = base::PciAddress::parse(step.pf);
-    return pf ? find_representor({.pf = *pf, .number = step.number}, route) : std::nullopt;
+    return pf ? find_link_of(kernel::representors_of(*pf), step.number, route) : std::nullopt;
 }
 
 } // namespace
@@ -46,8 +52,9 @@ std::optional<Link> find_representor(const state::SetRepresentor& step, kernel::
 std::optional<RepresentorPlan> plan_representor(const DevicePlan& plan, const Config& config, kernel::Socket& route,
                                                 const base::Logger& log) {
     const kernel::VfOf& vf = plan.vf->of;
-    if (!kernel::is_in_switchdev_mode(vf.pf)) return std::nullopt;
-    auto link = find_representor(vf, route);
+    const Representors representors = kernel::representors_of(vf.pf);
+    if (representors.empty()) return std::nullopt;
+    auto link = find_link_of(representors, vf.number, route);
     if (!link) {
         log.warn(concat(plan.vf->id,
                         " has no representor in the host's namespace, and its PF is in switchdev mode: the "

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <map>
 
 namespace rdmanet::kernel {
 namespace {
@@ -55,19 +54,6 @@ std::string switch_of_uplink(const PciAddress& pf) {
     const auto uplink = uplink_of(pf);
     const base::UniqueFd directory = uplink ? directory_of_netdev(pf, *uplink) : base::UniqueFd();
     return directory ? switch_of(directory) : std::string();
-}
-
-/// Of the PF's VFs, by their numbers.
-std::map<unsigned, std::string> list_representors(const PciAddress& pf) {
-    std::map<unsigned, std::string> names;
-    const std::string of_uplink = switch_of_uplink(pf);
-    if (of_uplink.empty()) return names;
-    for (const std::string& name : netdevs_of(pf)) {
-        const base::UniqueFd directory = directory_of_netdev(pf, name);
-        const auto vf = directory ? vf_of(line_in(directory, "phys_port_name")) : std::nullopt;
-        if (vf && switch_of(directory) == of_uplink) names.emplace(*vf, name);
-    }
-    return names;
 }
 
 bool is_uplink(const PciAddress& pf, const std::string& netdev) {
@@ -152,14 +138,16 @@ std::optional<std::string> uplink_of(const PciAddress& pf) {
     return std::nullopt;
 }
 
-bool is_in_switchdev_mode(const PciAddress& pf) {
-    return !list_representors(pf).empty();
-}
-
-std::optional<std::string> representor_of(const VfOf& vf) {
-    const auto names = list_representors(vf.pf);
-    const auto found = names.find(vf.number);
-    return found == names.end() ? std::nullopt : std::optional(found->second);
+std::map<unsigned, std::string> representors_of(const PciAddress& pf) {
+    std::map<unsigned, std::string> names;
+    const std::string of_uplink = switch_of_uplink(pf);
+    if (of_uplink.empty()) return names;
+    for (const std::string& name : netdevs_of(pf)) {
+        const base::UniqueFd directory = directory_of_netdev(pf, name);
+        const auto vf = directory ? vf_of(line_in(directory, "phys_port_name")) : std::nullopt;
+        if (vf && switch_of(directory) == of_uplink) names.emplace(*vf, name);
+    }
+    return names;
 }
 
 } // namespace rdmanet::kernel

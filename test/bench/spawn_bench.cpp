@@ -33,19 +33,16 @@ int run(const std::string& empty, const std::string& minimal, unsigned rounds) {
     const BenchDirectory files;
     const VethParent parent("bench0");
     const Pod pod("bench-pod");
-    const auto our_config = [&](const std::string& version) {
-        return BenchDirectory::file_with(
-            concat("ours-", version, ".json"),
-            concat(R"({"cniVersion":")", version, R"(","name":"bench","type":"rdmanet","attach":"macvlan","master":")",
-                   parent.name(), R"(","ipam":{"type":"rdmanet","range":"10.96.0.0/16"}})"));
-    };
+    const std::string our_config = BenchDirectory::file_with(
+        "ours.json", concat(R"({"cniVersion":"1.1.0","name":"bench","type":"rdmanet","attach":"macvlan","master":")",
+                            parent.name(), R"(","ipam":{"type":"rdmanet","range":"10.96.0.0/16"}})"));
     const std::string debian_config = BenchDirectory::file_with(
         "debian.json", concat(R"({"cniVersion":"1.0.0","name":"bench","type":"macvlan","mode":"bridge","master":")",
                               parent.name(), R"(",)", host_local("10.95.0.0/16"), '}'));
     Series nothing{.programs = {{{empty}, {}, "/dev/null"}}};
     Series version{.programs = {{{binary()}, {"CNI_COMMAND=VERSION"}, "/dev/null"}}};
-    Series status = cni_series(binary(), our_config("1.1.0"), "", {"STATUS"});
-    Series ours = cni_series(binary(), our_config("1.0.0"), pod.path());
+    Series status = cni_series(binary(), our_config, "", {"STATUS"});
+    Series ours = cni_series(binary(), our_config, pod.path());
     Series least = minimal_series(minimal, pod.path(), parent.name());
     const bool has_debian = fs::exists(concat(kCniPath, "/macvlan"));
     Series debian;

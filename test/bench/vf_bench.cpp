@@ -29,17 +29,14 @@ int run(unsigned rounds) {
     const VfNode vfs;
     const Pod pod("bench-pod");
     const Pod their_pod("bench-pod-of-theirs");
-    const auto our_config = [&](const std::string& version) {
-        return BenchDirectory::file_with(concat("ours-", version, ".json"),
-                                         concat(R"({"cniVersion":")", version,
-                                                R"(","name":"bench","type":"rdmanet","deviceID":")", vfs.vf(0),
-                                                R"(","rdma":true,"ipam":{"type":"rdmanet","range":"10.96.0.0/16"}})"));
-    };
+    const std::string our_config = BenchDirectory::file_with(
+        "ours.json", concat(R"({"cniVersion":"1.1.0","name":"bench","type":"rdmanet","deviceID":")", vfs.vf(0),
+                            R"(","rdma":true,"ipam":{"type":"rdmanet","range":"10.96.0.0/16"}})"));
     const std::string their_config = BenchDirectory::file_with(
         "theirs.json", concat(R"({"cniVersion":"1.0.0","name":"bench","type":"host-device","pciBusID":")", vfs.vf(1),
                               R"(",)", host_local("10.95.0.0/16"), '}'));
-    Series status = cni_series(binary(), our_config("1.1.0"), "", {"STATUS"});
-    Series ours = cni_series(binary(), our_config("1.0.0"), pod.path());
+    Series status = cni_series(binary(), our_config, "", {"STATUS"});
+    Series ours = cni_series(binary(), our_config, pod.path());
     Series theirs = cni_series(host_device, their_config, their_pod.path());
     pin_to_one_processor();
     measure({&ours, &theirs, &status}, rounds);

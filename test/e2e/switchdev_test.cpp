@@ -14,13 +14,10 @@ using Catch::Contains;
 
 namespace {
 
-/// Its representors come before the uplink in the alphabet, and are down.
 class SwitchdevNode {
 public:
     [[nodiscard]] const VfNode& vfs() const { return vfs_; }
-    [[nodiscard]] std::string representor(unsigned number) const {
-        return concat("rep", vfs_.pf().substr(4), 'v', number); // rnic0p0 has rep0p0v0
-    }
+    [[nodiscard]] std::string representor(unsigned number) const { return mode_.representor(number); }
 
 private:
     VfNode vfs_;

@@ -1,6 +1,7 @@
 #include "ground.hpp"
 
 #include "support/infiniband_node.hpp"
+#include "support/node.hpp"
 #include "support/patience.hpp"
 #include "support/process.hpp"
 #include "support/vf_node.hpp"
@@ -50,9 +51,10 @@ private:
     VfNode vfs_;
 };
 
-/// With a representor that is down, a port of nothing, and of another MTU.
+/// With a representor that is down, a port of nothing, and too small for the pod's MTU.
 class SwitchdevGround : public Ground {
 public:
+    SwitchdevGround() { ip_batch(concat("link set ", mode_.representor(1), " mtu 1300\n")); }
     std::string members() const override {
         return concat(R"("attach":"sriov","deviceID":")", vfs_.vf(1), R"(","trust":"on","mtu":1400,"rdma":false)");
     }

@@ -58,7 +58,8 @@ std::string VfNode::settings(unsigned number) const {
 }
 
 SwitchdevMode::SwitchdevMode(const std::string& pf)
-    : set_(concat("devlink dev eswitch set pci/$(basename $(readlink -f /sys/class/net/", pf, "/device)) mode ")) {
+    : pf_(pf),
+      set_(concat("devlink dev eswitch set pci/$(basename $(readlink -f /sys/class/net/", pf, "/device)) mode ")) {
     shell(concat(set_, "switchdev"));
     // The kernel gives a net device its queueing discipline when it comes up for the first time, and leaves it there.
     shell("for each in $(ls /sys/class/net | grep '^rep'); do ip link set $each up && ip link set $each down; done");
@@ -66,6 +67,10 @@ SwitchdevMode::SwitchdevMode(const std::string& pf)
 
 SwitchdevMode::~SwitchdevMode() {
     (void)succeeds(concat(set_, "legacy"));
+}
+
+std::string SwitchdevMode::representor(unsigned number) const {
+    return concat("rep", pf_.substr(4), 'v', number); // rnic0p0 has rep0p0v0
 }
 
 } // namespace rdmanet::test

@@ -43,7 +43,11 @@ public:
     SwitchdevMode& operator=(const SwitchdevMode&) = delete;
     ~SwitchdevMode();
 
+    /// Of VF `number`: its net device on the host, whose name comes before the uplink's in the alphabet.
+    [[nodiscard]] std::string representor(unsigned number) const;
+
 private:
+    std::string pf_;
     std::string set_;
 };
 

@@ -4,6 +4,7 @@
 #include <rdmanet/base/bus_address.hpp>
 #include <rdmanet/kernel/netns_sysfs.hpp>
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,12 +49,11 @@ void bind_anew(const base::BusAddress& address, const std::string& driver);
 /// thread's namespace.
 [[nodiscard]] std::optional<std::string> uplink_of(const base::PciAddress& pf);
 
-/// Whether the PF's switch forwards nothing by itself, and each VF has a representor: what the VF sends comes out of
-/// that one, and what is sent into it arrives at the VF (Documentation/networking/switchdev.rst). Told by representors
-/// that are in the thread's namespace: some drivers tell a switch in legacy mode, too (ice_devlink_create_pf_port()).
-[[nodiscard]] bool is_in_switchdev_mode(const base::PciAddress& pf);
-/// The representor of a VF, if that is so: of the PF's net devices the one that is a port of the uplink's switch and
-/// has the VF's port name, "pf0vf3".
-[[nodiscard]] std::optional<std::string> representor_of(const VfOf& vf);
+/// The representors of the PF's VFs, by number: in switchdev mode the switch forwards nothing by itself, what a VF
+/// sends comes out of its representor, and what is sent into that arrives at the VF
+/// (Documentation/networking/switchdev.rst). They are those of the PF's net devices in the thread's namespace that are
+/// ports of the uplink's switch and have a VF's port name, "pf0vf3". None in legacy mode, in which some drivers tell a
+/// switch all the same (ice_devlink_create_pf_port()).
+[[nodiscard]] std::map<unsigned, std::string> representors_of(const base::PciAddress& pf);
 
 } // namespace rdmanet::kernel
