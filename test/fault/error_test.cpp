@@ -74,7 +74,7 @@ void fail_everywhere(Stage& stage, const std::string& command, Judge judge) {
     REQUIRE(stage.run("DEL") == "");
     REQUIRE(difference_from(before) == ""); // otherwise no point says anything
     const auto all = errors_at(calls);
-    const auto points = sample_of(all);
+    const auto points = sample_of(all, is_same_call);
     unsigned missed = 0;
     unsigned coped = 0;
     for (const Fault& point : points) {
@@ -97,8 +97,8 @@ void fail_add_and_del(const std::string& kind, Ipam ipam) {
     const std::string missing = missing_for(kind, ipam);
     NEEDS(missing.empty(), missing);
     Stage stage(kind, ipam);
-    fail_everywhere(stage, "ADD", judge_add);
-    fail_everywhere(stage, "DEL", judge_del);
+    if (is_wanted("ADD")) fail_everywhere(stage, "ADD", judge_add);
+    if (is_wanted("DEL")) fail_everywhere(stage, "DEL", judge_del);
 }
 
 } // namespace

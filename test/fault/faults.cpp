@@ -136,6 +136,10 @@ std::vector<Fault> errors_at(const std::vector<SystemCall>& calls) {
     return faults;
 }
 
+bool is_same_call(const Fault& one, const Fault& other) {
+    return one.number == other.number && one.occurrence == other.occurrence;
+}
+
 std::string describe(const Fault& fault) {
     return fault.error ? base::concat(::strerrorname_np(*fault.error), " from") : std::string("killed before");
 }

@@ -15,6 +15,8 @@ namespace rdmanet::test {
 /// covered without being listed.
 [[nodiscard]] std::vector<Fault> errors_at(const std::vector<SystemCall>& calls);
 
+[[nodiscard]] bool is_same_call(const Fault& one, const Fault& other);
+
 /// "killed before", or "ENOSPC from".
 [[nodiscard]] std::string describe(const Fault& fault);
 

@@ -48,7 +48,8 @@ public:
         const auto calls = run_traced(binary(), stage_.call(command_).options()).calls;
         REQUIRE(recover(Recovery::del) == ""); // otherwise no point says anything
         const auto all = points_of(calls);
-        const auto points = sample_of(all);
+        const auto points =
+            sample_of(all, [](const Point& one, const Point& other) { return is_same_call(one.fault, other.fault); });
         std::size_t missed = 0;
         for (const Point& point : points) missed += play_at(point) ? 0 : 1;
         std::cout << "     " << command_ << " killed at " << points.size() - missed << " of " << all.size()
@@ -110,6 +111,7 @@ void kill_everywhere(const std::string& kind, Ipam ipam) {
     const std::string missing = missing_for(kind, ipam);
     NEEDS(missing.empty(), missing);
     for (const char* command : {"ADD", "DEL"}) {
+        if (!is_wanted(command)) continue;
         Stage stage(kind, ipam);
         Killer(stage, command).play();
     }

@@ -3,12 +3,12 @@
 #
 #   test/fault/run.sh                a sample, another one each day, rdma-only, host-device, subfunction, vfio, ipoib,
 #                                    infiniband and switchdev by turns, without passthru: about a minute
-#   test/fault/run.sh --all          every system call: some hours
+#   test/fault/run.sh --all          every system call with every error and every way to recover: some hours
 #   test/fault/run.sh [--all] TAGS   test cases by tag (Catch2), e.g. '[kill][macvlan]': kill, error, damage, absence,
 #                                    crowd; macvlan, passthru, ipvlan, host-local, sriov, rdma-only, host-device,
 #                                    subfunction, vfio, ipoib, infiniband, switchdev
 #
-# Runs on the kernel of netns-harness. Environment: RDMANET_FAULT_SAMPLE, RDMANET_FAULT_SEED (see sampling.hpp),
+# Runs on the kernel of netns-harness. Environment: RDMANET_FAULT_SAMPLE, _SEED and _COMMAND (see sampling.hpp),
 # RDMANET_FAULT_CROWD, RDMANET_BINARY (default: the release build), RDMANET_FAULT_NATIVE=1 (on this machine's kernel if it
 # has macvlan; what else it lacks is skipped).
 # Last line: N passed, N failed, N skipped.

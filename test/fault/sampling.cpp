@@ -11,12 +11,16 @@
 namespace rdmanet::test {
 namespace {
 
-std::size_t sample_step() {
+std::string_view wanted_sample() {
     const char* chosen = std::getenv("RDMANET_FAULT_SAMPLE");
-    const std::string_view text = chosen == nullptr ? "1/150" : chosen;
-    if (text == "all") return 1;
+    return chosen == nullptr ? "1/150" : chosen;
+}
+
+std::size_t sample_step() {
+    const std::string_view text = wanted_sample();
+    if (text == "all" || text == "calls") return 1;
     const auto step = text.substr(0, 2) == "1/" ? std::strtoul(text.data() + 2, nullptr, 10) : 0;
-    if (step == 0) throw base::Error(base::concat("RDMANET_FAULT_SAMPLE is \"", text, "\", wanted 1/N or all"));
+    if (step == 0) throw base::Error(base::concat("RDMANET_FAULT_SAMPLE is \"", text, "\", wanted 1/N, all or calls"));
     return step;
 }
 
@@ -32,6 +36,16 @@ bool is_in_sample(std::size_t point) {
     static const std::size_t step = sample_step();
     static const std::size_t offset = seed() % step;
     return point % step == offset;
+}
+
+std::optional<std::size_t> turn_of(std::size_t call, std::size_t count) {
+    if (wanted_sample() != "calls") return std::nullopt;
+    return (call + seed()) % count;
+}
+
+bool is_wanted(std::string_view command) {
+    const char* chosen = std::getenv("RDMANET_FAULT_COMMAND");
+    return chosen == nullptr || command == chosen;
 }
 
 std::vector<std::size_t> sample_below(std::size_t end) {

@@ -1,10 +1,15 @@
 // Everyday runs take a sample of all points, another one each day; RDMANET_FAULT_SAMPLE=all takes every one.
 //
-//   RDMANET_FAULT_SAMPLE   "1/150" (default): every 150th point; "1/1" or "all": every point
+//   RDMANET_FAULT_SAMPLE   "1/150" (default): every 150th point; "1/1" or "all": every point; "calls": every system
+//                          call, with one of its errors or one way to recover, by turns
 //   RDMANET_FAULT_SEED     which of the 150 samples; default the number of the day, so that 150 days take them all
+//   RDMANET_FAULT_COMMAND  "ADD" or "DEL": only the points of that command
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 namespace rdmanet::test {
@@ -18,6 +23,27 @@ std::vector<Point> sample_of(const std::vector<Point>& points) {
         if (is_in_sample(i)) sample.push_back(points[i]);
     return sample;
 }
+
+/// Which of the `count` points of a system call is its turn; nullopt unless each call is taken once.
+[[nodiscard]] std::optional<std::size_t> turn_of(std::size_t call, std::size_t count);
+
+/// `is_same_call`: whether two neighbours in `points` are faults at one system call.
+template <class Point, class IsSameCall>
+std::vector<Point> sample_of(const std::vector<Point>& points, IsSameCall is_same_call) {
+    std::vector<Point> sample;
+    std::size_t calls = 0;
+    for (auto first = points.begin(); first != points.end(); ++calls) {
+        const auto end = std::find_if_not(first, points.end(), [&](const Point& p) { return is_same_call(*first, p); });
+        const auto turn = turn_of(calls, static_cast<std::size_t>(end - first));
+        if (!turn) return sample_of(points);
+        sample.push_back(first[static_cast<std::ptrdiff_t>(*turn)]);
+        first = end;
+    }
+    return sample;
+}
+
+/// Whether the points of "ADD" or "DEL" are wanted.
+[[nodiscard]] bool is_wanted(std::string_view command);
 
 /// 0 up to `end`, those in the sample.
 [[nodiscard]] std::vector<std::size_t> sample_below(std::size_t end);
