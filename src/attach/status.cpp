@@ -68,6 +68,7 @@ void require_parent(const cni::Request& request, const Config& config, const Nod
 void status(const cni::Request& request, const Config& config, const Node& node) {
     const auto deadline = base::Deadline::in(kStatusTimeout);
     require_writable(node.state_directory);
+    require_writable(state::AttachmentStore(node.state_directory).copies_directory());
     try {
         require_parent(request, config, node, deadline);
     } catch (const cni::CniError& error) {

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 #include <set>
@@ -23,8 +24,13 @@ std::string attachments_in(const std::string& directory) {
     return concat(directory, "/attachments");
 }
 
-std::string devices_in(const std::string& directory) {
-    return concat(directory, "/devices");
+std::string copies_in(const std::string& directory) {
+    return concat(directory, "-copies");
+}
+
+std::string without_slashes_behind(std::string path) {
+    while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+    return path;
 }
 
 struct CloseDirectory {
@@ -64,16 +70,37 @@ LoadOutcome load_from(const std::string& path, const std::string& name) {
     }
 }
 
+/// Whether a second copy without its record is of an attachment that is no more: the device is another container's by
+/// now. Whoever gave it up did not see the copies, from a container that has the state directory alone.
+bool is_outdated(const AttachmentRecord& alone, const std::string& directory) {
+    if (alone.device().empty()) return false;
+    std::set<std::string> names;
+    add_names_in(attachments_in(directory), ".json", names);
+    return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+        const LoadOutcome outcome = load_from(concat(attachments_in(directory), '/', name), name);
+        const auto* other = std::get_if<AttachmentRecord>(&outcome);
+        return other != nullptr && other->device() == alone.device() &&
+               other->key.container_id != alone.key.container_id;
+    });
+}
+
+/// The second copy of a record that isn't there.
+LoadOutcome load_alone(const std::string& directory, const std::string& name) {
+    LoadOutcome copy = load_from(concat(copies_in(directory), '/', name), name);
+    const auto* record = std::get_if<AttachmentRecord>(&copy);
+    if (record != nullptr && is_outdated(*record, directory)) return NoRecord{};
+    return copy;
+}
+
 /// The record, or else its second copy. Throws SystemError if neither is one and the system didn't give them all.
 LoadOutcome load_either(const std::string& directory, const std::string& name) {
-    const std::string second = concat(devices_in(directory), '/', name);
+    const std::string second = concat(copies_in(directory), '/', name);
     try {
         LoadOutcome first = load_from(concat(attachments_in(directory), '/', name), name);
         if (std::holds_alternative<AttachmentRecord>(first)) return first;
+        if (std::holds_alternative<NoRecord>(first)) return load_alone(directory, name);
         LoadOutcome copy = load_from(second, name);
-        const bool says_more =
-            std::holds_alternative<AttachmentRecord>(copy) || std::holds_alternative<NoRecord>(first);
-        return says_more ? std::move(copy) : std::move(first);
+        return std::holds_alternative<AttachmentRecord>(copy) ? std::move(copy) : std::move(first);
     } catch (const base::SystemError&) {
         LoadOutcome copy = load_from(second, name);
         if (!std::holds_alternative<AttachmentRecord>(copy)) throw;
@@ -107,7 +134,8 @@ void remove_at(const std::string& directory, const AttachmentKey& key) {
 
 } // namespace
 
-AttachmentStore::AttachmentStore(std::string state_directory) : directory_(std::move(state_directory)) {}
+AttachmentStore::AttachmentStore(std::string state_directory)
+    : directory_(without_slashes_behind(std::move(state_directory))) {}
 
 base::FileLock AttachmentStore::lock(const AttachmentKey& key, const base::Deadline& deadline) const {
     base::make_directories(directory_);
@@ -131,6 +159,10 @@ base::FileLock AttachmentStore::lock_rdma(const base::Deadline& deadline) const 
     return {concat(directory_, "/rdma.lock"), 0, "the lock of RDMA device moves", deadline};
 }
 
+std::string AttachmentStore::copies_directory() const {
+    return copies_in(directory_);
+}
+
 LoadOutcome AttachmentStore::load(const AttachmentKey& key) const {
     return load_either(directory_, key.file_name());
 }
@@ -138,7 +170,7 @@ LoadOutcome AttachmentStore::load(const AttachmentKey& key) const {
 AttachmentStore::Listing AttachmentStore::list() const {
     std::set<std::string> names;
     add_names_in(attachments_in(directory_), ".json", names);
-    add_names_in(devices_in(directory_), ".json", names);
+    add_names_in(copies_in(directory_), ".json", names);
     Listing listing;
     for (const std::string& name : names) {
         LoadOutcome outcome = look_at(directory_, name);
@@ -150,11 +182,11 @@ AttachmentStore::Listing AttachmentStore::list() const {
 
 void AttachmentStore::save(const AttachmentRecord& record) const {
     save_at(attachments_in(directory_), record);
-    if (!record.device().empty()) save_at(devices_in(directory_), record);
+    save_at(copies_in(directory_), record);
 }
 
 void AttachmentStore::remove(const AttachmentKey& key) const {
-    remove_at(devices_in(directory_), key); // first: it must not stand in for a record that is no more
+    remove_at(copies_in(directory_), key); // first: it must not stand in for a record that is no more
     remove_at(attachments_in(directory_), key);
 }
 

@@ -28,8 +28,10 @@ std::string rename(const std::string& from, const std::string& to) {
 }
 
 void forget_earlier_tests() {
-    const char* directory = std::getenv("RDMANET_STATE_DIR");
-    fs::remove_all(directory != nullptr ? directory : "/run/rdmanet");
+    const char* chosen = std::getenv("RDMANET_STATE_DIR");
+    const std::string directory = chosen != nullptr ? chosen : "/run/rdmanet";
+    fs::remove_all(directory);
+    fs::remove_all(directory + "-copies");
     fs::remove_all("/var/lib/cni/networks");
 }
 

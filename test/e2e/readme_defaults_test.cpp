@@ -127,10 +127,10 @@ std::string look(const Pods& pods) {
 std::string behaviour(const Pods& pods, const Scenario& scenario, const std::string& value) {
     const std::string key = scenario.key.substr(scenario.key.rfind('.') + 1);
     const std::string member = value.empty() ? "" : concat('\'', key, "':", value, ',');
-    const std::string state = "/tmp/rdmanet-defaults";
+    const std::string above = "/tmp/rdmanet-defaults";
     const auto call_with = [&](const Pod& pod, const std::string& members, const std::string& network) {
         PluginCall call = call_for(pod, filled(members, member), "1.0.0", network);
-        call.more_environment = {concat("RDMANET_STATE_DIR=", state)};
+        call.more_environment = {concat("RDMANET_STATE_DIR=", above, "/state")};
         return call;
     };
     const PluginCall call = call_with(pods.pod, scenario.members, "net");
@@ -142,7 +142,7 @@ std::string behaviour(const Pods& pods, const Scenario& scenario, const std::str
     seen += result.exit_status != 0 ? error_of(result) : concat(addresses(result.out), '\n', look(pods));
     if (result.exit_status == 0) CHECK(del(call) == "");
     if (!scenario.earlier.empty() && !scenario.earlier_is_released) CHECK(del(earlier) == "");
-    std::filesystem::remove_all(state);
+    std::filesystem::remove_all(above);
     return seen;
 }
 

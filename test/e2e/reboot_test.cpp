@@ -15,7 +15,7 @@ using Catch::Contains;
 
 namespace {
 
-constexpr const char* kDirectory = "/var/lib/rdmanet-test";
+constexpr const char* kDirectory = "/var/lib/rdmanet-test/state";
 constexpr const char* kBootId = "/proc/sys/kernel/random/boot_id";
 
 PluginCall kept(PluginCall call) {
@@ -33,7 +33,7 @@ public:
     RebootingNode() { vfs.emplace(); }
     RebootingNode(const RebootingNode&) = delete;
     RebootingNode& operator=(const RebootingNode&) = delete;
-    ~RebootingNode() { (void)succeeds(concat("umount ", kBootId, "; rm -rf ", kDirectory, " /tmp/boot_id")); }
+    ~RebootingNode() { (void)succeeds(concat("umount ", kBootId, "; rm -rf /var/lib/rdmanet-test /tmp/boot_id")); }
 
     /// No pod may be left. The administrator's script gives the first VF other settings than before.
     void reboot() {

@@ -7,6 +7,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <filesystem>
 #include <string>
 #include <utility>
 
@@ -14,6 +15,7 @@ namespace rdmanet::test {
 namespace {
 
 using base::concat;
+namespace fs = std::filesystem;
 
 void replace(std::string& text, const std::string& what, const std::string& by) {
     const auto at = text.find(what);
@@ -83,7 +85,9 @@ TEST_CASE("DEL without the lease database", "[absence]") {
 
 TEST_CASE("DEL without the record", "[absence]") {
     NEEDS_MACVLAN();
-    del_after([](const Stage& stage, const PluginCall&) { shell(concat("rm '", stage.record(), '\'')); });
+    del_after([](const Stage& stage, const PluginCall&) {
+        for (const std::string& path : stage.records()) fs::remove(path);
+    });
 }
 
 TEST_CASE("DEL after somebody removed the link", "[absence]") {
@@ -197,7 +201,8 @@ TEST_CASE("DEL of a VF, whatever is already gone or was edited", "[absence][srio
     after("no lease database", [](const Stage& own, const PluginCall&) {
         shell(concat("rm -f ", own.state_directory(), "/leases.sqlite*"));
     });
-    after("no record", [](const Stage& own, const PluginCall&) { shell(concat("rm '", own.record(), '\'')); });
+    after("no record", [](const Stage& own, const PluginCall&) { fs::remove(own.records().front()); });
+    after("no state directory", [](const Stage& own, const PluginCall&) { fs::remove_all(own.state_directory()); });
     after("no CNI_NETNS", [](Stage&, PluginCall& call) { call.netns.clear(); });
     after("somebody brought it home", [](Stage&, const PluginCall&) {
         shell("ip -netns fault-pod link set net1 down && ip -netns fault-pod link set net1 netns 1");

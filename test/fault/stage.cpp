@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 constexpr const char* kNetwork = "fault-net";
 constexpr const char* kPod = "fault-pod";
 const fs::path kState = "/run/rdmanet-fault/state";
+const fs::path kSecondCopies = "/run/rdmanet-fault/state-copies";
 const fs::path kDelegate = "/run/rdmanet-fault/host-local";
 const fs::path kPlugins = "/run/rdmanet-fault/plugins";
 
@@ -91,7 +92,7 @@ std::string difference_from(const NodeState& before) {
 
 Stage::Stage(std::string kind, Ipam ipam) : kind_(std::move(kind)), ipam_(ipam) {
     ::setenv("RDMANET_STATE_DIR", kState.c_str(), 1);
-    fs::remove_all(kState);
+    forget_state();
     fs::remove_all(kDelegate);
     fs::create_directories(kState.parent_path());
     if (ipam == Ipam::host_local) install_host_local();
@@ -133,9 +134,12 @@ std::string Stage::state_directory() const {
     return kState;
 }
 
-std::string Stage::record() const {
-    for (const auto& entry : fs::directory_iterator(kState / "attachments")) return entry.path();
-    throw base::Error("there is no record");
+std::vector<std::string> Stage::records() const {
+    std::vector<std::string> paths;
+    for (const fs::path& directory : {kState / "attachments", kSecondCopies})
+        for (const auto& entry : fs::directory_iterator(directory)) paths.push_back(entry.path());
+    if (paths.size() != 2) throw base::Error("there is no record and its second copy");
+    return paths;
 }
 
 std::string complaint(const std::string& what, const ProcessResult& result) {
@@ -186,11 +190,12 @@ void Stage::create_pod() {
 
 void Stage::forget_state() {
     fs::remove_all(kState);
+    fs::remove_all(kSecondCopies);
 }
 
 void Stage::reset() {
     pod_.reset();
-    fs::remove_all(kState);
+    forget_state();
     fs::remove_all(kDelegate);
     ground_.reset(); // before the next one is made: there is one card
     prepare();

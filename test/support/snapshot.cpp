@@ -143,6 +143,14 @@ std::string state_directory() {
     return chosen != nullptr ? chosen : "/run/rdmanet";
 }
 
+/// Beside the state directory are second copies of the records.
+void add_second_copies(std::multiset<std::string>& lines) {
+    const fs::path directory = concat(state_directory(), "-copies");
+    if (!fs::exists(directory)) return;
+    for (const auto& entry : fs::directory_iterator(directory))
+        lines.insert(concat("second copy: ", entry.path().filename().string()));
+}
+
 /// Files that stay once the plugin has run are no state by themselves; the leases in the database are shown by name.
 /// The database's rollback journal is part of it: a writer that was killed leaves it, the next one takes it away.
 void add_state(std::multiset<std::string>& lines) {
@@ -152,7 +160,7 @@ void add_state(std::multiset<std::string>& lines) {
         const std::string name = fs::relative(entry.path(), directory);
         const bool database = name == "leases.sqlite" || name == "leases.sqlite-journal";
         const bool lock = name == "lock" || name == "parents.lock" || name == "devices.lock" || name == "rdma.lock";
-        if (!lock && !database && name != "attachments" && name != "devices") lines.insert(concat("state: ", name));
+        if (!lock && !database && name != "attachments") lines.insert(concat("state: ", name));
     }
     for (std::string& line : lease_lines(directory / "leases.sqlite")) lines.insert(std::move(line));
 }
@@ -179,6 +187,7 @@ Snapshot Snapshot::take(Numbers numbers) {
     if (numbers == Numbers::ignored) snapshot.lines_ = without_numbers(snapshot.lines_);
     add_gids(snapshot.lines_);
     add_state(snapshot.lines_);
+    add_second_copies(snapshot.lines_);
     return snapshot;
 }
 

@@ -4,13 +4,14 @@
 //     attachments/
 //       CONTAINER:IFNAME:NETWORK.json       one record
 //       CONTAINER:IFNAME:NETWORK.json.tmp   being written, or left by a writer that was killed
-//     devices/                              a second copy of the records of attachments that have a device: how it was
-//                                           before its first pod is written nowhere else
 //     lock                                  one byte range per attachment, see base::FileLock
 //     parents.lock                          one byte range per parent
 //     devices.lock                          one byte range per device
 //     rdma.lock                             moves of RDMA devices
 //     leases.sqlite                         the embedded lease store (room ipam)
+//   STATE_DIR-copies/                       a second copy of each record: how a device was before its first pod, and
+//                                           who has which address, is written nowhere else. Not in the state directory,
+//                                           which people empty
 #pragma once
 
 #include <rdmanet/base/deadline.hpp>
@@ -53,7 +54,8 @@ public:
     /// each time. The last lock to be taken. Throws TimeoutError naming the holder.
     [[nodiscard]] base::FileLock lock_rdma(const base::Deadline& deadline) const;
 
-    /// The record; where it is absent or unreadable, its second copy if there is a good one. Throws SystemError if there
+    /// The record; where it is absent or unreadable, its second copy if there is a good one. A copy alone counts for
+    /// nothing where another container's record has the device. Throws SystemError if there
     /// is none and a file can't be read: it may hold a good record, that must not be given up.
     [[nodiscard]] LoadOutcome load(const AttachmentKey& key) const;
 
@@ -72,7 +74,8 @@ public:
     /// Removes the record, before it its second copy, and what a killed writer left of them. Absence is success.
     void remove(const AttachmentKey& key) const;
 
-    [[nodiscard]] const std::string& directory() const { return directory_; }
+    /// Of the second copies.
+    [[nodiscard]] std::string copies_directory() const;
 
 private:
     std::string directory_;

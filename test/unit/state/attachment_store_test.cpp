@@ -15,19 +15,21 @@ using state::AttachmentStore;
 
 namespace {
 
-/// An empty directory, gone at the end of the test.
+/// A state directory to be, gone at the end of the test with what is beside it.
 class Directory {
 public:
     Directory() {
         char name[] = "/tmp/rdmanet-state-XXXXXX";
-        path_ = ::mkdtemp(name);
+        above_ = ::mkdtemp(name);
+        path_ = above_ + "/state";
     }
     Directory(const Directory&) = delete;
     Directory& operator=(const Directory&) = delete;
-    ~Directory() { std::filesystem::remove_all(path_); }
+    ~Directory() { std::filesystem::remove_all(above_); }
     [[nodiscard]] const std::string& path() const { return path_; }
 
 private:
+    std::string above_;
     std::string path_;
 };
 
@@ -125,13 +127,13 @@ TEST_CASE("a record under another attachment's name is not taken for that attach
     CHECK(store.list().unreadable[0].key == other);
 }
 
-TEST_CASE("a record that tells how a device was is there twice, and either copy does") {
+TEST_CASE("a record is there twice, and either copy does") {
     const Directory directory;
     const AttachmentStore store(directory.path());
     const AttachmentRecord record = state::sample_record();
     const std::string name = record.key.file_name();
     const std::string first = base::concat(directory.path(), "/attachments/", name);
-    const std::string second = base::concat(directory.path(), "/devices/", name);
+    const std::string second = base::concat(directory.path(), "-copies/", name);
     const auto is_whole = [&] {
         const AttachmentStore::Listing listing = store.list();
         const auto loaded = store.load(record.key);
@@ -169,9 +171,7 @@ TEST_CASE("a second copy never speaks for an attachment that is no more, nor aga
     AttachmentRecord record = state::sample_record();
     const std::string name = record.key.file_name();
     const std::string first = base::concat(directory.path(), "/attachments/", name);
-    const std::string second = base::concat(directory.path(), "/devices/", name);
-    store.save(record_of_child());
-    CHECK_FALSE(std::filesystem::exists(base::concat(directory.path(), "/devices")));
+    const std::string second = base::concat(directory.path(), "-copies/", name);
     store.save(record);
     const std::string older = base::read_file(second, 1U << 20U);
     record.rdma_device = "mlx5_9/1";
@@ -186,4 +186,33 @@ TEST_CASE("a second copy never speaks for an attachment that is no more, nor aga
     std::filesystem::create_directory(second);
     CHECK_THROWS_AS(store.save(record), base::SystemError);
     CHECK(std::filesystem::exists(first));
+}
+
+TEST_CASE("a second copy alone tells how a device was, until another container's record has the device") {
+    const Directory directory;
+    const AttachmentStore store(directory.path() + "//");
+    const AttachmentRecord record = state::sample_record();
+    store.save(record);
+    std::filesystem::remove_all(directory.path());
+    CHECK(std::get<AttachmentRecord>(store.load(record.key)).to_text() == record.to_text());
+    CHECK(store.list().records.size() == 1);
+    AttachmentRecord beside = record; // the other entry of a list
+    beside.key.role = "rdma";
+    store.save(beside);
+    CHECK(store.list().records.size() == 2);
+    AttachmentRecord next = record;
+    next.key.container_id = "next";
+    store.save(next);
+    CHECK(std::holds_alternative<state::NoRecord>(store.load(record.key)));
+    CHECK(store.list().records.size() == 2);
+    store.remove(record.key);
+    store.remove(next.key);
+    CHECK(store.list().records.size() == 1);
+    AttachmentRecord child = record_of_child();
+    child.key.container_id = "child";
+    store.save(child);
+    std::filesystem::remove_all(directory.path());
+    next.steps.resize(1); // has no device either
+    store.save(next);
+    CHECK(std::holds_alternative<AttachmentRecord>(store.load(child.key)));
 }
