@@ -7,8 +7,8 @@
 #include "ipoib.hpp"
 #include "liveness.hpp"
 #include "mark.hpp"
-#include "plan.hpp"
 #include "port_state.hpp"
+#include "prepare.hpp"
 #include "rdma.hpp"
 #include "steps.hpp"
 #include "vf_plan.hpp"
@@ -41,15 +41,9 @@ bool lives(const AttachmentRecord& record, const cni::Request& request, const No
     return netns && *netns == pod.netns;
 }
 
-[[noreturn]] void refuse_taken_name(const cni::Request& request, std::string_view cure) {
-    throw cni::CniError(cni::ErrorCode::name_taken, concat("interface ", quoted(request.ifname().to_string()),
-                                                           " exists already in ", request.netns_path, cure));
-}
-
 /// A record that is already there is a crashed ADD, or an attachment whose namespace went without a DEL: undone first.
 /// If the attachment lives, repeating ADD is an error (CNI specification, section 2, ADD) and it stays as it is.
-void clear_the_way(const cni::Request& request, const Config& config, PodSide& pod, Session& session,
-                   const base::Deadline& deadline) {
+void undo_earlier_add(const cni::Request& request, PodSide& pod, Session& session, const base::Deadline& deadline) {
     const auto outcome = session.records.load(session.key);
     if (const auto* unreadable = std::get_if<state::Unreadable>(&outcome))
         session.node.log.error(concat("ignoring ", unreadable->path, ": ", unreadable->reason));
@@ -62,8 +56,6 @@ void clear_the_way(const cni::Request& request, const Config& config, PodSide& p
             throw cni::CniError(cni::ErrorCode::state,
                                 concat("an earlier ADD of this attachment left what can't be undone: ", held.front()));
     }
-    if (!config.is_rdma_only() && kernel::find_link(pod.route, request.ifname()))
-        refuse_taken_name(request, ": remove it, or choose another interface name");
 }
 
 cni::Result ask_delegate(const cni::Request& request, const state::DelegateIpam& step, const base::Deadline& deadline) {
@@ -124,48 +116,13 @@ std::vector<base::IpAddress> addresses_of(const cni::Result& result) {
     return addresses;
 }
 
-std::vector<state::Step> steps_of(const cni::Request& request, const Config& config, const Plan& plan) {
-    if (const auto* device = std::get_if<DevicePlan>(&plan)) return device_steps(request, config, *device);
-    return {child_step(request, config, std::get<ChildPlan>(plan))};
-}
-
-/// Of the RDMA device that stays on the host.
-const std::optional<kernel::RdmaPort>& shared_port_of(const Plan& plan) {
-    return std::visit(
-        [](const auto& concrete) -> const auto& { return concrete.rdma; }, plan);
-}
-
-/// With commas between them, as the SR-IOV device plugin writes them into its device-info files.
-std::string names_of(const RdmaDevices& devices) {
-    std::string names;
-    for (const kernel::RdmaDevice& device : devices) names += concat(names.empty() ? "" : ",", device.name);
-    return names;
-}
-
-/// As the pod sees it.
-std::string rdma_device_of(const Plan& plan) {
-    const auto& rdma = shared_port_of(plan);
-    if (rdma) return rdma->link_name();
-    const auto* device = std::get_if<DevicePlan>(&plan);
-    if (device == nullptr) return {};
-    return device->name_in_pod.empty() ? names_of(device->moving) : device->name_in_pod;
-}
-
 /// The changes themselves, each preceded by what undoes it. Fills in the record as it learns.
 class Attaching {
 public:
-    Attaching(const cni::Request& request, const Config& config, Session& session, PodSide& pod, Plan& plan,
+    Attaching(const cni::Request& request, const Config& config, Session& session, Prepared& prepared,
               const base::Deadline& deadline)
-        : request_(request), config_(config), session_(session), pod_(pod), plan_(plan), deadline_(deadline),
-          record_(begin_record(request, session.node, pod.netns)) {
-        record_.attach = config.kind();
-        record_.rdma_device = rdma_device_of(plan);
-        record_.steps = steps_of(request, config, plan);
-        if (std::holds_alternative<DevicePlan>(plan) && config.device_info_file)
-            record_.steps.emplace_back(state::WriteDeviceInfo{.path = *config.device_info_file});
-        if (const auto* delegated = std::get_if<DelegatedIpam>(&config.ipam))
-            record_.steps.emplace_back(delegate_step(request, delegated->plugin));
-    }
+        : request_(request), config_(config), session_(session), pod_(prepared.pod), plan_(prepared.plan),
+          deadline_(deadline), record_(std::move(prepared.record)) {}
 
     [[nodiscard]] const AttachmentRecord& record() const { return record_; }
     [[nodiscard]] const std::vector<ipam::OwnerKey>& dispossessed() const { return dispossessed_; }
@@ -290,16 +247,15 @@ void log_success(const AttachmentRecord& record, const base::Logger& log, const 
 cni::Result add(const cni::Request& request, const Config& config, const Node& node) {
     const auto deadline = base::Deadline::in(kAddTimeout);
     Session session(request, node);
-    require_possible(request, config, node.log);
-    PodSide pod = open_pod_side(request, deadline);
-    std::optional<base::BusAddress> device;
-    if (config.is_device()) device = find_device_address(request, config, pod, session.records, deadline);
-    if (device) take_from_the_dead(*device, session, deadline);
-    std::optional<base::FileLock> lock = session.records.lock(session.key, deadline);
-    clear_the_way(request, config, pod, session, deadline);
-    Plan plan = make_plan(request, config, session, pod, device, deadline);
+    std::optional<base::FileLock> lock;
+    const auto clear_the_way = [&](PodSide& pod, const std::optional<base::BusAddress>& device) {
+        if (device) take_from_the_dead(*device, session, deadline);
+        lock = session.records.lock(session.key, deadline);
+        undo_earlier_add(request, pod, session, deadline);
+    };
+    Prepared prepared = prepare(request, config, session, clear_the_way, deadline);
 
-    Attaching attaching(request, config, session, pod, plan, deadline);
+    Attaching attaching(request, config, session, prepared, deadline);
     base::Rollback rollback([&](const std::string& what, const char* why) { node.log.error(concat(what, ": ", why)); });
     rollback.on_failure("undo the failed ADD", [&] {
         undo_failed_add(attaching.record(), caller_of(request), node, session.records, session.leases);

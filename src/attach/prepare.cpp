@@ -1,0 +1,78 @@
+#include "prepare.hpp"
+
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
+
+#include <utility>
+#include <vector>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::concat;
+using base::quoted;
+
+/// With commas between them, as the SR-IOV device plugin writes them into its device-info files.
+std::string names_of(const RdmaDevices& devices) {
+    std::string names;
+    for (const kernel::RdmaDevice& device : devices) names += concat(names.empty() ? "" : ",", device.name);
+    return names;
+}
+
+std::vector<state::Step> steps_of(const cni::Request& request, const Config& config, const Plan& plan) {
+    std::vector<state::Step> steps;
+    if (const auto* device = std::get_if<DevicePlan>(&plan)) {
+        steps = device_steps(request, config, *device);
+        if (config.device_info_file) steps.emplace_back(state::WriteDeviceInfo{.path = *config.device_info_file});
+    } else {
+        steps.emplace_back(child_step(request, config, std::get<ChildPlan>(plan)));
+    }
+    if (const auto* delegated = std::get_if<DelegatedIpam>(&config.ipam))
+        steps.emplace_back(delegate_step(request, delegated->plugin));
+    return steps;
+}
+
+state::AttachmentRecord first_record(const cni::Request& request, const Config& config, const Node& node,
+                                     const PodSide& pod, const Plan& plan) {
+    state::AttachmentRecord record = begin_record(request, node, pod.netns);
+    record.attach = config.kind();
+    record.rdma_device = rdma_device_of(plan);
+    record.steps = steps_of(request, config, plan);
+    return record;
+}
+
+} // namespace
+
+Prepared prepare(const cni::Request& request, const Config& config, Session& session, const ClearTheWay& clear_the_way,
+                 const base::Deadline& deadline) {
+    require_possible(request, config, session.node.log);
+    PodSide pod = open_pod_side(request, deadline);
+    std::optional<base::BusAddress> device;
+    if (config.is_device()) device = find_device_address(request, config, pod, session.records, deadline);
+    clear_the_way(pod, device);
+    if (!config.is_rdma_only() && kernel::find_link(pod.route, request.ifname()))
+        refuse_taken_name(request, ": remove it, or choose another interface name");
+    Plan plan = make_plan(request, config, session, pod, device, deadline);
+    state::AttachmentRecord record = first_record(request, config, session.node, pod, plan);
+    return {.pod = std::move(pod), .plan = std::move(plan), .record = std::move(record)};
+}
+
+void refuse_taken_name(const cni::Request& request, std::string_view cure) {
+    throw cni::CniError(cni::ErrorCode::name_taken, concat("interface ", quoted(request.ifname().to_string()),
+                                                           " exists already in ", request.netns_path, cure));
+}
+
+const std::optional<kernel::RdmaPort>& shared_port_of(const Plan& plan) {
+    return std::visit(
+        [](const auto& concrete) -> const auto& { return concrete.rdma; }, plan);
+}
+
+std::string rdma_device_of(const Plan& plan) {
+    const auto& rdma = shared_port_of(plan);
+    if (rdma) return rdma->link_name();
+    const auto* device = std::get_if<DevicePlan>(&plan);
+    if (device == nullptr) return {};
+    return device->name_in_pod.empty() ? names_of(device->moving) : device->name_in_pod;
+}
+
+} // namespace rdmanet::attach
