@@ -146,6 +146,26 @@ Usage Allocator::usage(const ConfiguredRange& range, const base::Deadline& deadl
     return store_.usage(claim_for(range, {}), deadline);
 }
 
+std::vector<std::string> Allocator::foresee(const Config& config, const std::vector<RequestedAddress>& requested,
+                                            const base::Deadline& deadline) {
+    std::vector<std::string> warnings;
+    const std::vector<Claim> claims = claims_for(config, requested, warnings);
+    for (std::size_t slot = 0; slot < claims.size(); ++slot)
+        if (claims[slot].wanted) require_free(claims[slot], slot, deadline); // which a store gives first
+    for (std::size_t slot = 0; slot < config.ranges.size(); ++slot)
+        if (!claims[slot].wanted && !has_room(config.ranges[slot], deadline))
+            throw exhausted(config.ranges[slot], usage(config.ranges[slot], deadline).leases, 0);
+    return warnings;
+}
+
+/// The wanted address.
+void Allocator::require_free(const Claim& claim, std::size_t number, const base::Deadline& deadline) {
+    Claim just_that = claim;
+    just_that.usable = {{.first = claim.wanted->value(), .last = claim.wanted->value()}};
+    for (const Lease& held : store_.list(just_that, std::nullopt, 1, deadline))
+        if (probe_.probe(held.owner) != Liveness::dead) throw taken({.claim = number, .holder = held});
+}
+
 bool Allocator::has_dead_holder(const Claim& claim, const base::Deadline& deadline) {
     std::optional<base::IpAddress> after;
     while (!deadline.passed()) {

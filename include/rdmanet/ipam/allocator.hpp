@@ -52,6 +52,11 @@ public:
     /// Whether the next attachment gets an address of the range: a free one, or else one whose owner is dead.
     [[nodiscard]] bool has_room(const ConfiguredRange& range, const base::Deadline& deadline);
 
+    /// What allocate() would warn of, as the leases are now. Throws RequestedAddressInvalid, RequestedAddressTaken and
+    /// ExhaustedError as it would. Gives nothing, takes nothing back.
+    [[nodiscard]] std::vector<std::string> foresee(const Config& config, const std::vector<RequestedAddress>& requested,
+                                                   const base::Deadline& deadline);
+
     /// How full the range is: looks at each of its leases.
     [[nodiscard]] Usage usage(const ConfiguredRange& range, const base::Deadline& deadline);
 
@@ -65,6 +70,7 @@ private:
                                      const base::Deadline& deadline);
     [[nodiscard]] std::vector<Lease> reserve(const Owner& owner, std::vector<Claim> claims, const Config& config,
                                              const base::Deadline& deadline);
+    void require_free(const Claim& claim, std::size_t number, const base::Deadline& deadline);
     [[nodiscard]] bool has_dead_holder(const Claim& claim, const base::Deadline& deadline);
     [[nodiscard]] bool reclaim_from_dead_holder(const Lease& held, const base::Deadline& deadline);
     [[nodiscard]] Sweep reclaim_from_the_dead(const Claim& claim, const base::Deadline& deadline);

@@ -244,6 +244,30 @@ TEST_CASE_METHOD(AllocatorFixture, "a range has room while an address is free, r
     CHECK(allocator.usage(config(kDual).ranges.at(0), soon()).cooling == 0); // 10.0.0.1 rests, but is the gateway here
 }
 
+TEST_CASE_METHOD(AllocatorFixture, "what would be refused is foreseen in the same words, and nothing changes by it") {
+    const auto foreseen = [&](const char* ipam, const std::vector<std::string>& wanted = {}) -> std::string {
+        std::vector<RequestedAddress> requested;
+        for (const std::string& text : wanted) requested.push_back(requested_address(text));
+        try {
+            const std::vector<std::string> warnings = allocator.foresee(config(ipam), requested, soon());
+            return warnings.empty() ? "" : warnings.front();
+        } catch (const base::Error& error) {
+            return error.what();
+        }
+    };
+    CHECK(foreseen(kTwo) == "");
+    CHECK_THAT(foreseen(kTwo, {"10.0.0.1/31"}), Contains("is given with the prefix length of its range"));
+    (void)allocate(kTwo, owner("a"));
+    (void)allocate(kTwo, owner("b"));
+    CHECK(foreseen(kTwo) == refusal<ExhaustedError>(kTwo, owner("c")));
+    CHECK(foreseen(kTwo, {"10.0.0.1"}) == refusal<RequestedAddressTaken>(kTwo, owner("c"), {"10.0.0.1"}));
+    CHECK(foreseen(kTwo, {"10.9.9.9"}) == refusal<RequestedAddressInvalid>(kTwo, owner("c"), {"10.9.9.9"}));
+    probe.dead = {"a"};
+    CHECK(foreseen(kTwo) == "");
+    CHECK(foreseen(kTwo, {"10.0.0.1"}) == "");
+    CHECK(text_of(store.find(owner("a").key, soon())) == "10.0.0.1/30");
+}
+
 TEST_CASE_METHOD(AllocatorFixture, "an address that is withdrawn doesn't rest, unless it was a predecessor's") {
     const std::int64_t before = now.epoch;
     CHECK(ips(kTwo, owner("a", "u1")) == "10.0.0.1/30");
