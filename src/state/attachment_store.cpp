@@ -134,29 +134,31 @@ void remove_at(const std::string& directory, const AttachmentKey& key) {
 
 } // namespace
 
-AttachmentStore::AttachmentStore(std::string state_directory)
-    : directory_(without_slashes_behind(std::move(state_directory))) {}
+AttachmentStore::AttachmentStore(std::string state_directory, Access access)
+    : directory_(without_slashes_behind(std::move(state_directory))), access_(access) {}
+
+base::FileLock AttachmentStore::lock_file(const char* name, std::uint64_t slot, const std::string& what,
+                                          const base::Deadline& deadline) const {
+    if (access_ == Access::look) return {};
+    base::make_directories(directory_);
+    return {concat(directory_, '/', name), slot, what, deadline};
+}
 
 base::FileLock AttachmentStore::lock(const AttachmentKey& key, const base::Deadline& deadline) const {
-    base::make_directories(directory_);
-    return {concat(directory_, "/lock"), base::hash64(key.file_name()),
-            concat("the lock of the attachment (", key, ')'), deadline};
+    return lock_file("lock", base::hash64(key.file_name()), concat("the lock of the attachment (", key, ')'), deadline);
 }
 
 base::FileLock AttachmentStore::lock_parent(unsigned ifindex, const std::string& name,
                                             const base::Deadline& deadline) const {
-    base::make_directories(directory_);
-    return {concat(directory_, "/parents.lock"), ifindex, concat("the lock of parent \"", name, '"'), deadline};
+    return lock_file("parents.lock", ifindex, concat("the lock of parent \"", name, '"'), deadline);
 }
 
 base::FileLock AttachmentStore::lock_device(const std::string& device, const base::Deadline& deadline) const {
-    base::make_directories(directory_);
-    return {concat(directory_, "/devices.lock"), base::hash64(device), concat("the lock of device ", device), deadline};
+    return lock_file("devices.lock", base::hash64(device), concat("the lock of device ", device), deadline);
 }
 
 base::FileLock AttachmentStore::lock_rdma(const base::Deadline& deadline) const {
-    base::make_directories(directory_);
-    return {concat(directory_, "/rdma.lock"), 0, "the lock of RDMA device moves", deadline};
+    return lock_file("rdma.lock", 0, "the lock of RDMA device moves", deadline);
 }
 
 std::string AttachmentStore::copies_directory() const {

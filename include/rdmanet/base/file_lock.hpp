@@ -15,6 +15,8 @@ namespace rdmanet::base {
 /// A process must hold at most one FileLock per path: closing any descriptor of the file drops all its locks.
 class FileLock {
 public:
+    /// Holds nothing.
+    FileLock() = default;
     /// Throws TimeoutError naming `what` and the holder when `deadline` passes, SystemError otherwise.
     FileLock(const std::string& path, std::uint64_t slot, const std::string& what, const Deadline& deadline);
 

@@ -18,6 +18,7 @@
 #include <rdmanet/base/file_lock.hpp>
 #include <rdmanet/state/attachment_record.hpp>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
@@ -34,10 +35,14 @@ struct Unreadable {
 struct NoRecord {};
 using LoadOutcome = std::variant<NoRecord, AttachmentRecord, Unreadable>;
 
+/// Who only looks keeps nobody waiting: the locks hold nothing, and no file of theirs is made. What is seen may be old
+/// by the time that it is told.
+enum class Access : std::uint8_t { change, look };
+
 class AttachmentStore {
 public:
     /// Creates nothing yet: reading commands leave a node without state untouched.
-    explicit AttachmentStore(std::string state_directory);
+    explicit AttachmentStore(std::string state_directory, Access access = Access::change);
 
     /// Serialises ADD, DEL, CHECK and GC of one attachment over processes. Throws TimeoutError naming the holder.
     [[nodiscard]] base::FileLock lock(const AttachmentKey& key, const base::Deadline& deadline) const;
@@ -78,7 +83,11 @@ public:
     [[nodiscard]] std::string copies_directory() const;
 
 private:
+    [[nodiscard]] base::FileLock lock_file(const char* name, std::uint64_t slot, const std::string& what,
+                                           const base::Deadline& deadline) const;
+
     std::string directory_;
+    Access access_;
 };
 
 } // namespace rdmanet::state

@@ -7,6 +7,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <chrono>
 #include <filesystem>
 
 using namespace rdmanet;
@@ -48,6 +49,10 @@ TEST_CASE("reading a node without state creates nothing") {
     CHECK(store.list().records.empty());
     CHECK(std::holds_alternative<state::NoRecord>(store.load(state::sample_record().key)));
     CHECK_NOTHROW(store.remove(state::sample_record().key));
+    const AttachmentStore looked_at(directory.path() + "/state", state::Access::look);
+    const base::Deadline deadline = base::Deadline::in(std::chrono::seconds{1});
+    (void)looked_at.lock_parent(1, "eth0", deadline);
+    (void)looked_at.lock_device("0000:3b:00.2", deadline);
     CHECK_FALSE(std::filesystem::exists(directory.path() + "/state"));
 }
 
