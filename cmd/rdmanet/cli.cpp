@@ -1,6 +1,7 @@
 #include "cli.hpp"
 
 #include "cli11.hpp"
+#include "plan_command.hpp"
 #include "plugin.hpp"
 
 #include <rdmanet/attach/operations.hpp>
@@ -13,6 +14,7 @@
 
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace rdmanet::cmd {
@@ -37,7 +39,7 @@ struct Options {
 void add_common_options(CLI::App& command, Options& options) {
     command.add_option("--state-dir", options.state_directory, "where the journal and the leases are")
         ->capture_default_str();
-    command.add_flag("--json", options.json, "print JSON instead of a table");
+    command.add_flag("--json", options.json, "print JSON");
 }
 
 std::string to_json(const attach::Collected& collected) {
@@ -96,6 +98,29 @@ int collect_garbage(const Options& options) {
     return collected.failed.empty() ? 0 : 1;
 }
 
+int print_plan(PlanOptions plan_options, const Options& options) {
+    plan_options.state_directory = options.state_directory;
+    plan_options.json = options.json;
+    print(plan(plan_options));
+    return 0;
+}
+
+CLI::App* add_plan_command(CLI::App& app, PlanOptions& options) {
+    CLI::App* plan = app.add_subcommand(
+        "plan", "tell what ADD would do with a network on this node, or why it would refuse; nothing is changed");
+    plan->add_option("FILE", options.file,
+                     "a network configuration, a list of which the first rdmanet entry is taken, or what is below "
+                     "spec.config of a NetworkAttachmentDefinition; - is standard input")
+        ->capture_default_str();
+    plan->add_option("--name", options.network, "the network's name where the configuration has none");
+    plan->add_option("--device", options.device, "the device that Multus would choose, 0000:3b:00.2");
+    plan->add_option("--ifname", options.ifname, "the interface's name in the pod")->capture_default_str();
+    plan->add_option("--netns", options.netns, "a pod's network namespace; otherwise a new one that nobody has");
+    plan->add_option("--args", options.args, "CNI_ARGS, like IP=10.0.0.7");
+    plan->add_option("--cni-path", options.cni_path, "where other IPAM plugins are")->capture_default_str();
+    return plan;
+}
+
 int parse_and_run(int argc, char** argv) {
     initialise_streams();
     CLI::App app(kDescription, "rdmanet");
@@ -113,6 +138,10 @@ int parse_and_run(int argc, char** argv) {
     add_common_options(*gc, options);
     gc->add_flag("--dry-run", options.dry_run, "only say what would be removed");
 
+    PlanOptions plan_options;
+    CLI::App* plan_command = add_plan_command(app, plan_options);
+    add_common_options(*plan_command, options);
+
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& exit) {
@@ -120,6 +149,7 @@ int parse_and_run(int argc, char** argv) {
     }
     if (state->parsed()) return print_state(options);
     if (gc->parsed()) return collect_garbage(options);
+    if (plan_command->parsed()) return print_plan(std::move(plan_options), options);
     return print_version();
 }
 

@@ -103,12 +103,6 @@ void deliver(const cni::Result& result, const cni::Request& request, const attac
         [&](const char* why) { node.log.error(why); });
 }
 
-attach::Config read_config(const cni::Request& request, const attach::Node& node) {
-    attach::Config config = attach::parse_config(request.conf);
-    for (const std::string& warning : config.warnings) node.log.warn(warning);
-    return config;
-}
-
 void serve(const cni::Request& request, const attach::Node& node) {
     switch (request.command) {
     case Command::add: deliver(attach::add(request, read_config(request, node), node), request, node); return;
@@ -262,6 +256,12 @@ void occupy_standard_descriptors() {
 std::string state_directory() {
     const char* chosen = environment("RDMANET_STATE_DIR");
     return chosen != nullptr && *chosen != '\0' ? chosen : attach::kDefaultStateDirectory;
+}
+
+attach::Config read_config(const cni::Request& request, const attach::Node& node) {
+    attach::Config config = attach::parse_config(request.conf);
+    for (const std::string& warning : config.warnings) node.log.warn(warning);
+    return config;
 }
 
 int run_plugin() noexcept {

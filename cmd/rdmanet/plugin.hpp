@@ -1,12 +1,19 @@
 // The CNI plugin: environment and standard input in, one JSON document on standard output.
 #pragma once
 
+#include <rdmanet/attach/config.hpp>
+#include <rdmanet/attach/node.hpp>
+#include <rdmanet/cni/request.hpp>
+
 #include <string>
 
 namespace rdmanet::cmd {
 
 /// $RDMANET_STATE_DIR, else the default. Not a key of the network configuration: that may come from a tenant.
 [[nodiscard]] std::string state_directory();
+
+/// What the request configures, as ADD, CHECK and STATUS read it. Warnings go to the log.
+[[nodiscard]] attach::Config read_config(const cni::Request& request, const attach::Node& node);
 
 /// Does what $CNI_COMMAND says; the exit status. Lets nothing escape.
 int run_plugin() noexcept;

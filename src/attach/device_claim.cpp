@@ -27,8 +27,12 @@ bool is_entry_beside(const state::AttachmentKey& key, const Session& session) {
 /// Other attachments that have the device, or parts of it.
 std::vector<AttachmentRecord> list_owners(const Session& session, const std::string& device) {
     std::vector<AttachmentRecord> records = session.records.list().records;
+    const auto is_disregarded = [&](const state::AttachmentKey& key) {
+        const auto& disregarded = session.disregarded;
+        return std::find(disregarded.begin(), disregarded.end(), key) != disregarded.end();
+    };
     std::erase_if(records, [&](const AttachmentRecord& record) {
-        return record.key == session.key || record.device() != device;
+        return record.key == session.key || record.device() != device || is_disregarded(record.key);
     });
     return records;
 }
@@ -68,6 +72,15 @@ void take_from_the_dead(const base::BusAddress& address, Session& session, const
                                 concat("device ", address, " is not yet what it was before a pod that is gone (",
                                        describe(owner), "): ", held.front()));
     }
+}
+
+std::vector<AttachmentRecord> disregard_the_dead(const base::BusAddress& address, Session& session) {
+    Undertaker undertaker(session.node);
+    std::vector<AttachmentRecord> dead = list_owners(session, address.to_string());
+    std::erase_if(
+        dead, [&](const AttachmentRecord& owner) { return undertaker.probe(trace_of(owner)) != ipam::Liveness::dead; });
+    for (const AttachmentRecord& owner : dead) session.disregarded.push_back(owner.key);
+    return dead;
 }
 
 base::FileLock claim_device(const base::BusAddress& address, const Session& session, const base::Deadline& deadline) {

@@ -8,12 +8,19 @@
 #include <rdmanet/base/file_lock.hpp>
 #include <rdmanet/kernel/link.hpp>
 #include <rdmanet/kernel/netlink_socket.hpp>
+#include <rdmanet/state/attachment_record.hpp>
+
+#include <vector>
 
 namespace rdmanet::attach {
 
 /// Undoes what attachments of pods that are provably gone have left on the device, which no DEL came for. Throws
 /// CniError if it can't be undone. No attachment's lock may be held.
 void take_from_the_dead(const base::BusAddress& address, Session& session, const base::Deadline& deadline);
+
+/// What the former would undo: nothing is, but from now on the session takes them for gone.
+[[nodiscard]] std::vector<state::AttachmentRecord> disregard_the_dead(const base::BusAddress& address,
+                                                                      Session& session);
 
 /// Throws CniError naming the other attachment that has the device, unless that is another entry of the same list. The
 /// lock that comes back keeps others from claiming it until our record is written.

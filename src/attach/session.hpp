@@ -19,8 +19,9 @@ namespace rdmanet::attach {
 
 /// The journal, the leases and the name of the attachment that a request is about.
 struct Session {
-    Session(const cni::Request& request, const Node& its_node)
-        : node(its_node), key(key_of(request)), records(its_node.state_directory), leases(open_leases(node, records)) {}
+    explicit Session(const cni::Request& request, const Node& its_node, state::Access access = state::Access::change)
+        : node(its_node), key(key_of(request)), records(its_node.state_directory, access),
+          leases(open_leases(node, records)) {}
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
 
@@ -28,6 +29,8 @@ struct Session {
     state::AttachmentKey key;
     state::AttachmentStore records;
     ipam::SqliteStore leases;
+    /// Whom a dry run takes for gone: ADD takes back what they have left, and a dry run can't.
+    std::vector<state::AttachmentKey> disregarded{};
 };
 
 [[nodiscard]] state::NetnsIdentity identify(const std::string& path, const kernel::Netns& netns);

@@ -115,6 +115,12 @@ Netns get_netns(const std::string& path) {
     return *std::move(netns);
 }
 
+Netns make_netns() {
+    const NetnsScope way_back(Netns::current());
+    if (::unshare(CLONE_NEWNET) != 0) throw SystemError("make a network namespace, as root may", errno);
+    return Netns::current();
+}
+
 std::optional<Netns> find_other_netns() {
     constexpr const char* kNames = "/run/netns";
     const Netns own = Netns::current();

@@ -168,6 +168,15 @@ TEST_CASE("the README's configurations give a pod its addresses and GIDs", "[exa
     }
     CHECK(configurations == 1);
     CHECK(all.pods.size() == 2);
+    int plans = 0;
+    for (const std::string& line : read_markdown("README.md").lines_of("On a node")) {
+        if (!line.starts_with("rdmanet plan ")) continue;
+        ++plans;
+        CHECK_THAT(shell(concat("cd ", source_path("."), " && ", binary(), line.substr(7))),
+                   Contains("\n  make interface \"net1\" in the pod: macvlan mode bridge on parent \"eth1\"") &&
+                       Contains("  share port 1 of RDMA device \"mlx5_0\", which stays on the host\n"));
+    }
+    CHECK(plans == 1);
     for (const PodManifest& manifest : all.pods) {
         INFO(manifest.name);
         const RunningPod pod(manifest, all);
@@ -299,7 +308,9 @@ TEST_CASE("the README's subcommands and options work", "[examples][readme]") {
     const auto is_option = [](const std::string& span) { return span.starts_with("--"); };
     std::set<std::string> options;
     std::copy_if(readme.spans.begin(), readme.spans.end(), std::inserter(options, options.end()), is_option);
-    CHECK(options == std::set<std::string>{"--dry-run", "--json"});
+    CHECK(options == std::set<std::string>{"--device", "--dry-run", "--json", "--name", "--netns"});
+    const std::string help = shell(concat(binary(), " plan --help && ", binary(), " gc --help"));
+    for (const std::string& option : options) CHECK_THAT(help, Contains(concat(option, ' ')));
     int commands = 0;
     for (const std::string& span : readme.spans) {
         if (!span.starts_with("rdmanet ")) continue;

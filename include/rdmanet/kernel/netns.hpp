@@ -54,6 +54,9 @@ private:
 /// As above, but absence is an error, too.
 [[nodiscard]] Netns get_netns(const std::string& path);
 
+/// A new one, which goes with the descriptor. Throws base::SystemError.
+[[nodiscard]] Netns make_netns();
+
 /// One that isn't the caller's, of those with a name in /run/netns (ip-netns(8)), where runtimes keep their pods'.
 /// nullopt if there is none. Throws base::SystemError.
 [[nodiscard]] std::optional<Netns> find_other_netns();

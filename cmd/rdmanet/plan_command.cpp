@@ -1,0 +1,164 @@
+#include "plan_command.hpp"
+
+#include "plugin.hpp"
+
+#include <rdmanet/attach/preview.hpp>
+#include <rdmanet/base/file.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/request.hpp>
+#include <rdmanet/json/writer.hpp>
+#include <rdmanet/kernel/netns.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace rdmanet::cmd {
+namespace {
+
+using base::concat;
+using json::Reader;
+
+constexpr std::size_t kLargestFile = std::size_t{16} << 20U; // as cni::read_configuration()
+constexpr const char* kContainer = "rdmanet-plan";           // no runtime calls one so
+
+/// Standard input may be a terminal, at which somebody types.
+std::string read_input(const std::string& file) {
+    return file == "-" ? base::read_all(STDIN_FILENO, kLargestFile, "standard input")
+                       : base::read_file(file, kLargestFile);
+}
+
+/// Of a list the first entry that is this plugin's.
+Reader find_ours(const Reader& root) {
+    const auto plugins = root.find("plugins");
+    if (!plugins) {
+        const auto type = root.find("type");
+        if (type && type->string() != attach::kPluginName)
+            throw type->unexpected(concat(base::quoted(attach::kPluginName), ", of whose ADD is to be told"));
+        return root;
+    }
+    for (const Reader& plugin : plugins->elements())
+        if (const auto type = plugin.find("type"); type && type->string() == attach::kPluginName) return plugin;
+    throw plugins->unexpected(concat("an entry of type ", base::quoted(attach::kPluginName)));
+}
+
+std::string json_of(const std::string& text) {
+    return json::Writer().value(text).to_text();
+}
+
+/// What a member of the plugin's configuration is replaced by.
+using Injected = std::vector<std::pair<std::string_view, std::string>>;
+
+/// As libcni does with the name and version of a list, and Multus with a device.
+Injected injected_into(const Reader& root, const Reader& ours, const PlanOptions& options) {
+    Injected injected;
+    if (ours.path() != root.path())
+        for (const std::string_view key : {"cniVersion", "name"})
+            if (const auto of_list = root.find(key)) injected.emplace_back(key, of_list->to_text());
+    if (!root.find("name") && !options.network.empty()) injected.emplace_back("name", json_of(options.network));
+    if (!options.device.empty())
+        for (const std::string_view key : {"deviceID", "pciBusID"}) injected.emplace_back(key, json_of(options.device));
+    return injected;
+}
+
+/// The configuration as the plugin would get it; as it is if that can't be told, for ADD's own words to say why.
+std::string as_for_plugin(std::string text, const PlanOptions& options) {
+    const json::Document document = json::Document::parse(text);
+    const Reader root = document.root();
+    if (!root.is_object()) return text;
+    const Reader ours = find_ours(root);
+    const Injected injected = injected_into(root, ours, options);
+    if (injected.empty() && ours.path() == root.path()) return text;
+    const auto is_injected = [&](const std::string& key) {
+        return std::any_of(injected.begin(), injected.end(),
+                           [&](const auto& each) { return base::equals_ignoring_case(each.first, key); });
+    };
+    json::Writer writer;
+    writer.begin_object();
+    for (const auto& [key, value] : ours.members())
+        if (!is_injected(key)) writer.key(key).raw(value.to_text());
+    for (const auto& [key, value] : injected) writer.key(key).raw(value);
+    return writer.end_object().to_text();
+}
+
+cni::Request request_of(const PlanOptions& options, const std::string& netns_path, std::string text) {
+    const std::pair<std::string_view, const std::string> variables[] = {{"CNI_CONTAINERID", kContainer},
+                                                                        {"CNI_NETNS", netns_path},
+                                                                        {"CNI_IFNAME", options.ifname},
+                                                                        {"CNI_ARGS", options.args},
+                                                                        {"CNI_PATH", options.cni_path}};
+    const cni::Environment environment = [&](const char* name) -> const char* {
+        for (const auto& [key, value] : variables)
+            if (key == name) return value.c_str();
+        return nullptr;
+    };
+    return cni::parse_request(cni::Command::add, environment, std::move(text));
+}
+
+std::string to_text(const attach::Preview& preview) {
+    const state::AttachmentRecord& record = preview.record;
+    const std::string device = record.device();
+    std::string text =
+        concat("ADD of network ", base::quoted(record.key.network), " for interface ", base::quoted(record.key.ifname),
+               " (", record.attach, device.empty() ? "" : ", device ", device, ") would\n");
+    for (const std::string& dead : preview.taken_back)
+        text += concat("  take back what the pod of ", dead,
+                       " left, which is gone; below, the device is as that pod left it\n");
+    for (const std::string& action : preview.actions) text += concat("  ", action, '\n');
+    return text;
+}
+
+/// Numbers of addresses are texts: those of IPv6 ranges are more than JSON readers hold.
+void write_range(json::Writer& writer, const attach::RangeUsage& each) {
+    writer.begin_object()
+        .member("range", each.range.to_string())
+        .member("usable", ipam::to_text(each.range.usable_count()))
+        .member("free", ipam::to_text(each.free_count()))
+        .member("leases", each.usage.leases)
+        .member("resting", each.usage.cooling)
+        .end_object();
+}
+
+void write_texts(json::Writer& writer, std::string_view key, const std::vector<std::string>& texts) {
+    writer.key(key).begin_array();
+    for (const std::string& text : texts) writer.value(text);
+    writer.end_array();
+}
+
+std::string to_json(const attach::Preview& preview) {
+    const state::AttachmentRecord& record = preview.record;
+    json::Writer writer(json::Layout::indented);
+    writer.begin_object()
+        .member("network", record.key.network)
+        .member("ifname", record.key.ifname)
+        .member("attach", record.attach)
+        .member("device", record.device())
+        .member("rdmaDevice", record.rdma_device);
+    write_texts(writer, "takenBack", preview.taken_back);
+    write_texts(writer, "actions", preview.actions);
+    writer.key("ranges").begin_array();
+    for (const attach::RangeUsage& each : preview.ranges) write_range(writer, each);
+    writer.end_array().key("steps").begin_array();
+    for (const state::Step& step : record.steps) state::write_step(writer, step);
+    return concat(writer.end_array().end_object().to_text(), '\n');
+}
+
+} // namespace
+
+std::string plan(const PlanOptions& options) {
+    std::string text = as_for_plugin(read_input(options.file), options);
+    std::optional<kernel::Netns> nobodys;
+    if (options.netns.empty()) nobodys = kernel::make_netns();
+    const std::string netns_path = nobodys ? concat("/proc/self/fd/", nobodys->fd()) : options.netns;
+    const cni::Request request = request_of(options, netns_path, std::move(text));
+    const attach::Node node(options.state_directory, base::Logger(base::LogLevel::warning));
+    for (const std::string& warning : request.conf.warnings) node.log.warn(warning);
+    const attach::Preview preview = attach::preview_add(request, read_config(request, node), node);
+    return options.json ? to_json(preview) : to_text(preview);
+}
+
+} // namespace rdmanet::cmd

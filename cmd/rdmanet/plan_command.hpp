@@ -1,0 +1,25 @@
+// rdmanet plan: what ADD would do with a network configuration on this node.
+#pragma once
+
+#include <string>
+
+namespace rdmanet::cmd {
+
+/// What a runtime and Multus would add to the configuration.
+struct PlanOptions {
+    std::string file = "-";
+    std::string network; // for a configuration without a name
+    std::string device;  // PCI or auxiliary
+    std::string ifname = "net1";
+    std::string netns; // empty: a new one that nobody has
+    std::string args;  // CNI_ARGS
+    std::string cni_path = "/opt/cni/bin";
+    std::string state_directory;
+    bool json = false;
+};
+
+/// What to print. Throws what ADD would throw before its first change, and base::Error for a file that is no network of
+/// this plugin's.
+[[nodiscard]] std::string plan(const PlanOptions& options);
+
+} // namespace rdmanet::cmd

@@ -1,0 +1,324 @@
+// rdmanet plan: it tells what ADD then does, refuses in ADD's words, and changes nothing.
+#include "vf_stage.hpp"
+
+#include "support/infiniband_node.hpp"
+#include "support/patience.hpp"
+#include "support/reporter.hpp"
+
+#include <rdmanet/base/error.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+namespace rdmanet::test {
+
+using Catch::Contains;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// So that ADD's records have the same key as the plan's.
+constexpr const char* kPlanned = "rdmanet-plan";
+/// A state directory that isn't there, and must not be after a plan.
+constexpr const char* kNoState = "/tmp/rdmanet-no-state";
+
+using Options = std::vector<std::string>;
+
+ProcessResult plan(const std::string& config, const Options& options) {
+    std::vector<std::string> arguments{binary(), "plan"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    ProcessOptions process{.input = config};
+    if (const char* directory = std::getenv("RDMANET_STATE_DIR"))
+        process.environment = {concat("RDMANET_STATE_DIR=", directory)};
+    return run_process(arguments, process);
+}
+
+/// For the pod that the call is for.
+ProcessResult plan(const PluginCall& call, const Options& more = {}) {
+    Options options{"--netns", call.netns, "--ifname", call.ifname, "--args", call.args, "--cni-path", call.path};
+    options.insert(options.end(), more.begin(), more.end());
+    return plan(call.config, options);
+}
+
+std::string told(const ProcessResult& result) {
+    if (result.exit_status != 0) throw base::Error(concat("the plan is refused: ", result.err));
+    return result.out;
+}
+
+std::string last_line(const std::string& text) {
+    const std::string line = text.substr(0, text.rfind('\n'));
+    return line.substr(line.rfind('\n') + 1);
+}
+
+/// What a person reads then, without the program's name.
+std::string no_plan(const ProcessResult& result) {
+    const std::string line = last_line(result.err);
+    if (result.exit_status != 1 || !result.out.empty() || !line.starts_with("rdmanet: "))
+        throw base::Error(concat("no refusal: ", result.out, result.err));
+    return line.substr(line.find(' ') + 1);
+}
+
+std::string without_code(const std::string& refusal) {
+    return refusal.substr(refusal.find(": ") + 2);
+}
+
+/// Every file and directory of the state, with its inode and the time of its last change.
+std::string look_at_state() {
+    return shell(
+        "cd ${RDMANET_STATE_DIR:-/run/rdmanet} && find . -exec stat -c '%n %i %s %z' {} + | sort || echo none");
+}
+
+/// The node as it is, looked at more closely than after an ADD and a DEL.
+class Untouched {
+public:
+    [[nodiscard]] std::string difference() const {
+        const std::string state = look_at_state();
+        return concat(node_.difference(), state == state_ ? "" : concat("before: ", state_, "after: ", state));
+    }
+
+private:
+    UnchangedNode node_;
+    std::string state_ = look_at_state();
+};
+
+/// The plan in JSON, and nothing changed by it.
+std::string plan_untouched(const PluginCall& call) {
+    const Untouched node;
+    std::string json = told(plan(call, {"--json"}));
+    CHECK(node.difference() == "");
+    return json;
+}
+
+/// Of a plan or a record; without numbers that the kernel gives what ADD makes.
+constexpr const char* kSteps = "jq -cS '.steps | map(if .step == \"create-link\" then .ifindex = 0 else . end)' ";
+/// A GUID makes the RDMA device another.
+constexpr const char* kStepsOfNewGuid =
+    "jq -cS '.steps | map(if .step == \"move-rdma\" then del(.index, .nodeGuid) else . end)' ";
+
+std::string steps_in(const std::string& json, const std::string& filter = kSteps) {
+    return shell(concat(filter, "<<'END'\n", json, "\nEND"));
+}
+
+std::string recorded_steps(const std::string& filter = kSteps) {
+    return shell(concat(filter, "${RDMANET_STATE_DIR:-/run/rdmanet}/attachments/", kPlanned, ":*"));
+}
+
+void check_same_words(const PluginCall& call) {
+    const std::string state = look_at_state();
+    const std::string said = no_plan(plan(call));
+    CHECK(look_at_state() == state);
+    CHECK(said == without_code(refusal(call)));
+}
+
+} // namespace
+
+TEST_CASE("a plan tells what ADD then does, and leaves no trace", "[plan]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const PluginCall call =
+        of(call_for(stage.pod, concat("'master':'par0','mtu':1400,'mtuu':7,'mac':'02:00:00:00:00:42',",
+                                      ipam("10.120.0.0/29", "'routes':[{'dst':'10.0.0.0/8'}],'addresses':[{'address':"
+                                                            "'10.121.0.1/24'}]"))),
+           kPlanned);
+    const std::string expected = "ADD of network \"net\" for interface \"net1\" (macvlan) would\n"
+                                 "  lease an address of range 10.120.0.0/29: 6 of 6 are free\n"
+                                 "  lease 10.121.0.1/24, which the configuration names\n"
+                                 "  make interface \"net1\" in the pod: macvlan mode bridge on parent \"par0\", MTU "
+                                 "1400, MAC 02:00:00:00:00:42\n"
+                                 "  give it no RDMA device\n"
+                                 "  set it up with its addresses and routes to 10.0.0.0/8\n";
+    {
+        const Untouched node;
+        const ProcessResult in_list =
+            plan(json_text(concat("{'cniVersion':'1.0.0','name':'net','plugins':[{'type':'bridge'},",
+                                  replaced(call.config, "\"name\":\"net\"", "\"name\":\"other\""), "]}")),
+                 {"--state-dir", kNoState});
+        CHECK(told(in_list) == expected);
+        CHECK_THAT(in_list.err, Contains("warning mtuu: unknown key, ignored; perhaps \"mtu\" is meant"));
+        CHECK_FALSE(fs::exists(kNoState));
+        const std::string nameless = replaced(call.config, "\"name\":\"net\",", "");
+        CHECK(told(plan(nameless, {"--name", "net"})) == expected);
+        const std::string log = "/var/log/rdmanet-plan.log";
+        CHECK(told(plan(with(call, concat("'logFile':'", log, '\'')).config, {})) == expected);
+        CHECK_FALSE(fs::exists(log));
+        CHECK(no_plan(plan(nameless, {})) == "name: missing, a network configuration needs one");
+        CHECK(node.difference() == "");
+    }
+    const std::string json = plan_untouched(call);
+    const std::string result = add(call);
+    CHECK(steps_in(json) == recorded_steps());
+    CHECK(value(json, "ranges.0.free") == "6");
+    const PluginCall next =
+        with(of(call_for(stage.pod, concat("'master':'par0',", ipam("10.120.0.0/29"))), "c2"), "'mtu':0");
+    CHECK_THAT(no_plan(plan(next)), Contains("interface \"net1\" exists already in /run/netns/pod: remove it"));
+    check_same_words(next);
+    CHECK_THAT(told(plan(next.config, {})),
+               Contains("5 of 6 are free\n") && Contains("MTU 1500, a MAC of its own\n") && !Contains("routes"));
+    CHECK_THAT(told(plan(next.config, {"--args", "IP=10.120.0.5"})), Contains("lease 10.120.0.5, which is asked for,"));
+    PluginCall beside = of(call_for(stage.pod, "'master':'par0','attach':'ipvlan'"), "c2");
+    beside.ifname = "net2";
+    CHECK_THAT(no_plan(plan(beside)), Contains("parent \"par0\" has a child that is macvlan mode bridge"));
+    check_same_words(beside);
+    CHECK_THAT(told(plan(beside.config, {"--state-dir", kNoState})), Contains("ipvlan mode l2 flag bridge on parent"));
+    CHECK_FALSE(fs::exists(kNoState)); // nor the lock of a parent
+    CHECK(check(call, result) == "");
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("a plan refuses for want of addresses as ADD does", "[plan]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const std::string one = "'ipam':{'type':'rdmanet','cooldown':0,'range':'10.122.0.0/29','range_start':'10.122.0.2',"
+                            "'range_end':'10.122.0.2','addresses':[{'address':'10.123.0.1/24'}]}";
+    const PluginCall holder = of(call_for(stage.pod, concat("'master':'par0',", one)), "holder");
+    (void)add(holder);
+    PluginCall call = of(holder, "c2");
+    call.ifname = "net2";
+    check_same_words(call); // the range is full
+    call =
+        of(call_for(stage.pod, "'master':'par0','ipam':{'type':'rdmanet','addresses':[{'address':'10.123.0.1/24'}]}"),
+           "c2");
+    call.ifname = "net2";
+    check_same_words(call); // somebody has the address
+    call = with(of(call_for(stage.pod, "'master':'par0'"), "c2"), ipam("10.122.0.0/29"));
+    call.ifname = "net2";
+    for (const char* address : {"IP=10.122.0.2", "IP=10.9.9.9"}) {
+        call.args = address;
+        check_same_words(call);
+    }
+    const std::string state = look_at_state();
+    call = of(call_for(stage.pod, "'master':'par0','ipam':{'type':'rdmanet-absent'}"), "c2");
+    call.ifname = "net2";
+    check_same_words(call); // before there is a record
+    const std::string called = "/tmp/rdmanet-ipam-called";
+    const std::string plugins = "/tmp/rdmanet-plan-plugins";
+    shell(concat("mkdir -p ", plugins, " && printf '#!/bin/sh\\ntouch ", called, "\\n' >", plugins,
+                 "/rdmanet-absent && chmod 755 ", plugins, "/rdmanet-absent"));
+    call.path = plugins;
+    CHECK_THAT(told(plan(call)), Contains("  call IPAM plugin \"rdmanet-absent\", which gives the addresses\n"));
+    CHECK_FALSE(fs::exists(called));
+    CHECK(look_at_state() == state);
+    fs::remove_all(plugins);
+    CHECK(del(holder) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("what is no network to plan is refused with what is wrong", "[plan]") {
+    const UnchangedNode node;
+    const auto said = [](const std::string& config, const Options& options = {}) {
+        return no_plan(plan(json_text(config), options));
+    };
+    const std::string network = "{'cniVersion':'1.1.0','name':'net','type':'rdmanet','attach':'sriov'";
+    CHECK_THAT(said("", {"/tmp/rdmanet-absent.json"}), Contains("/tmp/rdmanet-absent.json: no such file"));
+    CHECK_THAT(said("", {"/tmp"}), Contains("/tmp: is a directory"));
+    CHECK_THAT(said(""), Contains("unexpected end of input"));
+    CHECK_THAT(said("{'cniVersion"), Contains("line 1"));
+    CHECK_THAT(said("[]"), Contains("expected an object"));
+    CHECK(said("{'cniVersion':'1.1.0','name':'net','type':'macvlan'}") ==
+          "type: expected \"rdmanet\", of whose ADD is to be told, found \"macvlan\"");
+    CHECK_THAT(said("{'cniVersion':'1.1.0','name':'net','plugins':[{'type':'bridge'}]}"),
+               Contains("plugins: expected an entry of type \"rdmanet\", found an array"));
+    CHECK_THAT(said("{'cniVersion':'1.1.0','name':'net','plugins':7}"), Contains("plugins: expected an array"));
+    CHECK_THAT(said(concat(network, ",'vlan':'x'}")), Contains("vlan: expected "));
+    CHECK_THAT(said(concat(network, "}")), Contains("deviceID is missing"));
+    CHECK_THAT(said(concat(network, "}"), {"--device", "0000:ff:1f.7"}),
+               Contains("device 0000:ff:1f.7 does not exist on this node"));
+    CHECK_THAT(said(concat(network, "}"), {"--device", "a\"b"}), Contains("deviceID: expected "));
+    CHECK_THAT(said(concat(network, "}"), {"--ifname", "a/b"}), Contains("CNI_IFNAME is no interface name"));
+    CHECK_THAT(said(concat(network, "}"), {"--args", "X=1"}), Contains("CNI_ARGS: unknown keys \"X\""));
+    CHECK_THAT(said(concat(network, "}"), {"--netns", "/proc/self/ns/net"}),
+               Contains("is the plugin's own network namespace"));
+    CHECK_THAT(said(concat(network, "}"), {"--netns", "/run/netns/absent"}),
+               Contains("CNI_NETNS: open network namespace"));
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("the plan of a VF has its settings, its owner and what the dead left", "[plan][sriov]") {
+    NEEDS_VFS();
+    const VfStage stage;
+    const std::string members = concat(
+        "'rdma':{'name':'rdma0'},'vlan':100,'trust':'on','mtu':1300,'mac':'02:00:00:00:00:42',", ipam("10.124.0.0/24"));
+    std::optional<Pod> dead(std::in_place, "dead");
+    const PluginCall call = of(vf_call(stage.vfs, stage.pod, 0, members), kPlanned);
+    const std::string json = plan_untouched(call);
+    const std::string text = told(plan(replaced(call.config, "\"deviceID\":", "\"pciBusID\":\"0000:00:00.0\",\"X\":"),
+                                       {"--device", stage.vfs.vf(0), "--state-dir", kNoState}));
+    CHECK_FALSE(fs::exists(kNoState));
+    CHECK_THAT(text,
+               Contains(concat("for interface \"net1\" (sriov, device ", stage.vfs.vf(0), ") would\n")) &&
+                   Contains(concat("  set VF 0 of \"", stage.vfs.pf(), "\": mac ")) &&
+                   Contains(" -> mac 02:00:00:00:00:42, vlan 0 -> vlan 100, trust off -> trust on\n"
+                            "  move interface \"") &&
+                   Contains(concat("  move interface \"", stage.vfs.netdev(0),
+                                   "\" into the pod as \"net1\", MTU 1500 -> 1300, MAC ")) &&
+                   Contains(concat("  move RDMA device \"", stage.vfs.rdma(0), "\" into the pod as \"rdma0\"\n")));
+    const std::string result = add(call);
+    CHECK(steps_in(json) == recorded_steps());
+    CHECK(value(json, "rdmaDevice") == "rdma0");
+    PluginCall other = of(call, "c2");
+    other.ifname = "net2";
+    CHECK_THAT(no_plan(plan(other)), Contains("belongs to another attachment (network \"net\", container \""));
+    check_same_words(other);
+    CHECK(del(call) == "");
+
+    const PluginCall of_dead = of(vf_call(stage.vfs, *dead, 0, members), "c3");
+    (void)add(of_dead);
+    dead->destroy();
+    CHECK(comes_true([&] { return succeeds("rdma dev show rdma0"); }));
+    const std::string seen = plan_untouched(other);
+    CHECK_THAT(value(seen, "takenBack.0"), Contains("network \"net\", container \"c3\", interface \"net1\""));
+    CHECK_THAT(told(plan(other)), Contains("  take back what the pod of network \"net\", container \"c3\""));
+    (void)add(other);
+    CHECK(del(other) == "");
+    CHECK(del(of_dead) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("the plan of an InfiniBand VF binds its driver anew for a GUID", "[plan][infiniband]") {
+    NEEDS(OtherNic::possible(), "an InfiniBand card");
+    const InfinibandNode infiniband("exclusive");
+    infiniband.make_vfs(1);
+    const Pod pod("pod");
+    const UnchangedNode but_numbers(Numbers::ignored);
+    const PluginCall call = of(
+        call_for(pod, concat("'deviceID':'", InfinibandNode::vf(0), "','rdma':true,'guid':'02:00:00:00:00:00:00:99'")),
+        kPlanned);
+    const std::string json = plan_untouched(call);
+    CHECK_THAT(told(plan(call)), Contains(" -> node_guid 02:00:00:00:00:00:00:99, port_guid ") &&
+                                     Contains("  bind driver \"simrnic\" of device ") &&
+                                     Contains("  move RDMA device \"ib0p0v0\" into the pod\n  move interface \""));
+    (void)add(call);
+    CHECK(steps_in(json, kStepsOfNewGuid) == recorded_steps(kStepsOfNewGuid));
+    CHECK(del(call) == "");
+    CHECK(but_numbers.difference() == "");
+}
+
+TEST_CASE("a plan sets up a VF's representor, and refuses the NIC of the default route as ADD does",
+          "[plan][sriov][device]") {
+    NEEDS_VFS();
+    const std::string spare = rdma_parent(1); // before there are representors, which are net devices of a PF, too
+    const VfNode vfs;
+    const SwitchdevMode mode(vfs.pf());
+    const Pod pod("pod");
+    const UnchangedNode node;
+    const PluginCall call = of(vf_call(vfs, pod, 1, "'mtu':1400,'rdma':false"), kPlanned);
+    shell(concat("ip link set ", mode.representor(1), " mtu 1300"));
+    const std::string json = plan_untouched(call);
+    CHECK_THAT(value(json, "actions.1"), Contains(concat("set its representor \"", mode.representor(1),
+                                                         "\", up, MTU 1300 -> 1400, without IPv6")));
+    (void)add(call);
+    CHECK(steps_in(json) == recorded_steps());
+    CHECK(del(call) == "");
+    shell(concat("ip link set ", mode.representor(1), " mtu 1500"));
+    shell(concat("ip -6 route add default dev ", spare));
+    check_same_words(of(call_for(pod, concat("'attach':'host-device','device':'", spare, '\'')), kPlanned));
+    shell(concat("ip -6 route del default dev ", spare));
+    CHECK(node.difference() == "");
+}
+
+} // namespace rdmanet::test
