@@ -106,8 +106,8 @@ std::string to_text(const attach::Preview& preview) {
         concat("ADD of network ", base::quoted(record.key.network), " for interface ", base::quoted(record.key.ifname),
                " (", record.attach, device.empty() ? "" : ", device ", device, ") would\n");
     for (const std::string& dead : preview.taken_back)
-        text += concat("  take back what the pod of ", dead,
-                       " left, which is gone; below, the device is as that pod left it\n");
+        text += concat("  take back what is left of a pod that is gone (", dead,
+                       "); below, the device is as that pod left it\n");
     for (const std::string& action : preview.actions) text += concat("  ", action, '\n');
     return text;
 }

@@ -116,9 +116,11 @@ Netns get_netns(const std::string& path) {
 }
 
 Netns make_netns() {
-    const NetnsScope way_back(Netns::current());
-    if (::unshare(CLONE_NEWNET) != 0) throw SystemError("make a network namespace, as root may", errno);
-    return Netns::current();
+    return base::in_context("make a network namespace, as root may", [] {
+        const NetnsScope way_back(Netns::current());
+        if (::unshare(CLONE_NEWNET) != 0) throw SystemError("unshare", errno);
+        return Netns::current();
+    });
 }
 
 std::optional<Netns> find_other_netns() {

@@ -235,6 +235,10 @@ TEST_CASE("what is no network to plan is refused with what is wrong", "[plan]") 
                Contains("is the plugin's own network namespace"));
     CHECK_THAT(said(concat(network, "}"), {"--netns", "/run/netns/absent"}),
                Contains("CNI_NETNS: open network namespace"));
+    const ProcessResult without_root =
+        run_process({"setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin", binary(), "plan"},
+                    {.input = json_text(concat(network, "}"))});
+    CHECK_THAT(no_plan(without_root), Contains("make a network namespace, as root may: "));
     CHECK(node.difference() == "");
 }
 
@@ -272,7 +276,8 @@ TEST_CASE("the plan of a VF has its settings, its owner and what the dead left",
     CHECK(comes_true([&] { return succeeds("rdma dev show rdma0"); }));
     const std::string seen = plan_untouched(other);
     CHECK_THAT(value(seen, "takenBack.0"), Contains("network \"net\", container \"c3\", interface \"net1\""));
-    CHECK_THAT(told(plan(other)), Contains("  take back what the pod of network \"net\", container \"c3\""));
+    CHECK_THAT(told(plan(other)),
+               Contains("  take back what is left of a pod that is gone (network \"net\", container \"c3\""));
     (void)add(other);
     CHECK(del(other) == "");
     CHECK(del(of_dead) == "");
