@@ -33,10 +33,12 @@ std::vector<std::string> sorted_names_in(const std::string& path) {
     return names;
 }
 
-/// Empty where the driver has none: reading the file fails then (EOPNOTSUPP).
+/// Empty where the driver has none (phys_port_name_show(), net/core/net-sysfs.c). Any other failure is one: a port
+/// that is taken for another, or for none, would not be put back.
 std::string line_in(const base::UniqueFd& directory, const char* file) try {
     return find_line(directory.get(), file).value_or("");
-} catch (const base::SystemError&) {
+} catch (const base::SystemError& error) {
+    if (error.errno_value() != EOPNOTSUPP) throw;
     return {};
 }
 
