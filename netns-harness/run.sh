@@ -113,8 +113,8 @@ make_module() { # directory
 		exec chroot "$root" make M=/mnt "$@"' sh "$kernel_root" "$1" "${arguments[@]}"
 }
 
-build_module() {
-	local sources=("$here"/simrnic/*.[ch] "$here/simrnic/Kbuild")
+build_modules() {
+	local sources=("$here"/simrnic/*.[ch] "$here/simrnic/Kbuild") module
 	stale "$built/simrnic.ko" "${sources[@]}" "$kernel_root/usr/src/linux-headers-$kernel/Makefile" || return 0
 	chat "building the software NIC for $kernel"
 	rm -rf "$built/simrnic"
@@ -124,8 +124,10 @@ build_module() {
 		cat "$built/simrnic.log" >&2
 		fail "the software NIC does not compile for $kernel"
 	}
-	strip --strip-debug -o "$built/simrnic.ko.new" "$built/simrnic/simrnic.ko"
-	mv "$built/simrnic.ko.new" "$built/simrnic.ko"
+	for module in simrnic_user simrnic; do
+		strip --strip-debug -o "$built/$module.ko.new" "$built/simrnic/$module.ko"
+		mv "$built/$module.ko.new" "$built/$module.ko"
+	done
 }
 
 build_init() {
@@ -172,7 +174,7 @@ build() {
 	exec 9>"$built/lock"
 	flock 9
 	build_vmlinux
-	build_module
+	build_modules
 	build_init
 	build_initrd
 	exec 9>&-

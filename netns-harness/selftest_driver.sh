@@ -1,7 +1,7 @@
 #!/bin/bash
 # shellcheck disable=SC2154 # sourced by selftest.sh, whose functions and counts these are
 # The driver's faults: RDMA devices that do not move, or slowly; VFs that are slow to come; another driver; sub-functions; more
-# RDMA devices and ports.
+# RDMA devices and ports; a user of them in the kernel.
 
 milliseconds() { # command...: how long it takes
 	local start=${EPOCHREALTIME/./}
@@ -116,5 +116,14 @@ rdma system set netns exclusive
 ip netns add a
 ok "RDMA devices: one moves without the other" bash -c \
 	'rdma dev set roce0p0v0d1 netns a && rdma dev | grep -q " roce0p0v0:" && ip netns exec a rdma dev | grep -q " roce0p0v0d1:"'
+
+user=$(dirname "$RDMANET_HARNESS_MODULE")/simrnic_user.ko
+qp_owners() { rdma resource show qp link "$1" | grep -o 'comm .*' | xargs; }
+ok "kernel users: another module's queue pairs" insmod "$user" device=roce0p0v0 queue_pairs=2
+ok "kernel users: beside the driver's own" equal "$(qp_owners roce0p0v0)" "comm [simrnic] comm [simrnic_user] comm [simrnic_user]"
+ok "kernel users: a move takes them away" bash -c \
+	'rdma dev set roce0p0v0 netns a && ! ip netns exec a rdma resource show qp | grep "\[simrnic_user\]"'
 ip netns del a
+ok "kernel users: for good" soon equal "$(soon rdma dev show roce0p0v0 && qp_owners roce0p0v0)" "comm [simrnic]"
+ok "kernel users: of no such device" fails_with 'no such device' bash -c "rmmod simrnic_user && insmod $user device=none"
 soon rdma system set netns shared

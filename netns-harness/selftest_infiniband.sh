@@ -37,6 +37,10 @@ sent=$ib/ib1p0/ports/1/counters/port_xmit_packets
 before=$(<$sent)
 ping -q -c2 -i0.2 10.3.0.2 >/dev/null
 ok "infiniband: and it is counted" test "$(<$sent)" -ge $((before + 2))
+ok "infiniband: a kernel user's queue pair of RDMA CM" insmod "$(dirname "$RDMANET_HARNESS_MODULE")/simrnic_user.ko" address=10.3.0.1
+ok "infiniband: whose connection has the user's name" holds 'comm \[simrnic_user\]' rdma resource show cm_id link ib1p0
+ok "infiniband: and its queue pair RDMA CM's" holds 'type RC .*comm \[rdma_cm\]' rdma resource show qp link ib1p0
+rmmod simrnic_user
 v0=$(ipoib 0002:00:01.0)
 pod c "$v0" 10.3.0.3/24
 soon in_pod_carrier c "$v0"

@@ -184,6 +184,36 @@ static __be64 simrnic_rdma_guid(const struct simrnic_func *func, unsigned int in
 	return cpu_to_be64(be64_to_cpu(func->node_guid) - ((u64)index << 32));
 }
 
+static void simrnic_own_queues_destroy(struct simrnic_ibdev *ibdev)
+{
+	if (!IS_ERR_OR_NULL(ibdev->own_qp))
+		ib_destroy_qp(ibdev->own_qp);
+	if (!IS_ERR_OR_NULL(ibdev->own_cq))
+		ib_free_cq(ibdev->own_cq);
+	if (!IS_ERR_OR_NULL(ibdev->own_pd))
+		ib_dealloc_pd(ibdev->own_pd);
+}
+
+static int simrnic_own_queues_create(struct simrnic_ibdev *ibdev)
+{
+	struct ib_qp_init_attr attr = {
+		.cap = { .max_send_wr = 1, .max_send_sge = 1 },
+		.sq_sig_type = IB_SIGNAL_ALL_WR,
+		.qp_type = IB_QPT_RC,
+	};
+
+	ibdev->own_pd = ib_alloc_pd(&ibdev->ib, 0);
+	if (IS_ERR(ibdev->own_pd))
+		return PTR_ERR(ibdev->own_pd);
+	ibdev->own_cq = ib_alloc_cq(&ibdev->ib, NULL, 1, 0, IB_POLL_DIRECT);
+	if (IS_ERR(ibdev->own_cq))
+		return PTR_ERR(ibdev->own_cq);
+	attr.send_cq = ibdev->own_cq;
+	attr.recv_cq = ibdev->own_cq;
+	ibdev->own_qp = ib_create_qp(ibdev->own_pd, &attr);
+	return PTR_ERR_OR_ZERO(ibdev->own_qp);
+}
+
 static struct simrnic_ibdev *simrnic_ibdev_create(struct simrnic_func *func, unsigned int index)
 {
 	struct simrnic_ibdev *ibdev;
@@ -207,8 +237,15 @@ static struct simrnic_ibdev *simrnic_ibdev_create(struct simrnic_func *func, uns
 	err = ib_register_device(&ibdev->ib, name, NULL);
 	if (err)
 		goto err_dealloc;
+	err = simrnic_own_queues_create(ibdev);
+	if (err)
+		goto err_unregister;
 	return ibdev;
 
+err_unregister:
+	ibdev->leaving = true;
+	ib_unregister_device(&ibdev->ib);
+	simrnic_own_queues_destroy(ibdev);
 err_dealloc:
 	ib_dealloc_device(&ibdev->ib);
 	return ERR_PTR(err);
@@ -218,6 +255,7 @@ static void simrnic_ibdev_destroy(struct simrnic_ibdev *ibdev)
 {
 	ibdev->leaving = true;
 	ib_unregister_device(&ibdev->ib);
+	simrnic_own_queues_destroy(ibdev);
 	ib_dealloc_device(&ibdev->ib);
 }
 

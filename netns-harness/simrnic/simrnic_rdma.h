@@ -16,6 +16,10 @@ struct simrnic_ibdev {
 	struct simrnic_func *func;
 	atomic_t next_qpn;
 	bool leaving; /* for good, not for another namespace */
+	/* The driver's own, like that by which mlx5_ib registers memory; unused. */
+	struct ib_pd *own_pd;
+	struct ib_cq *own_cq;
+	struct ib_qp *own_qp;
 };
 
 struct simrnic_ucontext {
