@@ -2,8 +2,8 @@
 
 #include "rdma.hpp"
 #include "rdma_choice.hpp"
+#include "rdma_users.hpp"
 
-#include <rdmanet/base/process.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/kernel/gid.hpp>
@@ -35,16 +35,6 @@ bool moves_rdma(const RdmaPolicy& policy, RdmaNetnsMode mode, const std::string&
         refuse_rdma(concat("rdma netns mode is exclusive, network ", quoted(network),
                            " needs shared: run `rdma system set netns shared` before any pod starts"));
     return policy.isolation.value_or(exclusive);
-}
-
-/// A move cuts off whoever has a context open: its calls fail with EIO from then on (ib_uverbs, disassociate_ucontext).
-void require_unused(kernel::Socket& rdma, const kernel::RdmaDevice& device) {
-    const auto users = kernel::list_rdma_users(rdma, device.index);
-    if (!users.empty())
-        refuse_rdma(concat("RDMA device ", quoted(device.name), " is in use on the host by ",
-                           users.front() == 0 ? std::string("a process of another PID namespace")
-                                              : base::describe_process(users.front()),
-                           ": stop it before a pod gets the device"));
 }
 
 void require_same_uverbs_in(const kernel::Netns& netns, const kernel::RdmaDevice& device,

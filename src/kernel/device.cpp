@@ -122,6 +122,10 @@ std::string driver_of(const BusAddress& address) {
     return link ? last_part(*link) : std::string();
 }
 
+bool is_driver_module(std::string_view name) {
+    return static_cast<bool>(open_directory(concat("/sys/module/", name, "/drivers")));
+}
+
 std::vector<std::string> netdevs_of(const BusAddress& address) {
     return sorted_names_in(concat(directory_of(address), "/net"));
 }

@@ -4,6 +4,8 @@
 
 #include <rdma/rdma_netlink.h>
 
+#include <utility>
+
 namespace rdmanet::kernel {
 namespace {
 
@@ -15,6 +17,15 @@ constexpr int message_type(int command) {
 std::optional<Attributes> attributes_of(const nlmsghdr& message, int command) {
     if (message.nlmsg_type != message_type(command)) return std::nullopt;
     return Attributes(payload_of(message));
+}
+
+void append_of_kernel(const Attributes& list, int entry, std::vector<KernelQueuePair>& found) {
+    for (const Bytes bytes : list.find_all(entry)) {
+        const Attributes attributes(bytes);
+        const auto number = attributes.find_u32(RDMA_NLDEV_ATTR_RES_LQPN);
+        std::string module = attributes.text(RDMA_NLDEV_ATTR_RES_KERN_NAME);
+        if (number && !module.empty()) found.push_back({*number, std::move(module)});
+    }
 }
 
 } // namespace
@@ -47,6 +58,14 @@ std::optional<RdmaPort> parse_rdma_port(const nlmsghdr& message) {
     port.netdev_ifindex = attributes->find_u32(RDMA_NLDEV_ATTR_NDEV_INDEX);
     port.netdev_name = attributes->text(RDMA_NLDEV_ATTR_NDEV_NAME);
     return port;
+}
+
+std::vector<KernelQueuePair> parse_kernel_queue_pairs(const nlmsghdr& message) {
+    const Attributes attributes(payload_of(message));
+    std::vector<KernelQueuePair> found;
+    append_of_kernel(attributes.nest(RDMA_NLDEV_ATTR_RES_QP), RDMA_NLDEV_ATTR_RES_QP_ENTRY, found);
+    append_of_kernel(attributes.nest(RDMA_NLDEV_ATTR_RES_CM_ID), RDMA_NLDEV_ATTR_RES_CM_ID_ENTRY, found);
+    return found;
 }
 
 } // namespace rdmanet::kernel

@@ -2,11 +2,13 @@
 
 #include "list.hpp"
 #include "message.hpp"
+#include "rdma_parse.hpp"
 
 #include <rdmanet/base/text.hpp>
 
 #include <rdma/rdma_netlink.h>
 
+#include <algorithm>
 #include <cerrno>
 
 namespace rdmanet::kernel {
@@ -26,15 +28,50 @@ void parse_contexts(const nlmsghdr& message, std::vector<unsigned>& users) {
         users.push_back(Attributes(entry).find_u32(RDMA_NLDEV_ATTR_RES_PID).value_or(0));
 }
 
-} // namespace
+void append_pairs(const nlmsghdr& message, std::vector<KernelQueuePair>& pairs) {
+    for (KernelQueuePair& pair : parse_kernel_queue_pairs(message)) pairs.push_back(std::move(pair));
+}
 
-std::vector<unsigned> list_rdma_users(Socket& rdma, std::uint32_t index) try {
-    Message request = request_of(RDMA_NLDEV_CMD_RES_CTX_GET, index);
-    return list<unsigned>(rdma, request, concat("list users of RDMA device number ", index), parse_contexts);
+/// What the kernel keeps account of for a device (drivers/infiniband/core/restrack.c).
+template <class T, class Parse>
+std::vector<T> list_resources(Socket& rdma, int command, std::uint32_t index, std::string_view what,
+                              const Parse& parse) try {
+    Message request = request_of(command, index);
+    return list<T>(rdma, request, concat("list ", what, " of RDMA device number ", index), parse);
 } catch (const NetlinkError& error) {
-    // EINVAL is also the word for a device that is gone, which has no users.
+    // EINVAL is also the word for a device that is gone, which has none.
     if (error.errno_value() == EINVAL || error.errno_value() == EOPNOTSUPP || error.errno_value() == ENODEV) return {};
     throw;
+}
+
+/// A queue pair has the name of the module that calls ib_create_qp(), which for nvme_rdma, rpcrdma and others is RDMA
+/// CM's (drivers/infiniband/core/cma.c, rdma_create_qp()).
+bool is_made_by_cm(const KernelQueuePair& pair) {
+    return pair.module == "rdma_cm";
+}
+
+/// The connection has the name of the module that wants it.
+void name_askers(Socket& rdma, std::uint32_t index, std::vector<KernelQueuePair>& pairs) {
+    const auto connections =
+        list_resources<KernelQueuePair>(rdma, RDMA_NLDEV_CMD_RES_CM_ID_GET, index, "connections", append_pairs);
+    for (KernelQueuePair& pair : pairs) {
+        const auto asker = std::find_if(connections.begin(), connections.end(), [&](const KernelQueuePair& each) {
+            return is_made_by_cm(pair) && each.number == pair.number;
+        });
+        if (asker != connections.end()) pair.module = asker->module;
+    }
+}
+
+} // namespace
+
+std::vector<unsigned> list_rdma_users(Socket& rdma, std::uint32_t index) {
+    return list_resources<unsigned>(rdma, RDMA_NLDEV_CMD_RES_CTX_GET, index, "users", parse_contexts);
+}
+
+std::vector<KernelQueuePair> list_kernel_queue_pairs(Socket& rdma, std::uint32_t index) {
+    auto pairs = list_resources<KernelQueuePair>(rdma, RDMA_NLDEV_CMD_RES_QP_GET, index, "queue pairs", append_pairs);
+    if (std::any_of(pairs.begin(), pairs.end(), is_made_by_cm)) name_askers(rdma, index, pairs);
+    return pairs;
 }
 
 std::optional<std::string> find_uverbs(Socket& rdma, std::uint32_t index) {

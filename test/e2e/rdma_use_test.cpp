@@ -2,6 +2,7 @@
 #include "vf_stage.hpp"
 
 #include "support/infiniband_node.hpp"
+#include "support/kernel_user.hpp"
 #include "support/netns_visit.hpp"
 #include "support/reporter.hpp"
 
@@ -94,6 +95,42 @@ TEST_CASE("DEL takes the RDMA device from a program in the pod that still uses i
     CHECK(del(call) == "");
     CHECK(stage.node.difference() == "");
     CHECK(user->next_error() == EIO);
+}
+
+TEST_CASE("an RDMA device that a kernel module uses stays where it is, until DEL takes it away", "[sriov][rdma][del]") {
+    NEEDS_VFS();
+    const VfStage stage;
+    const PluginCall call = vf_call(stage.vfs, stage.pod, 0, "'rdma':true,'vlan':100");
+    {
+        const KernelUser user(concat("device=", stage.vfs.rdma(0), " queue_pairs=3"));
+        CHECK_THAT(refusal(call), Contains(concat("code 103: RDMA device \"", stage.vfs.rdma(0),
+                                                  "\" is in use on the host by kernel module \"simrnic_user\" (3 queue "
+                                                  "pairs): stop what uses it")));
+        CHECK_THAT(shell("rdma resource show qp"), Contains("[simrnic_user]"));
+        CHECK(stage.node.difference() == "");
+    }
+    (void)add(call);
+    const KernelUser user(concat("device=", stage.vfs.rdma(0)));
+    CHECK_THAT(stage.pod.run("rdma resource show qp"), Contains("[simrnic_user]"));
+    CHECK(del(call) == "");
+    CHECK_THAT(shell("rdma resource show qp"), Contains("[simrnic]") && !Contains("[simrnic_user]"));
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("a kernel module that connects by RDMA CM is told by its own name", "[infiniband][rdma]") {
+    NEEDS(OtherNic::possible(), "an InfiniBand card");
+    const InfinibandNode infiniband("exclusive");
+    infiniband.make_vfs(1);
+    const Pod pod("pod");
+    const std::string netdev = InfinibandNode::netdev(InfinibandNode::vf(0));
+    ip_batch(concat("link set ", netdev, " up\naddress add 10.9.0.1/24 dev ", netdev));
+    wait_until_up(netdev);
+    const KernelUser user("address=10.9.0.1");
+    const UnchangedNode node;
+    const PluginCall call = call_for(pod, concat("'rdma':true,'deviceID':'", InfinibandNode::vf(0), '\''));
+    CHECK_THAT(refusal(call), Contains("code 103: RDMA device \"ib0p0v0\" is in use on the host by kernel module "
+                                       "\"simrnic_user\" (1 queue pair): stop what uses it"));
+    CHECK(node.difference() == "");
 }
 
 TEST_CASE("an RDMA device whose number changes with the move is refused, for the container has the old one",

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rdmanet::kernel {
@@ -30,6 +31,10 @@ struct VfOf {
 
 /// Name of the driver that the device is bound to; empty if none.
 [[nodiscard]] std::string driver_of(const base::BusAddress& address);
+
+/// Whether a kernel module has drivers, which sysfs names then (drivers/base/module.c); what stands on them, like IPoIB
+/// or a file system, has none.
+[[nodiscard]] bool is_driver_module(std::string_view name);
 
 /// Takes the device from its driver, if it has one, and gives it to `driver`, which probes it before this returns. What
 /// the driver had made of it is gone: net device, RDMA device. Throws base::SystemError.

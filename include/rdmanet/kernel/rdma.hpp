@@ -92,6 +92,16 @@ void move_rdma_device(Socket& rdma, std::uint32_t index, const Netns& netns);
 /// namespace, 0 for one that is not in it. None from kernels that don't tell (before Linux 5.18). Throws NetlinkError.
 [[nodiscard]] std::vector<unsigned> list_rdma_users(Socket& rdma, std::uint32_t index);
 
+/// A queue pair that a kernel module has on a device.
+struct KernelQueuePair {
+    std::uint32_t number = 0;
+    std::string module; // that made it: "ib_core", "ib_ipoib", "nvme_rdma"
+};
+
+/// Those of the device; the kernel takes them from their modules when the device moves. Those made by RDMA CM are told
+/// as the modules' that asked for them. None from drivers that can't be asked. Throws NetlinkError.
+[[nodiscard]] std::vector<KernelQueuePair> list_kernel_queue_pairs(Socket& rdma, std::uint32_t index);
+
 /// Name of the device's character device, "uverbs3" in /dev/infiniband; nullopt if it has none. The kernel gives the
 /// lowest free number whenever a device is made or moved. Throws NetlinkError.
 [[nodiscard]] std::optional<std::string> find_uverbs(Socket& rdma, std::uint32_t index);

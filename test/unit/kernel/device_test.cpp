@@ -28,6 +28,16 @@ TEST_CASE("a function that isn't there has nothing") {
     CHECK_FALSE(uplink_of(nobody));
 }
 
+TEST_CASE("a module with drivers is one of a driver") {
+    std::string driver;
+    for (const auto& module : std::filesystem::directory_iterator("/sys/module"))
+        if (std::filesystem::exists(module.path() / "drivers")) driver = module.path().filename();
+    NEEDS(!driver.empty(), "a module of a driver");
+    CHECK(is_driver_module(driver));
+    CHECK_FALSE(is_driver_module("printk"));
+    CHECK_FALSE(is_driver_module("no_such_module"));
+}
+
 TEST_CASE("a VF knows its PF, and the PF's port") {
     NEEDS(std::filesystem::exists("/sys/bus/pci/devices") && find_vf_function(), "an SR-IOV VF");
     const auto vf = *find_vf_function();

@@ -1,0 +1,61 @@
+#include "rdma_users.hpp"
+
+#include <rdmanet/base/process.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
+#include <rdmanet/kernel/device.hpp>
+
+#include <map>
+#include <string>
+#include <utility>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::concat;
+using base::quoted;
+
+/// Of each module. What devices have anyway is no use of them: ib_core's queue pairs for management, those of the driver
+/// itself (mlx5_ib registers memory by one), and IPoIB's, whose interface goes along or is made anew. mlx4_ib is seen as
+/// a driver from Linux 6.6 on alone.
+std::map<std::string, unsigned> count_queue_pairs(kernel::Socket& rdma, const kernel::RdmaDevice& device) {
+    std::map<std::string, unsigned> counts;
+    for (kernel::KernelQueuePair& pair : kernel::list_kernel_queue_pairs(rdma, device.index))
+        ++counts[std::move(pair.module)];
+    std::erase_if(counts, [](const auto& count) {
+        const std::string& module = count.first;
+        return module == "ib_core" || module == "ib_ipoib" || module == "mlx4_ib" || kernel::is_driver_module(module);
+    });
+    return counts;
+}
+
+/// ""nvme_rdma" (2 queue pairs), "smc" (1 queue pair)".
+std::string listed(const std::map<std::string, unsigned>& counts) {
+    std::string text;
+    for (const auto& [module, count] : counts)
+        text += concat(text.empty() ? "" : ", ", quoted(module), " (", count,
+                       count == 1 ? " queue pair)" : " queue pairs)");
+    return text;
+}
+
+[[noreturn]] void refuse_used(const kernel::RdmaDevice& device, const std::string& by, std::string_view cure) {
+    throw cni::CniError(cni::ErrorCode::rdma, concat("RDMA device ", quoted(device.name), " is in use on the host by ",
+                                                     by, ": ", cure, " before a pod gets the device"));
+}
+
+} // namespace
+
+void require_unused(kernel::Socket& rdma, const kernel::RdmaDevice& device) {
+    const auto users = kernel::list_rdma_users(rdma, device.index);
+    if (!users.empty())
+        refuse_used(device,
+                    users.front() == 0 ? std::string("a process of another PID namespace")
+                                       : base::describe_process(users.front()),
+                    "stop it");
+    const auto modules = count_queue_pairs(rdma, device);
+    if (!modules.empty())
+        refuse_used(device, concat("kernel module", modules.size() == 1 ? " " : "s ", listed(modules)),
+                    "stop what uses it, for instance disconnect its NVMe storage or unmount its NFS shares,");
+}
+
+} // namespace rdmanet::attach
