@@ -42,6 +42,28 @@ unbind $v0 && bind $v0
 ok "driver: a VF can be unbound before its devices come" unbind $v0
 echo 0 >$debug/rnic0p0/vf_devices_delay_ms
 
+function=$debug/rnic0p0/vf0
+bind $v0
+echo 7 >$function/residue
+unbind $v0 && bind $v0
+ok "reset: what is in a function outlives its driver" equal "$(<$function/residue)" 7
+vf rnic0p0 0 vlan 100
+unbind $v0
+ok "reset: the kernel has found how" equal "$(<$pci/devices/$v0/reset_method)" flr
+ok "reset: of a VF without a driver" bash -c "echo 1 >$pci/devices/$v0/reset"
+ok "reset: takes what is in the function, not what its PF decided" equal \
+	"$(<$function/residue) $(ip link show rnic0p0 | grep -c 'vlan 100')" "0 1"
+bind $v0
+ok "reset: of a VF with a driver is told" bash -c \
+	"echo 1 >$pci/devices/$v0/reset && test \$(<$function/resets) = 2 -a \$(<$function/resets_under_driver) = 1"
+echo >$pci/devices/$v0/reset_method
+ok "reset: fails without a method" not bash -c "echo 1 >$pci/devices/$v0/reset"
+echo Y >$debug/rnic0p0/vf_no_flr && vfs rnic0p0 2
+ok "reset: vf_no_flr makes VFs that have none" not test -e $pci/devices/$v0/reset
+echo N >$debug/rnic0p0/vf_no_flr && vfs rnic0p0 2
+ok "reset: and without it they have it again" test -e $pci/devices/$v0/reset -a "$(<$function/resets)" = 0
+unbind $v0
+
 ok "driver: vfio-pci takes nothing by itself" not bash -c "echo $v0 >$pci/drivers/vfio-pci/bind"
 echo vfio-pci >$pci/devices/$v0/driver_override
 ok "driver: vfio-pci takes a VF whose driver_override names it" bash -c "echo $v0 >$pci/drivers_probe"

@@ -102,6 +102,10 @@ struct simrnic_vport {
 	int max_tx_rate;
 	u64 node_guid; /* InfiniBand, from the VF's next probe on; zero: not decided */
 	u64 port_guid;
+	/* What is in the function itself: its driver comes and goes, only a reset takes it away. */
+	u32 residue;
+	u32 resets;
+	u32 resets_under_driver; /* of these */
 };
 
 /* What debugfs was told to let go wrong. */
@@ -112,6 +116,7 @@ struct simrnic_faults {
 	u32 vf_call_ignore;
 	u32 vf_call_delay_ms;
 	u32 vf_no_guid;
+	bool vf_no_flr;
 	bool vf_untold;
 	u32 vf_probe_delay_ms;
 	u32 vf_devices_delay_ms;
@@ -161,6 +166,7 @@ extern struct simrnic_nic *simrnic_nic[SIMRNIC_MAX_NICS];
 struct simrnic_nic *simrnic_nic_of_bus(struct pci_bus *bus);
 int simrnic_pci_plug(struct simrnic_nic *nic);
 void simrnic_pci_unplug(struct simrnic_nic *nic);
+void simrnic_pci_set_flr(struct simrnic_port *port);
 
 /* simrnic_driver.c: the driver for what is behind the host bridge */
 int simrnic_pci_register_driver(void);

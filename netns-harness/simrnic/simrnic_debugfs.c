@@ -48,10 +48,21 @@ static int simrnic_managed_set(void *data, u64 value)
 
 DEFINE_DEBUGFS_ATTRIBUTE(simrnic_managed_fops, simrnic_managed_get, simrnic_managed_set, "%llu\n");
 
+static void simrnic_debugfs_add_function(struct simrnic_port *port, const char *name,
+					 struct simrnic_vport *vport)
+{
+	struct dentry *directory = debugfs_create_dir(name, port->debugfs);
+
+	debugfs_create_u32("residue", 0600, directory, &vport->residue);
+	debugfs_create_u32("resets", 0400, directory, &vport->resets);
+	debugfs_create_u32("resets_under_driver", 0400, directory, &vport->resets_under_driver);
+}
+
 void simrnic_debugfs_add_port(struct simrnic_port *port)
 {
 	struct simrnic_faults *faults = &port->faults;
 	char name[IFNAMSIZ];
+	unsigned int vf;
 
 	snprintf(name, sizeof(name), "rnic%up%u", port->nic->index, port->index);
 	port->debugfs = debugfs_create_dir(name, simrnic_debugfs_root);
@@ -65,6 +76,7 @@ void simrnic_debugfs_add_port(struct simrnic_port *port)
 	debugfs_create_u32("vf_call_ignore", 0600, port->debugfs, &faults->vf_call_ignore);
 	debugfs_create_u32("vf_call_delay_ms", 0600, port->debugfs, &faults->vf_call_delay_ms);
 	debugfs_create_u32("vf_no_guid", 0600, port->debugfs, &faults->vf_no_guid);
+	debugfs_create_bool("vf_no_flr", 0600, port->debugfs, &faults->vf_no_flr);
 	debugfs_create_bool("vf_untold", 0600, port->debugfs, &faults->vf_untold);
 	debugfs_create_u32("vf_probe_delay_ms", 0600, port->debugfs, &faults->vf_probe_delay_ms);
 	debugfs_create_u32("vf_devices_delay_ms", 0600, port->debugfs,
@@ -72,6 +84,11 @@ void simrnic_debugfs_add_port(struct simrnic_port *port)
 	debugfs_create_u32("rdma_move_delay_ms", 0600, port->debugfs, &faults->rdma_move_delay_ms);
 	debugfs_create_u64("out_of_sequence", 0600, port->debugfs, &port->out_of_sequence);
 	faults->vf_call_errno = EIO;
+	simrnic_debugfs_add_function(port, "pf", &port->pf);
+	for (vf = 0; vf < simrnic_vfs; vf++) {
+		snprintf(name, sizeof(name), "vf%u", vf);
+		simrnic_debugfs_add_function(port, name, &port->vfs[vf]);
+	}
 }
 
 void simrnic_debugfs_create(void)

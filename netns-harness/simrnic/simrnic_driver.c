@@ -142,6 +142,7 @@ static int simrnic_enable_sriov(struct pci_dev *pdev, int num_vfs)
 	for (vf = 0; vf < num_vfs; vf++)
 		simrnic_vport_reset(&port->vfs[vf]);
 	rtnl_unlock();
+	simrnic_pci_set_flr(port);
 	return pci_enable_sriov(pdev, num_vfs);
 }
 

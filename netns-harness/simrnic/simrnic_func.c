@@ -72,6 +72,9 @@ void simrnic_vport_reset(struct simrnic_vport *vport)
 	vport->max_tx_rate = 0;
 	vport->node_guid = 0;
 	vport->port_guid = 0;
+	vport->residue = 0;
+	vport->resets = 0;
+	vport->resets_under_driver = 0;
 }
 
 /*

@@ -55,6 +55,34 @@ static bool simrnic_answers(struct simrnic_nic *nic, unsigned int rid)
 	       vf < simrnic_get16(nic, port, CAP_SRIOV + PCI_SRIOV_NUM_VF);
 }
 
+static struct simrnic_vport *simrnic_vport_at(struct simrnic_nic *nic, unsigned int rid)
+{
+	if (rid < FIRST_VF_RID)
+		return &nic->ports[rid].pf;
+	rid -= FIRST_VF_RID;
+	return &nic->ports[rid / simrnic_vfs].vfs[rid % simrnic_vfs];
+}
+
+/*
+ * Function-level reset: what the function holds is gone, what its PF decided about it is not. The
+ * core has saved the registers and restores them afterwards.
+ */
+static void simrnic_flr(struct simrnic_nic *nic, unsigned int rid)
+{
+	struct simrnic_vport *vport = simrnic_vport_at(nic, rid);
+
+	simrnic_put16(nic, rid, PCI_COMMAND, 0);
+	simrnic_put16(nic, rid, CAP_EXP + PCI_EXP_DEVCTL, 0);
+	if (rid < FIRST_VF_RID && simrnic_vfs) {
+		simrnic_put16(nic, rid, CAP_SRIOV + PCI_SRIOV_CTRL, 0);
+		simrnic_put16(nic, rid, CAP_SRIOV + PCI_SRIOV_NUM_VF, 0);
+	}
+	vport->residue = 0;
+	vport->resets++;
+	if (rcu_access_pointer(vport->func))
+		vport->resets_under_driver++;
+}
+
 /* The registers that hold what is written. The rest is read-only; there are no BARs. */
 static bool simrnic_writable(unsigned int rid, int where, int size)
 {
@@ -110,6 +138,8 @@ static int simrnic_config_write(struct pci_bus *bus, unsigned int devfn, int whe
 		return PCIBIOS_DEVICE_NOT_FOUND;
 	if (simrnic_writable(rid, where, size))
 		memcpy(simrnic_reg(nic, rid, where), &raw, size);
+	if (simrnic_get16(nic, rid, CAP_EXP + PCI_EXP_DEVCTL) & PCI_EXP_DEVCTL_BCR_FLR)
+		simrnic_flr(nic, rid);
 	return PCIBIOS_SUCCESSFUL;
 }
 
@@ -131,6 +161,18 @@ static void simrnic_init_function(struct simrnic_nic *nic, unsigned int rid, u16
 	*simrnic_reg(nic, rid, CAP_EXP) = PCI_CAP_ID_EXP;
 	/* Integrated into the root complex: then the core looks for no upstream port. */
 	simrnic_put16(nic, rid, CAP_EXP + PCI_EXP_FLAGS, PCI_EXP_TYPE_RC_END << 4 | 2);
+	simrnic_put32(nic, rid, CAP_EXP + PCI_EXP_DEVCAP, PCI_EXP_DEVCAP_FLR);
+}
+
+/* Of the port's VFs, as the core will find them when it makes them. */
+void simrnic_pci_set_flr(struct simrnic_port *port)
+{
+	u32 flr = READ_ONCE(port->faults.vf_no_flr) ? 0 : PCI_EXP_DEVCAP_FLR;
+	unsigned int vf;
+
+	for (vf = 0; vf < simrnic_vfs; vf++)
+		simrnic_put32(port->nic, simrnic_vf_rid(port->index, vf), CAP_EXP + PCI_EXP_DEVCAP,
+			      flr);
 }
 
 static void simrnic_init_sriov(struct simrnic_nic *nic, unsigned int port)
