@@ -1,9 +1,11 @@
 #include "device.hpp"
 
 #include "addressing.hpp"
+#include "device_bind.hpp"
 #include "device_claim.hpp"
 #include "device_link.hpp"
 #include "device_rdma.hpp"
+#include "device_reset.hpp"
 #include "device_usable.hpp"
 #include "port_state.hpp"
 #include "rdma_choice.hpp"
@@ -109,14 +111,6 @@ Link follow_rdma(const cni::Request& request, const Config& config, const Device
     refuse_device(plan.address, "got no IPoIB interface after its RDMA device moved: look for the reason in `dmesg`");
 }
 
-/// By the kernel's numbers of the devices, in their order.
-std::vector<std::string> list_uverbs(const RdmaDevices& devices, kernel::Socket& rdma) {
-    std::vector<std::string> names;
-    for (const kernel::RdmaDevice& device : devices)
-        names.push_back(kernel::find_uverbs(rdma, device.index).value_or(""));
-    return names;
-}
-
 /// A driver that was bound anew draws the lowest numbers that are free by then.
 void require_same_numbers(const RdmaDevices& made, const std::vector<std::string>& before, kernel::Socket& rdma) {
     const std::vector<std::string> after = list_uverbs(made, rdma);
@@ -133,15 +127,13 @@ RdmaDevices rebind(const DevicePlan& plan, const Session& session, const base::D
     kernel::Socket rdma = kernel::Socket::open(kernel::Protocol::rdma, deadline);
     const std::vector<std::string> uverbs = list_uverbs(find_rdma_devices(plan.address, rdma), rdma);
     kernel::bind_anew(plan.address, plan.rebind_to);
-    for (const auto until = deadline.at_most(kTimeout); !until.passed();
-         std::this_thread::sleep_for(std::chrono::milliseconds{10})) {
-        RdmaDevices devices = find_rdma_devices(plan.address, rdma);
-        if (devices.empty() || !find_link_on_host(plan.address, route)) continue;
-        require_same_numbers(devices, uverbs, rdma);
-        return devices;
-    }
-    refuse_device(plan.address, concat("has no RDMA device or no IPoIB interface ", kTimeout.count(),
-                                       " s after driver ", quoted(plan.rebind_to), " was bound anew for its GUID"));
+    auto made =
+        wait_for_devices(plan.address, {.link = true, .rdma_devices = 1}, route, &rdma, deadline.at_most(kTimeout));
+    if (!made)
+        refuse_device(plan.address, concat("has no RDMA device or no IPoIB interface ", kTimeout.count(),
+                                           " s after driver ", quoted(plan.rebind_to), " was bound anew for its GUID"));
+    require_same_numbers(*made, uverbs, rdma);
+    return *std::move(made);
 }
 
 /// What the driver made when it was bound anew may have other names and numbers.
@@ -194,6 +186,7 @@ std::string mac_without_link(const DevicePlan& plan) {
 DevicePlan plan_device(const cni::Request& request, const Config& config, const Session& session, PodSide& pod,
                        const BusAddress& address, const base::Deadline& deadline) {
     require_existing(address);
+    if (config.reset) require_resettable(address);
     DevicePlan plan{.address = address, .claim = claim_device(address, session, deadline)};
     if (config.is_rdma_only() && is_rdma_moved_beside(address, session)) { // nothing is left to do
         refuse_late_choice(address, config.rdma);
@@ -224,7 +217,8 @@ DevicePlan plan_device(const cni::Request& request, const Config& config, const 
     }
     if (plan.vf) plan.representor = plan_representor(plan, config, route, session.node.log);
     plan_rdma(plan, config, request, pod.netns, session.node.log, deadline);
-    if (plan.is_infiniband() && (!plan.moving.empty() || !plan.rebind_to.empty()))
+    if (config.reset) plan.reset = plan_reset(address, session.node.log, deadline);
+    if (plan.is_infiniband() && (!plan.moving.empty() || !plan.rebind_to.empty() || plan.reset))
         require_no_ipoib_children(address, *plan.link, session, route);
     require_active_port_before(plan, config, request.ifname().to_string(), session.node.log, deadline);
     return plan;
@@ -254,6 +248,8 @@ std::vector<state::Step> device_steps(const cni::Request& request, const Config&
                                                .driver = plan.rebind_to,
                                                .guid = plan.link->port_guid().value().to_string(),
                                                .node_guid = plan.node_guid});
+    // Undone once the PF has its settings of the VF back: what the driver makes of it then, MAC and GUIDs, comes from them.
+    if (plan.reset) steps.emplace_back(*plan.reset);
     if (plan.vf && !plan.vf->changes.empty())
         steps.emplace_back(to_step(plan.vf->of, kernel::restrict_to(plan.vf->before, plan.vf->changes)));
     if (plan.representor) steps.emplace_back(plan.representor->before);

@@ -41,6 +41,7 @@ struct DevicePlan {
     std::optional<RepresentorPlan> representor{}; // of the VF, if its PF is in switchdev mode
     std::string rebind_to{};                      // InfiniBand: the driver, if it must be bound anew to take a new GUID
     std::uint64_t node_guid = 0;                  // before that, of its RDMA device
+    std::optional<state::ResetFunction> reset{};  // what DEL is to do, if it is to be reset
     std::optional<kernel::Link> link{}; // none: an earlier plugin's, or the driver is one for user space, "vfio-pci"
     std::vector<kernel::RdmaDevice> moving{};  // RDMA devices that go into the pod
     std::vector<kernel::RdmaDevice> staying{}; // and those that are on the host all the same

@@ -2,6 +2,7 @@
 
 #include "device.hpp"
 #include "device_link.hpp"
+#include "device_reset.hpp"
 #include "vf_config.hpp"
 
 #include <rdmanet/json/reader.hpp>
@@ -29,6 +30,11 @@ std::optional<base::BusAddress> find_device_of_request(const cni::Request& reque
     return std::nullopt;
 }
 
+bool asks_for_reset(const cni::Request& request) {
+    const auto reset = request.conf.document.root().find("reset");
+    return reset && reset->is_boolean() && reset->boolean();
+}
+
 } // namespace
 
 std::vector<state::Step> steps_of_unrecorded_device(const cni::Request& request, const Session& session,
@@ -39,6 +45,8 @@ std::vector<state::Step> steps_of_unrecorded_device(const cni::Request& request,
     const auto link = find_link_inside(*address, inside);
     if (!link || link->name != session.key.ifname) return {};
     std::vector<state::Step> steps;
+    if (session.key.role.empty() && asks_for_reset(request))
+        if (auto step = plan_reset(*address, session.node.log, deadline)) steps.emplace_back(*std::move(step));
     if (session.key.role.empty())
         steps.emplace_back(state::MoveLink{.device = address->to_string(), .ifname = link->name});
     for (state::Step& step : rdma_steps(*address, find_rdma_devices_inside(*address, netns, deadline)))

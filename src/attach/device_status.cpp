@@ -2,6 +2,7 @@
 
 #include "device_link.hpp"
 #include "device_rdma.hpp"
+#include "device_reset.hpp"
 #include "device_usable.hpp"
 #include "port_state.hpp"
 #include "vf_plan.hpp"
@@ -53,6 +54,7 @@ void require_usable_device(const base::BusAddress& address, const cni::Request& 
     DevicePlan plan{.address = address};
     if (std::holds_alternative<Sriov>(config.attach)) plan.vf = plan_vf(address, request, config, route);
     if (is_with_a_pod(address, records, route)) return;
+    if (config.reset) require_resettable(address);
     if (!config.is_rdma_only()) plan.link = find_device_link(address, route);
     if (plan.link) require_spare(address, *plan.link, route);
     const base::Logger silent(base::LogLevel::error); // a warning is for ADD: this comes twice a second

@@ -148,17 +148,6 @@ bool is_gone(const BusAddress& address, const state::AttachmentRecord& record, S
                        [&](const RdmaDevice& device) { return !is_known(device, record); });
 }
 
-/// As with a net device's. While the pod's RDMA device had another name, the kernel may have given its to a new one.
-void restore_rdma_name(Socket& rdma, const RdmaDevice& device, const state::MoveRdma& step, const base::Logger& log) {
-    try {
-        kernel::rename_rdma_device(rdma, step.index, step.name);
-    } catch (const kernel::NetlinkError& error) {
-        if (error.errno_value() != EEXIST) throw;
-        log.warn(concat("RDMA device of ", step.device, " stays ", quoted(device.name), ", another one has its name ",
-                        quoted(step.name), " by now: rename one of them"));
-    }
-}
-
 void send_rdma_home(const state::MoveRdma& step, const kernel::Netns& pod, const RevertContext& context) {
     auto inside = Socket::find_rdma_in(pod, context.deadline);
     if (!inside || !find_rdma(*inside, step)) return;
@@ -259,8 +248,7 @@ void revert_step(const state::MoveRdma& step, const RevertContext& context) {
     if (!returned)
         throw base::Error("the kernel has not returned it to the host: a process or mount may still hold "
                           "the pod's namespace, `rdmanet gc` names it");
-    if (!returned->name.empty() && returned->name != step.name)
-        restore_rdma_name(*outside, *returned, step, context.log);
+    if (!returned->name.empty()) restore_rdma_name(*outside, *returned, *address, step.name, context.log);
 }
 
 } // namespace rdmanet::attach

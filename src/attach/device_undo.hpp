@@ -12,6 +12,7 @@ namespace rdmanet::attach {
 
 void revert_step(const state::KeepDevice& step, const RevertContext& context);
 void revert_step(const state::RebindDriver& step, const RevertContext& context);
+void revert_step(const state::ResetFunction& step, const RevertContext& context);
 void revert_step(const state::SetVf& step, const RevertContext& context);
 void revert_step(const state::SetRepresentor& step, const RevertContext& context);
 void revert_step(const state::MoveLink& step, const RevertContext& context);

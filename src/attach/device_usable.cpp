@@ -40,9 +40,11 @@ void refuse_device(const BusAddress& address, const std::string& why) {
 }
 
 bool is_user_space_driver(std::string_view driver) {
-    // Also those for one kind of NIC, "mlx5_vfio_pci" (drivers/vfio/pci).
-    const bool is_vfio = driver.find("vfio") != std::string_view::npos;
-    return is_vfio || driver == "uio_pci_generic" || driver == "igb_uio";
+    return is_vfio_driver(driver) || driver == "uio_pci_generic" || driver == "igb_uio";
+}
+
+bool is_vfio_driver(std::string_view driver) {
+    return driver.find("vfio") != std::string_view::npos;
 }
 
 void require_existing(const BusAddress& address) {

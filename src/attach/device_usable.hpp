@@ -17,6 +17,9 @@ namespace rdmanet::attach {
 /// Drivers that leave a device to programs in user space and make no net device of it.
 [[nodiscard]] bool is_user_space_driver(std::string_view driver);
 
+/// Of these, vfio-pci and those for one kind of NIC, "mlx5_vfio_pci" (drivers/vfio/pci).
+[[nodiscard]] bool is_vfio_driver(std::string_view driver);
+
 /// Throws CniError unless the machine has the device.
 void require_existing(const base::BusAddress& address);
 

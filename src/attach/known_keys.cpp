@@ -19,7 +19,7 @@ constexpr KnownKey kVfKeys[] = {
     {"vlan"},          {"vlanQoS"},    {"vlanProto"},           {"spoofchk"},
     {"trust"},         {"link_state"}, {"min_tx_rate"},         {"max_tx_rate"},
     {"rdmaIsolation"}, {"guid"},       {"ibKubernetesEnabled"}, {"deviceID"},
-    {"pciBusID"},
+    {"pciBusID"},      {"reset"},
 };
 constexpr KnownKey kHostDeviceKeys[] = {{"device"}, {"hwaddr"}, {"kernelpath"}};
 constexpr KnownKey kRdmaKeys[] = {{"mode"},         {"isolation"},     {"device"},
@@ -45,6 +45,7 @@ constexpr std::string_view kNoInfiniband = "ignored, it is for an InfiniBand VF 
 constexpr std::string_view kNoIsolation = "ignored, a child of an interface shares its parent's RDMA device";
 constexpr std::string_view kNoDevice =
     "ignored, it names a device to move (\"attach\": \"host-device\"), and this makes a child of \"master\"";
+constexpr std::string_view kNoReset = "ignored, it is for a device that goes into the pod (\"attach\": \"sriov\")";
 constexpr std::string_view kTuning = "ignored, it is a key of the plugin \"tuning\": put that behind this one";
 constexpr KnownKey kPeersKeys[] = {
     // sriov-cni, vlan and bridge
@@ -67,6 +68,7 @@ constexpr KnownKey kPeersKeys[] = {
     {"device", kNoDevice},
     {"hwaddr", kNoDevice},
     {"kernelpath", kNoDevice},
+    {"reset", kNoReset}, // ours
     // tuning and bridge
     {"sysctl", kTuning},
     {"promisc", kTuning},

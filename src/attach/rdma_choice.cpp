@@ -40,12 +40,6 @@ std::string numbered(const RdmaDevices& devices) {
                                                      ": set it to one of these numbers, or to a pattern of names"));
 }
 
-/// A name may become another by udev, a number can't.
-void sort_as_made(RdmaDevices& devices) {
-    std::sort(devices.begin(), devices.end(),
-              [](const auto& one, const auto& other) { return one.index < other.index; });
-}
-
 /// Among all of the plan.
 std::size_t place_of(const kernel::RdmaDevice& device, const DevicePlan& plan) {
     const auto is_before = [&](const kernel::RdmaDevice& other) { return other.index < device.index; };
@@ -54,6 +48,11 @@ std::size_t place_of(const kernel::RdmaDevice& device, const DevicePlan& plan) {
 }
 
 } // namespace
+
+void sort_as_made(RdmaDevices& devices) {
+    std::sort(devices.begin(), devices.end(),
+              [](const auto& one, const auto& other) { return one.index < other.index; });
+}
 
 void refuse_late_choice(const base::BusAddress& address, const RdmaPolicy& policy) {
     if (!policy.device && !policy.name) return;

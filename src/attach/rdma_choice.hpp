@@ -5,6 +5,9 @@
 
 namespace rdmanet::attach {
 
+/// In the order in which the driver made them: a name may become another by udev, a number can't.
+void sort_as_made(RdmaDevices& devices);
+
 /// Throws CniError where the policy chooses, but another entry of the list has chosen and moved already.
 void refuse_late_choice(const base::BusAddress& address, const RdmaPolicy& policy);
 

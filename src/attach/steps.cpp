@@ -101,6 +101,9 @@ std::string describe_step(const state::KeepDevice& step) {
 std::string describe_step(const state::RebindDriver& step) {
     return concat("driver of ", step.device);
 }
+std::string describe_step(const state::ResetFunction& step) {
+    return concat("reset of ", step.device);
+}
 std::string describe_step(const state::SetVf& step) {
     return concat("settings of VF ", step.number, " of PF ", step.pf);
 }

@@ -23,6 +23,10 @@ std::string directory_of(const BusAddress& address) {
     return concat("/sys/", address.sysfs_path());
 }
 
+std::string directory_of_driver(const BusAddress& address, const std::string& driver) {
+    return concat("/sys/bus/", to_string(address.bus()), "/drivers/", driver);
+}
+
 std::string last_part(const std::string& path) {
     return path.substr(path.rfind('/') + 1);
 }
@@ -75,11 +79,34 @@ void write_line(const std::string& path, const std::string& text) {
 
 } // namespace
 
-void bind_anew(const BusAddress& address, const std::string& driver) {
-    const std::string bus = concat("/sys/bus/", to_string(address.bus()), "/drivers/");
+void unbind(const BusAddress& address) {
     if (const std::string present = driver_of(address); !present.empty())
-        write_line(concat(bus, present, "/unbind"), address.to_string());
-    write_line(concat(bus, driver, "/bind"), address.to_string());
+        write_line(concat(directory_of_driver(address, present), "/unbind"), address.to_string());
+}
+
+void bind(const BusAddress& address, const std::string& driver) {
+    write_line(concat(directory_of_driver(address, driver), "/bind"), address.to_string());
+}
+
+void bind_anew(const BusAddress& address, const std::string& driver) {
+    unbind(address);
+    bind(address, driver);
+}
+
+bool driver_exists(const BusAddress& of, const std::string& driver) {
+    return static_cast<bool>(open_directory(directory_of_driver(of, driver)));
+}
+
+Resettable resettable(const BusAddress& address) {
+    const std::vector<std::string> files = list_directory(directory_of(address));
+    if (std::find(files.begin(), files.end(), "reset") == files.end()) return Resettable::no;
+    const base::UniqueFd directory = open_directory(directory_of(address));
+    const auto methods = directory ? find_line(directory.get(), "reset_method") : std::nullopt;
+    return methods && methods->empty() ? Resettable::switched_off : Resettable::yes;
+}
+
+void reset(const BusAddress& address) {
+    write_line(concat(directory_of(address), "/reset"), "1");
 }
 
 bool device_exists(const BusAddress& address) {

@@ -11,6 +11,7 @@ namespace {
 constexpr const char* kCreateLink = "create-link";
 constexpr const char* kKeepDevice = "keep-device";
 constexpr const char* kRebindDriver = "rebind-driver";
+constexpr const char* kResetFunction = "reset-function";
 constexpr const char* kSetVf = "set-vf";
 constexpr const char* kSetRepresentor = "set-representor";
 constexpr const char* kMoveLink = "move-link";
@@ -97,6 +98,13 @@ void write(json::Writer& writer, const RebindDriver& step) {
         .member("nodeGuid", base::concat(step.node_guid));
 }
 
+void write(json::Writer& writer, const ResetFunction& step) {
+    writer.member("step", kResetFunction).member("device", step.device).member("driver", step.driver);
+    writer.key("rdmaNames").begin_array();
+    for (const std::string& name : step.rdma_names) writer.value(name);
+    writer.end_array();
+}
+
 void write(json::Writer& writer, const MoveLink& step) {
     writer.member("step", kMoveLink).member("device", step.device).member("ifname", step.ifname);
 }
@@ -181,6 +189,13 @@ RebindDriver parse_rebind_driver(const json::Reader& reader) {
             .node_guid = parse_node_guid(reader)};
 }
 
+ResetFunction parse_reset_function(const json::Reader& reader) {
+    ResetFunction step{
+        .device = reader.at("device").string(), .driver = reader.at("driver").string(), .rdma_names = {}};
+    for (const json::Reader& name : reader.at("rdmaNames").elements()) step.rdma_names.push_back(name.string());
+    return step;
+}
+
 MoveLink parse_move_link(const json::Reader& reader) {
     return {.device = reader.at("device").string(), .ifname = reader.at("ifname").string()};
 }
@@ -249,6 +264,7 @@ Step parse_step(const json::Reader& reader) {
     if (name == kCreateLink) return parse_create_link(reader);
     if (name == kKeepDevice) return parse_keep_device(reader);
     if (name == kRebindDriver) return parse_rebind_driver(reader);
+    if (name == kResetFunction) return parse_reset_function(reader);
     if (name == kSetVf) return parse_set_vf(reader);
     if (name == kSetRepresentor) return parse_set_representor(reader);
     if (name == kMoveLink) return parse_move_link(reader);

@@ -137,16 +137,20 @@ TEST_CASE("the InfiniBand VF of a pod that is gone comes back with its own GUID"
     const InfinibandNode infiniband("exclusive");
     infiniband.make_vfs(2);
     const UnchangedNode but_numbers(Numbers::ignored);
-    Pod pod("pod");
-    const PluginCall call = vf_call(pod, 0, "'rdma':{'device':0,'name':'rdma0'},'guid':'02:00:00:00:00:00:00:99'");
-    (void)add(call);
-    CHECK(pod.succeeds("rdma dev show rdma0"));
-    pod.destroy();
-    CHECK(del(call) == "");
-    CHECK_THAT(shell(concat("cat /sys/bus/pci/devices/", InfinibandNode::vf(0), "/infiniband/*/node_guid")),
-               !Contains("0200:0000:0000:0099"));
-    CHECK_THAT(shell(concat("ip link show dev ", infiniband.parent(0))), !Contains("02:00:00:00:00:00:00:99"));
-    CHECK(but_numbers.difference() == "");
+    for (const std::string reset : {"", ",'reset':true"}) {
+        Pod pod("pod");
+        const PluginCall call =
+            vf_call(pod, 0, concat("'rdma':{'device':0,'name':'rdma0'},'guid':'02:00:00:00:00:00:00:99'", reset));
+        (void)add(call);
+        CHECK(pod.succeeds("rdma dev show rdma0"));
+        pod.destroy();
+        CHECK(del(call) == "");
+        CHECK_THAT(shell(concat("cat /sys/bus/pci/devices/", InfinibandNode::vf(0), "/infiniband/*/node_guid")),
+                   !Contains("0200:0000:0000:0099"));
+        CHECK_THAT(shell(concat("ip link show dev ", infiniband.parent(0))), !Contains("02:00:00:00:00:00:00:99"));
+        CHECK(but_numbers.difference() == "");
+    }
+    CHECK(shell("cat /sys/kernel/debug/simrnic/rnic0p0/vf0/resets") == "1\n");
 }
 
 TEST_CASE("an ADD that fails leaves an InfiniBand VF's driver alone", "[infiniband]") {

@@ -76,6 +76,7 @@ Table vf_types() {
             vf("rdmaIsolation, a word", "'rdmaIsolation':'true'", 7,
                "rdmaIsolation: expected true or false, found \"true\""),
             vf("rdmaIsolation, a number", "'rdmaIsolation':1", 7, "rdmaIsolation: expected true or false, found 1"),
+            vf("reset, a word", "'reset':'on'", 7, "reset: expected true or false, found \"on\""),
             vf("ibKubernetesEnabled, a word", "'ibKubernetesEnabled':'yes'", 7,
                "ibKubernetesEnabled: expected true or false, found \"yes\""),
         }};

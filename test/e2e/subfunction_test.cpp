@@ -53,6 +53,8 @@ TEST_CASE("a sub-function goes into the pod with its RDMA device, and comes back
         other.ifname = "net2";
         CHECK_THAT(refusal(other), Contains(concat("device ", kSecond, " belongs to another attachment")));
         CHECK(del(call) == "");
+        CHECK_THAT(refusal(subfunction_call(pod, kSecond, "'reset':true")),
+                   Contains(concat("device ", kSecond, " can't be reset, as a sub-function has no reset of its own")));
         CHECK_THAT(refusal(subfunction_call(pod, "simrnic.sf.7")), Contains("device simrnic.sf.7 does not exist"));
     }
     CHECK(stage.node.difference() == "");

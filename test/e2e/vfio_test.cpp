@@ -52,7 +52,7 @@ TEST_CASE("a VF of vfio-pci gets its settings and its addresses, and the pod nei
                    Contains("code 50: device ") && Contains("which makes no RDMA device of it"));
         CHECK(outcome(vf_call(stage.vfs, pod, 0), "STATUS") == "");
         const PluginCall call =
-            vf_call(stage.vfs, pod, 0, concat("'mtu':1400,", kSettings, ",", ipam("10.111.0.0/24")));
+            vf_call(stage.vfs, pod, 0, concat("'reset':true,'mtu':1400,", kSettings, ",", ipam("10.111.0.0/24")));
         const ProcessResult added = call.run();
         REQUIRE(added.exit_status == 0);
         CHECK_THAT(added.err, Contains("mtu: 1400 is not set: device") && !Contains("mac"));
@@ -70,6 +70,8 @@ TEST_CASE("a VF of vfio-pci gets its settings and its addresses, and the pod nei
         CHECK_THAT(check(call, result), Contains("code 107") && Contains("has vlan 7, expected vlan 100"));
         CHECK_THAT(refusal(of(vf_call(stage.vfs, pod, 0), "c2")), Contains("belongs to another attachment"));
         CHECK(del(call) == "");
+        // The real one does that itself.
+        CHECK(shell(concat("cat /sys/kernel/debug/simrnic/", stage.vfs.pf(), "/vf0/resets")) == "0\n");
     }
     CHECK(stage.node->difference() == "");
 }

@@ -119,6 +119,10 @@ TEST_CASE("a VF with the built-in allocator, any system call fails", "[error][sr
     fail_add_and_del("sriov", Ipam::built_in);
 }
 
+TEST_CASE("a VF that is reset, any system call fails", "[error][reset]") {
+    fail_add_and_del("reset", Ipam::built_in);
+}
+
 TEST_CASE("a VF with a representor, any system call fails", "[error][switchdev]") {
     fail_add_and_del("switchdev", Ipam::built_in);
 }

@@ -51,6 +51,20 @@ private:
     VfNode vfs_;
 };
 
+/// Reset at DEL, which binds its driver anew: its RDMA device has another name than the driver gives it.
+class ResetGround : public Ground {
+public:
+    ResetGround() { shell(concat("rdma dev set ", vfs_.rdma(0), " name faulthosts")); }
+    std::string members() const override {
+        return concat(R"("attach":"sriov","deviceID":")", vfs_.vf(0),
+                      R"(","vlan":100,"mac":"02:00:00:00:00:42","mtu":1400,"rdma":true,"reset":true)");
+    }
+    Numbers numbers() const override { return Numbers::ignored; }
+
+private:
+    VfNode vfs_;
+};
+
 /// With a representor that is down, a port of nothing, and too small for the pod's MTU.
 class SwitchdevGround : public Ground {
 public:
@@ -176,6 +190,7 @@ const std::map<std::string, Kind>& kinds() {
         {"passthru", child("macvlan", kMacvlan, R"(,"mode":"passthru","mac":"02:00:00:00:00:42")")},
         {"ipvlan", child("ipvlan", "ipvlan in its kernel", "")},
         {"sriov", {kNic, VfNode::possible, [] { return std::make_unique<VfGround>(); }}},
+        {"reset", {kNic, VfNode::possible, [] { return std::make_unique<ResetGround>(); }}},
         {"switchdev", {kNic, VfNode::possible, [] { return std::make_unique<SwitchdevGround>(); }}},
         {"rdma", {kNic, VfNode::possible, [] { return std::make_unique<RdmaOnlyGround>(); }}},
         {"host-device", {kNic, OtherNic::possible, [] { return std::make_unique<FunctionGround>(); }}},

@@ -38,9 +38,9 @@ public:
 
 /// `kind`: "macvlan" or "ipvlan", whose parent is an RDMA port where the machine has one, else a veth;
 /// "macvlan-derived", whose MAC address no configuration names; "passthru", a macvlan that gives its parent its MAC
-/// address; "sriov"; "switchdev", a VF with a representor; "host-device", a whole function; "subfunction"; "vfio", a
-/// VF of vfio-pci; "ipoib"; "infiniband", a VF whose driver is bound anew for its GUID; "rdma", the RDMA device of a VF
-/// that an earlier plugin put into the pod.
+/// address; "sriov"; "reset", a VF that is reset when it comes back; "switchdev", a VF with a representor;
+/// "host-device", a whole function; "subfunction"; "vfio", a VF of vfio-pci; "ipoib"; "infiniband", a VF whose driver
+/// is bound anew for its GUID; "rdma", the RDMA device of a VF that an earlier plugin put into the pod.
 [[nodiscard]] std::unique_ptr<Ground> make_ground(const std::string& kind);
 
 /// Empty if this machine can play it; otherwise what is missing.

@@ -135,6 +135,10 @@ TEST_CASE("a VF with the built-in allocator, killed at any system call", "[kill]
     kill_everywhere("sriov", Ipam::built_in);
 }
 
+TEST_CASE("a VF that is reset, killed at any system call", "[kill][reset]") {
+    kill_everywhere("reset", Ipam::built_in);
+}
+
 TEST_CASE("a VF with a representor, killed at any system call", "[kill][switchdev]") {
     kill_everywhere("switchdev", Ipam::built_in);
 }

@@ -90,6 +90,7 @@ struct Config {
     std::optional<base::BusAddress> device; // that moves; a device plugin chooses it, then STATUS doesn't know it
     std::optional<std::string> master;      // name of an interface or of an RDMA device
     bool link_in_container = false;
+    bool reset = false; // the device, before it goes to another pod
     std::optional<std::uint32_t> mtu;
     std::optional<base::MacAddress> mac; // the configuration's own; requests by the runtime come first
     DefaultRoute default_route = DefaultRoute::if_none;

@@ -4,6 +4,7 @@
 #include <rdmanet/base/bus_address.hpp>
 #include <rdmanet/kernel/netns_sysfs.hpp>
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -36,9 +37,26 @@ struct VfOf {
 /// or a file system, has none.
 [[nodiscard]] bool is_driver_module(std::string_view name);
 
-/// Takes the device from its driver, if it has one, and gives it to `driver`, which probes it before this returns. What
-/// the driver had made of it is gone: net device, RDMA device. Throws base::SystemError.
+/// Takes the device from its driver, if it has one. What that had made of it is gone: net device, RDMA device. Throws
+/// base::SystemError.
+void unbind(const base::BusAddress& address);
+/// Gives a device that has none to `driver`, which probes it before this returns. Throws base::SystemError.
+void bind(const base::BusAddress& address, const std::string& driver);
+/// One after the other.
 void bind_anew(const base::BusAddress& address, const std::string& driver);
+/// Whether the kernel has that driver at present.
+[[nodiscard]] bool driver_exists(const base::BusAddress& of, const std::string& driver);
+
+/// Whether the kernel has found a way to reset the device alone. All that it has found can be switched off by writing
+/// nothing to `reset_method`, which is there since Linux 5.15.
+enum class Resettable : std::uint8_t { yes, no, switched_off };
+[[nodiscard]] Resettable resettable(const base::BusAddress& address);
+
+/// Resets a device that has no driver. One that is bound is told by `reset_prepare` and `reset_done` alone
+/// (pci_dev_save_and_disable(), drivers/pci/pci.c), which mlx5_core, for one, doesn't have (mlx5_err_handler,
+/// drivers/net/ethernet/mellanox/mlx5/core/main.c): it would go on with queues that are no more. Takes the kernel a
+/// tenth of a second, and a minute if the device doesn't come back (pcie_flr()). Throws base::SystemError.
+void reset(const base::BusAddress& address);
 
 // Names of the calling thread's network namespace: a device that is in another one is not among them.
 

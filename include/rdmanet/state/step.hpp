@@ -84,6 +84,14 @@ struct RebindDriver {
     std::uint64_t node_guid = 0; // of its RDMA device, host byte order; 0: it had none
 };
 
+/// A function that the pod has is to be reset when it is back, so that the next finds nothing of this one in it. Undone
+/// by that, and by binding its driver anew.
+struct ResetFunction {
+    std::string device; // bus address
+    std::string driver;
+    std::vector<std::string> rdma_names; // of its RDMA devices on the host, in the order in which the driver made them
+};
+
 /// A device's net device was moved into the pod. Undone by moving it to the host, or by waiting until the kernel has.
 struct MoveLink {
     std::string device; // bus address
@@ -114,8 +122,8 @@ struct DelegateIpam {
     std::string path;   // CNI_PATH
 };
 
-using Step = std::variant<CreateLink, KeepDevice, RebindDriver, SetVf, SetRepresentor, MoveLink, MoveRdma,
-                          WriteDeviceInfo, DelegateIpam>;
+using Step = std::variant<CreateLink, KeepDevice, RebindDriver, ResetFunction, SetVf, SetRepresentor, MoveLink,
+                          MoveRdma, WriteDeviceInfo, DelegateIpam>;
 
 /// Members of the object that is being written.
 void write_settings(json::Writer& writer, const VfSettings& settings);

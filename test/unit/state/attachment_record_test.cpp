@@ -17,15 +17,16 @@ TEST_CASE("a record that was written is read back whole") {
     CHECK_FALSE(read.vf_settings->mac);
     CHECK(std::get<state::CreateLink>(read.steps.at(0)).parent_in_pod);
     CHECK(std::get<state::KeepDevice>(read.steps.at(1)).altnames == std::vector<std::string>{"enp59s0f0v0"});
-    CHECK(std::get<state::SetVf>(read.steps.at(3)).before.max_tx_rate == UINT32_MAX);
-    CHECK(std::get<state::SetVf>(read.steps.at(3)).before.trust == false);
-    CHECK(std::get<state::SetVf>(read.steps.at(3)).before.port_guid == "02:00:00:00:00:00:00:02");
+    CHECK(std::get<state::SetVf>(read.steps.at(4)).before.max_tx_rate == UINT32_MAX);
+    CHECK(std::get<state::SetVf>(read.steps.at(4)).before.trust == false);
+    CHECK(std::get<state::SetVf>(read.steps.at(4)).before.port_guid == "02:00:00:00:00:00:00:02");
     CHECK(std::get<state::RebindDriver>(read.steps.at(2)).driver == "mlx5_core");
-    CHECK(std::get<state::SetRepresentor>(read.steps.at(4)).mtu == 1500U);
-    CHECK(std::get<state::MoveLink>(read.steps.at(5)).ifname == "net1");
-    CHECK(std::get<state::MoveRdma>(read.steps.at(6)).node_guid == UINT64_MAX);
-    CHECK(std::get<state::WriteDeviceInfo>(read.steps.at(7)).path == "/run/k8s.cni.cncf.io/devinfo/cni/a");
-    CHECK(std::get<state::DelegateIpam>(read.steps.at(8)).config == R"({"name":"roce"})");
+    CHECK(std::get<state::ResetFunction>(read.steps.at(3)).rdma_names == std::vector<std::string>{"mlx5_3", "mlx5_4"});
+    CHECK(std::get<state::SetRepresentor>(read.steps.at(5)).mtu == 1500U);
+    CHECK(std::get<state::MoveLink>(read.steps.at(6)).ifname == "net1");
+    CHECK(std::get<state::MoveRdma>(read.steps.at(7)).node_guid == UINT64_MAX);
+    CHECK(std::get<state::WriteDeviceInfo>(read.steps.at(8)).path == "/run/k8s.cni.cncf.io/devinfo/cni/a");
+    CHECK(std::get<state::DelegateIpam>(read.steps.at(9)).config == R"({"name":"roce"})");
 }
 
 TEST_CASE("settings of a VF that were not changed are not written down") {
@@ -62,6 +63,22 @@ TEST_CASE("what was written of a VF before there were settings to compare, and n
     CHECK(rdma.name == "roce0p0v0");
     CHECK(rdma.name_in_pod.empty());
     CHECK(rdma.stayed.empty());
+}
+
+TEST_CASE("the reset of a VF is read as it is written down") {
+    const char* const text = R"({"version": 1, "network": "net", "containerID": "c1", "ifname": "net1", "role": "",
+        "phase": "prepared", "attach": "sriov", "bootID": "c5a9c151-6e37-456d-8f1e-86d0949e8c80",
+        "pidNamespace": "4026531836", "created": 1795365561,
+        "netns": {"path": "/run/netns/pod", "device": "4", "inode": "4026532166", "cookie": "2"},
+        "pod": {"namespace": "", "name": "", "uid": ""}, "rdmaDevice": "", "leases": [], "ips": [], "routes": [],
+        "steps": [{"step": "reset-function", "device": "0001:00:01.0", "driver": "simrnic", "rdmaNames": ["roce0p0v0"]},
+        {"step": "reset-function", "device": "0001:00:01.1", "driver": "uio_pci_generic", "rdmaNames": []}]})";
+    const AttachmentRecord record = AttachmentRecord::parse(text);
+    const auto& reset = std::get<state::ResetFunction>(record.steps.at(0));
+    CHECK(reset.device == "0001:00:01.0");
+    CHECK(reset.driver == "simrnic");
+    CHECK(reset.rdma_names == std::vector<std::string>{"roce0p0v0"});
+    CHECK(std::get<state::ResetFunction>(record.steps.at(1)).rdma_names.empty());
 }
 
 TEST_CASE("a record cut at any byte is refused") {

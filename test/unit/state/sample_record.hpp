@@ -55,6 +55,7 @@ inline AttachmentRecord sample_record() {
                                  .driver = "mlx5_core",
                                  .guid = "02:00:00:00:00:00:00:03",
                                  .node_guid = UINT64_MAX},
+                    ResetFunction{.device = "0000:3b:00.2", .driver = "mlx5_core", .rdma_names = {"mlx5_3", "mlx5_4"}},
                     SetVf{.pf = "0000:3b:00.0", .number = 3, .before = sample_settings()},
                     SetRepresentor{.pf = "0000:3b:00.0",
                                    .number = 3,

@@ -1,0 +1,151 @@
+#include "device_reset.hpp"
+
+#include "device_bind.hpp"
+#include "device_rdma.hpp"
+#include "device_undo.hpp"
+#include "device_usable.hpp"
+#include "rdma_choice.hpp"
+
+#include <rdmanet/base/text.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::BusAddress;
+using base::concat;
+using base::quoted;
+using kernel::Socket;
+
+RdmaDevices list_as_made(const BusAddress& address, Socket* rdma) {
+    RdmaDevices devices = rdma != nullptr ? find_rdma_devices(address, *rdma) : RdmaDevices{};
+    sort_as_made(devices);
+    return devices;
+}
+
+std::vector<std::string> list_uverbs_as_made(const BusAddress& address, Socket* rdma) {
+    return rdma != nullptr ? list_uverbs(list_as_made(address, rdma), *rdma) : std::vector<std::string>{};
+}
+
+/// Of a driver for user space none; without KeepDevice the attachment's record is lost, and it had one.
+bool had_link(const state::AttachmentRecord& record) {
+    const auto* kept = record.find_step<state::KeepDevice>();
+    return kept == nullptr || !kept->name.empty();
+}
+
+/// Device plugins look at the numbers when they start.
+void warn_of_new_numbers(const state::ResetFunction& step, const std::vector<std::string>& before,
+                         const std::vector<std::string>& after, const base::Logger& log) {
+    for (std::size_t at = 0; at < std::min({before.size(), after.size(), step.rdma_names.size()}); ++at)
+        if (!before[at].empty() && before[at] != after[at])
+            log.warn(concat("RDMA device ", quoted(step.rdma_names[at]), " is /dev/infiniband/", after[at],
+                            " since its driver was bound anew, it was ", before[at],
+                            ": restart the device plugin if it still gives pods that"));
+}
+
+/// The driver's RDMA devices get the names back that those before them had; the net device does with KeepDevice.
+void await_devices(const state::ResetFunction& step, const BusAddress& address,
+                   const std::vector<std::string>& uverbs_before, Socket* rdma, const RevertContext& context) {
+    constexpr std::chrono::seconds kTimeout{10};
+    Socket route = Socket::open(kernel::Protocol::route, context.deadline);
+    auto made = wait_for_devices(address, {.link = had_link(context.record), .rdma_devices = step.rdma_names.size()},
+                                 route, rdma, context.deadline.at_most(kTimeout));
+    if (!made) {
+        context.log.warn(concat("device ", address, " lacks its net device or an RDMA device ", kTimeout.count(),
+                                " s after its reset: `dmesg` says what its driver ", quoted(step.driver), " misses"));
+        return;
+    }
+    if (rdma == nullptr) return;
+    sort_as_made(*made);
+    for (std::size_t at = 0; at < step.rdma_names.size(); ++at)
+        restore_rdma_name(*rdma, (*made)[at], address, step.rdma_names[at], context.log);
+    warn_of_new_numbers(step, uverbs_before, list_uverbs(*made, *rdma), context.log);
+}
+
+/// False if it still has a driver, or that one is unloaded, which will take the device when it is loaded again.
+bool bind_again(const BusAddress& address, const std::string& driver) {
+    if (!kernel::driver_of(address).empty() || !kernel::driver_exists(address, driver)) return false;
+    kernel::bind(address, driver);
+    return true;
+}
+
+/// Why the device can't be reset alone; empty if it can.
+std::string obstacle_to_reset(const BusAddress& address) {
+    const std::string directory = concat("/sys/", address.sysfs_path());
+    switch (kernel::resettable(address)) {
+    case kernel::Resettable::yes: break;
+    case kernel::Resettable::no: return concat("the kernel knows no way to (", directory, "/reset is not there)");
+    case kernel::Resettable::switched_off:
+        return concat("every way to is switched off (run `echo default >", directory, "/reset_method`)");
+    }
+    return {};
+}
+
+/// Why `act` failed; empty if it didn't.
+template <class Act>
+std::string failure_of(Act&& act) {
+    try {
+        act();
+    } catch (const base::Error& error) {
+        return error.what();
+    }
+    return {};
+}
+
+} // namespace
+
+void require_resettable(const BusAddress& address) {
+    if (!address.pci())
+        refuse_device(address, "can't be reset, as a sub-function has no reset of its own: remove \"reset\"");
+    if (const std::string obstacle = obstacle_to_reset(address); !obstacle.empty())
+        refuse_device(address, concat("can't be reset, ", obstacle, ": use another device, or remove \"reset\""));
+}
+
+std::optional<state::ResetFunction> plan_reset(const BusAddress& address, const base::Logger& log,
+                                               const base::Deadline& deadline) {
+    state::ResetFunction step{.device = address.to_string(), .driver = kernel::driver_of(address), .rdma_names = {}};
+    // For each program that opens the device, and after it (vfio_pci_core_enable() and vfio_pci_core_disable(),
+    // drivers/vfio/pci/vfio_pci_core.c).
+    if (is_vfio_driver(step.driver)) {
+        log.debug(concat("device ", address, " is reset by its driver ", quoted(step.driver)));
+        return std::nullopt;
+    }
+    auto rdma = Socket::find_rdma(deadline);
+    for (const kernel::RdmaDevice& device : list_as_made(address, rdma ? &*rdma : nullptr))
+        step.rdma_names.push_back(device.name);
+    return step;
+}
+
+/// Whether an earlier attempt came to the reset, the device can't tell: it is done again.
+void revert_step(const state::ResetFunction& step, const RevertContext& context) {
+    const auto address = BusAddress::parse(step.device);
+    if (!address || !kernel::device_exists(*address)) return;
+    const std::string present = kernel::driver_of(*address);
+    if (is_vfio_driver(present)) return;
+    const std::string driver = present.empty() ? step.driver : present;
+    const base::FileLock lock = context.records.lock_rdma(context.deadline);
+    auto rdma = Socket::find_rdma(context.deadline);
+    const auto uverbs = list_uverbs_as_made(*address, rdma ? &*rdma : nullptr);
+    std::string failure = obstacle_to_reset(*address);
+    if (failure.empty())
+        failure = failure_of([&] {
+            kernel::unbind(*address);
+            kernel::reset(*address);
+        });
+    if (!failure.empty())
+        failure += ": look into `dmesg`; until it works no other pod gets the device, or of a VF, until its PF's "
+                   "sriov_numvfs was 0";
+    // One that was not reset goes home all the same: its record keeps it from the next pod. Whoever has given it to
+    // another driver meanwhile keeps that.
+    const std::string unbound = failure_of([&] {
+        if (bind_again(*address, driver) && driver == step.driver)
+            await_devices(step, *address, uverbs, rdma ? &*rdma : nullptr, context);
+    });
+    if (!unbound.empty()) failure += concat(failure.empty() ? "" : "; ", unbound);
+    if (!failure.empty()) throw base::Error(failure);
+}
+
+} // namespace rdmanet::attach

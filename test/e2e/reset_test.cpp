@@ -1,0 +1,235 @@
+// Devices that are reset between the pods that have them.
+#include "vf_stage.hpp"
+
+#include "support/patience.hpp"
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <optional>
+
+namespace rdmanet::test {
+
+using Catch::Contains;
+
+namespace {
+
+/// A function as the software NIC knows it.
+class Function {
+public:
+    /// `name`: "rnic0p0/vf1".
+    explicit Function(const std::string& name) : directory_(concat("/sys/kernel/debug/simrnic/", name, '/')) {}
+
+    /// As by a tenant's steering rules.
+    void soil() const { shell(concat("echo 7 >", directory_, "residue")); }
+    [[nodiscard]] bool is_clean() const { return read("residue") == "0\n"; }
+    /// "1, 0 under a driver".
+    [[nodiscard]] std::string resets() const {
+        return shell(concat("cd ", directory_, " && echo $(cat resets), $(cat resets_under_driver) under a driver"));
+    }
+
+private:
+    [[nodiscard]] std::string read(const char* file) const { return shell(concat("cat ", directory_, file)); }
+
+    std::string directory_;
+};
+
+Function vf_function(const VfNode& vfs, unsigned number) {
+    return Function(concat(vfs.pf(), "/vf", number));
+}
+
+std::string directory_of_vf(const VfNode& vfs, unsigned number) {
+    return concat("/sys/bus/pci/devices/", vfs.vf(number));
+}
+
+const std::string kSettings = "'reset':true,'vlan':100,'mac':'02:00:00:00:00:42','mtu':1400";
+
+} // namespace
+
+TEST_CASE("a VF that is reset after its pod has nothing of that in it, and is as it was", "[sriov][reset]") {
+    NEEDS_VFS();
+    const VfNode vfs;
+    const Function function = vf_function(vfs, 1);
+    // The driver knows the MAC that its PF has decided, and not the names that it has on the host.
+    shell(concat("ip link set ", vfs.pf(), " vf 1 vlan 7 mac 02:00:00:00:00:77 && cd /sys/bus/pci/drivers/simrnic && ",
+                 "echo ", vfs.vf(1), " >unbind && echo ", vfs.vf(1), " >bind"));
+    shell(concat("rdma dev set ", vfs.rdma(1), " name hostsname && ip link set ", vfs.netdev(1),
+                 " mtu 1300 addrgenmode none name hostsvf && ip link set hostsvf up && ",
+                 "ip link property add dev hostsvf altname uplink-one"));
+    wait_until_up("hostsvf");
+    const Pod pod("pod");
+    const UnchangedNode node(Numbers::ignored); // the kernel draws new ones when a driver is bound anew
+    const PluginCall untouched = vf_call(vfs, pod, 1, "'rdma':true");
+    (void)add(untouched);
+    function.soil();
+    CHECK(del(untouched) == "");
+    CHECK_FALSE(function.is_clean());
+    const PluginCall reset = vf_call(vfs, pod, 1, concat(kSettings, ",", ipam("10.130.0.0/24")));
+    const PluginCall call = with(reset, "'rdma':{'name':'rdma0'}");
+    const std::string result = add(call);
+    CHECK(check(call, result) == "");
+    CHECK_FALSE(function.is_clean());
+    CHECK(function.resets() == "0, 0 under a driver\n");
+    CHECK(del(call) == "");
+    CHECK(function.is_clean());
+    CHECK(function.resets() == "1, 0 under a driver\n");
+    CHECK(succeeds("rdma dev show hostsname"));
+    CHECK(node.difference() == "");
+    CHECK(del(call) == "");
+    CHECK(function.resets() == "1, 0 under a driver\n");
+    // An ADD that fails with the VF in the pod.
+    function.soil();
+    CHECK_THAT(refusal(with(reset, concat("'rdma':{'name':'", vfs.rdma(0), "'}"))),
+               Contains("is the name of another RDMA device of this node"));
+    CHECK(function.is_clean());
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("a VF is reset whoever takes it from a pod that is gone, and where the record is lost",
+          "[sriov][reset][gc]") {
+    NEEDS_VFS();
+    const VfNode vfs;
+    const Function function = vf_function(vfs, 0);
+    const UnchangedNode node(Numbers::ignored);
+    const auto after_death = [&](const auto& recover) {
+        Pod dead("dead");
+        const PluginCall call = vf_call(vfs, dead, 0, kSettings);
+        (void)add(call);
+        function.soil();
+        dead.destroy();
+        recover(call);
+        CHECK(function.is_clean());
+        CHECK(node.difference() == "");
+    };
+    after_death([](const PluginCall& call) { CHECK(del(call) == ""); });
+    after_death([](const PluginCall&) { CHECK_THAT(shell(concat(binary(), " gc")), Contains("removed")); });
+    after_death([&](const PluginCall&) {
+        const Pod heir("heir");
+        const PluginCall next = of(vf_call(vfs, heir, 0), "c2");
+        (void)add(next);
+        CHECK(function.is_clean());
+        CHECK(del(next) == "");
+    });
+    CHECK(function.resets() == "3, 0 under a driver\n");
+    const Pod pod("pod");
+    const PluginCall call = vf_call(vfs, pod, 0, "'reset':true,'rdma':true");
+    (void)add(call);
+    function.soil();
+    shell("rm /run/rdmanet/attachments/* /run/rdmanet/devices/*");
+    CHECK(del(call) == "");
+    CHECK(function.is_clean());
+    CHECK(succeeds(concat("ip link show ", vfs.netdev(0), " && rdma dev show ", vfs.rdma(0))));
+}
+
+TEST_CASE("a DEL that is killed at the reset, or when the driver is bound again, is made up for by the next",
+          "[sriov][reset][del]") {
+    NEEDS_VFS();
+    const VfNode vfs;
+    shell(concat("rdma dev set ", vfs.rdma(0), " name hostsname"));
+    const Pod pod("pod");
+    const UnchangedNode node(Numbers::ignored);
+    const Function function = vf_function(vfs, 0);
+    const PluginCall call = vf_call(vfs, pod, 0, kSettings);
+    const std::string driver = concat(directory_of_vf(vfs, 0), "/driver");
+    const auto killed_when = [&](const std::string& condition) {
+        (void)add(call);
+        function.soil();
+        PluginCall killed = call.with_command("DEL");
+        killed.program = "/tmp/killed-del"; // by its parent
+        shell(concat("printf '%s\\n' '#!/bin/bash' '", binary(), " <&0 & until ", condition,
+                     "; do :; done; kill -9 $!; wait' >/tmp/killed-del && chmod +x /tmp/killed-del"));
+        CHECK_FALSE(killed.run().timed_out);
+    };
+    killed_when(concat("[[ ! -e ", driver, " ]]"));
+    CHECK_FALSE(succeeds(concat("test -e ", driver)));
+    CHECK(del(call) == "");
+    CHECK(function.is_clean());
+    CHECK(succeeds("rdma dev show hostsname"));
+    CHECK(node.difference() == "");
+    const std::string delay = concat("/sys/kernel/debug/simrnic/", vfs.pf(), "/vf_probe_delay_ms");
+    shell(concat("echo 500 >", delay));
+    killed_when(concat("[[ ! -e ", driver, " ]] && sleep 0.4 && [[ -e ", driver, " ]]"));
+    shell(concat("echo 0 >", delay));
+    CHECK(function.is_clean());
+    CHECK(del(call) == "");
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("a VF that can't be reset at DEL goes to nobody before it was", "[sriov][reset][del]") {
+    NEEDS_VFS();
+    const VfNode vfs;
+    const Function function = vf_function(vfs, 0);
+    const Pod heir("heir");
+    const UnchangedNode node(Numbers::ignored);
+    Pod dead("dead");
+    const PluginCall call = vf_call(vfs, dead, 0, kSettings);
+    (void)add(call);
+    function.soil();
+    const std::string methods = concat(directory_of_vf(vfs, 0), "/reset_method");
+    shell(concat("echo >", methods));
+    const std::string said = del(call);
+    CHECK_THAT(said, Contains(concat("code 108: still held: reset of ", vfs.vf(0), ": ")) &&
+                         Contains("every way to is switched off") && Contains("until it works no other pod gets"));
+    CHECK_THAT(vfs.settings(0), !Contains("vlan 100")); // all else is as it was
+    CHECK(succeeds(concat("ip link show ", vfs.netdev(0))));
+    dead.destroy();
+    const PluginCall next = of(vf_call(vfs, heir, 0), "c2");
+    CHECK_THAT(refusal(next), Contains(concat("device ", vfs.vf(0), " is not yet what it was")) &&
+                                  Contains("reset of ") && Contains("echo default >"));
+    CHECK_FALSE(function.is_clean());
+    shell(cure_in(said));
+    (void)add(next);
+    CHECK(function.is_clean());
+    CHECK(del(next) == "");
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("a device that can't be reset is refused before anything changes, and STATUS says so", "[sriov][reset]") {
+    NEEDS_VFS();
+    const VfStage stage;
+    const std::string directory = directory_of_vf(stage.vfs, 0);
+    const PluginCall call = vf_call(stage.vfs, stage.pod, 0, kSettings);
+    const std::string refused = concat("device ", stage.vfs.vf(0), " can't be reset, ");
+    shell(concat("echo >", directory, "/reset_method"));
+    const std::string said = refusal(call);
+    CHECK_THAT(said, Contains(concat("code 102: ", refused, "every way to is switched off (run `echo default >")));
+    shell(cure_in(said));
+    CHECK(stage.node.difference() == "");
+    const std::string pf = concat("/sys/class/net/", stage.vfs.pf(), "/device");
+    const std::string no_flr = concat("/sys/kernel/debug/simrnic/", stage.vfs.pf(), "/vf_no_flr");
+    shell(concat("echo Y >", no_flr));
+    set_vfs(pf, 0);
+    set_vfs(pf, 1);
+    {
+        const UnchangedNode node;
+        CHECK_THAT(refusal(call), Contains(concat("code 102: ", refused, "the kernel knows no way to (")) &&
+                                      Contains("/reset is not there): use another device, or remove \"reset\""));
+        CHECK_THAT(outcome(call, "STATUS"), Contains(concat("code 50: ", refused)));
+        CHECK(node.difference() == "");
+    }
+    shell(concat("echo N >", no_flr));
+}
+
+TEST_CASE("a whole function is reset, too, and a number of /dev/infiniband that changes is told", "[device][reset]") {
+    NEEDS_VFS();
+    const VfNode vfs("shared"); // a move would have another number by itself
+    const Pod pod("pod");
+    const Function function("rnic1p0/pf");
+    const UnchangedNode node(Numbers::ignored);
+    const PluginCall call = call_for(pod, "'attach':'host-device','deviceID':'0002:00:00.0','reset':true,'rdma':true");
+    (void)add(call);
+    function.soil();
+    const std::string driver = "cd /sys/bus/pci/drivers/simrnic && echo 0001:00:00.0 >";
+    shell(driver + "unbind"); // makes room for a lower number
+    const ProcessResult done = call.with_command("DEL").run();
+    CHECK(done.exit_status == 0);
+    CHECK_THAT(done.err, Contains("RDMA device \"roce1p0\" is /dev/infiniband/uverbs0 since its driver was bound anew, "
+                                  "it was uverbs1: restart the device plugin"));
+    shell(driver + "bind");
+    CHECK(rdma_parent() == vfs.pf()); // up again
+    set_vfs(concat("/sys/class/net/", vfs.pf(), "/device"), 2);
+    CHECK(function.is_clean());
+    CHECK(node.difference() == "");
+}
+
+} // namespace rdmanet::test
