@@ -114,6 +114,7 @@ void tell_device(Actions& actions, const cni::Request& request, const Config& co
         actions.push_back(concat("leave device ", plan.address, " with driver ",
                                  quoted(kernel::driver_of(plan.address)), " and without an interface"));
     if (!plan.is_infiniband()) tell_rdma(actions, plan);
+    if (plan.reset) actions.push_back(concat("reset device ", plan.address, " when the pod is gone"));
     if (config.device_info_file) actions.push_back(concat("write device-info file ", quoted(*config.device_info_file)));
 }
 
