@@ -15,17 +15,20 @@ namespace {
 using base::concat;
 using base::quoted;
 
-/// Of each module. What devices have anyway is no use of them: ib_core's queue pairs for management, those of the driver
-/// itself (mlx5_ib registers memory by one), and IPoIB's, whose interface goes along or is made anew. mlx4_ib is seen as
-/// a driver from Linux 6.6 on alone.
+/// What devices have anyway: queue pairs of ib_core, for management, of their driver (mlx5_ib registers memory by one),
+/// and of IPoIB, whose interface goes along or is made anew. mlx4_ib is seen as a driver from Linux 6.6 on alone.
+bool is_no_user(const std::string& module) {
+    for (const char* known : {"ib_core", "ib_ipoib", "mlx4_ib", "mlx5_ib"})
+        if (module == known) return true;
+    return kernel::is_driver_module(module);
+}
+
+/// Of each module.
 std::map<std::string, unsigned> count_queue_pairs(kernel::Socket& rdma, const kernel::RdmaDevice& device) {
     std::map<std::string, unsigned> counts;
     for (kernel::KernelQueuePair& pair : kernel::list_kernel_queue_pairs(rdma, device.index))
         ++counts[std::move(pair.module)];
-    std::erase_if(counts, [](const auto& count) {
-        const std::string& module = count.first;
-        return module == "ib_core" || module == "ib_ipoib" || module == "mlx4_ib" || kernel::is_driver_module(module);
-    });
+    std::erase_if(counts, [](const auto& count) { return is_no_user(count.first); });
     return counts;
 }
 
