@@ -6,7 +6,8 @@
 
 #include <catch2/catch.hpp>
 
-#include <optional>
+#include <fstream>
+#include <string>
 
 namespace rdmanet::test {
 
@@ -121,7 +122,7 @@ TEST_CASE("a VF is reset whoever takes it from a pod that is gone, and where the
     CHECK(succeeds(concat("ip link show ", vfs.netdev(0), " && rdma dev show ", vfs.rdma(0))));
 }
 
-TEST_CASE("a DEL that is killed at the reset, or when the driver is bound again, is made up for by the next",
+TEST_CASE("a DEL that ends at the reset, or before the driver is bound again, is made up for by the next",
           "[sriov][reset][del]") {
     NEEDS_VFS();
     const VfNode vfs;
@@ -129,30 +130,43 @@ TEST_CASE("a DEL that is killed at the reset, or when the driver is bound again,
     const Pod pod("pod");
     const UnchangedNode node(Numbers::ignored);
     const Function function = vf_function(vfs, 0);
-    const PluginCall call = vf_call(vfs, pod, 0, kSettings);
+    const std::string delay = concat(" >/sys/kernel/debug/simrnic/", vfs.pf(), "/vf_devices_delay_ms");
+    const std::string reset = concat(directory_of_vf(vfs, 0), "/reset");
     const std::string driver = concat(directory_of_vf(vfs, 0), "/driver");
-    const auto killed_when = [&](const std::string& condition) {
+    const PluginCall call = vf_call(vfs, pod, 0, kSettings);
+    const auto ends = [&](const std::string& file, const std::string& injection, const std::string& more = "") {
         (void)add(call);
         function.soil();
-        PluginCall killed = call.with_command("DEL");
-        killed.program = "/tmp/killed-del"; // by its parent
-        shell(concat("printf '%s\\n' '#!/bin/bash' '", binary(), " <&0 & until ", condition,
-                     "; do :; done; kill -9 $!; wait' >/tmp/killed-del && chmod +x /tmp/killed-del"));
-        CHECK_FALSE(killed.run().timed_out);
+        PluginCall ended = call.with_command("DEL");
+        ended.program = "/tmp/ended-del";
+        std::ofstream(ended.program) << "#!/bin/bash\nstrace -f --seccomp-bpf -o /dev/null -P " << file
+                                     << " -e trace=write -e inject=write:" << injection << ' ' << binary() << " <&0"
+                                     << more << '\n';
+        shell(concat("chmod +x ", ended.program));
+        return ended.run();
     };
-    killed_when(concat("[[ ! -e ", driver, " ]]"));
-    CHECK_FALSE(succeeds(concat("test -e ", driver)));
-    CHECK(del(call) == "");
-    CHECK(function.is_clean());
-    CHECK(succeeds("rdma dev show hostsname"));
-    CHECK(node.difference() == "");
-    const std::string delay = concat("/sys/kernel/debug/simrnic/", vfs.pf(), "/vf_probe_delay_ms");
-    shell(concat("echo 500 >", delay));
-    killed_when(concat("[[ ! -e ", driver, " ]] && sleep 0.4 && [[ -e ", driver, " ]]"));
-    shell(concat("echo 0 >", delay));
-    CHECK(function.is_clean());
-    CHECK(del(call) == "");
-    CHECK(node.difference() == "");
+    const auto goes_home = [&] {
+        shell("echo 500" + delay); // its devices are waited for
+        CHECK(del(call) == "");
+        shell("echo 0" + delay);
+        CHECK(function.is_clean());
+        CHECK(succeeds("rdma dev show hostsname"));
+        CHECK(node.difference() == "");
+    };
+    const std::string kill = concat(" &\nuntil [[ ! -e ", driver, " ]]; do sleep 0.01; done\nsleep 0.3\n",
+                                    "kill -9 $(pgrep -P $!) $!; wait $!\n");
+    for (const std::string& file : {reset, std::string("/sys/bus/pci/drivers/simrnic/bind")}) {
+        INFO(file);
+        CHECK(ends(file, "delay_enter=30000000", kill).exit_status != 0);
+        CHECK_FALSE(succeeds("test -e " + driver));
+        CHECK(function.is_clean() == (file != reset));
+        goes_home();
+    }
+    CHECK_THAT(error_of(ends(reset, "error=EIO")),
+               Contains(concat("code 108: still held: reset of ", vfs.vf(0), ": write 1 to ", reset,
+                               ": input/output error: look into `dmesg`; until it works no other pod gets")));
+    goes_home();
+    CHECK(function.resets() == "4, 0 under a driver\n"); // where only the driver was missing, one more
 }
 
 TEST_CASE("a VF that can't be reset at DEL goes to nobody before it was", "[sriov][reset][del]") {
