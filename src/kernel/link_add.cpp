@@ -115,6 +115,8 @@ Message netns_id_message(int type, const Netns& netns) {
 std::uint32_t netns_id(Socket& socket, const Netns& netns) {
     Message naming = netns_id_message(RTM_NEWNSID, netns);
     naming.put_u32(NETNSA_NSID, static_cast<std::uint32_t>(NETNSA_NSID_NOT_ASSIGNED)); // the kernel may choose
+    // Success has no other answer.
+    naming.header().nlmsg_flags |= NLM_F_ACK;
     const Answer named = socket.ask(naming);
     if (named.errno_value != 0 && named.errno_value != EEXIST)
         throw NetlinkError("number a network namespace", named.errno_value, named.kernel_message);
