@@ -8,6 +8,7 @@
 #include "siblings.hpp"
 
 #include <rdmanet/attach/mac.hpp>
+#include <rdmanet/base/hash.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 
@@ -101,15 +102,25 @@ kernel::LinkChange late_change(const kernel::Link& link, const Config& config, c
     return change;
 }
 
-/// The name is free in the pod, as was seen before: of the same name on the host the kernel says EEXIST, too.
-void add_child(const kernel::ChildSpec& spec, const Config& config, PodSide& pod, const base::Deadline& deadline) {
+/// Far above those that kernels count up to, and another one for each attachment.
+unsigned choose_ifindex(const cni::Request& request) {
+    constexpr unsigned kFirst = 1U << 24U;
+    return kFirst + static_cast<unsigned>(base::hash64(key_of(request).file_name()) % kFirst);
+}
+
+/// The name is free in the pod, as was seen before: of the same name on the host the kernel says EEXIST, too, unless it
+/// is told the child's number. There is no other way before Linux 6.15, in which a child that is made from inside is
+/// born beside its parent all the same (rtnl_newlink_create(), net/core/rtnetlink.c).
+void add_child(kernel::ChildSpec spec, const cni::Request& request, const Config& config, PodSide& pod,
+               const base::Deadline& deadline) {
     if (config.link_in_container) return kernel::add_link(pod.route, spec);
     kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, deadline);
     try {
         kernel::add_link(outside, spec);
     } catch (const kernel::NetlinkError& error) {
         if (error.errno_value() != EEXIST || !kernel::find_link(outside, spec.name)) throw;
-        kernel::add_link_inside(pod.route, spec, kernel::Netns::current());
+        spec.ifindex = choose_ifindex(request);
+        kernel::add_link(outside, spec);
     }
 }
 
@@ -164,9 +175,8 @@ state::CreateLink child_step(const cni::Request& request, const Config& config, 
 
 kernel::Link create_child(const cni::Request& request, const Config& config, const ChildPlan& plan, PodSide& pod,
                           const base::Deadline& deadline) {
-    const auto spec = child_spec(request, config, plan, pod);
     try {
-        add_child(spec, config, pod, deadline);
+        add_child(child_spec(request, config, plan, pod), request, config, pod, deadline);
     } catch (const kernel::NetlinkError& error) {
         explain(error, config, plan);
     }

@@ -6,11 +6,8 @@
 
 #include <linux/if.h>
 #include <linux/if_link.h>
-#include <linux/net_namespace.h>
 #include <linux/rtnetlink.h>
-#include <sys/socket.h>
 
-#include <cerrno>
 #include <cstdio>
 
 namespace rdmanet::kernel {
@@ -89,6 +86,7 @@ void put_kind(Message& request, const std::variant<Macvlan, Ipvlan, Ipoib>& kind
 /// Everything but where it is born.
 Message new_link_message(const ChildSpec& child) {
     ifinfomsg header{};
+    header.ifi_index = static_cast<int>(child.ifindex);
     if (child.up) header.ifi_change = header.ifi_flags = IFF_UP;
     Message request(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, header);
     request.put_text(IFLA_IFNAME, child.name.to_string());
@@ -103,29 +101,6 @@ void execute(Socket& socket, Message& request, const ChildSpec& child) {
     const auto kind = std::visit([](const auto& chosen) { return kind_name(chosen); }, child.kind);
     socket.execute(request,
                    concat("create ", kind, ' ', quoted(child.name.to_string()), " on ", quoted(child.parent_name)));
-}
-
-Message netns_id_message(int type, const Netns& netns) {
-    Message request(type, 0, rtgenmsg{.rtgen_family = AF_UNSPEC});
-    request.put_u32(NETNSA_FD, static_cast<std::uint32_t>(netns.fd()));
-    return request;
-}
-
-/// The number by which the socket's namespace calls `netns`; it is given one if it has none.
-std::uint32_t netns_id(Socket& socket, const Netns& netns) {
-    Message naming = netns_id_message(RTM_NEWNSID, netns);
-    naming.put_u32(NETNSA_NSID, static_cast<std::uint32_t>(NETNSA_NSID_NOT_ASSIGNED)); // the kernel may choose
-    // Success has no other answer.
-    naming.header().nlmsg_flags |= NLM_F_ACK;
-    const Answer named = socket.ask(naming);
-    if (named.errno_value != 0 && named.errno_value != EEXIST)
-        throw NetlinkError("number a network namespace", named.errno_value, named.kernel_message);
-    Message question = netns_id_message(RTM_GETNSID, netns);
-    const Answer answer = socket.ask(question);
-    const auto parts = answer.message == nullptr ? std::nullopt : parse_message<rtgenmsg>(*answer.message, RTM_NEWNSID);
-    const auto id = parts ? parts->second.find_u32(NETNSA_NSID) : std::nullopt;
-    if (!id) throw NetlinkError("ask for the number of a network namespace", answer.errno_value, answer.kernel_message);
-    return *id;
 }
 
 } // namespace
@@ -152,12 +127,6 @@ void add_link(Socket& socket, const ChildSpec& child) {
     Message request = new_link_message(child);
     if (child.netns != nullptr) request.put_u32(IFLA_NET_NS_FD, static_cast<std::uint32_t>(child.netns->fd()));
     execute(socket, request, child);
-}
-
-void add_link_inside(Socket& inside, const ChildSpec& child, const Netns& parent_netns) {
-    Message request = new_link_message(child);
-    request.put_u32(IFLA_LINK_NETNSID, netns_id(inside, parent_netns));
-    execute(inside, request, child);
 }
 
 } // namespace rdmanet::kernel

@@ -119,18 +119,17 @@ struct ChildSpec {
     std::optional<base::MacAddress> mac; // macvlan only; random if unset
     std::optional<unsigned> mtu;         // bytes; the parent's if unset
     bool up = true;
+    /// What the child is called by number, 0: the kernel chooses. With one it asks the socket's namespace for that
+    /// alone, and not whether the name is taken there (rtnl_newlink(), net/core/rtnetlink.c).
+    unsigned ifindex = 0;
 };
 
 /// One request: the child appears in its namespace with its final name, address and MTU, already up, or not at all.
-/// Throws NetlinkError: EEXIST the name is taken there, EBUSY the parent already feeds children of the other kind (in
-/// whichever namespace they are) or is a port of a bridge or bond, EINVAL the MTU exceeds the parent's or passthru
-/// does not go with other children, EOPNOTSUPP no such driver, EADDRINUSE/EADDRNOTAVAIL the MAC.
+/// Throws NetlinkError: EEXIST the name is taken there or in the socket's namespace, EBUSY the parent already feeds
+/// children of the other kind (in whichever namespace they are) or is a port of a bridge or bond, EINVAL the MTU
+/// exceeds the parent's or passthru does not go with other children, EOPNOTSUPP no such driver,
+/// EADDRINUSE/EADDRNOTAVAIL the MAC.
 void add_link(Socket& socket, const ChildSpec& child);
-
-/// The same through a socket of the child's namespace (`child.netns` counts for nothing): of the names on the host,
-/// where the kernel looks otherwise (rtnl_newlink(), net/core/rtnetlink.c), none is in the way. The parent is in
-/// `parent_netns`, which gets a number in the child's namespace for it, as it would with the child.
-void add_link_inside(Socket& inside, const ChildSpec& child, const Netns& parent_netns);
 
 /// Throws NetlinkError.
 Removed remove_link(Socket& socket, unsigned ifindex);
