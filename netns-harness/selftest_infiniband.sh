@@ -1,6 +1,6 @@
 #!/bin/bash
 # shellcheck disable=SC2154 # sourced by selftest.sh, whose functions and counts these are
-# InfiniBand cards: ports, IPoIB on top, partitions, VF GUIDs.
+# InfiniBand cards: ports, IPoIB on top in both modes, partitions, VF GUIDs.
 
 ipoib() { # PCI address: the name of the IPoIB net device there, not of its children
 	local path
@@ -14,6 +14,25 @@ in_pod_carrier() { [[ $(ip -n "$1" -br link show "$2") == *LOWER_UP* ]]; }
 ib_child() { # namespace, parent, child, key
 	ip -n "$1" link add link "$2" name "$3" type ipoib pkey "$4" mode datagram && ip -n "$1" link set "$3" up
 }
+connect() { # namespace, child
+	ip -n "$1" link set "$2" type ipoib mode connected && ip -n "$1" link set "$2" mtu 65520
+}
+connected_pod() { # namespace, parent in the host, child, address
+	ip netns add "$1" && ip link add link "$2" name "$3" netns "$1" type ipoib pkey 0x8001 mode connected &&
+		ip -n "$1" link set "$3" mtu 65520 up && ip -n "$1" addr add "$4" dev "$3" && soon in_pod_carrier "$1" "$3"
+}
+reach_whole() { in_ns "$1" ping -q -c1 -W2 -M "do" -s 60000 "$2"; }
+connections() { # of RDMA devices
+	local device
+	for device; do rdma resource show qp link "$device/1" type RC state RTS | wc -l; done | xargs
+}
+has_connections() { [[ $(connections "$1") == "$2" ]]; }
+flood() { # namespace, address
+	ip netns exec "$1" ping -q -f -M "do" -s 60000 "$2" >/dev/null 2>&1 &
+	flooder=$!
+	sleep 0.5
+}
+end_flood() { kill "$flooder" && wait "$flooder"; } 2>/dev/null
 rebind() { echo "$1" >/sys/bus/pci/drivers/simrnic/unbind && echo "$1" >/sys/bus/pci/drivers/simrnic/bind; }
 
 ib=/sys/class/infiniband
@@ -61,6 +80,26 @@ ip -n c neigh replace 10.4.0.3 dev k1 lladdr "$(in_ns b cat /sys/class/net/k2/ad
 ok "infiniband: partitions are separate for those who know the address, too" not reach c 10.4.0.3
 ip -n c neigh replace 10.4.0.2 dev k1 lladdr "$(in_ns b cat /sys/class/net/k1/address)"
 ok "infiniband: where the partition is the same, that is enough" reach c 10.4.0.2
+
+ok "infiniband: datagrams are small" not reach_whole c 10.4.0.2
+connect c k1
+ok "infiniband: a connected child reaches a datagram child" soon reach_whole c 10.4.0.2
+ok "infiniband: which sends its datagrams" equal "$(connections ib1p0 ib2p0)" "1 1"
+ok "infiniband: small ones" not reach_whole b 10.4.0.1
+connect b k1
+ok "infiniband: connected children reach each other" soon reach_whole b 10.4.0.1
+ok "infiniband: over a connection each way" equal "$(connections ib1p0 ib2p0)" "2 2"
+before=$(<$sent)
+reach_whole c 10.4.0.2 >/dev/null
+ok "infiniband: which counts packets, not messages" test "$(<$sent)" -ge $((before + 60000 / 4096))
+connected_pod e ib0 k1 10.4.0.5/24
+ok "infiniband: connections within a port" soon reach_whole e 10.4.0.1
+ok "infiniband: they are the same port's at both ends" equal "$(connections ib1p0 ib2p0)" "6 2"
+flood c 10.4.0.5
+ip netns del e
+ok "infiniband: a namespace takes connections with it that carry data" soon has_connections ib1p0 2
+end_flood
+
 ib_child b ib1 k9 0x8009
 ok "infiniband: a key that the port has not leaves a child without carrier" bash -c \
 	'sleep 1; ip -n b -br link show k9 | grep -q NO-CARRIER'
@@ -101,6 +140,11 @@ echo 1 >$debug/rnic1p0/vf_call_fail
 echo 16 >$debug/rnic1p0/vf_call_errno
 ok "infiniband: faults of VF administration" fails_with busy ip link set ib0 vf 0 node_guid 02:00:00:00:00:00:00:cc
 ok "infiniband: an absent VF is refused" fails_with invalid ip link set ib0 vf 2 node_guid 02:00:00:00:00:00:00:cc
+
+flood c 10.4.0.2
+ok "infiniband: a driver goes while its connections carry data" rebind 0003:00:00.0
+ok "infiniband: the other end's go, too" soon has_connections ib1p0 0
+end_flood
 clear_pods
 
 rdma system set netns exclusive
@@ -111,5 +155,18 @@ ip netns del a
 ok "infiniband: and returns" soon test -e $ib/ib1p0v0
 ok "infiniband: with an IPoIB net device" soon has_ipoib 0002:00:01.0
 soon rdma system set netns shared
+connected_pod w0 ib0 k3 10.4.0.6/24
+ib1=$(ipoib 0003:00:00.0)
+up "$ib1" && connected_pod w1 "$ib1" k3 10.4.0.7/24
+ok "infiniband: new children connect" soon reach_whole w0 10.4.0.7
+flood w0 10.4.0.7
+echo 0 >$debug/rnic2p0/cable
+ok "infiniband: a pulled cable ends connections that carry data" soon not has_connections ib1p0 2
+echo 1 >$debug/rnic2p0/cable
+ok "infiniband: and with it back there are new ones" soon reach_whole w1 10.4.0.6
+ok "infiniband: the module goes while connections carry data" reload
+end_flood
+ok "infiniband: all requests came back, IPoIB's patience of 5 s never ended" not grep -E 'RX drain timing out|sends not completed' <(dmesg)
+clear_pods
 ok "infiniband: an unknown link layer is refused" bash -c \
 	"rmmod simrnic; ! insmod $RDMANET_HARNESS_MODULE link_layer=token-ring 2>/dev/null && insmod $RDMANET_HARNESS_MODULE"

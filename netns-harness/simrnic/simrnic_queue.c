@@ -10,12 +10,59 @@
 DEFINE_SPINLOCK(simrnic_queue_lock);
 LIST_HEAD(simrnic_qps);
 LIST_HEAD(simrnic_wire_queue);
+LIST_HEAD(simrnic_rc_waiting); /* was first on the wire, while its receiver had no buffer */
+
+struct simrnic_wqe *simrnic_wqe_new(struct simrnic_qp *qp, u64 wr_id, const struct ib_sge *sge,
+				    int num_sge)
+{
+	struct simrnic_wqe *wqe = kzalloc(struct_size(wqe, sge, num_sge), GFP_ATOMIC);
+
+	if (!wqe)
+		return NULL;
+	INIT_LIST_HEAD(&wqe->list);
+	wqe->qp = qp;
+	wqe->wc.wr_id = wr_id;
+	wqe->num_sge = num_sge;
+	memcpy(wqe->sge, sge, flex_array_size(wqe, sge, num_sge));
+	return wqe;
+}
 
 void simrnic_wqe_free(struct simrnic_wqe *wqe)
 {
 	list_del(&wqe->list);
 	kfree(wqe->packet);
 	kfree(wqe);
+}
+
+unsigned int simrnic_wqe_length(const struct simrnic_wqe *wqe)
+{
+	unsigned int length = 0;
+	int i;
+
+	for (i = 0; i < wqe->num_sge; i++)
+		length += wqe->sge[i].length;
+	return length;
+}
+
+void simrnic_scatter(const struct simrnic_wqe *wqe, unsigned int skip, const void *data,
+		     unsigned int length)
+{
+	unsigned int part;
+	int i;
+
+	for (i = 0; i < wqe->num_sge && length; i++) {
+		const struct ib_sge *sge = &wqe->sge[i];
+
+		if (skip >= sge->length) {
+			skip -= sge->length;
+			continue;
+		}
+		part = min(length, sge->length - skip);
+		memcpy((void *)(uintptr_t)sge->addr + skip, data, part);
+		data += part;
+		length -= part;
+		skip = 0;
+	}
 }
 
 void simrnic_complete(struct simrnic_wqe *wqe, struct ib_cq *ib, enum ib_wc_status status)
@@ -71,31 +118,48 @@ static void simrnic_purge_cq(struct ib_cq *cq, const struct simrnic_qp *qp)
 static void simrnic_qp_purge(struct simrnic_qp *qp)
 {
 	simrnic_purge_list(&qp->recv, qp);
+	simrnic_purge_list(&simrnic_rc_waiting, qp);
 	simrnic_purge_list(&simrnic_wire_queue, qp);
 	simrnic_purge_cq(qp->ib.send_cq, qp);
 	simrnic_purge_cq(qp->ib.recv_cq, qp);
 }
 
-/* In the error state what was posted for receiving comes back; what is on the wire arrives. */
-static void simrnic_qp_flush(struct simrnic_qp *qp)
+static void simrnic_flush_list(struct list_head *list, const struct simrnic_qp *qp,
+			       struct ib_cq *cq)
 {
 	struct simrnic_wqe *wqe, *next;
 
-	list_for_each_entry_safe(wqe, next, &qp->recv, list)
-		simrnic_complete(wqe, qp->ib.recv_cq, IB_WC_WR_FLUSH_ERR);
+	list_for_each_entry_safe(wqe, next, list, list)
+		if (wqe->qp == qp)
+			simrnic_complete(wqe, cq, IB_WC_WR_FLUSH_ERR);
 }
 
+/* In the error state what was posted comes back, but for datagrams on the wire, which arrive. */
+void simrnic_qp_fail(struct simrnic_qp *qp)
+{
+	qp->attr.qp_state = IB_QPS_ERR;
+	simrnic_flush_list(&qp->recv, qp, qp->ib.recv_cq);
+	if (qp->ib.qp_type != IB_QPT_RC)
+		return;
+	simrnic_flush_list(&simrnic_rc_waiting, qp, qp->ib.send_cq);
+	simrnic_flush_list(&simrnic_wire_queue, qp, qp->ib.send_cq);
+}
+
+/* Without bottom halves, as in delivery. */
 void simrnic_qp_set_state(struct simrnic_qp *qp, enum ib_qp_state state)
 {
 	unsigned long flags;
 
+	local_bh_disable();
 	spin_lock_irqsave(&simrnic_queue_lock, flags);
 	qp->attr.qp_state = state;
 	if (state == IB_QPS_ERR)
-		simrnic_qp_flush(qp);
+		simrnic_qp_fail(qp);
 	else if (state == IB_QPS_RESET)
 		simrnic_qp_purge(qp);
+	simrnic_rc_wake(qp);
 	spin_unlock_irqrestore(&simrnic_queue_lock, flags);
+	local_bh_enable();
 }
 
 void simrnic_qp_add(struct simrnic_qp *qp)
@@ -119,5 +183,6 @@ void simrnic_qp_remove(struct simrnic_qp *qp)
 		list_del(&group->list);
 		kfree(group);
 	}
+	simrnic_rc_wake(qp);
 	spin_unlock_irqrestore(&simrnic_queue_lock, flags);
 }

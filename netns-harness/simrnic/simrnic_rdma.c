@@ -2,7 +2,7 @@
 /*
  * RDMA devices. They have everything that administration sees: ports, states, GIDs, counters,
  * namespaces, user contexts, and objects that can be created and counted. RoCE ones do not move
- * data: rdma_rxe on top of the net device does that. InfiniBand ones move datagrams.
+ * data: rdma_rxe on top of the net device does that. InfiniBand ones move datagrams and messages.
  */
 #include <linux/delay.h>
 #include <linux/rtnetlink.h>

@@ -8,6 +8,7 @@
 
 #define SIMRNIC_SM_LID	      1 /* where the subnet manager and the subnet administrator answer */
 #define SIMRNIC_SUBNET_PREFIX 0xfe80000000000000ULL
+#define SIMRNIC_IB_MTU	      4096
 
 struct ib_sa_mad;
 
@@ -74,8 +75,8 @@ struct simrnic_wqe {
 	struct simrnic_qp *qp;
 	struct ib_wc wc;
 	bool silent;		       /* completes without a word */
-	struct simrnic_packet *packet; /* to send */
-	int num_sge;		       /* to receive into */
+	struct simrnic_packet *packet; /* to send as a datagram */
+	int num_sge;		       /* to receive into, or to send over a connection */
 	struct ib_sge sge[];
 };
 
@@ -83,6 +84,11 @@ struct simrnic_group {
 	struct list_head list;
 	union ib_gid gid;
 };
+
+static inline bool simrnic_can_receive(const struct simrnic_qp *qp)
+{
+	return qp->attr.qp_state == IB_QPS_RTR || qp->attr.qp_state == IB_QPS_RTS;
+}
 
 static inline struct simrnic_func *simrnic_func_of(struct ib_device *ib)
 {
@@ -104,16 +110,31 @@ u16 simrnic_pkey(unsigned int index);
 extern spinlock_t simrnic_queue_lock;
 extern struct list_head simrnic_qps;
 extern struct list_head simrnic_wire_queue;
+extern struct list_head simrnic_rc_waiting;
+struct simrnic_wqe *simrnic_wqe_new(struct simrnic_qp *qp, u64 wr_id, const struct ib_sge *sge,
+				    int num_sge);
 void simrnic_wqe_free(struct simrnic_wqe *wqe);
+unsigned int simrnic_wqe_length(const struct simrnic_wqe *wqe);
+void simrnic_scatter(const struct simrnic_wqe *wqe, unsigned int skip, const void *data,
+		     unsigned int length);
 void simrnic_complete(struct simrnic_wqe *wqe, struct ib_cq *ib, enum ib_wc_status status);
 int simrnic_cq_poll(struct simrnic_cq *cq, int count, struct ib_wc *wc);
 void simrnic_qp_add(struct simrnic_qp *qp);
 void simrnic_qp_remove(struct simrnic_qp *qp);
+void simrnic_qp_fail(struct simrnic_qp *qp);
 void simrnic_qp_set_state(struct simrnic_qp *qp, enum ib_qp_state state);
 
-/* simrnic_ud.c: datagrams between InfiniBand ports */
+/* simrnic_ud.c: the wire between InfiniBand ports, and datagrams */
 extern const struct ib_device_ops simrnic_ud_ops;
+void simrnic_run_wire(void);
+bool simrnic_reaches(const struct simrnic_func *from, const struct simrnic_func *to);
+bool simrnic_same_partition(u16 a, u16 b);
 u16 simrnic_ud_find_lid(const struct simrnic_func *from, const union ib_gid *gid);
+
+/* simrnic_rc.c: connections between InfiniBand ports */
+int simrnic_rc_send(struct simrnic_qp *qp, const struct ib_send_wr *wr);
+void simrnic_rc_deliver(struct simrnic_wqe *wqe);
+void simrnic_rc_wake(const struct simrnic_qp *qp);
 
 /* simrnic_sa.c: the subnet administrator */
 bool simrnic_sa_answer(const struct simrnic_func *from, const struct ib_sa_mad *request,

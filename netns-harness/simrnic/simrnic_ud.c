@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Unreliable datagrams between InfiniBand ports: what IPoIB and management datagrams need. Posting
- * puts a copy of the packet on the wire, a work item delivers it. Only the kernel's own queue pairs
- * can post: theirs are kernel addresses.
+ * The wire between InfiniBand ports, and unreliable datagrams, which IPoIB and management need.
+ * Posting puts a copy of the packet on the wire, a work item delivers it. Only the kernel's own
+ * queue pairs can post: theirs are kernel addresses.
  */
 #include <linux/slab.h>
 #include <linux/workqueue.h>
@@ -10,7 +10,6 @@
 #include "simrnic_rdma.h"
 
 #define MULTICAST_QPN 0xffffff
-#define MAX_LENGTH    4096
 
 static struct workqueue_struct *simrnic_ud_queue;
 
@@ -59,7 +58,7 @@ static int simrnic_detach_mcast(struct ib_qp *ib, union ib_gid *gid, u16 lid)
 
 /* Delivery: all of it under simrnic_queue_lock */
 
-static bool simrnic_reaches(const struct simrnic_func *from, const struct simrnic_func *to)
+bool simrnic_reaches(const struct simrnic_func *from, const struct simrnic_func *to)
 {
 	if (!simrnic_ib_active(from) || !simrnic_ib_active(to))
 		return false;
@@ -68,7 +67,7 @@ static bool simrnic_reaches(const struct simrnic_func *from, const struct simrni
 }
 
 /* Two limited members of a partition may not talk to each other. */
-static bool simrnic_same_partition(u16 a, u16 b)
+bool simrnic_same_partition(u16 a, u16 b)
 {
 	return (a & 0x7fff) == (b & 0x7fff) && (a | b) & 0x8000;
 }
@@ -77,7 +76,7 @@ static bool simrnic_is_for(struct simrnic_qp *qp, const struct simrnic_packet *p
 {
 	const struct simrnic_func *func = simrnic_func_of(qp->ib.device);
 
-	if (qp->attr.qp_state != IB_QPS_RTR && qp->attr.qp_state != IB_QPS_RTS)
+	if (!simrnic_can_receive(qp) || qp->ib.qp_type == IB_QPT_RC)
 		return false;
 	if (packet->dqpn == MULTICAST_QPN) {
 		if (qp == packet->source_qp || !simrnic_find_group(qp, &packet->grh.dgid))
@@ -93,44 +92,13 @@ static bool simrnic_is_for(struct simrnic_qp *qp, const struct simrnic_packet *p
 	       simrnic_same_partition(simrnic_pkey(qp->attr.pkey_index), packet->pkey);
 }
 
-static unsigned int simrnic_room(const struct simrnic_wqe *wqe)
-{
-	unsigned int room = 0;
-	int i;
-
-	for (i = 0; i < wqe->num_sge; i++)
-		room += wqe->sge[i].length;
-	return room;
-}
-
-static void simrnic_scatter(const struct simrnic_wqe *wqe, unsigned int skip, const void *data,
-			    unsigned int length)
-{
-	unsigned int part;
-	int i;
-
-	for (i = 0; i < wqe->num_sge && length; i++) {
-		const struct ib_sge *sge = &wqe->sge[i];
-
-		if (skip >= sge->length) {
-			skip -= sge->length;
-			continue;
-		}
-		part = min(length, sge->length - skip);
-		memcpy((void *)(uintptr_t)sge->addr + skip, data, part);
-		data += part;
-		length -= part;
-		skip = 0;
-	}
-}
-
 static void simrnic_receive(struct simrnic_qp *qp, const struct simrnic_packet *packet, u16 slid,
 			    u32 source_qpn)
 {
 	struct simrnic_wqe *wqe = list_first_entry_or_null(&qp->recv, struct simrnic_wqe, list);
 	struct simrnic_func *func = simrnic_func_of(qp->ib.device);
 
-	if (!wqe || simrnic_room(wqe) < sizeof(packet->grh) + packet->length) {
+	if (!wqe || simrnic_wqe_length(wqe) < sizeof(packet->grh) + packet->length) {
 		simrnic_count(func, SIMRNIC_RX_DROPPED, 1);
 		return;
 	}
@@ -206,8 +174,12 @@ static void simrnic_deliver_all(struct work_struct *work)
 	rcu_read_lock();
 	spin_lock_irqsave(&simrnic_queue_lock, flags);
 	while ((wqe = list_first_entry_or_null(&simrnic_wire_queue, struct simrnic_wqe, list))) {
-		simrnic_deliver(wqe->packet);
-		simrnic_complete(wqe, wqe->qp->ib.send_cq, IB_WC_SUCCESS);
+		if (wqe->packet) {
+			simrnic_deliver(wqe->packet);
+			simrnic_complete(wqe, wqe->qp->ib.send_cq, IB_WC_SUCCESS);
+		} else {
+			simrnic_rc_deliver(wqe);
+		}
 		/* Let others post, and interrupts in. */
 		spin_unlock_irqrestore(&simrnic_queue_lock, flags);
 		spin_lock_irqsave(&simrnic_queue_lock, flags);
@@ -215,6 +187,11 @@ static void simrnic_deliver_all(struct work_struct *work)
 	spin_unlock_irqrestore(&simrnic_queue_lock, flags);
 	rcu_read_unlock();
 	local_bh_enable();
+}
+
+void simrnic_run_wire(void)
+{
+	queue_work(simrnic_ud_queue, &simrnic_ud_work);
 }
 
 /* Posting */
@@ -227,7 +204,7 @@ static struct simrnic_packet *simrnic_gather(struct simrnic_qp *qp, const struct
 
 	for (i = 0; i < wr->num_sge; i++)
 		length += wr->sg_list[i].length;
-	if (length > MAX_LENGTH)
+	if (length > SIMRNIC_IB_MTU)
 		return ERR_PTR(-EMSGSIZE);
 	packet = kzalloc(struct_size(packet, data, length), GFP_ATOMIC);
 	if (!packet)
@@ -274,7 +251,7 @@ static int simrnic_send(struct simrnic_qp *qp, const struct ib_send_wr *wr)
 
 	if (wr->opcode != IB_WR_SEND)
 		return -EOPNOTSUPP;
-	wqe = kzalloc(sizeof(*wqe), GFP_ATOMIC);
+	wqe = simrnic_wqe_new(qp, wr->wr_id, NULL, 0);
 	if (!wqe)
 		return -ENOMEM;
 	packet = simrnic_gather(qp, wr);
@@ -283,11 +260,8 @@ static int simrnic_send(struct simrnic_qp *qp, const struct ib_send_wr *wr)
 		return PTR_ERR(packet);
 	}
 	simrnic_address(packet, ud_wr(wr));
-	INIT_LIST_HEAD(&wqe->list);
-	wqe->qp = qp;
 	wqe->packet = packet;
 	wqe->silent = !qp->signal_all && !(wr->send_flags & IB_SEND_SIGNALED);
-	wqe->wc.wr_id = wr->wr_id;
 	wqe->wc.opcode = IB_WC_SEND;
 
 	spin_lock_irqsave(&simrnic_queue_lock, flags);
@@ -296,37 +270,39 @@ static int simrnic_send(struct simrnic_qp *qp, const struct ib_send_wr *wr)
 	else
 		list_add_tail(&wqe->list, &simrnic_wire_queue);
 	spin_unlock_irqrestore(&simrnic_queue_lock, flags);
-	queue_work(simrnic_ud_queue, &simrnic_ud_work);
+	simrnic_run_wire();
 	return 0;
 }
 
 static int simrnic_recv(struct simrnic_qp *qp, const struct ib_recv_wr *wr)
 {
-	struct simrnic_wqe *wqe = kzalloc(struct_size(wqe, sge, wr->num_sge), GFP_ATOMIC);
+	struct simrnic_wqe *wqe = simrnic_wqe_new(qp, wr->wr_id, wr->sg_list, wr->num_sge);
 	unsigned long flags;
 
 	if (!wqe)
 		return -ENOMEM;
-	INIT_LIST_HEAD(&wqe->list);
-	wqe->qp = qp;
-	wqe->wc.wr_id = wr->wr_id;
-	wqe->num_sge = wr->num_sge;
-	memcpy(wqe->sge, wr->sg_list, flex_array_size(wqe, sge, wr->num_sge));
-
 	spin_lock_irqsave(&simrnic_queue_lock, flags);
 	if (qp->attr.qp_state == IB_QPS_ERR)
 		simrnic_complete(wqe, qp->ib.recv_cq, IB_WC_WR_FLUSH_ERR);
 	else
 		list_add_tail(&wqe->list, &qp->recv);
+	simrnic_rc_wake(qp);
 	spin_unlock_irqrestore(&simrnic_queue_lock, flags);
 	return 0;
 }
 
-/* Connected queue pairs do not move data, and a user's addresses are not ours to follow. */
+/* Other types do not move data, and a user's addresses are not ours to follow. */
 static bool simrnic_can_post(const struct ib_qp *qp)
 {
-	return !qp->uobject &&
-	       (qp->qp_type == IB_QPT_UD || qp->qp_type == IB_QPT_GSI || qp->qp_type == IB_QPT_SMI);
+	switch (qp->qp_type) {
+	case IB_QPT_UD:
+	case IB_QPT_GSI:
+	case IB_QPT_SMI:
+	case IB_QPT_RC:
+		return !qp->uobject;
+	default:
+		return false;
+	}
 }
 
 static int simrnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
@@ -337,7 +313,7 @@ static int simrnic_post_send(struct ib_qp *ib, const struct ib_send_wr *wr,
 
 	for (; wr && !err; wr = wr->next) {
 		*bad = wr;
-		err = simrnic_send(qp, wr);
+		err = ib->qp_type == IB_QPT_RC ? simrnic_rc_send(qp, wr) : simrnic_send(qp, wr);
 	}
 	return err;
 }

@@ -124,6 +124,10 @@ static int simrnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask
 		WRITE_ONCE(qp->attr.qkey, attr->qkey);
 	if (mask & IB_QP_DEST_QPN)
 		qp->attr.dest_qp_num = attr->dest_qp_num;
+	if (mask & IB_QP_AV) {
+		qp->attr.ah_attr = attr->ah_attr;
+		qp->attr.ah_attr.grh.sgid_attr = NULL; /* the core's */
+	}
 	if (mask & IB_QP_STATE)
 		simrnic_qp_set_state(qp, attr->qp_state);
 	return 0;
