@@ -7,6 +7,10 @@
 
 #include <catch2/catch.hpp>
 
+#include <array>
+#include <string>
+#include <vector>
+
 namespace rdmanet::test {
 
 using Catch::Contains;
@@ -45,6 +49,42 @@ TEST_CASE("pods on IPoIB children of two cards reach each other in their partiti
     CHECK_THAT(check(with(first, "'mode':'connected'"), result), Contains("code 107") && Contains("mode datagram"));
     CHECK(del(first) == "");
     CHECK(del(second) == "");
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("pods on connected IPoIB children send 60000 bytes in one packet, over reliable connections", "[ipoib]") {
+    NEEDS(OtherNic::possible(), "an InfiniBand card");
+    const InfinibandNode infiniband;
+    const std::array<Pod, 4> pods{Pod("one"), Pod("two"), Pod("far"), Pod("small")};
+    const UnchangedNode node;
+    std::vector<PluginCall> calls;
+    std::vector<std::string> results;
+    const auto attach = [&](unsigned card, const std::string& mode) {
+        const std::string members = concat("'pkey':'0x8001','mode':'", mode, "',", ipam("10.95.0.0/24"));
+        const PluginCall call = ipoib_call(pods.at(calls.size()), infiniband.parent(card), members);
+        calls.push_back(of(call, concat("c", calls.size())));
+        results.push_back(add(calls.back()));
+    };
+    const auto sends = [&](const Pod& pod, unsigned address, unsigned bytes) {
+        return pod.succeeds(concat("ping -c 1 -W 1 -M \"do\" -s ", bytes, " 10.95.0.", address));
+    };
+    const auto connections = [] {
+        return shell("rdma resource show qp type RC state RTS | grep -o ' ib.p0/1 ' | sort | uniq -c | xargs");
+    };
+
+    attach(0, "connected");
+    attach(0, "connected");
+    attach(1, "connected");
+    attach(1, "datagram");
+    CHECK(comes_true([&] { return sends(pods[0], 2, 60000); })); // within a port
+    CHECK(comes_true([&] { return sends(pods[0], 3, 60000); }));
+    CHECK_THAT(connections(), StartsWith("6 ib0p0/1 2 ib1p0/1"));
+    CHECK(comes_true([&] { return sends(pods[3], 1, 1400); }));
+    CHECK_FALSE(sends(pods[3], 1, 60000));
+    CHECK(comes_true([&] { return sends(pods[0], 4, 60000); })); // answered in fragments
+    for (std::size_t i = 0; i < calls.size(); ++i) CHECK(check(calls[i], results[i]) == "");
+    for (const PluginCall& call : calls) CHECK(del(call) == "");
+    CHECK(connections() == "\n");
     CHECK(node.difference() == "");
 }
 
