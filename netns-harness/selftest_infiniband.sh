@@ -155,15 +155,20 @@ ip netns del a
 ok "infiniband: and returns" soon test -e $ib/ib1p0v0
 ok "infiniband: with an IPoIB net device" soon has_ipoib 0002:00:01.0
 soon rdma system set netns shared
-connected_pod w0 ib0 k3 10.4.0.6/24
-ib1=$(ipoib 0003:00:00.0)
-up "$ib1" && connected_pod w1 "$ib1" k3 10.4.0.7/24
-ok "infiniband: new children connect" soon reach_whole w0 10.4.0.7
-flood w0 10.4.0.7
+modprobe -r ib_ipoib && modprobe ib_ipoib recv_queue_size=2
+for i in 0 1; do
+	parent=$(ipoib "000$((i + 2)):00:00.0")
+	up "$parent" && connected_pod w$i "$parent" k3 10.4.0.1$i/24
+done
+soon reach_whole w0 10.4.0.11
+ip -n w0 link set k3 mtu 9000
+ok "infiniband: a sender of seven fragments waits for a receiver of two" in_ns w0 ping -q -c1 -W2 -s 60000 10.4.0.11
+ip -n w0 link set k3 mtu 65520
+flood w0 10.4.0.11
 echo 0 >$debug/rnic2p0/cable
 ok "infiniband: a pulled cable ends connections that carry data" soon not has_connections ib1p0 2
 echo 1 >$debug/rnic2p0/cable
-ok "infiniband: and with it back there are new ones" soon reach_whole w1 10.4.0.6
+ok "infiniband: and with it back there are new ones" soon reach_whole w1 10.4.0.10
 ok "infiniband: the module goes while connections carry data" reload
 end_flood
 ok "infiniband: all requests came back, IPoIB's patience of 5 s never ended" not grep -E 'RX drain timing out|sends not completed' <(dmesg)
