@@ -6,9 +6,9 @@
 namespace rdmanet::attach {
 
 /// Throws CniError that names them, if processes or kernel modules use the device. A move would cut off whoever has a
-/// context open: its calls fail with EIO from then on (ib_uverbs, disassociate_ucontext). From modules the kernel takes
-/// the device (drivers/infiniband/core/device.c, disable_device()), and nvme_rdma deletes its controllers then. DEL asks
-/// nobody: the pod is over, and whoever still uses its device loses it so.
+/// context open: its calls fail with EIO from then on (ib_uverbs, disassociate_ucontext). From modules the kernel
+/// takes the device (drivers/infiniband/core/device.c, disable_device()), and nvme_rdma deletes its controllers then.
+/// DEL asks nobody: the pod is over, and whoever still uses its device loses it so.
 void require_unused(kernel::Socket& rdma, const kernel::RdmaDevice& device);
 
 } // namespace rdmanet::attach
