@@ -26,6 +26,8 @@ constexpr const char* kDescription =
     "rdmanet gives Kubernetes pods RDMA-capable network interfaces. As a CNI plugin it is executed by a container\n"
     "runtime or by Multus with CNI_COMMAND set; the subcommands below are for the person on the node.";
 
+constexpr int kWrongUsage = 2; // as of a shell's builtins
+
 void print(const std::string& text) {
     base::write_all(STDOUT_FILENO, text, "standard output");
 }
@@ -79,10 +81,17 @@ int print_version() {
 int print_exit(const CLI::App& app, const CLI::ParseError& exit) {
     std::ostringstream out;
     std::ostringstream err;
-    const int status = app.exit(exit, out, err);
+    const bool is_answer = app.exit(exit, out, err) == 0;
     print(out.str());
     base::write_all(STDERR_FILENO, err.str(), "standard error");
-    return status;
+    return is_answer ? 0 : kWrongUsage;
+}
+
+/// Others see an empty node where they may not look.
+void require_root(const CLI::App& command) {
+    if (::geteuid() != 0)
+        throw base::Error(concat("run `rdmanet ", command.get_name(),
+                                 "` as root, whose are the state directory and the ", "pods' network namespaces"));
 }
 
 int print_state(const Options& options) {
@@ -147,6 +156,8 @@ int parse_and_run(int argc, char** argv) {
     } catch (const CLI::ParseError& exit) {
         return print_exit(app, exit);
     }
+    for (const CLI::App* command : {state, gc, plan_command})
+        if (command->parsed()) require_root(*command);
     if (state->parsed()) return print_state(options);
     if (gc->parsed()) return collect_garbage(options);
     if (plan_command->parsed()) return print_plan(std::move(plan_options), options);

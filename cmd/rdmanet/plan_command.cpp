@@ -107,7 +107,7 @@ std::string to_text(const attach::Preview& preview) {
                " (", record.attach, device.empty() ? "" : ", device ", device, ") would\n");
     for (const std::string& dead : preview.taken_back)
         text += concat("  take back what is left of a pod that is gone (", dead,
-                       "); below, the device is as that pod left it\n");
+                       "), or be refused if that fails; below, the device is as that pod left it\n");
     for (const std::string& action : preview.actions) text += concat("  ", action, '\n');
     return text;
 }
@@ -150,7 +150,9 @@ std::string to_json(const attach::Preview& preview) {
 } // namespace
 
 std::string plan(const PlanOptions& options) {
-    std::string text = as_for_plugin(read_input(options.file), options);
+    std::string text = read_input(options.file);
+    text = base::in_context(options.file == "-" ? "standard input" : options.file,
+                            [&] { return as_for_plugin(std::move(text), options); });
     std::optional<kernel::Netns> nobodys;
     if (options.netns.empty()) nobodys = kernel::make_netns();
     const std::string netns_path = nobodys ? concat("/proc/self/fd/", nobodys->fd()) : options.netns;

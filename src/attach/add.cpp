@@ -124,12 +124,19 @@ public:
         : request_(request), config_(config), session_(session), pod_(prepared.pod), plan_(prepared.plan),
           deadline_(deadline), record_(std::move(prepared.record)) {}
 
+    /// What has been begun, for undoing it: no step before the record of them is written, only the lease.
+    [[nodiscard]] AttachmentRecord begun() const {
+        AttachmentRecord record = record_;
+        if (!is_recorded_) record.steps.clear();
+        return record;
+    }
     [[nodiscard]] const AttachmentRecord& record() const { return record_; }
     [[nodiscard]] const std::vector<ipam::OwnerKey>& dispossessed() const { return dispossessed_; }
 
     cni::Result run() {
         cni::Result own = lease();
         session_.records.save(record_);
+        is_recorded_ = true;
         std::visit([](auto& concrete) { concrete.claim.reset(); }, plan_);
         const std::optional<kernel::Link> link = make_interface();
         if (const auto* step = delegate()) own = ask_delegate(request_, *step, deadline_);
@@ -231,6 +238,7 @@ private:
     Plan& plan_;
     const base::Deadline& deadline_;
     AttachmentRecord record_;
+    bool is_recorded_ = false;
     std::vector<ipam::OwnerKey> dispossessed_;
 };
 
@@ -258,7 +266,7 @@ cni::Result add(const cni::Request& request, const Config& config, const Node& n
     Attaching attaching(request, config, session, prepared, deadline);
     base::Rollback rollback([&](const std::string& what, const char* why) { node.log.error(concat(what, ": ", why)); });
     rollback.on_failure("undo the failed ADD", [&] {
-        undo_failed_add(attaching.record(), caller_of(request), node, session.records, session.leases);
+        undo_failed_add(attaching.begun(), caller_of(request), node, session.records, session.leases);
     });
     cni::Result result = attaching.run();
     rollback.commit();

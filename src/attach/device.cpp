@@ -218,8 +218,8 @@ DevicePlan plan_device(const cni::Request& request, const Config& config, const 
     if (plan.vf) plan.representor = plan_representor(plan, config, route, session.node.log);
     plan_rdma(plan, config, request, pod.netns, session.node.log, deadline);
     if (config.reset) plan.reset = plan_reset(address, session.node.log, deadline);
-    if (plan.is_infiniband() && (!plan.moving.empty() || !plan.rebind_to.empty() || plan.reset))
-        require_no_ipoib_children(address, *plan.link, session, route);
+    const bool is_made_anew = plan.reset || (plan.is_infiniband() && (!plan.moving.empty() || !plan.rebind_to.empty()));
+    if (plan.link && is_made_anew) require_no_children(address, *plan.link, session, route);
     require_active_port_before(plan, config, request.ifname().to_string(), session.node.log, deadline);
     return plan;
 }

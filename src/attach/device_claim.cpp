@@ -37,28 +37,28 @@ std::vector<AttachmentRecord> list_owners(const Session& session, const std::str
     return records;
 }
 
-bool has_ipoib_child(const AttachmentRecord& record, const kernel::Link& parent) {
+bool has_child(const AttachmentRecord& record, const kernel::Link& parent) {
     const state::CreateLink* made = record.created_link();
-    return made != nullptr && made->kind == "ipoib" && !made->parent_in_pod && made->parent_ifindex == parent.ifindex;
+    return made != nullptr && !made->parent_in_pod && made->parent_ifindex == parent.ifindex;
 }
 
 [[noreturn]] void refuse_parent_of(const std::string& child, const base::BusAddress& address, const std::string& cure) {
     throw cni::CniError(cni::ErrorCode::parent,
-                        concat("device ", address, " has an IPoIB child (", child,
+                        concat("device ", address, " has a child (", child,
                                "), which the kernel destroys when it makes the device's interface anew: ", cure,
                                ", or use another device"));
 }
 
 } // namespace
 
-void require_no_ipoib_children(const base::BusAddress& address, const kernel::Link& link, const Session& session,
-                               kernel::Socket& route) {
+void require_no_children(const base::BusAddress& address, const kernel::Link& link, const Session& session,
+                         kernel::Socket& route) {
     for (const kernel::Link& each : kernel::list_links(route))
-        if (each.kind == "ipoib" && each.parent_ifindex == link.ifindex)
+        if (each.parent_ifindex == link.ifindex && !each.parent_netnsid)
             refuse_parent_of(concat(quoted(each.name), " on the host"), address, "remove it");
     Undertaker undertaker(session.node);
     for (const AttachmentRecord& record : session.records.list().records)
-        if (has_ipoib_child(record, link) && undertaker.probe(trace_of(record)) != ipam::Liveness::dead)
+        if (has_child(record, link) && undertaker.probe(trace_of(record)) != ipam::Liveness::dead)
             refuse_parent_of(describe(record), address, "delete that pod");
 }
 

@@ -27,11 +27,11 @@ void take_from_the_dead(const base::BusAddress& address, Session& session, const
 [[nodiscard]] base::FileLock claim_device(const base::BusAddress& address, const Session& session,
                                           const base::Deadline& deadline);
 
-/// Throws CniError if the device's IPoIB interface has children, on the host or in living pods: they go with it when
-/// the kernel makes it anew, which it does when the RDMA device moves or its driver is bound anew (ipoib_remove_one(),
+/// Throws CniError if the device's interface has children, on the host or in living pods: they go with it when the
+/// driver is bound anew, and those of IPoIB also when the RDMA device moves (ipoib_remove_one(),
 /// drivers/infiniband/ulp/ipoib/ipoib_main.c). One that is made at the same moment is not seen.
-void require_no_ipoib_children(const base::BusAddress& address, const kernel::Link& link, const Session& session,
-                               kernel::Socket& route);
+void require_no_children(const base::BusAddress& address, const kernel::Link& link, const Session& session,
+                         kernel::Socket& route);
 
 /// Whether an entry of the same list, the one that moved the interface, has moved the device's RDMA devices with it.
 [[nodiscard]] bool is_rdma_moved_beside(const base::BusAddress& address, const Session& session);

@@ -5,8 +5,10 @@
 #include "device_undo.hpp"
 #include "device_usable.hpp"
 #include "rdma_choice.hpp"
+#include "rdma_users.hpp"
 
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -46,16 +48,20 @@ void warn_of_new_numbers(const state::ResetFunction& step, const std::vector<std
                             ": restart the device plugin if it still gives pods that"));
 }
 
-/// The driver's RDMA devices get the names back that those before them had; the net device does with KeepDevice.
+/// The driver's RDMA devices get the names back that those before them had; the net device does with KeepDevice. Throws
+/// where there was less time than that takes: the next attempt has more.
 void await_devices(const state::ResetFunction& step, const BusAddress& address,
                    const std::vector<std::string>& uverbs_before, Socket* rdma, const RevertContext& context) {
     constexpr std::chrono::seconds kTimeout{10};
+    const bool is_cut_short = context.deadline.remaining() < kTimeout;
     Socket route = Socket::open(kernel::Protocol::route, context.deadline);
     auto made = wait_for_devices(address, {.link = had_link(context.record), .rdma_devices = step.rdma_names.size()},
                                  route, rdma, context.deadline.at_most(kTimeout));
+    const std::string lacks = "lacks its net device or an RDMA device after its reset";
+    if (!made && is_cut_short) throw base::Error(concat("device ", address, ' ', lacks));
     if (!made) {
-        context.log.warn(concat("device ", address, " lacks its net device or an RDMA device ", kTimeout.count(),
-                                " s after its reset: `dmesg` says what its driver ", quoted(step.driver), " misses"));
+        context.log.warn(concat("device ", address, ' ', lacks, " and ", kTimeout.count(),
+                                " s: `dmesg` says what its driver ", quoted(step.driver), " misses"));
         return;
     }
     if (rdma == nullptr) return;
@@ -72,15 +78,26 @@ bool bind_again(const BusAddress& address, const std::string& driver) {
     return true;
 }
 
-/// Why the device can't be reset alone; empty if it can.
+/// Why the device can't be reset alone, with the cure; empty if it can.
 std::string obstacle_to_reset(const BusAddress& address) {
     const std::string directory = concat("/sys/", address.sysfs_path());
+    if (const unsigned vfs = kernel::count_vfs_of(address); vfs != 0) // which its driver takes along
+        return concat("it has ", vfs, vfs == 1 ? " VF, which" : " VFs, which", " would go: run `echo 0 >", directory,
+                      "/sriov_numvfs`");
     switch (kernel::resettable(address)) {
     case kernel::Resettable::yes: break;
-    case kernel::Resettable::no: return concat("the kernel knows no way to (", directory, "/reset is not there)");
+    case kernel::Resettable::no: return concat("the kernel knows no way (", directory, "/reset is not there)");
     case kernel::Resettable::switched_off:
-        return concat("every way to is switched off (run `echo default >", directory, "/reset_method`)");
+        return concat("every way is switched off: run `echo default >", directory, "/reset_method`");
     }
+    return {};
+}
+
+/// Who would lose the device with its driver; without `disassociate_ucontext` the driver would wait for that without
+/// end (ib_uverbs_remove_one(), drivers/infiniband/core/uverbs_main.c). Empty if nobody.
+std::string user_of(const BusAddress& address, Socket* rdma) {
+    for (const kernel::RdmaDevice& device : list_as_made(address, rdma))
+        if (std::string use = describe_use(*rdma, device); !use.empty()) return use;
     return {};
 }
 
@@ -95,13 +112,42 @@ std::string failure_of(Act&& act) {
     return {};
 }
 
+/// Why it failed; empty if it didn't. What moves RDMA devices meanwhile need not wait for the reset itself, which may
+/// take the kernel a minute.
+std::string reset_alone(const BusAddress& address, Socket* rdma, const RevertContext& context) {
+    std::string obstacle = obstacle_to_reset(address);
+    if (obstacle.empty()) obstacle = user_of(address, rdma);
+    if (!obstacle.empty()) return obstacle;
+    return failure_of([&] {
+        {
+            const base::FileLock lock = context.records.lock_rdma(context.deadline);
+            kernel::unbind(address);
+        }
+        kernel::reset(address);
+    });
+}
+
+/// What to do about a device that could not be reset.
+std::string cure_for(const BusAddress& address) {
+    const std::string directory = concat("/sys/", address.sysfs_path());
+    const bool is_vf = address.pci() && kernel::find_pf_of(*address.pci());
+    return concat("; `dmesg` may say more. No other pod gets the device before it was reset",
+                  is_vf ? concat(": to give that up, write 0 to ", directory,
+                                 "/physfn/sriov_numvfs, run `rdmanet gc`, and make the VFs anew")
+                        : std::string());
+}
+
 } // namespace
 
 void require_resettable(const BusAddress& address) {
     if (!address.pci())
         refuse_device(address, "can't be reset, as a sub-function has no reset of its own: remove \"reset\"");
+    const std::string driver = kernel::driver_of(address);
+    if (is_user_space_driver(driver) && !is_vfio_driver(driver)) // would have to be bound by hand again
+        refuse_device(address, concat("can't be reset with driver ", quoted(driver),
+                                      ": bind it to its network driver or to vfio-pci, or remove \"reset\""));
     if (const std::string obstacle = obstacle_to_reset(address); !obstacle.empty())
-        refuse_device(address, concat("can't be reset, ", obstacle, ": use another device, or remove \"reset\""));
+        refuse_device(address, concat("can't be reset, ", obstacle, "; or use another device, or remove \"reset\""));
 }
 
 std::optional<state::ResetFunction> plan_reset(const BusAddress& address, const base::Logger& log,
@@ -114,35 +160,31 @@ std::optional<state::ResetFunction> plan_reset(const BusAddress& address, const 
         return std::nullopt;
     }
     auto rdma = Socket::find_rdma(deadline);
+    if (const std::string use = user_of(address, rdma ? &*rdma : nullptr); !use.empty())
+        throw cni::CniError(cni::ErrorCode::rdma, concat(use, " before a pod gets the device"));
     for (const kernel::RdmaDevice& device : list_as_made(address, rdma ? &*rdma : nullptr))
         step.rdma_names.push_back(device.name);
     return step;
 }
 
-/// Whether an earlier attempt came to the reset, the device can't tell: it is done again.
+/// Whether an earlier attempt came to the reset, the device can't tell: it is done again. One that was not reset goes
+/// home all the same: its record keeps it from the next pod. Whoever has given it to another driver meanwhile keeps
+/// that.
 void revert_step(const state::ResetFunction& step, const RevertContext& context) {
     const auto address = BusAddress::parse(step.device);
     if (!address || !kernel::device_exists(*address)) return;
     const std::string present = kernel::driver_of(*address);
-    if (is_vfio_driver(present)) return;
+    if (is_user_space_driver(present)) return;
     const std::string driver = present.empty() ? step.driver : present;
-    const base::FileLock lock = context.records.lock_rdma(context.deadline);
     auto rdma = Socket::find_rdma(context.deadline);
-    const auto uverbs = list_uverbs_as_made(*address, rdma ? &*rdma : nullptr);
-    std::string failure = obstacle_to_reset(*address);
-    if (failure.empty())
-        failure = failure_of([&] {
-            kernel::unbind(*address);
-            kernel::reset(*address);
-        });
-    if (!failure.empty())
-        failure += ": look into `dmesg`; until it works no other pod gets the device, or of a VF, until its PF's "
-                   "sriov_numvfs was 0";
-    // One that was not reset goes home all the same: its record keeps it from the next pod. Whoever has given it to
-    // another driver meanwhile keeps that.
+    Socket* const socket = rdma ? &*rdma : nullptr;
+    const auto uverbs = list_uverbs_as_made(*address, socket);
+    std::string failure = reset_alone(*address, socket, context);
+    if (!failure.empty()) failure += cure_for(*address);
     const std::string unbound = failure_of([&] {
+        const base::FileLock lock = context.records.lock_rdma(context.deadline);
         if (bind_again(*address, driver) && driver == step.driver)
-            await_devices(step, *address, uverbs, rdma ? &*rdma : nullptr, context);
+            await_devices(step, *address, uverbs, socket, context);
     });
     if (!unbound.empty()) failure += concat(failure.empty() ? "" : "; ", unbound);
     if (!failure.empty()) throw base::Error(failure);

@@ -1,28 +1,12 @@
 #include "leases.hpp"
 
+#include <rdmanet/attach/recorded_leases.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <algorithm>
 
 namespace rdmanet::attach {
 namespace {
-
-std::vector<ipam::Lease> leases_in(const state::AttachmentStore& records) {
-    std::vector<ipam::Lease> leases;
-    for (const state::AttachmentRecord& record : records.list().records)
-        for (const state::RecordedLease& recorded : record.leases)
-            if (const auto address = base::IpPrefix::parse(recorded.address))
-                leases.push_back({.space = recorded.space,
-                                  .slot = recorded.slot,
-                                  .address = *address,
-                                  .owner = owner_of(record),
-                                  .since = record.created,
-                                  .cooldown = std::chrono::seconds(recorded.cooldown)});
-    // Of two that name one address the younger has it: the elder is dead, and its lease was taken back.
-    std::stable_sort(leases.begin(), leases.end(),
-                     [](const ipam::Lease& one, const ipam::Lease& other) { return one.since > other.since; });
-    return leases;
-}
 
 /// Runs `act`, once more after a repair if the store turns out to be damaged.
 template <class Act>
@@ -66,9 +50,26 @@ std::vector<state::RecordedLease> to_recorded(const std::vector<ipam::Lease>& le
     return recorded;
 }
 
+std::vector<ipam::Lease> list_recorded_leases(const state::AttachmentStore& records) {
+    std::vector<ipam::Lease> leases;
+    for (const state::AttachmentRecord& record : records.list().records)
+        for (const state::RecordedLease& recorded : record.leases)
+            if (const auto address = base::IpPrefix::parse(recorded.address))
+                leases.push_back({.space = recorded.space,
+                                  .slot = recorded.slot,
+                                  .address = *address,
+                                  .owner = owner_of(record),
+                                  .since = record.created,
+                                  .cooldown = std::chrono::seconds(recorded.cooldown)});
+    // Of two that name one address the younger has it: the elder is dead, and its lease was taken back.
+    std::stable_sort(leases.begin(), leases.end(),
+                     [](const ipam::Lease& one, const ipam::Lease& other) { return one.since > other.since; });
+    return leases;
+}
+
 ipam::SqliteStore open_leases(const Node& node, const state::AttachmentStore& records) {
-    return ipam::SqliteStore(
-        {.state_directory = node.state_directory, .known_leases = [&records] { return leases_in(records); }});
+    return ipam::SqliteStore({.state_directory = node.state_directory,
+                              .known_leases = [&records] { return list_recorded_leases(records); }});
 }
 
 void release_leases(ipam::SqliteStore& leases, const state::AttachmentKey& key, const Node& node,

@@ -4,12 +4,14 @@
 
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
+#include <rdmanet/kernel/device.hpp>
 #include <rdmanet/kernel/rdma.hpp>
 #include <rdmanet/kernel/route.hpp>
 
 #include <linux/if_arp.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace rdmanet::attach {
 namespace {
@@ -27,6 +29,17 @@ std::optional<Link> find_by_name(kernel::Socket& route, const std::string& name)
     return kernel::find_link_by_altname(route, name);
 }
 
+/// An InfiniBand device's first, of which the kernel tells no net device.
+std::optional<Link> find_ipoib_of_rdma_device(kernel::Socket& route, const std::string& name) {
+    for (Link& link : kernel::list_links(route)) {
+        const auto address = base::BusAddress::parse(link.parent_device);
+        if (link.kind != "ipoib" || link.parent_ifindex || !address) continue;
+        const auto devices = kernel::rdma_devices_of(*address);
+        if (std::find(devices.begin(), devices.end(), name) != devices.end()) return std::move(link);
+    }
+    return std::nullopt;
+}
+
 Link named_parent(const std::string& name, const Config& config, kernel::Socket& route) {
     if (auto link = find_by_name(route, name)) return *std::move(link);
     if (config.link_in_container)
@@ -34,6 +47,7 @@ Link named_parent(const std::string& name, const Config& config, kernel::Socket&
                              "\"master\" to one that an earlier network gives it"));
     if (const auto netdev = kernel::find_netdev_of_rdma_device(name))
         if (auto link = find_by_name(route, *netdev)) return *std::move(link);
+    if (auto link = find_ipoib_of_rdma_device(route, name)) return *std::move(link);
     refuse_parent(concat("master ", quoted(name), " is neither an interface nor an RDMA device here: ",
                          "set \"master\" to one that \"ip link\" or \"rdma link\" shows"));
 }

@@ -114,8 +114,6 @@ void tell_device(Actions& actions, const cni::Request& request, const Config& co
         actions.push_back(concat("leave device ", plan.address, " with driver ",
                                  quoted(kernel::driver_of(plan.address)), " and without an interface"));
     if (!plan.is_infiniband()) tell_rdma(actions, plan);
-    if (plan.reset) actions.push_back(concat("reset device ", plan.address, " when the pod is gone"));
-    if (config.device_info_file) actions.push_back(concat("write device-info file ", quoted(*config.device_info_file)));
 }
 
 void tell_shared_rdma(Actions& actions, const Prepared& prepared, const Config& config) {
@@ -123,6 +121,11 @@ void tell_shared_rdma(Actions& actions, const Prepared& prepared, const Config& 
         actions.push_back(concat("share ", *rdma, ", which stays on the host"));
     else if (prepared.record.rdma_device.empty() && !config.is_ipoib())
         actions.emplace_back("give it no RDMA device");
+}
+
+void tell_end(Actions& actions, const Config& config, const DevicePlan& plan) {
+    if (config.device_info_file) actions.push_back(concat("write device-info file ", quoted(*config.device_info_file)));
+    if (plan.reset) actions.push_back(concat("reset device ", plan.address, " when the pod is gone"));
 }
 
 bool has_interface(const Plan& plan) {
@@ -165,6 +168,7 @@ Preview preview_add(const cni::Request& request, const Config& config, const Nod
         tell_child(preview.actions, request, config, std::get<ChildPlan>(prepared.plan));
     tell_shared_rdma(preview.actions, prepared, config);
     tell_addressing(preview.actions, prepared, config);
+    if (const auto* device = std::get_if<DevicePlan>(&prepared.plan)) tell_end(preview.actions, config, *device);
     preview.record = std::move(prepared.record);
     return preview;
 }

@@ -41,24 +41,28 @@ std::string listed(const std::map<std::string, unsigned>& counts) {
     return text;
 }
 
-[[noreturn]] void refuse_used(const kernel::RdmaDevice& device, const std::string& by, std::string_view cure) {
-    throw cni::CniError(cni::ErrorCode::rdma, concat("RDMA device ", quoted(device.name), " is in use on the host by ",
-                                                     by, ": ", cure, " before a pod gets the device"));
+std::string in_use(const kernel::RdmaDevice& device, const std::string& by, std::string_view cure) {
+    return concat("RDMA device ", quoted(device.name), " is in use on the host by ", by, ": ", cure);
 }
 
 } // namespace
 
-void require_unused(kernel::Socket& rdma, const kernel::RdmaDevice& device) {
+std::string describe_use(kernel::Socket& rdma, const kernel::RdmaDevice& device) {
     const auto users = kernel::list_rdma_users(rdma, device.index);
     if (!users.empty())
-        refuse_used(device,
-                    users.front() == 0 ? std::string("a process of another PID namespace")
-                                       : base::describe_process(users.front()),
-                    "stop it");
+        return in_use(device,
+                      users.front() == 0 ? std::string("a process of another PID namespace")
+                                         : base::describe_process(users.front()),
+                      "stop it");
     const auto modules = count_queue_pairs(rdma, device);
-    if (!modules.empty())
-        refuse_used(device, concat("kernel module", modules.size() == 1 ? " " : "s ", listed(modules)),
-                    "stop what uses it, for instance disconnect its NVMe storage or unmount its NFS shares,");
+    if (modules.empty()) return {};
+    return in_use(device, concat("kernel module", modules.size() == 1 ? " " : "s ", listed(modules)),
+                  "stop what uses it, for instance disconnect its NVMe storage or unmount its NFS shares,");
+}
+
+void require_unused(kernel::Socket& rdma, const kernel::RdmaDevice& device) {
+    if (const std::string use = describe_use(rdma, device); !use.empty())
+        throw cni::CniError(cni::ErrorCode::rdma, concat(use, " before a pod gets the device"));
 }
 
 } // namespace rdmanet::attach

@@ -3,7 +3,12 @@
 
 #include <rdmanet/kernel/rdma.hpp>
 
+#include <string>
+
 namespace rdmanet::attach {
+
+/// Which processes or kernel modules use the device, and the cure; empty if none does.
+[[nodiscard]] std::string describe_use(kernel::Socket& rdma, const kernel::RdmaDevice& device);
 
 /// Throws CniError that names them, if processes or kernel modules use the device. A move would cut off whoever has a
 /// context open: its calls fail with EIO from then on (ib_uverbs, disassociate_ucontext). From modules the kernel

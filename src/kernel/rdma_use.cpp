@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 namespace rdmanet::kernel {
 namespace {
@@ -28,8 +29,11 @@ void parse_contexts(const nlmsghdr& message, std::vector<unsigned>& users) {
         users.push_back(Attributes(entry).find_u32(RDMA_NLDEV_ATTR_RES_PID).value_or(0));
 }
 
+/// Once each: a list may be read several times.
 void append_pairs(const nlmsghdr& message, std::vector<KernelQueuePair>& pairs) {
-    for (KernelQueuePair& pair : parse_kernel_queue_pairs(message)) pairs.push_back(std::move(pair));
+    for (KernelQueuePair& pair : parse_kernel_queue_pairs(message))
+        if (std::none_of(pairs.begin(), pairs.end(), [&](const auto& each) { return each.number == pair.number; }))
+            pairs.push_back(std::move(pair));
 }
 
 /// What the kernel keeps account of for a device (drivers/infiniband/core/restrack.c).
@@ -55,11 +59,24 @@ void name_askers(Socket& rdma, std::uint32_t index, std::vector<KernelQueuePair>
     const auto connections =
         list_resources<KernelQueuePair>(rdma, RDMA_NLDEV_CMD_RES_CM_ID_GET, index, "connections", append_pairs);
     for (KernelQueuePair& pair : pairs) {
-        const auto asker = std::find_if(connections.begin(), connections.end(), [&](const KernelQueuePair& each) {
-            return is_made_by_cm(pair) && each.number == pair.number;
-        });
+        if (!is_made_by_cm(pair)) continue;
+        const auto asker = std::find_if(connections.begin(), connections.end(),
+                                        [&](const auto& each) { return each.number == pair.number; });
         if (asker != connections.end()) pair.module = asker->module;
     }
+}
+
+/// The kernel asks the driver about each queue pair, and one that its driver can't tell of ends the list
+/// (res_get_common_dumpit(), drivers/infiniband/core/nldev.c): what came before counts.
+std::vector<KernelQueuePair> list_told_pairs(Socket& rdma, std::uint32_t index) {
+    std::vector<KernelQueuePair> pairs;
+    try {
+        (void)list_resources<KernelQueuePair>(
+            rdma, RDMA_NLDEV_CMD_RES_QP_GET, index, "queue pairs",
+            [&](const nlmsghdr& message, std::vector<KernelQueuePair>&) { append_pairs(message, pairs); });
+    } catch (const NetlinkError&) { // no reason to refuse a device
+    }
+    return pairs;
 }
 
 } // namespace
@@ -69,7 +86,7 @@ std::vector<unsigned> list_rdma_users(Socket& rdma, std::uint32_t index) {
 }
 
 std::vector<KernelQueuePair> list_kernel_queue_pairs(Socket& rdma, std::uint32_t index) {
-    auto pairs = list_resources<KernelQueuePair>(rdma, RDMA_NLDEV_CMD_RES_QP_GET, index, "queue pairs", append_pairs);
+    auto pairs = list_told_pairs(rdma, index);
     if (std::any_of(pairs.begin(), pairs.end(), is_made_by_cm)) name_askers(rdma, index, pairs);
     return pairs;
 }

@@ -1,6 +1,7 @@
 #include <rdmanet/ops/state_report.hpp>
 
 #include <rdmanet/attach/pod_view.hpp>
+#include <rdmanet/attach/recorded_leases.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/ipam/store/sqlite_store.hpp>
 #include <rdmanet/json/writer.hpp>
@@ -182,12 +183,14 @@ std::string rdma_table(const StateReport& report) {
 
 StateReport read_state(const std::string& state_directory) {
     StateReport report;
-    report.attachments = state::AttachmentStore(state_directory).list();
+    const state::AttachmentStore records(state_directory, state::Access::look);
+    report.attachments = records.list();
     report.rdma = attach::view_rdma(report.attachments.records);
     report.pods = attach::view_pods(report.attachments.records,
                                     attach::Node(state_directory, base::Logger(base::LogLevel::error)));
     try {
-        ipam::SqliteStore store({.state_directory = state_directory, .known_leases = {}});
+        ipam::SqliteStore store({.state_directory = state_directory,
+                                 .known_leases = [&] { return attach::list_recorded_leases(records); }});
         report.leases = store.list_all(base::Deadline::in(kPatience));
     } catch (const base::Error& error) {
         report.lease_trouble = error.what();

@@ -70,18 +70,26 @@ LoadOutcome load_from(const std::string& path, const std::string& name) {
     }
 }
 
+bool has_other_owner(const AttachmentRecord& other, const AttachmentRecord& record) {
+    return other.device() == record.device() && other.key.container_id != record.key.container_id;
+}
+
 /// Whether a second copy without its record is of an attachment that is no more: the device is another container's by
-/// now. Whoever gave it up did not see the copies, from a container that has the state directory alone.
+/// now, whose record tells so, or a younger copy. Whoever gave it up did not see the copies, from a container that has
+/// the state directory alone.
 bool is_outdated(const AttachmentRecord& alone, const std::string& directory) {
     if (alone.device().empty()) return false;
-    std::set<std::string> names;
-    add_names_in(attachments_in(directory), ".json", names);
-    return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-        const LoadOutcome outcome = load_from(concat(attachments_in(directory), '/', name), name);
-        const auto* other = std::get_if<AttachmentRecord>(&outcome);
-        return other != nullptr && other->device() == alone.device() &&
-               other->key.container_id != alone.key.container_id;
-    });
+    const auto any_in = [&](const std::string& path, const auto& tells) {
+        std::set<std::string> names;
+        add_names_in(path, ".json", names);
+        return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+            const LoadOutcome outcome = load_from(concat(path, '/', name), name);
+            const auto* other = std::get_if<AttachmentRecord>(&outcome);
+            return other != nullptr && has_other_owner(*other, alone) && tells(*other);
+        });
+    };
+    return any_in(attachments_in(directory), [](const AttachmentRecord&) { return true; }) ||
+           any_in(copies_in(directory), [&](const AttachmentRecord& other) { return other.created > alone.created; });
 }
 
 /// The second copy of a record that isn't there.

@@ -37,7 +37,7 @@ TEST_CASE("pods on IPoIB children of two cards reach each other in their partiti
     const PluginCall first =
         ipoib_call(one, infiniband.parent(0), concat("'pkey':'0x8001','rdma':true,", ipam("10.96.0.0/24")));
     const PluginCall second =
-        of(ipoib_call(other, infiniband.parent(1), concat("'pkey':32769,", ipam("10.96.0.0/24"))), "c2");
+        of(ipoib_call(other, "ib1p0", concat("'pkey':32769,", ipam("10.96.0.0/24"))), "c2"); // the RDMA device
     const std::string result = add(first);
     (void)add(second);
     CHECK_THAT(one.run("ip -d link show net1"), Contains("ipoib pkey 0x8001 mode datagram") && Contains(",UP"));

@@ -105,6 +105,8 @@ TEST_CASE("an emptied state directory costs nobody anything: the second copies o
         CHECK_THAT(gc_by_person(), Contains("nothing to remove") && !Contains("left alone"));
         const Pod other("other");
         const PluginCall next = of(vf_call(cards.vfs, other, 1, ipam("10.118.0.0/24")), "c2");
+        CHECK(outcome(calls.front(), "CHECK") == "");
+        CHECK_THAT(shell(concat(binary(), " state")), Contains("10.118.0.3/24"));
         CHECK_THAT(add(next), Contains("10.118.0.4/24")); // the first three are not given twice
         CHECK(outcome(calls.front(), "CHECK") == "");
         CHECK(del(next) == "");

@@ -220,7 +220,7 @@ TEST_CASE("what is no network to plan is refused with what is wrong", "[plan]") 
     CHECK_THAT(said("{'cniVersion"), Contains("line 1"));
     CHECK_THAT(said("[]"), Contains("expected an object"));
     CHECK(said("{'cniVersion':'1.1.0','name':'net','type':'macvlan'}") ==
-          "type: expected \"rdmanet\", of whose ADD is to be told, found \"macvlan\"");
+          "standard input: type: expected \"rdmanet\", of whose ADD is to be told, found \"macvlan\"");
     CHECK_THAT(said("{'cniVersion':'1.1.0','name':'net','plugins':[{'type':'bridge'}]}"),
                Contains("plugins: expected an entry of type \"rdmanet\", found an array"));
     CHECK_THAT(said("{'cniVersion':'1.1.0','name':'net','plugins':7}"), Contains("plugins: expected an array"));
@@ -239,6 +239,9 @@ TEST_CASE("what is no network to plan is refused with what is wrong", "[plan]") 
         run_process({"setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin", binary(), "plan"},
                     {.input = json_text(concat(network, "}"))});
     CHECK_THAT(no_plan(without_root), Contains("make a network namespace, as root may: "));
+    for (const char* command : {"plan", "state", "gc"})
+        CHECK_THAT(run_process({"setpriv", "--reuid=65534", binary(), command}).err, Contains("` as root, whose are "));
+    CHECK(run_process({binary(), "plan", "--nothing"}).exit_status == 2);
     CHECK(node.difference() == "");
 }
 

@@ -78,7 +78,10 @@ TEST_CASE("a VF that is reset after its pod has nothing of that in it, and is as
     CHECK(node.difference() == "");
     CHECK(del(call) == "");
     CHECK(function.resets() == "1, 0 under a driver\n");
-    // An ADD that fails with the VF in the pod.
+    // An ADD that fails before it has begun anything, and one with the VF in the pod.
+    CHECK_THAT(refusal(vf_call(vfs, pod, 1, concat(kSettings, ",'ipam':{'type':'rdmanet','range':'10.130.0.1/32'}"))),
+               Contains("code 104"));
+    CHECK(function.resets() == "1, 0 under a driver\n");
     function.soil();
     CHECK_THAT(refusal(with(reset, concat("'rdma':{'name':'", vfs.rdma(0), "'}"))),
                Contains("is the name of another RDMA device of this node"));
@@ -153,10 +156,12 @@ TEST_CASE("a DEL that ends at the reset, or before the driver is bound again, is
         CHECK(succeeds("rdma dev show hostsname"));
         CHECK(node.difference() == "");
     };
-    const std::string kill = concat(" &\nuntil [[ ! -e ", driver, " ]]; do sleep 0.01; done\nsleep 0.3\n",
-                                    "kill -9 $(pgrep -P $!) $!; wait $!\n");
-    for (const std::string& file : {reset, std::string("/sys/bus/pci/drivers/simrnic/bind")}) {
+    const std::string bind = "/sys/bus/pci/drivers/simrnic/bind";
+    for (const std::string& file : {reset, bind}) {
         INFO(file);
+        const std::string at_bind = concat("grep -qx 0 /sys/kernel/debug/simrnic/", vfs.pf(), "/vf0/residue");
+        const std::string kill = concat(" &\nuntil [[ ! -e ", driver, " ]]", file == bind ? " && " + at_bind : "",
+                                        "; do sleep 0.01; done\nsleep 0.3\nkill -9 $(pgrep -P $!) $!; wait $!\n");
         CHECK(ends(file, "delay_enter=30000000", kill).exit_status != 0);
         CHECK_FALSE(succeeds("test -e " + driver));
         CHECK(function.is_clean() == (file != reset));
@@ -164,7 +169,7 @@ TEST_CASE("a DEL that ends at the reset, or before the driver is bound again, is
     }
     CHECK_THAT(error_of(ends(reset, "error=EIO")),
                Contains(concat("code 108: still held: reset of ", vfs.vf(0), ": write 1 to ", reset,
-                               ": input/output error: look into `dmesg`; until it works no other pod gets")));
+                               ": input/output error; `dmesg` may say more. No other pod gets the device before")));
     goes_home();
     CHECK(function.resets() == "4, 0 under a driver\n"); // where only the driver was missing, one more
 }
@@ -183,7 +188,8 @@ TEST_CASE("a VF that can't be reset at DEL goes to nobody before it was", "[srio
     shell(concat("echo >", methods));
     const std::string said = del(call);
     CHECK_THAT(said, Contains(concat("code 108: still held: reset of ", vfs.vf(0), ": ")) &&
-                         Contains("every way to is switched off") && Contains("until it works no other pod gets"));
+                         Contains("every way is switched off: run `echo default >") &&
+                         Contains("No other pod gets the device before it was reset: to give that up, write 0 to "));
     CHECK_THAT(vfs.settings(0), !Contains("vlan 100")); // all else is as it was
     CHECK(succeeds(concat("ip link show ", vfs.netdev(0))));
     dead.destroy();
@@ -206,7 +212,7 @@ TEST_CASE("a device that can't be reset is refused before anything changes, and 
     const std::string refused = concat("device ", stage.vfs.vf(0), " can't be reset, ");
     shell(concat("echo >", directory, "/reset_method"));
     const std::string said = refusal(call);
-    CHECK_THAT(said, Contains(concat("code 102: ", refused, "every way to is switched off (run `echo default >")));
+    CHECK_THAT(said, Contains(concat("code 102: ", refused, "every way is switched off: run `echo default >")));
     shell(cure_in(said));
     CHECK(stage.node.difference() == "");
     const std::string pf = concat("/sys/class/net/", stage.vfs.pf(), "/device");
@@ -216,8 +222,8 @@ TEST_CASE("a device that can't be reset is refused before anything changes, and 
     set_vfs(pf, 1);
     {
         const UnchangedNode node;
-        CHECK_THAT(refusal(call), Contains(concat("code 102: ", refused, "the kernel knows no way to (")) &&
-                                      Contains("/reset is not there): use another device, or remove \"reset\""));
+        CHECK_THAT(refusal(call), Contains(concat("code 102: ", refused, "the kernel knows no way (")) &&
+                                      Contains("/reset is not there); or use another device, or remove \"reset\""));
         CHECK_THAT(outcome(call, "STATUS"), Contains(concat("code 50: ", refused)));
         CHECK(node.difference() == "");
     }
@@ -231,8 +237,17 @@ TEST_CASE("a whole function is reset, too, and a number of /dev/infiniband that 
     const Function function("rnic1p0/pf");
     const UnchangedNode node(Numbers::ignored);
     const PluginCall call = call_for(pod, "'attach':'host-device','deviceID':'0002:00:00.0','reset':true,'rdma':true");
+    shell("ip link add link rnic1p0 name child0 type vlan id 5");
+    CHECK_THAT(refusal(call), Contains("code 102: device 0002:00:00.0 has a child (\"child0\" on the host), which"));
+    shell("ip link delete child0");
     (void)add(call);
     function.soil();
+    const std::string vfs_of_function = "/sys/bus/pci/devices/0002:00:00.0/sriov_numvfs";
+    shell(concat("echo 1 >", vfs_of_function));
+    const std::string said = del(call);
+    CHECK_THAT(said, Contains("code 108: still held: reset of 0002:00:00.0: it has 1 VF, which would go: run `echo 0"));
+    CHECK(shell(concat("cat ", vfs_of_function)) == "1\n");
+    shell(cure_in(said));
     const std::string driver = "cd /sys/bus/pci/drivers/simrnic && echo 0001:00:00.0 >";
     shell(driver + "unbind"); // makes room for a lower number
     const ProcessResult done = call.with_command("DEL").run();

@@ -45,7 +45,10 @@ std::optional<std::size_t> turn_of(std::size_t call, std::size_t count) {
 
 bool is_wanted(std::string_view command) {
     const char* chosen = std::getenv("RDMANET_FAULT_COMMAND");
-    return chosen == nullptr || command == chosen;
+    if (chosen == nullptr) return true;
+    if (std::string_view(chosen) != "ADD" && std::string_view(chosen) != "DEL")
+        throw base::Error(base::concat("RDMANET_FAULT_COMMAND is \"", chosen, "\", wanted ADD or DEL"));
+    return command == chosen;
 }
 
 std::vector<std::size_t> sample_below(std::size_t end) {

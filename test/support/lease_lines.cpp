@@ -146,4 +146,9 @@ std::vector<std::string> lease_lines(const std::string& path) {
     return lines;
 }
 
+void forget_leases(const std::string& path) {
+    Reader database(path, SQLITE_OPEN_READWRITE);
+    for (const char* table : {"leases", "cooling", "runs"}) (void)database.rows(concat("DELETE FROM ", table).c_str());
+}
+
 } // namespace rdmanet::test

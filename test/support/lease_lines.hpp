@@ -11,4 +11,7 @@ namespace rdmanet::test {
 /// file.
 [[nodiscard]] std::vector<std::string> lease_lines(const std::string& path);
 
+/// Takes all leases out of the database, as nobody but somebody's hand does. Throws base::Error.
+void forget_leases(const std::string& path);
+
 } // namespace rdmanet::test

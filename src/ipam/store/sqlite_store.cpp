@@ -21,13 +21,13 @@ class SqliteStore::Impl {
 public:
     explicit Impl(Options options) : options_(std::move(options)), file_(options_) {}
 
-    enum class IfAbsent : std::uint8_t { make, give_nothing };
+    enum class IfAbsent : std::uint8_t { make, draft, give_nothing };
 
     /// What `act(book, commit)` returns, run in a transaction; a value-initialised Result without a file.
     template <class Result, class Act>
     Result in_transaction(Transaction::Mode mode, IfAbsent if_absent, const base::Deadline& deadline, Act act) {
         for (;;) {
-            if (!database_) database_ = if_absent == IfAbsent::make ? file_.open_or_make(deadline) : file_.open();
+            open(if_absent, deadline);
             if (!database_) return Result();
             try {
                 database_->set_deadline(deadline);
@@ -40,7 +40,7 @@ public:
 
     template <class Result, class Act>
     Result read(const base::Deadline& deadline, Act act) {
-        return in_transaction<Result>(Transaction::Mode::read, IfAbsent::give_nothing, deadline, act);
+        return in_transaction<Result>(Transaction::Mode::read, IfAbsent::draft, deadline, act);
     }
     template <class Result, class Act>
     Result write(const base::Deadline& deadline, Act act) {
@@ -51,10 +51,22 @@ public:
     [[nodiscard]] Database& database() { return *database_; }
     void close() {
         database_.reset();
+        is_draft_ = false;
         checked_ = false;
     }
 
 private:
+    /// Whoever has read a draft writes to the file that is made of it.
+    void open(IfAbsent if_absent, const base::Deadline& deadline) {
+        if (database_ && (!is_draft_ || if_absent == IfAbsent::draft)) return;
+        const bool make = if_absent == IfAbsent::make || is_draft_;
+        close();
+        database_ = make ? file_.open_or_make(deadline) : file_.open();
+        if (database_ || if_absent != IfAbsent::draft) return;
+        database_ = file_.draft();
+        checked_ = is_draft_ = database_ != nullptr;
+    }
+
     template <class Result, class Act>
     Result run(Transaction::Mode mode, Act& act) {
         Transaction transaction(*database_, mode);
@@ -80,6 +92,7 @@ private:
     Options options_;
     StoreFile file_;
     std::unique_ptr<Database> database_;
+    bool is_draft_ = false; // in memory: there was no file
     bool checked_ = false;
 };
 

@@ -77,15 +77,24 @@ std::unique_ptr<Database> StoreFile::open_or_make(const base::Deadline& deadline
     return std::make_unique<Database>(path_);
 }
 
+std::unique_ptr<Database> StoreFile::draft() const {
+    const auto known = known_leases();
+    return known.empty() ? nullptr : new_database(known);
+}
+
+std::vector<Lease> StoreFile::known_leases() const {
+    return options_.known_leases ? options_.known_leases() : std::vector<Lease>{};
+}
+
+std::unique_ptr<Database> StoreFile::new_database(const std::vector<Lease>& known) const {
+    auto database = Database::in_memory(path_);
+    create_schema(*database);
+    Book(*database, options_.clock()).restore(known); // without a transaction, which takes a file's cold journal away
+    return database;
+}
+
 std::string StoreFile::new_image() const {
-    const auto draft = Database::in_memory(path_);
-    create_schema(*draft);
-    if (options_.known_leases) {
-        Transaction transaction(*draft, Transaction::Mode::write);
-        Book(*draft, options_.clock()).restore(options_.known_leases());
-        transaction.commit();
-    }
-    return draft->image();
+    return new_database(known_leases())->image();
 }
 
 void StoreFile::make(const base::Deadline& deadline) const {

@@ -24,6 +24,9 @@ public:
     /// Makes it with the known leases unless another process was faster.
     [[nodiscard]] std::unique_ptr<Database> open_or_make(const base::Deadline& deadline) const;
 
+    /// In memory what a file would hold that was made now; nullptr if that is nothing.
+    [[nodiscard]] std::unique_ptr<Database> draft() const;
+
     /// SqliteStore::repair().
     [[nodiscard]] std::optional<std::string> repair(const base::Deadline& deadline) const;
 
@@ -31,6 +34,8 @@ private:
     void make(const base::Deadline& deadline) const;
     [[nodiscard]] std::string replace() const;
     [[nodiscard]] std::string move_aside() const;
+    [[nodiscard]] std::vector<Lease> known_leases() const;
+    [[nodiscard]] std::unique_ptr<Database> new_database(const std::vector<Lease>& known) const;
     [[nodiscard]] std::string new_image() const;
 
     const SqliteStore::Options& options_;

@@ -212,6 +212,13 @@ TEST_CASE_METHOD(StoreFixture, "a store made anew begins with the known leases")
     StoreFixture other;
     auto options = other.options();
     options.known_leases = [&] { return known; };
+    SqliteStore looking(options); // for what only reads they are there before the file is
+    CHECK(looking.list_all(soon()).size() == 1);
+    CHECK_FALSE(looking.has_free(claim("10.0.0.0/32"), soon()));
+    CHECK_FALSE(std::filesystem::exists(looking.path()));
+    CHECK(looking.release(owner("nobody").key, soon()).empty()); // and a change makes it
+    CHECK(std::filesystem::exists(looking.path()));
+    std::filesystem::remove(looking.path());
     SqliteStore seeded(options);
     CHECK(text_of(seeded.reserve(owner("b"), {claim("10.0.0.0/24")}, soon())) == "10.0.0.1/24");
     CHECK(seeded.list_all(soon()).size() == 2);

@@ -212,9 +212,17 @@ TEST_CASE("a second copy alone tells how a device was, until another container's
     store.save(next);
     CHECK(std::holds_alternative<state::NoRecord>(store.load(record.key)));
     CHECK(store.list().records.size() == 2);
+    std::filesystem::remove_all(directory.path());
+    CHECK(store.list().records.size() == 3); // of the same second
+    next.created += 1;
+    store.save(next);
+    std::filesystem::remove_all(directory.path());
+    CHECK(std::holds_alternative<state::NoRecord>(store.load(record.key)));
+    CHECK(std::holds_alternative<AttachmentRecord>(store.load(next.key)));
+    store.remove(beside.key);
     store.remove(record.key);
     store.remove(next.key);
-    CHECK(store.list().records.size() == 1);
+    CHECK(store.list().records.empty());
     AttachmentRecord child = record_of_child();
     child.key.container_id = "child";
     store.save(child);

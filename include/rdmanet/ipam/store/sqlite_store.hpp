@@ -31,7 +31,7 @@ public:
     };
 
     /// Touches nothing: the file is opened at the first call and made by the first reserve() or restore(). Before that
-    /// every other call finds nothing.
+    /// what only reads finds the known leases, and every other call nothing, unless it comes after one that reads.
     explicit SqliteStore(Options options);
     ~SqliteStore() override;
 

@@ -1,0 +1,14 @@
+// What the journal knows of leases.
+#pragma once
+
+#include <rdmanet/ipam/lease.hpp>
+#include <rdmanet/state/attachment_store.hpp>
+
+#include <vector>
+
+namespace rdmanet::attach {
+
+/// For a lease store that is lost, the younger attachments' first. Reads the journal.
+[[nodiscard]] std::vector<ipam::Lease> list_recorded_leases(const state::AttachmentStore& records);
+
+} // namespace rdmanet::attach
