@@ -59,13 +59,22 @@ void remove_returned(const state::CreateLink& step, const RevertContext& context
     }
 }
 
+/// What an IPoIB interface in connected mode has sent to is given up when it goes down, some time later and by a
+/// worker (ipoib_cm_destroy_tx(), drivers/infiniband/ulp/ipoib/ipoib_cm.c), for which the removal doesn't wait: with
+/// both in one the completion queue is taken from under the connections, and lost with a warning of the kernel's.
+void take_down(kernel::Socket& inside, const Link& link) {
+    if (link.is_up()) kernel::change_link(inside, link.ifindex, {.state = kernel::AdminState::down});
+}
+
 void revert_step(const state::CreateLink& step, const RevertContext& context) {
     const auto netns = find_recorded_netns(context.record, context.caller.netns_path);
     if (!netns && step.kind == kIpoib) remove_returned(step, context);
     if (!netns) return; // the kernel destroys macvlan and ipvlan children with their namespace
     kernel::Socket inside = kernel::Socket::open_in(*netns, kernel::Protocol::route, context.deadline);
     const auto link = find_child(inside, step);
-    if (link && is_ours(*link, step)) kernel::remove_link(inside, link->ifindex);
+    if (!link || !is_ours(*link, step)) return;
+    if (link->kind == kIpoib) take_down(inside, *link);
+    kernel::remove_link(inside, link->ifindex);
 }
 
 void revert_step(const state::WriteDeviceInfo& step, const RevertContext&) {

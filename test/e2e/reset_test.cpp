@@ -79,8 +79,12 @@ TEST_CASE("a VF that is reset after its pod has nothing of that in it, and is as
     CHECK(del(call) == "");
     CHECK(function.resets() == "1, 0 under a driver\n");
     // An ADD that fails before it has begun anything, and one with the VF in the pod.
-    CHECK_THAT(refusal(vf_call(vfs, pod, 1, concat(kSettings, ",'ipam':{'type':'rdmanet','range':'10.130.0.1/32'}"))),
-               Contains("code 104"));
+    const std::string full = "'ipam':{'type':'rdmanet','range':'10.131.0.1/32','enable_l3':true}";
+    PluginCall holder = of(vf_call(vfs, pod, 0, full), "c2");
+    holder.ifname = "net2";
+    (void)add(holder);
+    CHECK_THAT(refusal(vf_call(vfs, pod, 1, concat(kSettings, ',', full))), Contains("code 104"));
+    CHECK(del(holder) == "");
     CHECK(function.resets() == "1, 0 under a driver\n");
     function.soil();
     CHECK_THAT(refusal(with(reset, concat("'rdma':{'name':'", vfs.rdma(0), "'}"))),
