@@ -150,7 +150,7 @@ e2e_test=build/release/test/e2e/e2e_test
 
 stage_e2e() {
 	say "the built binary on a real kernel, RDMA and all"
-	again=8 RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet on_kernels e2e "" $e2e_test -r progress
+	again=40 RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet on_kernels e2e "" $e2e_test -r progress
 }
 
 # Everything in the guest, whatever this machine's kernel can do: by name only.
@@ -159,11 +159,11 @@ stage_e2e_guest() {
 }
 
 # Without what is about documents rather than memory, and what is large. Of the ways to attach that need the guest, one or
-# two cases of each, a third of them a day: it is slow. Leaks are looked for in the unit tests: at each process's end that takes a third of its time.
+# two cases of each, a sixth of them a day: it is slow. Leaks are looked for in the unit tests: at each process's end that takes a third of its time.
 stage_e2e_sanitize() {
 	build sanitize rdmanet || return 0
 	say "the same, the binary built with sanitizers"
-	guests=1 turns=3 RDMANET_BINARY=$top/build/sanitize/cmd/rdmanet/rdmanet \
+	guests=1 turns=6 RDMANET_BINARY=$top/build/sanitize/cmd/rdmanet/rdmanet \
 		on_kernels e2e-sanitize \
 		'[core],~[memory-limit]~[large]~[.hang]~[examples]~[readme]~[rdma]~[ipvlan]~[ipoib]~[infiniband]~[device]~[sriov]' \
 		env ASAN_OPTIONS=detect_leaks=0 $e2e_test -r progress

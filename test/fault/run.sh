@@ -1,8 +1,8 @@
 #!/bin/bash
 # Kills and fails the built plugin at its system calls and looks whether the node is as it was.
 #
-#   test/fault/run.sh                a sample, another one each day, rdma-only, host-device, subfunction, vfio, ipoib,
-#                                    infiniband, switchdev and reset by turns, without passthru: about a minute
+#   test/fault/run.sh                a sample, another one each day, ipvlan, rdma-only, host-device, subfunction, vfio,
+#                                    ipoib, infiniband, switchdev and reset by turns, without passthru: about a minute
 #   test/fault/run.sh --all          every system call with every error and every way to recover: some hours
 #   test/fault/run.sh [--all] TAGS   test cases by tag (Catch2), e.g. '[kill][macvlan]': kill, error, damage, absence,
 #                                    crowd; macvlan, passthru, ipvlan, host-local, sriov, rdma-only, host-device,
@@ -32,8 +32,9 @@ test=${RDMANET_FAULT_TEST:-$top/build/release/test/fault/fault_test}
 	echo "$0: build first: cmake --preset release && cmake --build --preset release" >&2
 	exit 1
 }
-# What prepares a card of its own, or waits for the kernel to return a device, takes longer for that than for its points.
-turns=(rdma-only host-device subfunction vfio ipoib infiniband switchdev reset)
+# What prepares a card of its own, or waits for the kernel to return a device, takes longer for that than for its points;
+# ipvlan is much like macvlan.
+turns=(ipvlan rdma-only host-device subfunction vfio ipoib infiniband switchdev reset)
 if [[ $# == 0 && -z ${RDMANET_FAULT_SAMPLE:-} ]]; then
 	unset "turns[$((${RDMANET_FAULT_SEED:-$(date +%s) / 86400} % ${#turns[@]}))]"
 	set -- "$(printf '~[%s]' "${turns[@]}" passthru)"

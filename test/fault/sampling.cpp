@@ -13,7 +13,7 @@ namespace {
 
 std::string_view wanted_sample() {
     const char* chosen = std::getenv("RDMANET_FAULT_SAMPLE");
-    return chosen == nullptr ? "1/150" : chosen;
+    return chosen == nullptr ? "1/250" : chosen;
 }
 
 std::size_t sample_step() {

@@ -1,8 +1,8 @@
 // Everyday runs take a sample of all points, another one each day; RDMANET_FAULT_SAMPLE=all takes every one.
 //
-//   RDMANET_FAULT_SAMPLE   "1/150" (default): every 150th point; "1/1" or "all": every point; "calls": every system
+//   RDMANET_FAULT_SAMPLE   "1/250" (default): every 250th point; "1/1" or "all": every point; "calls": every system
 //                          call, with one of its errors or one way to recover, by turns
-//   RDMANET_FAULT_SEED     which of the 150 samples; default the number of the day, so that 150 days take them all
+//   RDMANET_FAULT_SEED     which of the 250 samples; default the number of the day, so that 250 days take them all
 //   RDMANET_FAULT_COMMAND  "ADD" or "DEL": only the points of that command
 #pragma once
 
