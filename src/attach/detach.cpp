@@ -1,22 +1,26 @@
 #include "detach.hpp"
 
+#include "device_contain.hpp"
 #include "leases.hpp"
 
 #include <rdmanet/base/text.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <variant>
 
 namespace rdmanet::attach {
 namespace {
 
-/// Runs `act`; a failure becomes a sentence instead of ending the rest.
+/// Runs `act`; a failure becomes a sentence instead of ending the rest, and false.
 template <class Act>
-void attempt(StillHeld& held, std::string_view what, Act&& act) {
+bool attempt(StillHeld& held, std::string_view what, Act&& act) {
     try {
         act();
+        return true;
     } catch (const base::Error& error) {
         held.push_back(base::concat(what, ": ", error.what()));
+        return false;
     }
 }
 
@@ -28,14 +32,35 @@ bool outlives_boot(const state::Step& step) {
     return std::holds_alternative<state::DelegateIpam>(step) || std::holds_alternative<state::WriteDeviceInfo>(step);
 }
 
+/// Whoever still has the device must not use it as the host's.
+void contain(const state::AttachmentRecord& record, const state::AttachmentStore& records, StillHeld& held) {
+    attempt(held, base::concat("link of device ", record.device()), [&] {
+        state::AttachmentRecord contained = record;
+        if (const std::string done = contain_device(contained, records); !done.empty())
+            held.push_back(base::concat("device ", record.device(), ": until it is home, ", done));
+    });
+}
+
+/// Steps that wait for one that failed are not tried.
+void undo_steps(const state::AttachmentRecord& record, const RevertContext& context, bool same_boot, StillHeld& held) {
+    std::vector<state::Step> failed;
+    for (auto step = record.steps.rbegin(); step != record.steps.rend(); ++step) {
+        if (!same_boot && !outlives_boot(*step)) continue;
+        if (std::any_of(failed.begin(), failed.end(), [&](const auto& other) { return waits_for(*step, other); }))
+            continue;
+        if (attempt(held, describe(*step), [&] { revert(*step, context); })) continue;
+        if (is_move(*step) && std::none_of(failed.begin(), failed.end(), is_move))
+            contain(record, context.records, held);
+        failed.push_back(*step);
+    }
+}
+
 StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Leases given_back, const Node& node,
                const state::AttachmentStore& records, ipam::SqliteStore& leases, const base::Deadline& deadline,
                StillHeld held = {}) {
     const RevertContext context{
         .record = record, .caller = caller, .records = records, .log = node.log, .deadline = deadline};
-    const bool same_boot = record.boot_id == node.boot_id;
-    for (auto step = record.steps.rbegin(); step != record.steps.rend(); ++step)
-        if (same_boot || outlives_boot(*step)) attempt(held, describe(*step), [&] { revert(*step, context); });
+    undo_steps(record, context, record.boot_id == node.boot_id, held);
     if (record.key.role.empty())
         attempt(held, "addresses", [&] {
             if (given_back == Leases::rest)

@@ -93,14 +93,6 @@ std::string obstacle_to_reset(const BusAddress& address) {
     return {};
 }
 
-/// Who would lose the device with its driver; without `disassociate_ucontext` the driver would wait for that without
-/// end (ib_uverbs_remove_one(), drivers/infiniband/core/uverbs_main.c). Empty if nobody.
-std::string user_of(const BusAddress& address, Socket* rdma) {
-    for (const kernel::RdmaDevice& device : list_as_made(address, rdma))
-        if (std::string use = describe_use(*rdma, device); !use.empty()) return use;
-    return {};
-}
-
 /// Why `act` failed; empty if it didn't.
 template <class Act>
 std::string failure_of(Act&& act) {
@@ -138,6 +130,12 @@ std::string cure_for(const BusAddress& address) {
 }
 
 } // namespace
+
+std::string user_of(const BusAddress& address, Socket* rdma) {
+    for (const kernel::RdmaDevice& device : list_as_made(address, rdma))
+        if (std::string use = describe_use(*rdma, device); !use.empty()) return use;
+    return {};
+}
 
 void require_resettable(const BusAddress& address) {
     if (!address.pci())

@@ -5,8 +5,10 @@
 #include "device.hpp"
 
 #include <rdmanet/base/logger.hpp>
+#include <rdmanet/kernel/netlink_socket.hpp>
 
 #include <optional>
+#include <string>
 
 namespace rdmanet::attach {
 
@@ -16,5 +18,10 @@ void require_resettable(const base::BusAddress& address);
 /// What DEL is to do; nothing of a device whose driver resets it. The RDMA devices are those on the host.
 [[nodiscard]] std::optional<state::ResetFunction> plan_reset(const base::BusAddress& address, const base::Logger& log,
                                                              const base::Deadline& deadline);
+
+/// Who would lose the device with its driver; without `disassociate_ucontext` the driver would wait for that without
+/// end (ib_uverbs_remove_one(), drivers/infiniband/core/uverbs_main.c). Empty if nobody. `rdma`: null if this kernel
+/// has no RDMA.
+[[nodiscard]] std::string user_of(const base::BusAddress& address, kernel::Socket* rdma);
 
 } // namespace rdmanet::attach

@@ -3,6 +3,7 @@
 #include "device.hpp"
 #include "device_link.hpp"
 #include "device_rdma.hpp"
+#include "device_reset.hpp"
 #include "device_usable.hpp"
 #include "vf_plan.hpp"
 #include "vf_state.hpp"
@@ -148,6 +149,19 @@ bool is_gone(const BusAddress& address, const state::AttachmentRecord& record, S
                        [&](const RdmaDevice& device) { return !is_known(device, record); });
 }
 
+/// A function that is to be reset, or whose driver is to be bound anew, loses its driver in any case: that ends its net
+/// and RDMA devices in whichever namespace the pod has hidden them. False where it must not.
+bool end_by_unbinding(const BusAddress& address, const RevertContext& context) {
+    const bool loses_driver = context.record.find_step<state::ResetFunction>() != nullptr ||
+                              context.record.find_step<state::RebindDriver>() != nullptr;
+    if (!loses_driver || kernel::count_vfs_of(address) != 0) return false;
+    auto rdma = Socket::find_rdma(context.deadline);
+    if (!user_of(address, rdma ? &*rdma : nullptr).empty()) return false;
+    const base::FileLock lock = context.records.lock_rdma(context.deadline);
+    kernel::unbind(address);
+    return true;
+}
+
 void send_rdma_home(const state::MoveRdma& step, const kernel::Netns& pod, const RevertContext& context) {
     auto inside = Socket::find_rdma_in(pod, context.deadline);
     if (!inside || !find_rdma(*inside, step)) return;
@@ -230,7 +244,7 @@ void revert_step(const state::MoveLink& step, const RevertContext& context) {
         }
     }
     if (!has_network_driver(*address)) return;
-    if (!wait_for(context, [&] { return find_link_on_host(*address, route); }))
+    if (!wait_for(context, [&] { return find_link_on_host(*address, route); }) && !end_by_unbinding(*address, context))
         throw base::Error(concat("the kernel has not returned the net device of ", *address,
                                  " to the host: a process or mount may still hold the pod's namespace"));
 }
@@ -245,6 +259,7 @@ void revert_step(const state::MoveRdma& step, const RevertContext& context) {
         if (auto device = find_rdma(*outside, step)) return device;
         return is_gone(*address, context.record, *outside) ? std::optional(RdmaDevice{}) : std::nullopt;
     });
+    if (!returned && end_by_unbinding(*address, context)) return;
     if (!returned)
         throw base::Error("the kernel has not returned it to the host: a process or mount may still hold "
                           "the pod's namespace, `rdmanet gc` names it");

@@ -132,7 +132,21 @@ std::string describe_step(const state::DelegateIpam& step) {
     return concat("addresses of IPAM plugin \"", step.plugin, '"');
 }
 
+template <class... Kinds>
+bool is_any_of(const state::Step& step) {
+    return (std::holds_alternative<Kinds>(step) || ...);
+}
+
 } // namespace
+
+bool is_move(const state::Step& step) {
+    return is_any_of<state::MoveLink, state::MoveRdma>(step);
+}
+
+bool waits_for(const state::Step& step, const state::Step& other) {
+    if (is_any_of<state::SetVf, state::ResetFunction, state::RebindDriver>(step)) return is_move(other);
+    return is_any_of<state::KeepDevice>(step) && is_any_of<state::MoveLink>(other);
+}
 
 std::string describe(const state::Step& step) {
     return std::visit([](const auto& concrete) { return describe_step(concrete); }, step);

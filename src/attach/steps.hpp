@@ -30,6 +30,13 @@ struct RevertContext {
 /// `interface "net1"`, `addresses of IPAM plugin "dhcp"`: what is still held if the step can't be undone.
 [[nodiscard]] std::string describe(const state::Step& step);
 
+/// Whether it takes a device's net device or RDMA device into the pod.
+[[nodiscard]] bool is_move(const state::Step& step);
+
+/// Whether `step` stays done while `other`, whose undo comes before its own, has failed: how a device is set up, and
+/// what its next driver finds, is no matter of the host's before the device is there.
+[[nodiscard]] bool waits_for(const state::Step& step, const state::Step& other);
+
 /// The attachment, its pod and its addresses.
 [[nodiscard]] std::string describe(const state::AttachmentRecord& record);
 

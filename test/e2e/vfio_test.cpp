@@ -33,7 +33,7 @@ public:
     std::optional<UnchangedNode> node;
 };
 
-const std::string kSettings = "'vlan':100,'mac':'02:00:00:00:00:42','spoofchk':'on','trust':'on'";
+const std::string kVfioSettings = "'vlan':100,'mac':'02:00:00:00:00:42','spoofchk':'on','trust':'on'";
 
 } // namespace
 
@@ -44,7 +44,7 @@ TEST_CASE("a VF of vfio-pci gets its settings and its addresses, and the pod nei
     {
         const Pod pod("pod");
         for (const std::string asks : {"'rdma':true", "'rdmaIsolation':true"})
-            CHECK_THAT(refusal(vf_call(stage.vfs, pod, 0, concat(asks, ",", kSettings))),
+            CHECK_THAT(refusal(vf_call(stage.vfs, pod, 0, concat(asks, ",", kVfioSettings))),
                        Contains(concat("code 103: device ", stage.vfs.vf(0),
                                        " has driver \"vfio-pci\", which makes no RDMA device of it, network \"net\" "
                                        "asks for RDMA (\"rdma\"): bind it to its network driver, or remove \"rdma\"")));
@@ -52,7 +52,7 @@ TEST_CASE("a VF of vfio-pci gets its settings and its addresses, and the pod nei
                    Contains("code 50: device ") && Contains("which makes no RDMA device of it"));
         CHECK(outcome(vf_call(stage.vfs, pod, 0), "STATUS") == "");
         const PluginCall call =
-            vf_call(stage.vfs, pod, 0, concat("'reset':true,'mtu':1400,", kSettings, ",", ipam("10.111.0.0/24")));
+            vf_call(stage.vfs, pod, 0, concat("'reset':true,'mtu':1400,", kVfioSettings, ",", ipam("10.111.0.0/24")));
         const ProcessResult added = call.run();
         REQUIRE(added.exit_status == 0);
         CHECK_THAT(added.err, Contains("mtu: 1400 is not set: device") && !Contains("mac"));
@@ -81,7 +81,7 @@ TEST_CASE("a VF of vfio-pci is as it was, whatever became of pod and driver", "[
     const VfioNode stage;
     for (const bool rebound : {false, true}) {
         Pod dead("dead");
-        const PluginCall call = vf_call(stage.vfs, dead, 0, kSettings);
+        const PluginCall call = vf_call(stage.vfs, dead, 0, kVfioSettings);
         (void)add(call);
         dead.destroy();
         if (rebound) stage.bind("simrnic");

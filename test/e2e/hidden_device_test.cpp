@@ -1,0 +1,88 @@
+// Devices that a pod has hidden in a network namespace of its own, where DEL doesn't reach them.
+#include "vf_stage.hpp"
+
+#include "support/patience.hpp"
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <future>
+#include <string>
+#include <vector>
+
+namespace rdmanet::test {
+
+using Catch::Contains;
+
+namespace {
+
+/// A namespace inside of a pod's, until the end of the scope: a process keeps it that nobody else knows.
+class NestedNetns {
+public:
+    explicit NestedNetns(const Pod& pod)
+        : pid_(pod.run("unshare -n sleep infinity >/dev/null 2>&1 & echo $! | tr -d '\\n'")) {
+        shell(concat("until [[ $(readlink /proc/", pid_, "/ns/net) != $(ip netns exec ", pod.name(),
+                     " readlink /proc/self/ns/net) && $(cat /proc/", pid_, "/comm) == sleep ]]; do sleep 0.01; done"));
+    }
+    NestedNetns(const NestedNetns&) = delete;
+    NestedNetns& operator=(const NestedNetns&) = delete;
+    ~NestedNetns() { destroy(); }
+
+    void take(const Pod& pod, const std::string& ifname) const {
+        pod.run(concat("ip link set ", ifname, " netns ", pid_));
+        shell(concat("nsenter -t ", pid_, " -n ip link set ", ifname, " up"));
+    }
+    [[nodiscard]] std::string carrier(const std::string& ifname) const {
+        return shell(concat("nsenter -t ", pid_, " -n ip -br link show ", ifname, " | grep -o LOWER_UP || true"));
+    }
+    void destroy() const { (void)succeeds(concat("kill -9 ", pid_)); }
+
+private:
+    std::string pid_;
+};
+
+/// What DEL answers to each of them, all at the same time.
+std::vector<std::string> del_at_once(const std::vector<PluginCall>& calls) {
+    std::vector<std::future<std::string>> answers;
+    for (const PluginCall& call : calls)
+        answers.push_back(std::async(std::launch::async, [&call] { return del(call); }));
+    std::vector<std::string> texts;
+    for (auto& answer : answers) texts.push_back(answer.get());
+    return texts;
+}
+
+} // namespace
+
+TEST_CASE("a VF that DEL can't reach keeps what its PF has set, with its link off, until it is home",
+          "[sriov][reset][del]") {
+    NEEDS_VFS();
+    const VfNode vfs("shared", 3);
+    shell(concat("ip link set ", vfs.pf(), " vf 1 vlan 7"));
+    const Pod pod("pod");
+    const UnchangedNode node(Numbers::ignored);
+    std::vector<PluginCall> calls;
+    for (const std::string members : {"'vlan':100,'spoofchk':'on','max_tx_rate':500,'link_state':'enable'",
+                                      "'attach':'host-device'", "'vlan':100,'reset':true"}) {
+        calls.push_back(vf_call(vfs, pod, static_cast<unsigned>(calls.size()), members));
+        calls.back().ifname = concat("net", calls.size());
+        (void)add(calls.back());
+    }
+    const NestedNetns nested(pod);
+    for (const PluginCall& call : calls) nested.take(pod, call.ifname);
+    CHECK(comes_true([&] { return nested.carrier("net1") != "" && nested.carrier("net2") != ""; }));
+    const std::vector<std::string> answers = del_at_once(calls);
+    CHECK_THAT(answers[0], Contains(concat("code 108: still held: net device of ", vfs.vf(0), ": ")) &&
+                               Contains(concat("device ", vfs.vf(0), ": until it is home, VF 0 of \"", vfs.pf(),
+                                               "\" keeps its settings, and its link is off")));
+    CHECK_THAT(answers[1], Contains(concat("VF 1 of \"", vfs.pf(), "\" keeps its settings, and its link is off")));
+    CHECK(answers[2] == ""); // its driver is bound anew in any case, which ends the interface wherever it is
+    CHECK_THAT(vfs.settings(0), Contains("vlan 100") && Contains("spoof checking on") &&
+                                    Contains("max_tx_rate 500Mbps") && Contains("link-state disable"));
+    CHECK_THAT(vfs.settings(1), Contains("vlan 7") && Contains("link-state disable"));
+    CHECK(comes_true([&] { return nested.carrier("net1") == "" && nested.carrier("net2") == ""; }));
+    nested.destroy();
+    for (const PluginCall& call : calls) CHECK(del(call) == "");
+    CHECK(node.difference() == "");
+}
+
+} // namespace rdmanet::test
