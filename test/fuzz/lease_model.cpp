@@ -122,7 +122,7 @@ void LeaseModel::reclaim(const std::vector<Lease>& asked, const std::vector<Leas
     std::vector<Lease> expected;
     for (const Lease& lease : asked) {
         const auto at = held_.find(place_of(lease));
-        if (at == held_.end() || at->second.owner.key != lease.owner.key) continue;
+        if (at == held_.end() || at->second != lease) continue;
         expected.push_back(lease);
         give_back(lease, now);
     }
@@ -133,7 +133,7 @@ void LeaseModel::adopt(const std::vector<Lease>& asked, const ipam::Owner& heir,
     std::vector<Lease> expected;
     for (Lease lease : asked) {
         const auto at = held_.find(place_of(lease));
-        if (at == held_.end() || at->second.owner.key != lease.owner.key || holds_slot(heir.key, lease.slot)) continue;
+        if (at == held_.end() || at->second != lease || holds_slot(heir.key, lease.slot)) continue;
         at->second.owner = heir;
         lease.owner = heir;
         expected.push_back(std::move(lease));

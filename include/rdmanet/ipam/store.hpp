@@ -70,11 +70,11 @@ public:
     /// Older ones, which were a predecessor's, do.
     virtual std::vector<Lease> withdraw(const OwnerKey& key, std::int64_t since, const base::Deadline& deadline) = 0;
 
-    /// Gives back those of `leases` that are still held by the same attachment; returns them.
+    /// Gives back those of `leases` that are still as they were read; returns them.
     virtual std::vector<Lease> reclaim(const std::vector<Lease>& leases, const base::Deadline& deadline) = 0;
 
-    /// Hands those of `leases` over to `heir` that are still held by the same attachment and whose slot the heir has
-    /// free; returns them as they are now.
+    /// Hands those of `leases` over to `heir` that are still as they were read and whose slot the heir has free; returns
+    /// them as they are now.
     virtual std::vector<Lease> adopt(const std::vector<Lease>& leases, const Owner& heir,
                                      const base::Deadline& deadline) = 0;
 

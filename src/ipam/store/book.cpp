@@ -93,10 +93,16 @@ Lease Book::new_lease(const Owner& owner, const Claim& claim, std::size_t slot, 
             .cooldown = claim.cooldown};
 }
 
+/// Whoever read the lease judged what stood there: released and given anew, even to the same attachment, it is another
+/// one, with another slot or for another network namespace.
+bool Book::is_unchanged(const Lease& lease) {
+    return leases_.find(lease.space, lease.address.address()) == lease;
+}
+
 std::vector<Lease> Book::release(const std::vector<Lease>& leases, std::int64_t unused_since) {
     std::vector<Lease> released;
     for (const Lease& lease : leases) {
-        if (!leases_.erase(lease)) continue;
+        if (!is_unchanged(lease) || !leases_.erase(lease)) continue;
         if (lease.since < unused_since && lease.cooldown.count() > 0)
             cooling_.insert(lease.space, lease.address.address(), lease.cooldown);
         else
@@ -112,7 +118,7 @@ std::vector<Lease> Book::adopt(const std::vector<Lease>& leases, const Owner& he
     for (Lease lease : leases) {
         const bool slot_is_free =
             std::none_of(owned.begin(), owned.end(), [&](const Lease& other) { return other.slot == lease.slot; });
-        if (!slot_is_free || !leases_.set_owner(lease, heir)) continue;
+        if (!slot_is_free || !is_unchanged(lease) || !leases_.set_owner(lease, heir)) continue;
         lease.owner = heir;
         owned.push_back(lease);
         adopted.push_back(std::move(lease));

@@ -25,7 +25,7 @@ public:
     /// Store::reserve(). Only Granted may be committed.
     [[nodiscard]] ReserveOutcome reserve(const Owner& owner, const std::vector<Claim>& claims);
 
-    /// Those of `leases` that are still held by the same attachment. Those taken since `unused_since` don't rest.
+    /// Those of `leases` that are still as they were read. Those taken since `unused_since` don't rest.
     std::vector<Lease> release(const std::vector<Lease>& leases,
                                std::int64_t unused_since = std::numeric_limits<std::int64_t>::max());
     std::vector<Lease> adopt(const std::vector<Lease>& leases, const Owner& heir);
@@ -38,6 +38,7 @@ public:
     [[nodiscard]] bool is_consistent() { return runs_.are_right(); }
 
 private:
+    [[nodiscard]] bool is_unchanged(const Lease& lease);
     void take_wanted(const std::string& space, const base::IpAddress& wanted);
     [[nodiscard]] std::optional<base::IpAddress> take_any(const Claim& claim);
     void free_rested(const std::string& space);

@@ -178,6 +178,33 @@ TEST_CASE_METHOD(StoreFixture, "adopting and reclaiming are conditional on the h
     CHECK(faults().empty());
 }
 
+TEST_CASE_METHOD(StoreFixture, "a lease that changed since it was read is neither adopted nor reclaimed") {
+    const Claim any = claim("10.0.0.0/24");
+    const Claim first = wanting(any, "10.0.0.0");
+    (void)reserve(owner("a", "uid"), {any});
+    const auto seen = store.find(owner("a").key, soon());
+
+    // The same attachment, in another slot: heir "b" has slot 0 free, but not slot 1.
+    (void)release(owner("a"));
+    CHECK(reserve(owner("a", "uid"), {any, first}) == "10.0.0.1/24 10.0.0.0/24");
+    CHECK(reserve(owner("b", "uid"), {any, any}) == "10.0.0.2/24 10.0.0.3/24");
+    CHECK(text_of(store.reclaim({store.find(owner("b").key, soon()).front()}, soon())) == "10.0.0.2/24");
+    CHECK(store.adopt(seen, owner("b", "uid"), soon()).empty());
+    CHECK(store.reclaim(seen, soon()).empty());
+    CHECK(text_of(store.find(owner("a").key, soon())) == "10.0.0.1/24 10.0.0.0/24");
+
+    // The same attachment, in another network namespace: what was seen dead lives again.
+    const auto before = store.find(owner("a").key, soon());
+    Owner again = owner("a", "uid");
+    again.netns_cookie = 9;
+    CHECK(reserve(again, {any, first}) == "10.0.0.1/24 10.0.0.0/24");
+    CHECK(store.reclaim(before, soon()).empty());
+    CHECK(store.adopt(before, owner("c", "uid"), soon()).empty());
+    CHECK(text_of(store.find(again.key, soon())) == "10.0.0.1/24 10.0.0.0/24");
+    CHECK(text_of(store.reclaim(store.find(again.key, soon()), soon())) == "10.0.0.1/24 10.0.0.0/24");
+    CHECK(faults().empty());
+}
+
 TEST_CASE_METHOD(StoreFixture, "leases are listed in pages") {
     const Claim any = claim("10.0.0.0/24", {{ip("10.0.0.1").value(), ip("10.0.0.3").value()},
                                             {ip("10.0.0.7").value(), ip("10.0.0.9").value()}});
