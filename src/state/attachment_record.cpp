@@ -1,16 +1,11 @@
 #include <rdmanet/state/attachment_record.hpp>
 
+#include "number_text.hpp"
+
 #include <rdmanet/base/text.hpp>
 
 namespace rdmanet::state {
 namespace {
-
-// Device and inode numbers are written as text: they use all 64 bits, JSON readers elsewhere may not.
-std::uint64_t parse_u64(const json::Reader& reader) {
-    const auto number = base::parse_integer<std::uint64_t>(reader.string());
-    if (!number) throw reader.unexpected("a decimal number in quotes");
-    return *number;
-}
 
 Phase parse_phase(const json::Reader& reader) {
     for (const Phase phase : {Phase::prepared, Phase::attached})
@@ -51,13 +46,13 @@ void parse_identity(const json::Reader& root, AttachmentRecord& record) {
     record.phase = parse_phase(root.at("phase"));
     record.attach = root.at("attach").string();
     record.boot_id = root.at("bootID").string();
-    record.pid_namespace_inode = parse_u64(root.at("pidNamespace"));
+    record.pid_namespace_inode = parse_number_text(root.at("pidNamespace"));
     record.created = root.at("created").integer(0, INT64_MAX);
     const json::Reader netns = root.at("netns");
     record.netns = {.path = netns.at("path").string(),
-                    .device = parse_u64(netns.at("device")),
-                    .inode = parse_u64(netns.at("inode")),
-                    .cookie = parse_u64(netns.at("cookie"))};
+                    .device = parse_number_text(netns.at("device")),
+                    .inode = parse_number_text(netns.at("inode")),
+                    .cookie = parse_number_text(netns.at("cookie"))};
     const json::Reader pod = root.at("pod");
     record.pod = {
         .pod_namespace = pod.at("namespace").string(), .name = pod.at("name").string(), .uid = pod.at("uid").string()};

@@ -1,5 +1,7 @@
 #include <rdmanet/state/step.hpp>
 
+#include "number_text.hpp"
+
 #include <rdmanet/base/text.hpp>
 
 #include <cstdint>
@@ -88,8 +90,6 @@ void write(json::Writer& writer, const SetRepresentor& step) {
     write_if(writer, "mtu", step.mtu);
 }
 
-// Node GUIDs are text: a JSON number can't hold them everywhere.
-
 void write(json::Writer& writer, const RebindDriver& step) {
     writer.member("step", kRebindDriver)
         .member("device", step.device)
@@ -175,18 +175,11 @@ SetRepresentor parse_set_representor(const json::Reader& reader) {
             .had_ipv6 = reader.at("hadIpv6").boolean()};
 }
 
-std::uint64_t parse_node_guid(const json::Reader& reader) {
-    const json::Reader guid = reader.at("nodeGuid");
-    const auto node_guid = base::parse_integer<std::uint64_t>(guid.string());
-    if (!node_guid) throw guid.unexpected("a decimal number");
-    return *node_guid;
-}
-
 RebindDriver parse_rebind_driver(const json::Reader& reader) {
     return {.device = reader.at("device").string(),
             .driver = reader.at("driver").string(),
             .guid = reader.at("guid").string(),
-            .node_guid = parse_node_guid(reader)};
+            .node_guid = parse_number_text(reader.at("nodeGuid"))};
 }
 
 ResetFunction parse_reset_function(const json::Reader& reader) {
@@ -207,7 +200,7 @@ std::uint32_t parse_rdma_index(const json::Reader& reader) {
 MoveRdma parse_move_rdma(const json::Reader& reader) {
     MoveRdma step{.device = reader.at("device").string(),
                   .index = parse_rdma_index(reader.at("index")),
-                  .node_guid = parse_node_guid(reader),
+                  .node_guid = parse_number_text(reader.at("nodeGuid")),
                   .name = reader.at("name").string(),
                   .name_in_pod = find_string(reader, "nameInPod").value_or(""),
                   .stayed = {}};

@@ -87,6 +87,17 @@ TEST_CASE("a record cut at any byte is refused") {
         CHECK_THROWS_AS(AttachmentRecord::parse(text.substr(0, length)), base::Error);
 }
 
+TEST_CASE("a number that is written otherwise than a record writes it is refused") {
+    const std::string text = state::sample_record().to_text();
+    const std::string number = "\"" + std::to_string(UINT64_MAX) + "\"";
+    for (std::size_t at = text.find(number); at != std::string::npos; at = text.find(number, at + 1)) {
+        std::string other = text;
+        other.insert(at + 1, "0");
+        CHECK_THROWS_WITH(AttachmentRecord::parse(other),
+                          Catch::Contains("expected a decimal number in quotes, without leading zeros, found \"0"));
+    }
+}
+
 TEST_CASE("a record of another version is refused by name") {
     std::string text = state::sample_record().to_text();
     text.replace(text.find("\"version\": 1"), 12, "\"version\": 2");
