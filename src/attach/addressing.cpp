@@ -78,30 +78,43 @@ std::optional<base::IpAddress> first_gateway(const std::vector<cni::IpConfig>& i
     return std::nullopt;
 }
 
-/// Unset, the kernel takes 1024 for IPv6; one less wins over it. For IPv4 it is 0, and the last added wins.
-std::uint32_t metric_of(const cni::Route& route) {
-    constexpr std::uint32_t kAheadOfKernelDefault = 1023;
+/// IPv6 default routes of router advertisements have metric 1024, and so have routes without one (IP6_RT_PRIO_USER,
+/// rt6_add_dflt_router()). A route that only fills a gap stays behind them also when they come later; one that shall
+/// win is ahead. For IPv4 the metric is 0, and the last added wins.
+std::uint32_t metric_of(const cni::Route& route, DefaultRoute policy) {
+    constexpr std::uint32_t kOfRouterAdvertisements = 1024;
     if (route.priority) return *route.priority;
-    return route.dst.is_default_route() && route.dst.family() == base::Family::v6 ? kAheadOfKernelDefault : 0;
+    if (!route.dst.is_default_route() || route.dst.family() == base::Family::v4) return 0;
+    return policy == DefaultRoute::always ? kOfRouterAdvertisements - 1 : kOfRouterAdvertisements + 1;
 }
 
-kernel::Route to_kernel(const cni::Route& route, const kernel::Link& link, const std::vector<cni::IpConfig>& ips) {
+kernel::Route to_kernel(const cni::Route& route, const kernel::Link& link, DefaultRoute policy) {
     kernel::Route wanted{.destination = *base::IpPrefix::make(route.dst.network(), route.dst.length()),
                          .gateway = route.gw};
-    if (!wanted.gateway) wanted.gateway = first_gateway(ips, route.dst.family());
     wanted.ifindex = link.ifindex;
     wanted.table = route.table.value_or(kernel::kMainTable);
-    wanted.metric = metric_of(route);
+    wanted.metric = metric_of(route, policy);
     wanted.scope = route.scope;
     wanted.mtu = route.mtu;
     wanted.advertised_mss = route.advmss;
     return wanted;
 }
 
-bool is_left_out(const cni::Route& route, PodSide& pod, DefaultRoute policy) {
+/// With a line in the log: a warning where it follows from what the pod has, and not from the network's own wish.
+bool is_left_out(const cni::Route& route, const kernel::Link& link, PodSide& pod, DefaultRoute policy,
+                 const base::Logger& log) {
     if (!route.dst.is_default_route() || policy == DefaultRoute::always) return false;
     if (route.table.value_or(kernel::kMainTable) != kernel::kMainTable) return false;
-    return policy == DefaultRoute::never || kernel::find_default_route(pod.route, route.dst.family()).has_value();
+    if (policy == DefaultRoute::never) {
+        log.info(concat("route ", route.dst, " of interface ", base::quoted(link.name),
+                        " is not added: \"defaultRoute\" is \"never\""));
+        return true;
+    }
+    if (!kernel::find_default_route(pod.route, route.dst.family())) return false;
+    log.warn(concat("route ", route.dst, " of interface ", base::quoted(link.name),
+                    " is not added: the pod has a default route already; set \"defaultRoute\": \"always\" to use this "
+                    "network's instead, or \"never\" to silence this warning"));
+    return true;
 }
 
 void set_up(PodSide& pod, const kernel::Link& link, const base::Deadline& deadline) {
@@ -142,13 +155,11 @@ std::vector<cni::Route> add_routes(PodSide& pod, const kernel::Link& link, const
                                    DefaultRoute policy, const base::Logger& log) {
     std::vector<cni::Route> added;
     for (const cni::Route& route : wanted.routes) {
-        if (is_left_out(route, pod, policy)) {
-            log.info(concat("left out route ", route.dst, " of interface \"", link.name,
-                            "\": the pod keeps its default route (\"defaultRoute\")"));
-            continue;
-        }
-        (void)kernel::add_route(pod.route, to_kernel(route, link, wanted.ips), kernel::RouteOrder::prepended);
+        if (is_left_out(route, link, pod, policy, log)) continue;
         added.push_back(route);
+        cni::Route& complete = added.back();
+        if (!complete.gw) complete.gw = first_gateway(wanted.ips, route.dst.family());
+        (void)kernel::add_route(pod.route, to_kernel(complete, link, policy), kernel::RouteOrder::prepended);
     }
     return added;
 }

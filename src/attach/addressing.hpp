@@ -30,8 +30,8 @@ void suppress_link_local(PodSide& pod, const kernel::Link& link);
 void bring_up(PodSide& pod, const kernel::Link& link, const base::InterfaceName& name,
               const std::vector<cni::IpConfig>& ips, const base::Deadline& deadline, const base::Logger& log);
 
-/// Adds the routes; the first gateway of the family stands in for a missing one. Returns those that were added: a
-/// default route is left out as the policy says, with a line in the log.
+/// Adds the routes; the first gateway of the family stands in for a missing one. Returns those that were added, with
+/// the gateways that they got: a default route is left out as the policy says, with a line in the log.
 [[nodiscard]] std::vector<cni::Route> add_routes(PodSide& pod, const kernel::Link& link, const cni::Result& wanted,
                                                  DefaultRoute policy, const base::Logger& log);
 

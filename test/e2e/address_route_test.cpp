@@ -46,20 +46,33 @@ TEST_CASE("a route without a gateway goes by the gateway of the addresses", "[ro
     CHECK(value(result, "ips.0.gateway") == "10.15.0.1");
     CHECK_THAT(stage.pod.run("ip route show"),
                Contains("10.16.0.0/16 via 10.15.0.1 dev net1") && Contains("default via 10.15.0.1 dev net1"));
+    // Multus writes the gateway of each default route into the pod's network status, and "<nil>" where there is none.
+    CHECK(value(result, "routes.0.gw") == "10.15.0.1");
+    CHECK(value(result, "routes.1.gw") == "10.15.0.1");
     CHECK(check(call, result) == "");
     CHECK(del(call) == "");
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("who has the pod's default route is what defaultRoute says", "[route]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    const Stage stage;
+namespace {
+
+/// The pod's first interface, as a cluster's default network makes it.
+void make_eth0(const Pod& pod) {
     for (const char* command :
          {"ip link add eth0 type veth peer name eth0peer", "ip link set eth0 addrgenmode none", "ip link set eth0 up",
           "ip link set eth0peer addrgenmode none", "ip link set eth0peer up", "ip address add 10.88.0.2/24 dev eth0",
-          "ip address add fd88::2/64 dev eth0 nodad", "ip route add default via 10.88.0.1",
-          "ip -6 route add default via fd88::1"})
-        stage.pod.run(command);
+          "ip address add fd88::2/64 dev eth0 nodad"})
+        pod.run(command);
+}
+
+} // namespace
+
+TEST_CASE("who has the pod's default route is what defaultRoute says", "[route]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    make_eth0(stage.pod);
+    stage.pod.run("ip route add default via 10.88.0.1");
+    stage.pod.run("ip -6 route add default via fd88::1");
     const UnchangedNode node;
     const auto devices = [&](const std::string& policy) {
         const PluginCall call = call_for(
@@ -76,6 +89,53 @@ TEST_CASE("who has the pod's default route is what defaultRoute says", "[route]"
     CHECK_THAT(devices("'defaultRoute':'if-none',"), Contains("dev eth0") && !Contains("dev net1"));
     CHECK_THAT(devices("'defaultRoute':'never',"), Contains("dev eth0") && !Contains("dev net1"));
     CHECK_THAT(devices("'defaultRoute':'always',"), Contains("dev net1") && !Contains("dev eth0"));
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("a default route that a router advertises later wins unless defaultRoute is always", "[route]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    make_eth0(stage.pod);
+    const UnchangedNode node;
+    const auto device = [&](const std::string& policy) {
+        const PluginCall call =
+            call_for(stage.pod, concat("'master':'par0',", policy,
+                                       ipam("fd18::/64", "'gateway':'fd18::ff','routes':[{'dst':'::/0'}]")));
+        const std::string result = add(call);
+        CHECK_THAT(stage.pod.run("ip route get fd99::1"), Contains("dev net1"));
+        // As the kernel makes it: rt6_add_dflt_router(), metric IP6_RT_PRIO_USER.
+        stage.pod.run("ip -6 route add default via fd88::1 dev eth0 proto ra metric 1024");
+        const std::string chosen = stage.pod.run("ip route get fd99::1");
+        stage.pod.run("ip -6 route del default via fd88::1 dev eth0");
+        CHECK(check(call, result) == "");
+        CHECK(del(call) == "");
+        return chosen;
+    };
+    CHECK_THAT(device(""), Contains("dev eth0"));
+    CHECK_THAT(device("'defaultRoute':'if-none',"), Contains("dev eth0"));
+    CHECK_THAT(device("'defaultRoute':'always',"), Contains("dev net1"));
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("a default route that the pod has no room for is a warning with the keys that decide", "[route]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    make_eth0(stage.pod);
+    stage.pod.run("ip route add default via 10.88.0.1");
+    const UnchangedNode node;
+    const auto log_of_add = [&](const std::string& policy) {
+        const PluginCall call =
+            call_for(stage.pod, concat("'master':'par0',", policy,
+                                       ipam("10.17.0.0/24", "'gateway':'10.17.0.254','routes':[{'dst':'0.0.0.0/0'}]")));
+        const ProcessResult result = call.with_command("ADD").run();
+        CHECK(result.exit_status == 0);
+        CHECK(del(call) == "");
+        return result.err;
+    };
+    CHECK_THAT(log_of_add(""), Contains("warning") && Contains("route 0.0.0.0/0 of interface \"net1\" is not added") &&
+                                   Contains("\"defaultRoute\": \"always\""));
+    CHECK_THAT(log_of_add("'defaultRoute':'never',"), !Contains("0.0.0.0/0"));
+    CHECK_THAT(log_of_add("'defaultRoute':'always',"), !Contains("0.0.0.0/0"));
     CHECK(node.difference() == "");
 }
 

@@ -27,6 +27,7 @@ const char* const kDocuments[] = {"README.md",
                                   "ARCHITECTURE.md",
                                   "CONTRIBUTING.md",
                                   "conf-examples/README.md",
+                                  "docs/migration.md",
                                   "netns-harness/README.md",
                                   "netns-harness/simrnic/README.md"};
 
