@@ -132,6 +132,14 @@ void announce_v4(PodSide& pod, const base::InterfaceName& name, const base::Logg
     }
 }
 
+void announce_changes_of_v6(PodSide& pod, const base::InterfaceName& name, const base::Logger& log) {
+    try {
+        kernel::announce_ipv6_changes(pod.netns, name);
+    } catch (const base::SystemError& error) {
+        log.warn(error.what());
+    }
+}
+
 } // namespace
 
 void suppress_link_local(PodSide& pod, const kernel::Link& link) {
@@ -145,6 +153,7 @@ void bring_up(PodSide& pod, const kernel::Link& link, const base::InterfaceName&
     const auto v6 = prefixes_of(ips, base::Family::v6);
     if (!v6.empty()) kernel::enable_ipv6(pod.netns, name);
     if (!v4.empty()) announce_v4(pod, name, log);
+    if (!v6.empty()) announce_changes_of_v6(pod, name, log);
     add_addresses(pod, link, v4, deadline);
     set_up(pod, link, deadline);
     add_addresses(pod, link, v6, deadline);

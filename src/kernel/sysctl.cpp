@@ -23,6 +23,7 @@ std::string_view path_of(Sysctl sysctl) {
     case Sysctl::arp_notify: return "ipv4/arp_notify";
     case Sysctl::disable_ipv6: return "ipv6/disable_ipv6";
     case Sysctl::keep_addr_on_down: return "ipv6/keep_addr_on_down";
+    case Sysctl::ndisc_notify: return "ipv6/ndisc_notify";
     }
     throw base::Error("no such sysctl");
 }
@@ -56,6 +57,11 @@ Written write_sysctl(const base::InterfaceName& interface, Sysctl sysctl, int va
 void announce_ipv4_when_up(const Netns& netns, const base::InterfaceName& interface) {
     const NetnsScope scope(netns);
     write_sysctl(interface, Sysctl::arp_notify, 1);
+}
+
+void announce_ipv6_changes(const Netns& netns, const base::InterfaceName& interface) {
+    const NetnsScope scope(netns);
+    write_sysctl(interface, Sysctl::ndisc_notify, 1);
 }
 
 void enable_ipv6(const Netns& netns, const base::InterfaceName& interface) {

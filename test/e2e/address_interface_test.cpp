@@ -86,6 +86,23 @@ TEST_CASE("neighbours with an older idea of an address are told at once", "[addr
     CHECK(node.difference() == "");
 }
 
+TEST_CASE("neighbours are told when the pod's interface changes its MAC address", "[address]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    shell("ip address add 10.11.3.254/24 dev par0peer; ip address add fd11:3::ff/64 dev par0peer nodad");
+    const UnchangedNode node;
+    const PluginCall call =
+        call_for(stage.pod, concat("'master':'par0',", ipam("10.11.3.0/24", "'ipRanges':[{'range':'fd11:3::/64'}]")));
+    (void)add(call);
+    CHECK(stage.pod.succeeds("ping -6 -c 1 -W 5 fd11:3::ff"));
+    CHECK(stage.pod.succeeds("ping -4 -c 1 -W 5 10.11.3.254"));
+    stage.pod.run("ip link set net1 address 02:00:00:00:00:77");
+    for (const std::string address : {"10.11.3.1", "fd11:3::1"})
+        CHECK(comes_to_succeed(concat("ip neighbour show ", address, " dev par0peer | grep -q 02:00:00:00:00:77")));
+    CHECK(del(call) == "");
+    CHECK(node.difference() == "");
+}
+
 TEST_CASE("without addresses an interface is up and has none", "[address]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;

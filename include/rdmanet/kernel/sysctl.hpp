@@ -14,6 +14,7 @@ enum class Sysctl : std::uint8_t {
     arp_notify,        // 1: gratuitous ARP when the link or its address changes
     disable_ipv6,      // 1: no IPv6 on the interface
     keep_addr_on_down, // 1: IPv6 addresses survive "link down"
+    ndisc_notify,      // 1: unsolicited neighbour advertisement when the link or its MAC address changes
 };
 
 enum class Written : std::uint8_t { yes, no_such_sysctl };
@@ -26,6 +27,10 @@ Written write_sysctl(const base::InterfaceName& interface, Sysctl sysctl, int va
 /// From now on the kernel sends a gratuitous ARP for each IPv4 address when the interface of `netns` comes up or
 /// changes its MAC address. Throws base::SystemError.
 void announce_ipv4_when_up(const Netns& netns, const base::InterfaceName& interface);
+
+/// From now on the kernel sends a neighbour advertisement for each IPv6 address when the interface of `netns` changes
+/// its MAC address (ndisc_netdev_event()), and when duplicate address detection passes. Throws base::SystemError.
+void announce_ipv6_changes(const Netns& netns, const base::InterfaceName& interface);
 
 /// Makes IPv6 addresses possible on an interface of `netns`, where pods often start with IPv6 switched off: switches it
 /// on for the interface and for the loopback (an address of the pod is delivered locally through it), and keeps
