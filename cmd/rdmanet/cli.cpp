@@ -3,6 +3,7 @@
 #include "cli11.hpp"
 #include "plan_command.hpp"
 #include "plugin.hpp"
+#include "version.hpp"
 
 #include <rdmanet/attach/operations.hpp>
 #include <rdmanet/base/file.hpp>
@@ -70,9 +71,12 @@ std::string to_text(const attach::Collected& collected, bool dry_run) {
     return text;
 }
 
+std::string version_text() {
+    return concat("rdmanet ", kVersion, " (commit ", kCommit, ')');
+}
+
 int print_version() {
-    print(concat("rdmanet ", RDMANET_VERSION, "\nCNI protocol versions supported: ", cni::supported_versions_text(),
-                 '\n'));
+    print(concat(version_text(), "\nCNI protocol versions supported: ", cni::supported_versions_text(), '\n'));
     return 0;
 }
 
@@ -134,7 +138,7 @@ int parse_and_run(int argc, char** argv) {
     initialise_streams();
     CLI::App app(kDescription, "rdmanet");
     app.require_subcommand(1);
-    app.set_version_flag("--version", concat("rdmanet ", RDMANET_VERSION));
+    app.set_version_flag("--version", version_text());
     Options options;
 
     app.add_subcommand("version", "print the version and the CNI specification versions");

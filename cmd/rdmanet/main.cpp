@@ -1,6 +1,7 @@
 // With CNI_COMMAND set this is a CNI plugin, otherwise a command for a person.
 #include "cli.hpp"
 #include "plugin.hpp"
+#include "version.hpp"
 
 #include <rdmanet/cni/version_output.hpp>
 
@@ -13,6 +14,6 @@ int main(int argc, char** argv) {
     if (command != nullptr && *command != '\0') return rdmanet::cmd::run_plugin();
     if (argc > 1) return rdmanet::cmd::run_cli(argc, argv);
     // What a plugin says without a command (cni, pkg/skel), on standard error: somebody may be looking.
-    const std::string about = rdmanet::cni::about_text("rdmanet", RDMANET_VERSION);
+    const std::string about = rdmanet::cni::about_text("rdmanet", rdmanet::cmd::kVersion);
     return ::write(STDERR_FILENO, about.data(), about.size()) < 0 ? 1 : 0;
 }

@@ -1,5 +1,6 @@
 #include "steps.hpp"
 
+#include "device_info.hpp"
 #include "device_undo.hpp"
 #include "liveness.hpp"
 

@@ -1,0 +1,163 @@
+#!/bin/bash
+# The build itself: what `cmake --install` installs, what a build without the tests needs, the commit in --version, and that
+# each source file compiles by itself, which the release build, one file for each room, does not show.
+#
+#   test/build_check.sh                 the above; of the source files one in eight, others with each commit, and those
+#                                       that the commit changes
+#   test/build_check.sh --all           every source file, and the whole preset "debug" with its tests
+#   test/build_check.sh --compilers     the product with every g++ and clang++ that is installed, warnings are errors
+#
+# Needs the release build of `rdmanet`. Needs no root. Last line: N passed, N failed, N skipped.
+set -uo pipefail
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$top" || exit 1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+unset DESTDIR
+passed=0
+failed=0
+every=8
+[[ ${1:-} != --all ]] || every=1
+
+check() {
+	local name=$1
+	shift
+	if "$@" >"$work/log" 2>&1; then
+		echo "ok   $name"
+		passed=$((passed + 1))
+	else
+		tail -n 40 "$work/log"
+		echo "FAIL $name"
+		failed=$((failed + 1))
+	fi
+}
+
+same() { diff -u <(printf '%s\n' "$1") <(printf '%s\n' "$2"); }
+
+# The tree as a tarball: what is committed, and what is changed in tracked files.
+unpack_tarball() {
+	local tree
+	tree=$(git stash create) && mkdir "$work/tarball" && git archive "${tree:-HEAD}" | tar -x -C "$work/tarball"
+}
+
+# What a packager does, on a machine without Catch2.
+configure_package() {
+	cmake -S "$work/tarball" -B "$work/package" -D BUILD_TESTING=OFF -D CMAKE_DISABLE_FIND_PACKAGE_Catch2=ON \
+		-D CMAKE_BUILD_TYPE=MinSizeRel -D CMAKE_EXPORT_COMPILE_COMMANDS=ON -D CMAKE_INSTALL_PREFIX=/usr \
+		-D RDMANET_PLUGIN_DIR=/opt/cni/bin
+}
+
+warnings_are_errors_in_presets_only() {
+	[[ -s $work/package/compile_commands.json ]] && ! grep -q -e -Werror "$work/package/compile_commands.json" &&
+		jq -e 'all(.[]; (.command | contains("-Werror")))' build/release/compile_commands.json
+}
+
+# What DESTDIR has: paths, and where links lead.
+installed_in() { (cd "$1" && find . ! -type d -printf '%P %l\n' | sed 's/ $//' | sort); }
+
+documents() {
+	(printf '%s\n' README.md CHANGELOG.md LICENSE && git ls-files docs conf-examples) |
+		sed 's|^|usr/share/doc/rdmanet/|'
+}
+
+installs_what_belongs_to_a_distribution() {
+	DESTDIR=$work/debian cmake --install build/release --prefix /usr &&
+		same "$(printf '%s\n' usr/lib/cni/rdmanet 'usr/sbin/rdmanet ../lib/cni/rdmanet' "$(documents)" | sort)" \
+			"$(installed_in "$work/debian")" &&
+		same "$(build/release/cmd/rdmanet/rdmanet version)" "$("$work/debian/usr/sbin/rdmanet" version)" &&
+		[[ $(stat -c %a "$work/debian/usr/lib/cni/rdmanet") == 755 ]]
+}
+
+# The file is the release build's: this is about where it goes.
+installs_where_upstream_looks() {
+	mkdir -p "$work/package/cmd/rdmanet" && cp build/release/cmd/rdmanet/rdmanet "$work/package/cmd/rdmanet/" &&
+		DESTDIR=$work/upstream cmake --install "$work/package" &&
+		same "$(printf '%s\n' opt/cni/bin/rdmanet 'usr/sbin/rdmanet /opt/cni/bin/rdmanet' "$(documents)" | sort)" \
+			"$(installed_in "$work/upstream")"
+}
+
+# commit_of TREE [TEXT]: what a build of it would say.
+commit_of() {
+	cmake -D SOURCE="$1" -D OUTPUT="$work/commit.cpp" -D COMMIT="${2:-}" -P "$1/cmake/commit.cmake" &&
+		sed -n 's/.*kCommit\[\] = "\(.*\)";/\1/p' "$work/commit.cpp"
+}
+
+version_has_the_commit() {
+	same "$(build/release/cmd/rdmanet/rdmanet --version)" \
+		"rdmanet $(sed -n 's/^project(rdmanet VERSION \(\S*\) .*/\1/p' CMakeLists.txt) (commit $(commit_of "$top"))" &&
+		[[ $(commit_of "$top") == "$(git rev-parse --short=12 HEAD)"?(-dirty) ]]
+}
+
+tarball_has_its_commit() {
+	local archived
+	archived=$(head -c 12 "$work/tarball/cmake/commit.txt")
+	[[ $archived =~ ^[0-9a-f]{12}$ ]] && same "$archived" "$(commit_of "$work/tarball")" &&
+		same packaged-3 "$(commit_of "$work/tarball" packaged-3)"
+}
+
+# Told apart by what is compiled, and not taken for the repository around it.
+copy_has_a_hash() {
+	local copy=$work/repository/copy before
+	mkdir "$work/repository" && git init -q "$work/repository" && cp -r "$work/tarball" "$copy" &&
+		cp cmake/commit.txt "$copy/cmake/" && before=$(commit_of "$copy") &&
+		[[ $before =~ ^none,\ sources\ [0-9a-f]{12}$ ]] && same "$before" "$(commit_of "$copy")" &&
+		echo >>"$copy/src/base/text.cpp" && [[ $(commit_of "$copy") != "$before" ]]
+}
+
+# The commit is looked up at every build, and nothing follows from it.
+nothing_to_do_is_nothing_done() {
+	local before
+	cmake --build build/release --target rdmanet && before=$(stat -c %y build/release/cmd/rdmanet/rdmanet) &&
+		cmake --build build/release --target rdmanet && same "$before" "$(stat -c %y build/release/cmd/rdmanet/rdmanet)"
+}
+
+# One in `every`, by the commit, and those that the commit changes.
+chosen_sources() {
+	local at
+	at=$((16#$(git rev-parse --short=7 HEAD) % every))
+	(git ls-files 'src/*.cpp' 'cmd/*.cpp' | sed -n "$((at + 1))~${every}p" &&
+		git show --format= --name-only --diff-filter=d HEAD -- 'src/*.cpp' 'cmd/*.cpp') | sort -u
+}
+
+# As the preset debug compiles them, but for code: that takes most of the time.
+sources_compile_alone() {
+	cmake --preset debug && chosen_sources >"$work/sources" && cat "$work/sources" &&
+		jq -r --rawfile chosen "$work/sources" --arg top "$top/" \
+			'($chosen | split("\n")) as $chosen | .[] | select((.file | ltrimstr($top)) as $file | $chosen | index($file))
+			 | "cd \(.directory) && \(.command | sub(" -o \\S+"; "") | sub(" -c "; " -fsyntax-only "))"' \
+			build/debug/compile_commands.json >"$work/commands" &&
+		[[ $(wc -l <"$work/commands") == $(wc -l <"$work/sources") ]] &&
+		xargs -d '\n' -P "$(nproc)" -n 1 bash -c <"$work/commands"
+}
+
+# --compilers: unity as in the release build, which is the quickest.
+compiles_with() {
+	local name=${1##*/}
+	cmake -S . -B "$work/$name" -G Ninja -D CMAKE_CXX_COMPILER="$1" -D BUILD_TESTING=OFF -D CMAKE_BUILD_TYPE=MinSizeRel \
+		-D CMAKE_UNITY_BUILD=ON -D CMAKE_COMPILE_WARNING_AS_ERROR=ON &&
+		cmake --build "$work/$name" --target rdmanet && "$work/$name/cmd/rdmanet/rdmanet" --version
+}
+
+if [[ ${1:-} == --compilers ]]; then
+	for compiler in $(compgen -G '/usr/bin/g++-[0-9]*' | sort -V) $(compgen -G '/usr/bin/clang++-[0-9]*' | sort -V); do
+		check "compiles with ${compiler##*/}, without a warning" compiles_with "$compiler"
+	done
+else
+	check "a tarball is made of the tree" unpack_tarball
+	check "it is configured without the tests and without Catch2" configure_package
+	check "warnings are errors in the presets, not in a package" warnings_are_errors_in_presets_only
+	check "cmake --install: plugin, link, documents, examples, licence" installs_what_belongs_to_a_distribution
+	check "RDMANET_PLUGIN_DIR: the plugin where upstream's runtimes look" installs_where_upstream_looks
+	check "--version tells the commit" version_has_the_commit
+	check "a tarball tells its commit, a packager another" tarball_has_its_commit
+	check "a copy without a commit has a hash of its sources" copy_has_a_hash
+	check "a second build builds nothing" nothing_to_do_is_nothing_done
+	check "source files compile by themselves, one in $every and those that the commit changes" sources_compile_alone
+	if [[ ${1:-} == --all ]]; then
+		check "the preset debug builds, tests and all" cmake --build --preset debug
+	fi
+fi
+
+echo "$passed passed, $failed failed, 0 skipped"
+[[ $failed == 0 ]]
