@@ -58,7 +58,7 @@ base::Logger open_log(const cni::NetConf& conf) {
     const attach::LogTarget target = attach::parse_log_target(conf);
     if (!target.file) return base::Logger(target.level);
     try {
-        return base::Logger::to_file(*target.file, target.level);
+        return base::Logger::to_file(attach::kLogDirectory, *target.file, target.level);
     } catch (const base::Error& error) {
         throw json::ValueError("logFile", error.what());
     }

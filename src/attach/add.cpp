@@ -255,6 +255,7 @@ void log_success(const AttachmentRecord& record, const base::Logger& log, const 
 cni::Result add(const cni::Request& request, const Config& config, const Node& node) {
     const auto deadline = base::Deadline::in(kAddTimeout);
     Session session(request, node);
+    if (config.device_info_file) require_own_device_info(*config.device_info_file, session.key, session.records);
     std::optional<base::FileLock> lock;
     const auto clear_the_way = [&](PodSide& pod, const std::optional<base::BusAddress>& device) {
         if (device) take_from_the_dead(*device, session, deadline);

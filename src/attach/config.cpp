@@ -54,11 +54,6 @@ constexpr Choice<OnInactivePort> kOnInactivePort[] = {
     {"warn", OnInactivePort::warn},
     {"refuse", OnInactivePort::refuse},
 };
-// sriov-cni's names and whereabouts' ("verbose"), so that configurations written for them keep working.
-constexpr Choice<base::LogLevel> kLogLevels[] = {
-    {"panic", base::LogLevel::error}, {"error", base::LogLevel::error},  {"warning", base::LogLevel::warning},
-    {"info", base::LogLevel::info},   {"verbose", base::LogLevel::info}, {"debug", base::LogLevel::debug},
-};
 
 enum class Kind : std::uint8_t { macvlan, ipvlan, ipoib, sriov, host_device, rdma };
 constexpr Choice<Kind> kKinds[] = {
@@ -228,18 +223,6 @@ void require_fitting_rdma(const Reader& root, Config& config) {
     }
 }
 
-/// Network configurations may come from tenants of the cluster, the log file is opened by root: sriov-cni's
-/// logFile could append to any file of the node.
-std::string parse_log_file(const Reader& reader) {
-    std::string path = reader.string();
-    constexpr std::string_view root = "/var/log/";
-    const bool inside = path.starts_with(root) && path.size() > root.size() && path.back() != '/' &&
-                        path.find("/../") == std::string::npos && !path.ends_with("/..") &&
-                        base::is_printable_utf8(path);
-    if (!inside) throw reader.unexpected("a file below /var/log/");
-    return path;
-}
-
 /// The largest MTU of any link (include/uapi/linux/if_ether.h, ETH_MAX_MTU), 68 is the least for IPv4 (RFC 791).
 constexpr std::int64_t kLeastMtu = 68;
 constexpr std::int64_t kMostMtu = 65535;
@@ -270,15 +253,6 @@ std::optional<std::string> parse_master(const Reader& root) {
 bool is_rdma_only(const cni::NetConf& conf) {
     const auto attach = conf.document.root().find("attach");
     return attach && attach->is_string() && attach->string() == "rdma";
-}
-
-LogTarget parse_log_target(const cni::NetConf& conf) {
-    const Reader root = conf.document.root();
-    LogTarget target;
-    if (const auto file = root.find("logFile")) target.file = parse_log_file(*file);
-    if (target.file) target.level = base::LogLevel::info;
-    if (const auto level = root.find("logLevel")) target.level = choose<base::LogLevel>(*level, kLogLevels);
-    return target;
 }
 
 IpamChoice parse_ipam(const cni::NetConf& conf, std::vector<std::string>& warnings) {

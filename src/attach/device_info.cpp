@@ -1,7 +1,12 @@
 #include "device_info.hpp"
 
+#include "steps.hpp"
+#include "vf_config.hpp"
+
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
 #include <rdmanet/json/reader.hpp>
 #include <rdmanet/json/writer.hpp>
 
@@ -10,6 +15,8 @@
 
 namespace rdmanet::attach {
 namespace {
+
+using base::concat;
 
 std::optional<json::Document> parse_info(std::string_view text) try {
     auto document = json::Document::parse(text);
@@ -42,7 +49,34 @@ void keep_members(json::Writer& writer, const json::Reader& object, const std::v
         if (std::find(ours.begin(), ours.end(), key) == ours.end()) writer.key(key).raw(value.to_text());
 }
 
+[[noreturn]] void refuse_file(const std::string& path, const std::string& why) {
+    throw cni::CniError(
+        cni::ErrorCode::invalid_network_config,
+        concat("runtimeConfig.CNIDeviceInfoFile: ", base::quoted(path), ' ', why, ": remove the key, Multus sets it"));
+}
+
+bool writes(const state::AttachmentRecord& record, std::string_view name) {
+    return std::any_of(record.steps.begin(), record.steps.end(), [&](const state::Step& step) {
+        const auto* written = std::get_if<state::WriteDeviceInfo>(&step);
+        return written != nullptr && device_info_name(written->path) == name;
+    });
+}
+
 } // namespace
+
+void require_own_device_info(const std::string& path, const state::AttachmentKey& key,
+                             const state::AttachmentStore& records) {
+    // "NAMESPACE-NETWORK-CONTAINER_IFNAME" (delegateRuntimeConfig(), pkg/types/conf.go of Multus). NAMESPACE-NETWORK is
+    // how the pod calls the network, which the configuration need not know.
+    const std::string suffix = concat('-', key.container_id, '_', key.ifname);
+    const std::string_view name = device_info_name(path);
+    if (!name.ends_with(suffix) || name.size() == suffix.size())
+        refuse_file(path, concat("is not this pod's device-info file, its name would end with ", base::quoted(suffix)));
+    // Container IDs may contain '-', so the name alone leaves a doubt.
+    for (const state::AttachmentRecord& other : records.list().records)
+        if ((other.key.container_id != key.container_id || other.key.ifname != key.ifname) && writes(other, name))
+            refuse_file(path, concat("is the device-info file of another attachment (", describe(other), ')'));
+}
 
 std::optional<std::string> device_info_text(const DevicePlan& plan, const std::string& rdma_device,
                                             std::string_view earlier) {

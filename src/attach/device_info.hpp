@@ -10,6 +10,11 @@
 
 namespace rdmanet::attach {
 
+/// Throws CniError unless `path` is what Multus calls this attachment's file, and no other attachment's: whoever writes
+/// the network's configuration may name another one there.
+void require_own_device_info(const std::string& path, const state::AttachmentKey& key,
+                             const state::AttachmentStore& records);
+
 /// What the file is to say after `earlier`, which Multus copies from the device plugin: of the same device, members
 /// that ADD knows nothing of stay ("vhost-net"). The RDMA device is named as the pod sees it, and the device plugin's
 /// name of it goes if the pod gets none. nullopt: another kind of device is described ("vdpa"), which stays as it is,

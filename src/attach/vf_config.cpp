@@ -166,16 +166,22 @@ std::optional<base::BusAddress> find_device(const Reader& root, bool must_be_pci
     return address;
 }
 
+std::string_view device_info_name(std::string_view path) {
+    for (const std::string_view prefix : {std::string_view("/var"), std::string_view()})
+        if (path.starts_with(prefix) && path.substr(prefix.size()).starts_with(kDeviceInfoDirectory))
+            return path.substr(prefix.size() + kDeviceInfoDirectory.size());
+    return {};
+}
+
 std::optional<std::string> parse_device_info_file(const Reader& root) {
     const auto file = find_in(root.find("runtimeConfig"), "CNIDeviceInfoFile");
     if (!file) return std::nullopt;
     std::string path = file->string();
     if (path.empty()) return std::nullopt;
-    constexpr std::string_view directory = "/run/k8s.cni.cncf.io/devinfo/";
-    const bool inside = (path.starts_with(directory) || path.starts_with(concat("/var", directory))) &&
-                        path.back() != '/' && path.find("/../") == std::string::npos && !path.ends_with("/..") &&
-                        !path.ends_with("/.") && base::is_printable_utf8(path);
-    if (!inside) throw file->unexpected("a file below /var/run/k8s.cni.cncf.io/devinfo/");
+    const std::string_view name = device_info_name(path);
+    if (name.empty() || name == "." || name == ".." || name.find('/') != std::string_view::npos ||
+        !base::is_printable_utf8(name))
+        throw file->unexpected(concat("a file in /var", kDeviceInfoDirectory, ", as Multus sets it: remove the key"));
     return path;
 }
 

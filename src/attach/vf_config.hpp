@@ -22,7 +22,12 @@ namespace rdmanet::attach {
 [[nodiscard]] std::optional<std::uint16_t> find_pkey(const json::Reader& root);
 /// The device by its address; nullopt if the configuration doesn't have it.
 [[nodiscard]] std::optional<base::BusAddress> find_device(const json::Reader& root, bool must_be_pci);
-/// Root writes it, and configurations may come from tenants: only where Multus keeps such files.
+/// Where Multus keeps device-info files for plugins, or the same below /var.
+inline constexpr std::string_view kDeviceInfoDirectory = "/run/k8s.cni.cncf.io/devinfo/cni/";
+/// The path's last part, if the rest is that directory; else empty.
+[[nodiscard]] std::string_view device_info_name(std::string_view path);
+/// Root writes it, and configurations may come from tenants: only where Multus keeps such files. Whether it is this
+/// pod's is ADD's to find out, see require_own_device_info().
 [[nodiscard]] std::optional<std::string> parse_device_info_file(const json::Reader& root);
 [[nodiscard]] Sriov parse_sriov(const json::Reader& root);
 [[nodiscard]] HostDevice parse_host_device(const json::Reader& root);

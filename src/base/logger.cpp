@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <ctime>
@@ -32,6 +33,57 @@ std::string on_one_line(std::string_view message) {
     return line;
 }
 
+[[noreturn]] void refuse_log(const std::string& path, std::string_view why) {
+    throw Error(concat("log file: ", quoted(path), ' ', why));
+}
+
+UniqueFd open_unlinked(int directory, const std::string& name, int flags, const std::string& path) {
+    UniqueFd fd(::openat(directory, name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC, 0640));
+    if (!fd && errno == ELOOP) refuse_log(path, "is a symbolic link, which logging does not follow: remove it");
+    if (!fd) throw SystemError(concat("log file: open ", quoted(path)), errno);
+    return fd;
+}
+
+/// Whoever else may write here could have put another file in its place.
+void require_own(const UniqueFd& fd, mode_t type, const std::string& path) {
+    const bool is_directory = type == S_IFDIR;
+    struct stat status {};
+    if (::fstat(fd.get(), &status) != 0) throw SystemError(concat("log file: examine ", quoted(path)), errno);
+    if ((status.st_mode & S_IFMT) != type)
+        refuse_log(path, is_directory ? "is not a directory: remove it" : "is not a regular file: remove it");
+    if (status.st_uid != ::geteuid())
+        refuse_log(path, concat("belongs to user ", status.st_uid, ", expected ", ::geteuid(), ": run `chown ",
+                                ::geteuid(), ' ', path, '`'));
+    if ((status.st_mode & S_IWOTH) != 0)
+        refuse_log(path, concat("can be written by everybody: run `chmod o-w ", path, '`'));
+    if (!is_directory && status.st_nlink > 1)
+        refuse_log(path, concat("has ", status.st_nlink, " names (hard links): remove it"));
+}
+
+UniqueFd open_log_directory(int parent, const std::string& name, const std::string& path) {
+    if (::mkdirat(parent, name.c_str(), 0755) != 0 && errno != EEXIST)
+        throw SystemError(concat("log file: create directory ", quoted(path)), errno);
+    UniqueFd fd = open_unlinked(parent, name, O_PATH, path); // O_PATH opens a link itself, which is no directory
+    require_own(fd, S_IFDIR, path);
+    return fd;
+}
+
+UniqueFd open_log_file(const std::string& directory, const std::string& file) {
+    UniqueFd parent(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!parent) throw SystemError(concat("log file: open directory ", quoted(directory)), errno);
+    const auto slash = file.find('/');
+    if (slash != std::string::npos) {
+        const std::string inner = file.substr(0, slash);
+        parent = open_log_directory(parent.get(), inner, concat(directory, '/', inner));
+    }
+    const std::string path = concat(directory, '/', file);
+    // O_NONBLOCK: opening a fifo that nobody reads would wait for ever.
+    UniqueFd fd = open_unlinked(parent.get(), slash == std::string::npos ? file : file.substr(slash + 1),
+                                O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY, path);
+    require_own(fd, S_IFREG, path);
+    return fd;
+}
+
 } // namespace
 
 std::string_view to_string(LogLevel level) {
@@ -44,16 +96,9 @@ std::string_view to_string(LogLevel level) {
     return "unknown";
 }
 
-Logger Logger::to_file(const std::string& path, LogLevel most_verbose) {
-    // O_NONBLOCK: opening a fifo that nobody reads would wait for ever.
-    UniqueFd fd(
-        ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0640));
-    if (!fd) throw SystemError(concat("open log file ", quoted(path)), errno);
-    struct stat status {};
-    if (::fstat(fd.get(), &status) != 0) throw SystemError(concat("examine log file ", quoted(path)), errno);
-    if (!S_ISREG(status.st_mode)) throw Error(concat("log file ", quoted(path), " is not a regular file"));
+Logger Logger::to_file(const std::string& directory, const std::string& file, LogLevel most_verbose) {
     Logger logger(most_verbose);
-    logger.file_ = std::move(fd);
+    logger.file_ = open_log_file(directory, file);
     return logger;
 }
 

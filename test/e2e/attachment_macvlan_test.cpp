@@ -162,6 +162,31 @@ TEST_CASE("the log file has a line for each attachment that came and went", "[ma
     CHECK(stage.node.difference() == "");
 }
 
+TEST_CASE("a log goes into no file of another program, be it by a link", "[macvlan]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const auto logging_to = [&](const std::string& file) {
+        return call_for(stage.pod, concat("'logFile':'/var/log/", file, "','logLevel':'debug','master':'par0'"));
+    };
+    shell("mkdir /var/log/pods && touch /var/log/wtmp /var/log/pods/0.log /var/log/rdmanet-foreign.log"
+          " && ln -s pods /var/log/rdmanet && ln -s wtmp /var/log/rdmanet-linked.log"
+          " && chown 12345 /var/log/rdmanet-foreign.log");
+    for (const char* file : {"wtmp", "pods/0.log", "rdmanet/0.log", "rdmanet-linked.log", "rdmanet-foreign.log"}) {
+        INFO(file);
+        CHECK_THAT(refusal(logging_to(file)), Contains("code 7: logFile: "));
+        CHECK(del(logging_to(file)) == ""); // which does its work, and logs to standard error
+    }
+    CHECK(shell("cat /var/log/wtmp /var/log/pods/0.log /var/log/rdmanet-foreign.log") == "");
+    CHECK(shell("ls /var/log/pods") == "0.log\n");
+    shell("rm /var/log/rdmanet");
+    add(logging_to("rdmanet/vf.log"));
+    CHECK(del(logging_to("rdmanet/vf.log")) == "");
+    CHECK_THAT(shell("cat /var/log/rdmanet/vf.log"), Contains("ADD of network \"net\""));
+    shell(
+        "rm -r /var/log/wtmp /var/log/pods /var/log/rdmanet /var/log/rdmanet-linked.log /var/log/rdmanet-foreign.log");
+    CHECK(stage.node.difference() == "");
+}
+
 TEST_CASE("beside a passthru child another macvlan child is refused, with the reason", "[macvlan]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;

@@ -100,10 +100,30 @@ TEST_CASE("the device-info file names the VF and its RDMA device beside what it 
     CHECK(del(call) == "");
     CHECK_FALSE(succeeds(concat("test -e ", path)));
     CHECK(stage.node.difference() == "");
-    for (const std::string elsewhere : {"/etc/passwd", "/var/run/k8s.cni.cncf.io/devinfo/../x", "relative"})
-        CHECK_THAT(refusal(vf_call(stage.vfs, stage.pod, 0,
-                                   concat("'runtimeConfig':{'CNIDeviceInfoFile':'", elsewhere, "'}"))),
-                   Contains("code 7: runtimeConfig.CNIDeviceInfoFile: expected a file below"));
+}
+
+TEST_CASE("a device-info file of another pod is not written", "[sriov]") {
+    NEEDS_VFS();
+    const VfStage stage;
+    const std::string directory = "/run/k8s.cni.cncf.io/devinfo/cni/";
+    const auto writing = [&](unsigned vf, const std::string& name) {
+        return vf_call(stage.vfs, stage.pod, vf,
+                       concat("'runtimeConfig':{'CNIDeviceInfoFile':'", directory, name, "'}"));
+    };
+    PluginCall first = of(writing(0, "default-net-x-c1_net2"), "x-c1");
+    first.ifname = "net2";
+    (void)add(first);
+    const std::string before = shell(concat("cat ", directory, "default-net-x-c1_net2"));
+    PluginCall second = writing(1, "default-net-x-c1_net2"); // the container's ID is the end of the other's
+    second.ifname = "net2";
+    CHECK_THAT(refusal(second), Contains("code 7: runtimeConfig.CNIDeviceInfoFile: ") &&
+                                    Contains("of another attachment (network \"net\", container \"x-c1\""));
+    CHECK_THAT(refusal(writing(1, "default-net-c2_net1")),
+               Contains("is not this pod's device-info file, its name would end with \"-c1_net1\""));
+    CHECK(del(second) == "");
+    CHECK(shell(concat("cat ", directory, "default-net-x-c1_net2")) == before);
+    CHECK(del(first) == "");
+    CHECK(stage.node.difference() == "");
 }
 
 TEST_CASE("two pods on VFs reach each other, each with the MAC that its pod asks for", "[sriov]") {

@@ -64,24 +64,36 @@ Table names_of_vfs() {
 
 Table device_info_files() {
     constexpr const char* expected =
-        "runtimeConfig.CNIDeviceInfoFile: expected a file below /var/run/k8s.cni.cncf.io/devinfo/, found ";
+        "runtimeConfig.CNIDeviceInfoFile: expected a file in /var/run/k8s.cni.cncf.io/devinfo/cni/, as Multus sets it: "
+        "remove the key, found ";
     const auto file = [&](const char* name, const std::string& value, const char* message) {
         return sriov(name, concat("'deviceID':'ffff:ff:1f.7','runtimeConfig':{'CNIDeviceInfoFile':", value, '}'), 7,
                      message);
     };
-    return {"device-info files",
-            {
-                file("a number", "1", "runtimeConfig.CNIDeviceInfoFile: expected a string, found 1"),
-                file("elsewhere", "'/etc/shadow'", expected),
-                file("the directory itself", "'/run/k8s.cni.cncf.io/devinfo/'", expected),
-                file("the directory itself, dotted", "'/run/k8s.cni.cncf.io/devinfo/.'", expected),
-                file("the directory above", "'/run/k8s.cni.cncf.io/devinfo/..'", expected),
-                file("out of it", "'/var/run/k8s.cni.cncf.io/devinfo/../../../etc/cron.d/x'", expected),
-                file("beside it", "'/run/k8s.cni.cncf.io/devinfo-x/y'", expected),
-                file("relative", "'k8s.cni.cncf.io/devinfo/x'", expected),
-                file("with a line break", "'/run/k8s.cni.cncf.io/devinfo/x\\n'", expected),
-                file("with a zero", "'/run/k8s.cni.cncf.io/devinfo/x\\u0000.json'", expected),
-            }};
+    return {
+        "device-info files",
+        {
+            file("a number", "1", "runtimeConfig.CNIDeviceInfoFile: expected a string, found 1"),
+            file("elsewhere", "'/etc/shadow'", expected),
+            file("the directory itself", "'/run/k8s.cni.cncf.io/devinfo/cni/'", expected),
+            file("the directory itself, dotted", "'/run/k8s.cni.cncf.io/devinfo/cni/.'", expected),
+            file("the directory above", "'/run/k8s.cni.cncf.io/devinfo/cni/..'", expected),
+            file("the device plugin's", "'/run/k8s.cni.cncf.io/devinfo/dp/a-c1_net1'", expected),
+            file("out of it", "'/var/run/k8s.cni.cncf.io/devinfo/cni/../../../etc/cron.d/x'", expected),
+            file("beside it", "'/run/k8s.cni.cncf.io/devinfo-x/y'", expected),
+            file("below it", "'/run/k8s.cni.cncf.io/devinfo/cni/a/b-c1_net1'", expected),
+            file("of another pod", "'/run/k8s.cni.cncf.io/devinfo/cni/default-net-c2_net1'",
+                 "runtimeConfig.CNIDeviceInfoFile: \"/run/k8s.cni.cncf.io/devinfo/cni/default-net-c2_net1\" is not "
+                 "this pod's"),
+            file("of another interface", "'/run/k8s.cni.cncf.io/devinfo/cni/default-net-c1_net2'",
+                 "runtimeConfig.CNIDeviceInfoFile: \"/run/k8s.cni.cncf.io/devinfo/cni/default-net-c1_net2\" is not "
+                 "this pod's"),
+            file("of no network", "'/run/k8s.cni.cncf.io/devinfo/cni/-c1_net1'",
+                 "runtimeConfig.CNIDeviceInfoFile: \"/run/k8s.cni.cncf.io/devinfo/cni/-c1_net1\" is not this pod's"),
+            file("relative", "'k8s.cni.cncf.io/devinfo/x'", expected),
+            file("with a line break", "'/run/k8s.cni.cncf.io/devinfo/cni/x\\n-c1_net1'", expected),
+            file("with a zero", "'/run/k8s.cni.cncf.io/devinfo/cni/x\\u0000-c1_net1'", expected),
+        }};
 }
 
 Table host_devices() {

@@ -334,7 +334,7 @@ Table leniency() {
             {"mac", {del, member("'mac':'x'")}, 0, ""},
             {"rdma", {del, member("'rdma':'x'")}, 0, ""},
             {"dns", {del, member("'dns':'x'")}, 0, "ignored: dns: expected an object, found \"x\""},
-            {"logFile", {del, member("'logFile':'/etc/passwd'")}, 0, "logFile: expected a file below /var/log/"},
+            {"logFile", {del, member("'logFile':'/etc/passwd'")}, 0, "logFile: expected /var/log/rdmanet.log"},
             {"logLevel", {del, member("'logLevel':'loud'")}, 0, "logLevel: expected one of"},
             {"ipam", {del, member("'ipam':'x'")}, 0, "ignored: ipam: expected an object, found \"x\""},
             {"range", {del, ipam_member("'range':'x'")}, 0, ""},

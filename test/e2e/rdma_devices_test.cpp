@@ -45,7 +45,7 @@ void take_back(const VfNode& vfs) {
 TEST_CASE("all RDMA devices of a VF go into the pod, and come back", "[sriov][rdma]") {
     NEEDS(OtherNic::possible(), "a NIC with two RDMA devices of two ports for each function");
     const OtherVfStage stage("rdma_devices=2 rdma_ports=2");
-    const std::string info = "/var/run/k8s.cni.cncf.io/devinfo/cni/two-devices";
+    const std::string info = "/var/run/k8s.cni.cncf.io/devinfo/cni/two-devices-c1_net1";
     const std::string members =
         concat("'rdma':true,'runtimeConfig':{'CNIDeviceInfoFile':'", info, "'},", ipam("10.112.0.0/24"));
     {
@@ -80,7 +80,7 @@ TEST_CASE("one of a VF's RDMA devices goes into the pod, by its place or its nam
           "[sriov][rdma]") {
     NEEDS(OtherNic::possible(), "a NIC with two RDMA devices for each function");
     const OtherVfStage stage("rdma_devices=2");
-    const std::string info = "/var/run/k8s.cni.cncf.io/devinfo/cni/one-device";
+    const std::string info = "/var/run/k8s.cni.cncf.io/devinfo/cni/one-device-c1_net1";
     const auto members = [&](const std::string& device) {
         return concat("'rdma':{'device':", device, "},'runtimeConfig':{'CNIDeviceInfoFile':'", info, "'},",
                       ipam("10.115.0.0/24"));

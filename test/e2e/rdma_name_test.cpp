@@ -21,7 +21,7 @@ TEST_CASE("an RDMA device has the name in the pod that its network gives it, and
           "[sriov][rdma]") {
     NEEDS_VFS();
     const VfStage stage;
-    const std::string info = "/var/run/k8s.cni.cncf.io/devinfo/cni/named";
+    const std::string info = "/var/run/k8s.cni.cncf.io/devinfo/cni/named-c1_net1";
     const PluginCall call =
         vf_call(stage.vfs, stage.pod, 0, named(concat("'runtimeConfig':{'CNIDeviceInfoFile':'", info, "'},")));
     const std::string result = add(call);

@@ -80,8 +80,11 @@ struct DelegatedIpam {
 };
 using IpamChoice = std::variant<NoIpam, ipam::Config, DelegatedIpam>;
 
+/// Where "logFile" may be.
+inline constexpr const char* kLogDirectory = "/var/log";
+
 struct LogTarget {
-    std::optional<std::string> file;
+    std::optional<std::string> file; // below kLogDirectory: "rdmanet.log", "rdmanet-NAME.log" or "rdmanet/NAME"
     base::LogLevel level = base::LogLevel::warning;
 };
 

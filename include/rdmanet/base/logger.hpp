@@ -17,9 +17,10 @@ public:
     /// To standard error, which callers of a CNI plugin pass on to their own log.
     explicit Logger(LogLevel most_verbose) : most_verbose_(most_verbose) {}
 
-    /// Appends to the regular file `path`, made with mode 0640 if missing; a symbolic link is refused. Throws
-    /// SystemError.
-    [[nodiscard]] static Logger to_file(const std::string& path, LogLevel most_verbose);
+    /// Appends to `file`, which may be in one more directory below `directory`. File (mode 0640) and that directory are
+    /// made if they are missing. Only a regular file of the caller's own counts, and links are followed for `directory`
+    /// alone: whoever chose `file` may not choose what it leads to. Throws Error.
+    [[nodiscard]] static Logger to_file(const std::string& directory, const std::string& file, LogLevel most_verbose);
 
     /// Writes "TIME LEVEL MESSAGE", one line in one write(2): lines of processes that log at once don't mix. Failing to
     /// log is no reason to fail, so it is ignored.

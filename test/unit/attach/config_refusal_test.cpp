@@ -113,11 +113,34 @@ TEST_CASE("parents that nothing can be called") {
     CHECK(refusal("\"master\": \"" + std::string(64, 'x') + "\"").starts_with("7 master: "));
 }
 
-TEST_CASE("root writes logs below /var/log only: a configuration may be a tenant's") {
-    for (const char* path :
-         {"", "rdmanet.log", "/etc/cron.d/x", "/var/log", "/var/log/", "/var/log/a/", "/var/logs/x", "/var/log/../x",
-          "/var/log/..", "/var/log/a/../../../etc/x", "/var/log/a\\nb", "/tmp/../var/log/x"})
+TEST_CASE("root writes only logs of its own below /var/log: a configuration may be a tenant's") {
+    for (const char* path : {"",
+                             "rdmanet.log",
+                             "/etc/cron.d/x",
+                             "/var/log",
+                             "/var/log/",
+                             "/var/log/a/",
+                             "/var/logs/x",
+                             "/var/log/../x",
+                             "/var/log/..",
+                             "/var/log/a/../../../etc/x",
+                             "/tmp/../var/log/x",
+                             "/var/log/wtmp",
+                             "/var/log/journal/x",
+                             "/var/log/pods/a/0.log",
+                             "/var/log/rdmanet",
+                             "/var/log/rdmanet/",
+                             "/var/log/rdmanet/..",
+                             "/var/log/rdmanet/../wtmp",
+                             "/var/log/rdmanet/a/b",
+                             "/var/log/rdmanet-a/b.log",
+                             "/var/log/rdmanet.log/",
+                             "/var/log/rdmanet-x",
+                             "/var/log/rdmanet-x.log/",
+                             "/var/log//rdmanet.log",
+                             "/var/log/rdmanet/a\\nb"})
         CHECK(refusal("\"logFile\": \"" + std::string(path) + "\"")
-                  .starts_with("7 logFile: expected a file below /var/log/, found "));
+                  .starts_with("7 logFile: expected /var/log/rdmanet.log, /var/log/rdmanet-NAME.log or a file in "
+                               "/var/log/rdmanet/, found "));
     CHECK(refusal(R"("logFile": 1)") == "7 logFile: expected a string, found 1");
 }

@@ -119,8 +119,10 @@ TEST_CASE("the log goes to standard error unless a file is named, and a file get
     const auto log = [](const char* members) { return parse_log_target(conf_with(members)); };
     CHECK(log(R"("logLevel": "debug")").level == base::LogLevel::debug);
     CHECK(log(R"("logFile": "/var/log/rdmanet.log")").level == base::LogLevel::info);
-    CHECK(log(R"("logFile": "/var/log/rdmanet.log")").file == "/var/log/rdmanet.log");
-    CHECK(log(R"("logFile": "/var/log/a/b", "logLevel": "error")").level == base::LogLevel::error);
+    CHECK(log(R"("logFile": "/var/log/rdmanet.log")").file == "rdmanet.log");
+    CHECK(log(R"("logFile": "/var/log/rdmanet-vf.log")").file == "rdmanet-vf.log");
+    CHECK(log(R"("logFile": "/var/log/rdmanet/vf")").file == "rdmanet/vf");
+    CHECK(log(R"("logFile": "/var/log/rdmanet.log", "logLevel": "error")").level == base::LogLevel::error);
     const std::pair<const char*, base::LogLevel> levels[] = {
         {"panic", base::LogLevel::error}, {"error", base::LogLevel::error},  {"warning", base::LogLevel::warning},
         {"info", base::LogLevel::info},   {"verbose", base::LogLevel::info}, {"debug", base::LogLevel::debug}};
@@ -131,7 +133,7 @@ TEST_CASE("the log goes to standard error unless a file is named, and a file get
 TEST_CASE("our keys, the specification's and those of callers are passed over in silence, in any case of letters") {
     CHECK(config_with(R"("attach": "macvlan", "Master": "eth1", "mode": "bridge", "mtu": 0, "MAC": "", "bcqueuelen": 0,
         "linkInContainer": false, "defaultRoute": "never", "dns": {"nameservers": [], "domain": "", "search": [],
-        "options": []}, "logFile": "/var/log/x", "logLevel": "info", "ipam": {"type": "host-local", "subnet": "x"},
+        "options": []}, "logFile": "/var/log/rdmanet.log", "logLevel": "info", "ipam": {"type": "host-local", "subnet": "x"},
         "rdma": {"mode": "shared", "waitForGids": true, "gidTimeoutMs": 1, "onMissingGid": "warn",
         "onInactivePort": "warn"})")
               .warnings.empty());

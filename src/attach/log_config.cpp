@@ -1,0 +1,50 @@
+// Where the configuration wants the log.
+#include "choices.hpp"
+
+#include <rdmanet/attach/config.hpp>
+#include <rdmanet/base/text.hpp>
+
+namespace rdmanet::attach {
+namespace {
+
+using json::Reader;
+
+// sriov-cni's names and whereabouts' ("verbose"), so that configurations written for them keep working.
+constexpr Choice<base::LogLevel> kLogLevels[] = {
+    {"panic", base::LogLevel::error}, {"error", base::LogLevel::error},  {"warning", base::LogLevel::warning},
+    {"info", base::LogLevel::info},   {"verbose", base::LogLevel::info}, {"debug", base::LogLevel::debug},
+};
+
+bool is_file_name(std::string_view text) {
+    return !text.empty() && text.find('/') == std::string_view::npos && text != "." && text != "..";
+}
+
+bool is_our_log(std::string_view file) {
+    constexpr std::string_view kDirectory = "rdmanet/";
+    if (file.starts_with(kDirectory)) return is_file_name(file.substr(kDirectory.size()));
+    return is_file_name(file) && (file == "rdmanet.log" || (file.starts_with("rdmanet-") && file.ends_with(".log")));
+}
+
+/// Network configurations may come from tenants of the cluster, and root opens the file: everything else below /var/log
+/// is another program's, which may read what a tenant wrote there (wtmp, the journal, logs of other pods).
+std::string parse_log_file(const Reader& reader) {
+    const std::string path = reader.string();
+    const std::string directory = base::concat(kLogDirectory, '/');
+    std::string file = path.starts_with(directory) ? path.substr(directory.size()) : std::string();
+    if (!is_our_log(file) || !base::is_printable_utf8(file))
+        throw reader.unexpected("/var/log/rdmanet.log, /var/log/rdmanet-NAME.log or a file in /var/log/rdmanet/");
+    return file;
+}
+
+} // namespace
+
+LogTarget parse_log_target(const cni::NetConf& conf) {
+    const Reader root = conf.document.root();
+    LogTarget target;
+    if (const auto file = root.find("logFile")) target.file = parse_log_file(*file);
+    if (target.file) target.level = base::LogLevel::info;
+    if (const auto level = root.find("logLevel")) target.level = choose<base::LogLevel>(*level, kLogLevels);
+    return target;
+}
+
+} // namespace rdmanet::attach
