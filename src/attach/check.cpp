@@ -1,7 +1,7 @@
 // CHECK: everything that ADD made is still there, and as it was made. What later plugins of the chain, Multus or the
-// pod may change is left to them: routes moved to another table, addresses added, a default route taken away.
+// pod may change is left to them: the MTU, promiscuous mode and sysctls, of which prevResult says nothing; routes moved
+// to another table, addresses added, a default route taken away.
 #include "device_check.hpp"
-#include "ipoib.hpp"
 #include "liveness.hpp"
 #include "parent.hpp"
 #include "rdma.hpp"
@@ -29,21 +29,22 @@ struct Expected {
     std::vector<base::IpPrefix> ips;
 };
 
-/// Our part of prevResult: the interface of our name inside the pod, and the addresses that refer to it.
-Expected expected_from(const cni::Request& request) {
-    if (!request.conf.prev_result)
-        throw cni::CniError(cni::ErrorCode::invalid_network_config, "prevResult is missing, CHECK compares with it");
+/// Our part of prevResult: the interface of our name inside the pod, and those addresses of it that ADD made. A later
+/// plugin may have added others, and taken some away.
+Expected expected_from(const cni::Request& request, const state::AttachmentRecord& record) {
     const cni::Result& result = *request.conf.prev_result;
+    const auto is_ours = [&](const cni::IpConfig& ip) {
+        return std::find(record.ips.begin(), record.ips.end(), ip.address.to_string()) != record.ips.end();
+    };
     for (std::size_t at = 0; at < result.interfaces.size(); ++at) {
         const cni::Interface& interface = result.interfaces[at];
         if (interface.name != request.ifname().to_string() || interface.sandbox.empty()) continue;
         Expected expected{.interface = interface, .ips = {}};
         for (const cni::IpConfig& ip : result.ips)
-            if (ip.interface == at) expected.ips.push_back(ip.address);
+            if (ip.interface == at && is_ours(ip)) expected.ips.push_back(ip.address);
         return expected;
     }
-    throw cni::CniError(cni::ErrorCode::invalid_network_config,
-                        concat("prevResult has no interface ", quoted(request.ifname().to_string()), " in the pod"));
+    differs(concat("prevResult has no interface ", quoted(request.ifname().to_string()), " in the pod"));
 }
 
 void check_mode(const Link& link, const Config& config) {
@@ -82,18 +83,12 @@ void check_origin(const Link& link, const Config& config, const state::Attachmen
     check_mode(link, config);
 }
 
-void check_link(const Link& link, const Expected& expected, const Config& config) {
+void check_link(const Link& link, const Expected& expected) {
     const std::string name = quoted(link.name);
     if (!link.is_up()) differs(concat("interface ", name, " is down"));
     const std::string& mac = expected.interface.mac;
     if (!mac.empty() && link.hardware_address_text() != base::to_lower(mac))
         differs(concat("interface ", name, " has MAC ", link.hardware_address_text(), ", expected ", quoted(mac)));
-    const std::uint32_t mtu = expected.interface.mtu.value_or(config.mtu.value_or(link.mtu));
-    // Of an IPoIB interface in datagram mode it is that of the broadcast group, once it has joined, if that is less than
-    // the configured one.
-    const bool follows_group = link.kind == "ipoib" && !is_connected(link) && (link.mtu < mtu || !config.mtu);
-    if (link.mtu != mtu && !follows_group)
-        differs(concat("interface ", name, " has MTU ", link.mtu, ", expected ", mtu));
 }
 
 void check_addresses(kernel::Socket& inside, const Link& link, const Expected& expected) {
@@ -142,14 +137,22 @@ void check_rdma(const Config& config, const state::AttachmentRecord& record, con
     if (!missing.empty()) differs(concat("RDMA device ", *port, " has no GID of ", missing.front()));
 }
 
-void check_ipam(const cni::Request& request, const Config& config, const Expected& expected, Session& session,
-                const base::Deadline& deadline) {
+std::vector<base::IpPrefix> prefixes_of(const state::AttachmentRecord& record) {
+    std::vector<base::IpPrefix> prefixes;
+    for (const std::string& ip : record.ips)
+        if (const auto prefix = base::IpPrefix::parse(ip)) prefixes.push_back(*prefix);
+    return prefixes;
+}
+
+/// The leases are the attachment's, also those of addresses that a later plugin has taken from the interface.
+void check_ipam(const cni::Request& request, const Config& config, const state::AttachmentRecord& record,
+                Session& session, const base::Deadline& deadline) {
     if (const auto* other = std::get_if<DelegatedIpam>(&config.ipam))
         cni::delegate_check(cni::delegate_call(request, other->plugin), deadline);
     if (!std::holds_alternative<ipam::Config>(config.ipam)) return;
     Undertaker undertaker(session.node);
     ipam::Allocator allocator(session.leases, undertaker);
-    const auto faults = allocator.check(owner_key(session.key), expected.ips, deadline);
+    const auto faults = allocator.check(owner_key(session.key), prefixes_of(record), deadline);
     if (!faults.empty()) differs(faults.front());
 }
 
@@ -157,7 +160,8 @@ void check_ipam(const cni::Request& request, const Config& config, const Expecte
 
 void check(const cni::Request& request, const Config& config, const Node& node) {
     const auto deadline = base::Deadline::in(kCheckTimeout);
-    const Expected expected = config.is_rdma_only() ? Expected{} : expected_from(request);
+    if (!config.is_rdma_only() && !request.conf.prev_result)
+        throw cni::CniError(cni::ErrorCode::invalid_network_config, "prevResult is missing, CHECK compares with it");
     Session session(request, node);
     const auto outcome = session.records.load(session.key);
     const auto* record = std::get_if<state::AttachmentRecord>(&outcome);
@@ -165,6 +169,7 @@ void check(const cni::Request& request, const Config& config, const Node& node) 
         differs(concat("the journal in ", node.state_directory, " has no usable record of the attachment (",
                        session.key, ')'));
 
+    const Expected expected = config.is_rdma_only() ? Expected{} : expected_from(request, *record);
     const kernel::Netns netns = open_pod_netns(request);
     kernel::Socket inside = kernel::Socket::open_in(netns, kernel::Protocol::route, deadline);
     const auto link = has_netdev(*record) ? kernel::find_link(inside, request.ifname()) : std::nullopt;
@@ -173,14 +178,14 @@ void check(const cni::Request& request, const Config& config, const Node& node) 
         if (!link)
             differs(concat("interface ", quoted(request.ifname().to_string()), " is gone from ", request.netns_path));
         check_origin(*link, config, *record);
-        check_link(*link, expected, config);
+        check_link(*link, expected);
         check_addresses(inside, *link, expected);
         check_routes(inside, *link, request, *record);
         check_rdma(config, *record, expected, *link, node, deadline);
         if (config.is_device())
             check_device_link(request, config, *record, netns, *link, addresses_of(expected), deadline);
     }
-    check_ipam(request, config, expected, session, deadline);
+    check_ipam(request, config, *record, session, deadline);
 }
 
 } // namespace rdmanet::attach
