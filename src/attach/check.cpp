@@ -122,13 +122,14 @@ std::vector<base::IpAddress> addresses_of(const Expected& expected) {
 }
 
 void check_rdma(const Config& config, const state::AttachmentRecord& record, const Expected& expected, const Link& link,
-                const Node& node, const base::Deadline& deadline) {
+                const base::Deadline& deadline) {
     if (record.rdma_device.empty() || config.link_in_container || record.created_link() == nullptr) return;
     kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, deadline);
     const state::CreateLink& made = *record.created_link();
     const auto parent = kernel::find_link(outside, made.parent_ifindex);
     if (!parent) differs(concat("parent ", quoted(made.parent), " is gone"));
-    const auto port = find_rdma(config.rdma, *parent, record.key.network, node.log, deadline);
+    auto rdma = kernel::Socket::find_rdma(deadline);
+    const auto port = rdma ? kernel::find_rdma_port(*rdma, *parent) : std::nullopt;
     if (!port) differs(concat("RDMA device ", record.rdma_device, " of parent ", quoted(parent->name), " is gone"));
     check_port(config.rdma, *port, parent->name);
     // An ADD that doesn't wait for them may be followed by CHECK before the kernel has made them.
@@ -156,6 +157,34 @@ void check_ipam(const cni::Request& request, const Config& config, const state::
     if (!faults.empty()) differs(faults.front());
 }
 
+/// What the kernel shows of the attachment, against the record, the configuration and prevResult.
+void check_kernel(const cni::Request& request, const Config& config, const state::AttachmentRecord& record,
+                  const kernel::Netns& netns, const base::Deadline& deadline) {
+    const Expected expected = config.is_rdma_only() ? Expected{} : expected_from(request, record);
+    kernel::Socket inside = kernel::Socket::open_in(netns, kernel::Protocol::route, deadline);
+    const auto link = has_netdev(record) ? kernel::find_link(inside, request.ifname()) : std::nullopt;
+    if (config.is_device()) check_device(request, config, record, netns, link ? &*link : nullptr, deadline);
+    if (has_netdev(record)) {
+        if (!link)
+            differs(concat("interface ", quoted(request.ifname().to_string()), " is gone from ", request.netns_path));
+        check_origin(*link, config, record);
+        check_link(*link, expected);
+        check_addresses(inside, *link, expected);
+        check_routes(inside, *link, request, record);
+        check_rdma(config, record, expected, *link, deadline);
+        if (config.is_device())
+            check_device_link(request, config, record, netns, *link, addresses_of(expected), deadline);
+    }
+}
+
+/// Where a look at the node fails with a reason of ADD's, that is a difference as well: a PF that went away, say.
+template <class Look>
+void as_difference(const Look& look) try {
+    look();
+} catch (const cni::CniError& error) {
+    differs(error.what());
+}
+
 } // namespace
 
 void check(const cni::Request& request, const Config& config, const Node& node) {
@@ -169,22 +198,8 @@ void check(const cni::Request& request, const Config& config, const Node& node) 
         differs(concat("the journal in ", node.state_directory, " has no usable record of the attachment (",
                        session.key, ')'));
 
-    const Expected expected = config.is_rdma_only() ? Expected{} : expected_from(request, *record);
     const kernel::Netns netns = open_pod_netns(request);
-    kernel::Socket inside = kernel::Socket::open_in(netns, kernel::Protocol::route, deadline);
-    const auto link = has_netdev(*record) ? kernel::find_link(inside, request.ifname()) : std::nullopt;
-    if (config.is_device()) check_device(request, config, *record, netns, link ? &*link : nullptr, deadline);
-    if (has_netdev(*record)) {
-        if (!link)
-            differs(concat("interface ", quoted(request.ifname().to_string()), " is gone from ", request.netns_path));
-        check_origin(*link, config, *record);
-        check_link(*link, expected);
-        check_addresses(inside, *link, expected);
-        check_routes(inside, *link, request, *record);
-        check_rdma(config, *record, expected, *link, node, deadline);
-        if (config.is_device())
-            check_device_link(request, config, *record, netns, *link, addresses_of(expected), deadline);
-    }
+    as_difference([&] { check_kernel(request, config, *record, netns, deadline); });
     check_ipam(request, config, *record, session, deadline);
 }
 

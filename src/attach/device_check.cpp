@@ -25,13 +25,13 @@ using base::quoted;
 void check_vf(const cni::Request& request, const Config& config, const state::AttachmentRecord& record,
               const base::BusAddress& address, const kernel::Link* link, const base::Deadline& deadline) {
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
-    const VfPlan vf = plan_vf(address, request, config, route);
+    const VfView vf = view_vf(address, route);
     kernel::VfSettings left = record.vf_settings ? to_settings(*record.vf_settings) : kernel::VfSettings{};
     // Some PFs tell what the VF has chosen itself (i40e, ice), which a later plugin may have had it do, and nothing for
     // a while after the VF's interface has been down.
-    const bool tells_own_mac = link == nullptr || vf.before.mac == link->mac();
-    if (tells_own_mac || (vf.before.mac && vf.before.mac->is_zero())) left.mac.reset();
-    const kernel::VfSettings present = kernel::without_port_speed(vf.before, vf.id);
+    const bool tells_own_mac = link == nullptr || vf.present.mac == link->mac();
+    if (tells_own_mac || (vf.present.mac && vf.present.mac->is_zero())) left.mac.reset();
+    const kernel::VfSettings present = kernel::without_port_speed(vf.present, vf.id);
     const kernel::VfSettings lost = kernel::lost(wanted_settings(request, config), left, present);
     if (!lost.empty())
         differs(concat(vf.id, " has ", to_string(kernel::restrict_to(present, lost)), ", expected ", to_string(lost),

@@ -63,22 +63,27 @@ std::string difference_text(const VfPlan& vf, const kernel::VfSettings& now, con
 
 } // namespace
 
-VfPlan plan_vf(const base::BusAddress& address, const cni::Request& request, const Config& config,
-               kernel::Socket& route) {
+VfView view_vf(const base::BusAddress& address, kernel::Socket& route) {
     const kernel::VfOf of = find_vf_of(address);
-    const auto pf = find_uplink(of, route);
+    auto pf = find_uplink(of, route);
     if (!pf)
         refuse_device(address, concat("has its PF ", of.pf, " without a net device in the host's namespace, through ",
                                       "which VFs are set up: bind the PF to its network driver"));
     kernel::VfId id = id_of(of, *pf);
-    const auto before = kernel::find_vf(route, id);
-    if (!before) refuse_device(address, concat("is ", id, ", of which the PF tells nothing"));
-    require_mtu(config, *pf);
-    VfPlan plan{.of = of,
-                .id = std::move(id),
-                .before = *before,
-                .changes = kernel::difference(wanted_settings(request, config), *before)};
-    require_settings_of_link_layer(plan, address, *pf);
+    const auto present = kernel::find_vf(route, id);
+    if (!present) refuse_device(address, concat("is ", id, ", of which the PF tells nothing"));
+    return {.of = of, .id = std::move(id), .pf = *std::move(pf), .present = *present};
+}
+
+VfPlan plan_vf(const base::BusAddress& address, const cni::Request& request, const Config& config,
+               kernel::Socket& route) {
+    VfView vf = view_vf(address, route);
+    require_mtu(config, vf.pf);
+    VfPlan plan{.of = vf.of,
+                .id = std::move(vf.id),
+                .before = vf.present,
+                .changes = kernel::difference(wanted_settings(request, config), vf.present)};
+    require_settings_of_link_layer(plan, address, vf.pf);
     return plan;
 }
 

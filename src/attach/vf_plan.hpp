@@ -5,6 +5,15 @@
 
 namespace rdmanet::attach {
 
+struct VfView {
+    kernel::VfOf of;
+    kernel::VfId id;
+    kernel::Link pf;
+    kernel::VfSettings present; // as far as the driver tells
+};
+/// Throws CniError for what is no VF, or has a PF that can't be asked.
+[[nodiscard]] VfView view_vf(const base::BusAddress& address, kernel::Socket& route);
+
 /// Reads the VF's settings and compares them with what is wanted. Throws CniError for what is no VF, or has a PF that
 /// can't be asked, or an MTU below what the configuration wants, and for settings that its link layer doesn't have.
 [[nodiscard]] VfPlan plan_vf(const base::BusAddress& address, const cni::Request& request, const Config& config,

@@ -341,7 +341,8 @@ TEST_CASE("devices that are no VF to attach are refused before anything changes"
 TEST_CASE("CHECK sees what became of a VF", "[sriov][check]") {
     NEEDS_VFS();
     const VfStage stage;
-    const PluginCall call = vf_call(stage.vfs, stage.pod, 0, concat("'vlan':100,'rdma':true,", ipam("10.112.0.0/24")));
+    const std::string members = concat("'vlan':100,'mtu':1500,'rdma':true,", ipam("10.112.0.0/24"));
+    const PluginCall call = vf_call(stage.vfs, stage.pod, 0, members);
     const std::string result = add(call);
     const auto when = [&](const std::string& change, const std::string& repair) {
         return check_between(call, result, change, repair);
@@ -356,6 +357,13 @@ TEST_CASE("CHECK sees what became of a VF", "[sriov][check]") {
              concat("rdma dev set ", stage.vfs.rdma(0), " netns pod && umount /run/netns/host && rm /run/netns/host")),
         Contains("code 107: RDMA device") && Contains("is gone from the pod"));
     CHECK(when("ip -n pod link set net1 mtu 1300 promisc on", "ip -n pod link set net1 mtu 1500 promisc off") == "");
+    // What would make an ADD fail is no difference, or one as any other.
+    const std::string pf = stage.vfs.pf();
+    CHECK(when(concat("ip link set ", pf, " mtu 1400"), concat("ip link set ", pf, " mtu 1500")) == "");
+    CHECK_THAT(when(concat("ip netns add elsewhere && ip link set ", pf, " netns elsewhere"),
+                    concat("ip -n elsewhere link set ", pf, " netns 1 && ip link set ", pf,
+                           " up && ip netns delete elsewhere")),
+               Contains(concat("code 107: device ", stage.vfs.vf(0), " has its PF ")));
     CHECK_THAT(check(with(call, "'rdma':{'isolation':false}"), result),
                Contains("code 107: RDMA device") && Contains("is in the pod, expected on the host"));
     CHECK(del(call) == "");
