@@ -4,6 +4,7 @@
 #include "device_claim.hpp"
 #include "device_info.hpp"
 #include "device_rdma.hpp"
+#include "gid_holders.hpp"
 #include "ipoib.hpp"
 #include "liveness.hpp"
 #include "mark.hpp"
@@ -140,6 +141,7 @@ public:
         std::visit([](auto& concrete) { concrete.claim.reset(); }, plan_);
         const std::optional<kernel::Link> link = make_interface();
         if (const auto* step = delegate()) own = ask_delegate(request_, *step, deadline_);
+        if (const auto& shared = shared_port_of(plan_)) require_gid_share(config_.rdma, *shared, own.ips.size());
         if (link) configure(*link, own);
         if (const auto* device = std::get_if<DevicePlan>(&plan_); device != nullptr && config_.device_info_file)
             write_device_info(*config_.device_info_file, *device,
@@ -225,7 +227,8 @@ private:
                                        session_.node.log, deadline_);
         if (device != nullptr && device->is_infiniband()) return; // its port's GIDs don't come from addresses
         const auto& rdma = shared_port_of(plan_);
-        if (rdma) wait_for_gids(config_.rdma, *rdma, link.name, addresses_of(own), session_.node.log);
+        const auto holders = [&] { return describe_gid_holders(*rdma, session_.records, deadline_); };
+        if (rdma) wait_for_gids(config_.rdma, *rdma, link.name, addresses_of(own), session_.node.log, holders);
         if (device != nullptr)
             wait_for_gids_in_pod(config_.rdma, device->moving, pod_.netns, link, addresses_of(own), session_.node.log,
                                  deadline_);

@@ -91,8 +91,7 @@ void check_link(const Link& link, const Expected& expected) {
         differs(concat("interface ", name, " has MAC ", link.hardware_address_text(), ", expected ", quoted(mac)));
 }
 
-void check_addresses(kernel::Socket& inside, const Link& link, const Expected& expected) {
-    const auto present = kernel::list_addresses(inside, link.ifindex);
+void check_addresses(const std::vector<kernel::Address>& present, const Link& link, const Expected& expected) {
     for (const base::IpPrefix& ip : expected.ips)
         if (std::none_of(present.begin(), present.end(),
                          [&](const kernel::Address& address) { return address.prefix == ip; }))
@@ -121,8 +120,20 @@ std::vector<base::IpAddress> addresses_of(const Expected& expected) {
     return addresses;
 }
 
+/// A pod may have given itself more addresses than ADD did, in a table whose places other pods need.
+void check_gid_share(const Config& config, const kernel::RdmaPort& port, const Link& link,
+                     const std::vector<kernel::Address>& present) {
+    if (!config.rdma.most_gids) return;
+    std::vector<base::IpAddress> addresses;
+    for (const kernel::Address& address : present) addresses.push_back(address.prefix.address());
+    const std::size_t taken = kernel::find_gids(port, addresses, link.name).entries.size();
+    if (taken > *config.rdma.most_gids)
+        differs(concat("interface ", quoted(link.name), " has ", taken, " entries of the GID table of ", port,
+                       ", expected at most ", *config.rdma.most_gids, " (\"rdma.maxGids\"): remove addresses from it"));
+}
+
 void check_rdma(const Config& config, const state::AttachmentRecord& record, const Expected& expected, const Link& link,
-                const base::Deadline& deadline) {
+                const std::vector<kernel::Address>& present, const base::Deadline& deadline) {
     if (record.rdma_device.empty() || config.link_in_container || record.created_link() == nullptr) return;
     kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, deadline);
     const state::CreateLink& made = *record.created_link();
@@ -132,6 +143,7 @@ void check_rdma(const Config& config, const state::AttachmentRecord& record, con
     const auto port = rdma ? kernel::find_rdma_port(*rdma, *parent) : std::nullopt;
     if (!port) differs(concat("RDMA device ", record.rdma_device, " of parent ", quoted(parent->name), " is gone"));
     check_port(config.rdma, *port, parent->name);
+    check_gid_share(config, *port, link, present);
     // An ADD that doesn't wait for them may be followed by CHECK before the kernel has made them.
     if (config.rdma.on_missing_gid == OnMissingGid::warn || !config.rdma.wait_for_gids) return;
     const auto missing = missing_gids(*port, link.name, addresses_of(expected));
@@ -169,9 +181,10 @@ void check_kernel(const cni::Request& request, const Config& config, const state
             differs(concat("interface ", quoted(request.ifname().to_string()), " is gone from ", request.netns_path));
         check_origin(*link, config, record);
         check_link(*link, expected);
-        check_addresses(inside, *link, expected);
+        const auto present = kernel::list_addresses(inside, link->ifindex);
+        check_addresses(present, *link, expected);
         check_routes(inside, *link, request, record);
-        check_rdma(config, record, expected, *link, deadline);
+        check_rdma(config, record, expected, *link, present, deadline);
         if (config.is_device())
             check_device_link(request, config, record, netns, *link, addresses_of(expected), deadline);
     }

@@ -1,6 +1,7 @@
 #include "child.hpp"
 
 #include "addressing.hpp"
+#include "gid_holders.hpp"
 #include "ipoib.hpp"
 #include "parent.hpp"
 #include "port_state.hpp"
@@ -139,6 +140,13 @@ std::optional<kernel::RdmaPort> find_rdma_of_parent(const kernel::Link& parent, 
     return port;
 }
 
+void require_gids(const kernel::Link& parent, const kernel::RdmaPort& port, const Config& config,
+                  const GidHolders& holders, const base::Logger& log) {
+    const std::size_t addresses = expected_addresses(config);
+    require_gid_share(config.rdma, port, addresses);
+    require_gid_room(config.rdma, port, parent.name, addresses, holders, log);
+}
+
 ChildPlan plan_child(const cni::Request& request, const Config& config, const Session& session, PodSide& pod,
                      const base::Deadline& deadline) {
     ChildPlan plan{.parent =
@@ -154,7 +162,8 @@ ChildPlan plan_child(const cni::Request& request, const Config& config, const Se
     plan.mac = choose_mac(request, config, session);
     if (!config.link_in_container) {
         plan.rdma = find_rdma_of_parent(plan.parent, request, config, session.node.log, deadline);
-        if (plan.rdma) require_gid_room(config.rdma, *plan.rdma, expected_addresses(config), session.node.log);
+        const auto holders = [&] { return describe_gid_holders(*plan.rdma, session.records, deadline); };
+        if (plan.rdma) require_gids(plan.parent, *plan.rdma, config, holders, session.node.log);
     }
     plan.claim = agree_with_siblings(child_step(request, config, plan), session, deadline);
     return plan;

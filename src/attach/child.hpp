@@ -1,6 +1,7 @@
 // Making a macvlan, ipvlan or IPoIB child of a parent.
 #pragma once
 
+#include "rdma.hpp"
 #include "session.hpp"
 
 #include <rdmanet/attach/config.hpp>
@@ -29,6 +30,12 @@ struct ChildPlan {
                                                                   const cni::Request& request, const Config& config,
                                                                   const base::Logger& log,
                                                                   const base::Deadline& deadline);
+
+/// Throws CniError, or logs, as the policy says, if the GID table that the parent's children share has no room for the
+/// addresses that the configuration gives, or they are more than it lets one have. Another IPAM plugin gives at least
+/// one.
+void require_gids(const kernel::Link& parent, const kernel::RdmaPort& port, const Config& config,
+                  const GidHolders& holders, const base::Logger& log);
 
 /// Reads the kernel and changes nothing. Throws CniError with the cure for whatever would make the ADD fail later.
 [[nodiscard]] ChildPlan plan_child(const cni::Request& request, const Config& config, const Session& session,

@@ -144,6 +144,7 @@ RdmaPolicy parse_rdma_object(const Reader& rdma) {
     policy.device = parse_rdma_choice(rdma);
     policy.name = parse_rdma_name(rdma);
     if (const auto link_local = rdma.find("linkLocalGids")) policy.link_local_gids = link_local->boolean();
+    if (const auto most = rdma.find("maxGids")) policy.most_gids = static_cast<std::size_t>(most->integer(1, 65535));
     if (const auto wait = rdma.find("waitForGids")) policy.wait_for_gids = wait->boolean();
     if (const auto timeout = rdma.find("gidTimeoutMs"))
         policy.gid_timeout = std::chrono::milliseconds(timeout->integer(0, 30'000));
@@ -206,6 +207,10 @@ void require_fitting_rdma(const Reader& root, Config& config) {
         if (config.is_rdma_only() || config.is_ipoib())
             refuse_key(*rdma, "linkLocalGids",
                        concat("is for an Ethernet interface that this plugin sets up, this is ", config.kind(),
+                              ": remove it"));
+        if (config.is_device() || config.is_ipoib())
+            refuse_key(*rdma, "maxGids",
+                       concat("is for pods that share the GID table of an Ethernet parent, this is ", config.kind(),
                               ": remove it"));
     }
     if (config.is_rdma_only()) require_rdma_to_move(root, config);

@@ -219,7 +219,7 @@ void wait_for_gids_in_pod(const RdmaPolicy& policy, const RdmaDevices& devices, 
     const auto port = inside ? port_for_gids(*inside, devices, link, &pod) : std::nullopt;
     if (!port) return;
     const kernel::NetnsSysfs sysfs(pod);
-    wait_for_gids(policy, *port, link.name, addresses, log, sysfs.path("class/infiniband"));
+    wait_for_gids(policy, *port, link.name, addresses, log, {}, sysfs.path("class/infiniband"));
 }
 
 std::vector<base::IpAddress> missing_gids_in_pod(const RdmaDevices& devices, const kernel::Netns& pod,

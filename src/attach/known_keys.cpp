@@ -22,9 +22,9 @@ constexpr KnownKey kVfKeys[] = {
     {"pciBusID"},      {"reset"},
 };
 constexpr KnownKey kHostDeviceKeys[] = {{"device"}, {"hwaddr"}, {"kernelpath"}};
-constexpr KnownKey kRdmaKeys[] = {{"mode"},         {"isolation"},     {"device"},
-                                  {"name"},         {"linkLocalGids"}, {"waitForGids"},
-                                  {"gidTimeoutMs"}, {"onMissingGid"},  {"onInactivePort"}};
+constexpr KnownKey kRdmaKeys[] = {{"mode"},           {"isolation"},   {"device"},       {"name"},
+                                  {"linkLocalGids"},  {"waitForGids"}, {"gidTimeoutMs"}, {"onMissingGid"},
+                                  {"onInactivePort"}, {"maxGids"}};
 
 constexpr KnownKey kDnsKeys[] = {{"nameservers"}, {"domain"}, {"search"}, {"options"}};
 constexpr KnownKey kComments[] = {{"$comment"}, {"_comment"}};

@@ -34,8 +34,11 @@ void complain(const RdmaPolicy& policy, const std::string& what, const base::Log
     log.warn(what);
 }
 
-std::string full_table_cure(const kernel::RdmaPort& port) {
-    return concat("remove pods or addresses from the parent of ", port, ", or spread the pods over more parents");
+std::string full_table_cure(const GidHolders& holders) {
+    const std::string who = holders ? holders() : std::string();
+    return concat(who.empty() ? "" : "most have ", who, who.empty() ? "" : "; ",
+                  "remove pods or addresses, spread the pods over more parents, or limit what one pod takes by ",
+                  "\"rdma.maxGids\"");
 }
 
 /// An empty table doesn't tell: then it is what hardware has, RoCE v1 and v2.
@@ -75,17 +78,30 @@ void require_rdma_of_ipoib(const RdmaPolicy& policy, const kernel::Link& parent,
     if (kernel::rdma_netns_mode(*socket) != kernel::RdmaNetnsMode::shared) refuse(needs_shared_mode(network));
 }
 
-void require_gid_room(const RdmaPolicy& policy, const kernel::RdmaPort& port, std::size_t addresses,
-                      const base::Logger& log) {
+void require_gid_room(const RdmaPolicy& policy, const kernel::RdmaPort& port, const std::string& parent,
+                      std::size_t addresses, const GidHolders& holders, const base::Logger& log) {
     if (!policy.wait_for_gids) return;
     if (kernel::has_free_gids(port, addresses * kernel::kMostGidTypes)) return;
     const kernel::GidTable table = kernel::read_gid_table(port);
     const std::size_t needed = addresses * gids_of_an_address(table.types);
     if (table.length - table.used >= needed) return;
     complain(policy,
-             concat("GID table of ", port, " is full: ", table.used, " of ", table.length, " entries used, ", needed,
-                    " more needed; ", full_table_cure(port)),
+             concat("GID table of ", port, ", parent ", quoted(parent), ", is full: ", table.used, " of ", table.length,
+                    " entries used, ", needed, " more needed; ", full_table_cure(holders)),
              log);
+}
+
+void require_gid_share(const RdmaPolicy& policy, const kernel::RdmaPort& port, std::size_t addresses) {
+    if (!policy.most_gids) return;
+    const std::size_t types = gids_of_an_address(kernel::read_gid_table(port).types);
+    const std::size_t needed = (addresses + (policy.link_local_gids ? 1 : 0)) * types;
+    if (needed <= *policy.most_gids) return;
+    throw cni::CniError(cni::ErrorCode::invalid_network_config,
+                        concat("rdma.maxGids: ", *policy.most_gids, " entries of the GID table of ", port,
+                               " are too few: the pod's addresses",
+                               policy.link_local_gids ? ", with the link-local one," : "", " take ", needed,
+                               ": raise it, or give the pod fewer addresses",
+                               policy.link_local_gids ? ", or set \"rdma.linkLocalGids\" to false" : ""));
 }
 
 std::vector<base::IpAddress> missing_gids(const kernel::RdmaPort& port, const std::string& ifname,
@@ -101,7 +117,8 @@ std::vector<base::IpAddress> missing_gids(const kernel::RdmaPort& port, const st
 }
 
 void wait_for_gids(const RdmaPolicy& policy, const kernel::RdmaPort& port, const std::string& ifname,
-                   const std::vector<base::IpAddress>& addresses, const base::Logger& log, const std::string& sysfs) {
+                   const std::vector<base::IpAddress>& addresses, const base::Logger& log, const GidHolders& holders,
+                   const std::string& sysfs) {
     if (!policy.wait_for_gids || addresses.empty()) return;
     const auto deadline = base::Deadline::in(policy.gid_timeout);
     for (auto pause = std::chrono::milliseconds{1};; pause = std::min(pause * 2, std::chrono::milliseconds{20})) {
@@ -114,7 +131,7 @@ void wait_for_gids(const RdmaPolicy& policy, const kernel::RdmaPort& port, const
                 concat("no GID of ", missing.front(), " on ", port, " after ", policy.gid_timeout.count(), " ms (",
                        table.used, " of ", table.length, " entries used): ",
                        table.used == table.length
-                           ? full_table_cure(port)
+                           ? full_table_cure(holders)
                            : std::string("raise \"rdma.gidTimeoutMs\", and look for the driver's messages in `dmesg`")),
                 log);
             return;

@@ -60,7 +60,8 @@ void require_parent(const cni::Request& request, const Config& config, const Nod
     const kernel::Link parent = find_parent(request, config, route);
     require_usable(parent, config);
     const base::Logger silent(base::LogLevel::error); // a warning is for ADD: this comes twice a second
-    (void)find_rdma_of_parent(parent, request, config, silent, deadline);
+    const auto port = find_rdma_of_parent(parent, request, config, silent, deadline);
+    if (port) require_gids(parent, *port, config, {}, silent);
 }
 
 } // namespace

@@ -142,10 +142,9 @@ GidTable read_gid_table(const RdmaPort& port, const std::string& root) {
 
 bool has_free_gids(const RdmaPort& port, std::size_t count, const std::string& root) {
     const TableFiles files(port, root);
-    const unsigned length = files.length();
     std::size_t found = 0;
-    for (unsigned index = 0; index < length && found < count; ++index)
-        if (!files.find_address(index)) ++found;
+    for (unsigned index = files.length(); index > 0 && found < count; --index)
+        if (!files.find_address(index - 1)) ++found;
     return found >= count;
 }
 

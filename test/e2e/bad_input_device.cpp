@@ -194,6 +194,8 @@ Table rdma_devices() {
                       "rdma.device: expected no key, as \"rdma\" says that RDMA devices stay on the host, found 0"),
             rdma_only("rdma.linkLocalGids", "'rdma':{'linkLocalGids':false}", 2,
                       "rdma.linkLocalGids: false is for an Ethernet interface that this plugin sets up, this is rdma"),
+            rdma_only("rdma.maxGids", "'rdma':{'maxGids':8}", 2,
+                      "rdma.maxGids: 8 is for pods that share the GID table of an Ethernet parent, this is rdma"),
             rdma_only("rdma.name, a number", "'rdma':{'name':0}", 7, "rdma.name: expected a string, found 0"),
             rdma_only("rdma.name, empty", "'rdma':{'name':''}", 7, "rdma.name: expected up to 63 letters, digits and"),
             rdma_only("rdma.name, a path", "'rdma':{'name':'../x'}", 7, "rdma.name: expected up to 63 letters"),

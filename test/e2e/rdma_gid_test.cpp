@@ -2,6 +2,7 @@
 #include "vf_stage.hpp"
 
 #include "support/other_nic.hpp"
+#include "support/patience.hpp"
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
@@ -120,9 +121,13 @@ TEST_CASE("a full GID table refuses a pod, or warns, as configured, and CHECK se
     const PluginCall first = numbered(1, "true");
     const std::string result = add(first);
     const PluginCall second = numbered(2, "true");
-    CHECK_THAT(refusal(second), Contains("code 103: GID table of ") && Contains(device) &&
-                                    Contains("is full: 4 of 4 entries used, 2 more needed; remove pods or addresses") &&
-                                    Contains("spread the pods over more parents"));
+    const std::string full = concat("GID table of port 1 of RDMA device \"", device, "\", parent \"", parent,
+                                    "\", is full: 4 of 4 entries used, 2 more needed; ");
+    CHECK_THAT(refusal(second),
+               Contains(concat("code 103: ", full, "most have container \"c1\", interface \"net1\" (2), ",
+                               "the node's interface \"", parent, "\" (2); remove pods or addresses, spread")));
+    CHECK_THAT(outcome(second, "STATUS"), Contains(concat("code 50: ", full, "remove pods or addresses, spread")));
+    CHECK(outcome(numbered(2, "{'onMissingGid':'warn'}"), "STATUS") == "");
     CHECK(del(second) == "");
     CHECK(check(first, result) == "");
     const PluginCall lenient = numbered(2, "{'onMissingGid':'warn','gidTimeoutMs':50}");
@@ -133,6 +138,7 @@ TEST_CASE("a full GID table refuses a pod, or warns, as configured, and CHECK se
     CHECK_THAT(check(second, warned.out), Contains("code 107") && Contains("has no GID of 10.41.4.2"));
     CHECK(del(lenient) == "");
     CHECK(del(first) == "");
+    CHECK(outcome(second, "STATUS") == "");
     CHECK(node.difference() == "");
 }
 
@@ -150,7 +156,8 @@ TEST_CASE("more pods fit into a small GID table without link-local addresses", "
     CHECK(succeeds(
         concat("for i in $(seq 200); do test $(cat /sys/class/infiniband/", rdma_device_of(parent),
                "/ports/1/gid_attrs/ndevs/* 2>/dev/null | grep -cx net1) = 4 && exit; sleep 0.05; done; false")));
-    CHECK_THAT(refusal(numbered(2, "true")), Contains("is full: 6 of 6 entries used"));
+    CHECK_THAT(refusal(numbered(2, "true")),
+               Contains("is full: 6 of 6 entries used") && Contains("\"c1\", interface \"net1\" (4), the node's"));
     CHECK(del(with_link_local) == "");
     for (const int number : {1, 2}) {
         const PluginCall call = numbered(number, "{'linkLocalGids':false}");
@@ -158,6 +165,20 @@ TEST_CASE("more pods fit into a small GID table without link-local addresses", "
         CHECK(pod.run(concat("ip -6 address show dev net", number)) == "");
     }
     for (const int number : {1, 2}) CHECK(del(numbered(number, "true")) == "");
+    CHECK(node.difference() == "");
+
+    const PluginCall greedy = numbered(1, "{'maxGids':3}");
+    CHECK_THAT(refusal(greedy), Contains("code 7: rdma.maxGids: 3 entries of the GID table of ") &&
+                                    Contains("the pod's addresses, with the link-local one, take 4: raise it"));
+    CHECK_THAT(outcome(greedy, "STATUS"), Contains("code 50: rdma.maxGids: 3 entries"));
+    const PluginCall modest = numbered(1, "{'maxGids':2,'linkLocalGids':false}");
+    const std::string result = add(modest);
+    CHECK(check(modest, result) == "");
+    pod.run("ip address add 10.41.4.99/24 dev net1");
+    CHECK(comes_true(
+        [&] { return check(modest, result).find("has 4 entries of the GID table of port 1") != std::string::npos; }));
+    CHECK_THAT(check(modest, result), Contains("code 107: interface \"net1\"") && Contains("expected at most 2"));
+    CHECK(del(modest) == "");
     CHECK(node.difference() == "");
 }
 
@@ -192,13 +213,17 @@ TEST_CASE("a pod whose GIDs don't fit in the end is refused and leaves nothing",
     pod.run("sysctl -q net.ipv6.conf.default.addr_gen_mode=1");
     const UnchangedNode node;
     // How many addresses another plugin gives is known only when the interface is there.
-    const PluginCall call = call_for(pod,
-                                     concat("'master':'", parent,
-                                            "','rdma':{'gidTimeoutMs':50},'ipam':{'type':'static','addresses':"
-                                            "[{'address':'10.41.5.1/24'},{'address':'10.41.5.2/24'}]}"),
-                                     "1.0.0");
-    CHECK_THAT(refusal(call), Contains("code 103: no GID of 10.41.5.2 on ") &&
-                                  Contains("after 50 ms (4 of 4 entries used)") && Contains("spread the pods"));
+    const auto limited = [&](const std::string& rdma) {
+        return call_for(pod,
+                        concat("'master':'", parent, "','rdma':{", rdma,
+                               "},'ipam':{'type':'static','addresses':"
+                               "[{'address':'10.41.5.1/24'},{'address':'10.41.5.2/24'}]}"),
+                        "1.0.0");
+    };
+    CHECK_THAT(refusal(limited("'gidTimeoutMs':50")),
+               Contains("code 103: no GID of 10.41.5.2 on ") && Contains("after 50 ms (4 of 4 entries used)") &&
+                   Contains("\"net1\" (2), the node's interface ") && Contains("spread the pods"));
+    CHECK_THAT(refusal(limited("'maxGids':5")), Contains("code 7: rdma.maxGids: 5 entries") && Contains("take 6"));
     CHECK(node.difference() == "");
 }
 

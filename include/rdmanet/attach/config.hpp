@@ -67,6 +67,7 @@ struct RdmaPolicy {
     std::optional<RdmaChoice> device; // unset: all of the function go into the pod
     std::optional<std::string> name;  // of the RDMA device in the pod; unset: as on the host
     bool link_local_gids = true; // that the interface has an IPv6 link-local address, which has GIDs as others have
+    std::optional<std::size_t> most_gids; // entries that the attachment may take of the table that it shares
     bool wait_for_gids = true;
     std::chrono::milliseconds gid_timeout{2000};
     OnMissingGid on_missing_gid = OnMissingGid::warn;

@@ -54,7 +54,8 @@ struct GidTable {
 };
 [[nodiscard]] GidTable read_gid_table(const RdmaPort& port, const std::string& root = kRdmaSysfs);
 
-/// Whether that many places of the table are free. Reads no more of it than tells.
+/// Whether that many places of the table are free. Reads no more of it than tells, from its end: the kernel takes the
+/// first place that is free (find_gid(), drivers/infiniband/core/cache.c).
 [[nodiscard]] bool has_free_gids(const RdmaPort& port, std::size_t count, const std::string& root = kRdmaSysfs);
 
 } // namespace rdmanet::kernel

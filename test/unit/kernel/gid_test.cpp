@@ -102,6 +102,14 @@ TEST_CASE("a VLAN that has the port's own address makes no more types of it") {
     CHECK_FALSE(has_free_gids(first_port(), 5, sysfs.root));
 }
 
+TEST_CASE("room is looked for from the end of the table, whose beginning need not be read then") {
+    const FakeSysfs sysfs;
+    std::filesystem::remove(sysfs.root / "rnic0/ports/1/gids/0");
+    std::filesystem::create_directory(sysfs.root / "rnic0/ports/1/gids/0"); // reading it fails
+    CHECK(has_free_gids(first_port(), 7, sysfs.root));
+    CHECK_THROWS_AS(has_free_gids(first_port(), 8, sysfs.root), base::SystemError);
+}
+
 TEST_CASE("the table of an absent port is empty") {
     const FakeSysfs sysfs;
     RdmaPort port = first_port();

@@ -1,0 +1,118 @@
+#include "gid_holders.hpp"
+
+#include "liveness.hpp"
+
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/kernel/address.hpp>
+#include <rdmanet/kernel/gid.hpp>
+#include <rdmanet/kernel/link.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::concat;
+using base::IpAddress;
+using base::quoted;
+using kernel::GidEntry;
+using state::AttachmentRecord;
+
+struct Holder {
+    std::string name;
+    std::size_t entries = 0;
+};
+
+constexpr std::size_t kMostNamed = 3;
+
+std::set<IpAddress> recorded_addresses(const AttachmentRecord& record) {
+    std::set<IpAddress> addresses;
+    for (const std::string& ip : record.ips)
+        if (const auto prefix = base::IpPrefix::parse(ip)) addresses.insert(prefix->address());
+    return addresses;
+}
+
+/// Those that the interface has now, whoever gave them; those of the record if its namespace can't be visited.
+std::set<IpAddress> addresses_of(const AttachmentRecord& record, const base::Deadline& deadline) try {
+    const auto netns = find_netns_again(record.netns.path, record.netns);
+    const auto name = base::InterfaceName::parse(record.key.ifname);
+    if (!netns || !name) return recorded_addresses(record);
+    kernel::Socket inside = kernel::Socket::open_in(*netns, kernel::Protocol::route, deadline);
+    std::set<IpAddress> addresses;
+    if (const auto link = kernel::find_link(inside, *name))
+        for (const kernel::Address& address : kernel::list_addresses(inside, link->ifindex))
+            addresses.insert(address.prefix.address());
+    return addresses;
+} catch (const base::Error&) {
+    return recorded_addresses(record);
+}
+
+std::string name_of(const AttachmentRecord& record) {
+    const std::string interface = concat(", interface ", quoted(record.key.ifname));
+    if (record.pod.name.empty()) return concat("container ", quoted(record.key.container_id), interface);
+    return concat("pod ", quoted(concat(record.pod.pod_namespace, '/', record.pod.name)), interface);
+}
+
+/// Takes the attachment's entries out of the table.
+Holder take_out(std::vector<GidEntry>& table, const AttachmentRecord& record, const base::Deadline& deadline) {
+    const std::set<IpAddress> addresses = addresses_of(record, deadline);
+    const std::size_t taken = std::erase_if(table, [&](const GidEntry& entry) {
+        return entry.netdev == record.key.ifname && addresses.contains(entry.address);
+    });
+    return {.name = name_of(record), .entries = taken};
+}
+
+/// Of what no attachment has: by interfaces, which are the node's, or another plugin's pods'.
+std::vector<Holder> others_of(const std::vector<GidEntry>& table, const base::Deadline& deadline) {
+    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
+    std::vector<Holder> holders;
+    for (const GidEntry& entry : table) {
+        const auto interface = base::InterfaceName::parse(entry.netdev);
+        const bool is_here = interface && kernel::find_link(route, *interface);
+        const std::string name = is_here ? concat("the node's interface ", quoted(entry.netdev))
+                                         : concat("interfaces ", quoted(entry.netdev), " of which there is no record");
+        const auto known =
+            std::find_if(holders.begin(), holders.end(), [&](const Holder& holder) { return holder.name == name; });
+        if (known == holders.end())
+            holders.push_back({.name = name, .entries = 1});
+        else
+            ++known->entries;
+    }
+    return holders;
+}
+
+std::string to_text(std::vector<Holder> holders) {
+    std::stable_sort(holders.begin(), holders.end(),
+                     [](const Holder& one, const Holder& other) { return one.entries > other.entries; });
+    std::string text;
+    std::size_t left = 0;
+    for (std::size_t number = 0; number < holders.size(); ++number) {
+        const Holder& holder = holders[number];
+        if (number < kMostNamed)
+            text += concat(text.empty() ? "" : ", ", holder.name, " (", holder.entries, ')');
+        else
+            left += holder.entries;
+    }
+    return left == 0 ? text : concat(text, ", others (", left, ')');
+}
+
+} // namespace
+
+std::string describe_gid_holders(const kernel::RdmaPort& port, const state::AttachmentStore& records,
+                                 const base::Deadline& deadline) {
+    std::vector<GidEntry> table = kernel::list_gids(port);
+    std::vector<Holder> holders;
+    for (const AttachmentRecord& record : records.list().records)
+        if (record.created_link() != nullptr && record.rdma_device == port.link_name())
+            holders.push_back(take_out(table, record, deadline));
+    for (Holder& other : others_of(table, deadline)) holders.push_back(std::move(other));
+    std::erase_if(holders, [](const Holder& holder) { return holder.entries == 0; });
+    return to_text(std::move(holders));
+}
+
+} // namespace rdmanet::attach
