@@ -287,6 +287,7 @@ Config parse_config(const cni::NetConf& conf) {
     }
     if (config.is_device()) config.device = find_device(root, std::holds_alternative<Sriov>(config.attach));
     warn_of_keys(root, config.is_device() ? KeysOf::device : KeysOf::child, config.warnings);
+    if (!std::holds_alternative<Sriov>(config.attach)) warn_of_guid_request(root, config.kind(), config.warnings);
     if (config.is_device()) config.device_info_file = parse_device_info_file(root);
     if (const auto reset = root.find("reset"); reset && config.is_device()) config.reset = reset->boolean();
     config.master = parse_master(root);

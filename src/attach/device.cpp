@@ -7,6 +7,7 @@
 #include "device_rdma.hpp"
 #include "device_reset.hpp"
 #include "device_usable.hpp"
+#include "guid_claim.hpp"
 #include "port_state.hpp"
 #include "rdma_choice.hpp"
 #include "representor.hpp"
@@ -146,10 +147,12 @@ void replace_rdma(DevicePlan& plan, const RdmaPolicy& policy, RdmaDevices made) 
 }
 
 /// A GUID that is asked for and isn't the VF's yet makes the driver be bound anew; one must be there in any case.
-void plan_guid(DevicePlan& plan, const cni::Request& request, const Config& config, const base::Deadline& deadline) {
+void plan_guid(DevicePlan& plan, const cni::Request& request, const Config& config, const Session& session,
+               kernel::Socket& route, const base::Deadline& deadline) {
     const auto present = plan.link->port_guid();
     if (!plan.vf || !present) return;
     const auto wanted = wanted_settings(request, config).port_guid;
+    if (wanted) require_unused_guid(plan.address, *wanted, session, route);
     if (wanted && wanted != present) {
         plan.rebind_to = kernel::driver_of(plan.address);
         auto rdma = kernel::Socket::find_rdma(deadline);
@@ -213,7 +216,7 @@ DevicePlan plan_device(const cni::Request& request, const Config& config, const 
             throw cni::CniError(cni::ErrorCode::unsupported_field,
                                 concat("rdma.linkLocalGids: can't be set, device ", address,
                                        " is InfiniBand, whose GIDs come from no addresses: remove it"));
-        plan_guid(plan, request, config, deadline);
+        plan_guid(plan, request, config, session, route, deadline);
     }
     if (plan.vf) plan.representor = plan_representor(plan, config, route, session.node.log);
     plan_rdma(plan, config, request, pod.netns, session.node.log, deadline);

@@ -65,13 +65,19 @@ std::optional<Reader> find_in(const std::optional<Reader>& object, std::string_v
     return object ? object->find(key) : std::nullopt;
 }
 
-/// ib-sriov-cni's places, and the configuration itself.
-std::optional<Reader> find_guid_key(const Reader& root) {
+/// ib-sriov-cni's places for what a pod asks for. Multus fills the first from "infiniband-guid" of the annotation.
+std::optional<Reader> find_guid_request(const Reader& root) {
     const auto args = find_in(root.find("args"), "cni");
-    for (const auto& value :
-         {find_in(root.find("runtimeConfig"), "infinibandGUID"), find_in(args, "guid"), root.find("guid")})
+    for (const auto& value : {find_in(root.find("runtimeConfig"), "infinibandGUID"), find_in(args, "guid")})
         if (value && !(value->is_string() && value->string().empty())) return value;
     return std::nullopt;
+}
+
+std::optional<Reader> find_guid_key(const Reader& root) {
+    if (auto request = find_guid_request(root)) return request;
+    auto value = root.find("guid");
+    if (value && value->is_string() && value->string().empty()) return std::nullopt;
+    return value;
 }
 
 std::optional<base::Guid> parse_guid(const Reader& root) {
@@ -183,6 +189,14 @@ std::optional<std::string> parse_device_info_file(const Reader& root) {
         !base::is_printable_utf8(name))
         throw file->unexpected(concat("a file in /var", kDeviceInfoDirectory, ", as Multus sets it: remove the key"));
     return path;
+}
+
+void warn_of_guid_request(const Reader& root, std::string_view kind, std::vector<std::string>& warnings) {
+    if (const auto request = find_guid_request(root))
+        warnings.push_back(concat(request->path(), ": ",
+                                  base::quoted(request->is_string() ? request->string() : request->to_text()),
+                                  " is ignored, this network is of kind ", kind,
+                                  ": only an InfiniBand VF (\"attach\": \"sriov\") gets a GUID"));
 }
 
 Sriov parse_sriov(const Reader& root) {

@@ -6,6 +6,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace rdmanet::attach {
 
@@ -29,6 +32,8 @@ inline constexpr std::string_view kDeviceInfoDirectory = "/run/k8s.cni.cncf.io/d
 /// Root writes it, and configurations may come from tenants: only where Multus keeps such files. Whether it is this
 /// pod's is ADD's to find out, see require_own_device_info().
 [[nodiscard]] std::optional<std::string> parse_device_info_file(const json::Reader& root);
+/// Of a GUID that the pod asks for and this kind of attachment can't have.
+void warn_of_guid_request(const json::Reader& root, std::string_view kind, std::vector<std::string>& warnings);
 [[nodiscard]] Sriov parse_sriov(const json::Reader& root);
 [[nodiscard]] HostDevice parse_host_device(const json::Reader& root);
 [[nodiscard]] RdmaOnly parse_rdma_only(const json::Reader& root);

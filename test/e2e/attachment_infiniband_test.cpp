@@ -39,6 +39,9 @@ TEST_CASE("an InfiniBand VF goes into the pod with its RDMA device and its IPoIB
     const PluginCall call = vf_call(*stage.pod, 0, concat("'rdma':true,'link_state':'enable',", ipam("10.100.0.0/24")));
     const std::string result = add(call);
     CHECK(value(result, "interfaces.0.pciID") == InfinibandNode::vf(0));
+    // The broadcast group's, which the PF has joined.
+    CHECK(value(result, "interfaces.0.mtu") == "2044");
+    CHECK(comes_true([&] { return stage.pod->run("cat /sys/class/net/net1/mtu") == "2044\n"; }));
     CHECK_THAT(stage.pod->run("ip -d link show net1"),
                Contains("link/infiniband") && Contains(",UP") && Contains(InfinibandNode::vf(0)));
     CHECK_THAT(stage.pod->run("rdma link"), Contains("link ib0p0v0/1"));
@@ -115,6 +118,26 @@ TEST_CASE("an InfiniBand VF gets the GUID that its pod asks for, and its own bac
               guid_of_host);
         CHECK(but_numbers.difference() == "");
     }
+}
+
+TEST_CASE("a GUID that another VF of the node has is refused, with the attachment that has it", "[infiniband]") {
+    NEEDS(OtherNic::possible(), "an InfiniBand card");
+    const InfinibandStage stage;
+    const UnchangedNode but_numbers(Numbers::ignored);
+    const std::string guid = "'rdma':true,'runtimeConfig':{'infinibandGUID':'02:00:00:00:00:00:00:99'}";
+    const PluginCall first = vf_call(*stage.pod, 0, guid);
+    (void)add(first);
+    PluginCall second = vf_call(*stage.pod, 1, guid);
+    second.ifname = "net2";
+    CHECK_THAT(refusal(second),
+               Contains(concat("device ", InfinibandNode::vf(1), " can't have GUID 02:00:00:00:00:00:00:99, device ",
+                               InfinibandNode::vf(0), " has it")) &&
+                   Contains("container \"c1\", interface \"net1\""));
+    CHECK(del(second) == "");
+    CHECK(del(first) == "");
+    (void)add(second);
+    CHECK(del(second) == "");
+    CHECK(but_numbers.difference() == "");
 }
 
 TEST_CASE("a GUID that the PF refuses to set back at DEL is the VF's again after the next", "[infiniband][del]") {

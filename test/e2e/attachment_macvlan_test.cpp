@@ -219,4 +219,19 @@ TEST_CASE("macvlan and ipvlan children of one parent exclude each other, with th
     CHECK(stage.node.difference() == "");
 }
 
+TEST_CASE("a GUID that a pod asks of a network without InfiniBand VFs is a warning", "[macvlan]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    for (const std::string place : {"'runtimeConfig':{'infinibandGUID':'02:00:00:00:00:00:00:99'}",
+                                    "'args':{'cni':{'guid':'02:00:00:00:00:00:00:99'}}"}) {
+        const PluginCall call = call_for(stage.pod, concat("'master':'par0',", place));
+        const ProcessResult result = call.with_command("ADD").run();
+        CHECK(result.exit_status == 0);
+        CHECK_THAT(result.err, Catch::Contains("\"02:00:00:00:00:00:00:99\" is ignored") &&
+                                   Catch::Contains("only an InfiniBand VF"));
+        CHECK(del(call) == "");
+    }
+    CHECK(stage.node.difference() == "");
+}
+
 } // namespace rdmanet::test
