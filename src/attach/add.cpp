@@ -67,17 +67,23 @@ cni::Result ask_delegate(const cni::Request& request, const state::DelegateIpam&
     return result;
 }
 
-std::optional<unsigned> mtu_of(const kernel::Link& link, const Plan& plan) {
+std::optional<unsigned> mtu_of(const kernel::Link& link, const Plan& plan, PodSide& pod,
+                               const base::Deadline& deadline) {
     if (link.kind != "ipoib") return link.mtu;
-    const auto* child = std::get_if<ChildPlan>(&plan);
-    return mtu_when_joined(link, child == nullptr ? nullptr : &child->parent);
+    if (const auto* child = std::get_if<ChildPlan>(&plan)) return mtu_when_joined(link, &child->parent);
+    const auto& vf = std::get<DevicePlan>(plan).vf;
+    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
+    const auto pf = vf ? kernel::find_link(route, vf->id.pf_ifindex) : std::nullopt;
+    const kernel::Link now = kernel::find_link(pod.route, link.ifindex).value_or(link);
+    return mtu_of_device_when_joined(now, pf ? &*pf : nullptr);
 }
 
-cni::Interface interface_of(const cni::Request& request, const std::optional<kernel::Link>& link, const Plan& plan) {
+cni::Interface interface_of(const cni::Request& request, const std::optional<kernel::Link>& link, const Plan& plan,
+                            PodSide& pod, const base::Deadline& deadline) {
     cni::Interface interface { .name = request.ifname().to_string(), .sandbox = request.netns_path };
     if (link) {
         interface.mac = link->hardware_address_text();
-        interface.mtu = mtu_of(*link, plan);
+        interface.mtu = mtu_of(*link, plan, pod, deadline);
     }
     if (const auto* device = std::get_if<DevicePlan>(&plan)) {
         interface.pci_id = device->address.to_string();
@@ -96,10 +102,10 @@ std::optional<cni::Interface> interface_on_host(const Plan& plan) {
 
 /// prevResult's content with our interface and its addresses behind.
 cni::Result complete(const cni::Request& request, const std::optional<kernel::Link>& link, const Plan& plan,
-                     const cni::Result& own) {
+                     const cni::Result& own, PodSide& pod, const base::Deadline& deadline) {
     cni::Result result = request.conf.prev_result.value_or(cni::Result{});
     const auto index = static_cast<unsigned>(result.interfaces.size());
-    result.interfaces.push_back(interface_of(request, link, plan));
+    result.interfaces.push_back(interface_of(request, link, plan, pod, deadline));
     if (auto outside = interface_on_host(plan)) result.interfaces.push_back(*std::move(outside));
     for (cni::IpConfig ip : own.ips) {
         ip.interface = index;
@@ -154,7 +160,7 @@ public:
         record_.phase = state::Phase::attached;
         session_.records.save(record_);
         if (config_.is_rdma_only()) return request_.conf.prev_result.value_or(cni::Result{});
-        return complete(request_, link, plan_, own);
+        return complete(request_, link, plan_, own, pod_, deadline_);
     }
 
 private:

@@ -1,6 +1,9 @@
 #include "ipoib.hpp"
 
+#include <linux/if.h>
+
 #include <algorithm>
+#include <bit>
 
 namespace rdmanet::attach {
 namespace {
@@ -8,6 +11,17 @@ namespace {
 // IPOIB_CM_MTU, and IPOIB_UD_MTU() of InfiniBand's largest packet, 4096 bytes (drivers/infiniband/ulp/ipoib/ipoib.h).
 constexpr unsigned kMostConnected = 65520;
 constexpr unsigned kMostDatagram = 4092;
+
+/// An interface in datagram mode has its carrier from when it has joined its broadcast group (ipoib_mcast_join_task()).
+bool has_joined(const kernel::Link& link) {
+    return (link.flags & IFF_RUNNING) != 0;
+}
+
+/// IPOIB_UD_MTU() of a packet size that InfiniBand has: 256 to 4096 bytes.
+bool is_of_a_group(unsigned mtu) {
+    constexpr unsigned kEncapsulation = 4;
+    return mtu >= 252 && std::has_single_bit(mtu + kEncapsulation);
+}
 
 } // namespace
 
@@ -29,6 +43,15 @@ std::optional<unsigned> mtu_when_joined(const kernel::Link& link, const kernel::
     if (is_connected(link)) return link.mtu;
     if (parent == nullptr || is_connected(*parent)) return std::nullopt;
     return std::min(link.mtu, parent->mtu);
+}
+
+std::optional<unsigned> mtu_of_device_when_joined(const kernel::Link& link, const kernel::Link* pf) {
+    if (is_connected(link) || has_joined(link)) return link.mtu;
+    const bool same_group = pf != nullptr && link.ipoib && pf->ipoib && link.ipoib->pkey == pf->ipoib->pkey;
+    if (!same_group || is_connected(*pf) || !has_joined(*pf)) return std::nullopt;
+    // The PF has what the administrator allows it of the group's MTU, so the group has at least that.
+    if (link.mtu <= pf->mtu) return link.mtu;
+    return is_of_a_group(pf->mtu) ? std::optional(pf->mtu) : std::nullopt;
 }
 
 bool is_connected(const kernel::Link& link) {

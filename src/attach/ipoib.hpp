@@ -20,6 +20,10 @@ namespace rdmanet::attach {
 /// child, which has joined.
 [[nodiscard]] std::optional<unsigned> mtu_when_joined(const kernel::Link& link, const kernel::Link* parent);
 
+/// As above, for a device that has come up in the pod. `pf` is the interface of a VF's PF, null if there is none: it is
+/// in the same broadcast group if it has the same partition.
+[[nodiscard]] std::optional<unsigned> mtu_of_device_when_joined(const kernel::Link& link, const kernel::Link* pf);
+
 [[nodiscard]] bool is_connected(const kernel::Link& link);
 
 } // namespace rdmanet::attach

@@ -156,7 +156,7 @@ std::string describe(const state::Step& step) {
 std::string describe(const state::AttachmentRecord& record) {
     std::string text = concat(record.key);
     if (!record.pod.name.empty())
-        text += concat(", pod ", base::quoted(concat(record.pod.pod_namespace, '/', record.pod.name)));
+        text += concat(", pod ", base::quoted(base::scoped_name(record.pod.pod_namespace, record.pod.name)));
     for (const std::string& ip : record.ips) text += concat(", ", ip);
     return text;
 }

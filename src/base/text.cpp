@@ -42,6 +42,10 @@ void append_escaped(std::string& out, char c) {
 
 } // namespace
 
+std::string scoped_name(std::string_view scope, std::string_view name) {
+    return scope.empty() ? std::string(name) : concat(scope, '/', name);
+}
+
 std::string quoted(std::string_view text, std::size_t most) {
     std::string out = "\"";
     std::size_t at = 0;

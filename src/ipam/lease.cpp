@@ -14,7 +14,7 @@ std::string Owner::pod_identity() const {
 
 std::string Owner::to_string() const {
     const std::string pod =
-        pod_name.empty() ? std::string() : concat("pod ", quoted(concat(pod_namespace, '/', pod_name)), ", ");
+        pod_name.empty() ? std::string() : concat("pod ", quoted(base::scoped_name(pod_namespace, pod_name)), ", ");
     return concat(pod, "container ", quoted(key.container_id), ", interface ", quoted(key.ifname), ", network ",
                   quoted(key.network));
 }

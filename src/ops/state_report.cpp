@@ -35,7 +35,7 @@ std::string utc(std::int64_t seconds) {
 std::string pod_of(const std::string& pod_namespace, const std::string& name) {
     constexpr std::size_t kLongest = 320;
     if (name.empty()) return {};
-    std::string text = concat(pod_namespace, '/', name);
+    std::string text = base::scoped_name(pod_namespace, name);
     return text.size() <= kLongest && base::is_printable_utf8(text) ? text : base::quoted(text, kLongest);
 }
 

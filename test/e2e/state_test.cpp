@@ -74,6 +74,17 @@ TEST_CASE("rdmanet state shows who holds what", "[state]") {
     CHECK(stage.node.difference() == "");
 }
 
+TEST_CASE("a pod outside of Kubernetes is shown by its name alone", "[state]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    PluginCall call = call_for(stage.pod, concat("'master':'par0',", ipam("10.36.5.0/24")));
+    call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=;K8S_POD_NAME=till"; // as podman calls plugins
+    (void)add(call);
+    CHECK_THAT(state_table(), Matches("(.|\n)* till +c1 +attached (.|\n)*") && !Contains("/till"));
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
 TEST_CASE("a pod's names may be anything in UTF-8, and none of it reaches a terminal as it is", "[state]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;

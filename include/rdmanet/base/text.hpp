@@ -41,6 +41,9 @@ template <class... Pieces>
     return out;
 }
 
+/// "SCOPE/NAME", or only the name if there is no scope: podman's pods are in no Kubernetes namespace.
+[[nodiscard]] std::string scoped_name(std::string_view scope, std::string_view name);
+
 /// `text` in double quotes, control characters and bytes that are not UTF-8 as \xNN, cut after `most`
 /// bytes with "...": what foreign input looks like in a message.
 [[nodiscard]] std::string quoted(std::string_view text, std::size_t most = 200);
