@@ -15,6 +15,7 @@
 #include <rdmanet/ipam/errors.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <utility>
 
@@ -77,7 +78,21 @@ void collect_returned(const MarkedChild& child, DryRun dry_run, const state::Att
     }
 }
 
-using IsGarbage = std::function<bool(const AttachmentRecord&)>;
+enum class Fate : std::uint8_t {
+    collect,
+    keep,
+    not_asked_about, // the runtime's list has it, or it is of another network
+};
+struct Decision {
+    Fate fate = Fate::keep;
+    ipam::Verdict pod;
+};
+using Decide = std::function<Decision(const Trace&)>;
+
+Decision by_liveness(ipam::Verdict pod) {
+    const Fate fate = pod == Liveness::dead ? Fate::collect : Fate::keep;
+    return {.fate = fate, .pod = std::move(pod)};
+}
 
 struct Outcome {
     Collected collected;
@@ -85,16 +100,20 @@ struct Outcome {
 };
 
 /// `lost_steps`: what goes for the steps of a record that can't be read.
-Outcome collect_all(const Node& node, DryRun dry_run, const IsGarbage& is_garbage,
-                    const std::vector<state::Step>& lost_steps, const base::Deadline& deadline) {
+Outcome collect_all(const Node& node, DryRun dry_run, const Decide& decide, const std::vector<state::Step>& lost_steps,
+                    const base::Deadline& deadline) {
     const state::AttachmentStore records(node.state_directory);
     ipam::SqliteStore leases = open_leases(node, records);
     const auto found =
         dry_run == DryRun::yes ? look_at_leases(leases, node, deadline) : list_leases(leases, node, deadline);
     Outcome outcome;
     for (Trace& trace : list_traces(records, found)) {
-        if (!is_garbage(trace.record)) {
-            if (trace.unreadable) outcome.kept.push_back(std::move(*trace.unreadable));
+        Decision decision = decide(trace);
+        if (decision.fate != Fate::collect) {
+            if (trace.unreadable)
+                outcome.kept.push_back(std::move(*trace.unreadable));
+            else if (decision.fate == Fate::keep)
+                outcome.collected.kept.push_back({.what = describe(trace.record), .pod = std::move(decision.pod)});
             continue;
         }
         if (trace.unreadable) trace.record.steps = lost_steps;
@@ -105,7 +124,8 @@ Outcome collect_all(const Node& node, DryRun dry_run, const IsGarbage& is_garbag
     }
     try {
         for (const MarkedChild& child : list_returned_children(node, deadline))
-            if (is_garbage(child.record)) collect_returned(child, dry_run, records, deadline, outcome.collected);
+            if (decide({.record = child.record, .unreadable = {}}).fate == Fate::collect)
+                collect_returned(child, dry_run, records, deadline, outcome.collected);
     } catch (const base::Error& error) {
         outcome.collected.failed.push_back(concat("IPoIB children on the host: ", error.what()));
     }
@@ -130,18 +150,23 @@ std::string describe(const state::Unreadable& file) {
         "give back what another IPAM plugin holds for the container, then remove the file");
 }
 
-/// What the runtime asks for: of this network, not listed, and not alive. Without a list only what is provably dead. An
-/// unreadable record tells no namespace, unless a lease does: the list decides.
-IsGarbage unlisted(const cni::Request& request, Undertaker& undertaker) {
-    return [&](const AttachmentRecord& record) {
-        if (record.key.network != request.conf.name) return false;
-        const Liveness liveness = undertaker.probe(trace_of(record));
+bool is_listed(const state::AttachmentKey& key, const std::vector<cni::ValidAttachment>& valid) {
+    return std::any_of(valid.begin(), valid.end(), [&](const cni::ValidAttachment& attachment) {
+        return attachment.container_id == key.container_id && attachment.ifname == key.ifname;
+    });
+}
+
+/// What the runtime asks for: attachments of this network that it does not list, or of this network if it gives no
+/// list. Its list alone proves nothing: runtimes forget pods, and call from places that can't see them. Only a record
+/// that can't be read goes by the list, if no lease says which namespace to look for.
+Decide unlisted(const cni::Request& request, Undertaker& undertaker) {
+    return [&](const Trace& trace) -> Decision {
         const auto& valid = request.conf.valid_attachments;
-        if (!valid) return liveness == Liveness::dead;
-        const bool listed = std::any_of(valid->begin(), valid->end(), [&](const cni::ValidAttachment& attachment) {
-            return attachment.container_id == record.key.container_id && attachment.ifname == record.key.ifname;
-        });
-        return !listed && liveness != Liveness::alive;
+        if (trace.record.key.network != request.conf.name) return {.fate = Fate::not_asked_about, .pod = {}};
+        if (valid && is_listed(trace.record.key, *valid)) return {.fate = Fate::not_asked_about, .pod = {}};
+        const bool tells_nothing = trace.unreadable && trace.record.boot_id.empty();
+        if (valid && tells_nothing) return {.fate = Fate::collect, .pod = {}};
+        return by_liveness(undertaker.probe(trace_of(trace.record)));
     };
 }
 
@@ -151,6 +176,8 @@ void collect_for_runtime(const cni::Request& request, const Node& node, const ba
         collect_all(node, DryRun::no, unlisted(request, undertaker), steps_by_configuration(request), deadline)
             .collected;
     for (const std::string& what : collected.removed) node.log.info(concat("GC removed ", what));
+    for (const Kept& kept : collected.kept)
+        if (kept.pod == Liveness::unknown) node.log.warn(concat("GC kept ", kept.what, ", because ", kept.pod.reason));
     if (!collected.failed.empty()) throw still_held_error(collected.failed);
 }
 
@@ -186,8 +213,7 @@ Collected collect_dead(const Node& node, DryRun dry_run) {
     const auto deadline = base::Deadline::in(kGcTimeout);
     Undertaker undertaker(node);
     Outcome outcome = collect_all(
-        node, dry_run,
-        [&](const AttachmentRecord& record) { return undertaker.probe(trace_of(record)) == Liveness::dead; }, {},
+        node, dry_run, [&](const Trace& trace) { return by_liveness(undertaker.probe(trace_of(trace.record))); }, {},
         deadline);
     for (const state::Unreadable& file : outcome.kept) outcome.collected.failed.push_back(describe(file));
     notice("devices in namespaces that nobody can reach", outcome.collected, node,

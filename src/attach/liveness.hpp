@@ -32,8 +32,8 @@ class Undertaker final : public ipam::LivenessProbe {
 public:
     explicit Undertaker(const Node& node) : node_(node) {}
 
-    [[nodiscard]] ipam::Liveness probe(const NetnsTrace& trace);
-    [[nodiscard]] ipam::Liveness probe(const ipam::Owner& owner) override;
+    [[nodiscard]] ipam::Verdict probe(const NetnsTrace& trace);
+    [[nodiscard]] ipam::Verdict probe(const ipam::Owner& owner) override;
 
 private:
     [[nodiscard]] bool is_used_by_anyone(const state::NetnsIdentity& netns);

@@ -69,7 +69,7 @@ std::vector<std::string> describe_stranded_devices(const base::Deadline& deadlin
         Devices elsewhere = kernel::list_devices_elsewhere();
         if (elsewhere.empty()) return {};
         const kernel::LiveNetns living = kernel::list_live_netns();
-        if (!living.complete) return {};
+        if (!living.doubt.empty()) return {};
         std::vector<std::string> texts;
         const Devices lost = describe_held(find_unreachable(living, std::move(elsewhere)), living, texts);
         if (lost.empty() && texts == before)

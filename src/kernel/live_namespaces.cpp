@@ -4,6 +4,7 @@
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
+#include <rdmanet/base/process.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <sys/stat.h>
@@ -37,14 +38,17 @@ public:
 
     LiveNetns run() {
         for (const std::string& name : list_directory(proc_))
-            if (base::parse_integer<unsigned>(name)) try_process(concat(proc_, '/', name));
+            if (const auto pid = base::parse_integer<unsigned>(name)) try_process(concat(proc_, '/', name), *pid);
         return std::move(found_);
     }
 
 private:
     /// Life is proven by one process, death only by all: one that may not be looked at spoils the proof.
-    void try_process(const std::string& process) try { visit_process(process); } catch (const base::SystemError&) {
-        found_.complete = false;
+    void try_process(const std::string& process, unsigned pid) try {
+        visit_process(process);
+    } catch (const base::SystemError& error) {
+        if (found_.doubt.empty())
+            found_.doubt = concat(base::describe_process(pid), " can't be examined (", error.what(), ')');
     }
 
     void visit_process(const std::string& process) {

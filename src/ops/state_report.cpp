@@ -69,7 +69,7 @@ std::string_view to_string(ipam::Liveness pod) {
 }
 
 /// How far the attachment is, or that nobody has it any more.
-std::string phase_of(const AttachmentRecord& record, ipam::Liveness pod) {
+std::string phase_of(const AttachmentRecord& record, const ipam::Verdict& pod) {
     return pod == ipam::Liveness::dead ? "pod dead" : std::string(state::to_string(record.phase));
 }
 
@@ -99,7 +99,7 @@ void write_rdma(json::Writer& writer, const RdmaView& view) {
 }
 
 void write_attachment(json::Writer& writer, const AttachmentRecord& record, const std::vector<RdmaView>& rdma,
-                      ipam::Liveness pod) {
+                      const ipam::Verdict& pod) {
     const state::CreateLink* link = record.created_link();
     writer.begin_object()
         .member("network", record.key.network)
@@ -115,7 +115,8 @@ void write_attachment(json::Writer& writer, const AttachmentRecord& record, cons
         .member("podNamespace", record.pod.pod_namespace)
         .member("podName", record.pod.name)
         .member("podUID", record.pod.uid)
-        .member("podState", to_string(pod))
+        .member("podState", to_string(pod.liveness))
+        .member("podStateReason", pod.reason)
         .member("created", utc(record.created));
     writer.key("ips").begin_array();
     for (const std::string& ip : record.ips) writer.value(ip);
@@ -222,9 +223,10 @@ std::string to_table(const StateReport& report) {
                     concat("\nRDMA of ", report.attachments.records[number].key, " as recorded: ", view.trouble, '\n');
     if (const auto dead = std::count(report.pods.begin(), report.pods.end(), ipam::Liveness::dead); dead != 0)
         text += concat("\nattachments of dead pods: ", dead, "; `rdmanet gc` removes them\n");
-    if (const auto unknown = std::count(report.pods.begin(), report.pods.end(), ipam::Liveness::unknown); unknown != 0)
-        text += concat("\nattachments of pods that can't be told to be alive or dead: ", unknown,
-                       "; look as root of the node, with CAP_SYS_PTRACE and in the host's PID namespace\n");
+    for (std::size_t number = 0; number < report.pods.size(); ++number)
+        if (report.pods[number] == ipam::Liveness::unknown)
+            text += concat("\nwhether the pod of ", report.attachments.records[number].key,
+                           " lives is unknown, and it keeps what it has, because ", report.pods[number].reason, '\n');
     for (const state::Unreadable& file : report.attachments.unreadable)
         text += concat("\nunreadable record ", file.path, ": ", file.reason, '\n');
     if (!report.lease_trouble.empty()) text += concat("\nleases can't be read: ", report.lease_trouble, '\n');

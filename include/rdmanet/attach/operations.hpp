@@ -5,6 +5,7 @@
 #include <rdmanet/attach/node.hpp>
 #include <rdmanet/cni/request.hpp>
 #include <rdmanet/cni/result.hpp>
+#include <rdmanet/ipam/liveness.hpp>
 
 #include <cstdint>
 #include <string>
@@ -22,8 +23,9 @@ void del(const cni::Request& request, const Node& node);
 /// Throws the first thing that differs from what ADD made, with what was found and what was expected.
 void check(const cni::Request& request, const Config& config, const Node& node);
 
-/// Removes attachments of this network that the runtime doesn't list and whose namespace isn't alive. For a record that
-/// can't be read the configuration tells what it would have said, as for DEL.
+/// Removes attachments of this network that the runtime doesn't list and whose namespace is provably gone; logs those that
+/// it keeps because nothing is proven. For a record that can't be read the configuration tells what it would have said,
+/// as for DEL.
 void collect_garbage(const cni::Request& request, const Node& node);
 
 /// Throws with CNI code 50 when ADD can't work now.
@@ -40,10 +42,17 @@ void status(const cni::Request& request, const Node& node);
 
 enum class DryRun : std::uint8_t { no, yes };
 
+/// An attachment, or leases without a record, that stays.
+struct Kept {
+    std::string what;
+    ipam::Verdict pod; // with the reason, if nothing is proven
+};
+
 /// For a person: what `rdmanet gc` removed, or would remove, and what it could not.
 struct Collected {
     std::vector<std::string> removed;
     std::vector<std::string> failed;
+    std::vector<Kept> kept;           // alive or unknown
     std::vector<std::string> noticed; // what is left alone, and a person should know of
 };
 /// Removes every attachment and lease, of any network, whose namespace is provably gone. A record that can't be

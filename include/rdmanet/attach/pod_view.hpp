@@ -10,7 +10,7 @@
 namespace rdmanet::attach {
 
 /// For each record, in their order. Dead is what GC would remove. Reads /proc at most twice; changes nothing.
-[[nodiscard]] std::vector<ipam::Liveness> view_pods(const std::vector<state::AttachmentRecord>& records,
-                                                    const Node& node);
+[[nodiscard]] std::vector<ipam::Verdict> view_pods(const std::vector<state::AttachmentRecord>& records,
+                                                   const Node& node);
 
 } // namespace rdmanet::attach

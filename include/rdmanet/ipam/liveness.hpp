@@ -4,6 +4,7 @@
 #include <rdmanet/ipam/lease.hpp>
 
 #include <cstdint>
+#include <string>
 
 namespace rdmanet::ipam {
 
@@ -11,6 +12,15 @@ enum class Liveness : std::uint8_t {
     alive,
     dead, // proven: the lease may be taken back
     unknown,
+};
+
+/// The answer for one owner. Only `dead` lets anybody take something away.
+struct Verdict {
+    Liveness liveness = Liveness::unknown;
+    /// Of `unknown`, for a person: why nothing is proven, and what to do about it. Fits behind "because".
+    std::string reason{};
+
+    friend bool operator==(const Verdict& verdict, Liveness liveness) { return verdict.liveness == liveness; }
 };
 
 class LivenessProbe {
@@ -21,7 +31,7 @@ public:
     virtual ~LivenessProbe() = default;
 
     /// Says `dead` only where no process and no name can reach the owner's network namespace any more.
-    [[nodiscard]] virtual Liveness probe(const Owner& owner) = 0;
+    [[nodiscard]] virtual Verdict probe(const Owner& owner) = 0;
 };
 
 } // namespace rdmanet::ipam

@@ -12,8 +12,9 @@ struct LiveNetns {
     /// By inode number (NetnsId::inode), each with a path that leads to it. A number may have been given to a younger
     /// namespace: compare netns_cookie().
     std::map<std::uint64_t, std::string> paths;
-    /// False if a living process could not be examined: then what is missing may still be alive.
-    bool complete = true;
+    /// Empty if every process was examined. Otherwise the first one that could not be, and the error: what is missing
+    /// from `paths` may still be alive there.
+    std::string doubt{};
 };
 
 /// One reading of /proc. What is not in the answer is used by nobody, as far as this process's /proc shows the machine:

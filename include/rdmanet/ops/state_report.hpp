@@ -15,7 +15,7 @@ namespace rdmanet::ops {
 struct StateReport {
     state::AttachmentStore::Listing attachments;
     std::vector<std::vector<attach::RdmaView>> rdma; // for each attachment, in their order
-    std::vector<ipam::Liveness> pods;                // likewise
+    std::vector<ipam::Verdict> pods;                 // likewise
     std::vector<ipam::Lease> leases;
     std::string lease_trouble; // why the leases could not be read; empty if they could
 };

@@ -15,11 +15,12 @@ namespace {
 
 class FakeProbe final : public LivenessProbe {
 public:
-    Liveness probe(const Owner& owner) override {
+    Verdict probe(const Owner& owner) override {
         ++calls;
         if (meanwhile) std::exchange(meanwhile, nullptr)();
-        if (dead.count(owner.key.container_id) != 0) return Liveness::dead;
-        return unknown.count(owner.key.container_id) != 0 ? Liveness::unknown : Liveness::alive;
+        if (dead.count(owner.key.container_id) != 0) return {.liveness = Liveness::dead};
+        if (unknown.count(owner.key.container_id) != 0) return {.reason = "it is not to be seen"};
+        return {.liveness = Liveness::alive};
     }
     std::set<std::string> dead;
     std::set<std::string> unknown;
