@@ -130,11 +130,11 @@ build_modules() {
 	done
 }
 
-build_init() {
-	stale "$built/init" "$here/guest/init.c" || return 0
-	gcc -std=gnu11 -O2 -Wall -Wextra -static -pthread -s -o "$built/init.new" "$here/guest/init.c" ||
-		fail "the guest's init does not compile"
-	mv "$built/init.new" "$built/init"
+build_program() { # name
+	stale "$built/$1" "$here/guest/$1.c" || return 0
+	gcc -std=gnu11 -O2 -Wall -Wextra -static -pthread -s -o "$built/$1.new" "$here/guest/$1.c" ||
+		fail "$here/guest/$1.c does not compile"
+	mv "$built/$1.new" "$built/$1"
 }
 
 # Files of the named modules and of those they need, in the order to load them.
@@ -175,7 +175,8 @@ build() {
 	flock 9
 	build_vmlinux
 	build_modules
-	build_init
+	build_program init
+	build_program tsc_khz
 	build_initrd
 	exec 9>&-
 }
@@ -191,8 +192,10 @@ pass_environment() {
 }
 
 # Newer machines have /dev/kvm nodes that open and then hang the guest: only the processor's word counts.
+has_kvm() { grep -qE '^flags.* (vmx|svm)( |$)' /proc/cpuinfo && [[ -w /dev/kvm ]]; }
+
 accelerator() {
-	if grep -qE '^flags.* (vmx|svm)( |$)' /proc/cpuinfo && [[ -w /dev/kvm ]]; then
+	if has_kvm; then
 		printf '%s\n' -accel kvm -cpu host
 	else
 		# Emulated, each crossing of SMAP's border costs; nothing here tests it.
@@ -214,6 +217,10 @@ share() { # directory, tag, more
 		-device "virtio-9p-pci,fsdev=$2,mount_tag=$2"
 }
 
+# Emulated, the kernel is told the rate of its clock. It would measure it in its first milliseconds, and a busy machine lets
+# it find a rate that is several times wrong.
+clock_rate() { has_kvm || printf 'tsc_early_khz=%s ' "$("$built/tsc_khz")"; }
+
 qemu_arguments() {
 	local image=$built/vmlinux
 	[[ -e $image ]] || image=$vmlinuz
@@ -230,7 +237,7 @@ qemu_arguments() {
 	# norandmaps: what was translated for a program serves its next process only at the same addresses, which makes
 	# starting one three times as fast. The others cost on each page, page walk, file or system call.
 	printf '%s\n' -kernel "$image" -initrd "$built/initrd" -append \
-		"console=ttyS0 quiet loglevel=5 panic=-1 oops=panic mitigations=off tsc=reliable no_timer_check \
+		"console=ttyS0 quiet loglevel=5 panic=-1 oops=panic mitigations=off tsc=reliable $(clock_rate)no_timer_check \
 random.trust_cpu=on rcupdate.rcu_cpu_stall_timeout=180 nowatchdog cryptomgr.notests \
 norandmaps init_on_alloc=0 lsm=capability audit=0 cgroup_disable=memory -- ${RDMANET_HARNESS_NIC-nics=2 ports=1 vfs=8}"
 }

@@ -27,10 +27,14 @@ connections() { # of RDMA devices
 	for device; do rdma resource show qp link "$device/1" type RC state RTS | wc -l; done | xargs
 }
 has_connections() { [[ $(connections "$1") == "$2" ]]; }
+sent() { in_ns "$1" sh -c 'cat /sys/class/net/*/statistics/tx_packets' | awk '{sum += $1} END {print sum}'; }
+has_sent() { (($(sent "$1") >= $2)); }
 flood() { # namespace, address
+	local before
+	before=$(sent "$1")
 	ip netns exec "$1" ping -q -f -M "do" -s 60000 "$2" >/dev/null 2>&1 &
 	flooder=$!
-	sleep 0.5
+	soon has_sent "$1" $((before + 10))
 }
 end_flood() { kill "$flooder" && wait "$flooder"; } 2>/dev/null
 rebind() { echo "$1" >/sys/bus/pci/drivers/simrnic/unbind && echo "$1" >/sys/bus/pci/drivers/simrnic/bind; }
@@ -101,8 +105,10 @@ ok "infiniband: a namespace takes connections with it that carry data" soon has_
 end_flood
 
 ib_child b ib1 k9 0x8009
+ib_child b ib1 k3 0x8003
+soon in_pod_carrier b k3
 ok "infiniband: a key that the port has not leaves a child without carrier" bash -c \
-	'sleep 1; ip -n b -br link show k9 | grep -q NO-CARRIER'
+	'ip -n b -br link show k9 | grep -q NO-CARRIER'
 
 echo 0 >$debug/rnic1p0/cable
 ok "infiniband: a pulled cable" equal "$(rdma_state ib1p0) $(rdma_state ib1p0v0) $(rdma_state ib2p0)" "DOWN DOWN ACTIVE"
