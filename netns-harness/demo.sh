@@ -47,7 +47,7 @@ look() {
 		# shellcheck disable=SC2086 # two words or none
 		ip $where -oneline link
 		# shellcheck disable=SC2086
-		ip $where -oneline address | sed 's/ tentative / /; s/valid_lft.*//' # the NICs' own addresses, just set up
+		ip $where -oneline address | sed 's/valid_lft.*//'
 		# shellcheck disable=SC2086
 		ip $where route show table all
 		# shellcheck disable=SC2086
@@ -56,6 +56,33 @@ look() {
 	gids roce0p0
 	gids roce1p0
 	"$rdmanet" state --json
+}
+
+# A command that becomes true by what the kernel does later; two minutes are much more than it takes on a busy machine.
+wait_until() { # what, command...
+	local tries
+	for ((tries = 0; tries < 1200; tries++)); do
+		"${@:2}" && return
+		sleep 0.1
+	done
+	echo "waited in vain for $1"
+	return 1
+}
+
+# A link that was set up gets a carrier, then an address, whose duplicate address detection takes up to two seconds; its
+# local route and its GID come after that.
+at_rest() { # net device, RDMA device
+	local address
+	[[ $(<"/sys/class/net/$1/operstate") == up ]] || return
+	address=$(ip -6 -oneline address show dev "$1" scope link -tentative | awk '{print $4}' | cut -d/ -f1)
+	[[ -n $address && -n $(ip -6 route show table local "$address" dev "$1") ]] || return
+	ip -6 route show table local type multicast dev "$1" | grep -q . || return
+	gids "$2" | grep -q "$1\$"
+}
+
+unchanged() {
+	look >/tmp/after
+	cmp -s /tmp/before /tmp/after
 }
 
 inside() {
@@ -67,7 +94,8 @@ inside() {
 		ip netns add "$pod"
 		ip -netns "$pod" link set lo up
 	done
-	sleep 2 # the ports' own link-local addresses settle
+	wait_until "the link-local address of rnic0p0" at_rest rnic0p0 roce0p0
+	wait_until "the link-local address of rnic1p0" at_rest rnic1p0 roce1p0
 	look >/tmp/before
 
 	say "Two nodes' ports, and the RDMA devices behind them"
@@ -101,12 +129,8 @@ inside() {
 	for pod in worker-0 worker-1; do
 		call DEL "$pod" "${parent_of[$pod]}" && echo "  DEL $pod: ok"
 	done
-	for _ in {1..50}; do
-		look >/tmp/after
-		cmp -s /tmp/before /tmp/after && break
-		sleep 0.1
-	done
-	diff /tmp/before /tmp/after && echo "  links, addresses, routes, GIDs, records and leases: no difference"
+	wait_until "the nodes to be as they were" unchanged || diff /tmp/before /tmp/after
+	echo "  links, addresses, routes, GIDs, records and leases: no difference"
 }
 
 address() { ip -netns "$1" -oneline -"$2" address show net1 scope global | awk '{print $4}' | cut -d/ -f1; }
