@@ -12,6 +12,13 @@ std::string& skip_reason() {
     return reason;
 }
 
+/// Catch2 indents what follows ": " of a name in the header of a failure, and aborts where that leaves no room in a line
+/// of 80 (printHeaderString() and TextFlow's Column, catch.hpp 2.13).
+std::string without_indentation(std::string name) {
+    for (auto at = name.find(": "); at != std::string::npos; at = name.find(": ", at)) name.replace(at, 2, ":\n");
+    return name;
+}
+
 /// Catch2 2.13 knows neither skipped cases nor a line per case.
 class ProgressReporter : public Catch::ConsoleReporter {
 public:
@@ -22,7 +29,15 @@ public:
     void testCaseStarting(const Catch::TestCaseInfo& info) override {
         skip_reason().clear();
         started_ = std::chrono::steady_clock::now();
-        ConsoleReporter::testCaseStarting(info);
+        Catch::TestCaseInfo header = info;
+        header.name = without_indentation(info.name);
+        ConsoleReporter::testCaseStarting(header);
+    }
+
+    void sectionStarting(const Catch::SectionInfo& info) override {
+        Catch::SectionInfo header = info;
+        header.name = without_indentation(info.name);
+        ConsoleReporter::sectionStarting(header);
     }
 
     void testCaseEnded(const Catch::TestCaseStats& stats) override {
