@@ -3,9 +3,11 @@
 # kernel (as it is installed, and with sanitizers), and faults. Does its own set-up on a fresh Debian 12, as root: it
 # installs Debian packages and builds. Last line: N passed, N failed, N skipped.
 #
-#   test/run.sh            everything, in three lanes at a time; each line says which lane it comes from
-#   test/run.sh STAGE...   only these, one after the other: style unit tidy fuzz harness e2e e2e_sanitize patience fault,
-#                          e2e_guest
+#   test/run.sh            the everyday run, in three lanes at a time; each line says which lane it comes from. Of what takes
+#                          long it plays samples, which follow the commit (test/seed)
+#   test/run.sh --all      everything, for a night: no samples, and the stages of --all as well
+#   test/run.sh STAGE...   only these, one after the other: style unit tidy fuzz harness demo e2e e2e_sanitize patience
+#                          fault bench; of --all: e2e_guest vfs64 bench_guest newest_kernel
 set -euo pipefail
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -19,7 +21,17 @@ packages=(git clang clang-format clang-tidy libclang-rt-14-dev lld shellcheck co
 	busybox-static)
 
 # Guests wait half of the time, so that three of them and a build keep two processors busy; "patience" only waits.
-lanes=("harness e2e" "style unit fuzz e2e_sanitize fault" "patience tidy")
+lanes=("harness e2e" "style unit fuzz e2e_sanitize fault" "patience tidy demo bench")
+only_in_all=(e2e_guest vfs64 bench_guest newest_kernel)
+
+# What the everyday run plays of each; --all plays all of it.
+harness_parts=(infiniband driver) # one of them: the cases of all other stages use what they prove
+guest_again=40                    # one of so many end-to-end cases that passed natively, in the guest as well
+sanitized_turns=6                 # one of so many sanitized cases that need the guest
+fuzz_seconds=10
+
+# A machine with ten times too much to do is no reason for a failure.
+export RDMANET_HARNESS_TIMEOUT=${RDMANET_HARNESS_TIMEOUT:-10800}
 
 say() { printf '== %s\n' "$*"; }
 result() { echo "$*" >>"$results"; }
@@ -98,8 +110,8 @@ stage_tidy() {
 }
 
 stage_fuzz() {
-	say "fuzz targets, a few seconds each; test/fuzz/run.sh SECONDS for longer"
-	RDMANET_FUZZ_PRESET=sanitize counted fuzz test/fuzz/run.sh 2
+	say "fuzz targets, $fuzz_seconds seconds each; test/fuzz/run.sh SECONDS for longer"
+	RDMANET_FUZZ_PRESET=sanitize counted fuzz test/fuzz/run.sh $fuzz_seconds
 }
 
 guest() { netns-harness/run.sh "$@"; }
@@ -107,14 +119,16 @@ guest() { netns-harness/run.sh "$@"; }
 # This machine's kernel where it is good enough, else the guest's.
 any_kernel() { RDMANET_HARNESS_NEEDS="netns veth macvlan ${needs:-}" netns-harness/run.sh "$@"; }
 
-# in_guests NAME LIST COMMAND...: the cases of LIST, dealt out to `guests` of them, by default three for two processors: half of
-# the time they wait for the kernel, which takes its time for every namespace and device that goes.
+# in_guests NAME LIST COMMAND...: the cases of LIST, dealt out in parts of which `guests` run at a time, by default three for
+# two processors: half of the time they wait for the kernel, which takes its time for every namespace and device that goes.
+# There are more parts than guests, so that one that drew long cases keeps none waiting.
 in_guests() {
-	local name=$1 list=$2 part
+	local name=$1 list=$2 at_a_time=${guests:-$(($(nproc) * 3 / 2))} part
 	shift 2
 	rm -f "$list"-[a-z]*
-	split --suffix-length=1 --number="r/${guests:-$(($(nproc) * 3 / 2))}" "$list" "$list-"
+	split --suffix-length=1 --number="r/$((at_a_time == 1 ? 1 : at_a_time * 2))" "$list" "$list-"
 	for part in "$list"-[a-z]; do
+		while (($(jobs -rp | wc -l) >= at_a_time)); do wait -n; done
 		[[ ! -s $part ]] || RDMANET_HARNESS_CPUS=1 counted "$name-guest-${part##*-}" guest "$@" -f "$part" &
 	done
 	wait
@@ -122,35 +136,38 @@ in_guests() {
 
 # on_kernels NAME CASES COMMAND...: a test program with the cases of those tags, or all, on this machine's kernel as far as
 # that goes. The cases that it can't run go to the guest, in which everything takes several times as long: with `turns`, one
-# of so many a day, and the others count as skipped. With `again`, one of so many a day of the short ones that passed here
-# goes there as well: kernels differ.
+# of so many, and the others count as skipped. With `again`, one of so many of the short ones that passed here goes there
+# as well: kernels differ.
 on_kernels() {
-	local name=$1 cases=$2 log=$logs/$1.log rest=$logs/$1-rest day=$(($(date +%s) / 86400))
+	local name=$1 cases=$2 log=$logs/$1.log rest=$logs/$1-rest
 	shift 2
 	counted "$name" any_kernel "$@" ${cases:+"$cases"}
 	grep -q '^harness: native' "$log" || return 0
 	sed -nE 's/^skip (.*): this machine lacks .*/\1/p' "$log" | sort >"$rest"
-	[[ -z ${turns:-} ]] || sed -ni "$((day % turns + 1))~${turns}p" "$rest"
+	[[ -z ${turns:-} ]] || sed -ni "$((RDMANET_SEED % turns + 1))~${turns}p" "$rest"
 	result 0 0 "-$(wc -l <"$rest")" "$name: left to the guest"
 	[[ -z ${again:-} ]] ||
-		sed -nE 's/^ok   (.*) \([0-9]{1,3} ms\)$/\1/p' "$log" | sort | sed -n "$((day % again + 1))~${again}p" >>"$rest"
+		sed -nE 's/^ok   (.*) \([0-9]{1,3} ms\)$/\1/p' "$log" | sort | sed -n "$((RDMANET_SEED % again + 1))~${again}p" >>"$rest"
 	sed -i 's/,/\\,/g' "$rest" # a comma would end a name
 	in_guests "$name" "$rest" "$@"
 }
 
-# Of its two long parts one a day: the cases of all other stages use what they prove.
 stage_harness() {
-	local parts=(infiniband driver)
-	local part=${parts[$(date +%s) / 86400 % ${#parts[@]}]}
-	say "harness: the software NIC itself, today with its part $part; netns-harness/selftest.sh plays all"
-	counted harness guest netns-harness/selftest.sh "$part"
+	local part=${harness_parts[RDMANET_SEED % ${#harness_parts[@]}]}
+	say "harness: the software NIC itself, part ${part:-all}"
+	counted harness guest netns-harness/selftest.sh $part
+}
+
+stage_demo() {
+	say "the demo of the README"
+	check demo guest netns-harness/demo.sh inside
 }
 
 e2e_test=build/release/test/e2e/e2e_test
 
 stage_e2e() {
 	say "the built binary on a real kernel, RDMA and all"
-	again=40 RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet on_kernels e2e "" $e2e_test -r progress
+	again=$guest_again RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet on_kernels e2e "" $e2e_test -r progress
 }
 
 # Everything in the guest, whatever this machine's kernel can do: by name only.
@@ -159,11 +176,11 @@ stage_e2e_guest() {
 }
 
 # Without what is about documents rather than memory, and what is large. Of the ways to attach that need the guest, one or
-# two cases of each, a sixth of them a day: it is slow. Leaks are looked for in the unit tests: at each process's end that takes a third of its time.
+# two cases of each: it is slow. Leaks are looked for in the unit tests: at each process's end that takes a third of its time.
 stage_e2e_sanitize() {
 	build sanitize rdmanet || return 0
 	say "the same, the binary built with sanitizers"
-	guests=1 turns=6 RDMANET_BINARY=$top/build/sanitize/cmd/rdmanet/rdmanet \
+	guests=1 turns=$sanitized_turns RDMANET_BINARY=$top/build/sanitize/cmd/rdmanet/rdmanet \
 		on_kernels e2e-sanitize \
 		'[core],~[memory-limit]~[large]~[.hang]~[examples]~[readme]~[rdma]~[ipvlan]~[ipoib]~[infiniband]~[device]~[sriov]' \
 		env ASAN_OPTIONS=detect_leaks=0 $e2e_test -r progress
@@ -175,8 +192,43 @@ stage_patience() {
 }
 
 stage_fault() {
-	say "killed and failed at system calls: a sample, test/fault/run.sh --all takes every one"
+	say "killed and failed at system calls: ${RDMANET_FAULT_SAMPLE:-a sample, test/fault/run.sh --all takes every one}"
 	guests=2 needs=ptrace RDMANET_HARNESS_NIC='nics=1 ports=1 vfs=2 gid_table_len=16' on_kernels fault "" test/fault/run.sh
+}
+
+# That everything is measured, in a few rounds; what comes out is for test/bench/run.sh on an idle machine.
+stage_bench() {
+	build release benchmarks || return 0
+	say "benchmarks, three rounds"
+	check bench test/bench/run.sh 3
+}
+
+stage_bench_guest() {
+	build release benchmarks || return 0
+	say "benchmarks in the guest, thirty rounds"
+	check bench_guest test/bench/run.sh --guest 30
+	cat "$logs/bench_guest.log"
+}
+
+stage_vfs64() {
+	say "64 VFs into pods at the same time"
+	RDMANET_HARNESS_MEM=3072 RDMANET_PARALLEL_VFS=64 counted vfs64 guest $e2e_test -r progress '[parallel]'
+}
+
+# Debian sid's, which takes 0.7 GB below build/ and a mirror to fetch it from.
+stage_newest_kernel() {
+	local root=$top/build/sid
+	say "the software NIC and the end-to-end cases on Debian sid's kernel"
+	netns-harness/setup.sh mmdebstrap
+	if [[ ! -e $root/usr/bin/make ]]; then
+		rm -rf "$root"
+		mmdebstrap --quiet --variant=apt --include=linux-image-amd64,linux-headers-amd64,make sid "$root" ||
+			{ result 0 0 1 "newest_kernel: no Debian sid to be had" && return; }
+	fi
+	export RDMANET_HARNESS_KERNEL_ROOT=$root
+	counted newest_kernel-harness guest netns-harness/selftest.sh
+	RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet counted newest_kernel-e2e guest $e2e_test -r progress
+	unset RDMANET_HARNESS_KERNEL_ROOT
 }
 
 # What the stages use of each other comes first; a lane goes on after a stage that failed.
@@ -222,12 +274,27 @@ summary() {
 		END { printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped; exit failed > 0 }' "$results"
 }
 
+take_all() {
+	harness_parts=("") guest_again=1 sanitized_turns=1 fuzz_seconds=600
+	export RDMANET_FAULT_SAMPLE=all
+}
+
 main() {
+	local all=0
+	if [[ ${1-} == --all ]]; then
+		all=1
+		take_all
+		shift
+	fi
 	netns-harness/setup.sh "${packages[@]}"
 	mkdir -p "$logs"
 	: >"$results"
+	RDMANET_SEED=$(test/seed)
+	export RDMANET_SEED
+	say "seed $RDMANET_SEED: RDMANET_SEED=$RDMANET_SEED $0 plays the same samples with another commit"
 	if build release rdmanet binary_tests; then
 		if [[ $# -gt 0 ]]; then run_stages "$@"; else run_lanes; fi
+		[[ $all == 0 || $# -gt 0 ]] || run_stages "${only_in_all[@]}"
 	fi
 	summary
 }

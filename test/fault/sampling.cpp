@@ -4,7 +4,6 @@
 #include <rdmanet/base/text.hpp>
 
 #include <cstdlib>
-#include <ctime>
 #include <string>
 #include <string_view>
 
@@ -25,9 +24,8 @@ std::size_t sample_step() {
 }
 
 std::size_t seed() {
-    const char* chosen = std::getenv("RDMANET_FAULT_SEED");
-    constexpr std::time_t kDay = 24 * 60 * 60;
-    return chosen != nullptr ? std::strtoul(chosen, nullptr, 10) : static_cast<std::size_t>(std::time(nullptr) / kDay);
+    const char* chosen = std::getenv("RDMANET_SEED");
+    return chosen == nullptr ? 0 : std::strtoul(chosen, nullptr, 10);
 }
 
 } // namespace

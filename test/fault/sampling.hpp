@@ -1,8 +1,8 @@
-// Everyday runs take a sample of all points, another one each day; RDMANET_FAULT_SAMPLE=all takes every one.
+// Everyday runs take a sample of all points, another one for each commit; RDMANET_FAULT_SAMPLE=all takes every one.
 //
 //   RDMANET_FAULT_SAMPLE   "1/250" (default): every 250th point; "1/1" or "all": every point; "calls": every system
 //                          call, with one of its errors or one way to recover, by turns
-//   RDMANET_FAULT_SEED     which of the 250 samples; default the number of the day, so that 250 days take them all
+//   RDMANET_SEED           which of the 250 samples; test/run.sh takes it from the commit (test/seed); default 0
 //   RDMANET_FAULT_COMMAND  "ADD" or "DEL": only the points of that command
 #pragma once
 

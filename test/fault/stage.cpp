@@ -54,7 +54,7 @@ void switch_off_duplicate_address_detection() {
 
 /// Duplicate address detection of what was just set up ends some time later; a node remembered before would differ.
 void wait_for_quiet() {
-    shell("for i in $(seq 60); do ip -6 address show tentative | grep -q . || exit 0; sleep 0.1; done");
+    wait_until("test -z \"$(ip -6 address show tentative)\"");
 }
 
 } // namespace
