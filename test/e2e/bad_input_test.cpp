@@ -1,6 +1,7 @@
 #include "bad_input.hpp"
 
 #include "support/netns_view.hpp"
+#include "support/patience.hpp"
 #include "support/reporter.hpp"
 
 #include <rdmanet/base/file.hpp>
@@ -71,7 +72,7 @@ public:
         (void)add(neighbour_);
         (void)outcome(good_, "STATUS"); // makes what is made once
         // The kernel's link watch finds out a moment later that the interface works.
-        pod_.run("sh -c 'for i in $(seq 600); do ip link show net0 | grep -q \"state UP\" && break; sleep 0.05; done'");
+        wait_until(concat("ip -netns ", pod_.name(), " link show net0 | grep -q 'state UP'"));
         node_.emplace();
         fingerprint_ = look();
     }

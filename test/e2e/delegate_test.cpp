@@ -1,6 +1,7 @@
 // Addresses from other IPAM plugins: Debian's own, and plugins of this test's that fail in every way there is.
 #include "attachment_stage.hpp"
 #include "runtime.hpp"
+#include "support/patience.hpp"
 #include "support/reporter.hpp"
 
 #include <rdmanet/base/file.hpp>
@@ -67,8 +68,10 @@ PluginCall fake_call(const Pod& pod, const std::string& version = "1.1.0") {
     return call;
 }
 
-std::chrono::milliseconds since(std::chrono::steady_clock::time_point began) {
-    return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);
+/// `seconds`: a regular expression. That the plugin keeps to what it says is shown by its being here at all: the delegates
+/// hang for longer than a test has.
+auto gave_up_after(const std::string& seconds) {
+    return Catch::Matches(concat("[^]*gave up after ", seconds, "([.][0-9]+)? s,[^]*"));
 }
 
 } // namespace
@@ -130,9 +133,8 @@ TEST_CASE("a lease from a DHCP server comes and is given back", "[delegate]") {
           "'option router 10.64.0.1' 'option lease 600' > conf");
     shell("cd /tmp/rdmanet-dhcp; setsid ip netns exec dhcpserver busybox udhcpd -f conf </dev/null >server.log 2>&1 & "
           "rm -f /run/cni/dhcp.sock; setsid /usr/lib/cni/dhcp daemon -pidfile /tmp/rdmanet-dhcp/daemon.pid "
-          "</dev/null >/tmp/rdmanet-dhcp/daemon.log 2>&1 & "
-          "for try in $(seq 300); do [ -S /run/cni/dhcp.sock ] && [ -s /tmp/rdmanet-dhcp/pid ] && break; sleep 0.1; "
-          "done");
+          "</dev/null >/tmp/rdmanet-dhcp/daemon.log 2>&1 &");
+    wait_until("[ -S /run/cni/dhcp.sock ] && [ -s /tmp/rdmanet-dhcp/pid ]");
     const PluginCall call = call_for(stage.pod, "'master':'par0','ipam':{'type':'dhcp'}", "1.0.0");
     const UnchangedNode node;
     const ProcessResult added = call.run();
@@ -298,17 +300,17 @@ TEST_CASE("DEL reaches the delegate when the pod's namespace is gone, and when n
 TEST_CASE("a call that is ended by a signal takes its delegate with it, and DEL clears up", "[delegate]") {
     const Stage stage;
     const FakePlugin plugin;
-    plugin.install("[ $CNI_COMMAND = ADD ] || exit 0\necho $$ > $dir/pid; exec sleep 300");
+    plugin.install("[ $CNI_COMMAND = ADD ] || exit 0\necho $$ > $dir/pid; exec sleep 3000");
     for (const char* signal : {"TERM", "KILL"}) {
         const PluginCall call = fake_call(stage.pod);
-        const ProcessResult result = run_process(
-            {"/bin/bash", "-c",
-             concat("rm -f ", FakePlugin::file("pid"), "; exec 3<&0; \"$0\" <&3 & for try in $(seq 600); do [ -s ",
-                    FakePlugin::file("pid"), " ] && break; sleep 0.05; done; kill -", signal,
-                    " $!; wait $!; sleep 0.3; ! grep -q 'State:.[RSD]' /proc/$(cat ", FakePlugin::file("pid"),
-                    ")/status"),
-             binary()},
-            call.options());
+        const ProcessResult result =
+            run_process({"/bin/bash", "-c",
+                         concat("rm -f ", FakePlugin::file("pid"), "; exec 3<&0; \"$0\" <&3 & until [ -s ",
+                                FakePlugin::file("pid"), " ]; do sleep 0.05; done; kill -", signal,
+                                " $!; wait $!; while grep -q 'State:.[RSD]' /proc/$(cat ", FakePlugin::file("pid"),
+                                ")/status; do sleep 0.05; done"),
+                         binary()},
+                        call.options());
         CHECK(result.exit_status == 0); // the delegate is dead
         CHECK(result.out.empty());
         CHECK(del(call) == "");
@@ -322,11 +324,9 @@ TEST_CASE("a delegate that hangs in DEL doesn't keep the interface", "[delegate]
     plugin.install(kGoodAdd);
     const PluginCall call = fake_call(stage.pod);
     (void)add(call);
-    plugin.install("exec sleep 300");
-    const auto began = std::chrono::steady_clock::now();
-    CHECK_THAT(del(call),
-               StartsWith("code 108: still held: addresses of IPAM plugin \"fake\": ") && Contains("gave up after"));
-    CHECK(since(began) < std::chrono::seconds(58)); // CRI-O ends a DEL after 60
+    plugin.install("exec sleep 3000");
+    CHECK_THAT(del(call), StartsWith("code 108: still held: addresses of IPAM plugin \"fake\": ") &&
+                              gave_up_after("(4[0-9]|50)")); // CRI-O ends a DEL after 60
     CHECK_FALSE(stage.pod.succeeds("ip link show net1"));
     plugin.install("");
     CHECK(del(call) == "");
@@ -337,12 +337,9 @@ TEST_CASE("a delegate that hangs in ADD is given up, told to release what it may
           "[delegate][.hang]") {
     const Stage stage;
     const FakePlugin plugin;
-    plugin.install("[ $CNI_COMMAND = ADD ] || exit 0\nsleep 300 & wait");
-    PluginCall call = fake_call(stage.pod);
-    call.timeout = std::chrono::seconds(115);
-    const auto began = std::chrono::steady_clock::now();
-    CHECK_THAT(refusal(call), StartsWith("code 11: IPAM plugin \"fake\" ADD: gave up after"));
-    CHECK(since(began) < std::chrono::seconds(110));
+    plugin.install("[ $CNI_COMMAND = ADD ] || exit 0\nsleep 3000 & wait");
+    CHECK_THAT(refusal(fake_call(stage.pod)),
+               StartsWith("code 11: IPAM plugin \"fake\" ADD: gave up after") && gave_up_after("(9[0-9]|100)"));
     CHECK(FakePlugin::calls() == "ADD DEL ");
     CHECK(stage.node.difference() == "");
 }
@@ -350,10 +347,9 @@ TEST_CASE("a delegate that hangs in ADD is given up, told to release what it may
 TEST_CASE("a delegate that hangs in STATUS is given up before the runtime's patience ends", "[delegate]") {
     const Stage stage;
     const FakePlugin plugin;
-    plugin.install("sleep 300 & wait");
-    const auto began = std::chrono::steady_clock::now();
-    CHECK_THAT(outcome(fake_call(stage.pod), "STATUS"), StartsWith("code 11: IPAM plugin \"fake\" STATUS: gave up"));
-    CHECK(since(began) < std::chrono::seconds(15));
+    plugin.install("sleep 3000 & wait");
+    CHECK_THAT(outcome(fake_call(stage.pod), "STATUS"),
+               StartsWith("code 11: IPAM plugin \"fake\" STATUS: gave up") && gave_up_after("[0-9]"));
     CHECK(stage.node.difference() == "");
 }
 
@@ -363,9 +359,8 @@ TEST_CASE("a delegate that leads back here comes to an end", "[delegate]") {
     shell(concat("ln -sf ", binary(), " /tmp/rdmanet-circle/circle"));
     PluginCall call = call_for(stage.pod, "'master':'par0','ipam':{'type':'circle'}");
     call.path = "/tmp/rdmanet-circle";
-    const auto began = std::chrono::steady_clock::now();
+    // Not that the attachment's lock was waited for in vain.
     CHECK_THAT(refusal(call), StartsWith("code 106: IPAM plugin \"circle\" ADD: this plugin is its own IPAM plugin"));
-    CHECK(since(began) < std::chrono::seconds(10)); // the attachment's lock is not waited for
     CHECK(del(call) == "");
     fs::remove_all("/tmp/rdmanet-circle");
     CHECK(stage.node.difference() == "");

@@ -4,6 +4,7 @@
 
 #include "support/infiniband_node.hpp"
 #include "support/other_nic.hpp"
+#include "support/patience.hpp"
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
@@ -168,7 +169,7 @@ TEST_CASE("without the second copies an emptied state directory keeps no DEL, GC
         const auto calls = cards.attach(pod);
         shell(kEmpty);
         pod.destroy();
-        shell("for i in $(seq 600); do ip link show net3 >/dev/null 2>&1 && break; sleep 0.05; done");
+        wait_until("ip link show net3");
         CHECK(del_all(calls) == "");
         settings_are_named();
         CHECK(shell("ip -o link show type ipoib | grep -c alias || true") == "0\n");

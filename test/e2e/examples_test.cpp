@@ -5,6 +5,7 @@
 #include "example_pod.hpp"
 #include "markdown.hpp"
 #include "support/infiniband_node.hpp"
+#include "support/patience.hpp"
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
@@ -273,8 +274,8 @@ TEST_CASE("the example with a DHCP server gets its lease", "[examples]") {
               "'pidfile /tmp/examples-dhcp/pid' 'option subnet 255.255.255.0' 'option lease 600' > conf");
         shell("cd /tmp/examples-dhcp; setsid ip netns exec dhcpserver busybox udhcpd -f conf </dev/null >server.log "
               "2>&1 & rm -f /run/cni/dhcp.sock; setsid /usr/lib/cni/dhcp daemon -pidfile "
-              "/tmp/examples-dhcp/daemon.pid </dev/null >/tmp/examples-dhcp/daemon.log 2>&1 & for try in $(seq 600); "
-              "do [ -S /run/cni/dhcp.sock ] && [ -s /tmp/examples-dhcp/pid ] && break; sleep 0.1; done");
+              "/tmp/examples-dhcp/daemon.pid </dev/null >/tmp/examples-dhcp/daemon.log 2>&1 &");
+        wait_until("[ -S /run/cni/dhcp.sock ] && [ -s /tmp/examples-dhcp/pid ]");
         const Pod pod("pod");
         const Attachment attachment{.netns = pod.path()};
         const std::string result = network.add(attachment);

@@ -42,7 +42,7 @@ PluginCall lose_child(const std::string& parent) {
     CHECK_THAT(gc(), Contains("nothing to remove"));
     CHECK(pod.succeeds("ip link show net1"));
     pod.destroy();
-    shell("for i in $(seq 600); do ip link show net1 >/dev/null 2>&1 && break; sleep 0.05; done; ip link show net1");
+    wait_until("ip link show net1");
     return call;
 }
 
@@ -111,8 +111,8 @@ TEST_CASE("a device in a namespace that only a descriptor keeps is named with it
     const std::string text = gc();
     CHECK_THAT(text, Contains(concat("left alone: ", said)) && !Contains(stage.vfs.vf(1)));
     CHECK_THAT(gc("--dry-run --json"), Contains("\"noticed\"") && Contains(said));
-    shell(concat("kill ", pid, "; for i in $(seq 600); do rdma dev show ", stage.vfs.rdma(0),
-                 " >/dev/null 2>&1 && break; sleep 0.05; done"));
+    shell(concat("kill ", pid));
+    wait_until(concat("rdma dev show ", stage.vfs.rdma(0)));
     CHECK_THAT(gc(), !Contains("left alone"));
     CHECK(del(call) == "");
     CHECK(stage.node.difference() == "");

@@ -56,9 +56,8 @@ TEST_CASE("a parent whose VLAN has the same link-local address, and GIDs of it, 
     const std::string gids = concat("/sys/class/infiniband/", rdma_device_of(parent), "/ports/1/gid_attrs/ndevs/*");
     shell(concat("ip link add link ", parent,
                  " name vlan5 type vlan id 5 && echo 0 >/proc/sys/net/ipv6/conf/vlan5/accept_dad && ip link set vlan5 "
-                 "up && for i in $(seq 600); do ",
-                 "grep -qsx vlan5 ", gids, " && break; sleep 0.05; done"));
-    CHECK(succeeds(concat("grep -qsx vlan5 ", gids)));
+                 "up"));
+    wait_until(concat("grep -qsx vlan5 ", gids));
     {
         const Pod pod("pod");
         const UnchangedNode node;
@@ -153,9 +152,8 @@ TEST_CASE("more pods fit into a small GID table without link-local addresses", "
     };
     const PluginCall with_link_local = numbered(1, "true");
     (void)add(with_link_local);
-    CHECK(succeeds(
-        concat("for i in $(seq 200); do test $(cat /sys/class/infiniband/", rdma_device_of(parent),
-               "/ports/1/gid_attrs/ndevs/* 2>/dev/null | grep -cx net1) = 4 && exit; sleep 0.05; done; false")));
+    wait_until(concat("test $(cat /sys/class/infiniband/", rdma_device_of(parent),
+                      "/ports/1/gid_attrs/ndevs/* 2>/dev/null | grep -cx net1) = 4"));
     CHECK_THAT(refusal(numbered(2, "true")),
                Contains("is full: 6 of 6 entries used") && Contains("\"c1\", interface \"net1\" (4), the node's"));
     CHECK(del(with_link_local) == "");

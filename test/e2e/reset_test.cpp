@@ -165,7 +165,7 @@ TEST_CASE("a DEL that ends at the reset, or before the driver is bound again, is
         INFO(file);
         const std::string at_bind = concat("grep -qx 0 /sys/kernel/debug/simrnic/", vfs.pf(), "/vf0/residue");
         const std::string kill = concat(" &\nuntil [[ ! -e ", driver, " ]]", file == bind ? " && " + at_bind : "",
-                                        "; do sleep 0.01; done\nsleep 0.3\nkill -9 $(pgrep -P $!) $!; wait $!\n");
+                                        "; do sleep 0.01; done\nkill -9 $(pgrep -P $!) $!; wait $!\n");
         CHECK(ends(file, "delay_enter=30000000", kill).exit_status != 0);
         CHECK_FALSE(succeeds("test -e " + driver));
         CHECK(function.is_clean() == (file != reset));

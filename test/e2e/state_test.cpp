@@ -2,6 +2,7 @@
 #include "vf_stage.hpp"
 
 #include "support/infiniband_node.hpp"
+#include "support/patience.hpp"
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
@@ -167,7 +168,7 @@ TEST_CASE("rdmanet state looks into the pod for the GIDs of its own RDMA device,
                Contains("not permitted"));
 
     pod.destroy(); // the kernel gives the device back
-    CHECK(succeeds(concat("for i in $(seq 300); do rdma dev show ", device, " && exit 0; sleep 0.1; done; exit 1")));
+    wait_until(concat("rdma dev show ", device));
     CHECK(value(state_json(), "attachments.0.rdma.0.where") == "host");
     CHECK(del(call) == "");
     CHECK(node.difference() == "");
@@ -184,9 +185,9 @@ TEST_CASE("rdmanet state shows all GIDs of an RDMA device that followed another 
         stage.pod, "'attach':'rdma','prevResult':{'cniVersion':'1.0.0','interfaces':[{'name':'net1'}]}", "1.0.0");
     (void)add(call);
     const std::string device = stage.vfs.rdma(0);
-    const std::string v4 =
-        inside(stage.pod, concat("for i in $(seq 600); do grep -qx ", kV4, " /sys/class/infiniband/", device,
-                                 "/ports/1/gids/* && break; sleep 0.05; done; ", look_for(device, kV4)));
+    wait_until(concat("ip netns exec ", stage.pod.name(), " grep -qsx ", kV4, " -r /sys/class/infiniband/", device,
+                      "/ports/1/gids"));
+    const std::string v4 = inside(stage.pod, look_for(device, kV4));
     CHECK_THAT(v4, Contains("(RoCE v2)"));
     CHECK_THAT(state_table(),
                has_row(concat(device, "/1 +pod +uverbs[0-9]+,rdma_cm +- +c1 +net1 +10[.]43[.]0[.]1 +", literally(v4))));

@@ -1,5 +1,7 @@
 #include "support/patience.hpp"
 
+#include "support/process.hpp"
+
 #include <rdmanet/base/deadline.hpp>
 
 #include <thread>
@@ -13,6 +15,10 @@ bool comes_true(const std::function<bool()>& condition) {
         std::this_thread::sleep_for(std::chrono::milliseconds{10});
     }
     return true;
+}
+
+void wait_until(const std::string& command) {
+    if (!comes_true([&] { return succeeds(command); })) (void)shell(command);
 }
 
 } // namespace rdmanet::test

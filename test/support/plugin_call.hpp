@@ -23,7 +23,7 @@ struct PluginCall {
     std::string path = "/usr/lib/cni";
     std::string config;
     std::vector<std::string> more_environment;
-    std::chrono::seconds timeout{60}; // then it is killed
+    std::chrono::seconds timeout{300}; // then it is killed
     std::string program = binary();
 
     [[nodiscard]] PluginCall with_command(std::string other) const {

@@ -18,7 +18,7 @@ struct ProcessResult {
 struct ProcessOptions {
     std::string input;
     std::vector<std::string> environment; // "NAME=VALUE", all that the program gets beside PATH
-    std::chrono::milliseconds timeout{60'000};
+    std::chrono::milliseconds timeout{300'000};
     bool close_stdout = false;
 };
 

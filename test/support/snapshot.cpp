@@ -2,10 +2,11 @@
 
 #include "support/lease_lines.hpp"
 #include "support/netns_visit.hpp"
+#include "support/patience.hpp"
+#include "support/pending.hpp"
 #include "support/process.hpp"
 #include "support/sysctl_lines.hpp"
 
-#include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/base/unique_fd.hpp>
@@ -14,13 +15,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <sstream>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 namespace rdmanet::test {
@@ -191,20 +190,15 @@ Snapshot Snapshot::take(Numbers numbers) {
     return snapshot;
 }
 
-bool Snapshot::is_settled() const {
-    return std::none_of(lines_.begin(), lines_.end(), [](const std::string& line) {
-        return line.find(",UP") != std::string::npos && line.find(" state UNKNOWN ") != std::string::npos &&
-               line.find("LOOPBACK") == std::string::npos;
-    });
-}
-
 Snapshot Snapshot::take_settled(Numbers numbers) {
-    const auto deadline = base::Deadline::in(std::chrono::seconds{2});
-    Snapshot snapshot = take(numbers);
-    while (!snapshot.is_settled() && !deadline.passed()) {
-        std::this_thread::sleep_for(std::chrono::milliseconds{50});
+    Snapshot snapshot;
+    std::vector<std::string> pending;
+    const bool settled = comes_true([&] {
         snapshot = take(numbers);
-    }
+        pending = still_pending(snapshot.lines_);
+        return pending.empty();
+    });
+    if (!settled) throw base::Error(concat("the kernel is not done with ", pending.front()));
     return snapshot;
 }
 

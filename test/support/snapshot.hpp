@@ -18,9 +18,8 @@ enum class Numbers : std::uint8_t { compared, ignored };
 class Snapshot {
 public:
     [[nodiscard]] static Snapshot take(Numbers numbers = Numbers::compared);
-    /// When the kernel has looked at the links that were set up last, which it does a moment later
-    /// (net/core/link_watch.c): until then their state is unknown. That of some kinds stays so; they are waited for in
-    /// vain, for two seconds.
+    /// Waits until the kernel has finished what it does later with links that were set up just now (see pending.hpp).
+    /// Throws with the first link or address that stays unfinished.
     [[nodiscard]] static Snapshot take_settled(Numbers numbers);
 
     /// Lines that only one has, "- " gone and "+ " new; empty if the node is as it was. A pod's loopback that got IPv6
@@ -28,8 +27,6 @@ public:
     [[nodiscard]] std::string difference_to(const Snapshot& later) const;
 
 private:
-    [[nodiscard]] bool is_settled() const;
-
     std::multiset<std::string> lines_;
 };
 
