@@ -11,6 +11,7 @@
 #include "port_state.hpp"
 #include "prepare.hpp"
 #include "rdma.hpp"
+#include "rdma_names.hpp"
 #include "steps.hpp"
 #include "vf_plan.hpp"
 #include "vf_state.hpp"
@@ -205,8 +206,7 @@ private:
         const auto first = std::find_if(record_.steps.begin(), record_.steps.end(), is_move);
         const auto place = first - record_.steps.begin(); // what came later, a delegate's addresses, is undone before
         std::erase_if(record_.steps, is_move);
-        const std::vector<state::Step> moves =
-            rdma_steps(device.address, device.moving, device.staying, device.name_in_pod);
+        const std::vector<state::Step> moves = rdma_steps(device);
         record_.steps.insert(record_.steps.begin() + place, moves.begin(), moves.end());
         record_.rdma_device = rdma_device_of(plan_);
         session_.records.save(record_);
@@ -265,6 +265,7 @@ cni::Result add(const cni::Request& request, const Config& config, const Node& n
     const auto deadline = base::Deadline::in(kAddTimeout);
     Session session(request, node);
     if (config.device_info_file) require_own_device_info(*config.device_info_file, session.key, session.records);
+    settle_owed_names(name_keeper(session));
     std::optional<base::FileLock> lock;
     const auto clear_the_way = [&](PodSide& pod, const std::optional<base::BusAddress>& device) {
         if (device) take_from_the_dead(*device, session, deadline);

@@ -69,6 +69,7 @@ StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Leas
                 withdraw_leases(leases, record, node, deadline);
         });
     if (held.empty()) attempt(held, "journal record", [&] { records.remove(record.key); });
+    settle_owed_names({.records = records, .boot_id = node.boot_id, .log = node.log});
     return held;
 }
 

@@ -10,6 +10,7 @@
 #include "guid_claim.hpp"
 #include "port_state.hpp"
 #include "rdma_choice.hpp"
+#include "rdma_names.hpp"
 #include "representor.hpp"
 #include "vf_plan.hpp"
 #include "vf_state.hpp"
@@ -190,7 +191,9 @@ DevicePlan plan_device(const cni::Request& request, const Config& config, const 
                        const BusAddress& address, const base::Deadline& deadline) {
     require_existing(address);
     if (config.reset) require_resettable(address);
-    DevicePlan plan{.address = address, .claim = claim_device(address, session, deadline)};
+    DevicePlan plan{.address = address,
+                    .owed_names = list_owed_names(name_keeper(session)),
+                    .claim = claim_device(address, session, deadline)};
     if (config.is_rdma_only() && is_rdma_moved_beside(address, session)) { // nothing is left to do
         refuse_late_choice(address, config.rdma);
         return plan;
@@ -220,7 +223,7 @@ DevicePlan plan_device(const cni::Request& request, const Config& config, const 
     }
     if (plan.vf) plan.representor = plan_representor(plan, config, route, session.node.log);
     plan_rdma(plan, config, request, pod.netns, session.node.log, deadline);
-    if (config.reset) plan.reset = plan_reset(address, session.node.log, deadline);
+    if (config.reset) plan.reset = plan_reset(address, plan.owed_names, session.node.log, deadline);
     const bool is_made_anew = plan.reset || (plan.is_infiniband() && (!plan.moving.empty() || !plan.rebind_to.empty()));
     if (plan.link && is_made_anew) require_no_children(address, *plan.link, session, route);
     require_active_port_before(plan, config, request.ifname().to_string(), session.node.log, deadline);
@@ -242,6 +245,12 @@ std::vector<state::Step> rdma_steps(const BusAddress& address, const RdmaDevices
     return steps;
 }
 
+std::vector<state::Step> rdma_steps(const DevicePlan& plan) {
+    RdmaDevices moving = plan.moving;
+    for (kernel::RdmaDevice& device : moving) device.name = own_name(device, plan.owed_names);
+    return rdma_steps(plan.address, moving, plan.staying, plan.name_in_pod);
+}
+
 std::vector<state::Step> device_steps(const cni::Request& request, const Config& config, const DevicePlan& plan) {
     const std::string device = plan.address.to_string();
     std::vector<state::Step> steps;
@@ -257,8 +266,7 @@ std::vector<state::Step> device_steps(const cni::Request& request, const Config&
         steps.emplace_back(to_step(plan.vf->of, kernel::restrict_to(plan.vf->before, plan.vf->changes)));
     if (plan.representor) steps.emplace_back(plan.representor->before);
     if (plan.link) steps.emplace_back(state::MoveLink{.device = device, .ifname = request.ifname().to_string()});
-    for (state::Step& step : rdma_steps(plan.address, plan.moving, plan.staying, plan.name_in_pod))
-        steps.push_back(std::move(step));
+    for (state::Step& step : rdma_steps(plan)) steps.push_back(std::move(step));
     return steps;
 }
 

@@ -10,6 +10,7 @@
 #include <rdmanet/kernel/link.hpp>
 #include <rdmanet/kernel/rdma.hpp>
 #include <rdmanet/kernel/vf.hpp>
+#include <rdmanet/state/owed_names.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -46,6 +47,7 @@ struct DevicePlan {
     std::vector<kernel::RdmaDevice> moving{};  // RDMA devices that go into the pod
     std::vector<kernel::RdmaDevice> staying{}; // and those that are on the host all the same
     std::string name_in_pod{};                 // of the one that moves; empty: as on the host
+    std::vector<state::OwedName> owed_names{}; // what RDMA devices on the host should be called, and are not yet
     std::optional<kernel::RdmaPort> rdma{};    // of the device, if it stays on the host and pods share all of them
     bool awaits_port = false;                  // whether its RDMA port tells only when it is up in the pod
     std::optional<base::FileLock> claim{};     // of the device, until the record is written
@@ -85,6 +87,9 @@ using RdmaDevices = std::vector<kernel::RdmaDevice>;
 /// The steps of RDMA devices that move, while others of the device stay on the host. `name_in_pod` is as in the plan.
 [[nodiscard]] std::vector<state::Step> rdma_steps(const base::BusAddress& address, const RdmaDevices& moving,
                                                   const RdmaDevices& staying = {}, const std::string& name_in_pod = {});
+
+/// Those of a plan. The names on the host are those that the devices have there or are owed.
+[[nodiscard]] std::vector<state::Step> rdma_steps(const DevicePlan& plan);
 
 /// The MAC of a device without a net device, for the result: what its PF decides; empty if that is nothing.
 [[nodiscard]] std::string mac_without_link(const DevicePlan& plan);

@@ -3,6 +3,7 @@
 #include "device.hpp"
 #include "device_link.hpp"
 #include "device_reset.hpp"
+#include "rdma_names.hpp"
 #include "vf_config.hpp"
 
 #include <rdmanet/json/reader.hpp>
@@ -46,7 +47,8 @@ std::vector<state::Step> steps_of_unrecorded_device(const cni::Request& request,
     if (!link || link->name != session.key.ifname) return {};
     std::vector<state::Step> steps;
     if (session.key.role.empty() && asks_for_reset(request))
-        if (auto step = plan_reset(*address, session.node.log, deadline)) steps.emplace_back(*std::move(step));
+        if (auto step = plan_reset(*address, list_owed_names(name_keeper(session)), session.node.log, deadline))
+            steps.emplace_back(*std::move(step));
     if (session.key.role.empty())
         steps.emplace_back(state::MoveLink{.device = address->to_string(), .ifname = link->name});
     for (state::Step& step : rdma_steps(*address, find_rdma_devices_inside(*address, netns, deadline)))

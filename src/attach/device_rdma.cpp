@@ -233,18 +233,6 @@ std::vector<base::IpAddress> missing_gids_in_pod(const RdmaDevices& devices, con
     return missing_gids(*port, link.name, addresses, sysfs.path("class/infiniband"));
 }
 
-void restore_rdma_name(kernel::Socket& rdma, const kernel::RdmaDevice& device, const base::BusAddress& address,
-                       const std::string& name, const base::Logger& log) {
-    if (device.name == name) return;
-    try {
-        kernel::rename_rdma_device(rdma, device.index, name);
-    } catch (const kernel::NetlinkError& error) {
-        if (error.errno_value() != EEXIST) throw;
-        log.warn(concat("RDMA device of ", address, " stays ", quoted(device.name), ", another one has its name ",
-                        quoted(name), " by now: rename one of them"));
-    }
-}
-
 void move_rdma(const DevicePlan& plan, const state::AttachmentStore& records, const kernel::Netns& netns,
                const base::Deadline& deadline) {
     if (plan.moving.empty()) return;

@@ -53,11 +53,6 @@ void wait_for_gids_in_pod(const RdmaPolicy& policy, const RdmaDevices& devices, 
 void require_same_uverbs(const std::string& device, const std::string& before, const std::string& after,
                          std::string_view when);
 
-/// Gives an RDMA device on the host the name that it had there. While it had another, the kernel may have given that to
-/// a new one, which keeps it: a warning.
-void restore_rdma_name(kernel::Socket& rdma, const kernel::RdmaDevice& device, const base::BusAddress& address,
-                       const std::string& name, const base::Logger& log);
-
 /// Those of the plan that move, the one that gets another name in the pod under that one. Throws NetlinkError; CniError
 /// for a device that has another number in the pod, or can't have the name.
 void move_rdma(const DevicePlan& plan, const state::AttachmentStore& records, const kernel::Netns& netns,

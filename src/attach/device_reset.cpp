@@ -48,10 +48,10 @@ void warn_of_new_numbers(const state::ResetFunction& step, const std::vector<std
                             ": restart the device plugin if it still gives pods that"));
 }
 
-/// The driver's RDMA devices get the names back that those before them had; the net device does with KeepDevice. Throws
-/// where there was less time than that takes: the next attempt has more.
-void await_devices(const state::ResetFunction& step, const BusAddress& address,
-                   const std::vector<std::string>& uverbs_before, Socket* rdma, const RevertContext& context) {
+/// The RDMA devices that the driver has made of the device, in their order. Throws where there was less time than that
+/// takes: the next attempt has more.
+RdmaDevices await_devices(const state::ResetFunction& step, const BusAddress& address,
+                          const std::vector<std::string>& uverbs_before, Socket* rdma, const RevertContext& context) {
     constexpr std::chrono::seconds kTimeout{10};
     const bool is_cut_short = context.deadline.remaining() < kTimeout;
     Socket route = Socket::open(kernel::Protocol::route, context.deadline);
@@ -62,13 +62,18 @@ void await_devices(const state::ResetFunction& step, const BusAddress& address,
     if (!made) {
         context.log.warn(concat("device ", address, ' ', lacks, " and ", kTimeout.count(),
                                 " s: `dmesg` says what its driver ", quoted(step.driver), " misses"));
-        return;
+        return {};
     }
-    if (rdma == nullptr) return;
     sort_as_made(*made);
-    for (std::size_t at = 0; at < step.rdma_names.size(); ++at)
-        restore_rdma_name(*rdma, (*made)[at], address, step.rdma_names[at], context.log);
-    warn_of_new_numbers(step, uverbs_before, list_uverbs(*made, *rdma), context.log);
+    if (rdma != nullptr) warn_of_new_numbers(step, uverbs_before, list_uverbs(*made, *rdma), context.log);
+    return *std::move(made);
+}
+
+/// Those names that the ones before them had. The net device gets its own with KeepDevice.
+void restore_names(const RdmaDevices& made, const state::ResetFunction& step, const BusAddress& address, Socket& rdma,
+                   const RevertContext& context) {
+    for (std::size_t at = 0; at < std::min(made.size(), step.rdma_names.size()); ++at)
+        restore_rdma_name(rdma, made[at], address, step.rdma_names[at], name_keeper(context), context.deadline);
 }
 
 /// False if it still has a driver, or that one is unloaded, which will take the device when it is loaded again.
@@ -148,8 +153,8 @@ void require_resettable(const BusAddress& address) {
         refuse_device(address, concat("can't be reset, ", obstacle, "; or use another device, or remove \"reset\""));
 }
 
-std::optional<state::ResetFunction> plan_reset(const BusAddress& address, const base::Logger& log,
-                                               const base::Deadline& deadline) {
+std::optional<state::ResetFunction> plan_reset(const BusAddress& address, const std::vector<state::OwedName>& owed,
+                                               const base::Logger& log, const base::Deadline& deadline) {
     state::ResetFunction step{.device = address.to_string(), .driver = kernel::driver_of(address), .rdma_names = {}};
     // For each program that opens the device, and after it (vfio_pci_core_enable() and vfio_pci_core_disable(),
     // drivers/vfio/pci/vfio_pci_core.c).
@@ -161,7 +166,7 @@ std::optional<state::ResetFunction> plan_reset(const BusAddress& address, const 
     if (const std::string use = user_of(address, rdma ? &*rdma : nullptr); !use.empty())
         throw cni::CniError(cni::ErrorCode::rdma, concat(use, " before a pod gets the device"));
     for (const kernel::RdmaDevice& device : list_as_made(address, rdma ? &*rdma : nullptr))
-        step.rdma_names.push_back(device.name);
+        step.rdma_names.push_back(own_name(device, owed));
     return step;
 }
 
@@ -179,11 +184,13 @@ void revert_step(const state::ResetFunction& step, const RevertContext& context)
     const auto uverbs = list_uverbs_as_made(*address, socket);
     std::string failure = reset_alone(*address, socket, context);
     if (!failure.empty()) failure += cure_for(*address);
+    RdmaDevices made;
     const std::string unbound = failure_of([&] {
         const base::FileLock lock = context.records.lock_rdma(context.deadline);
         if (bind_again(*address, driver) && driver == step.driver)
-            await_devices(step, *address, uverbs, socket, context);
+            made = await_devices(step, *address, uverbs, socket, context);
     });
+    if (!made.empty()) restore_names(made, step, *address, *socket, context);
     if (!unbound.empty()) failure += concat(failure.empty() ? "" : "; ", unbound);
     if (!failure.empty()) throw base::Error(failure);
 }

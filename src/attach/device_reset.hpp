@@ -6,18 +6,22 @@
 
 #include <rdmanet/base/logger.hpp>
 #include <rdmanet/kernel/netlink_socket.hpp>
+#include <rdmanet/state/owed_names.hpp>
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace rdmanet::attach {
 
 /// Throws CniError with the cure for a device that can't be reset alone.
 void require_resettable(const base::BusAddress& address);
 
-/// What DEL is to do; nothing of a device whose driver resets it. The RDMA devices are those on the host.
-[[nodiscard]] std::optional<state::ResetFunction> plan_reset(const base::BusAddress& address, const base::Logger& log,
-                                                             const base::Deadline& deadline);
+/// What DEL is to do; nothing of a device whose driver resets it. The RDMA devices are those on the host, by the names
+/// that they have or are owed.
+[[nodiscard]] std::optional<state::ResetFunction> plan_reset(const base::BusAddress& address,
+                                                             const std::vector<state::OwedName>& owed,
+                                                             const base::Logger& log, const base::Deadline& deadline);
 
 /// Who would lose the device with its driver; without `disassociate_ucontext` the driver would wait for that without
 /// end (ib_uverbs_remove_one(), drivers/infiniband/core/uverbs_main.c). Empty if nobody. `rdma`: null if this kernel

@@ -263,7 +263,8 @@ void revert_step(const state::MoveRdma& step, const RevertContext& context) {
     if (!returned)
         throw base::Error("the kernel has not returned it to the host: a process or mount may still hold "
                           "the pod's namespace, `rdmanet gc` names it");
-    if (!returned->name.empty()) restore_rdma_name(*outside, *returned, *address, step.name, context.log);
+    if (!returned->name.empty())
+        restore_rdma_name(*outside, *returned, *address, step.name, name_keeper(context), context.deadline);
 }
 
 } // namespace rdmanet::attach

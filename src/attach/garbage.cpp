@@ -178,6 +178,8 @@ void collect_for_runtime(const cni::Request& request, const Node& node, const ba
     for (const std::string& what : collected.removed) node.log.info(concat("GC removed ", what));
     for (const Kept& kept : collected.kept)
         if (kept.pod == Liveness::unknown) node.log.warn(concat("GC kept ", kept.what, ", because ", kept.pod.reason));
+    const state::AttachmentStore records(node.state_directory);
+    settle_owed_names({.records = records, .boot_id = node.boot_id, .log = node.log});
     if (!collected.failed.empty()) throw still_held_error(collected.failed);
 }
 
@@ -211,15 +213,19 @@ void ipam_only::collect_garbage(const cni::Request& request, const Node& node) {
 
 Collected collect_dead(const Node& node, DryRun dry_run) {
     const auto deadline = base::Deadline::in(kGcTimeout);
+    const state::AttachmentStore records(node.state_directory);
     Undertaker undertaker(node);
     Outcome outcome = collect_all(
         node, dry_run, [&](const Trace& trace) { return by_liveness(undertaker.probe(trace_of(trace.record))); }, {},
         deadline);
     for (const state::Unreadable& file : outcome.kept) outcome.collected.failed.push_back(describe(file));
+    const NameKeeper names{.records = records, .boot_id = node.boot_id, .log = node.log};
+    if (dry_run == DryRun::no) settle_owed_names(names);
     notice("devices in namespaces that nobody can reach", outcome.collected, node,
            [&] { return describe_stranded_devices(deadline); });
     notice("VFs with settings and no pod", outcome.collected, node,
-           [&] { return describe_foreign_vfs(state::AttachmentStore(node.state_directory), deadline); });
+           [&] { return describe_foreign_vfs(records, deadline); });
+    notice("RDMA devices without their names", outcome.collected, node, [&] { return describe_owed_names(names); });
     return outcome.collected;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "leases.hpp"
+#include "rdma_names.hpp"
 
 #include <rdmanet/attach/config.hpp>
 #include <rdmanet/attach/node.hpp>
@@ -32,6 +33,10 @@ struct Session {
     /// Whom a dry run takes for gone: ADD takes back what they have left, and a dry run can't.
     std::vector<state::AttachmentKey> disregarded{};
 };
+
+[[nodiscard]] inline NameKeeper name_keeper(const Session& session) {
+    return {.records = session.records, .boot_id = session.node.boot_id, .log = session.node.log};
+}
 
 [[nodiscard]] state::NetnsIdentity identify(const std::string& path, const kernel::Netns& netns);
 

@@ -1,6 +1,8 @@
 // Undoing single steps. Doing them is add.cpp's matter: there each has its own results.
 #pragma once
 
+#include "rdma_names.hpp"
+
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/logger.hpp>
 #include <rdmanet/kernel/netns.hpp>
@@ -26,6 +28,10 @@ struct RevertContext {
     const base::Logger& log;
     const base::Deadline& deadline;
 };
+
+[[nodiscard]] inline NameKeeper name_keeper(const RevertContext& context) {
+    return {.records = context.records, .boot_id = context.record.boot_id, .log = context.log};
+}
 
 /// `interface "net1"`, `addresses of IPAM plugin "dhcp"`: what is still held if the step can't be undone.
 [[nodiscard]] std::string describe(const state::Step& step);

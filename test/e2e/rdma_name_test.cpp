@@ -57,7 +57,7 @@ TEST_CASE("an RDMA device has the name in the pod that its network gives it, and
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("an RDMA device that was named for its pod gets its own name back when the pod is gone, if that is free",
+TEST_CASE("an RDMA device that was named for its pod gets its own name back when the pod is gone and that is free",
           "[sriov][rdma][del]") {
     NEEDS_VFS();
     const VfNode vfs;
@@ -72,13 +72,55 @@ TEST_CASE("an RDMA device that was named for its pod gets its own name back when
         const ProcessResult gone = call.with_command("DEL").run();
         CHECK(gone.exit_status == 0);
         if (is_taken) {
-            CHECK_THAT(gone.err, Contains(concat("warning RDMA device of ", vfs.vf(0),
-                                                 " stays \"rdma0\", another one has its name \"", vfs.rdma(0), '"')));
-            shell(concat("rdma dev set ", vfs.rdma(0), " name ", vfs.rdma(1), " && rdma dev set rdma0 name ",
-                         vfs.rdma(0)));
+            CHECK_THAT(gone.err,
+                       Contains(concat("warning RDMA device of ", vfs.vf(0),
+                                       " stays \"rdma0\", another one on the host has its name \"", vfs.rdma(0), '"')));
+            const std::string waiting = concat("RDMA device \"rdma0\" of ", vfs.vf(0), ": another one on the host has");
+            CHECK_THAT(shell(concat(binary(), " gc")), Contains(waiting)); // whose administrator keeps what he gave it
+            shell(concat("rdma dev set ", vfs.rdma(0), " name ", vfs.rdma(1)));
+            CHECK_THAT(shell(concat(binary(), " gc")), !Contains("RDMA device"));
         }
         CHECK(node.difference() == "");
     }
+}
+
+TEST_CASE("RDMA devices whose pods have swapped their names get them back, and wait for one that a pod has",
+          "[sriov][rdma][del]") {
+    NEEDS_VFS();
+    const VfNode vfs;
+    const Pod one("one");
+    const Pod other("other");
+    const UnchangedNode node;
+    const PluginCall first = vf_call(vfs, one, 0);
+    const PluginCall second = of(vf_call(vfs, other, 1), "c2");
+    const auto attach_and_swap = [&] {
+        (void)add(first);
+        (void)add(second);
+        one.run(concat("rdma dev set ", vfs.rdma(0), " name swap"));
+        other.run(concat("rdma dev set ", vfs.rdma(1), " name ", vfs.rdma(0)));
+        one.run(concat("rdma dev set swap name ", vfs.rdma(1)));
+    };
+    attach_and_swap();
+    const ProcessResult gone = first.with_command("DEL").run();
+    CHECK(gone.exit_status == 0);
+    CHECK_THAT(gone.err, Contains(concat("RDMA device of ", vfs.vf(0), " stays \"", vfs.rdma(1),
+                                         "\", one in a pod has its name \"", vfs.rdma(0), '"')));
+    CHECK_THAT(other.run("rdma dev"), Contains(vfs.rdma(0))); // its name is the pod's matter
+    CHECK(del(second) == "");
+    CHECK(node.difference() == "");
+    // A device that waits for its name is free for other pods. Whatever call comes first then gives it back.
+    attach_and_swap();
+    CHECK(del(first) == "");
+    const PluginCall third = of(vf_call(vfs, one, 0), "c3");
+    const std::string result = add(third);
+    CHECK_THAT(one.run("rdma dev"), Contains(vfs.rdma(1)));
+    CHECK(check(third, result) == "");
+    CHECK(del(third) == "");
+    other.run(concat("rdma dev set ", vfs.rdma(0), " name mine"));
+    CHECK_THAT(refusal(call_for(one, "'deviceID':'0001:00:1f.7'")), Contains("0001:00:1f.7"));
+    CHECK(succeeds(concat("rdma dev show ", vfs.rdma(0))));
+    CHECK(del(second) == "");
+    CHECK(node.difference() == "");
 }
 
 } // namespace rdmanet::test

@@ -7,7 +7,8 @@
 //     lock                                  one byte range per attachment, see base::FileLock
 //     parents.lock                          one byte range per parent
 //     devices.lock                          one byte range per device
-//     rdma.lock                             moves of RDMA devices
+//     rdma.lock                             moves of RDMA devices, and rdma-names.json
+//     rdma-names.json                       names that RDMA devices wait for, see OwedNames
 //     leases.sqlite                         the embedded lease store (room ipam)
 //   STATE_DIR-copies/                       a second copy of each record: how a device was before its first pod, and
 //                                           who has which address, is written nowhere else. Not in the state directory,
@@ -17,6 +18,7 @@
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/file_lock.hpp>
 #include <rdmanet/state/attachment_record.hpp>
+#include <rdmanet/state/owed_names.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -78,6 +80,8 @@ public:
 
     /// Removes the record, before it its second copy, and what a killed writer left of them. Absence is success.
     void remove(const AttachmentKey& key) const;
+
+    [[nodiscard]] OwedNames owed_names() const { return OwedNames(directory_); }
 
     /// Of the second copies.
     [[nodiscard]] std::string copies_directory() const;

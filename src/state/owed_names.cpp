@@ -1,0 +1,59 @@
+#include <rdmanet/state/owed_names.hpp>
+
+#include "number_text.hpp"
+
+#include <rdmanet/base/file.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/json/reader.hpp>
+#include <rdmanet/json/writer.hpp>
+
+#include <unistd.h>
+
+namespace rdmanet::state {
+namespace {
+
+constexpr int kVersion = 1;
+constexpr std::size_t kMostBytesOfNames = std::size_t{1} << 20U;
+
+} // namespace
+
+OwedNames::OwedNames(const std::string& state_directory) : path_(base::concat(state_directory, "/rdma-names.json")) {}
+
+bool OwedNames::exist() const {
+    return ::access(path_.c_str(), F_OK) == 0;
+}
+
+std::vector<OwedName> OwedNames::load(const std::string& boot_id) const {
+    const auto text = base::read_file_if_exists(path_, kMostBytesOfNames);
+    if (!text) return {};
+    const json::Document document = json::Document::parse(*text);
+    const json::Reader root = document.root();
+    (void)root.at("version").integer(kVersion, kVersion);
+    std::vector<OwedName> names;
+    if (root.at("bootID").string() != boot_id) return names;
+    for (const json::Reader& name : root.at("names").elements())
+        names.push_back({.device = name.at("device").string(),
+                         .index = static_cast<std::uint32_t>(name.at("index").integer(0, UINT32_MAX)),
+                         .node_guid = parse_number_text(name.at("nodeGuid")),
+                         .name = name.at("name").string()});
+    return names;
+}
+
+void OwedNames::save(const std::vector<OwedName>& names, const std::string& boot_id) const {
+    if (names.empty()) {
+        (void)base::remove_file_durably(path_);
+        return;
+    }
+    json::Writer writer(json::Layout::indented);
+    writer.begin_object().member("version", kVersion).member("bootID", boot_id).key("names").begin_array();
+    for (const OwedName& name : names)
+        writer.begin_object()
+            .member("device", name.device)
+            .member("index", name.index)
+            .member("nodeGuid", base::concat(name.node_guid))
+            .member("name", name.name)
+            .end_object();
+    base::write_file_durably(path_, writer.end_array().end_object().to_text());
+}
+
+} // namespace rdmanet::state

@@ -1,0 +1,37 @@
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/base/file.hpp>
+#include <rdmanet/state/owed_names.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+
+using namespace rdmanet;
+using state::OwedNames;
+
+TEST_CASE("owed names are found again until the next boot, and there is no file without one") {
+    char directory[] = "/tmp/rdmanet-owed-XXXXXX";
+    REQUIRE(::mkdtemp(directory) != nullptr);
+    const OwedNames names(directory);
+    const std::string path = std::string(directory) + "/rdma-names.json";
+    CHECK_FALSE(names.exist());
+    CHECK(names.load("boot").empty());
+    CHECK_NOTHROW(names.save({}, "boot"));
+    names.save({{.device = "0000:3b:00.2", .index = 7, .node_guid = UINT64_MAX, .name = "mlx5_2"}}, "boot");
+    CHECK(names.exist());
+    const auto loaded = names.load("boot");
+    REQUIRE(loaded.size() == 1);
+    CHECK(loaded.front().device == "0000:3b:00.2");
+    CHECK(loaded.front().index == 7);
+    CHECK(loaded.front().node_guid == UINT64_MAX);
+    CHECK(loaded.front().name == "mlx5_2");
+    CHECK(names.load("another boot").empty());
+    for (const char* damage : {"", "{", "[]", R"({"version":2,"bootID":"boot","names":[]})"}) {
+        base::write_file_durably(path, damage);
+        CHECK_THROWS_AS(names.load("boot"), base::Error);
+    }
+    names.save({}, "boot");
+    CHECK_FALSE(names.exist());
+    std::filesystem::remove_all(directory);
+}
