@@ -131,20 +131,20 @@ sources_compile_alone() {
 		xargs -d '\n' -P "$(nproc)" -n 1 bash -c <"$work/commands"
 }
 
-# --compilers: unity as in the release build, which is the quickest.
+# --compilers: a copy of the tree, which may change meanwhile; unity as in the release build, which is the quickest.
 compiles_with() {
 	local name=${1##*/}
-	cmake -S . -B "$work/$name" -G Ninja -D CMAKE_CXX_COMPILER="$1" -D BUILD_TESTING=OFF -D CMAKE_BUILD_TYPE=MinSizeRel \
+	cmake -S "$work/tarball" -B "$work/$name" -G Ninja -D CMAKE_CXX_COMPILER="$1" -D BUILD_TESTING=OFF -D CMAKE_BUILD_TYPE=MinSizeRel \
 		-D CMAKE_UNITY_BUILD=ON -D CMAKE_COMPILE_WARNING_AS_ERROR=ON &&
 		cmake --build "$work/$name" --target rdmanet && "$work/$name/cmd/rdmanet/rdmanet" --version
 }
 
+check "a tarball is made of the tree" unpack_tarball
 if [[ ${1:-} == --compilers ]]; then
 	for compiler in $(compgen -G '/usr/bin/g++-[0-9]*' | sort -V) $(compgen -G '/usr/bin/clang++-[0-9]*' | sort -V); do
 		check "compiles with ${compiler##*/}, without a warning" compiles_with "$compiler"
 	done
 else
-	check "a tarball is made of the tree" unpack_tarball
 	check "it is configured without the tests and without Catch2" configure_package
 	check "warnings are errors in the presets, not in a package" warnings_are_errors_in_presets_only
 	check "cmake --install: plugin, link, documents, examples, licence" installs_what_belongs_to_a_distribution

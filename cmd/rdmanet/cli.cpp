@@ -122,14 +122,18 @@ CLI::App* add_plan_command(CLI::App& app, PlanOptions& options) {
     CLI::App* plan = app.add_subcommand(
         "plan", "tell what ADD would do with a network on this node, or why it would refuse; nothing is changed");
     plan->add_option("FILE", options.file,
-                     "a network configuration, a list of which the first rdmanet entry is taken, or what is below "
-                     "spec.config of a NetworkAttachmentDefinition; - is standard input")
+                     "JSON or YAML: a network configuration, a list, of which the first rdmanet entry is taken, or "
+                     "manifests with NetworkAttachmentDefinitions; - is standard input")
         ->capture_default_str();
-    plan->add_option("--name", options.network, "the network's name where the configuration has none");
+    plan->add_option(
+        "--name", options.network,
+        "which NetworkAttachmentDefinition of the file; the network's name where a configuration has none");
     plan->add_option("--device", options.device, "the device that Multus would choose, 0000:3b:00.2");
     plan->add_option("--ifname", options.ifname, "the interface's name in the pod")->capture_default_str();
     plan->add_option("--netns", options.netns, "a pod's network namespace; otherwise a new one that nobody has");
     plan->add_option("--args", options.args, "CNI_ARGS, like IP=10.0.0.7");
+    plan->add_option("--prev-result", options.prev_result,
+                     "a file with the result of the plugins before rdmanet in the list; - is standard input");
     plan->add_option("--cni-path", options.cni_path, "where other IPAM plugins are")->capture_default_str();
     return plan;
 }

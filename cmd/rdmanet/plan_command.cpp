@@ -1,5 +1,6 @@
 #include "plan_command.hpp"
 
+#include "network_file.hpp"
 #include "plugin.hpp"
 
 #include <rdmanet/attach/preview.hpp>
@@ -32,6 +33,10 @@ std::string read_input(const std::string& file) {
                        : base::read_file(file, kLargestFile);
 }
 
+std::string name_of(const std::string& file) {
+    return file == "-" ? "standard input" : file;
+}
+
 /// Of a list the first entry that is this plugin's.
 Reader find_ours(const Reader& root) {
     const auto plugins = root.find("plugins");
@@ -50,6 +55,11 @@ std::string json_of(const std::string& text) {
     return json::Writer().value(text).to_text();
 }
 
+std::string read_json(const std::string& file) {
+    const std::string text = read_input(file);
+    return base::in_context(name_of(file), [&] { return json::Document::parse(text).root().to_text(); });
+}
+
 /// What a member of the plugin's configuration is replaced by.
 using Injected = std::vector<std::pair<std::string_view, std::string>>;
 
@@ -62,17 +72,36 @@ Injected injected_into(const Reader& root, const Reader& ours, const PlanOptions
     if (!root.find("name") && !options.network.empty()) injected.emplace_back("name", json_of(options.network));
     if (!options.device.empty())
         for (const std::string_view key : {"deviceID", "pciBusID"}) injected.emplace_back(key, json_of(options.device));
+    if (!options.prev_result.empty()) injected.emplace_back("prevResult", read_json(options.prev_result));
     return injected;
 }
 
+/// Types of a list's entries before ours, like "host-device", "tuning".
+std::string types_before(const Reader& root, const Reader& ours) {
+    std::string types;
+    const auto plugins = root.find("plugins");
+    if (!plugins) return types;
+    for (const Reader& plugin : plugins->elements()) {
+        if (plugin.path() == ours.path()) break;
+        const auto type = plugin.find("type");
+        types += concat(types.empty() ? "" : ", ", base::quoted(type ? type->string() : std::string()));
+    }
+    return types;
+}
+
+struct PluginInput {
+    std::string configuration;
+    std::string before; // types of the plugins that a runtime calls first
+};
+
 /// The configuration as the plugin would get it; as it is if that can't be told, for ADD's own words to say why.
-std::string as_for_plugin(std::string text, const PlanOptions& options) {
+PluginInput as_for_plugin(std::string text, const PlanOptions& options) {
     const json::Document document = json::Document::parse(text);
     const Reader root = document.root();
-    if (!root.is_object()) return text;
+    if (!root.is_object()) return {.configuration = std::move(text), .before = {}};
     const Reader ours = find_ours(root);
     const Injected injected = injected_into(root, ours, options);
-    if (injected.empty() && ours.path() == root.path()) return text;
+    if (injected.empty() && ours.path() == root.path()) return {.configuration = std::move(text), .before = {}};
     const auto is_injected = [&](const std::string& key) {
         return std::any_of(injected.begin(), injected.end(),
                            [&](const auto& each) { return base::equals_ignoring_case(each.first, key); });
@@ -82,7 +111,7 @@ std::string as_for_plugin(std::string text, const PlanOptions& options) {
     for (const auto& [key, value] : ours.members())
         if (!is_injected(key)) writer.key(key).raw(value.to_text());
     for (const auto& [key, value] : injected) writer.key(key).raw(value);
-    return writer.end_object().to_text();
+    return {.configuration = writer.end_object().to_text(), .before = types_before(root, ours)};
 }
 
 cni::Request request_of(const PlanOptions& options, const std::string& netns_path, std::string text) {
@@ -97,6 +126,21 @@ cni::Request request_of(const PlanOptions& options, const std::string& netns_pat
         return nullptr;
     };
     return cni::parse_request(cni::Command::add, environment, std::move(text));
+}
+
+/// ADD gets what the plugins before it in the list have answered.
+void require_earlier_results(const cni::Request& request, const attach::Config& config, const std::string& before,
+                             const base::Logger& log) {
+    if (request.conf.prev_result) return;
+    if (config.is_rdma_only())
+        throw base::Error(concat(
+            "\"attach\": \"rdma\" moves the RDMA devices of the interface ", base::quoted(request.ifname().to_string()),
+            " that an earlier plugin of the list puts into the pod, and plan calls no other plugin: "
+            "give that plugin's result with --prev-result FILE, and a pod that has the interface with "
+            "--netns; it must be the interface of a VF, a whole NIC or a sub-function"));
+    if (!before.empty())
+        log.warn(concat("plan calls no other plugin, and in this list ", before,
+                        " comes first: give its result with --prev-result FILE if the network depends on it"));
 }
 
 std::string to_text(const attach::Preview& preview) {
@@ -147,19 +191,31 @@ std::string to_json(const attach::Preview& preview) {
     return concat(writer.end_array().end_object().to_text(), '\n');
 }
 
+/// The configuration of the file's network, as the plugin would get it.
+PluginInput read_configuration(PlanOptions& options) {
+    std::string text = read_input(options.file);
+    return base::in_context(name_of(options.file), [&] {
+        NetworkText network = choose_network(std::move(text), options.network);
+        if (network.definition.empty()) return as_for_plugin(std::move(network.configuration), options);
+        options.network = network.definition; // as Multus calls a network without a name of its own
+        return base::in_context(concat("NetworkAttachmentDefinition ", base::quoted(network.definition)),
+                                [&] { return as_for_plugin(std::move(network.configuration), options); });
+    });
+}
+
 } // namespace
 
-std::string plan(const PlanOptions& options) {
-    std::string text = read_input(options.file);
-    text = base::in_context(options.file == "-" ? "standard input" : options.file,
-                            [&] { return as_for_plugin(std::move(text), options); });
+std::string plan(PlanOptions options) {
+    PluginInput input = read_configuration(options);
     std::optional<kernel::Netns> nobodys;
     if (options.netns.empty()) nobodys = kernel::make_netns();
     const std::string netns_path = nobodys ? concat("/proc/self/fd/", nobodys->fd()) : options.netns;
-    const cni::Request request = request_of(options, netns_path, std::move(text));
+    const cni::Request request = request_of(options, netns_path, std::move(input.configuration));
     const attach::Node node(options.state_directory, base::Logger(base::LogLevel::warning));
     for (const std::string& warning : request.conf.warnings) node.log.warn(warning);
-    const attach::Preview preview = attach::preview_add(request, read_config(request, node), node);
+    const attach::Config config = read_config(request, node);
+    require_earlier_results(request, config, input.before, node.log);
+    const attach::Preview preview = attach::preview_add(request, config, node);
     return options.json ? to_json(preview) : to_text(preview);
 }
 

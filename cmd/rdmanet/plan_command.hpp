@@ -8,11 +8,12 @@ namespace rdmanet::cmd {
 /// What a runtime and Multus would add to the configuration.
 struct PlanOptions {
     std::string file = "-";
-    std::string network; // for a configuration without a name
+    std::string network; // of several in the file; for a configuration without a name
     std::string device;  // PCI or auxiliary
     std::string ifname = "net1";
-    std::string netns; // empty: a new one that nobody has
-    std::string args;  // CNI_ARGS
+    std::string netns;       // empty: a new one that nobody has
+    std::string args;        // CNI_ARGS
+    std::string prev_result; // file: what the plugins before this one answered
     std::string cni_path = "/opt/cni/bin";
     std::string state_directory;
     bool json = false;
@@ -20,6 +21,6 @@ struct PlanOptions {
 
 /// What to print. Throws what ADD would throw before its first change, and base::Error for a file that is no network of
 /// this plugin's.
-[[nodiscard]] std::string plan(const PlanOptions& options);
+[[nodiscard]] std::string plan(PlanOptions options);
 
 } // namespace rdmanet::cmd

@@ -208,6 +208,92 @@ TEST_CASE("a plan refuses for want of addresses as ADD does", "[plan]") {
     CHECK(stage.node.difference() == "");
 }
 
+TEST_CASE("a plan reads NetworkAttachmentDefinitions, YAML and JSON, by name", "[plan]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const std::string members = "\"type\":\"rdmanet\",\"attach\":\"macvlan\",\"master\":\"par0\"";
+    const auto definition = [](const std::string& name, const std::string& name_space, const std::string& config) {
+        return concat("apiVersion: k8s.cni.cncf.io/v1\nkind: NetworkAttachmentDefinition\nmetadata: { name: ", name,
+                      name_space.empty() ? "" : concat(", namespace: ", name_space), " }\nspec:\n  config: |-\n    ",
+                      config, '\n');
+    };
+    const std::string nameless = definition("roce", "", concat("{\"cniVersion\":\"1.0.0\",", members, '}'));
+    const std::string list =
+        definition("rail", "training",
+                   concat("{\"cniVersion\":\"1.0.0\",\"name\":\"own\",\"plugins\":[{", members, ",\"mtu\":1400}]}"));
+    const std::string pod = "kind: Pod\nmetadata: { name: worker }\n";
+    const std::string all = concat("# networks\n---\n", nameless, "---\n", pod, "---\n", list, "---\n",
+                                   definition("rail", "test", "{}"), "---\n", definition("empty", "", ""));
+    const auto network = [](const std::string& name) {
+        return Contains(concat("ADD of network \"", name, "\" for interface \"net1\" (macvlan) would\n"));
+    };
+    const UnchangedNode node;
+    CHECK_THAT(told(plan(nameless, {})), network("roce"));
+    CHECK_THAT(told(plan(concat(nameless, "---\n", pod), {})), network("roce"));
+    CHECK_THAT(told(plan(all, {"--name", "roce"})), network("roce"));
+    CHECK_THAT(told(plan(all, {"--name", "default/roce"})), network("roce"));
+    CHECK_THAT(told(plan(all, {"--name", "training/rail"})), network("own") && Contains("MTU 1400"));
+    const std::string in_json = concat(R"({"kind":"NetworkAttachmentDefinition","metadata":{"name":"roce"},"spec":)",
+                                       R"({"config":"{\"cniVersion\":\"1.0.0\",\"type\":\"rdmanet\",)",
+                                       R"(\"attach\":\"macvlan\",\"master\":\"par0\"}"}})");
+    CHECK_THAT(told(plan(in_json, {})), network("roce"));
+    CHECK_THAT(told(plan(concat("{\"kind\":\"List\",\"items\":[{\"kind\":\"Pod\"},", in_json, "]}"), {})),
+               network("roce"));
+    CHECK_THAT(told(plan(concat(in_json, "\n---\n{\"kind\":\"Pod\"}\n"), {})), network("roce"));
+
+    CHECK(
+        no_plan(plan(all, {})) ==
+        "standard input: has 4 networks, \"default/roce\", \"training/rail\", \"test/rail\", \"default/empty\": choose "
+        "one with --name");
+    CHECK_THAT(no_plan(plan(all, {"--name", "rail"})),
+               Contains("several networks \"rail\" among") && Contains(": give --name as NAMESPACE/NAME"));
+    CHECK_THAT(no_plan(plan(all, {"--name", "roc"})), Contains("has no NetworkAttachmentDefinition \"roc\", only "));
+    CHECK_THAT(no_plan(plan(all, {"--name", "empty"})), Contains("has no spec.config: Multus takes the list"));
+    CHECK_THAT(no_plan(plan(definition("bad", "", "{,}"), {})),
+               Contains("standard input: NetworkAttachmentDefinition \"bad\": parse error at line 1, column 2"));
+    CHECK_THAT(no_plan(plan(definition("bridge", "", R"({"type":"bridge"})"), {})),
+               Contains("NetworkAttachmentDefinition \"bridge\": type: expected \"rdmanet\""));
+    CHECK(no_plan(plan(pod, {})) == "standard input: expected a network configuration (JSON) or a "
+                                    "NetworkAttachmentDefinition (YAML or JSON), found Pod");
+    CHECK_THAT(no_plan(plan("rubbish", {})), Contains("expected a network configuration (JSON)"));
+    CHECK_THAT(no_plan(plan("kind: [\n", {})), Contains("standard input: no YAML: line "));
+    CHECK_THAT(no_plan(plan(std::string(100'000, '['), {})), Contains("nested deeper"));
+    CHECK_THAT(no_plan(plan(concat("-\n---\n", std::string(100'000, '[')), {})), Contains("no YAML: "));
+    CHECK_THAT(no_plan(plan("&a { kind: List, items: [ *a ] }", {})), Contains("found List"));
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("a plan behind another plugin takes that one's result, or says that it is missing", "[plan]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const fs::path result = "/tmp/rdmanet-plan-result.json";
+    const auto list = [](const std::string& members) {
+        return json_text(concat("{'cniVersion':'1.0.0','name':'net','plugins':[{'type':'bridge'},{'type':'rdmanet',",
+                                members, "},{'type':'tuning'}]}"));
+    };
+    const UnchangedNode node;
+    const ProcessResult alone = plan(list("'attach':'macvlan','master':'par0'"), {});
+    CHECK_THAT(told(alone), Contains("on parent \"par0\""));
+    CHECK_THAT(alone.err, Contains("plan calls no other plugin, and in this list \"bridge\" comes first: give its "
+                                   "result with --prev-result FILE"));
+    CHECK_THAT(no_plan(plan(list("'attach':'rdma'"), {})),
+               Contains("moves the RDMA devices of the interface \"net1\" that an earlier plugin of the list puts into "
+                        "the pod") &&
+                   Contains("give that plugin's result with --prev-result FILE"));
+    shell(concat("echo '{\"cniVersion\":\"1.0.0\",\"interfaces\":[{\"name\":\"par0\"}]}' >", result.string()));
+    const Options with_result{"--prev-result", result};
+    const ProcessResult behind = plan(list("'attach':'macvlan'"), with_result);
+    CHECK_THAT(told(behind), Contains("on parent \"par0\""));
+    CHECK(behind.err.empty());
+    CHECK_THAT(no_plan(plan(list("'attach':'rdma'"), with_result)), Contains("interface \"net1\" isn't in "));
+    shell(concat("echo '{' >", result.string()));
+    CHECK_THAT(no_plan(plan(list("'attach':'macvlan'"), with_result)),
+               Contains(concat(result.string(), ": parse error at line 2")));
+    fs::remove(result);
+    CHECK_THAT(no_plan(plan(list("'attach':'macvlan'"), with_result)), Contains(concat(result.string(), ": ")));
+    CHECK(node.difference() == "");
+}
+
 TEST_CASE("what is no network to plan is refused with what is wrong", "[plan]") {
     const UnchangedNode node;
     const auto said = [](const std::string& config, const Options& options = {}) {

@@ -1,0 +1,169 @@
+// The only file that reads YAML: no call of the plugin comes here.
+#include "network_file.hpp"
+
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/json/reader.hpp>
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// Of the static library; a shared one has called them (CMakeLists.txt). The linker makes the names of the section's.
+// NOLINTBEGIN(bugprone-reserved-identifier)
+extern "C" {
+using Constructor = void (*)();
+[[gnu::weak]] extern const Constructor __start_yaml_constructors[];
+[[gnu::weak]] extern const Constructor __stop_yaml_constructors[];
+}
+// NOLINTEND(bugprone-reserved-identifier)
+
+namespace rdmanet::cmd {
+namespace {
+
+void construct_yaml() {
+    static const bool once = [] {
+        std::for_each(__start_yaml_constructors, __stop_yaml_constructors, [](Constructor each) { each(); });
+        return true;
+    }();
+    (void)once;
+}
+
+using base::concat;
+
+constexpr std::string_view kDefinition = "NetworkAttachmentDefinition";
+
+struct Definition {
+    std::string name;
+    std::string name_space;
+    std::string configuration;
+
+    [[nodiscard]] std::string qualified() const { return concat(name_space, '/', name); }
+    [[nodiscard]] bool is_called(const std::string& wanted) const { return wanted == name || wanted == qualified(); }
+};
+
+/// Empty if a part of the path is absent or no text.
+std::string text_at(const YAML::Node& node, std::initializer_list<const char*> path) {
+    YAML::Node at(node);
+    for (const char* key : path) {
+        if (!at.IsMap()) return {};
+        const YAML::Node below = std::as_const(at)[key];
+        if (!below) return {};
+        at.reset(below);
+    }
+    return at.IsScalar() ? at.Scalar() : std::string();
+}
+
+/// What a file has: definitions, and the kinds of everything else.
+struct Manifests {
+    std::vector<Definition> definitions;
+    std::vector<std::string> other_kinds;
+
+    void take_document(const YAML::Node& document) {
+        if (text_at(document, {"kind"}) != "List") return take_object(document);
+        const YAML::Node items = document["items"]; // of `kubectl get ... -o yaml`
+        if (items.IsSequence())
+            for (const YAML::Node& item : items) take_object(item);
+    }
+
+    void take_object(const YAML::Node& object) {
+        const std::string kind = text_at(object, {"kind"});
+        if (kind == kDefinition) {
+            const std::string name_space = text_at(object, {"metadata", "namespace"});
+            definitions.push_back({.name = text_at(object, {"metadata", "name"}),
+                                   .name_space = name_space.empty() ? "default" : name_space,
+                                   .configuration = text_at(object, {"spec", "config"})});
+        } else if (!kind.empty()) {
+            other_kinds.push_back(kind);
+        }
+    }
+};
+
+Manifests read_manifests(const std::string& text) {
+    construct_yaml();
+    try {
+        Manifests manifests;
+        for (const YAML::Node& document : YAML::LoadAll(text)) manifests.take_document(document);
+        return manifests;
+    } catch (const YAML::Exception& error) {
+        const std::string where =
+            error.mark.is_null() ? "" : concat("line ", error.mark.line + 1, ", column ", error.mark.column + 1, ": ");
+        throw base::Error(concat("no YAML: ", where, error.msg));
+    }
+}
+
+/// Why it is no JSON document; nothing if it is one.
+std::optional<json::ParseError> json_error(const std::string& text) {
+    try {
+        (void)json::Document::parse(text);
+        return std::nullopt;
+    } catch (const json::ParseError& error) {
+        return error;
+    }
+}
+
+/// Whether somebody who wrote it meant JSON: YAML of several documents may begin like it.
+bool is_meant_as_json(const std::string& text) {
+    const auto first = text.find_first_not_of(" \t\r\n");
+    if (first == std::string::npos) return true;
+    return (text[first] == '{' || text[first] == '[') && text.find("\n---") == std::string::npos;
+}
+
+bool is_configuration(const std::string& text) {
+    const json::Document document = json::Document::parse(text);
+    return !document.root().is_object() || !document.root().find("kind");
+}
+
+std::string join(const std::vector<std::string>& texts) {
+    std::string all;
+    for (const std::string& text : texts) all += concat(all.empty() ? "" : ", ", text);
+    return all;
+}
+
+std::string names_of(const std::vector<Definition>& definitions) {
+    std::vector<std::string> names;
+    for (const Definition& each : definitions) names.push_back(base::quoted(each.qualified()));
+    return join(names);
+}
+
+const Definition& choose(const std::vector<Definition>& definitions, const std::string& name) {
+    if (name.empty()) {
+        if (definitions.size() == 1) return definitions.front();
+        throw base::Error(
+            concat("has ", definitions.size(), " networks, ", names_of(definitions), ": choose one with --name"));
+    }
+    const auto matches = [&](const Definition& each) { return each.is_called(name); };
+    switch (std::count_if(definitions.begin(), definitions.end(), matches)) {
+    case 0:
+        throw base::Error(concat("has no ", kDefinition, ' ', base::quoted(name), ", only ", names_of(definitions)));
+    case 1: return *std::find_if(definitions.begin(), definitions.end(), matches);
+    default:
+        throw base::Error(concat("has several networks ", base::quoted(name), " among ", names_of(definitions),
+                                 ": give --name as NAMESPACE/NAME"));
+    }
+}
+
+} // namespace
+
+NetworkText choose_network(std::string text, const std::string& name) {
+    const auto error = json_error(text);
+    if (error && is_meant_as_json(text)) throw json::ParseError(*error);
+    if (!error && is_configuration(text)) return {.configuration = std::move(text), .definition = {}};
+    const Manifests manifests = read_manifests(text);
+    if (manifests.definitions.empty())
+        throw base::Error(concat("expected a network configuration (JSON) or a ", kDefinition,
+                                 " (YAML or JSON), found ",
+                                 manifests.other_kinds.empty() ? "neither" : join(manifests.other_kinds)));
+    const Definition& chosen = choose(manifests.definitions, name);
+    if (chosen.configuration.empty())
+        throw base::Error(concat(kDefinition, ' ', base::quoted(chosen.qualified()),
+                                 " has no spec.config: Multus takes the list with that name from its confDir on the "
+                                 "node, /etc/cni/multus/net.d by default; plan that file"));
+    return {.configuration = chosen.configuration, .definition = chosen.name};
+}
+
+} // namespace rdmanet::cmd
