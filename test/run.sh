@@ -7,7 +7,7 @@
 #                          long it plays samples, which follow the commit (test/seed)
 #   test/run.sh --all      everything, for a night: no samples, and the stages of --all as well
 #   test/run.sh STAGE...   only these, one after the other: style unit tidy fuzz harness demo e2e e2e_sanitize patience
-#                          fault bench; of --all: e2e_guest vfs64 bench_guest newest_kernel
+#                          fault bench build; of --all: e2e_guest vfs64 bench_guest newest_kernel
 set -euo pipefail
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -21,7 +21,7 @@ packages=(git clang clang-format clang-tidy libclang-rt-14-dev lld shellcheck co
 	busybox-static)
 
 # Guests wait half of the time, so that three of them and a build keep two processors busy; "patience" only waits.
-lanes=("harness e2e" "style unit fuzz e2e_sanitize fault" "patience tidy demo bench")
+lanes=("harness e2e" "style unit fuzz e2e_sanitize fault" "patience tidy demo bench build")
 only_in_all=(e2e_guest vfs64 bench_guest newest_kernel)
 
 # What the everyday run plays of each; --all plays all of it.
@@ -29,6 +29,7 @@ harness_parts=(infiniband driver) # one of them: the cases of all other stages u
 guest_again=40                    # one of so many end-to-end cases that passed natively, in the guest as well
 sanitized_turns=6                 # one of so many sanitized cases that need the guest
 fuzz_seconds=10
+build_check_of=""                 # some of the source files
 
 # A machine with ten times too much to do is no reason for a failure.
 export RDMANET_HARNESS_TIMEOUT=${RDMANET_HARNESS_TIMEOUT:-10800}
@@ -203,6 +204,11 @@ stage_bench() {
 	check bench test/bench/run.sh 3
 }
 
+stage_build() {
+	say "the build itself"
+	counted build test/build_check.sh $build_check_of
+}
+
 stage_bench_guest() {
 	build release benchmarks || return 0
 	say "benchmarks in the guest, thirty rounds"
@@ -275,7 +281,7 @@ summary() {
 }
 
 take_all() {
-	harness_parts=("") guest_again=1 sanitized_turns=1 fuzz_seconds=600
+	harness_parts=("") guest_again=1 sanitized_turns=1 fuzz_seconds=600 build_check_of=--all
 	export RDMANET_FAULT_SAMPLE=all
 }
 
