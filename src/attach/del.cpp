@@ -128,7 +128,7 @@ AttachmentRecord find_record(const cni::Request& request, Session& session, Stil
 
 void del(const cni::Request& request, const Node& node) {
     const auto deadline = base::Deadline::in(kDelTimeout);
-    Session session(request, node);
+    Session session(request, node, state::Access::undo);
     const base::FileLock lock = session.records.lock(session.key, deadline);
     StillHeld held;
     const AttachmentRecord record = find_record(request, session, held, deadline);

@@ -102,7 +102,7 @@ struct Outcome {
 /// `lost_steps`: what goes for the steps of a record that can't be read.
 Outcome collect_all(const Node& node, DryRun dry_run, const Decide& decide, const std::vector<state::Step>& lost_steps,
                     const base::Deadline& deadline) {
-    const state::AttachmentStore records(node.state_directory);
+    const state::AttachmentStore records(node.state_directory, state::Access::undo);
     ipam::SqliteStore leases = open_leases(node, records);
     const auto found =
         dry_run == DryRun::yes ? look_at_leases(leases, node, deadline) : list_leases(leases, node, deadline);
@@ -178,7 +178,7 @@ void collect_for_runtime(const cni::Request& request, const Node& node, const ba
     for (const std::string& what : collected.removed) node.log.info(concat("GC removed ", what));
     for (const Kept& kept : collected.kept)
         if (kept.pod == Liveness::unknown) node.log.warn(concat("GC kept ", kept.what, ", because ", kept.pod.reason));
-    const state::AttachmentStore records(node.state_directory);
+    const state::AttachmentStore records(node.state_directory, state::Access::undo);
     settle_owed_names({.records = records, .boot_id = node.boot_id, .log = node.log});
     if (!collected.failed.empty()) throw still_held_error(collected.failed);
 }
@@ -213,7 +213,7 @@ void ipam_only::collect_garbage(const cni::Request& request, const Node& node) {
 
 Collected collect_dead(const Node& node, DryRun dry_run) {
     const auto deadline = base::Deadline::in(kGcTimeout);
-    const state::AttachmentStore records(node.state_directory);
+    const state::AttachmentStore records(node.state_directory, state::Access::undo);
     Undertaker undertaker(node);
     Outcome outcome = collect_all(
         node, dry_run, [&](const Trace& trace) { return by_liveness(undertaker.probe(trace_of(trace.record))); }, {},

@@ -70,7 +70,7 @@ cni::Result add(const cni::Request& request, const Node& node) {
 
 void del(const cni::Request& request, const Node& node) {
     const auto deadline = base::Deadline::in(kDelTimeout);
-    Session session(request, node);
+    Session session(request, node, state::Access::undo);
     const base::FileLock lock = session.records.lock(session.key, deadline);
     state::AttachmentRecord nothing_but_leases;
     nothing_but_leases.key = session.key;

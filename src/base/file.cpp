@@ -150,6 +150,10 @@ Removed remove_file_durably(const std::string& path) {
     return Removed::yes;
 }
 
+bool takes_no_writes(int errno_value) {
+    return errno_value == EROFS || errno_value == ENOSPC || errno_value == EDQUOT;
+}
+
 void make_directories(const std::string& path) {
     if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return;
     if (errno != ENOENT) throw SystemError(concat("create directory ", path), errno);

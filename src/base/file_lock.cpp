@@ -1,6 +1,7 @@
 #include <rdmanet/base/file_lock.hpp>
 
 #include <rdmanet/base/error.hpp>
+#include <rdmanet/base/file.hpp>
 #include <rdmanet/base/process.hpp>
 #include <rdmanet/base/text.hpp>
 
@@ -16,9 +17,9 @@ namespace {
 
 constexpr std::uint64_t kSlotBits = INT64_MAX >> 1U; // off_t is signed, the range must not end past its maximum
 
-struct flock byte_range(std::uint64_t slot) {
+struct flock byte_range(std::uint64_t slot, short type = F_WRLCK) {
     struct flock range {};
-    range.l_type = F_WRLCK;
+    range.l_type = type;
     range.l_whence = SEEK_SET;
     range.l_start = static_cast<off_t>(slot & kSlotBits);
     range.l_len = 1;
@@ -34,10 +35,17 @@ std::string describe_holder(int fd, std::uint64_t slot) {
 
 } // namespace
 
-FileLock::FileLock(const std::string& path, std::uint64_t slot, const std::string& what, const Deadline& deadline)
+FileLock::FileLock(const std::string& path, std::uint64_t slot, const std::string& what, const Deadline& deadline,
+                   IfUnwritable if_unwritable)
     : fd_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)) {
+    short type = F_WRLCK;
+    if (!fd_ && if_unwritable == IfUnwritable::shared && takes_no_writes(errno)) {
+        fd_ = UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+        if (!fd_ && (errno == ENOENT || errno == ENOTDIR)) return;
+        type = F_RDLCK; // all that a descriptor for reading may have (fcntl(2))
+    }
     if (!fd_) throw SystemError(concat("open lock file ", path), errno);
-    const struct flock range = byte_range(slot);
+    const struct flock range = byte_range(slot, type);
     for (auto pause = std::chrono::milliseconds{1};; pause = std::min(pause * 2, std::chrono::milliseconds{20})) {
         if (::fcntl(fd_.get(), F_SETLK, &range) == 0) return;
         if (errno != EAGAIN && errno != EACCES && errno != EINTR) throw SystemError(concat("lock ", path), errno);

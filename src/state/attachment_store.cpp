@@ -148,8 +148,14 @@ AttachmentStore::AttachmentStore(std::string state_directory, Access access)
 base::FileLock AttachmentStore::lock_file(const char* name, std::uint64_t slot, const std::string& what,
                                           const base::Deadline& deadline) const {
     if (access_ == Access::look) return {};
-    base::make_directories(directory_);
-    return {concat(directory_, '/', name), slot, what, deadline};
+    const bool undoes = access_ == Access::undo;
+    try {
+        base::make_directories(directory_);
+    } catch (const base::SystemError& error) {
+        if (!undoes || !base::takes_no_writes(error.errno_value())) throw;
+    }
+    return {concat(directory_, '/', name), slot, what, deadline,
+            undoes ? base::IfUnwritable::shared : base::IfUnwritable::fail};
 }
 
 base::FileLock AttachmentStore::lock(const AttachmentKey& key, const base::Deadline& deadline) const {

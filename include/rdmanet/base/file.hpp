@@ -38,6 +38,9 @@ enum class Removed { yes, was_absent };
 /// was the fsync that failed.
 Removed remove_file_durably(const std::string& path);
 
+/// Whether an errno value says that the file system is read-only or full.
+[[nodiscard]] bool takes_no_writes(int errno_value);
+
 /// mkdir -p with mode 0700 for what is created. Throws SystemError.
 void make_directories(const std::string& path);
 

@@ -9,6 +9,11 @@
 
 namespace rdmanet::base {
 
+/// What becomes of a lock whose file can't be written, on a file system that is read-only or full. `shared`: it is
+/// locked against those that could write it before, not against others that can't; a file that can't be made holds
+/// nothing, as nobody has locked it.
+enum class IfUnwritable : std::uint8_t { fail, shared };
+
 /// Locks byte `slot` of `path` (created if missing, never removed: removing a lock file races with its next user).
 /// fcntl record locks belong to the process, so one file serves any number of locks, they are not inherited by
 /// executed plugins, and F_GETLK tells the holder's process id for the message (fcntl(2), "Advisory record locking").
@@ -18,7 +23,8 @@ public:
     /// Holds nothing.
     FileLock() = default;
     /// Throws TimeoutError naming `what` and the holder when `deadline` passes, SystemError otherwise.
-    FileLock(const std::string& path, std::uint64_t slot, const std::string& what, const Deadline& deadline);
+    FileLock(const std::string& path, std::uint64_t slot, const std::string& what, const Deadline& deadline,
+             IfUnwritable if_unwritable = IfUnwritable::fail);
 
 private:
     UniqueFd fd_;
