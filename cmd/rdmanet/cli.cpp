@@ -114,8 +114,9 @@ int collect_garbage(const Options& options) {
 int print_plan(PlanOptions plan_options, const Options& options) {
     plan_options.state_directory = options.state_directory;
     plan_options.json = options.json;
-    print(plan(plan_options));
-    return 0;
+    const Plan planned = plan(plan_options);
+    print(planned.text);
+    return planned.has_unknown_keys ? 1 : 0;
 }
 
 CLI::App* add_plan_command(CLI::App& app, PlanOptions& options) {

@@ -205,18 +205,20 @@ PluginInput read_configuration(PlanOptions& options) {
 
 } // namespace
 
-std::string plan(PlanOptions options) {
+Plan plan(PlanOptions options) {
     PluginInput input = read_configuration(options);
     std::optional<kernel::Netns> nobodys;
     if (options.netns.empty()) nobodys = kernel::make_netns();
     const std::string netns_path = nobodys ? concat("/proc/self/fd/", nobodys->fd()) : options.netns;
     const cni::Request request = request_of(options, netns_path, std::move(input.configuration));
-    const attach::Node node(options.state_directory, base::Logger(base::LogLevel::warning));
+    attach::Node node(options.state_directory, base::Logger(base::LogLevel::warning));
+    node.strict = node_is_strict();
     for (const std::string& warning : request.conf.warnings) node.log.warn(warning);
     const attach::Config config = read_config(request, node);
     require_earlier_results(request, config, input.before, node.log);
     const attach::Preview preview = attach::preview_add(request, config, node);
-    return options.json ? to_json(preview) : to_text(preview);
+    return {.text = options.json ? to_json(preview) : to_text(preview),
+            .has_unknown_keys = !config.unknown_keys.empty()};
 }
 
 } // namespace rdmanet::cmd

@@ -19,8 +19,13 @@ struct PlanOptions {
     bool json = false;
 };
 
-/// What to print. Throws what ADD would throw before its first change, and base::Error for a file that is no network of
+struct Plan {
+    std::string text;              // to print
+    bool has_unknown_keys = false; // a mistyped key has no effect
+};
+
+/// Throws what ADD would throw before its first change, and base::Error for a file that is no network of
 /// this plugin's.
-[[nodiscard]] std::string plan(PlanOptions options);
+[[nodiscard]] Plan plan(PlanOptions options);
 
 } // namespace rdmanet::cmd

@@ -85,7 +85,9 @@ attach::Node make_node(const cni::Request& request) {
     if (!directory.starts_with('/')) // another one wherever a runtime starts us
         throw cni::CniError(ErrorCode::invalid_environment,
                             concat("RDMANET_STATE_DIR is \"", directory, "\", expected an absolute path"));
-    return {directory, lenient ? open_log_leniently(request.conf) : open_log(request.conf)};
+    attach::Node node(directory, lenient ? open_log_leniently(request.conf) : open_log(request.conf));
+    node.strict = node_is_strict();
+    return node;
 }
 
 /// An ADD whose result nobody can get would have to be taken back at once.
@@ -258,9 +260,15 @@ std::string state_directory() {
     return chosen != nullptr && *chosen != '\0' ? chosen : attach::kDefaultStateDirectory;
 }
 
+bool node_is_strict() {
+    const char* strict = environment("RDMANET_STRICT");
+    return strict != nullptr && *strict != '\0' && std::string_view(strict) != "0";
+}
+
 attach::Config read_config(const cni::Request& request, const attach::Node& node) {
     attach::Config config = attach::parse_config(request.conf);
     for (const std::string& warning : config.warnings) node.log.warn(warning);
+    if (request.command != Command::check) require_known_keys(config.unknown_keys, config.strict, node);
     return config;
 }
 

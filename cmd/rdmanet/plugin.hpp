@@ -12,7 +12,11 @@ namespace rdmanet::cmd {
 /// $RDMANET_STATE_DIR, else the default. Not a key of the network configuration: that may come from a tenant.
 [[nodiscard]] std::string state_directory();
 
-/// What the request configures, as ADD, CHECK and STATUS read it. Warnings go to the log.
+/// $RDMANET_STRICT: whether the node refuses unknown keys.
+[[nodiscard]] bool node_is_strict();
+
+/// What the request configures, as ADD, CHECK and STATUS read it. Warnings go to the log. CHECK is not strict: the pod has
+/// what it has.
 [[nodiscard]] attach::Config read_config(const cni::Request& request, const attach::Node& node);
 
 /// Does what $CNI_COMMAND says; the exit status. Lets nothing escape.

@@ -274,6 +274,17 @@ IpamChoice parse_ipam(const cni::NetConf& conf, std::vector<std::string>& warnin
     return config;
 }
 
+void require_known_keys(const std::vector<std::string>& unknown, bool network_is_strict, const Node& node) {
+    if (unknown.empty() || (!network_is_strict && !node.strict)) return;
+    const std::string& first = unknown.front();
+    const std::size_t colon = first.find(": ");
+    std::string others;
+    for (std::size_t at = 1; at < unknown.size(); ++at) others += concat(", and ", unknown[at]);
+    throw json::ValueError(first.substr(0, colon),
+                           concat(first.substr(colon + 2), others, ": correct or remove it, as ",
+                                  network_is_strict ? "\"strict\" is true" : "RDMANET_STRICT is set on this node"));
+}
+
 Config parse_config(const cni::NetConf& conf) {
     const Reader root = conf.document.root();
     Config config;
@@ -286,7 +297,11 @@ Config parse_config(const cni::NetConf& conf) {
     case Kind::ipoib: config.attach = parse_ipoib(root); break;
     }
     if (config.is_device()) config.device = find_device(root, std::holds_alternative<Sriov>(config.attach));
-    warn_of_keys(root, config.is_device() ? KeysOf::device : KeysOf::child, config.warnings);
+    json::KeyWarnings keys;
+    warn_of_keys(root, config.is_device() ? KeysOf::device : KeysOf::child, keys);
+    config.warnings = std::move(keys.texts);
+    config.unknown_keys = std::move(keys.unknown);
+    if (const auto strict = root.find("strict")) config.strict = strict->boolean();
     if (!std::holds_alternative<Sriov>(config.attach)) warn_of_guid_request(root, config.kind(), config.warnings);
     if (config.is_device()) config.device_info_file = parse_device_info_file(root);
     if (const auto reset = root.find("reset"); reset && config.is_device()) config.reset = reset->boolean();
@@ -303,6 +318,8 @@ Config parse_config(const cni::NetConf& conf) {
                    "can't be had with \"linkInContainer\", the RDMA device of a parent in the pod is not "
                    "looked at by this version: remove one of them");
     config.ipam = parse_ipam(conf, config.warnings);
+    if (const auto* own = std::get_if<ipam::Config>(&config.ipam))
+        config.unknown_keys.insert(config.unknown_keys.end(), own->unknown_keys.begin(), own->unknown_keys.end());
     config.log = parse_log_target(conf);
     return config;
 }

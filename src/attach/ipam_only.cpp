@@ -35,6 +35,7 @@ ipam::Config configuration(const cni::Request& request, const Node& node) {
     std::vector<std::string> warnings;
     auto config = std::get<ipam::Config>(parse_ipam(request.conf, warnings));
     for (const std::string& warning : warnings) node.log.warn(warning);
+    if (request.command != cni::Command::check) require_known_keys(config.unknown_keys, false, node);
     return config;
 }
 

@@ -13,7 +13,7 @@ using json::KnownKey;
 // The first two lists and the README's table are one: test/e2e/readme_test.cpp.
 constexpr KnownKey kOurKeys[] = {
     {"attach"}, {"master"},       {"mode"}, {"flag"}, {"mtu"},     {"mac"},      {"bcqueuelen"}, {"linkInContainer"},
-    {"pkey"},   {"defaultRoute"}, {"rdma"}, {"dns"},  {"logFile"}, {"logLevel"}, {"ipam"},
+    {"pkey"},   {"defaultRoute"}, {"rdma"}, {"dns"},  {"logFile"}, {"logLevel"}, {"ipam"},       {"strict"},
 };
 constexpr KnownKey kVfKeys[] = {
     {"vlan"},          {"vlanQoS"},    {"vlanProto"},           {"spoofchk"},
@@ -80,7 +80,7 @@ constexpr KnownKey kPeersKeys[] = {
 
 } // namespace
 
-void warn_of_keys(const json::Reader& root, KeysOf kind, std::vector<std::string>& warnings) {
+void warn_of_keys(const json::Reader& root, KeysOf kind, json::KeyWarnings& warnings) {
     std::span<const KnownKey> of_devices;
     std::span<const KnownKey> of_host_devices;
     if (kind == KeysOf::device) {

@@ -80,8 +80,10 @@ void status(const cni::Request& request, const Config& config, const Node& node)
 
 void ipam_only::status(const cni::Request& request, const Node& node) {
     std::vector<std::string> warnings;
+    const IpamChoice ipam = parse_ipam(request.conf, warnings);
+    if (const auto* own = std::get_if<ipam::Config>(&ipam)) require_known_keys(own->unknown_keys, false, node);
     require_writable(node.state_directory);
-    require_ipam(request, parse_ipam(request.conf, warnings), node, base::Deadline::in(kStatusTimeout));
+    require_ipam(request, ipam, node, base::Deadline::in(kStatusTimeout));
 }
 
 } // namespace rdmanet::attach

@@ -182,7 +182,10 @@ std::vector<StaticAddress> parse_addresses(const json::Reader& ipam, const Commo
 Config parse_config(const json::Reader& ipam) {
     ipam.expect_object();
     Config config;
-    warn_of_keys(ipam, config.warnings);
+    json::KeyWarnings keys;
+    warn_of_keys(ipam, keys);
+    config.warnings = std::move(keys.texts);
+    config.unknown_keys = std::move(keys.unknown);
     const Common common = parse_common(ipam);
     config.routes = parse_routes(ipam, config.warnings);
     config.ranges = parse_ranges(ipam, common, config.routes, config.warnings);

@@ -48,7 +48,7 @@ constexpr KnownKey kClusterWide[] = {
 
 /// Of the objects in a list. What is no list or no object is refused when it is read.
 void warn_of_elements(const json::Reader& ipam, std::string_view list, std::span<const KnownKey> known,
-                      std::vector<std::string>& warnings) {
+                      json::KeyWarnings& warnings) {
     const auto member = ipam.find(list);
     if (!member || !member->is_array()) return;
     for (const json::Reader& element : member->elements())
@@ -57,7 +57,7 @@ void warn_of_elements(const json::Reader& ipam, std::string_view list, std::span
 
 } // namespace
 
-void warn_of_keys(const json::Reader& ipam, std::vector<std::string>& warnings) {
+void warn_of_keys(const json::Reader& ipam, json::KeyWarnings& warnings) {
     json::warn_of_keys(ipam, {kUsed, kMeaningless, kClusterWide}, warnings);
     warn_of_elements(ipam, "ipRanges", kRangeKeys, warnings);
     warn_of_elements(ipam, "routes", kRouteKeys, warnings);

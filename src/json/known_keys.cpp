@@ -76,29 +76,30 @@ bool asks_for_something(const Reader& value) {
     return std::find(std::begin(kNothing), std::end(kNothing), value.to_text()) == std::end(kNothing);
 }
 
-std::optional<std::string> warning_of(const Reader& object, const std::string& key, const Reader& value,
-                                      KeyLists lists) {
+std::optional<std::string> warning_of(const Reader& object, const std::string& key, const Reader& value, KeyLists lists,
+                                      std::vector<std::string>& unknown) {
     if (const KnownKey* known = find_key(lists, key)) {
         if (known->caveat.empty() || !asks_for_something(value)) return std::nullopt;
         return concat(path_of(object, key), ": ", known->caveat);
     }
     const auto near = find_near(lists, key);
-    return concat(path_of(object, key), ": unknown key, ignored",
-                  near ? concat("; perhaps \"", *near, "\" is meant") : std::string());
+    const std::string meant = near ? concat("; perhaps \"", *near, "\" is meant") : std::string();
+    unknown.push_back(concat(path_of(object, key), ": unknown key", meant));
+    return concat(path_of(object, key), ": unknown key, ignored", meant);
 }
 
 } // namespace
 
-void warn_of_keys(const Reader& object, KeyLists known, std::vector<std::string>& warnings) {
+void warn_of_keys(const Reader& object, KeyLists known, KeyWarnings& warnings) {
     std::size_t count = 0;
     for (const auto& [key, value] : object.members()) {
-        auto warning = warning_of(object, key, value, known);
+        auto warning = warning_of(object, key, value, known, warnings.unknown);
         if (!warning) continue;
         if (++count > kMostWarnings) {
-            warnings.push_back(concat(object.path(), object.path().empty() ? "" : ": ", "more keys are ignored"));
+            warnings.texts.push_back(concat(object.path(), object.path().empty() ? "" : ": ", "more keys are ignored"));
             return;
         }
-        warnings.push_back(*std::move(warning));
+        warnings.texts.push_back(*std::move(warning));
     }
 }
 

@@ -70,6 +70,17 @@ Table types() {
              {member("'bcqueuelen':0.5")},
              7,
              "bcqueuelen: expected a whole number from 0 to 4294967295, found 0.5"},
+            {"strict, a word", {member("'strict':'yes'")}, 7, "strict: expected true or false, found \"yes\""},
+            {"strict, with a mistyped key",
+             {member("'strict':true,'mtuu':1400,'rdma':{'nam':'x'}")},
+             7,
+             "mtuu: unknown key; perhaps \"mtu\" is meant, and rdma.nam: unknown key; perhaps \"name\" is meant: "
+             "correct "
+             "or remove it, as \"strict\" is true"},
+            {"strict, with a mistyped key of ipam",
+             {member("'strict':true,'ipam':{'type':'rdmanet','range':'10.50.0.0/24','gatway':'10.50.0.1'}")},
+             7,
+             "ipam.gatway: unknown key; perhaps \"gateway\" is meant: correct or remove it, as \"strict\" is true"},
             {"linkInContainer, a word",
              {member("'linkInContainer':'true'")},
              7,

@@ -120,7 +120,7 @@ TEST_CASE("a plan tells what ADD then does, and leaves no trace", "[plan]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const PluginCall call =
-        of(call_for(stage.pod, concat("'master':'par0','mtu':1400,'mtuu':7,'mac':'02:00:00:00:00:42',",
+        of(call_for(stage.pod, concat("'master':'par0','mtu':1400,'mac':'02:00:00:00:00:42',",
                                       ipam("10.120.0.0/29", "'routes':[{'dst':'10.0.0.0/8'}],'addresses':[{'address':"
                                                             "'10.121.0.1/24'}]"))),
            kPlanned);
@@ -138,7 +138,6 @@ TEST_CASE("a plan tells what ADD then does, and leaves no trace", "[plan]") {
                                   replaced(call.config, "\"name\":\"net\"", "\"name\":\"other\""), "]}")),
                  {"--state-dir", kNoState});
         CHECK(told(in_list) == expected);
-        CHECK_THAT(in_list.err, Contains("warning mtuu: unknown key, ignored; perhaps \"mtu\" is meant"));
         CHECK_FALSE(fs::exists(kNoState));
         const std::string nameless = replaced(call.config, "\"name\":\"net\",", "");
         CHECK(told(plan(nameless, {"--name", "net"})) == expected);
@@ -261,6 +260,36 @@ TEST_CASE("a plan reads NetworkAttachmentDefinitions, YAML and JSON, by name", "
     CHECK_THAT(no_plan(plan(concat("-\n---\n", std::string(100'000, '[')), {})), Contains("no YAML: "));
     CHECK_THAT(no_plan(plan("&a { kind: List, items: [ *a ] }", {})), Contains("found List"));
     CHECK(node.difference() == "");
+}
+
+TEST_CASE("unknown keys are refused where the network or its node is strict, and end a plan with status 1", "[plan]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const PluginCall call = call_for(stage.pod, concat("'master':'par0','mtuu':7,", ipam("10.121.0.0/29", "'x':1")));
+    const char* const kUnknown =
+        "mtuu: unknown key; perhaps \"mtu\" is meant, and ipam.x: unknown key: correct or remove it, as ";
+    const ProcessResult planned = plan(call);
+    CHECK(planned.exit_status == 1);
+    CHECK_THAT(planned.out, Contains("make interface \"net1\" in the pod"));
+    CHECK_THAT(planned.err, Contains("warning mtuu: unknown key, ignored; perhaps \"mtu\" is meant") &&
+                                Contains("warning ipam.x: unknown key, ignored"));
+    const PluginCall strict = with(call, "'strict':true");
+    CHECK(no_plan(plan(strict)) == concat(kUnknown, "\"strict\" is true"));
+    CHECK(refusal(strict) == concat("code 7: ", kUnknown, "\"strict\" is true"));
+    CHECK(outcome(strict, "STATUS") == concat("code 7: ", kUnknown, "\"strict\" is true"));
+    PluginCall on_strict_node = call;
+    on_strict_node.more_environment = {"RDMANET_STRICT=1"};
+    CHECK(refusal(on_strict_node) == concat("code 7: ", kUnknown, "RDMANET_STRICT is set on this node"));
+    PluginCall as_ipam = on_strict_node;
+    as_ipam.config = json_text(
+        concat("{'cniVersion':'1.0.0','name':'net','type':'bridge','brige':'x',", ipam("10.121.0.0/29", "'x':1"), '}'));
+    CHECK(refusal(as_ipam) ==
+          "code 7: ipam.x: unknown key: correct or remove it, as RDMANET_STRICT is set on this node");
+    on_strict_node.more_environment = {"RDMANET_STRICT=0"};
+    const std::string result = add(on_strict_node);
+    CHECK(check(strict, result) == ""); // the pod has what it has
+    CHECK(del(strict) == "");
+    CHECK(stage.node.difference() == "");
 }
 
 TEST_CASE("a plan behind another plugin takes that one's result, or says that it is missing", "[plan]") {

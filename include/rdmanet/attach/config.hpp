@@ -1,6 +1,7 @@
 // What the network configuration says a pod gets: our own keys and the peers', validated as a whole.
 #pragma once
 
+#include <rdmanet/attach/node.hpp>
 #include <rdmanet/base/bus_address.hpp>
 #include <rdmanet/base/logger.hpp>
 #include <rdmanet/base/mac_address.hpp>
@@ -103,6 +104,8 @@ struct Config {
     LogTarget log;
     std::optional<std::string> device_info_file; // "runtimeConfig.CNIDeviceInfoFile": what Multus reads after ADD
     std::vector<std::string> warnings;
+    bool strict = false;                   // unknown keys are an error
+    std::vector<std::string> unknown_keys; // sentences, which `warnings` has as well
 
     [[nodiscard]] bool is_macvlan() const { return std::holds_alternative<Macvlan>(attach); }
     [[nodiscard]] bool is_ipoib() const { return std::holds_alternative<Ipoib>(attach); }
@@ -118,6 +121,10 @@ struct Config {
 
 /// Throws json::ValueError naming the key, and CniError (unsupported field) for what this version can't do.
 [[nodiscard]] Config parse_config(const cni::NetConf& conf);
+
+/// Throws json::ValueError if there are unknown keys, and the network or its node refuses them. Only for calls that must
+/// not be done with a wrong configuration.
+void require_known_keys(const std::vector<std::string>& unknown, bool network_is_strict, const Node& node);
 
 /// Only the "ipam" part: what the stand-alone IPAM plugin needs.
 [[nodiscard]] IpamChoice parse_ipam(const cni::NetConf& conf, std::vector<std::string>& warnings);

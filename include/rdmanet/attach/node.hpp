@@ -21,6 +21,7 @@ struct Node {
     std::string boot_id;
     std::uint64_t pid_namespace_inode;
     base::Logger log;
+    bool strict = false; // configurations with unknown keys are refused
 };
 
 // Each fits inside what callers allow, with time left to undo: kubelet gives a sandbox 4 minutes, CRI-O 1 minute to

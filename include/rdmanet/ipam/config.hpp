@@ -55,6 +55,7 @@ struct Config {
 
     /// What the configuration says and the allocator does not do, one sentence each.
     std::vector<std::string> warnings;
+    std::vector<std::string> unknown_keys; // sentences, which `warnings` has as well
 };
 
 /// Throws json::ValueError with the path of the key for anything that can't be meant: whereabouts finds most of it only

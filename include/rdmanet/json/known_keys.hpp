@@ -18,10 +18,15 @@ struct KnownKey {
     std::string_view caveat = {};
 };
 
+/// About the keys of a configuration.
+struct KeyWarnings {
+    std::vector<std::string> texts;   // all, as a log has them
+    std::vector<std::string> unknown; // of those, keys that nobody knows, with the one that may be meant
+};
+
 /// Adds "PATH: ..." for each member of `object` whose key is unknown, with the known one that may be meant, or has a
 /// caveat and a value that asks for something: not false, 0, "", [] or {}. Keys are cut to a length that a person
 /// reads, and so is the list.
-void warn_of_keys(const Reader& object, std::initializer_list<std::span<const KnownKey>> known,
-                  std::vector<std::string>& warnings);
+void warn_of_keys(const Reader& object, std::initializer_list<std::span<const KnownKey>> known, KeyWarnings& warnings);
 
 } // namespace rdmanet::json

@@ -15,9 +15,9 @@ constexpr KnownKey kMissing[] = {{"masters", "ignored, one is enough"}};
 
 Warnings warnings_of(const std::string& text) {
     const Document document = Document::parse(text);
-    Warnings warnings;
+    KeyWarnings warnings;
     warn_of_keys(document.root(), {kUsed, kMissing}, warnings);
-    return warnings;
+    return warnings.texts;
 }
 
 } // namespace
@@ -32,6 +32,14 @@ TEST_CASE("a caveat is said if the value asks for something") {
     CHECK(warnings_of(R"({"masters": ["eth1"]})") == Warnings{"masters: ignored, one is enough"});
     for (const char* nothing : {"false", "0", "\"\"", "[]", "{}", "null"})
         CHECK(warnings_of(std::string(R"({"masters": )") + nothing + "}").empty());
+}
+
+TEST_CASE("unknown keys are told from keys with a caveat") {
+    const Document document = Document::parse(R"({"masters": ["eth1"], "mtus": 1, "x": 1, "mtu": 1})");
+    KeyWarnings warnings;
+    warn_of_keys(document.root(), {kUsed, kMissing}, warnings);
+    CHECK(warnings.texts.size() == 3);
+    CHECK(warnings.unknown == Warnings{"mtus: unknown key; perhaps \"mtu\" is meant", "x: unknown key"});
 }
 
 TEST_CASE("a key that is used and differs by a letter or two is suggested") {
