@@ -13,6 +13,7 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -29,8 +30,16 @@ constexpr const char* kDescription =
 
 constexpr int kWrongUsage = 2; // as of a shell's builtins
 
+/// The reader of the output went away, as `head` does: it has seen enough, and wants no message.
+struct NobodyReads {};
+
 void print(const std::string& text) {
-    base::write_all(STDOUT_FILENO, text, "standard output");
+    try {
+        base::write_all(STDOUT_FILENO, text, "standard output");
+    } catch (const base::SystemError& error) {
+        if (error.errno_value() == EPIPE) throw NobodyReads{};
+        throw;
+    }
 }
 
 struct Options {
@@ -178,6 +187,8 @@ int parse_and_run(int argc, char** argv) {
 int run_cli(int argc, char** argv) {
     try {
         return parse_and_run(argc, argv);
+    } catch (const NobodyReads&) {
+        return 1;
     } catch (const std::exception& error) {
         const std::string message = concat("rdmanet: ", error.what(), '\n');
         (void)!::write(STDERR_FILENO, message.data(), message.size()); // if that fails, too, the status has to do

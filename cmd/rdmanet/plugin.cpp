@@ -12,9 +12,7 @@
 
 #include <fcntl.h>
 
-#include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <new>
@@ -243,16 +241,6 @@ int run() {
     }
 }
 
-/// The next file that is opened would get the number of a descriptor that the caller closed, and the journal what was
-/// meant for the caller. In its place comes one that refuses: reading standard input, writing standard output.
-void occupy_standard_descriptors() {
-    constexpr std::pair<int, int> kDescriptors[] = {
-        {STDIN_FILENO, O_WRONLY}, {STDOUT_FILENO, O_RDONLY}, {STDERR_FILENO, O_WRONLY}};
-    for (const auto& [fd, access] : kDescriptors)
-        if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF)
-            (void)::open("/dev/null", access); // the lowest free number is this one
-}
-
 } // namespace
 
 std::string state_directory() {
@@ -273,11 +261,7 @@ attach::Config read_config(const cni::Request& request, const attach::Node& node
 }
 
 int run_plugin() noexcept {
-    // A caller that closed its end of the pipe must not kill us half way: write() says EPIPE instead.
-    (void)std::signal(SIGPIPE, SIG_IGN);
     std::set_terminate(end_with_document);
-    (void)std::signal(SIGXFSZ, SIG_IGN); // a limit on file sizes likewise: EFBIG
-    occupy_standard_descriptors();
     try {
         return run();
     } catch (const std::bad_alloc&) {

@@ -107,6 +107,45 @@ TEST_CASE("a person who can't be answered is told so", "[protocol]") {
     CHECK_THAT(unknown.err, Contains("subcommand") && Contains("--help"));
 }
 
+TEST_CASE("a reader that went away doesn't stop a command half way", "[protocol]") {
+    // What follows writes into a pipe whose reader has ended.
+    const std::string nobody_reads = "unset CNI_COMMAND; exec 3> >(exec true); wait $!; exec \"$0\" ";
+    const ProcessResult state = run_by_shell(concat(nobody_reads, "state >&3"), {});
+    CHECK(state.exit_status == 1);
+    CHECK(state.err.empty());
+
+    const Stage stage;
+    Pod dying("dying");
+    for (const char* container : {"c1", "c2", "c3"}) {
+        PluginCall call = of(dual_stack(dying, "1.1.0"), container);
+        call.ifname = concat("net", container);
+        (void)add(call);
+    }
+    dying.destroy();
+    // `gc` says on standard error that it rebuilds the lease store, before it removes anything.
+    shell("printf x >${RDMANET_STATE_DIR:-/run/rdmanet}/leases.sqlite");
+    CHECK(run_by_shell(concat(nobody_reads, "gc >&3 2>&3"), {}).exit_status == 1);
+    CHECK_THAT(held(), !Contains("containerID"));
+    shell("rm -f ${RDMANET_STATE_DIR:-/run/rdmanet}/leases.sqlite.corrupt*");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("a small stack limit keeps nobody from anything", "[protocol]") {
+    const Stage stage;
+    const PluginCall call = dual_stack(stage.pod, "1.0.0");
+    const std::string small = "ulimit -s 16; exec \"$0\" ";
+    const ProcessResult added = run_by_shell(small, call);
+    REQUIRE(added.exit_status == 0);
+    const PluginCall later = after(call, document_of(added).to_text());
+    CHECK(run_by_shell(small, later.with_command("CHECK")).exit_status == 0);
+    for (const char* arguments : {"state", "state --json", "gc --dry-run", "gc --json"})
+        CHECK(run_by_shell(concat("unset CNI_COMMAND; ", small, arguments), {}).exit_status == 0);
+    CHECK(error_of(run_by_shell(small, with(call, "'mtu':'x'"))) ==
+          "code 7: mtu: expected a whole number from 0 to 65535, found \"x\"");
+    CHECK(run_by_shell(small, later.with_command("DEL")).exit_status == 0);
+    CHECK(stage.node.difference() == "");
+}
+
 TEST_CASE("ADD, CHECK and DEL at every version, and the shape of its result", "[protocol]") {
     const Stage stage;
     for (const std::string& version : kVersions) {
