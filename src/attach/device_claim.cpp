@@ -7,6 +7,7 @@
 
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
+#include <rdmanet/state/topic.hpp>
 
 #include <algorithm>
 #include <vector>
@@ -26,20 +27,15 @@ bool is_entry_beside(const state::AttachmentKey& key, const Session& session) {
 
 /// Other attachments that have the device, or parts of it.
 std::vector<AttachmentRecord> list_owners(const Session& session, const std::string& device) {
-    std::vector<AttachmentRecord> records = session.records.list().records;
+    std::vector<AttachmentRecord> records = session.records.list_about(state::device_topic(device));
     const auto is_disregarded = [&](const state::AttachmentKey& key) {
         const auto& disregarded = session.disregarded;
         return std::find(disregarded.begin(), disregarded.end(), key) != disregarded.end();
     };
     std::erase_if(records, [&](const AttachmentRecord& record) {
-        return record.key == session.key || record.device() != device || is_disregarded(record.key);
+        return record.key == session.key || is_disregarded(record.key);
     });
     return records;
-}
-
-bool has_child(const AttachmentRecord& record, const kernel::Link& parent) {
-    const state::CreateLink* made = record.created_link();
-    return made != nullptr && !made->parent_in_pod && made->parent_ifindex == parent.ifindex;
 }
 
 [[noreturn]] void refuse_parent_of(const std::string& child, const base::BusAddress& address, const std::string& cure) {
@@ -57,8 +53,8 @@ void require_no_children(const base::BusAddress& address, const kernel::Link& li
         if (each.parent_ifindex == link.ifindex && !each.parent_netnsid)
             refuse_parent_of(concat(quoted(each.name), " on the host"), address, "remove it");
     Undertaker undertaker(session.node);
-    for (const AttachmentRecord& record : session.records.list().records)
-        if (has_child(record, link) && undertaker.probe(trace_of(record)) != ipam::Liveness::dead)
+    for (const AttachmentRecord& record : session.records.list_about(state::parent_topic(link.ifindex)))
+        if (undertaker.probe(trace_of(record)) != ipam::Liveness::dead)
             refuse_parent_of(describe(record), address, "delete that pod");
 }
 

@@ -9,6 +9,7 @@
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/json/reader.hpp>
 #include <rdmanet/json/writer.hpp>
+#include <rdmanet/state/topic.hpp>
 
 #include <algorithm>
 #include <vector>
@@ -55,13 +56,6 @@ void keep_members(json::Writer& writer, const json::Reader& object, const std::v
         concat("runtimeConfig.CNIDeviceInfoFile: ", base::quoted(path), ' ', why, ": remove the key, Multus sets it"));
 }
 
-bool writes(const state::AttachmentRecord& record, std::string_view name) {
-    return std::any_of(record.steps.begin(), record.steps.end(), [&](const state::Step& step) {
-        const auto* written = std::get_if<state::WriteDeviceInfo>(&step);
-        return written != nullptr && device_info_name(written->path) == name;
-    });
-}
-
 } // namespace
 
 void require_own_device_info(const std::string& path, const state::AttachmentKey& key,
@@ -73,8 +67,8 @@ void require_own_device_info(const std::string& path, const state::AttachmentKey
     if (!name.ends_with(suffix) || name.size() == suffix.size())
         refuse_file(path, concat("is not this pod's device-info file, its name would end with ", base::quoted(suffix)));
     // Container IDs may contain '-', so the name alone leaves a doubt.
-    for (const state::AttachmentRecord& other : records.list().records)
-        if ((other.key.container_id != key.container_id || other.key.ifname != key.ifname) && writes(other, name))
+    for (const state::AttachmentRecord& other : records.list_about(state::device_info_topic(name)))
+        if (other.key.container_id != key.container_id || other.key.ifname != key.ifname)
             refuse_file(path, concat("is the device-info file of another attachment (", describe(other), ')'));
 }
 

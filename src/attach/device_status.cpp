@@ -12,6 +12,7 @@
 #include <rdmanet/kernel/device.hpp>
 #include <rdmanet/kernel/netns.hpp>
 #include <rdmanet/state/attachment_store.hpp>
+#include <rdmanet/state/topic.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -22,10 +23,7 @@ namespace {
 
 /// A pod has it: by its record, or because another plugin, which keeps none, moved it away.
 bool is_with_a_pod(const base::BusAddress& address, const state::AttachmentStore& records, kernel::Socket& route) {
-    const auto recorded = records.list().records;
-    if (std::any_of(recorded.begin(), recorded.end(),
-                    [&](const state::AttachmentRecord& record) { return record.device() == address.to_string(); }))
-        return true;
+    if (!records.list_about(state::device_topic(address.to_string())).empty()) return true;
     const std::string driver = kernel::driver_of(address);
     const bool makes_link = !driver.empty() && !is_user_space_driver(driver);
     return makes_link && list_links_on_host(address, route).empty();

@@ -6,6 +6,7 @@
 
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/kernel/device.hpp>
+#include <rdmanet/state/topic.hpp>
 
 #include <optional>
 
@@ -26,8 +27,8 @@ std::optional<kernel::VfId> find_user(const base::PciAddress& vf, const base::Gu
 
 /// ", which SOME ATTACHMENT has", or nothing if it is in no record.
 std::string owner_text(const base::PciAddress& vf, const Session& session) {
-    for (const state::AttachmentRecord& record : session.records.list().records)
-        if (record.device() == vf.to_string()) return concat(" (", attach::describe(record), ')');
+    for (const state::AttachmentRecord& record : session.records.list_about(state::device_topic(vf.to_string())))
+        return concat(" (", attach::describe(record), ')');
     return {};
 }
 

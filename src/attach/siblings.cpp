@@ -4,17 +4,15 @@
 
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
+#include <rdmanet/state/topic.hpp>
+
+#include <vector>
 
 namespace rdmanet::attach {
 namespace {
 
 using base::concat;
 using base::quoted;
-
-bool differs(const state::CreateLink& theirs, const state::CreateLink& ours) {
-    const bool one_parent = theirs.parent_ifindex == ours.parent_ifindex && !theirs.parent_in_pod;
-    return one_parent && (theirs.kind != ours.kind || theirs.mode != ours.mode);
-}
 
 } // namespace
 
@@ -23,9 +21,11 @@ std::optional<base::FileLock> agree_with_siblings(const state::CreateLink& ours,
     if (ours.kind != "ipvlan" || ours.parent_in_pod) return std::nullopt;
     base::FileLock lock = session.records.lock_parent(ours.parent_ifindex, ours.parent, deadline);
     Undertaker undertaker(session.node);
-    for (const state::AttachmentRecord& record : session.records.list().records) {
+    const std::vector<state::AttachmentRecord> different = session.records.list_about(
+        state::parent_topic(ours.parent_ifindex), state::child_topic(ours.parent_ifindex, ours.kind, ours.mode));
+    for (const state::AttachmentRecord& record : different) {
         const state::CreateLink* theirs = record.created_link();
-        if (theirs == nullptr || record.key == session.key || !differs(*theirs, ours)) continue;
+        if (theirs == nullptr || record.key == session.key) continue;
         if (undertaker.probe(trace_of(record)) == ipam::Liveness::dead) continue;
         throw cni::CniError(
             cni::ErrorCode::parent,

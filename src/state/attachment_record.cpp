@@ -3,6 +3,7 @@
 #include "number_text.hpp"
 
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/state/topic.hpp>
 
 namespace rdmanet::state {
 namespace {
@@ -104,6 +105,20 @@ std::string AttachmentRecord::device() const {
         if (const auto* moved = std::get_if<MoveRdma>(&step)) return moved->device;
     }
     return {};
+}
+
+std::vector<std::string> AttachmentRecord::topics() const {
+    std::vector<std::string> topics;
+    if (const std::string moved = device(); !moved.empty()) topics.push_back(device_topic(moved));
+    for (const Step& step : steps) {
+        if (const auto* link = std::get_if<CreateLink>(&step); link != nullptr && !link->parent_in_pod) {
+            topics.push_back(parent_topic(link->parent_ifindex));
+            topics.push_back(child_topic(link->parent_ifindex, link->kind, link->mode));
+        }
+        if (const auto* info = std::get_if<WriteDeviceInfo>(&step))
+            topics.push_back(device_info_topic(std::string_view(info->path).substr(info->path.rfind('/') + 1)));
+    }
+    return topics;
 }
 
 std::string AttachmentRecord::to_text() const {

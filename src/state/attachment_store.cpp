@@ -1,5 +1,7 @@
 #include <rdmanet/state/attachment_store.hpp>
 
+#include "record_index.hpp"
+
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/hash.hpp>
 #include <rdmanet/base/text.hpp>
@@ -9,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <memory>
 #include <set>
 #include <utility>
@@ -37,7 +40,10 @@ struct CloseDirectory {
     void operator()(DIR* directory) const noexcept { (void)::closedir(directory); }
 };
 
-void add_names_in(const std::string& path, std::string_view suffix, std::set<std::string>& names) {
+/// Names with their inode numbers.
+using Files = std::map<std::string, std::uint64_t>;
+
+void add_files_in(const std::string& path, std::string_view suffix, Files& files) {
     const std::unique_ptr<DIR, CloseDirectory> directory(::opendir(path.c_str()));
     if (!directory && errno == ENOENT) return;
     if (!directory) throw base::SystemError(concat("read directory ", path), errno);
@@ -46,8 +52,14 @@ void add_names_in(const std::string& path, std::string_view suffix, std::set<std
         const dirent* entry = ::readdir(directory.get());
         if (entry == nullptr && errno != 0) throw base::SystemError(concat("read directory ", path), errno);
         if (entry == nullptr) return;
-        if (std::string_view(entry->d_name).ends_with(suffix)) names.emplace(entry->d_name);
+        if (std::string_view(entry->d_name).ends_with(suffix)) files.emplace(entry->d_name, entry->d_ino);
     }
+}
+
+void add_names_in(const std::string& path, std::string_view suffix, std::set<std::string>& names) {
+    Files files;
+    add_files_in(path, suffix, files);
+    for (const auto& [name, inode] : files) names.insert(name);
 }
 
 Unreadable unreadable(const std::string& path, const std::string& name, std::string reason) {
@@ -124,6 +136,22 @@ LoadOutcome look_at(const std::string& directory, const std::string& name) {
     }
 }
 
+/// The record itself, not its second copy.
+std::optional<AttachmentRecord> find_first(const std::string& directory, const std::string& name) {
+    try {
+        LoadOutcome outcome = load_from(concat(attachments_in(directory), '/', name), name);
+        auto* record = std::get_if<AttachmentRecord>(&outcome);
+        return record != nullptr ? std::optional(std::move(*record)) : std::nullopt;
+    } catch (const base::SystemError&) {
+        return std::nullopt;
+    }
+}
+
+bool is_about(const AttachmentRecord& record, const std::string& topic) {
+    const auto topics = record.topics();
+    return std::find(topics.begin(), topics.end(), topic) != topics.end();
+}
+
 void save_at(const std::string& directory, const AttachmentRecord& record) {
     base::make_directories(directory);
     const std::string path = concat(directory, '/', record.key.file_name());
@@ -194,6 +222,45 @@ AttachmentStore::Listing AttachmentStore::list() const {
         if (auto* unreadable = std::get_if<Unreadable>(&outcome)) listing.unreadable.push_back(std::move(*unreadable));
     }
     return listing;
+}
+
+std::vector<AttachmentRecord> AttachmentStore::list_about(const std::string& topic, const std::string& but_not) const {
+    constexpr std::size_t kMostUnknown = 16; // records that are read again rather than the index written
+    Files files;
+    add_files_in(attachments_in(directory_), ".json", files);
+    const bool has_index = RecordIndex::is_possible_in(attachments_in(directory_));
+    const RecordIndex known = has_index ? RecordIndex::load(directory_) : RecordIndex();
+    RecordIndex present;
+    std::size_t unknown = 0;
+    std::vector<AttachmentRecord> records;
+    const auto add_if_about = [&](AttachmentRecord record) {
+        if (is_about(record, topic) && !is_about(record, but_not)) records.push_back(std::move(record));
+    };
+    const auto add_by_either_copy = [&](const std::string& name) {
+        LoadOutcome outcome = look_at(directory_, name);
+        if (auto* record = std::get_if<AttachmentRecord>(&outcome)) add_if_about(std::move(*record));
+    };
+    for (const auto& [name, inode] : files) {
+        const bool is_known = known.knows(name, inode);
+        if (is_known) present.copy_from(known, name);
+        if (is_known && (!known.is_about(topic, name) || known.is_about(but_not, name))) continue;
+        auto record = find_first(directory_, name);
+        if (!record) {
+            add_by_either_copy(name);
+            continue;
+        }
+        if (!is_known) {
+            present.put(name, inode, *record);
+            ++unknown;
+        }
+        add_if_about(*std::move(record));
+    }
+    std::set<std::string> copies;
+    add_names_in(copies_in(directory_), ".json", copies);
+    for (const std::string& name : copies)
+        if (files.count(name) == 0) add_by_either_copy(name);
+    if (has_index && unknown >= kMostUnknown && access_ == Access::change) present.save_if_possible(directory_);
+    return records;
 }
 
 void AttachmentStore::save(const AttachmentRecord& record) const {

@@ -159,7 +159,8 @@ void add_state(std::multiset<std::string>& lines) {
         const std::string name = fs::relative(entry.path(), directory);
         const bool database = name == "leases.sqlite" || name == "leases.sqlite-journal";
         const bool lock = name == "lock" || name == "parents.lock" || name == "devices.lock" || name == "rdma.lock";
-        if (!lock && !database && name != "attachments") lines.insert(concat("state: ", name));
+        const bool cache = name == "records.index";
+        if (!lock && !database && !cache && name != "attachments") lines.insert(concat("state: ", name));
     }
     for (std::string& line : lease_lines(directory / "leases.sqlite")) lines.insert(std::move(line));
 }

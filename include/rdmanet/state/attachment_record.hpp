@@ -77,6 +77,9 @@ struct AttachmentRecord {
     /// Bus address of the device that moved; empty for an attachment that has none.
     [[nodiscard]] std::string device() const;
 
+    /// What it can be looked for by (rdmanet/state/topic.hpp).
+    [[nodiscard]] std::vector<std::string> topics() const;
+
     [[nodiscard]] std::string to_text() const;
     /// Throws json::ParseError or json::ValueError for what to_text() could not have written, and for other versions.
     [[nodiscard]] static AttachmentRecord parse(std::string_view text);

@@ -9,6 +9,7 @@
 //     devices.lock                          one byte range per device
 //     rdma.lock                             moves of RDMA devices, and rdma-names.json
 //     rdma-names.json                       names that RDMA devices wait for, see OwedNames
+//     records.index                         what the records are about, a cache (src/state/record_index.hpp)
 //     leases.sqlite                         the embedded lease store (room ipam)
 //   STATE_DIR-copies/                       a second copy of each record: how a device was before its first pod, and
 //                                           who has which address, is written nowhere else. Not in the state directory,
@@ -74,6 +75,11 @@ public:
     /// All records as load() finds them, in the order of their file names. For looking: a file that can't be read is
     /// among the unreadable.
     [[nodiscard]] Listing list() const;
+
+    /// The records about `topic` (rdmanet/state/topic.hpp) and not about `but_not`, in the order of their file names.
+    /// Opens their files and those that are new since the index was written, however many attachments the node has.
+    [[nodiscard]] std::vector<AttachmentRecord> list_about(const std::string& topic,
+                                                           const std::string& but_not = {}) const;
 
     /// Durable: each copy is the old or the new record whatever happens, the second never newer than the first. Throws
     /// SystemError.

@@ -1,0 +1,167 @@
+// Looking for records by what they are about: what it finds, and how few files it opens.
+#include "sample_record.hpp"
+
+#include <rdmanet/base/file.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/unique_fd.hpp>
+#include <rdmanet/state/attachment_store.hpp>
+#include <rdmanet/state/topic.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <sys/inotify.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <linux/magic.h>
+#include <stdexcept>
+
+using namespace rdmanet;
+using base::concat;
+using state::AttachmentRecord;
+using state::AttachmentStore;
+
+namespace {
+
+/// In memory, where records have an index.
+class Directory {
+public:
+    Directory() {
+        struct statfs status {};
+        char name[] = "/dev/shm/rdmanet-state-XXXXXX";
+        if (::mkdtemp(name) == nullptr) throw std::runtime_error("mkdtemp");
+        above_ = name;
+        if (::statfs(name, &status) != 0 || status.f_type != TMPFS_MAGIC)
+            throw std::runtime_error("/dev/shm: no tmpfs");
+    }
+    Directory(const Directory&) = delete;
+    Directory& operator=(const Directory&) = delete;
+    ~Directory() { std::filesystem::remove_all(above_); }
+    [[nodiscard]] std::string path() const { return above_ + "/state"; }
+
+private:
+    std::string above_;
+};
+
+std::string device_of(unsigned number) {
+    return concat("0000:3b:00.", number);
+}
+
+AttachmentRecord record_of(unsigned number) {
+    AttachmentRecord record = state::sample_record();
+    record.key.container_id = concat("container", number);
+    record.steps = {state::KeepDevice{.device = device_of(number), .name = "eth0", .mac = "", .altnames = {}}};
+    return record;
+}
+
+void add_records(const AttachmentStore& store, unsigned first, unsigned last) {
+    for (unsigned number = first; number < last; ++number) store.save(record_of(number));
+}
+
+/// Container IDs.
+std::string found(const AttachmentStore& store, const std::string& topic) {
+    std::string text;
+    for (const AttachmentRecord& record : store.list_about(topic))
+        text += concat(text.empty() ? "" : " ", record.key.container_id);
+    return text;
+}
+
+/// How many files of the records were opened since.
+class Opened {
+public:
+    explicit Opened(const Directory& directory) : fd_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
+        for (const char* each : {"/attachments", "-copies"})
+            if (::inotify_add_watch(fd_.get(), concat(directory.path(), each).c_str(), IN_OPEN) < 0)
+                throw std::runtime_error("inotify_add_watch");
+    }
+    [[nodiscard]] unsigned count() const {
+        alignas(inotify_event) char buffer[65536];
+        unsigned files = 0;
+        for (ssize_t size = 0; (size = ::read(fd_.get(), buffer, sizeof buffer)) > 0;)
+            for (ssize_t at = 0; at < size;) {
+                const auto* event = reinterpret_cast<const inotify_event*>(buffer + at);
+                if (event->len != 0) ++files; // not the directory itself
+                at += static_cast<ssize_t>(sizeof *event) + event->len;
+            }
+        return files;
+    }
+
+private:
+    base::UniqueFd fd_;
+};
+
+unsigned opened_by_search(const Directory& directory, const AttachmentStore& store, const std::string& topic) {
+    const Opened opened(directory);
+    (void)store.list_about(topic);
+    return opened.count();
+}
+
+} // namespace
+
+TEST_CASE("who looks for the owner of a device opens as many files, however many records there are") {
+    const Directory directory;
+    const AttachmentStore store(directory.path());
+    add_records(store, 0, 100);
+    CHECK(opened_by_search(directory, store, state::device_topic(device_of(7))) ==
+          100); // the first search makes the index
+    CHECK(opened_by_search(directory, store, state::device_topic(device_of(7))) == 1);
+    CHECK(opened_by_search(directory, store, state::parent_topic(7)) == 0);
+    add_records(store, 100, 400);
+    CHECK(opened_by_search(directory, store, state::device_topic(device_of(7))) == 301);
+    CHECK(opened_by_search(directory, store, state::device_topic(device_of(399))) == 1);
+    add_records(store, 400, 403); // the index is not written again for a few
+    CHECK(opened_by_search(directory, store, state::device_topic(device_of(7))) == 4);
+    CHECK(found(store, state::device_topic(device_of(402))) == "container402");
+}
+
+TEST_CASE("records are found by device, parent and device-info file, as they are now") {
+    const Directory directory;
+    const AttachmentStore store(directory.path());
+    add_records(store, 0, 50);
+    CHECK(found(store, state::device_topic(device_of(7))) == "container7");
+
+    AttachmentRecord record = record_of(7); // written anew, with something else
+    record.steps = {
+        state::CreateLink{
+            .kind = "ipvlan", .mode = "l2", .ifname = "net1", .parent = "eth0", .parent_ifindex = 12, .mac = ""},
+        state::WriteDeviceInfo{.path = "/run/devinfo/pod_net1"}};
+    store.save(record);
+    CHECK(found(store, state::device_topic(device_of(7))).empty());
+    CHECK(found(store, state::parent_topic(12)) == "container7");
+    CHECK(found(store, state::child_topic(12, "ipvlan", "l2")) == "container7");
+    for (int search = 0; search < 2; ++search) { // the second by the index
+        CHECK(store.list_about(state::parent_topic(12), state::child_topic(12, "ipvlan", "l2")).empty());
+        CHECK(store.list_about(state::parent_topic(12), state::child_topic(12, "ipvlan", "l3")).size() == 1);
+        add_records(store, 50, 70);
+    }
+    CHECK(found(store, state::device_info_topic("pod_net1")) == "container7");
+    CHECK(found(store, state::parent_topic(1)).empty());
+
+    store.remove(record.key);
+    CHECK(found(store, state::parent_topic(12)).empty());
+    CHECK(found(store, state::device_topic(device_of(8))) == "container8");
+    std::filesystem::remove(concat(directory.path(), "/attachments/", record_of(8).key.file_name()));
+    CHECK(found(store, state::device_topic(device_of(8))) == "container8"); // the second copy
+}
+
+TEST_CASE("an index that can't be used, or isn't there, costs time and finds the same") {
+    const Directory directory;
+    const AttachmentStore store(directory.path());
+    const AttachmentStore looking(directory.path(), state::Access::look);
+    const std::string index = directory.path() + "/records.index";
+    add_records(store, 0, 50);
+    CHECK(found(looking, state::device_topic(device_of(7))) == "container7");
+    CHECK_FALSE(std::filesystem::exists(index)); // who only looks writes nothing
+    CHECK(found(store, state::device_topic(device_of(7))) == "container7");
+    const std::string text = base::read_file(index, 1'000'000);
+    for (std::string damaged : {std::string(), text.substr(0, text.size() / 2), text + "x", "x" + text}) {
+        base::write_file_durably(index, damaged);
+        CHECK(found(looking, state::device_topic(device_of(7))) == "container7");
+        CHECK(found(store, state::device_topic(device_of(7))) == "container7");
+        CHECK(base::read_file(index, 1'000'000) == text);
+    }
+    std::filesystem::remove(index);
+    std::filesystem::create_directory(index); // can't be written either
+    CHECK(found(store, state::device_topic(device_of(7))) == "container7");
+}
