@@ -27,10 +27,11 @@ using json::Reader;
 constexpr std::size_t kLargestFile = std::size_t{16} << 20U; // as cni::read_configuration()
 constexpr const char* kContainer = "rdmanet-plan";           // no runtime calls one so
 
-/// Standard input may be a terminal, at which somebody types.
+/// Somebody who types at a terminal may take as long as they like.
 std::string read_input(const std::string& file) {
-    return file == "-" ? base::read_all(STDIN_FILENO, kLargestFile, "standard input")
-                       : base::read_file(file, kLargestFile);
+    if (file != "-") return base::read_file(file, kLargestFile);
+    if (::isatty(STDIN_FILENO) != 0) return base::read_all(STDIN_FILENO, kLargestFile, "standard input");
+    return cni::read_configuration(STDIN_FILENO);
 }
 
 std::string name_of(const std::string& file) {

@@ -75,12 +75,13 @@ std::string read_to_end(int fd, std::size_t most, std::string_view name, AwaitIn
 void await_input_of(int fd, std::string_view name, const Deadline& deadline) {
     if (fd < 0) return; // poll(2) passes over it and waits, read(2) refuses it
     pollfd input{.fd = fd, .events = POLLIN, .revents = 0};
-    for (;;) {
+    // Not while there is input: a writer of single bytes may take hours to write too many.
+    while (!deadline.passed()) {
         const int ready = ::poll(&input, 1, static_cast<int>(deadline.remaining().count()));
         if (ready > 0) return;
-        if (ready == 0) throw TimeoutError(concat("read ", name, ": neither more of it nor its end came in time"));
-        if (errno != EINTR) throw SystemError(concat("wait for ", name), errno);
+        if (ready < 0 && errno != EINTR) throw SystemError(concat("wait for ", name), errno);
     }
+    throw TimeoutError(concat("read ", name, ": its end did not come in time"));
 }
 
 } // namespace

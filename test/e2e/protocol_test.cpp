@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace rdmanet::test;
@@ -128,6 +129,23 @@ TEST_CASE("a reader that went away doesn't stop a command half way", "[protocol]
     CHECK_THAT(held(), !Contains("containerID"));
     shell("rm -f ${RDMANET_STATE_DIR:-/run/rdmanet}/leases.sqlite.corrupt*");
     CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("standard input that never ends is given up by every command", "[protocol]") {
+    // Whoever writes goes on for as long as somebody reads.
+    const std::string endless = "set -o pipefail; while sleep 0.1; do printf ' '; done 2>/dev/null | ";
+    PluginCall call;
+    call.container = "c1";
+    call.ifname = "net1";
+    call.netns = "/proc/self/ns/net";
+    ProcessResult planned;
+    std::thread planning([&] { planned = run_by_shell(concat("unset CNI_COMMAND; ", endless, "\"$0\" plan -"), {}); });
+    const ProcessResult added = run_by_shell(concat(endless, "\"$0\""), call);
+    planning.join();
+    CHECK_FALSE(added.timed_out);
+    CHECK_THAT(error_of(added), StartsWith("code 5: standard input: waited 10000 ms for the end of"));
+    CHECK_FALSE(planned.timed_out);
+    CHECK_THAT(planned.err, StartsWith("rdmanet: standard input: waited 10000 ms for the end of"));
 }
 
 TEST_CASE("a small stack limit keeps nobody from anything", "[protocol]") {

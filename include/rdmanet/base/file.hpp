@@ -17,7 +17,8 @@ namespace rdmanet::base {
 [[nodiscard]] std::string read_file(const std::string& path, std::size_t most);
 /// Everything from `fd` up to its end. Throws SystemError, also (EFBIG) past `most` bytes; `name` is for the message.
 [[nodiscard]] std::string read_all(int fd, std::size_t most, std::string_view name);
-/// As above, of a pipe that somebody may keep open: throws TimeoutError if there is nothing to read after the deadline.
+/// As above, of a pipe that somebody may keep open or write to for ever: throws TimeoutError if the end has not come by
+/// the deadline.
 [[nodiscard]] std::string read_all(int fd, std::size_t most, std::string_view name, const Deadline& deadline);
 
 /// All of `text` to `fd`, continuing after short writes. Throws SystemError.

@@ -8,9 +8,11 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <map>
 #include <string>
 #include <string_view>
+#include <thread>
 
 using namespace rdmanet;
 using cni::Command;
@@ -158,6 +160,28 @@ TEST_CASE("standard input is read to its end, up to a limit") {
     }
     (void)::close(endless);
     CHECK_THROWS_AS(cni::read_configuration(-1), cni::CniError);
+}
+
+TEST_CASE("standard input that never ends is given up, also while there is more of it") {
+    int ends[2];
+    REQUIRE(::pipe(ends) == 0);
+    (void)std::signal(SIGPIPE, SIG_IGN);
+    // Byte by byte, as a slow writer does. It ends some time, for a reader that would read it all.
+    std::thread writer([&] {
+        for (int written = 0; written < 4'000'000 && ::write(ends[1], " ", 1) == 1; ++written) {
+        }
+        (void)::close(ends[1]);
+    });
+    try {
+        (void)cni::read_configuration(ends[0], std::chrono::milliseconds(30));
+        FAIL("no error");
+    } catch (const cni::CniError& error) {
+        CHECK(error.code() == 5);
+        CHECK(std::string(error.what()) == "standard input: waited 30 ms for the end of the network configuration: "
+                                           "whoever writes it must close it");
+    }
+    (void)::close(ends[0]); // ends the writer
+    writer.join();
 }
 
 TEST_CASE("standard input that nobody closes is not waited for for ever") {
