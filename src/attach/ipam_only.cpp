@@ -46,6 +46,7 @@ cni::Result add(const cni::Request& request, const Node& node) {
     const auto deadline = base::Deadline::in(kAddTimeout);
     const ipam::Config config = configuration(request, node);
     Session session(request, node);
+    require_storable(session.key);
     state::AttachmentRecord record = begin_record(request, node, open_pod_netns(request));
     record.attach = kAttachIpam;
     std::optional<base::FileLock> lock = session.records.lock(session.key, deadline);

@@ -45,6 +45,7 @@ state::AttachmentRecord first_record(const cni::Request& request, const Config& 
 
 Prepared prepare(const cni::Request& request, const Config& config, Session& session, const ClearTheWay& clear_the_way,
                  const base::Deadline& deadline) {
+    require_storable(session.key);
     require_possible(request, config, session.node.log);
     PodSide pod = open_pod_side(request, deadline);
     std::optional<base::BusAddress> device;

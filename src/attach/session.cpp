@@ -17,6 +17,16 @@ state::AttachmentKey key_of(const cni::Request& request) {
             .role = is_rdma_only(request.conf) ? "rdma" : ""};
 }
 
+void require_storable(const state::AttachmentKey& key) {
+    const std::size_t length = key.container_id.size() + key.ifname.size() + key.network.size();
+    const std::size_t others = key.file_name().size() - length; // the role's suffix among them
+    if (length + others > state::kLongestFileName)
+        throw cni::CniError(cni::ErrorCode::invalid_environment,
+                            concat("CNI_CONTAINERID, CNI_IFNAME and the network's name are too long: ", length,
+                                   " bytes together, at most ", state::kLongestFileName - others,
+                                   " fit into the journal's file names"));
+}
+
 state::NetnsIdentity identify(const std::string& path, const kernel::Netns& netns) {
     return {
         .path = path, .device = netns.id().device, .inode = netns.id().inode, .cookie = kernel::netns_cookie(netns)};

@@ -22,8 +22,6 @@ constexpr std::array<std::pair<std::string_view, Command>, 6> kCommands = {{{"AD
                                                                             {"STATUS", Command::status},
                                                                             {"VERSION", Command::version}}};
 constexpr std::size_t kLargestConfiguration = std::size_t{16} << 20U;
-/// "CONTAINER:IFNAME:NETWORK.json.tmp" is a file name of the journal: NAME_MAX less everything but the identifiers.
-constexpr std::size_t kLongestNames = 255 - 2 - 9;
 
 [[noreturn]] void refuse(const std::string& message) {
     throw CniError(ErrorCode::invalid_environment, message);
@@ -55,11 +53,6 @@ void require_version(Command command, SpecVersion version) {
 void require_storable(const Request& request) {
     for (const auto& [name, value] : {std::pair("CNI_NETNS", &request.netns_path), {"CNI_PATH", &request.path_text}})
         if (!base::is_utf8(*value)) refuse(concat(name, ": expected UTF-8, found ", quoted(*value)));
-    const std::size_t length =
-        request.container_id.size() + request.ifname().to_string().size() + request.conf.name.size();
-    if (length > kLongestNames)
-        refuse(concat("CNI_CONTAINERID, CNI_IFNAME and the network's name are too long: ", length,
-                      " bytes together, at most ", kLongestNames, " fit into the journal's file names"));
 }
 
 bool is_true(std::string_view flag) {
