@@ -10,8 +10,9 @@
 
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
+#include <rdmanet/ipam/store/sqlite_store.hpp>
 
-#include <ctime>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -113,8 +114,9 @@ std::optional<kernel::RdmaPort> find_shared_port(const state::AttachmentRecord& 
 /// The link of a whole function goes down when it moves, and comes back some seconds later. ADD doesn't wait for that,
 /// and CRI-O checks at once.
 bool may_be_coming_up(const Config& config, const state::AttachmentRecord& record) {
-    constexpr std::time_t kSeconds{30};
-    return std::holds_alternative<HostDevice>(config.attach) && std::time(nullptr) - record.created < kSeconds;
+    constexpr std::int64_t kSeconds{30};
+    return std::holds_alternative<HostDevice>(config.attach) && record.created_since_boot &&
+           ipam::system_time().boot - *record.created_since_boot < kSeconds;
 }
 
 /// The port of the pod's interface, on its RDMA devices in the pod, or on the one that stayed on the host.

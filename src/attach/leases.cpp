@@ -51,8 +51,12 @@ std::vector<state::RecordedLease> to_recorded(const std::vector<ipam::Lease>& le
 }
 
 std::vector<ipam::Lease> list_recorded_leases(const state::AttachmentStore& records) {
+    std::vector<state::AttachmentRecord> recorded_attachments = records.list().records;
+    // Of two that name one address the younger has it: the elder is dead, and its lease was taken back.
+    std::stable_sort(recorded_attachments.begin(), recorded_attachments.end(),
+                     [](const auto& one, const auto& other) { return one.is_younger_than(other); });
     std::vector<ipam::Lease> leases;
-    for (const state::AttachmentRecord& record : records.list().records)
+    for (const state::AttachmentRecord& record : recorded_attachments)
         for (const state::RecordedLease& recorded : record.leases)
             if (const auto address = base::IpPrefix::parse(recorded.address))
                 leases.push_back({.space = recorded.space,
@@ -61,9 +65,6 @@ std::vector<ipam::Lease> list_recorded_leases(const state::AttachmentStore& reco
                                   .owner = owner_of(record),
                                   .since = record.created,
                                   .cooldown = std::chrono::seconds(recorded.cooldown)});
-    // Of two that name one address the younger has it: the elder is dead, and its lease was taken back.
-    std::stable_sort(leases.begin(), leases.end(),
-                     [](const ipam::Lease& one, const ipam::Lease& other) { return one.since > other.since; });
     return leases;
 }
 

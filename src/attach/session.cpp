@@ -3,8 +3,6 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 
-#include <chrono>
-
 namespace rdmanet::attach {
 
 using base::concat;
@@ -33,12 +31,13 @@ state::NetnsIdentity identify(const std::string& path, const kernel::Netns& netn
 }
 
 state::AttachmentRecord begin_record(const cni::Request& request, const Node& node, const kernel::Netns& netns) {
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const ipam::Time now = ipam::system_time();
     state::AttachmentRecord record;
     record.key = key_of(request);
     record.boot_id = node.boot_id;
     record.pid_namespace_inode = node.pid_namespace_inode;
-    record.created = std::chrono::duration_cast<std::chrono::seconds>(now).count();
+    record.created = now.epoch;
+    record.created_since_boot = now.boot;
     record.netns = identify(request.netns_path, netns);
     record.pod = {
         .pod_namespace = request.args.pod_namespace, .name = request.args.pod_name, .uid = request.args.pod_uid};

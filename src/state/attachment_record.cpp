@@ -24,6 +24,7 @@ void write_identity(json::Writer& writer, const AttachmentRecord& record) {
         .member("bootID", record.boot_id)
         .member("pidNamespace", base::concat(record.pid_namespace_inode))
         .member("created", record.created);
+    if (record.created_since_boot) writer.member("createdSinceBoot", *record.created_since_boot);
     writer.key("netns")
         .begin_object()
         .member("path", record.netns.path)
@@ -49,6 +50,8 @@ void parse_identity(const json::Reader& root, AttachmentRecord& record) {
     record.boot_id = root.at("bootID").string();
     record.pid_namespace_inode = parse_number_text(root.at("pidNamespace"));
     record.created = root.at("created").integer(0, INT64_MAX);
+    if (const auto since_boot = root.find("createdSinceBoot"))
+        record.created_since_boot = since_boot->integer(0, INT64_MAX);
     const json::Reader netns = root.at("netns");
     record.netns = {.path = netns.at("path").string(),
                     .device = parse_number_text(netns.at("device")),
@@ -105,6 +108,13 @@ std::string AttachmentRecord::device() const {
         if (const auto* moved = std::get_if<MoveRdma>(&step)) return moved->device;
     }
     return {};
+}
+
+bool AttachmentRecord::is_younger_than(const AttachmentRecord& other) const {
+    // One without is of an earlier version, and older.
+    if (boot_id == other.boot_id && created_since_boot != other.created_since_boot)
+        return created_since_boot > other.created_since_boot;
+    return created > other.created;
 }
 
 std::vector<std::string> AttachmentRecord::topics() const {

@@ -101,7 +101,7 @@ bool is_outdated(const AttachmentRecord& alone, const std::string& directory) {
         });
     };
     return any_in(attachments_in(directory), [](const AttachmentRecord&) { return true; }) ||
-           any_in(copies_in(directory), [&](const AttachmentRecord& other) { return other.created > alone.created; });
+           any_in(copies_in(directory), [&](const AttachmentRecord& other) { return other.is_younger_than(alone); });
 }
 
 /// The second copy of a record that isn't there.

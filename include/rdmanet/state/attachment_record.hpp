@@ -53,6 +53,8 @@ struct AttachmentRecord {
     std::string boot_id;                   // /proc/sys/kernel/random/boot_id: kernel objects don't survive a reboot
     std::uint64_t pid_namespace_inode = 0; // whose /proc can prove the namespace dead
     std::int64_t created = 0;              // seconds since the epoch
+    /// The same in seconds of CLOCK_BOOTTIME, which nobody can set back. Absent in records of earlier versions.
+    std::optional<std::int64_t> created_since_boot;
     NetnsIdentity netns;
     Pod pod;
     std::string rdma_device; // "mlx5_0/1", empty without RDMA
@@ -76,6 +78,9 @@ struct AttachmentRecord {
 
     /// Bus address of the device that moved; empty for an attachment that has none.
     [[nodiscard]] std::string device() const;
+
+    /// Within one boot by the clock that nobody can set back.
+    [[nodiscard]] bool is_younger_than(const AttachmentRecord& other) const;
 
     /// What it can be looked for by (rdmanet/state/topic.hpp).
     [[nodiscard]] std::vector<std::string> topics() const;

@@ -11,6 +11,7 @@ TEST_CASE("a record that was written is read back whole") {
     CHECK(read.to_text() == record.to_text());
     CHECK(read.key == record.key);
     CHECK(read.netns.inode == UINT64_MAX);
+    CHECK(read.created_since_boot == 500);
     REQUIRE(read.vf_settings);
     CHECK(read.vf_settings->vlan == 0);
     CHECK(read.vf_settings->link_state == "disable");
@@ -56,6 +57,7 @@ TEST_CASE("what was written of a VF before there were settings to compare, and n
         {"step": "move-rdma", "device": "0001:00:01.0", "index": 2, "nodeGuid": "23082047568347137",
          "name": "roce0p0v0"}]})");
     CHECK_FALSE(record.vf_settings);
+    CHECK_FALSE(record.created_since_boot);
     const auto& vf = std::get<state::SetVf>(record.steps.at(1));
     CHECK(vf.before.vlan == 0);
     CHECK_FALSE(vf.before.trust);
@@ -96,6 +98,21 @@ TEST_CASE("a number that is written otherwise than a record writes it is refused
         CHECK_THROWS_WITH(AttachmentRecord::parse(other),
                           Catch::Contains("expected a decimal number in quotes, without leading zeros, found \"0"));
     }
+}
+
+TEST_CASE("which of two records is younger is told by the clock that nobody can set back") {
+    const AttachmentRecord older = state::sample_record();
+    AttachmentRecord younger = older;
+    CHECK_FALSE(younger.is_younger_than(older));
+    younger.created_since_boot = 501;
+    younger.created -= 3600;
+    CHECK(younger.is_younger_than(older));
+    CHECK_FALSE(older.is_younger_than(younger));
+    AttachmentRecord of_earlier_version = older;
+    of_earlier_version.created_since_boot.reset();
+    CHECK(older.is_younger_than(of_earlier_version));
+    younger.boot_id = "next"; // another boot's clock began anew
+    CHECK(older.is_younger_than(younger));
 }
 
 TEST_CASE("a record of another version is refused by name") {
