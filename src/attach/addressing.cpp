@@ -1,9 +1,10 @@
 #include "addressing.hpp"
 
+#include "duplicates.hpp"
+
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/kernel/address.hpp>
-#include <rdmanet/kernel/announce.hpp>
 #include <rdmanet/kernel/route.hpp>
 #include <rdmanet/kernel/sysctl.hpp>
 
@@ -50,26 +51,12 @@ void after_predecessor(const base::Deadline& deadline, const Act& act, const Tak
     }
 }
 
-void add_addresses(PodSide& pod, const kernel::Link& link, const std::vector<base::IpPrefix>& prefixes,
+void add_addresses(PodSide& pod, const kernel::Link& link, const std::vector<base::IpPrefix>& prefixes, kernel::Dad dad,
                    const base::Deadline& deadline) {
     for (const base::IpPrefix& prefix : prefixes)
         after_predecessor(
-            deadline, [&] { kernel::add_address(pod.route, link.ifindex, prefix, {.skip_duplicate_detection = true}); },
+            deadline, [&] { kernel::add_address(pod.route, link.ifindex, prefix, {.dad = dad}); },
             [&] { return concat("address ", prefix); });
-}
-
-/// Neighbours that aren't told find out by themselves, a little later.
-void announce_v6(PodSide& pod, const kernel::Link& link, const std::vector<base::IpPrefix>& prefixes,
-                 const base::Logger& log) {
-    if (prefixes.empty() || !link.mac()) return;
-    std::vector<base::IpAddress> addresses;
-    addresses.reserve(prefixes.size());
-    for (const base::IpPrefix& prefix : prefixes) addresses.push_back(prefix.address());
-    try {
-        kernel::announce_ipv6(pod.netns, link.ifindex, *link.mac(), addresses);
-    } catch (const base::SystemError& error) {
-        log.warn(error.what());
-    }
 }
 
 std::optional<base::IpAddress> first_gateway(const std::vector<cni::IpConfig>& ips, base::Family family) {
@@ -124,20 +111,71 @@ void set_up(PodSide& pod, const kernel::Link& link, const base::Deadline& deadli
 }
 
 /// Where /proc/sys can't be written, neighbours find out by themselves, a little later.
-void announce_v4(PodSide& pod, const base::InterfaceName& name, const base::Logger& log) {
+template <class Act>
+void as_far_as_possible(const base::Logger& log, const Act& act) {
     try {
-        kernel::announce_ipv4_when_up(pod.netns, name);
+        act();
     } catch (const base::SystemError& error) {
         log.warn(error.what());
     }
 }
 
-void announce_changes_of_v6(PodSide& pod, const base::InterfaceName& name, const base::Logger& log) {
+/// As the kernel can. The link is down, so that its link-local address has the same.
+kernel::Dad choose_dad(PodSide& pod, const kernel::Link& link, const base::InterfaceName& name,
+                       const base::Logger& log) {
+    if (!has_neighbours(link)) return kernel::Dad::none;
+    std::string why = "this kernel has no such setting";
     try {
-        kernel::announce_ipv6_changes(pod.netns, name);
+        if (kernel::enable_optimistic_detection(pod.netns, name) == kernel::Written::yes)
+            return kernel::Dad::optimistic;
     } catch (const base::SystemError& error) {
-        log.warn(error.what());
+        why = error.what();
     }
+    log.warn(concat("IPv6 addresses of interface ", base::quoted(link.name),
+                    " are usable 1 to 2 seconds after ADD, when duplicate address detection has passed: it can't be "
+                    "optimistic (",
+                    why, "); set \"duplicateAddressDetection\": \"probe\" to have it done before"));
+    return kernel::Dad::full;
+}
+
+struct Wanted {
+    std::vector<base::IpPrefix> v4;
+    std::vector<base::IpPrefix> v6;
+
+    [[nodiscard]] std::vector<base::IpAddress> all() const {
+        std::vector<base::IpAddress> addresses;
+        for (const auto* family : {&v4, &v6})
+            for (const base::IpPrefix& prefix : *family) addresses.push_back(prefix.address());
+        return addresses;
+    }
+};
+
+/// The kernel announces the IPv4 addresses that the link has when it comes up. IPv6 addresses are announced by nobody:
+/// until detection has passed, that would take them from who has them (RFC 4429, section 3.3).
+void bring_up_at_once(PodSide& pod, const kernel::Link& link, const base::InterfaceName& name, const Wanted& wanted,
+                      const base::Deadline& deadline, const base::Logger& log) {
+    const kernel::Dad dad = wanted.v6.empty() ? kernel::Dad::none : choose_dad(pod, link, name, log);
+    add_addresses(pod, link, wanted.v4, kernel::Dad::none, deadline);
+    set_up(pod, link, deadline);
+    add_addresses(pod, link, wanted.v6, dad, deadline);
+}
+
+/// Without a carrier nobody can be asked. Then it is as without a probe, but for the announcement of IPv4 addresses,
+/// which nobody would hear.
+void bring_up_after_probe(PodSide& pod, const kernel::Link& link, const base::InterfaceName& name, const Wanted& wanted,
+                          const AskingSide& asking, const base::Deadline& deadline, const base::Logger& log) {
+    const std::vector<base::IpAddress> addresses = wanted.all();
+    set_up(pod, link, deadline);
+    if (!wait_for_carrier(pod.route, link.ifindex, deadline)) {
+        log.warn(concat("interface ", base::quoted(link.name),
+                        " has no carrier: nobody was asked whether another host has its addresses"));
+        return bring_up_at_once(pod, link, name, wanted, deadline, log);
+    }
+    const kernel::AddressProber prober(asking.netns, asking.ifindex, link.mac().value());
+    refuse_taken_addresses(prober, addresses, link.name, deadline);
+    add_addresses(pod, link, wanted.v4, kernel::Dad::none, deadline);
+    add_addresses(pod, link, wanted.v6, kernel::Dad::none, deadline);
+    as_far_as_possible(log, [&] { prober.announce(addresses); });
 }
 
 } // namespace
@@ -148,16 +186,17 @@ void suppress_link_local(PodSide& pod, const kernel::Link& link) {
 }
 
 void bring_up(PodSide& pod, const kernel::Link& link, const base::InterfaceName& name,
-              const std::vector<cni::IpConfig>& ips, const base::Deadline& deadline, const base::Logger& log) {
-    const auto v4 = prefixes_of(ips, base::Family::v4);
-    const auto v6 = prefixes_of(ips, base::Family::v6);
-    if (!v6.empty()) kernel::enable_ipv6(pod.netns, name);
-    if (!v4.empty()) announce_v4(pod, name, log);
-    if (!v6.empty()) announce_changes_of_v6(pod, name, log);
-    add_addresses(pod, link, v4, deadline);
-    set_up(pod, link, deadline);
-    add_addresses(pod, link, v6, deadline);
-    announce_v6(pod, link, v6, log);
+              const std::vector<cni::IpConfig>& ips, DuplicateDetection detection, const AskingSide& asking,
+              const base::Deadline& deadline, const base::Logger& log) {
+    const Wanted wanted{.v4 = prefixes_of(ips, base::Family::v4), .v6 = prefixes_of(ips, base::Family::v6)};
+    if (!wanted.v6.empty()) kernel::enable_ipv6(pod.netns, name);
+    if (!wanted.v4.empty()) as_far_as_possible(log, [&] { kernel::announce_ipv4_when_up(pod.netns, name); });
+    if (!wanted.v6.empty()) as_far_as_possible(log, [&] { kernel::announce_ipv6_changes(pod.netns, name); });
+    const bool asks = detection == DuplicateDetection::probe && has_neighbours(link) && link.mac() && !ips.empty();
+    if (asks)
+        bring_up_after_probe(pod, link, name, wanted, asking, deadline, log);
+    else
+        bring_up_at_once(pod, link, name, wanted, deadline, log);
 }
 
 std::vector<cni::Route> add_routes(PodSide& pod, const kernel::Link& link, const cni::Result& wanted,

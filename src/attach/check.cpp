@@ -92,10 +92,15 @@ void check_link(const Link& link, const Expected& expected) {
 }
 
 void check_addresses(const std::vector<kernel::Address>& present, const Link& link, const Expected& expected) {
-    for (const base::IpPrefix& ip : expected.ips)
-        if (std::none_of(present.begin(), present.end(),
-                         [&](const kernel::Address& address) { return address.prefix == ip; }))
-            differs(concat("interface ", quoted(link.name), " lacks address ", ip));
+    for (const base::IpPrefix& ip : expected.ips) {
+        const auto found = std::find_if(present.begin(), present.end(),
+                                        [&](const kernel::Address& address) { return address.prefix == ip; });
+        if (found == present.end()) differs(concat("interface ", quoted(link.name), " lacks address ", ip));
+        if (found->is_duplicate)
+            differs(concat("address ", ip, " of interface ", quoted(link.name),
+                           " is a duplicate, another host in the network has it, too: delete the pod, and exclude the ",
+                           "address from the range"));
+    }
 }
 
 /// Those that ADD made and that the runtime still counts on: Multus takes default routes out of both.

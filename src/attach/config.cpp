@@ -45,6 +45,10 @@ constexpr Choice<DefaultRoute> kDefaultRoutes[] = {
     {"always", DefaultRoute::always},
     {"never", DefaultRoute::never},
 };
+constexpr Choice<DuplicateDetection> kDuplicateDetections[] = {
+    {"optimistic", DuplicateDetection::optimistic},
+    {"probe", DuplicateDetection::probe},
+};
 constexpr Choice<bool> kRdmaModes[] = {{"shared", false}, {"exclusive", true}};
 constexpr Choice<OnMissingGid> kOnMissingGid[] = {
     {"warn", OnMissingGid::warn},
@@ -228,6 +232,19 @@ void require_fitting_rdma(const Reader& root, Config& config) {
     }
 }
 
+/// Without ARP and neighbour discovery there is nobody to ask: ipvlan_set_port_mode() sets IFF_NOARP. Of InfiniBand
+/// only an IPoIB child is known here; a device is refused when it is seen.
+void parse_duplicate_detection(const Reader& root, Config& config) {
+    const auto detection = root.find("duplicateAddressDetection");
+    if (!detection) return;
+    config.duplicate_detection = choose<DuplicateDetection>(*detection, kDuplicateDetections);
+    if (config.duplicate_detection != DuplicateDetection::probe) return;
+    const auto* ipvlan = std::get_if<Ipvlan>(&config.attach);
+    if (ipvlan != nullptr && ipvlan->mode != IpvlanMode::l2)
+        throw detection->unexpected("\"optimistic\", as ipvlan has neighbours to ask only in mode \"l2\"");
+    if (config.is_ipoib()) throw detection->unexpected("\"optimistic\", as this is ipoib, and only Ethernet is asked");
+}
+
 /// The largest MTU of any link (include/uapi/linux/if_ether.h, ETH_MAX_MTU), 68 is the least for IPv4 (RFC 791).
 constexpr std::int64_t kLeastMtu = 68;
 constexpr std::int64_t kMostMtu = 65535;
@@ -311,6 +328,7 @@ Config parse_config(const cni::NetConf& conf) {
     if (const auto mac = root.find("mac"); mac && !mac->string().empty()) config.mac = parse_mac(*mac);
     if (const auto policy = root.find("defaultRoute"))
         config.default_route = choose<DefaultRoute>(*policy, kDefaultRoutes);
+    parse_duplicate_detection(root, config);
     config.rdma = parse_rdma(root);
     require_fitting_rdma(root, config);
     if (config.link_in_container && config.rdma.demand == RdmaDemand::required)

@@ -219,6 +219,10 @@ DevicePlan plan_device(const cni::Request& request, const Config& config, const 
             throw cni::CniError(cni::ErrorCode::unsupported_field,
                                 concat("rdma.linkLocalGids: can't be set, device ", address,
                                        " is InfiniBand, whose GIDs come from no addresses: remove it"));
+        if (config.duplicate_detection == DuplicateDetection::probe)
+            throw cni::CniError(cni::ErrorCode::unsupported_field,
+                                concat("duplicateAddressDetection: can't be \"probe\", device ", address,
+                                       " is InfiniBand, and only Ethernet is asked: remove it"));
         plan_guid(plan, request, config, session, route, deadline);
     }
     if (plan.vf) plan.representor = plan_representor(plan, config, route, session.node.log);

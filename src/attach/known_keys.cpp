@@ -12,8 +12,23 @@ using json::KnownKey;
 
 // The first two lists and the README's table are one: test/e2e/readme_test.cpp.
 constexpr KnownKey kOurKeys[] = {
-    {"attach"}, {"master"},       {"mode"}, {"flag"}, {"mtu"},     {"mac"},      {"bcqueuelen"}, {"linkInContainer"},
-    {"pkey"},   {"defaultRoute"}, {"rdma"}, {"dns"},  {"logFile"}, {"logLevel"}, {"ipam"},       {"strict"},
+    {"attach"},
+    {"master"},
+    {"mode"},
+    {"flag"},
+    {"mtu"},
+    {"mac"},
+    {"bcqueuelen"},
+    {"linkInContainer"},
+    {"pkey"},
+    {"defaultRoute"},
+    {"duplicateAddressDetection"},
+    {"rdma"},
+    {"dns"},
+    {"logFile"},
+    {"logLevel"},
+    {"ipam"},
+    {"strict"},
 };
 constexpr KnownKey kVfKeys[] = {
     {"vlan"},          {"vlanQoS"},    {"vlanProto"},           {"spoofchk"},

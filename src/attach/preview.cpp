@@ -142,7 +142,10 @@ void tell_addressing(Actions& actions, const Prepared& prepared, const Config& c
         for (const ipam::Route& route : own->routes)
             routes += concat(routes.empty() ? " and routes to " : ", ", route.destination);
     const bool none = std::holds_alternative<NoIpam>(config.ipam);
-    actions.push_back(none ? concat("set it up, without addresses") : concat("set it up with its addresses", routes));
+    const char* probe =
+        config.duplicate_detection == DuplicateDetection::probe ? ", if no other host answers a probe for them" : "";
+    actions.push_back(none ? concat("set it up, without addresses")
+                           : concat("set it up with its addresses", routes, probe));
 }
 
 } // namespace

@@ -232,7 +232,7 @@ RdmaOnly parse_rdma_only(const Reader& root) {
     refuse_partition(root, "rdma");
     refuse_keys_of_vfs(root, "rdma");
     refuse_keys_of_host_devices(root, "rdma", "remove it, the RDMA device follows the interface");
-    for (const std::string_view key : {"mtu", "mac", "defaultRoute", "ipam"})
+    for (const std::string_view key : {"mtu", "mac", "defaultRoute", "duplicateAddressDetection", "ipam"})
         refuse_key(root, key, "is for an interface, which the plugin before this one makes: remove it");
     refuse_key(root, "reset", "is for a device whose interface goes with it, this is rdma: remove it");
     return {};

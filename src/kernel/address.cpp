@@ -27,7 +27,8 @@ std::optional<Address> parse_address(const nlmsghdr& message, unsigned ifindex) 
     const auto address = parse_ip(header.ifa_family, local ? local : attributes.find(IFA_ADDRESS));
     const auto prefix = address ? IpPrefix::make(*address, header.ifa_prefixlen) : std::nullopt;
     if (!prefix) return std::nullopt;
-    return Address{*prefix};
+    const std::uint32_t flags = attributes.find_u32(IFA_FLAGS).value_or(header.ifa_flags);
+    return Address{.prefix = *prefix, .is_duplicate = (flags & IFA_F_DADFAILED) != 0};
 }
 
 Message address_message(int type, int flags, unsigned ifindex, const IpPrefix& prefix) {
@@ -56,7 +57,7 @@ std::vector<Address> list_addresses(Socket& socket, unsigned ifindex) {
 
 Added add_address(Socket& socket, unsigned ifindex, const IpPrefix& prefix, const AddressOptions& options) {
     Message request = address_message(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, ifindex, prefix);
-    if (options.skip_duplicate_detection) request.put_u32(IFA_FLAGS, IFA_F_NODAD);
+    if (options.dad != Dad::full) request.put_u32(IFA_FLAGS, options.dad == Dad::none ? IFA_F_NODAD : IFA_F_OPTIMISTIC);
     if (prefix.family() == Family::v4 && prefix.length() <= 30) put_ip(request, IFA_BROADCAST, prefix.last());
     const Answer answer = socket.ask(request);
     if (answer.errno_value == EEXIST) return Added::was_present;

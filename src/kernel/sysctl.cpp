@@ -23,6 +23,8 @@ std::string_view path_of(Sysctl sysctl) {
     case Sysctl::arp_notify: return "ipv4/arp_notify";
     case Sysctl::disable_ipv6: return "ipv6/disable_ipv6";
     case Sysctl::keep_addr_on_down: return "ipv6/keep_addr_on_down";
+    case Sysctl::optimistic_dad: return "ipv6/optimistic_dad";
+    case Sysctl::use_optimistic: return "ipv6/use_optimistic";
     case Sysctl::ndisc_notify: return "ipv6/ndisc_notify";
     }
     throw base::Error("no such sysctl");
@@ -62,6 +64,13 @@ void announce_ipv4_when_up(const Netns& netns, const base::InterfaceName& interf
 void announce_ipv6_changes(const Netns& netns, const base::InterfaceName& interface) {
     const NetnsScope scope(netns);
     write_sysctl(interface, Sysctl::ndisc_notify, 1);
+}
+
+Written enable_optimistic_detection(const Netns& netns, const base::InterfaceName& interface) {
+    const NetnsScope scope(netns);
+    const Written written = write_sysctl(interface, Sysctl::optimistic_dad, 1);
+    if (written == Written::yes) write_sysctl(interface, Sysctl::use_optimistic, 1);
+    return written;
 }
 
 void enable_ipv6(const Netns& netns, const base::InterfaceName& interface) {

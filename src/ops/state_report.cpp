@@ -1,5 +1,6 @@
 #include <rdmanet/ops/state_report.hpp>
 
+#include <rdmanet/attach/address_view.hpp>
 #include <rdmanet/attach/pod_view.hpp>
 #include <rdmanet/attach/recorded_leases.hpp>
 #include <rdmanet/base/text.hpp>
@@ -98,8 +99,8 @@ void write_rdma(json::Writer& writer, const RdmaView& view) {
     writer.end_array().end_object();
 }
 
-void write_attachment(json::Writer& writer, const AttachmentRecord& record, const std::vector<RdmaView>& rdma,
-                      const ipam::Verdict& pod) {
+void write_attachment(json::Writer& writer, const StateReport& report, std::size_t number) {
+    const AttachmentRecord& record = report.attachments.records[number];
     const state::CreateLink* link = record.created_link();
     writer.begin_object()
         .member("network", record.key.network)
@@ -115,13 +116,15 @@ void write_attachment(json::Writer& writer, const AttachmentRecord& record, cons
         .member("podNamespace", record.pod.pod_namespace)
         .member("podName", record.pod.name)
         .member("podUID", record.pod.uid)
-        .member("podState", to_string(pod.liveness))
-        .member("podStateReason", pod.reason)
+        .member("podState", to_string(report.pods[number].liveness))
+        .member("podStateReason", report.pods[number].reason)
         .member("created", utc(record.created));
     writer.key("ips").begin_array();
     for (const std::string& ip : record.ips) writer.value(ip);
+    writer.end_array().key("duplicates").begin_array();
+    for (const base::IpPrefix& ip : report.duplicates[number]) writer.value(ip.to_string());
     writer.end_array().key("rdma").begin_array();
-    for (const RdmaView& view : rdma) write_rdma(writer, view);
+    for (const RdmaView& view : report.rdma[number]) write_rdma(writer, view);
     writer.end_array().end_object();
 }
 
@@ -180,6 +183,23 @@ std::string rdma_table(const StateReport& report) {
     return any ? concat('\n', table.to_text()) : std::string();
 }
 
+/// A line for each address that another host has, too. Its GIDs are no less usable for that: traffic of both arrives at
+/// whom the neighbours know.
+std::string duplicates_text(const StateReport& report) {
+    std::string text;
+    for (std::size_t number = 0; number < report.duplicates.size(); ++number)
+        for (const base::IpPrefix& ip : report.duplicates[number]) {
+            text += concat("\naddress ", ip, " of ", report.attachments.records[number].key,
+                           " is a duplicate, another host in the network has it, too: the pod can't use it");
+            for (const RdmaView& view : report.rdma[number])
+                if (const auto indexes = indexes_of(view); indexes.contains(ip.address()))
+                    text += concat("; its GID, index ", indexes.at(ip.address()), " of ", device_and_port(view),
+                                   ", can still be used, and should not be");
+            text += ". Delete the pod, and exclude the address from the range\n";
+        }
+    return text;
+}
+
 } // namespace
 
 StateReport read_state(const std::string& state_directory) {
@@ -187,6 +207,7 @@ StateReport read_state(const std::string& state_directory) {
     const state::AttachmentStore records(state_directory, state::Access::look);
     report.attachments = records.list();
     report.rdma = attach::view_rdma(report.attachments.records);
+    report.duplicates = attach::view_duplicates(report.attachments.records);
     report.pods = attach::view_pods(report.attachments.records,
                                     attach::Node(state_directory, base::Logger(base::LogLevel::error)));
     try {
@@ -221,6 +242,7 @@ std::string to_table(const StateReport& report) {
             if (!view.trouble.empty())
                 text +=
                     concat("\nRDMA of ", report.attachments.records[number].key, " as recorded: ", view.trouble, '\n');
+    text += duplicates_text(report);
     if (const auto dead = std::count(report.pods.begin(), report.pods.end(), ipam::Liveness::dead); dead != 0)
         text += concat("\nattachments of dead pods: ", dead, "; `rdmanet gc` removes them\n");
     for (std::size_t number = 0; number < report.pods.size(); ++number)
@@ -237,7 +259,7 @@ std::string to_json(const StateReport& report) {
     json::Writer writer(json::Layout::indented);
     writer.begin_object().key("attachments").begin_array();
     for (std::size_t number = 0; number < report.attachments.records.size(); ++number)
-        write_attachment(writer, report.attachments.records[number], report.rdma[number], report.pods[number]);
+        write_attachment(writer, report, number);
     writer.end_array().key("leases").begin_array();
     for (const ipam::Lease& lease : report.leases) write_lease(writer, lease);
     writer.end_array().key("unreadable").begin_array();

@@ -161,6 +161,8 @@ Table rdma_devices() {
                       "mtu: 1400 is for an interface, which the plugin before this one makes: remove it"),
             rdma_only("mac", "'mac':'02:00:00:00:00:01'", 2, "mac: \"02:00:00:00:00:01\" is for an interface"),
             rdma_only("ipam", "'ipam':{'type':'rdmanet','range':'10.70.0.0/24'}", 2, "ipam: {"),
+            rdma_only("duplicateAddressDetection", "'duplicateAddressDetection':'probe'", 2,
+                      "duplicateAddressDetection: \"probe\" is for an interface"),
             rdma_only("defaultRoute", "'defaultRoute':'always'", 2, "defaultRoute: \"always\" is for an interface"),
             rdma_only("master", "'master':'par0'", 2,
                       "master: \"par0\" is a key of children of an interface, this is rdma: remove it"),

@@ -43,6 +43,7 @@ const std::vector<Scenario> kScenarios{
     {"mtu", "1400", "%'master':'par0'"},
     {"linkInContainer", "true", "%'master':'par0'"},
     {"defaultRoute", "'always'", kDefaultRoute},
+    {"duplicateAddressDetection", "'probe'", "'master':'par0',%'ipam':{'type':'rdmanet','range':'fd51::/64'}"},
     {"logLevel", "'info'", kDefaultRoute},
     {"rdma.mode", "'exclusive'", "'master':'par0','rdma':{%'waitForGids':true}"},
     {"exclude_gateway", "false",
@@ -112,7 +113,7 @@ struct Pods {
     Pod neighbour{"pod2"};
 };
 
-/// Kind, mode, flag and MTU of the pod's interface, and the pod's default routes.
+/// Kind, mode, flag and MTU of the pod's interface, how it detects duplicate addresses, and the pod's default routes.
 std::string look(const Pods& pods) {
     const ProcessResult result = run_process({"ip", "-netns", pods.pod.name(), "-details", "-batch", "-"},
                                              {.input = "link show net1\nroute show default\n"});
@@ -120,7 +121,7 @@ std::string look(const Pods& pods) {
     for (const std::string& telling :
          matches(result.out, "(mtu [0-9]+|(mac|ip)vlan .* addrgenmode|default (dev|via) .*)"))
         seen += concat(telling, '\n');
-    return seen;
+    return seen + pods.pod.run("bash -c 'cat /proc/sys/net/ipv6/conf/net1/optimistic_dad 2>&1 || true'");
 }
 
 /// What an ADD does that the keys change, on a node without leases.

@@ -49,6 +49,12 @@ enum class DefaultRoute : std::uint8_t {
     never,
 };
 
+/// What makes sure that nobody else has the pod's addresses.
+enum class DuplicateDetection : std::uint8_t {
+    optimistic, // the kernel, for IPv6, while the address is in use already
+    probe,      // we ask before the address is used, for both families
+};
+
 enum class RdmaDemand : std::uint8_t {
     ignored,    // "rdma": false
     if_present, // no "rdma" key: used when the parent has it
@@ -99,6 +105,7 @@ struct Config {
     std::optional<std::uint32_t> mtu;
     std::optional<base::MacAddress> mac; // the configuration's own; requests by the runtime come first
     DefaultRoute default_route = DefaultRoute::if_none;
+    DuplicateDetection duplicate_detection = DuplicateDetection::optimistic;
     RdmaPolicy rdma;
     IpamChoice ipam;
     LogTarget log;

@@ -13,14 +13,23 @@ enum class Added : std::uint8_t { yes, was_present };
 
 struct Address {
     base::IpPrefix prefix;
+    /// Duplicate address detection has found another host that has it (IFA_F_DADFAILED): the kernel keeps the address
+    /// and does not use it.
+    bool is_duplicate = false;
 };
 
 /// Both families. Throws NetlinkError (ENODEV: no such interface).
 [[nodiscard]] std::vector<Address> list_addresses(Socket& socket, unsigned ifindex);
 
+/// Duplicate address detection of IPv6 (RFC 4862, section 5.4); the kernel has none for IPv4.
+enum class Dad : std::uint8_t {
+    full,       // the address can't be used until it has passed, 1 to 2 s later
+    optimistic, // usable at once, but not for resolving neighbours (RFC 4429); see enable_optimistic_detection()
+    none,
+};
+
 struct AddressOptions {
-    /// IPv6: usable at once, without duplicate address detection, which takes 1 to 2 s (RFC 4862).
-    bool skip_duplicate_detection = false;
+    Dad dad = Dad::full;
 };
 
 /// IPv4 prefixes of up to 30 bits get the broadcast address that belongs to them. Throws NetlinkError.

@@ -14,6 +14,8 @@ enum class Sysctl : std::uint8_t {
     arp_notify,        // 1: gratuitous ARP when the link or its address changes
     disable_ipv6,      // 1: no IPv6 on the interface
     keep_addr_on_down, // 1: IPv6 addresses survive "link down"
+    optimistic_dad,    // 1: IFA_F_OPTIMISTIC counts, and link-local addresses have it (RFC 4429)
+    use_optimistic,    // 1: such addresses are as good as others for what the pod sends
     ndisc_notify,      // 1: unsolicited neighbour advertisement when the link or its MAC address changes
 };
 
@@ -31,6 +33,12 @@ void announce_ipv4_when_up(const Netns& netns, const base::InterfaceName& interf
 /// From now on the kernel sends a neighbour advertisement for each IPv6 address when the interface of `netns` changes
 /// its MAC address (ndisc_netdev_event()), and when duplicate address detection passes. Throws base::SystemError.
 void announce_ipv6_changes(const Netns& netns, const base::InterfaceName& interface);
+
+/// From now on IPv6 addresses of the interface that ask for it are usable while duplicate address detection is under
+/// way, and chosen as the source of what the pod sends: without the second setting the address of another interface
+/// would come first (ipv6_get_saddr_eval(), rule 3). Throws base::SystemError. No such sysctl: this kernel can't
+/// (CONFIG_IPV6_OPTIMISTIC_DAD).
+Written enable_optimistic_detection(const Netns& netns, const base::InterfaceName& interface);
 
 /// Makes IPv6 addresses possible on an interface of `netns`, where pods often start with IPv6 switched off: switches it
 /// on for the interface and for the loopback (an address of the pod is delivered locally through it), and keeps

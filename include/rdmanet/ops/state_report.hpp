@@ -3,6 +3,7 @@
 #pragma once
 
 #include <rdmanet/attach/rdma_view.hpp>
+#include <rdmanet/base/ip_address.hpp>
 #include <rdmanet/ipam/lease.hpp>
 #include <rdmanet/ipam/liveness.hpp>
 #include <rdmanet/state/attachment_store.hpp>
@@ -16,6 +17,8 @@ struct StateReport {
     state::AttachmentStore::Listing attachments;
     std::vector<std::vector<attach::RdmaView>> rdma; // for each attachment, in their order
     std::vector<ipam::Verdict> pods;                 // likewise
+    /// Likewise: addresses that another host has, too.
+    std::vector<std::vector<base::IpPrefix>> duplicates;
     std::vector<ipam::Lease> leases;
     std::string lease_trouble; // why the leases could not be read; empty if they could
 };

@@ -55,7 +55,7 @@ TEST_CASE("an IPv6 address without duplicate detection is usable at once") {
     const IpPrefix waiting = prefix("2001:db8::5/64");
     const IpPrefix ready = prefix("2001:db8::6/64");
     CHECK(add_address(host.route, host.parent.ifindex, waiting) == Added::yes);
-    CHECK(add_address(host.route, host.parent.ifindex, ready, {.skip_duplicate_detection = true}) == Added::yes);
+    CHECK(add_address(host.route, host.parent.ifindex, ready, {.dad = Dad::none}) == Added::yes);
     CHECK_FALSE(is_usable(host, waiting));
     CHECK(is_usable(host, ready));
 }

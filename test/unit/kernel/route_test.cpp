@@ -19,7 +19,7 @@ using test::Host;
 struct Addressed : Host {
     Addressed() {
         add_address(route, parent.ifindex, *IpPrefix::parse("10.1.2.3/24"));
-        add_address(route, parent.ifindex, *IpPrefix::parse("2001:db8::3/64"), {.skip_duplicate_detection = true});
+        add_address(route, parent.ifindex, *IpPrefix::parse("2001:db8::3/64"), {.dad = Dad::none});
     }
 
     [[nodiscard]] Route to(std::string_view destination, std::string_view gateway = {}) const {

@@ -112,6 +112,19 @@ TEST_CASE("who holds a device") {
     CHECK_THAT(ops::to_json(state.report()), Contains(R"("device": "0000:3b:00.2")"));
 }
 
+TEST_CASE("an address that another host has, too, is shown with its GIDs") {
+    const StateDirectory state;
+    state.save(record());
+    ops::StateReport report = state.report();
+    report.rdma = {{view()}};
+    CHECK_THAT(ops::to_table(report), !Contains("duplicate"));
+    report.duplicates = {{*base::IpPrefix::parse("fd00::3/64")}};
+    CHECK_THAT(ops::to_table(report),
+               Contains("address fd00::3/64 of ") && Contains("is a duplicate") &&
+                   Contains("its GID, index 4 (RoCE v1), 5 (RoCE v2) of mlx5_0/1, can still be used"));
+    CHECK_THAT(ops::to_json(report), Contains("\"duplicates\": [\n                \"fd00::3/64\""));
+}
+
 TEST_CASE("who holds what, for a program") {
     const StateDirectory state;
     state.save(record());
@@ -121,7 +134,7 @@ TEST_CASE("who holds what, for a program") {
     const json::Document document = json::Document::parse(ops::to_json(report));
     CHECK(
         document.root().at("attachments").elements().at(0).to_text() ==
-        R"({"attach":"macvlan","containerID":"0123456789abcdef","created":"2023-11-14T22:13:20Z","device":"","ifname":"net1",)"
+        R"({"attach":"macvlan","containerID":"0123456789abcdef","created":"2023-11-14T22:13:20Z","device":"","duplicates":[],"ifname":"net1",)"
         R"("ips":["10.1.2.3/24","fd00::3/64"],"mac":"02:00:00:00:00:01","netns":"/run/netns/p","network":"roce",)"
         R"("parent":"ens1f0","phase":"attached","podName":"train-0","podNamespace":"ml","podState":"unknown",)"
         R"("podStateReason":"nothing says which boot of the node it belongs to","podUID":"u-1",)"

@@ -1,0 +1,55 @@
+#include <rdmanet/attach/address_view.hpp>
+
+#include "liveness.hpp"
+
+#include <rdmanet/attach/operations.hpp>
+#include <rdmanet/kernel/address.hpp>
+#include <rdmanet/kernel/link.hpp>
+
+#include <algorithm>
+#include <string>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::IpPrefix;
+using state::AttachmentRecord;
+
+std::vector<IpPrefix> ipv6_addresses_of(const AttachmentRecord& record) {
+    std::vector<IpPrefix> addresses;
+    for (const std::string& text : record.ips)
+        if (const auto ip = IpPrefix::parse(text); ip && ip->family() == base::Family::v6) addresses.push_back(*ip);
+    return addresses;
+}
+
+/// rdmanet state tells elsewhere of a pod that can't be looked at.
+std::vector<IpPrefix> duplicates_of(const AttachmentRecord& record) try {
+    std::vector<IpPrefix> own = ipv6_addresses_of(record);
+    const auto ifname = base::InterfaceName::parse(record.key.ifname);
+    if (own.empty() || !ifname) return {};
+    const auto netns = find_netns_again(record.netns.path, record.netns);
+    if (!netns) return {};
+    kernel::Socket route = kernel::Socket::open_in(*netns, kernel::Protocol::route, base::Deadline::in(kStatusTimeout));
+    const auto link = kernel::find_link(route, *ifname);
+    if (!link) return {};
+    const auto present = kernel::list_addresses(route, link->ifindex);
+    std::erase_if(own, [&](const IpPrefix& ip) {
+        return std::none_of(present.begin(), present.end(), [&](const kernel::Address& address) {
+            return address.is_duplicate && address.prefix == ip;
+        });
+    });
+    return own;
+} catch (const base::Error&) {
+    return {};
+}
+
+} // namespace
+
+std::vector<std::vector<IpPrefix>> view_duplicates(const std::vector<AttachmentRecord>& records) {
+    std::vector<std::vector<IpPrefix>> views;
+    views.reserve(records.size());
+    for (const AttachmentRecord& record : records) views.push_back(duplicates_of(record));
+    return views;
+}
+
+} // namespace rdmanet::attach

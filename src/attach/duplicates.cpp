@@ -1,0 +1,39 @@
+#include "duplicates.hpp"
+
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
+
+#include <linux/if.h>
+
+#include <chrono>
+#include <thread>
+
+namespace rdmanet::attach {
+
+using base::concat;
+
+bool has_neighbours(const kernel::Link& link) {
+    return (link.flags & IFF_NOARP) == 0;
+}
+
+bool wait_for_carrier(kernel::Socket& route, unsigned ifindex, const base::Deadline& deadline) {
+    constexpr std::chrono::seconds kTimeout{2};
+    for (const auto until = deadline.at_most(kTimeout);; std::this_thread::sleep_for(std::chrono::milliseconds{10})) {
+        const auto link = kernel::find_link(route, ifindex);
+        if (link && (link->flags & IFF_RUNNING) != 0) return true;
+        if (!link || until.passed()) return false;
+    }
+}
+
+void refuse_taken_addresses(const kernel::AddressProber& prober, const std::vector<base::IpAddress>& addresses,
+                            const std::string& interface, const base::Deadline& deadline) {
+    const auto holder = prober.find_holder(addresses, deadline);
+    if (!holder) return;
+    throw cni::CniError(cni::ErrorCode::address_taken,
+                        concat("address ", holder->address, " is in use in the network of interface ",
+                               base::quoted(interface), ": the host with MAC address ", holder->mac,
+                               " has it. Add it to \"exclude\" of the range, or remove it from that host; if that is a "
+                               "pod of another node, give each node a range of its own"));
+}
+
+} // namespace rdmanet::attach

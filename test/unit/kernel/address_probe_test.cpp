@@ -1,0 +1,71 @@
+#include <rdmanet/kernel/address.hpp>
+#include <rdmanet/kernel/address_probe.hpp>
+
+#include "fixture.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <array>
+#include <vector>
+
+namespace rdmanet::kernel {
+namespace {
+
+using base::IpAddress;
+using base::IpPrefix;
+
+struct Ends {
+    test::Host host;
+    Link peer = find_link(host.route, host.parent.parent_ifindex.value()).value();
+
+    [[nodiscard]] AddressProber prober() const { return {host.netns, host.parent.ifindex, host.parent.mac().value()}; }
+};
+
+TEST_CASE("who has an address on the other end is found by its MAC, for both families") {
+    NEEDS_NETNS();
+    Ends ends;
+    for (const char* text : {"192.0.2.7/24", "2001:db8::5/64"}) {
+        INFO(text);
+        const IpPrefix taken = *IpPrefix::parse(text);
+        add_address(ends.host.route, ends.peer.ifindex, taken, {.dad = Dad::none});
+        // The two ends of the pair are in one namespace here, which answers on either.
+        const std::array addresses = {*IpAddress::parse("192.0.2.99"), taken.address()};
+        const auto holder = ends.prober().find_holder(addresses, test::soon());
+        REQUIRE(holder);
+        CHECK(holder->address == taken.address());
+        CHECK(holder->mac == ends.peer.mac().value());
+    }
+}
+
+TEST_CASE("an address that nobody has is found to be free, and not before all probes") {
+    NEEDS_NETNS();
+    const Ends ends;
+    const std::array addresses = {*IpAddress::parse("192.0.2.7"), *IpAddress::parse("2001:db8::5")};
+    const auto begin = std::chrono::steady_clock::now();
+    CHECK_FALSE(ends.prober().find_holder(addresses, test::soon()));
+    CHECK(std::chrono::steady_clock::now() - begin >= AddressProber::kProbes * AddressProber::kInterval);
+}
+
+TEST_CASE("the deadline ends a probe") {
+    NEEDS_NETNS();
+    const Ends ends;
+    const std::array addresses = {*IpAddress::parse("192.0.2.7")};
+    const auto deadline = base::Deadline::in(std::chrono::milliseconds{0});
+    CHECK_FALSE(ends.prober().find_holder(addresses, deadline));
+    CHECK(deadline.passed());
+}
+
+TEST_CASE("an interface that is down can neither ask nor announce") {
+    NEEDS_NETNS();
+    Ends ends;
+    const AddressProber prober = ends.prober();
+    change_link(ends.host.route, ends.host.parent.ifindex,
+                {.name = {}, .mac = {}, .mtu = {}, .state = AdminState::down});
+    const std::array addresses = {*IpAddress::parse("2001:db8::5")};
+    CHECK_THROWS_AS(prober.announce(addresses), base::SystemError);
+    CHECK_THROWS_AS(prober.find_holder(addresses, test::soon()), base::SystemError);
+    CHECK_NOTHROW(prober.announce({}));
+}
+
+} // namespace
+} // namespace rdmanet::kernel
