@@ -148,6 +148,45 @@ CLI::App* add_plan_command(CLI::App& app, PlanOptions& options) {
     return plan;
 }
 
+/// What is wrong with the command line.
+int refuse_usage(const std::string& message, const std::string& help) {
+    base::write_all(STDERR_FILENO, concat("rdmanet: ", message, ": run `", help, "`\n"), "standard error");
+    return kWrongUsage;
+}
+
+std::vector<CLI::App*> subcommands_of(CLI::App& app) {
+    return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+const CLI::App* find_subcommand(CLI::App& app, const std::string& name) {
+    for (const CLI::App* each : subcommands_of(app))
+        if (each->get_name() == name) return each;
+    return nullptr;
+}
+
+int refuse_subcommand(CLI::App& app, const std::string& name) {
+    std::string known;
+    for (const CLI::App* each : subcommands_of(app)) known += concat(known.empty() ? "" : ", ", each->get_name());
+    return refuse_usage(concat("unknown subcommand ", base::quoted(name), ", expected one of ", known),
+                        "rdmanet --help");
+}
+
+int print_help(CLI::App& app, const std::string& topic) {
+    const CLI::App* about = topic.empty() ? nullptr : find_subcommand(app, topic);
+    if (about == nullptr && !topic.empty()) return refuse_subcommand(app, topic);
+    // The program's own help() would be that of the subcommand "help".
+    print(about != nullptr ? about->help(app.get_name())
+                           : app.get_formatter()->make_help(&app, app.get_name(), CLI::AppFormatMode::Normal));
+    return 0;
+}
+
+/// In the order in which they were given; the library says them backwards.
+std::string extras_of(const CLI::App& command) {
+    std::string extras;
+    for (const std::string& each : command.remaining()) extras += concat(extras.empty() ? "" : " ", base::quoted(each));
+    return extras;
+}
+
 int parse_and_run(int argc, char** argv) {
     initialise_streams();
     CLI::App app(kDescription, "rdmanet");
@@ -169,11 +208,22 @@ int parse_and_run(int argc, char** argv) {
     CLI::App* plan_command = add_plan_command(app, plan_options);
     add_common_options(*plan_command, options);
 
+    std::string topic;
+    CLI::App* help = app.add_subcommand("help", "show this, or the options of a subcommand");
+    help->add_option("SUBCOMMAND", topic);
+
+    for (CLI::App* each : subcommands_of(app)) each->allow_extras();
+    if (argc > 1 && argv[1][0] != '-' && find_subcommand(app, argv[1]) == nullptr)
+        return refuse_subcommand(app, argv[1]);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& exit) {
         return print_exit(app, exit);
     }
+    for (const CLI::App* command : app.get_subcommands())
+        if (const std::string extras = extras_of(*command); !extras.empty())
+            return refuse_usage(concat("unexpected arguments ", extras), concat("rdmanet help ", command->get_name()));
+    if (help->parsed()) return print_help(app, topic);
     for (const CLI::App* command : {state, gc, plan_command})
         if (command->parsed()) require_root(*command);
     if (state->parsed()) return print_state(options);

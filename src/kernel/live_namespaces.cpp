@@ -127,7 +127,13 @@ std::uint64_t pid_namespace_inode() {
 }
 
 std::string boot_id() {
-    std::string text = base::read_file("/proc/sys/kernel/random/boot_id", 64);
+    constexpr const char* kFile = "/proc/sys/kernel/random/boot_id";
+    auto read = base::read_file_if_exists(kFile, 64);
+    if (!read)
+        throw base::Error(base::concat(kFile,
+                                       " is missing, and with it the boot ID, processes and sysctls: mount /proc "
+                                       "(`mount -t proc proc /proc`)"));
+    std::string text = *std::move(read);
     while (text.ends_with('\n')) text.pop_back();
     return text;
 }

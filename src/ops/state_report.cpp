@@ -171,6 +171,18 @@ void add_rows(Table& table, const AttachmentRecord& record, const RdmaView& view
     if (indexes.empty()) add_row("", "");
 }
 
+/// As recorded; an IPoIB child has the device of its parent, which no record names.
+std::string rdma_of(const AttachmentRecord& record, const std::vector<RdmaView>& views) {
+    if (!record.rdma_device.empty()) return record.rdma_device;
+    std::vector<std::string> devices;
+    for (const RdmaView& view : views) devices.push_back(device_and_port(view));
+    return joined(devices);
+}
+
+bool is_empty(const StateReport& report) {
+    return report.attachments.records.empty() && report.leases.empty();
+}
+
 /// Nothing if no attachment has RDMA.
 std::string rdma_table(const StateReport& report) {
     Table table({"RDMA", "WHERE", "FILES", "POD", "CONTAINER", "INTERFACE", "ADDRESS", "GID INDEX"});
@@ -227,16 +239,17 @@ std::string to_table(const StateReport& report) {
         const AttachmentRecord& record = report.attachments.records[number];
         const state::CreateLink* link = record.created_link();
         attachments.add_row({record.key.ifname, record.attach, link == nullptr ? record.device() : link->parent,
-                             record.rdma_device, record.key.network, pod_of(record.pod.pod_namespace, record.pod.name),
-                             short_id(record.key.container_id), phase_of(record, report.pods[number]),
-                             joined(record.ips), utc(record.created)});
+                             rdma_of(record, report.rdma[number]), record.key.network,
+                             pod_of(record.pod.pod_namespace, record.pod.name), short_id(record.key.container_id),
+                             phase_of(record, report.pods[number]), joined(record.ips), utc(record.created)});
     }
     Table leases({"ADDRESS", "SPACE", "NETWORK", "POD", "CONTAINER", "INTERFACE", "SINCE"});
     for (const ipam::Lease& lease : report.leases)
         leases.add_row({lease.address.to_string(), lease.space, lease.owner.key.network,
                         pod_of(lease.owner.pod_namespace, lease.owner.pod_name), short_id(lease.owner.key.container_id),
                         lease.owner.key.ifname, utc(lease.since)});
-    std::string text = concat(attachments.to_text(), rdma_table(report), '\n', leases.to_text());
+    std::string text = is_empty(report) ? std::string("nothing attached\n")
+                                        : concat(attachments.to_text(), rdma_table(report), '\n', leases.to_text());
     for (std::size_t number = 0; number < report.rdma.size(); ++number)
         for (const RdmaView& view : report.rdma[number])
             if (!view.trouble.empty())

@@ -102,10 +102,36 @@ TEST_CASE("a person who can't be answered is told so", "[protocol]") {
         CHECK(result.err == "rdmanet: write standard output: no space left on device\n");
         CHECK(run_by_shell(concat(call, " 2>&1"), {}).exit_status == 1);
     }
-    const ProcessResult unknown = run_by_shell("unset CNI_COMMAND; exec \"$0\" stat", {});
-    CHECK(unknown.exit_status != 0);
-    CHECK(unknown.out.empty());
-    CHECK_THAT(unknown.err, Contains("subcommand") && Contains("--help"));
+}
+
+TEST_CASE("a person who mistypes is told what there is", "[protocol]") {
+    const auto said = [](const std::string& arguments) {
+        return run_by_shell(concat("unset CNI_COMMAND; exec \"$0\" ", arguments), {});
+    };
+    for (const char* arguments : {"stat", "help stat"}) {
+        const ProcessResult unknown = said(arguments);
+        CHECK(unknown.exit_status == 2);
+        CHECK(unknown.out.empty());
+        CHECK_THAT(unknown.err, StartsWith("rdmanet: unknown subcommand \"stat\", expected one of ") &&
+                                    Contains("state, ") && Contains(": run `rdmanet --help`\n"));
+    }
+    const ProcessResult extra = said("gc one --two three");
+    CHECK(extra.exit_status == 2);
+    CHECK(extra.out.empty());
+    CHECK(extra.err == "rdmanet: unexpected arguments \"one\" \"--two\" \"three\": run `rdmanet help gc`\n");
+    CHECK(said("--two").exit_status == 2);
+    CHECK(said("help").out == said("--help").out);
+    CHECK_THAT(said("help plan").out, Contains("--prev-result"));
+    CHECK(said("help plan").out == said("plan --help").out);
+}
+
+TEST_CASE("without /proc a person is told to mount it", "[protocol]") {
+    const std::string call = "unset CNI_COMMAND; exec unshare --mount bash -c 'while umount -l /proc 2>/dev/null; do "
+                             ":; done; exec \"$0\" state' \"$0\"";
+    const ProcessResult result = run_by_shell(call, {});
+    CHECK(result.exit_status == 1);
+    CHECK_THAT(result.err, StartsWith("rdmanet: /proc/sys/kernel/random/boot_id is missing, ") &&
+                               Contains("mount /proc (`mount -t proc proc /proc`)"));
 }
 
 TEST_CASE("a reader that went away doesn't stop a command half way", "[protocol]") {

@@ -95,7 +95,7 @@ TEST_CASE("a node without state is shown, and nothing is made for it") {
     const std::string absent = state.path() + "/absent";
     CHECK(ops::to_json(ops::read_state(absent)) ==
           "{\n    \"attachments\": [],\n    \"leases\": [],\n    \"unreadable\": []\n}\n");
-    CHECK_THAT(ops::to_table(ops::read_state(absent)), Contains("ATTACHMENT") && Contains("ADDRESS"));
+    CHECK(ops::to_table(ops::read_state(absent)) == "nothing attached\n");
     CHECK_FALSE(fs::exists(absent));
     (void)state.report();
     CHECK(fs::is_empty(state.path()));
@@ -187,6 +187,18 @@ TEST_CASE("an attachment that is only prepared, of addresses only, or outside Ku
                Contains("eth0        ipam  -       -     n        -    c          prepared  -          "));
     const json::Document document = json::Document::parse(ops::to_json(state.report()));
     CHECK(document.root().at("attachments").elements().at(0).at("parent").string().empty());
+}
+
+TEST_CASE("an IPoIB child has its parent's RDMA device in both tables") {
+    const StateDirectory state;
+    state::AttachmentRecord child = record();
+    child.attach = "ipoib";
+    child.rdma_device.clear();
+    state.save(child);
+    ops::StateReport report = state.report();
+    report.rdma = {{{.device = "ib1p0", .port = 1, .files = {}, .gids = {}, .trouble = ""}}};
+    CHECK_THAT(ops::to_table(report), Contains("net1        ipoib  ens1f0  ib1p0/1  roce ") &&
+                                          Contains("\nib1p0/1  -      -      ml/train-0 "));
 }
 
 TEST_CASE("what can't be read is reported beside what can") {
