@@ -17,6 +17,7 @@
 
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
+#include <rdmanet/kernel/netdev_files.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -52,6 +53,11 @@ void require_no_ipoib(const BusAddress& address, kernel::Socket& route, PodSide&
                                       "\"attach\": \"sriov\" or \"host-device\" move both"));
 }
 
+kernel::NetdevFiles files_of(const Link& link) {
+    const auto name = base::InterfaceName::parse(link.name);
+    return name ? kernel::without_repetitions(kernel::read_netdev_files(*name)) : kernel::NetdevFiles{};
+}
+
 state::KeepDevice keep_step(const DevicePlan& plan) {
     if (!plan.link) return {.device = plan.address.to_string()};
     const Link& link = *plan.link;
@@ -63,7 +69,14 @@ state::KeepDevice keep_step(const DevicePlan& plan) {
             .promiscuous = link.is_promiscuous(),
             .all_multicast = link.is_all_multicast(),
             .ipv6_address_mode = link.ipv6_address_mode,
-            .altnames = link.altnames};
+            .altnames = link.altnames,
+            .alias = link.alias,
+            .group = link.tuning.group,
+            .transmit_queue_length = link.tuning.transmit_queue_length,
+            .gso_max_size = link.tuning.gso_max_size,
+            .gso_max_segments = link.tuning.gso_max_segments,
+            .gro_max_size = link.tuning.gro_max_size,
+            .files = files_of(link)};
 }
 
 /// A VF's own MAC follows its PF's decision with some drivers at once, with others when the VF is probed again: it is

@@ -9,6 +9,7 @@
 #include "vf_state.hpp"
 
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/kernel/netdev_files.hpp>
 #include <rdmanet/kernel/netlink_socket.hpp>
 
 #include <algorithm>
@@ -120,8 +121,26 @@ void restore_settings(Socket& route, const Link& link, const state::KeepDevice& 
     if (link.is_all_multicast() != before.all_multicast) change.all_multicast = before.all_multicast;
     // Made anew in each namespace (addrconf_notify(), net/ipv6/addrconf.c), so it has the default's.
     if (link.ipv6_address_mode != before.ipv6_address_mode) change.ipv6_address_mode = before.ipv6_address_mode;
-    if (change.mac || change.mtu || change.promiscuous || change.all_multicast || change.ipv6_address_mode)
+    if (before.alias && link.alias != *before.alias) change.alias = before.alias;
+    change.tuning = kernel::difference({.group = before.group,
+                                        .transmit_queue_length = before.transmit_queue_length,
+                                        .gso_max_size = before.gso_max_size,
+                                        .gso_max_segments = before.gso_max_segments,
+                                        .gro_max_size = before.gro_max_size},
+                                       link.tuning);
+    if (change.mac || change.mtu || change.promiscuous || change.all_multicast || change.ipv6_address_mode ||
+        change.alias || !change.tuning.empty())
         kernel::change_link(route, link.ifindex, change);
+}
+
+/// What is not recorded of, or not there any more, stays as it is.
+void restore_files(const Link& link, const state::KeepDevice& before) {
+    const auto name = before.files.empty() ? std::nullopt : base::InterfaceName::parse(link.name);
+    if (!name) return;
+    for (const auto& [file, present] : kernel::read_netdev_files(*name)) {
+        const std::string wanted = kernel::find_value(before.files, file);
+        if (!wanted.empty() && wanted != present) kernel::write_netdev_file(*name, file, wanted);
+    }
 }
 
 std::optional<RdmaDevice> find_rdma(Socket& rdma, const state::MoveRdma& step) {
@@ -198,6 +217,7 @@ void revert_step(const state::KeepDevice& step, const RevertContext& context) {
     restore_altnames(route, *link, step, context.log);
     restore_settings(route, *link, step);
     link = kernel::find_link(route, link->ifindex);
+    if (link) restore_files(*link, step);
     if (link && link->is_up() != step.up)
         kernel::change_link(route, link->ifindex,
                             {.state = step.up ? kernel::AdminState::up : kernel::AdminState::down});

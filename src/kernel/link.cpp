@@ -125,12 +125,30 @@ void change_link(Socket& socket, unsigned ifindex, const LinkChange& change) {
     if (change.name) request.put_text(IFLA_IFNAME, change.name->to_string());
     if (change.mac) request.put(IFLA_ADDRESS, change.mac->bytes());
     if (change.mtu) request.put_u32(IFLA_MTU, *change.mtu);
-    if (change.alias) request.put_text(IFLA_IFALIAS, *change.alias);
+    // Without the zero byte, by which an empty one is removed (dev_set_alias(), net/core/dev.c).
+    if (change.alias)
+        request.put(IFLA_IFALIAS, {reinterpret_cast<const unsigned char*>(change.alias->data()), change.alias->size()});
+    const auto put_number = [&](int attribute, const std::optional<std::uint32_t>& value) {
+        if (value) request.put_u32(attribute, *value);
+    };
+    put_number(IFLA_GROUP, change.tuning.group);
+    put_number(IFLA_TXQLEN, change.tuning.transmit_queue_length);
+    put_number(IFLA_GSO_MAX_SIZE, change.tuning.gso_max_size);
+    put_number(IFLA_GSO_MAX_SEGS, change.tuning.gso_max_segments);
+    put_number(IFLA_GRO_MAX_SIZE, change.tuning.gro_max_size);
     if (change.ipv6_address_mode)
         request.nest(IFLA_AF_SPEC, [&] {
             request.nest(AF_INET6, [&] { request.put_u8(IFLA_INET6_ADDR_GEN_MODE, *change.ipv6_address_mode); });
         });
     socket.execute(request, concat("change interface number ", ifindex));
+}
+
+LinkTuning difference(const LinkTuning& wanted, const LinkTuning& present) {
+    LinkTuning rest = wanted;
+    for (const auto setting : {&LinkTuning::group, &LinkTuning::transmit_queue_length, &LinkTuning::gso_max_size,
+                               &LinkTuning::gso_max_segments, &LinkTuning::gro_max_size})
+        if (wanted.*setting == present.*setting) (rest.*setting).reset();
+    return rest;
 }
 
 void add_altname(Socket& socket, unsigned ifindex, std::string_view altname) {

@@ -51,6 +51,11 @@ void parse_names(const Attributes& attributes, Link& link) {
 
 void parse_numbers(const Attributes& attributes, Link& link) {
     link.mtu = attributes.find_u32(IFLA_MTU).value_or(0);
+    link.tuning = {.group = attributes.find_u32(IFLA_GROUP),
+                   .transmit_queue_length = attributes.find_u32(IFLA_TXQLEN),
+                   .gso_max_size = attributes.find_u32(IFLA_GSO_MAX_SIZE),
+                   .gso_max_segments = attributes.find_u32(IFLA_GSO_MAX_SEGS),
+                   .gro_max_size = attributes.find_u32(IFLA_GRO_MAX_SIZE)};
     link.parent_ifindex = attributes.find_u32(IFLA_LINK);
     link.parent_netnsid = attributes.find_i32(IFLA_LINK_NETNSID);
     link.master_ifindex = attributes.find_u32(IFLA_MASTER);

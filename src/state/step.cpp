@@ -72,6 +72,17 @@ void write(json::Writer& writer, const KeepDevice& step) {
     writer.key("altnames").begin_array();
     for (const std::string& altname : step.altnames) writer.value(altname);
     writer.end_array();
+    write_if(writer, "alias", step.alias);
+    write_if(writer, "group", step.group);
+    write_if(writer, "txQueueLength", step.transmit_queue_length);
+    write_if(writer, "gsoMaxSize", step.gso_max_size);
+    write_if(writer, "gsoMaxSegs", step.gso_max_segments);
+    write_if(writer, "groMaxSize", step.gro_max_size);
+    if (step.files.empty()) return;
+    writer.key("files").begin_array();
+    for (const auto& [file, value] : step.files)
+        writer.begin_object().member("file", file).member("value", value).end_object();
+    writer.end_array();
 }
 
 void write(json::Writer& writer, const SetVf& step) {
@@ -154,8 +165,18 @@ KeepDevice parse_keep_device(const json::Reader& reader) {
                     .promiscuous = reader.at("promiscuous").boolean(),
                     .all_multicast = reader.at("allMulticast").boolean(),
                     .ipv6_address_mode = find_number<std::uint8_t>(reader, "ipv6AddressMode"),
-                    .altnames = {}};
+                    .altnames = {},
+                    .alias = find_string(reader, "alias"),
+                    .group = find_number<std::uint32_t>(reader, "group"),
+                    .transmit_queue_length = find_number<std::uint32_t>(reader, "txQueueLength"),
+                    .gso_max_size = find_number<std::uint32_t>(reader, "gsoMaxSize"),
+                    .gso_max_segments = find_number<std::uint32_t>(reader, "gsoMaxSegs"),
+                    .gro_max_size = find_number<std::uint32_t>(reader, "groMaxSize"),
+                    .files = {}};
     for (const json::Reader& altname : reader.at("altnames").elements()) step.altnames.push_back(altname.string());
+    if (const auto files = reader.find("files"))
+        for (const json::Reader& file : files->elements())
+            step.files[file.at("file").string()] = file.at("value").string();
     return step;
 }
 

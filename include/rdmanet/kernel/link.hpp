@@ -55,6 +55,21 @@ struct Ipoib {
 /// "ipoib pkey 0x8001 mode datagram"
 [[nodiscard]] std::string to_string(const Ipoib& ipoib);
 
+/// Settings that stay with an interface when it moves to another namespace. Those that a kernel doesn't know are absent.
+struct LinkTuning {
+    std::optional<std::uint32_t> group;
+    std::optional<std::uint32_t> transmit_queue_length; // packets, before the driver's queues
+    std::optional<std::uint32_t> gso_max_size;          // bytes
+    std::optional<std::uint32_t> gso_max_segments;
+    std::optional<std::uint32_t> gro_max_size; // bytes; since Linux 5.19
+
+    [[nodiscard]] bool empty() const { return *this == LinkTuning{}; }
+    friend bool operator==(const LinkTuning&, const LinkTuning&) = default;
+};
+
+/// Those of `wanted` that differ from `present`.
+[[nodiscard]] LinkTuning difference(const LinkTuning& wanted, const LinkTuning& present);
+
 /// An interface as the kernel describes it.
 struct Link {
     unsigned ifindex = 0;
@@ -73,7 +88,8 @@ struct Link {
     std::vector<std::string> altnames;             // since Linux 5.5
     std::optional<std::uint8_t> ipv6_address_mode; // enum in6_addr_gen_mode, linux/if_link.h; absent without IPv6
     std::string alias;                             // a remark of up to 255 bytes; stays when the link moves
-    std::string parent_device;                     // e.g. "0000:3b:00.2", empty for a virtual device; since Linux 5.14
+    LinkTuning tuning;
+    std::string parent_device; // e.g. "0000:3b:00.2", empty for a virtual device; since Linux 5.14
 
     [[nodiscard]] bool is_up() const; // administratively
     [[nodiscard]] bool is_loopback() const;
@@ -145,7 +161,8 @@ struct LinkChange {
     std::optional<bool> promiscuous;
     std::optional<bool> all_multicast;
     std::optional<std::uint8_t> ipv6_address_mode; // by which the link-local address is made, or that none is
-    std::optional<std::string> alias;
+    std::optional<std::string> alias;              // empty: none
+    LinkTuning tuning{};
     const Netns* netns = nullptr; // moves the link; all else then happens there
 };
 

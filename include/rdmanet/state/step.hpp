@@ -6,6 +6,7 @@
 #include <rdmanet/json/writer.hpp>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <variant>
@@ -39,6 +40,14 @@ struct KeepDevice {
     bool all_multicast = false;
     std::optional<std::uint8_t> ipv6_address_mode; // enum in6_addr_gen_mode, linux/if_link.h
     std::vector<std::string> altnames;
+    // Absent in records of earlier versions:
+    std::optional<std::string> alias; // empty: none
+    std::optional<std::uint32_t> group;
+    std::optional<std::uint32_t> transmit_queue_length; // packets
+    std::optional<std::uint32_t> gso_max_size;          // bytes
+    std::optional<std::uint32_t> gso_max_segments;
+    std::optional<std::uint32_t> gro_max_size; // bytes
+    std::map<std::string, std::string> files;  // in sysfs, see kernel::without_repetitions()
 };
 
 /// Some of the settings that a PF has for a VF.

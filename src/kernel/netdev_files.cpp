@@ -1,0 +1,81 @@
+#include <rdmanet/kernel/netdev_files.hpp>
+
+#include "directory.hpp"
+
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/base/text.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <optional>
+
+namespace rdmanet::kernel {
+namespace {
+
+using base::concat;
+
+constexpr std::string_view kQueues = "queues/tx-";
+
+std::string directory_of(const base::InterfaceName& interface) {
+    return concat("/sys/class/net/", interface.to_string());
+}
+
+/// nullopt where the driver has no such setting (EOPNOTSUPP), and of interfaces that are about to go.
+std::optional<std::string> find_setting(int directory, const std::string& file) try {
+    return find_line(directory, file);
+} catch (const base::SystemError& error) {
+    if (error.errno_value() == EOPNOTSUPP || error.errno_value() == ENODEV) return std::nullopt;
+    throw;
+}
+
+/// The same file of the first queue: "queues/tx-0/tx_maxrate" for "queues/tx-7/tx_maxrate".
+std::string of_first_queue(const std::string& file) {
+    if (!file.starts_with(kQueues)) return file;
+    return concat(kQueues, '0', file.substr(file.find('/', kQueues.size())));
+}
+
+} // namespace
+
+NetdevFiles read_netdev_files(const base::InterfaceName& interface) {
+    NetdevFiles files;
+    const base::UniqueFd directory = open_directory(directory_of(interface));
+    if (!directory) return files;
+    const auto add = [&](const std::string& file) {
+        if (auto value = find_setting(directory.get(), file)) files.emplace(file, *std::move(value));
+    };
+    for (const char* file : {"gro_flush_timeout", "napi_defer_hard_irqs"}) add(file);
+    for (const std::string& queue : list_directory(concat(directory_of(interface), "/queues"))) {
+        if (!queue.starts_with("tx-")) continue;
+        for (const char* file : {"tx_maxrate", "byte_queue_limits/limit_max", "byte_queue_limits/limit_min",
+                                 "byte_queue_limits/hold_time"})
+            add(concat("queues/", queue, '/', file));
+    }
+    return files;
+}
+
+void write_netdev_file(const base::InterfaceName& interface, const std::string& file, const std::string& value) {
+    const std::string path = concat(directory_of(interface), '/', file);
+    const base::UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!fd || ::write(fd.get(), value.data(), value.size()) < 0)
+        throw base::SystemError(concat("write ", value, " to ", path), errno);
+}
+
+NetdevFiles without_repetitions(const NetdevFiles& files) {
+    NetdevFiles rest;
+    for (const auto& [file, value] : files) {
+        const std::string first = of_first_queue(file);
+        const auto of_first = files.find(first);
+        if (file == first || of_first == files.end() || of_first->second != value) rest.emplace(file, value);
+    }
+    return rest;
+}
+
+std::string find_value(const NetdevFiles& files, const std::string& file) {
+    auto found = files.find(file);
+    if (found == files.end()) found = files.find(of_first_queue(file));
+    return found == files.end() ? std::string() : found->second;
+}
+
+} // namespace rdmanet::kernel
