@@ -3,11 +3,13 @@
 #
 #   test/fuzz/run.sh [SECONDS [TARGET...]]   default: 10 seconds each, every target
 #
-# Prints for each target how many inputs it ran and how much of the code they reached. Seeds: test/fuzz/corpus and, for
-# configurations, conf-examples. What the run collects is in build/fuzz-corpus/TARGET, from new at each run; an input
-# that breaks something is kept below build/fuzz-crashes. Last line: N passed, N failed, N skipped.
+# Prints for each target how many inputs it ran and how much of the code they reached. It starts from the inputs in
+# test/fuzz/corpus and, for configurations, in conf-examples. What the run collects is in build/fuzz-corpus/TARGET, from
+# new at each run. An input that breaks something is kept below build/fuzz-crashes. The random numbers follow the commit:
+# the same commit tries the same inputs. Last line: N passed, N failed, N skipped.
 #
 # Environment: RDMANET_FUZZ_PRESET   default: fuzz, which is optimised; sanitize is what the tests have built anyway
+#              RDMANET_SEED          default: what test/seed says of the commit
 set -euo pipefail
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -17,6 +19,7 @@ preset=${RDMANET_FUZZ_PRESET:-fuzz}
 targets=("${@:2}")
 [[ ${#targets[@]} -gt 0 ]] ||
 	targets=(configuration_fuzz prev_result_fuzz cni_args_fuzz record_fuzz leases_fuzz lease_damage_fuzz)
+seed=${RDMANET_SEED:-$(test/seed)}
 crashes=$top/build/fuzz-crashes
 corpora=$top/build/fuzz-corpus
 
@@ -55,8 +58,9 @@ fuzz() {
 	cp "test/fuzz/corpus/$target/"* "$corpus/"
 	[[ $target != configuration_fuzz ]] || seed_configurations "$corpus"
 	read -r -a options <<<"$(options_of "$target")"
-	"build/$preset/test/fuzz/$target" -max_total_time="$seconds" -timeout=5 -rss_limit_mb=2048 -len_control=0 \
-		-print_final_stats=1 "${options[@]}" -artifact_prefix="$crashes/$target-" "$corpus" >"$log" 2>&1 || status=$?
+	# libFuzzer takes 0 for "any".
+	"build/$preset/test/fuzz/$target" -seed=$((seed + 1)) -max_total_time="$seconds" -timeout=5 -rss_limit_mb=2048 \
+		-len_control=0 -print_final_stats=1 "${options[@]}" -artifact_prefix="$crashes/$target-" "$corpus" >"$log" 2>&1 || status=$?
 	echo "$status" >"$corpora/$target.status"
 }
 
@@ -80,6 +84,7 @@ build || {
 	echo "0 passed, 1 failed, 0 skipped"
 	exit 1
 }
+echo "fuzz seed: $seed"
 rm -rf "$corpora"
 mkdir -p "$corpora"
 memory=$(mktemp -d -p /dev/shm rdmanet-fuzz-XXXXXX)
