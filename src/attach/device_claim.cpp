@@ -45,6 +45,14 @@ std::vector<AttachmentRecord> list_owners(const Session& session, const std::str
                                ", or use another device"));
 }
 
+[[noreturn]] void refuse_device_of(const AttachmentRecord& owner, const base::BusAddress& address, const Node& node) {
+    const std::string reason = Undertaker(node).probe(trace_of(owner)).reason;
+    throw cni::CniError(cni::ErrorCode::parent,
+                        concat("device ", address, " belongs to another attachment (", describe(owner),
+                               "), whose pod is not provably gone: DEL of that one gives it back",
+                               reason.empty() ? "" : concat("; nothing is proven because ", reason)));
+}
+
 } // namespace
 
 void require_no_children(const base::BusAddress& address, const kernel::Link& link, const Session& session,
@@ -82,10 +90,7 @@ std::vector<AttachmentRecord> disregard_the_dead(const base::BusAddress& address
 base::FileLock claim_device(const base::BusAddress& address, const Session& session, const base::Deadline& deadline) {
     base::FileLock claim = session.records.lock_device(address.to_string(), deadline);
     for (const AttachmentRecord& owner : list_owners(session, address.to_string()))
-        if (!is_entry_beside(owner.key, session))
-            throw cni::CniError(cni::ErrorCode::parent,
-                                concat("device ", address, " belongs to another attachment (", describe(owner),
-                                       "), whose pod is not provably gone: DEL of that one gives it back"));
+        if (!is_entry_beside(owner.key, session)) refuse_device_of(owner, address, session.node);
     return claim;
 }
 

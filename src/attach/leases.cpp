@@ -35,7 +35,7 @@ ipam::Owner owner_of(const state::AttachmentRecord& record) {
             .netns_path = record.netns.path,
             .netns_cookie = record.netns.cookie,
             .netns_inode = record.netns.inode,
-            .pid_namespace_inode = record.pid_namespace_inode,
+            .pid_view = record.pid_view,
             .boot_id = record.boot_id};
 }
 

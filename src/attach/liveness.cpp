@@ -29,30 +29,58 @@ std::optional<kernel::Netns> find_netns_again(const std::string& path, const sta
 }
 
 NetnsTrace trace_of(const state::AttachmentRecord& record) {
-    return {.netns = record.netns, .pid_namespace_inode = record.pid_namespace_inode, .boot_id = record.boot_id};
+    return {.netns = record.netns, .pid_view = record.pid_view, .boot_id = record.boot_id};
 }
 
+// The whole policy. Only `dead` is ever collected.
+//
+//   boot       the recorded namespace                            who looks                     the pod is
+//   ---------  ------------------------------------------------  ----------------------------  ----------
+//   unknown                                                                                    unknown
+//   earlier                                                                                    dead
+//   this one   is not recorded                                                                 unknown
+//   this one   is at its path, or a process or mount has it      anybody                       alive
+//   this one   has lost its number to a younger one              anybody                       dead
+//   this one   is not found, everything was examined             who sees every process, or    dead
+//                                                                the view that attached it
+//   this one   is not found, everything was examined             another view                  unknown
+//   this one   is not found, something could not be examined     anybody                       unknown
 ipam::Verdict Undertaker::probe(const NetnsTrace& trace) {
     const ipam::Verdict alive{.liveness = ipam::Liveness::alive};
     const ipam::Verdict dead{.liveness = ipam::Liveness::dead};
     if (trace.boot_id.empty()) return unknown("nothing says which boot of the node it belongs to");
     if (trace.boot_id != node_.boot_id) return dead;
+    if (trace.netns.inode == 0) return unknown("nothing says which network namespace its pod has");
     try {
-        if (find_netns_again(trace.netns.path, trace.netns)) return alive;
-        if (trace.netns.inode == 0) return unknown("nothing says which network namespace its pod has");
-        if (trace.pid_namespace_inode != node_.pid_namespace_inode)
-            return unknown("it was attached from another PID namespace, whose processes are not to be seen here: run "
-                           "`rdmanet gc` on the node itself, not in a container");
-        return is_used_by_anyone(trace.netns) ? alive : dead;
-    } catch (const base::Error& error) { // what can't be examined isn't proven
-        return unknown(error.what());
+        switch (search(trace.netns)) {
+        case Found::yes: return alive;
+        case Found::number_of_another: return dead;
+        case Found::no: break;
+        }
+    } catch (const base::Error& error) {
+        return unknown(concat(error.what(), ": try again"));
     }
+    if (std::string reason = why_not_seen(trace); !reason.empty()) return unknown(std::move(reason));
+    if (!living_->doubt.empty()) return unknown(living_->doubt);
+    return dead;
+}
+
+/// Why our /proc need not show the processes of that pod; empty if it does.
+std::string Undertaker::why_not_seen(const NetnsTrace& trace) const {
+    const kernel::ProcView& view = node_.view;
+    if (view.sees_all()) return {};
+    if (view.id() == 0) return "it can't be told whose processes /proc shows: run `rdmanet gc` on the node itself";
+    // Records of earlier versions have the inode number alone.
+    if (trace.pid_view == view.id() || trace.pid_view == view.pid_namespace) return {};
+    return "it was attached from another PID namespace, whose processes can't be seen here: run `rdmanet gc` on the "
+           "node "
+           "itself, not in a container";
 }
 
 ipam::Verdict Undertaker::probe(const ipam::Owner& owner) {
     return probe(
         NetnsTrace{.netns = {.path = owner.netns_path, .inode = owner.netns_inode, .cookie = owner.netns_cookie},
-                   .pid_namespace_inode = owner.pid_namespace_inode,
+                   .pid_view = owner.pid_view,
                    .boot_id = owner.boot_id});
 }
 
@@ -64,24 +92,28 @@ std::vector<ipam::Verdict> view_pods(const std::vector<state::AttachmentRecord>&
     return pods;
 }
 
-bool Undertaker::is_used_by_anyone(const state::NetnsIdentity& netns) {
+/// A path that may not be looked at proves nothing. If a mount or a living process is behind it, the search comes to
+/// that, too.
+bool leads_there(const std::string& path, const state::NetnsIdentity& netns) try {
+    return find_netns_again(path, netns).has_value();
+} catch (const base::SystemError&) {
+    return false;
+}
+
+/// Throws base::Error if nothing comes of it.
+Undertaker::Found Undertaker::search(const state::NetnsIdentity& netns) {
+    if (leads_there(netns.path, netns)) return Found::yes;
     for (const bool fresh : {!living_.has_value(), true}) {
         if (fresh) living_ = kernel::list_live_netns();
         const auto path = living_->paths.find(netns.inode);
-        if (path == living_->paths.end()) {
-            if (!living_->doubt.empty())
-                throw base::Error(concat(living_->doubt,
-                                         ", and may be in its network namespace: run `rdmanet gc` as root "
-                                         "of the node, with CAP_SYS_PTRACE"));
-            return false;
-        }
-        if (find_netns_again(path->second, netns)) return true;
+        if (path == living_->paths.end()) return Found::no;
+        if (find_netns_again(path->second, netns)) return Found::yes;
         const auto now = kernel::find_netns(path->second);
-        if (now && now->id().inode == netns.inode) return false; // the number belongs to another namespace by now
+        if (now && now->id().inode == netns.inode) return Found::number_of_another;
         if (fresh) break;
         // The process by which it was found has ended or gone elsewhere since: others may live in it.
     }
-    throw base::Error("processes of its network namespace come and go: try again");
+    throw base::Error("processes of its network namespace come and go");
 }
 
 } // namespace rdmanet::attach

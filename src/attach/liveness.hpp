@@ -20,14 +20,13 @@ namespace rdmanet::attach {
 /// Where and when a network namespace was seen.
 struct NetnsTrace {
     state::NetnsIdentity netns;
-    std::uint64_t pid_namespace_inode = 0;
+    std::uint64_t pid_view = 0; // of whoever wrote it down: kernel::ProcView::id()
     std::string boot_id;
 };
 [[nodiscard]] NetnsTrace trace_of(const state::AttachmentRecord& record);
 
-/// Dead: another boot; or neither the path nor any process or mount leads to the namespace, looked at through the same
-/// /proc as when it was written down. A container with a PID namespace of its own can prove nothing about its host.
-/// /proc is read at most once for each object of this class: the dead don't come back.
+/// Whether pods live: the table is in liveness.cpp. /proc is read at most twice for each object of this class, for the
+/// dead don't come back.
 class Undertaker final : public ipam::LivenessProbe {
 public:
     explicit Undertaker(const Node& node) : node_(node) {}
@@ -36,7 +35,9 @@ public:
     [[nodiscard]] ipam::Verdict probe(const ipam::Owner& owner) override;
 
 private:
-    [[nodiscard]] bool is_used_by_anyone(const state::NetnsIdentity& netns);
+    enum class Found : std::uint8_t { yes, no, number_of_another };
+    [[nodiscard]] Found search(const state::NetnsIdentity& netns);
+    [[nodiscard]] std::string why_not_seen(const NetnsTrace& trace) const;
 
     const Node& node_;
     std::optional<kernel::LiveNetns> living_;

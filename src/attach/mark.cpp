@@ -31,8 +31,8 @@ bool was_given_back(const kernel::Link& link) {
 } // namespace
 
 std::optional<std::string> mark_of(const AttachmentRecord& record) {
-    std::string mark = concat(kMarkBegin, record.netns.inode, ' ', record.netns.cookie, ' ', record.pid_namespace_inode,
-                              ' ', record.key.file_name());
+    std::string mark = concat(kMarkBegin, record.netns.inode, ' ', record.netns.cookie, ' ', record.pid_view, ' ',
+                              record.key.file_name());
     return mark.size() > kLongestAlias ? std::nullopt : std::optional(std::move(mark));
 }
 
@@ -48,7 +48,7 @@ std::optional<AttachmentRecord> parse_mark(const std::string& alias, const Node&
     AttachmentRecord record;
     record.key = *std::move(key);
     record.boot_id = node.boot_id; // a link is of this boot
-    record.pid_namespace_inode = *pid_namespace;
+    record.pid_view = *pid_namespace;
     record.netns.inode = *inode;
     record.netns.cookie = *cookie;
     return record;

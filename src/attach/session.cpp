@@ -35,7 +35,7 @@ state::AttachmentRecord begin_record(const cni::Request& request, const Node& no
     state::AttachmentRecord record;
     record.key = key_of(request);
     record.boot_id = node.boot_id;
-    record.pid_namespace_inode = node.pid_namespace_inode;
+    record.pid_view = node.view.id();
     record.created = now.epoch;
     record.created_since_boot = now.boot;
     record.netns = identify(request.netns_path, netns);

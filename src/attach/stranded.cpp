@@ -4,6 +4,7 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/kernel/device.hpp>
 #include <rdmanet/kernel/device_search.hpp>
+#include <rdmanet/kernel/proc_view.hpp>
 
 #include <chrono>
 #include <thread>
@@ -63,7 +64,7 @@ Devices find_unreachable(const kernel::LiveNetns& living, Devices devices) {
 
 std::vector<std::string> describe_stranded_devices(const base::Deadline& deadline) {
     constexpr std::chrono::seconds kTimeout{5};
-    if (!kernel::sees_all_processes()) return {};
+    if (!kernel::read_proc_view().sees_all()) return {};
     const auto until = deadline.at_most(kTimeout);
     for (std::vector<std::string> before;;) {
         Devices elsewhere = kernel::list_devices_elsewhere();

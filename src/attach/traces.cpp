@@ -14,7 +14,7 @@ AttachmentRecord record_from(const ipam::Lease& lease) {
     AttachmentRecord record;
     record.key = {.network = owner.key.network, .container_id = owner.key.container_id, .ifname = owner.key.ifname};
     record.boot_id = owner.boot_id;
-    record.pid_namespace_inode = owner.pid_namespace_inode;
+    record.pid_view = owner.pid_view;
     record.netns = {.path = owner.netns_path, .inode = owner.netns_inode, .cookie = owner.netns_cookie};
     record.pod = {.pod_namespace = owner.pod_namespace, .name = owner.pod_name, .uid = owner.pod_uid};
     record.ips.push_back(lease.address.to_string());

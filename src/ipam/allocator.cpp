@@ -14,11 +14,12 @@ using base::concat;
 
 constexpr std::size_t kPage = 256; // leases looked at in one piece: bounds the memory, and how long the store is locked
 
-ExhaustedError exhausted(const ConfiguredRange& range, std::size_t leases, std::size_t dead) {
+ExhaustedError exhausted(const ConfiguredRange& range, std::size_t leases, std::size_t dead, const std::string& doubt) {
     return ExhaustedError(concat("no free address in range ", range.range, ": ", leases, " leases on ",
                                  to_text(range.range.usable_count()), " usable addresses, ", dead,
                                  " of them held by someone who is provably gone; \"rdmanet state\" shows the holders, "
-                                 "\"rdmanet gc\" takes back what no pod holds any more"));
+                                 "\"rdmanet gc\" takes back what no pod holds any more",
+                                 doubt));
 }
 
 RequestedAddressTaken taken(const Taken& outcome) {
@@ -111,8 +112,12 @@ std::vector<Lease> Allocator::reserve(const Owner& owner, std::vector<Claim> cla
         const Sweep sweep = reclaim_from_the_dead(claims[claim], deadline);
         const bool may_rest = std::exchange(claims[claim].resting, Resting::given) == Resting::left_alone;
         if ((sweep.dead == 0 && !may_rest) || deadline.passed())
-            throw exhausted(config.ranges[claim], sweep.leases, sweep.freed);
+            throw exhausted(config.ranges[claim], sweep.leases, sweep.freed, sweep.doubt());
     }
+}
+
+std::string Allocator::Sweep::doubt() const {
+    return unknown == 0 ? "" : concat("; whether the holders of ", unknown, " live is unknown, because ", reason);
 }
 
 bool Allocator::reclaim_from_dead_holder(const Lease& held, const base::Deadline& deadline) {
@@ -130,8 +135,12 @@ Allocator::Sweep Allocator::reclaim_from_the_dead(const Claim& claim, const base
         after = page.back().address.address();
         sweep.leases += page.size();
         std::vector<Lease> dead;
-        std::copy_if(page.begin(), page.end(), std::back_inserter(dead),
-                     [&](const Lease& lease) { return probe_.probe(lease.owner) == Liveness::dead; });
+        for (const Lease& lease : page) {
+            Verdict holder = probe_.probe(lease.owner);
+            if (holder == Liveness::dead) dead.push_back(lease);
+            if (holder != Liveness::unknown) continue;
+            if (sweep.unknown++ == 0) sweep.reason = std::move(holder.reason);
+        }
         sweep.dead += dead.size();
         if (!dead.empty()) sweep.freed += reclaim(dead, deadline);
     }
@@ -154,7 +163,7 @@ std::vector<std::string> Allocator::foresee(const Config& config, const std::vec
         if (claims[slot].wanted) require_free(claims[slot], slot, deadline); // which a store gives first
     for (std::size_t slot = 0; slot < config.ranges.size(); ++slot)
         if (!claims[slot].wanted && !has_room(config.ranges[slot], deadline))
-            throw exhausted(config.ranges[slot], usage(config.ranges[slot], deadline).leases, 0);
+            throw exhausted(config.ranges[slot], usage(config.ranges[slot], deadline).leases, 0, {});
     return warnings;
 }
 

@@ -12,6 +12,7 @@
 #include <sys/sysmacros.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <set>
 
 namespace rdmanet::kernel {
@@ -55,6 +56,14 @@ std::optional<std::uint64_t> namespace_inode(const std::string& path, std::uint6
     return is_namespace ? std::optional<std::uint64_t>(status.stx_ino) : std::nullopt;
 }
 
+/// None of a process that the caller may not look at: what it holds has no holder that can be named.
+std::vector<std::string> list_descriptors(const std::string& directory) try {
+    return list_directory(directory);
+} catch (const base::SystemError& error) {
+    if (error.errno_value() != EACCES && error.errno_value() != EPERM) throw;
+    return {};
+}
+
 } // namespace
 
 std::string ElsewhereDevice::parts_text() const {
@@ -94,7 +103,7 @@ std::vector<HeldNetns> list_held_netns(const LiveNetns& living, const std::strin
         const auto pid = base::parse_integer<unsigned>(name);
         if (!pid) continue;
         const std::string directory = concat(proc, '/', name, "/fd");
-        for (const std::string& fd : list_directory(directory)) {
+        for (const std::string& fd : list_descriptors(directory)) {
             const std::string path = concat(directory, '/', fd);
             const auto inode = namespace_inode(path, namespaces_device);
             if (inode && !living.paths.contains(*inode) && seen.insert(*inode).second)
@@ -102,11 +111,6 @@ std::vector<HeldNetns> list_held_netns(const LiveNetns& living, const std::strin
         }
     }
     return held;
-}
-
-bool sees_all_processes() {
-    constexpr std::uint64_t kFirst = 0xeffffffc; // include/linux/proc_ns.h, PROC_PID_INIT_INO
-    return pid_namespace_inode() == kFirst;
 }
 
 } // namespace rdmanet::kernel

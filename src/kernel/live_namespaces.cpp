@@ -1,12 +1,15 @@
 #include <rdmanet/kernel/live_namespaces.hpp>
 
 #include "directory.hpp"
+#include "hidden_processes.hpp"
+#include "namespace_link.hpp"
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/process.hpp>
 #include <rdmanet/base/text.hpp>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -15,21 +18,14 @@
 #include <set>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace rdmanet::kernel {
 namespace {
 
 using base::concat;
 
-constexpr std::size_t kMostMountinfo = 64U << 20U; // nodes have some ten thousand mounts of some 200 bytes
-
-/// From "net:[4026531840]" (namespaces(7)).
-std::optional<std::uint64_t> parse_namespace(std::string_view text, std::string_view kind) {
-    if (!text.starts_with(concat(kind, ":[")) || !text.ends_with(']')) return std::nullopt;
-    text.remove_prefix(kind.size() + 2);
-    text.remove_suffix(1);
-    return base::parse_integer<std::uint64_t>(text);
-}
+constexpr std::string_view kNetnsLink = "/ns/net";
 
 /// The search through one procfs.
 class Search {
@@ -37,18 +33,22 @@ public:
     explicit Search(const std::string& proc) : proc_(proc) {}
 
     LiveNetns run() {
+        doubt(find_reason_for_hidden_processes(proc_));
         for (const std::string& name : list_directory(proc_))
-            if (const auto pid = base::parse_integer<unsigned>(name)) try_process(concat(proc_, '/', name), *pid);
+            if (base::parse_integer<unsigned>(name))
+                try_process(concat(proc_, '/', name), [&] { visit_process(concat(proc_, '/', name)); });
+        visit_denied_mounts();
+        settle_denied();
         return std::move(found_);
     }
 
 private:
     /// Life is proven by one process, death only by all: one that may not be looked at spoils the proof.
-    void try_process(const std::string& process, unsigned pid) try {
-        visit_process(process);
+    template <class Visit>
+    void try_process(const std::string& process, const Visit& visit) try {
+        visit();
     } catch (const base::SystemError& error) {
-        if (found_.doubt.empty())
-            found_.doubt = concat(base::describe_process(pid), " can't be examined (", error.what(), ')');
+        doubt_of(process, error.what());
     }
 
     void visit_process(const std::string& process) {
@@ -56,8 +56,27 @@ private:
         if (has_more_threads(process))
             for (const std::string& thread : list_directory(concat(process, "/task")))
                 visit_thread(concat(process, "/task/", thread));
+        visit_mounts_of(process);
+    }
+
+    void visit_mounts_of(const std::string& process) try {
         const auto mounts = parse_namespace(find_symlink(concat(process, "/ns/mnt")).value_or(std::string()), "mnt");
         if (mounts && seen_mounts_.insert(*mounts).second) visit_mounts(concat(process, "/mountinfo"), *mounts);
+    } catch (const base::SystemError& error) {
+        if (!is_denied(error)) throw;
+        denied_mounts_.push_back(process);
+    }
+
+    /// Everybody may read them (mounts_open_common(), fs/proc_namespace.c), but not follow the paths: others that see the
+    /// same mounts come first. The first line has the number of a mount, which no other namespace has.
+    void visit_denied_mounts() {
+        std::set<std::string> seen;
+        for (const std::string& process : denied_mounts_)
+            try_process(process, [&] {
+                const std::string path = concat(process, "/mountinfo");
+                const std::string beginning = find_line(AT_FDCWD, path).value_or(std::string());
+                if (seen.insert(beginning.substr(0, beginning.find('\n'))).second) visit_mounts(path, 0);
+            });
     }
 
     /// The link count of a "task" directory is the number of threads and two (fs/proc/base.c, proc_task_getattr).
@@ -66,9 +85,59 @@ private:
         return ::stat(concat(process, "/task").c_str(), &status) == 0 && status.st_nlink != 3;
     }
 
-    void visit_thread(const std::string& thread) {
+    void visit_thread(const std::string& thread) try {
         if (const auto inode = parse_namespace(find_symlink(concat(thread, "/ns/net")).value_or(std::string()), "net"))
-            mark(*inode, concat(thread, "/ns/net"));
+            mark(*inode, concat(thread, kNetnsLink));
+    } catch (const base::SystemError& error) {
+        if (!is_denied(error)) throw;
+        if (const auto files = netns_files(thread)) denied_.push_back({thread, error.what(), *files});
+    }
+
+    static bool is_denied(const base::SystemError& error) {
+        return error.errno_value() == EACCES || error.errno_value() == EPERM;
+    }
+
+    /// The link to a process's network namespace is for those who may trace it (proc_ns_readlink()), its files in
+    /// /proc/PID/net are for everybody (get_proc_task_net(), fs/proc/proc_net.c). Each namespace has files of its own,
+    /// with inode numbers of their own: they tell whether two processes share one. nullopt for a process without any:
+    /// it has ended.
+    static std::optional<ino_t> netns_files(const std::string& thread) {
+        const std::string path = concat(thread, "/net/dev");
+        struct stat status {};
+        if (::stat(path.c_str(), &status) == 0) return status.st_ino;
+        if (errno == ENOENT || errno == ESRCH) return std::nullopt;
+        throw base::SystemError(concat("stat ", path), errno);
+    }
+
+    /// Threads that may not be looked at are as good as others if they share a namespace with one that may: the host's
+    /// own are in the caller's. Those of a namespace that nobody else is in may be in any that is looked for.
+    void settle_denied() {
+        if (denied_.empty()) return;
+        std::set<ino_t> known;
+        const auto add = [&](const std::string& thread) {
+            if (const auto files = netns_files(thread)) known.insert(*files);
+        };
+        add(concat(proc_, "/self"));
+        for (const auto& [inode, path] : found_.paths)
+            if (path.ends_with(kNetnsLink)) add(path.substr(0, path.size() - kNetnsLink.size()));
+        for (const Denied& denied : denied_)
+            if (!known.contains(denied.files)) doubt_of(denied.thread, denied.error);
+    }
+
+    /// PROC/PID or PROC/PID/task/TID.
+    [[nodiscard]] std::int64_t pid_of(const std::string& thread) const {
+        const std::string_view rest = std::string_view(thread).substr(proc_.size() + 1);
+        return base::parse_integer<std::int64_t>(rest.substr(0, rest.find('/'))).value_or(0);
+    }
+
+    void doubt_of(const std::string& thread, std::string_view error) {
+        doubt(concat(base::describe_process(pid_of(thread)), " can't be examined (", error,
+                     ") and may be in its network namespace: ",
+                     "run `rdmanet gc` as root of the node with CAP_SYS_PTRACE, or end that process"));
+    }
+
+    void doubt(std::string why) {
+        if (found_.doubt.empty()) found_.doubt = std::move(why);
     }
 
     /// proc_pid_mountinfo(5): "ID PARENT DEVICE ROOT MOUNT-POINT ..."; ROOT of a mounted namespace is its "net:[...]".
@@ -100,7 +169,7 @@ private:
 
     /// EINVAL: the process has ended and left its mounts (fs/proc_namespace.c, mounts_open_common).
     static std::optional<std::string> find_mountinfo(const std::string& path) try {
-        return base::read_file_if_exists(path, kMostMountinfo);
+        return base::read_file_if_exists(path, kMostMountinfoBytes);
     } catch (const base::SystemError& error) {
         if (error.errno_value() == EINVAL || error.errno_value() == ESRCH) return std::nullopt;
         throw;
@@ -108,7 +177,15 @@ private:
 
     void mark(std::uint64_t inode, std::string path) { found_.paths.emplace(inode, std::move(path)); }
 
+    struct Denied {
+        std::string thread;
+        std::string error;
+        ino_t files = 0;
+    };
+
     LiveNetns found_;
+    std::vector<Denied> denied_;
+    std::vector<std::string> denied_mounts_; // PROC/PID
     std::set<std::uint64_t> seen_mounts_;
     const std::string& proc_;
 };
@@ -117,13 +194,6 @@ private:
 
 LiveNetns list_live_netns(const std::string& proc) {
     return Search(proc).run();
-}
-
-std::uint64_t pid_namespace_inode() {
-    const char* path = "/proc/self/ns/pid";
-    struct stat status {};
-    if (::stat(path, &status) != 0) throw base::SystemError(concat("stat ", path), errno);
-    return status.st_ino;
 }
 
 std::string boot_id() {

@@ -22,7 +22,7 @@ void write_identity(json::Writer& writer, const AttachmentRecord& record) {
         .member("phase", to_string(record.phase))
         .member("attach", record.attach)
         .member("bootID", record.boot_id)
-        .member("pidNamespace", base::concat(record.pid_namespace_inode))
+        .member("pidNamespace", base::concat(record.pid_view))
         .member("created", record.created);
     if (record.created_since_boot) writer.member("createdSinceBoot", *record.created_since_boot);
     writer.key("netns")
@@ -48,7 +48,7 @@ void parse_identity(const json::Reader& root, AttachmentRecord& record) {
     record.phase = parse_phase(root.at("phase"));
     record.attach = root.at("attach").string();
     record.boot_id = root.at("bootID").string();
-    record.pid_namespace_inode = parse_number_text(root.at("pidNamespace"));
+    record.pid_view = parse_number_text(root.at("pidNamespace"));
     record.created = root.at("created").integer(0, INT64_MAX);
     if (const auto since_boot = root.find("createdSinceBoot"))
         record.created_since_boot = since_boot->integer(0, INT64_MAX);

@@ -29,7 +29,7 @@ ipam::Owner owner(const std::string& container) {
             .pod_uid = base::concat("uid-", container),
             .netns_path = "/run/netns/x",
             .netns_cookie = 4,
-            .pid_namespace_inode = 4026531836U,
+            .pid_view = 4026531836U,
             .boot_id = "boot"};
 }
 

@@ -1,14 +1,13 @@
 // Who may take something from whom: pods that live, died, or can't be seen, looked at from the node and from other PID
 // and mount namespaces.
-#include "attachment_stage.hpp"
+#include "containers.hpp"
+#include "vf_stage.hpp"
 
 #include "support/patience.hpp"
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
 
-#include <csignal>
-#include <fstream>
 #include <string>
 
 namespace rdmanet::test {
@@ -16,54 +15,6 @@ namespace rdmanet::test {
 using Catch::Contains;
 
 namespace {
-
-const std::string kOwnNetns = "$(readlink /proc/self/ns/net)";
-
-/// A pod that has no name: a process in a network namespace of its own.
-class ProcessPod {
-public:
-    ProcessPod() : pid_(shell("unshare --net sleep infinity >/dev/null 2>&1 & echo -n $!")) {
-        (void)comes_true([&] {
-            return succeeds(
-                concat("[ $(readlink ", path(), ") != ", kOwnNetns, " ] && [ $(cat /proc/", pid_, "/comm) = sleep ]"));
-        });
-    }
-    ProcessPod(const ProcessPod&) = delete;
-    ProcessPod& operator=(const ProcessPod&) = delete;
-    ~ProcessPod() { end(); }
-
-    [[nodiscard]] std::string path() const { return concat("/proc/", pid_, "/ns/net"); }
-
-    void end() {
-        if (pid_.empty()) return;
-        (void)::kill(std::stoi(pid_), SIGKILL);
-        (void)comes_true([&] { return !succeeds(concat("test -e ", path())); });
-        pid_.clear();
-    }
-
-private:
-    std::string pid_;
-};
-
-/// A program that runs the binary behind other commands.
-class Wrapper {
-public:
-    Wrapper(const std::string& name, const std::string& commands) : path_(concat("/tmp/rdmanet-", name)) {
-        std::ofstream(path_) << "#!/bin/bash\nexec " << commands << ' ' << binary() << " \"$@\"\n";
-        shell("chmod 755 " + path_);
-    }
-    Wrapper(const Wrapper&) = delete;
-    Wrapper& operator=(const Wrapper&) = delete;
-    ~Wrapper() { (void)std::remove(path_.c_str()); }
-
-    [[nodiscard]] const std::string& path() const { return path_; }
-
-private:
-    std::string path_;
-};
-
-/// Its own PID namespace, a /proc that shows that one, and the node's other mounts, which may go on without it.
-const std::string kContainer = "unshare --pid --fork --kill-child --mount --propagation slave --mount-proc";
 
 PluginCall attached_to(const std::string& netns, const std::string& container) {
     PluginCall call;
@@ -79,6 +30,10 @@ PluginCall gc_call(const std::string& listed) {
     call.ifname.clear();
     call.command = "GC";
     return call;
+}
+
+bool is_initial_pid_namespace() {
+    return shell("readlink /proc/self/ns/pid") == "pid:[4026531836]\n"; // PROC_PID_INIT_INO, include/linux/proc_ns.h
 }
 
 std::string lease_holders() {
@@ -114,6 +69,131 @@ TEST_CASE("the runtime's GC from a container takes nothing from pods that it can
     CHECK(outcome(gc_call("{'containerID':'c0','ifname':'net1'}"), "GC") == "");
     CHECK(lease_holders() == "c0 c2");
     for (const int number : {0, 2}) CHECK(del(attached_to(pods[number].path(), concat('c', number))) == "");
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("from the node, the dead are collected whoever attached them", "[liveness][gc][sriov]") {
+    NEEDS_VFS();
+    NEEDS(kernel_has("macvlan") && is_initial_pid_namespace(), "macvlan and the initial PID namespace");
+    const VfNode vfs;
+    const VethParent parent("par0");
+    const Pod heir("heir");
+    const UnchangedNode node;
+    const Wrapper daemon("daemon", kContainer);
+    const std::string addresses_of_one = concat("'master':'par0',", ipam("10.72.0.1/32", "'enable_l3':true"));
+    for (const std::string name : {"collected", "reclaimed"}) {
+        Pod child("child");
+        Pod vf("vf");
+        PluginCall child_call = of(call_for(child, addresses_of_one), "child");
+        PluginCall vf_add = of(vf_call(vfs, vf, 0, "'vlan':100"), "vf");
+        child_call.program = vf_add.program = daemon.path();
+        (void)add(child_call);
+        (void)add(vf_add);
+        child.destroy();
+        vf.destroy();
+
+        // Another container proves nothing.
+        CHECK_THAT(run_in(daemon, "state"),
+                   Contains("it was attached from another PID namespace") && !Contains("pod dead"));
+        CHECK_THAT(run_in(daemon, "gc"), !Contains("removed"));
+        PluginCall refused = of(vf_call(vfs, heir, 0), "heir");
+        refused.program = daemon.path();
+        CHECK_THAT(refusal(refused), Contains("belongs to another attachment") &&
+                                         Contains("nothing is proven because it was attached from another PID"));
+        PluginCall exhausted = of(call_for(heir, addresses_of_one), "heir");
+        exhausted.program = daemon.path();
+        CHECK_THAT(refusal(exhausted), Contains("code 104") && Contains("whether the holders of 1 live is unknown"));
+
+        if (name == "collected") {
+            CHECK_THAT(shell(concat(binary(), " gc")), Contains("container \"child\"") && Contains("container \"vf\""));
+            CHECK(node.difference() == "");
+            continue;
+        }
+        const PluginCall next_child = of(call_for(heir, addresses_of_one), "next");
+        CHECK(addresses(add(next_child)) == "10.72.0.1/32");
+        PluginCall next_vf = of(vf_call(vfs, heir, 0), "next");
+        next_vf.ifname = "net2";
+        (void)add(next_vf);
+        CHECK_THAT(vfs.settings(0), !Contains("vlan"));
+        CHECK(del(next_vf) == "");
+        CHECK(del(next_child) == "");
+    }
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("a container that has the number of an earlier one collects nothing of that one's", "[liveness][gc]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const VethParent parent("par0");
+    const UnchangedNode node;
+    Pod pod("pod");
+    const std::string process = shell("ip netns exec pod sleep infinity >/dev/null 2>&1 & echo -n $!");
+    PluginCall call = of(call_for(pod, concat("'master':'par0',", ipam("10.73.0.0/24"))), "living");
+    const Wrapper container("before", kContainer);
+    call.program = container.path();
+    (void)add(call);
+    // From here on only a process keeps the pod, which no container sees.
+    CHECK(comes_true([&] { return succeeds(concat("[ /run/netns/pod -ef /proc/", process, "/ns/net ]")); }));
+    pod.destroy();
+
+    // The kernel gives the lowest number that is free. As if that were the one that the record has:
+    const Wrapper namesake("after", concat(kContainer, R"( bash -c '
+        record=$(echo /run/rdmanet/attachments/*)
+        was=$(jq -r .pidNamespace $record)
+        now=$(((was >> 32 << 32) | $(stat -Lc %i /proc/self/ns/pid)))
+        sed -i s/$was/$now/ $record /run/rdmanet-copies/*
+        exec "$0" "$@"')"));
+    CHECK_THAT(run_in(namesake, "gc"), !Contains("removed"));
+    CHECK(lease_holders() == "living");
+    CHECK(shell(concat(binary(), " state --json | jq -j '.attachments[].podState'")) == "alive");
+    call.program = binary();
+    CHECK(del(call) == "");
+    shell("kill " + process);
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("a process that root may not look at proves as much as one that shares its network namespace",
+          "[liveness][gc]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const VethParent parent("par0");
+    const UnchangedNode node;
+    // Who has fewer capabilities than a process may not trace it (cap_ptrace_access_check(), security/commoncap.c).
+    const Wrapper weak("weak", "setpriv --bounding-set -sys_ptrace --inh-caps -sys_ptrace");
+    CHECK_FALSE(succeeds("setpriv --bounding-set -sys_ptrace --inh-caps -sys_ptrace readlink /proc/1/ns/net"));
+    const auto leave_dead = [](const std::string& container) {
+        const Pod dying("dying");
+        (void)add(attached_to(dying.path(), container));
+    };
+    leave_dead("first");
+    CHECK_THAT(run_in(weak, "gc"), Contains("removed network \"net\", container \"first\""));
+
+    // In a namespace of its own, which may be that of any pod.
+    leave_dead("second");
+    ProcessPod stranger;
+    const std::string reason =
+        concat("process ", stranger.pid(), " (sleep) can't be examined (read link /proc/", stranger.pid(),
+               "/ns/net: permission denied) and may be in its network namespace");
+    CHECK_THAT(run_in(weak, "gc"), !Contains("removed"));
+    CHECK_THAT(run_in(weak, "state --json | jq -r .attachments[].podStateReason"), Contains(reason));
+    CHECK_THAT(run_in(weak, "state"), Contains(reason));
+    stranger.end();
+    CHECK_THAT(run_in(weak, "gc"), Contains("removed network \"net\", container \"second\""));
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("who is not shown every process proves nothing", "[liveness][gc]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const VethParent parent("par0");
+    const UnchangedNode node;
+    const Wrapper blind("blind", "unshare --mount bash -c 'mount -t proc -o hidepid=ptraceable proc /proc && "
+                                 "exec \"$0\" \"$@\"'");
+    {
+        const Pod dying("dying");
+        (void)add(attached_to(dying.path(), "dead"));
+    }
+    CHECK_THAT(run_in(blind, "gc"), !Contains("removed"));
+    CHECK_THAT(run_in(blind, "state"),
+               Contains("/proc hides processes") && Contains("`mount -o remount,hidepid=off /proc`"));
+    CHECK_THAT(shell(concat(binary(), " gc")), Contains("removed network \"net\", container \"dead\""));
     CHECK(node.difference() == "");
 }
 

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <rdmanet/base/logger.hpp>
+#include <rdmanet/kernel/proc_view.hpp>
 
 #include <chrono>
-#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -14,12 +14,12 @@ namespace rdmanet::attach {
 inline constexpr const char* kDefaultStateDirectory = "/run/rdmanet";
 
 struct Node {
-    /// Reads the boot ID and the PID namespace of this process.
+    /// Reads the boot ID, and whose processes /proc shows.
     Node(std::string state_directory, base::Logger log);
 
     std::string state_directory;
     std::string boot_id;
-    std::uint64_t pid_namespace_inode;
+    kernel::ProcView view;
     base::Logger log;
     bool strict = false; // configurations with unknown keys are refused
 };

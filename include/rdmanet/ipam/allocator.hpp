@@ -64,7 +64,10 @@ private:
     struct Sweep {
         std::size_t leases = 0;
         std::size_t dead = 0;
-        std::size_t freed = 0; // of the dead, by this process
+        std::size_t freed = 0;   // of the dead, by this process
+        std::size_t unknown = 0; // kept, since nothing is proven
+        std::string reason{};    // of the first of these
+        [[nodiscard]] std::string doubt() const;
     };
     void take_over_from_predecessors(const Owner& owner, const std::vector<Claim>& claims,
                                      const base::Deadline& deadline);

@@ -27,7 +27,7 @@ struct Owner {
     std::string netns_path;
     std::uint64_t netns_cookie = 0; // what netns_path led to: the kernel's cookie, 0 before Linux 5.14, and the inode,
     std::uint64_t netns_inode = 0;  // which a later namespace may get again
-    std::uint64_t pid_namespace_inode = 0; // whose /proc can prove the network namespace dead
+    std::uint64_t pid_view = 0;     // whose /proc can prove the network namespace dead (kernel::ProcView::id())
     std::string boot_id;
 
     /// What stays the same when kubelet tries again with a new container: the UID, or NAMESPACE/NAME from runtimes that

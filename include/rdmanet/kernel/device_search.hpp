@@ -36,7 +36,4 @@ struct HeldNetns {
 /// `living` is what needs no descriptor. `proc` is where procfs is. Throws base::SystemError.
 [[nodiscard]] std::vector<HeldNetns> list_held_netns(const LiveNetns& living, const std::string& proc = "/proc");
 
-/// Whether the caller sees all processes of the machine: it is in the first PID namespace.
-[[nodiscard]] bool sees_all_processes();
-
 } // namespace rdmanet::kernel

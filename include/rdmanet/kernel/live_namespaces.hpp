@@ -1,4 +1,4 @@
-// Proof that a network namespace is dead, and which boot and process view the proof is about.
+// Proof that a network namespace is dead, and which boot the proof is about.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,16 @@ struct LiveNetns {
     /// By inode number (NetnsId::inode), each with a path that leads to it. A number may have been given to a younger
     /// namespace: compare netns_cookie().
     std::map<std::uint64_t, std::string> paths;
-    /// Empty if every process was examined. Otherwise the first one that could not be, and the error: what is missing
-    /// from `paths` may still be alive there.
+    /// Empty if nothing else is alive. Otherwise why something may be, for a person: the first process whose namespace is
+    /// none of these and could not be identified, with the error, or processes that /proc hides.
     std::string doubt{};
 };
 
-/// One reading of /proc. What is not in the answer is used by nobody, as far as this process's /proc shows the machine:
-/// compare pid_namespace_inode() with that of the time when the inodes were written down. A namespace that only an open
+/// One reading of /proc. What is not in the answer is used by nobody, as far as this process's /proc shows the machine
+/// (proc_view.hpp). A namespace that only an open
 /// descriptor or a socket keeps is not seen; nothing lives in such a one. `proc` is where procfs is. Throws
 /// base::SystemError.
 [[nodiscard]] LiveNetns list_live_netns(const std::string& proc = "/proc");
-
-/// Inode number of the caller's process namespace: processes of another one are not seen.
-[[nodiscard]] std::uint64_t pid_namespace_inode();
 
 /// Random text that the kernel makes at each boot (random(4), boot_id), without a newline.
 [[nodiscard]] std::string boot_id();

@@ -40,8 +40,8 @@ Query insertion(Database& database, const char* sql, const Lease& lease) {
     return database.query(sql, lease.space, AddressKey(lease.address.address()), std::int64_t{lease.address.length()},
                           std::int64_t{lease.slot}, owner.key.network, owner.key.container_id, owner.key.ifname,
                           owner.pod_identity(), owner.pod_namespace, owner.pod_name, owner.pod_uid, owner.netns_path,
-                          stored(owner.netns_cookie), stored(owner.netns_inode), stored(owner.pid_namespace_inode),
-                          owner.boot_id, lease.since, std::int64_t{lease.cooldown.count()});
+                          stored(owner.netns_cookie), stored(owner.netns_inode), stored(owner.pid_view), owner.boot_id,
+                          lease.since, std::int64_t{lease.cooldown.count()});
 }
 
 Owner owner_in(Query& row) {
@@ -52,7 +52,7 @@ Owner owner_in(Query& row) {
             .netns_path = row.text(11),
             .netns_cookie = loaded(row.integer(12)),
             .netns_inode = loaded(row.integer(13)),
-            .pid_namespace_inode = loaded(row.integer(14)),
+            .pid_view = loaded(row.integer(14)),
             .boot_id = row.text(15)};
 }
 
@@ -101,7 +101,7 @@ bool LeaseTable::set_owner(const Lease& lease, const Owner& owner) {
                          lease.space, AddressKey(lease.address.address()), old.container_id, old.ifname, old.network,
                          owner.key.network, owner.key.container_id, owner.key.ifname, owner.pod_identity(),
                          owner.pod_namespace, owner.pod_name, owner.pod_uid, owner.netns_path,
-                         stored(owner.netns_cookie), stored(owner.netns_inode), stored(owner.pid_namespace_inode),
+                         stored(owner.netns_cookie), stored(owner.netns_inode), stored(owner.pid_view),
                          owner.boot_id) != 0;
 }
 

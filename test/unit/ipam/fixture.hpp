@@ -63,7 +63,7 @@ inline Owner owner(const std::string& container, const std::string& pod_uid = ""
             .netns_path = "/run/netns/" + container,
             .netns_cookie = 4,
             .netns_inode = 0xffff'ffff'0000'0001U,
-            .pid_namespace_inode = 4026531836U,
+            .pid_view = 4026531836U,
             .boot_id = "boot"};
 }
 

@@ -2,6 +2,8 @@
 
 #include "fixture.hpp"
 
+#include <rdmanet/base/text.hpp>
+
 #include <catch2/catch.hpp>
 
 #include <sys/mount.h>
@@ -119,9 +121,10 @@ TEST_CASE("a process that may not be examined spoils the proof of death, not tha
     std::ofstream(proc.root / "17/ns/net") << "not a link";
     proc.add("18", "100", "7", "");
     const LiveNetns live = list_live_netns(proc.root);
-    CHECK_THAT(live.doubt, Catch::StartsWith("process 17") &&
-                               Catch::EndsWith(" can't be examined (read link " + proc.root.string() +
-                                               "/17/ns/net: invalid argument)"));
+    CHECK_THAT(live.doubt,
+               Catch::StartsWith("process 17") &&
+                   Catch::Contains(base::concat(" can't be examined (read link ", proc.root.string(),
+                                                "/17/ns/net: invalid argument) and may be in its network namespace")));
     CHECK(live.paths.contains(100));
 }
 
@@ -132,11 +135,9 @@ TEST_CASE("a namespace's cookie stays, and no other namespace has it") {
     CHECK(netns_cookie(netns) != netns_cookie(test::make_netns()));
 }
 
-TEST_CASE("one boot and one process namespace have one name") {
+TEST_CASE("one boot has one name") {
     CHECK(boot_id().size() == 36);
     CHECK(boot_id() == boot_id());
-    CHECK(pid_namespace_inode() == pid_namespace_inode());
-    CHECK(pid_namespace_inode() != 0);
 }
 
 } // namespace

@@ -26,7 +26,7 @@ inline AttachmentRecord sample_record() {
     record.phase = Phase::attached;
     record.attach = "macvlan";
     record.boot_id = "5f0c2f6e-8f1d-4f0e-9a53-000000000001";
-    record.pid_namespace_inode = 4026531836;
+    record.pid_view = 4026531836;
     record.created = 1'700'000'000;
     record.created_since_boot = 500;
     record.netns = {.path = "/run/netns/p", .device = 4, .inode = UINT64_MAX, .cookie = 4711};

@@ -1,0 +1,85 @@
+#include <rdmanet/kernel/proc_view.hpp>
+
+#include "directory.hpp"
+#include "namespace_link.hpp"
+
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/base/file.hpp>
+#include <rdmanet/base/text.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <string_view>
+
+namespace rdmanet::kernel {
+namespace {
+
+using base::concat;
+
+constexpr std::uint64_t kInitial = 0xeffffffc; // PROC_PID_INIT_INO, include/linux/proc_ns.h
+constexpr std::size_t kMostBytes = 65536;      // "status" and "stat" of a process have some 2000
+
+/// How many PID namespaces the caller has a number in, from the procfs's down to its own: NSpid in proc_pid_status(5)
+/// (task_state(), fs/proc/array.c). 0 without such a line.
+std::size_t count_levels(std::string_view status) {
+    constexpr std::string_view kKey = "\nNSpid:";
+    const auto at = status.find(kKey);
+    if (at == std::string_view::npos) return 0;
+    const std::string_view line = status.substr(at + kKey.size(), status.find('\n', at + 1) - at - kKey.size());
+    return static_cast<std::size_t>(std::count(line.begin(), line.end(), '\t'));
+}
+
+/// EPERM is that of the mount option hidepid (proc_pid_permission(), fs/proc/base.c).
+std::string read_if_shown(const std::string& path) try {
+    return base::read_file_if_exists(path, kMostBytes).value_or(std::string());
+} catch (const base::SystemError& error) {
+    if (error.errno_value() == EPERM) return {};
+    throw;
+}
+
+/// Links to namespaces are for those who may trace the process (proc_ns_readlink(), fs/proc/namespaces.c).
+std::uint64_t read_link_if_allowed(const std::string& path) try {
+    return parse_namespace(find_symlink(path).value_or(std::string()), "pid").value_or(0);
+} catch (const base::SystemError& error) {
+    if (error.errno_value() == EPERM || error.errno_value() == EACCES) return 0;
+    throw;
+}
+
+/// The procfs is the caller's own namespace's, or else that of its first process.
+std::uint64_t read_pid_namespace(const std::string& proc) {
+    const std::size_t levels = count_levels(read_if_shown(concat(proc, "/self/status")));
+    if (levels == 0) return 0;
+    return read_link_if_allowed(concat(proc, levels == 1 ? "/self/ns/pid" : "/1/ns/pid"));
+}
+
+/// Field 22 of proc_pid_stat(5), counted from behind the name in parentheses, which may hold anything.
+std::uint64_t read_start(const std::string& proc) {
+    constexpr int kFieldsBefore = 19; // between the name and the start
+    const std::string text = read_if_shown(concat(proc, "/1/stat"));
+    std::size_t at = text.rfind(')');
+    if (at == std::string::npos) return 0;
+    at = text.find(' ', at);
+    for (int field = 0; field < kFieldsBefore && at != std::string::npos; ++field) at = text.find(' ', at + 1);
+    if (at == std::string::npos) return 0;
+    const std::string_view rest = std::string_view(text).substr(at + 1);
+    return base::parse_integer<std::uint64_t>(rest.substr(0, rest.find(' '))).value_or(0);
+}
+
+} // namespace
+
+bool ProcView::sees_all() const {
+    return pid_namespace == kInitial;
+}
+
+std::uint64_t ProcView::id() const {
+    constexpr unsigned kInodeBits = 32; // ns_common::inum is an unsigned int
+    if (sees_all()) return pid_namespace;
+    return pid_namespace == 0 || began == 0 ? 0 : began << kInodeBits | pid_namespace;
+}
+
+ProcView read_proc_view(const std::string& proc) {
+    return {.pid_namespace = read_pid_namespace(proc), .began = read_start(proc)};
+}
+
+} // namespace rdmanet::kernel

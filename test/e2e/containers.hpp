@@ -1,0 +1,67 @@
+// Callers in containers of their own, as a Multus daemon in a pod is one, and pods that have no name on the node.
+#pragma once
+
+#include "attachment_stage.hpp"
+
+#include "support/patience.hpp"
+
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+namespace rdmanet::test {
+
+/// A pod that has no name: a process in a network namespace of its own.
+class ProcessPod {
+public:
+    ProcessPod() : pid_(shell("unshare --net sleep infinity >/dev/null 2>&1 & echo -n $!")) {
+        (void)comes_true([&] {
+            return succeeds(
+                concat("! [ ", path(), " -ef /proc/self/ns/net ] && [ $(cat /proc/", pid_, "/comm) = sleep ]"));
+        });
+    }
+    ProcessPod(const ProcessPod&) = delete;
+    ProcessPod& operator=(const ProcessPod&) = delete;
+    ~ProcessPod() { end(); }
+
+    [[nodiscard]] const std::string& pid() const { return pid_; }
+    [[nodiscard]] std::string path() const { return concat("/proc/", pid_, "/ns/net"); }
+
+    void end() {
+        if (pid_.empty()) return;
+        (void)::kill(std::stoi(pid_), SIGKILL);
+        (void)comes_true([&] { return !succeeds(concat("test -e ", path())); });
+        pid_.clear();
+    }
+
+private:
+    std::string pid_;
+};
+
+/// A program that runs the binary behind other commands.
+class Wrapper {
+public:
+    Wrapper(const std::string& name, const std::string& commands) : path_(concat("/tmp/rdmanet-", name)) {
+        std::ofstream(path_) << "#!/bin/bash\nexec " << commands << ' ' << binary() << " \"$@\"\n";
+        shell("chmod 755 " + path_);
+    }
+    Wrapper(const Wrapper&) = delete;
+    Wrapper& operator=(const Wrapper&) = delete;
+    ~Wrapper() { (void)std::remove(path_.c_str()); }
+
+    [[nodiscard]] const std::string& path() const { return path_; }
+
+private:
+    std::string path_;
+};
+
+/// Its own PID namespace, a /proc that shows that one, and the node's other mounts, which may go on without it.
+inline const std::string kContainer = "unshare --pid --fork --kill-child --mount --propagation slave --mount-proc";
+
+/// `rdmanet gc` and the like, as a container with that wrapper runs it.
+inline std::string run_in(const Wrapper& wrapper, const std::string& arguments) {
+    return shell(concat(wrapper.path(), ' ', arguments, " 2>&1"));
+}
+
+} // namespace rdmanet::test

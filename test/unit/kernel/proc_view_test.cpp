@@ -1,0 +1,88 @@
+#include <rdmanet/kernel/proc_view.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace rdmanet::kernel {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A procfs as it looks to a process with these numbers in the namespaces from the procfs's to its own.
+struct ViewedProc {
+    ViewedProc(const std::string& numbers, const std::string& own, const std::string& first) {
+        char name[] = "/tmp/rdmanet-view-XXXXXX";
+        root = ::mkdtemp(name);
+        for (const char* process : {"1", "self"}) fs::create_directories(root / process / "ns");
+        std::ofstream(root / "self/status") << "Name:\tx\nNStgid:\t9\nNSpid:" << numbers << "\nNSpgid:\t9\t9\t9\n";
+        fs::create_symlink("pid:[" + own + "]", root / "self/ns/pid");
+        fs::create_symlink("pid:[" + first + "]", root / "1/ns/pid");
+        write_stat("1 (in) it (x) S 0 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 77 0 0 0\n");
+    }
+    ~ViewedProc() { fs::remove_all(root); }
+
+    void write_stat(const std::string& text) const { std::ofstream(root / "1/stat") << text; }
+    [[nodiscard]] ProcView view() const { return read_proc_view(root); }
+
+    fs::path root;
+};
+
+TEST_CASE("this process's own procfs shows a namespace that stays the same") {
+    struct stat status {};
+    REQUIRE(::stat("/proc/1", &status) == 0);
+    const ProcView view = read_proc_view();
+    CHECK(view.pid_namespace != 0);
+    CHECK(view.id() != 0);
+    CHECK(view.id() == read_proc_view().id());
+}
+
+TEST_CASE("one number: the procfs is that of the caller's own PID namespace") {
+    const ViewedProc proc("\t77", "4026532177", "4026531999");
+    CHECK(proc.view().pid_namespace == 4026532177);
+    CHECK_FALSE(proc.view().sees_all());
+    CHECK(proc.view().id() == (std::uint64_t{77} << 32U | 4026532177));
+}
+
+TEST_CASE("several numbers: the procfs is an ancestor's, which its first process is in") {
+    const ViewedProc proc("\t4711\t1", "4026532177", "4026531836");
+    CHECK(proc.view().sees_all());
+    CHECK(proc.view().id() == 4026531836);
+    const ViewedProc between("\t4711\t12\t1", "4026532177", "4026532100");
+    CHECK(between.view().pid_namespace == 4026532100);
+    CHECK_FALSE(between.view().sees_all());
+}
+
+TEST_CASE("a PID namespace that has the number of an earlier one is another view") {
+    const ViewedProc proc("\t77", "4026532177", "4026532177");
+    const std::uint64_t before = proc.view().id();
+    proc.write_stat("1 (x) S 0 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 78 0 0 0\n");
+    CHECK(proc.view().id() != before);
+}
+
+TEST_CASE("what can't be told is no view") {
+    const ViewedProc proc("\t4711\t1", "4026532177", "4026532100");
+    fs::remove(proc.root / "1/ns/pid");
+    CHECK(proc.view().id() == 0);
+    fs::create_symlink("pid:[4026532100]", proc.root / "1/ns/pid");
+    CHECK(proc.view().id() != 0);
+    for (const char* stat : {"", "1 x S 0", "1 (x) S 0 1", "1 (x) S 0 1 1 0 -1 4 1 2 3 4 5 6 7 8 20 0 1 0 soon 0\n"}) {
+        proc.write_stat(stat);
+        CHECK(proc.view().id() == 0);
+    }
+    CHECK(read_proc_view("/tmp/rdmanet-absent").id() == 0);
+}
+
+TEST_CASE("the initial namespace needs no start") {
+    const ViewedProc proc("\t77", "4026531836", "4026531836");
+    fs::remove(proc.root / "1/stat");
+    CHECK(proc.view().sees_all());
+    CHECK(proc.view().id() == 4026531836);
+}
+
+} // namespace
+} // namespace rdmanet::kernel
