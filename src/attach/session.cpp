@@ -1,5 +1,7 @@
 #include "session.hpp"
 
+#include "state_place.hpp"
+
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 
@@ -31,6 +33,7 @@ state::NetnsIdentity identify(const std::string& path, const kernel::Netns& netn
 }
 
 state::AttachmentRecord begin_record(const cni::Request& request, const Node& node, const kernel::Netns& netns) {
+    if (const std::string fault = find_fault_of_state_place(node.state_directory); !fault.empty()) node.log.warn(fault);
     const ipam::Time now = ipam::system_time();
     state::AttachmentRecord record;
     record.key = key_of(request);
@@ -48,18 +51,30 @@ state::DelegateIpam delegate_step(const cni::Request& request, const std::string
     return {.plugin = plugin, .config = request.stdin_text, .args = request.args_text, .path = request.path_text};
 }
 
+namespace {
+
+/// What a caller in a container lacks if it can't find what its runtime means.
+std::string cure_for_netns(const std::string& path) {
+    if (path.starts_with("/proc/")) return "; a container that calls rdmanet needs the node's processes (hostPID)";
+    return "; a container that calls rdmanet needs the node's /run/netns, with mountPropagation HostToContainer";
+}
+
+} // namespace
+
 kernel::Netns open_pod_netns(const cni::Request& request) {
     try {
         kernel::Netns netns = kernel::get_netns(request.netns_path);
         if (netns == kernel::Netns::current() && !request.netns_override)
             throw cni::CniError(cni::ErrorCode::invalid_netns,
                                 concat("CNI_NETNS ", quoted(request.netns_path),
-                                       " is the plugin's own network namespace: a pod's was expected"));
+                                       " is the plugin's own network namespace: a pod's was expected",
+                                       cure_for_netns(request.netns_path)));
         return netns;
     } catch (const cni::CniError&) {
         throw;
     } catch (const base::Error& error) {
-        throw cni::CniError(cni::ErrorCode::invalid_environment, concat("CNI_NETNS: ", error.what()));
+        throw cni::CniError(cni::ErrorCode::invalid_environment,
+                            concat("CNI_NETNS: ", error.what(), cure_for_netns(request.netns_path)));
     }
 }
 
