@@ -80,6 +80,8 @@ at_rest() { # net device, RDMA device
 	gids "$2" | grep -q "$1\$"
 }
 
+reaches() { ip netns exec "$1" ping -q -c 1 -W 1 "$2" >/dev/null; } # pod, address
+
 unchanged() {
 	look >/tmp/after
 	cmp -s /tmp/before /tmp/after
@@ -114,6 +116,7 @@ inside() {
 
 	say "worker-0 reaches worker-1 across the wire"
 	ip netns exec worker-0 ping -c 2 -i 0.2 -W 2 "$(address worker-1 4)" | tail -n 2
+	wait_until "worker-1's IPv6 address" reaches worker-0 "$(address worker-1 6)" # its duplicate address detection
 	ip netns exec worker-0 ping -6 -c 2 -i 0.2 -W 2 "$(address worker-1 6)" | tail -n 2
 
 	say "Who holds what: rdmanet state"
