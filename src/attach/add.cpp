@@ -43,9 +43,36 @@ bool lives(const AttachmentRecord& record, const cni::Request& request, const No
     return netns && *netns == pod.netns;
 }
 
+/// What other programs owe of an earlier ADD, as its record says now. Throws CniError if more than that is left.
+std::vector<state::Step> debts_of(const Session& session, const StillHeld& held) {
+    const auto outcome = session.records.load(session.key);
+    const auto* owed = std::get_if<AttachmentRecord>(&outcome);
+    const bool is_in_the_way = owed == nullptr || owed->steps.empty() || !owed->leases.empty() ||
+                               !std::all_of(owed->steps.begin(), owed->steps.end(), state::holds_nothing);
+    if (is_in_the_way)
+        throw cni::CniError(cni::ErrorCode::state,
+                            concat("an earlier ADD of this attachment left what can't be undone: ", held.front()));
+    for (const std::string& what : held) session.node.log.warn(concat("left of an earlier ADD: ", what));
+    return owed->steps;
+}
+
+/// The record with what an earlier ADD of the attachment owes, unless DEL of this one pays it.
+void take_over(const std::vector<state::Step>& debts, AttachmentRecord& record) {
+    const auto is_paid = [&](const state::Step& debt) {
+        const auto* theirs = std::get_if<state::DelegateIpam>(&debt);
+        const auto* ours = record.find_step<state::DelegateIpam>();
+        return theirs != nullptr && ours != nullptr && theirs->plugin == ours->plugin && theirs->config == ours->config;
+    };
+    std::vector<state::Step> unpaid = debts;
+    std::erase_if(unpaid, is_paid);
+    record.steps.insert(record.steps.begin(), unpaid.begin(), unpaid.end());
+}
+
 /// A record that is already there is a crashed ADD, or an attachment whose namespace went without a DEL: undone first.
 /// If the attachment lives, repeating ADD is an error (CNI specification, section 2, ADD) and it stays as it is.
-void undo_earlier_add(const cni::Request& request, PodSide& pod, Session& session, const base::Deadline& deadline) {
+/// What is left then holds nothing that this ADD needs, and goes over into its record.
+std::vector<state::Step> undo_earlier_add(const cni::Request& request, PodSide& pod, Session& session,
+                                          const base::Deadline& deadline) {
     const auto outcome = session.records.load(session.key);
     if (const auto* unreadable = std::get_if<state::Unreadable>(&outcome))
         session.node.log.error(concat("ignoring ", unreadable->path, ": ", unreadable->reason));
@@ -54,10 +81,9 @@ void undo_earlier_add(const cni::Request& request, PodSide& pod, Session& sessio
             refuse_taken_name(request, ", made by an earlier ADD of this attachment: DEL comes before another ADD");
         const StillHeld held =
             detach(*record, caller_of(request), session.node, session.records, session.leases, deadline);
-        if (!held.empty())
-            throw cni::CniError(cni::ErrorCode::state,
-                                concat("an earlier ADD of this attachment left what can't be undone: ", held.front()));
+        if (!held.empty()) return debts_of(session, held);
     }
+    return {};
 }
 
 cni::Result ask_delegate(const cni::Request& request, const state::DelegateIpam& step, const base::Deadline& deadline) {
@@ -128,14 +154,17 @@ std::vector<base::IpAddress> addresses_of(const cni::Result& result) {
 class Attaching {
 public:
     Attaching(const cni::Request& request, const Config& config, Session& session, Prepared& prepared,
-              const base::Deadline& deadline)
+              std::vector<state::Step> debts, const base::Deadline& deadline)
         : request_(request), config_(config), session_(session), pod_(prepared.pod), plan_(prepared.plan),
-          deadline_(deadline), record_(std::move(prepared.record)) {}
+          deadline_(deadline), record_(std::move(prepared.record)), debts_(std::move(debts)) {
+        take_over(debts_, record_);
+    }
 
-    /// What has been begun, for undoing it: no step before the record of them is written, only the lease.
+    /// What has been begun, for undoing it: before the record of the steps is written only the lease, and what the
+    /// record of an earlier ADD says.
     [[nodiscard]] AttachmentRecord begun() const {
         AttachmentRecord record = record_;
-        if (!is_recorded_) record.steps.clear();
+        if (!is_recorded_) record.steps = debts_;
         return record;
     }
     [[nodiscard]] const AttachmentRecord& record() const { return record_; }
@@ -147,7 +176,7 @@ public:
         is_recorded_ = true;
         std::visit([](auto& concrete) { concrete.claim.reset(); }, plan_);
         const std::optional<kernel::Link> link = make_interface();
-        if (const auto* step = delegate()) own = ask_delegate(request_, *step, deadline_);
+        if (auto* step = delegate()) own = ask(*step);
         if (const auto& shared = shared_port_of(plan_)) require_gid_share(config_.rdma, *shared, own.ips.size());
         if (link) configure(*link, own);
         if (const auto* device = std::get_if<DevicePlan>(&plan_); device != nullptr && config_.device_info_file)
@@ -165,10 +194,24 @@ public:
     }
 
 private:
-    [[nodiscard]] const state::DelegateIpam* delegate() const {
-        for (const state::Step& step : record_.steps)
-            if (const auto* found = std::get_if<state::DelegateIpam>(&step)) return found;
-        return nullptr;
+    /// The last one: before it may be debts of an earlier ADD.
+    [[nodiscard]] state::DelegateIpam* delegate() {
+        if (!std::holds_alternative<DelegatedIpam>(config_.ipam)) return nullptr;
+        return std::get_if<state::DelegateIpam>(&record_.steps.back());
+    }
+
+    cni::Result ask(state::DelegateIpam& step) {
+        try {
+            return ask_delegate(request_, step, deadline_);
+        } catch (const cni::PluginError&) {
+            step.refused = true;
+            try {
+                session_.records.save(record_);
+            } catch (const base::Error& error) { // then it is owed like that of an ADD that was killed
+                session_.node.log.error(error.what());
+            }
+            throw;
+        }
     }
 
     cni::Result lease() {
@@ -189,11 +232,17 @@ private:
             return move_device(
                 request_, config_, *device, session_, pod_, [&] { replace_rdma(*device); }, deadline_);
         kernel::Link child = create_child(request_, config_, std::get<ChildPlan>(plan_), pod_, deadline_);
-        auto& step = std::get<state::CreateLink>(record_.steps.front());
+        auto& step = created_link();
         step.ifindex = child.ifindex;
         if (config_.is_ipoib()) step.mac = child.hardware_address_text();
         if (config_.is_ipoib()) mark(child);
         return child;
+    }
+
+    [[nodiscard]] state::CreateLink& created_link() {
+        for (state::Step& step : record_.steps)
+            if (auto* link = std::get_if<state::CreateLink>(&step)) return *link;
+        throw base::Error("the record of a child names none");
     }
 
     void mark(const kernel::Link& child) {
@@ -255,6 +304,7 @@ private:
     Plan& plan_;
     const base::Deadline& deadline_;
     AttachmentRecord record_;
+    std::vector<state::Step> debts_;
     bool is_recorded_ = false;
     std::vector<ipam::OwnerKey> dispossessed_;
 };
@@ -275,14 +325,15 @@ cni::Result add(const cni::Request& request, const Config& config, const Node& n
     if (config.device_info_file) require_own_device_info(*config.device_info_file, session.key, session.records);
     settle_owed_names(name_keeper(session));
     std::optional<base::FileLock> lock;
+    std::vector<state::Step> debts;
     const auto clear_the_way = [&](PodSide& pod, const std::optional<base::BusAddress>& device) {
         if (device) take_from_the_dead(*device, session, deadline);
         lock = session.records.lock(session.key, deadline);
-        undo_earlier_add(request, pod, session, deadline);
+        debts = undo_earlier_add(request, pod, session, deadline);
     };
     Prepared prepared = prepare(request, config, session, clear_the_way, deadline);
 
-    Attaching attaching(request, config, session, prepared, deadline);
+    Attaching attaching(request, config, session, prepared, std::move(debts), deadline);
     base::Rollback rollback([&](const std::string& what, const char* why) { node.log.error(concat(what, ": ", why)); });
     rollback.on_failure("undo the failed ADD", [&] {
         undo_failed_add(attaching.begun(), caller_of(request), node, session.records, session.leases);

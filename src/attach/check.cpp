@@ -215,6 +215,9 @@ void check(const cni::Request& request, const Config& config, const Node& node) 
     if (record == nullptr)
         differs(concat("the journal in ", node.state_directory, " has no usable record of the attachment (",
                        session.key, ')'));
+    if (record->phase != state::Phase::attached)
+        differs(concat("the attachment (", session.key,
+                       ") is incomplete: an ADD or a DEL of it has failed or ended early"));
 
     const kernel::Netns netns = open_pod_netns(request);
     as_difference([&] { check_kernel(request, config, *record, netns, deadline); });

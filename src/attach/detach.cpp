@@ -2,6 +2,7 @@
 
 #include "device_contain.hpp"
 #include "leases.hpp"
+#include "owed.hpp"
 
 #include <rdmanet/base/text.hpp>
 
@@ -24,51 +25,88 @@ bool attempt(StillHeld& held, std::string_view what, Act&& act) {
     }
 }
 
-enum class Leases : std::uint8_t { rest, are_free_at_once };
+/// Who undoes: an ADD what it has begun itself, or anybody what an earlier one has left.
+enum class Undoing : std::uint8_t { own_add, earlier_add };
 
 /// What a step did to the kernel ended with the kernel: by now the device with that address is as this boot's
 /// administrator has made it, and not to be touched. What is in files of other programs may be on a disk.
 bool outlives_boot(const state::Step& step) {
-    return std::holds_alternative<state::DelegateIpam>(step) || std::holds_alternative<state::WriteDeviceInfo>(step);
+    return state::holds_nothing(step);
 }
 
-/// Whoever still has the device must not use it as the host's.
-void contain(const state::AttachmentRecord& record, const state::AttachmentStore& records, StillHeld& held) {
-    attempt(held, base::concat("link of device ", record.device()), [&] {
-        state::AttachmentRecord contained = record;
-        if (const std::string done = contain_device(contained, records); !done.empty())
-            held.push_back(base::concat("device ", record.device(), ": until it is home, ", done));
-    });
+/// An IPAM plugin that refused the ADD owes nothing after this, whatever it says: most often its own configuration is
+/// wrong, which no repetition mends. The ADD itself leaves that to the DEL that every runtime sends after it: with the
+/// record gone, that one could not know.
+bool settles(const state::Step& step, const base::Error& why, Undoing undoing, const base::Logger& log) {
+    const auto* delegate = std::get_if<state::DelegateIpam>(&step);
+    if (delegate == nullptr || !delegate->refused || undoing == Undoing::own_add) return false;
+    log.warn(base::concat(describe(step),
+                          ": its ADD was refused, so it is taken to hold none, although its DEL fails (", why.what(),
+                          ')'));
+    return true;
 }
 
-/// Steps that wait for one that failed are not tried.
-void undo_steps(const state::AttachmentRecord& record, const RevertContext& context, bool same_boot, StillHeld& held) {
-    std::vector<state::Step> failed;
-    for (auto step = record.steps.rbegin(); step != record.steps.rend(); ++step) {
-        if (!same_boot && !outlives_boot(*step)) continue;
-        if (std::any_of(failed.begin(), failed.end(), [&](const auto& other) { return waits_for(*step, other); }))
-            continue;
-        if (attempt(held, describe(*step), [&] { revert(*step, context); })) continue;
-        if (is_move(*step) && std::none_of(failed.begin(), failed.end(), is_move))
-            contain(record, context.records, held);
-        failed.push_back(*step);
+void revert_or_settle(const state::Step& step, const RevertContext& context, Undoing undoing) {
+    try {
+        revert(step, context);
+    } catch (const base::Error& error) {
+        if (!settles(step, error, undoing, context.log)) throw;
     }
 }
 
-StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Leases given_back, const Node& node,
+/// What the journal says of the attachment from now on. A record that was put together from what is in the pod is not
+/// written down.
+void save_owed(const state::AttachmentRecord& owed, const state::AttachmentStore& records) {
+    const auto outcome = records.load(owed.key);
+    const auto* recorded = std::get_if<state::AttachmentRecord>(&outcome);
+    if (recorded != nullptr && recorded->to_text() != owed.to_text()) records.save(owed);
+}
+
+/// Whoever still has the device must not use it as the host's. Returns how many steps that has put before the moves.
+std::size_t contain(state::AttachmentRecord& owed, const state::AttachmentStore& records, StillHeld& held) {
+    const std::size_t before = owed.steps.size();
+    attempt(held, base::concat("link of device ", owed.device()), [&] {
+        if (const std::string done = contain_device(owed, records); !done.empty())
+            held.push_back(base::concat("device ", owed.device(), ": until it is home, ", done));
+    });
+    return owed.steps.size() - before;
+}
+
+/// Steps that wait for one that failed are not tried.
+void undo_steps(state::AttachmentRecord& owed, const RevertContext& context, Undoing undoing, bool same_boot,
+                StillHeld& held) {
+    std::vector<state::Step> failed;
+    for (std::size_t at = owed.steps.size(); at-- > 0;) {
+        const state::Step step = owed.steps[at];
+        if (std::any_of(failed.begin(), failed.end(), [&](const auto& other) { return waits_for(step, other); }))
+            continue;
+        const bool is_gone = !same_boot && !outlives_boot(step);
+        if (is_gone || attempt(held, describe(step), [&] { revert_or_settle(step, context, undoing); })) {
+            leave_owed(owed, at);
+            continue;
+        }
+        if (is_move(step) && std::none_of(failed.begin(), failed.end(), is_move))
+            at += contain(owed, context.records, held);
+        failed.push_back(step);
+    }
+}
+
+StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Undoing undoing, const Node& node,
                const state::AttachmentStore& records, ipam::SqliteStore& leases, const base::Deadline& deadline,
                StillHeld held = {}) {
     const RevertContext context{
         .record = record, .caller = caller, .records = records, .log = node.log, .deadline = deadline};
-    undo_steps(record, context, record.boot_id == node.boot_id, held);
-    if (record.key.role.empty())
-        attempt(held, "addresses", [&] {
-            if (given_back == Leases::rest)
-                release_leases(leases, record.key, node, deadline);
-            else
-                withdraw_leases(leases, record, node, deadline);
-        });
-    if (held.empty()) attempt(held, "journal record", [&] { records.remove(record.key); });
+    state::AttachmentRecord owed = all_owed(record);
+    undo_steps(owed, context, undoing, record.boot_id == node.boot_id, held);
+    const bool has_no_leases = attempt(held, "addresses", [&] {
+        if (!record.key.role.empty()) return;
+        if (undoing == Undoing::own_add)
+            withdraw_leases(leases, record, node, deadline); // no program of the pod has run: they need no rest
+        else
+            release_leases(leases, record.key, node, deadline);
+    });
+    forget_given_back(owed, has_no_leases);
+    attempt(held, "journal record", [&] { held.empty() ? records.remove(record.key) : save_owed(owed, records); });
     settle_owed_names({.records = records, .boot_id = node.boot_id, .log = node.log});
     return held;
 }
@@ -76,19 +114,22 @@ StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Leas
 } // namespace
 
 Caller caller_of(const cni::Request& request) {
-    return {.netns_path = request.netns_path, .cni_path = request.path_text};
+    return {.netns_path = request.netns_path,
+            .cni_path = request.path_text,
+            .ipam_type = request.conf.ipam_type.value_or(""),
+            .config = request.stdin_text};
 }
 
 StillHeld detach(const state::AttachmentRecord& record, const Caller& caller, const Node& node,
                  const state::AttachmentStore& records, ipam::SqliteStore& leases, const base::Deadline& deadline,
                  StillHeld held) {
-    return undo(record, caller, Leases::rest, node, records, leases, deadline, std::move(held));
+    return undo(record, caller, Undoing::earlier_add, node, records, leases, deadline, std::move(held));
 }
 
 void undo_failed_add(const state::AttachmentRecord& record, const Caller& caller, const Node& node,
                      const state::AttachmentStore& records, ipam::SqliteStore& leases) {
     const auto deadline = base::Deadline::in(kUndoTimeout);
-    for (const std::string& what : undo(record, caller, Leases::are_free_at_once, node, records, leases, deadline))
+    for (const std::string& what : undo(record, caller, Undoing::own_add, node, records, leases, deadline))
         node.log.error(base::concat("still held after a failed ADD: ", what));
 }
 

@@ -280,7 +280,7 @@ std::vector<state::Step> device_steps(const cni::Request& request, const Config&
     // Undone once the PF has its settings of the VF back: what the driver makes of it then, MAC and GUIDs, comes from them.
     if (plan.reset) steps.emplace_back(*plan.reset);
     if (plan.vf && !plan.vf->changes.empty())
-        steps.emplace_back(to_step(plan.vf->of, kernel::restrict_to(plan.vf->before, plan.vf->changes)));
+        steps.emplace_back(to_step(plan.address, plan.vf->of, kernel::restrict_to(plan.vf->before, plan.vf->changes)));
     if (plan.representor) steps.emplace_back(plan.representor->before);
     if (plan.link) steps.emplace_back(state::MoveLink{.device = device, .ifname = request.ifname().to_string()});
     for (state::Step& step : rdma_steps(plan)) steps.push_back(std::move(step));

@@ -30,7 +30,9 @@ state::SetVf& settings_step(state::AttachmentRecord& record, const VfOf& of) {
     for (state::Step& step : record.steps)
         if (auto* settings = std::get_if<state::SetVf>(&step)) return *settings;
     const auto first_move = std::find_if(record.steps.begin(), record.steps.end(), is_move);
-    const auto made = record.steps.insert(first_move, state::SetVf{.pf = of.pf.to_string(), .number = of.number});
+    const auto made = record.steps.insert(
+        first_move,
+        state::SetVf{.pf = of.pf.to_string(), .number = of.number, .before = {}, .device = record.device()});
     return std::get<state::SetVf>(*made);
 }
 

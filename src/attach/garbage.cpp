@@ -38,8 +38,9 @@ std::vector<ipam::Lease> look_at_leases(ipam::SqliteStore& leases, const Node& n
 }
 
 /// Under the attachment's lock: an ADD that is under way holds it, and has made a newer record if it comes first.
-void collect(const AttachmentRecord& seen, const Node& node, const state::AttachmentStore& records,
-             ipam::SqliteStore& leases, const base::Deadline& deadline, Collected& collected) {
+void collect(const AttachmentRecord& seen, const Caller& caller, const Node& node,
+             const state::AttachmentStore& records, ipam::SqliteStore& leases, const base::Deadline& deadline,
+             Collected& collected) {
     try {
         const base::FileLock lock = records.lock(seen.key, deadline);
         const auto outcome = records.load(seen.key);
@@ -48,7 +49,7 @@ void collect(const AttachmentRecord& seen, const Node& node, const state::Attach
         AttachmentRecord left = seen;
         // Without its record somebody undid the steps meanwhile, and the device may be another pod's by now.
         if (std::holds_alternative<state::NoRecord>(outcome)) left.steps.clear();
-        const StillHeld held = detach(left, {}, node, records, leases, deadline);
+        const StillHeld held = detach(left, caller, node, records, leases, deadline);
         if (held.empty()) collected.removed.push_back(describe(seen));
         for (const std::string& what : held) collected.failed.push_back(concat(describe(seen), ": ", what));
     } catch (const base::Error& error) {
@@ -101,7 +102,7 @@ struct Outcome {
 
 /// `lost_steps`: what goes for the steps of a record that can't be read.
 Outcome collect_all(const Node& node, DryRun dry_run, const Decide& decide, const std::vector<state::Step>& lost_steps,
-                    const base::Deadline& deadline) {
+                    const base::Deadline& deadline, const Caller& caller = {}) {
     const state::AttachmentStore records(node.state_directory, state::Access::undo);
     ipam::SqliteStore leases = open_leases(node, records);
     const auto found =
@@ -120,7 +121,7 @@ Outcome collect_all(const Node& node, DryRun dry_run, const Decide& decide, cons
         if (dry_run == DryRun::yes)
             outcome.collected.removed.push_back(describe(trace.record));
         else
-            collect(trace.record, node, records, leases, deadline, outcome.collected);
+            collect(trace.record, caller, node, records, leases, deadline, outcome.collected);
     }
     try {
         for (const MarkedChild& child : list_returned_children(node, deadline))
@@ -172,9 +173,9 @@ Decide unlisted(const cni::Request& request, Undertaker& undertaker) {
 
 void collect_for_runtime(const cni::Request& request, const Node& node, const base::Deadline& deadline) {
     Undertaker undertaker(node);
-    const Collected collected =
-        collect_all(node, DryRun::no, unlisted(request, undertaker), steps_by_configuration(request), deadline)
-            .collected;
+    const Collected collected = collect_all(node, DryRun::no, unlisted(request, undertaker),
+                                            steps_by_configuration(request), deadline, caller_of(request))
+                                    .collected;
     for (const std::string& what : collected.removed) node.log.info(concat("GC removed ", what));
     for (const Kept& kept : collected.kept)
         if (kept.pod == Liveness::unknown) node.log.warn(concat("GC kept ", kept.what, ", because ", kept.pod.reason));

@@ -63,6 +63,7 @@ std::optional<RepresentorPlan> plan_representor(const DevicePlan& plan, const Co
     }
     state::SetRepresentor before{
         .pf = vf.pf.to_string(), .number = vf.number, .ifindex = link->ifindex, .name = link->name};
+    before.device = plan.address.to_string();
     const auto mtu = mtu_for(plan, config);
     if (mtu && link->mtu < *mtu) before.mtu = link->mtu;
     before.was_down = !link->is_up();

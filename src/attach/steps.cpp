@@ -89,17 +89,31 @@ std::string path_of_netns(const RevertContext& context) {
     return {};
 }
 
-void revert_step(const state::DelegateIpam& step, const RevertContext& context) {
+void delegate_del_with(const std::string& config, const state::DelegateIpam& step, const RevertContext& context) {
     const state::AttachmentRecord& record = context.record;
     cni::delegate_del(
         {.plugin = step.plugin,
-         .config = step.config,
+         .config = config,
          .container_id = record.key.container_id,
          .netns_path = path_of_netns(context),
          .ifname = record.key.ifname,
          .args = step.args,
          .path = context.caller.cni_path.empty() ? step.path : concat(context.caller.cni_path, ':', step.path)},
         context.deadline);
+}
+
+/// A configuration that the plugin can't read keeps it from releasing anything. Its correction reaches the node with
+/// the next call, and the pod's addresses are told by container and interface.
+void revert_step(const state::DelegateIpam& step, const RevertContext& context) {
+    const Caller& caller = context.caller;
+    try {
+        delegate_del_with(step.config, step, context);
+    } catch (const base::Error& error) {
+        if (caller.ipam_type != step.plugin || caller.config == step.config) throw;
+        const std::string with_own = error.what();
+        base::in_context(concat(with_own, "; with the present configuration"),
+                         [&] { delegate_del_with(caller.config, step, context); });
+    }
 }
 
 std::string describe_step(const state::CreateLink& step) {
@@ -133,20 +147,15 @@ std::string describe_step(const state::DelegateIpam& step) {
     return concat("addresses of IPAM plugin \"", step.plugin, '"');
 }
 
-template <class... Kinds>
-bool is_any_of(const state::Step& step) {
-    return (std::holds_alternative<Kinds>(step) || ...);
-}
-
 } // namespace
 
 bool is_move(const state::Step& step) {
-    return is_any_of<state::MoveLink, state::MoveRdma>(step);
+    return state::is_any_of<state::MoveLink, state::MoveRdma>(step);
 }
 
 bool waits_for(const state::Step& step, const state::Step& other) {
-    if (is_any_of<state::SetVf, state::ResetFunction, state::RebindDriver>(step)) return is_move(other);
-    return is_any_of<state::KeepDevice>(step) && is_any_of<state::MoveLink>(other);
+    if (state::is_any_of<state::SetVf, state::ResetFunction, state::RebindDriver>(step)) return is_move(other);
+    return state::is_any_of<state::KeepDevice>(step) && state::is_any_of<state::MoveLink>(other);
 }
 
 std::string describe(const state::Step& step) {

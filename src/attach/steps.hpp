@@ -14,11 +14,13 @@
 
 namespace rdmanet::attach {
 
-/// What the call that undoes says beyond the record: CNI_NETNS, and CNI_PATH, where plugins may have moved to. Empty
-/// where nobody calls.
+/// What the call that undoes says beyond the record: CNI_NETNS; CNI_PATH, where plugins may have moved to; and the
+/// network's present configuration, which may have been corrected since. Empty where nobody calls.
 struct Caller {
-    std::string netns_path;
-    std::string cni_path;
+    std::string netns_path{};
+    std::string cni_path{};
+    std::string ipam_type{};
+    std::string config{};
 };
 
 struct RevertContext {

@@ -16,8 +16,8 @@ kernel::VlanProtocol protocol_of(std::string_view text) {
 
 } // namespace
 
-state::SetVf to_step(const kernel::VfOf& of, const kernel::VfSettings& before) {
-    return {.pf = of.pf.to_string(), .number = of.number, .before = to_recorded(before)};
+state::SetVf to_step(const base::BusAddress& vf, const kernel::VfOf& of, const kernel::VfSettings& before) {
+    return {.pf = of.pf.to_string(), .number = of.number, .before = to_recorded(before), .device = vf.to_string()};
 }
 
 state::VfSettings to_recorded(const kernel::VfSettings& settings) {

@@ -44,7 +44,7 @@ std::string end_of(const ChildOutcome& outcome) {
 }
 
 /// Code and details stay the plugin's own; code 0 is the Go library's for an error without one.
-CniError parse_plugin_error(const std::string& who, const ChildOutcome& outcome) {
+PluginError parse_plugin_error(const std::string& who, const ChildOutcome& outcome) {
     const json::Document document = json::Document::parse(outcome.out);
     const json::Reader root = document.root();
     const std::string message = root.at("msg").string();

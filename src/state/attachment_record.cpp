@@ -103,10 +103,8 @@ const CreateLink* AttachmentRecord::created_link() const {
 }
 
 std::string AttachmentRecord::device() const {
-    for (const Step& step : steps) {
-        if (const auto* kept = std::get_if<KeepDevice>(&step)) return kept->device;
-        if (const auto* moved = std::get_if<MoveRdma>(&step)) return moved->device;
-    }
+    for (const Step& step : steps)
+        if (std::string device = device_of(step); !device.empty()) return device;
     return {};
 }
 

@@ -87,6 +87,7 @@ void write(json::Writer& writer, const KeepDevice& step) {
 
 void write(json::Writer& writer, const SetVf& step) {
     writer.member("step", kSetVf).member("pf", step.pf).member("vf", step.number);
+    if (!step.device.empty()) writer.member("device", step.device);
     write_settings(writer, step.before);
 }
 
@@ -99,6 +100,7 @@ void write(json::Writer& writer, const SetRepresentor& step) {
         .member("wasDown", step.was_down)
         .member("hadIpv6", step.had_ipv6);
     write_if(writer, "mtu", step.mtu);
+    if (!step.device.empty()) writer.member("device", step.device);
 }
 
 void write(json::Writer& writer, const RebindDriver& step) {
@@ -143,6 +145,7 @@ void write(json::Writer& writer, const DelegateIpam& step) {
         .member("config", step.config)
         .member("args", step.args)
         .member("path", step.path);
+    if (step.refused) writer.member("refused", true);
 }
 
 CreateLink parse_create_link(const json::Reader& reader) {
@@ -183,7 +186,8 @@ KeepDevice parse_keep_device(const json::Reader& reader) {
 SetVf parse_set_vf(const json::Reader& reader) {
     return {.pf = reader.at("pf").string(),
             .number = static_cast<unsigned>(reader.at("vf").integer(0, UINT16_MAX)),
-            .before = parse_settings(reader)};
+            .before = parse_settings(reader),
+            .device = find_string(reader, "device").value_or("")};
 }
 
 SetRepresentor parse_set_representor(const json::Reader& reader) {
@@ -193,7 +197,8 @@ SetRepresentor parse_set_representor(const json::Reader& reader) {
             .name = reader.at("name").string(),
             .mtu = find_number<unsigned>(reader, "mtu"),
             .was_down = reader.at("wasDown").boolean(),
-            .had_ipv6 = reader.at("hadIpv6").boolean()};
+            .had_ipv6 = reader.at("hadIpv6").boolean(),
+            .device = find_string(reader, "device").value_or("")};
 }
 
 RebindDriver parse_rebind_driver(const json::Reader& reader) {
@@ -234,10 +239,24 @@ DelegateIpam parse_delegate_ipam(const json::Reader& reader) {
     return {.plugin = reader.at("plugin").string(),
             .config = reader.at("config").string(),
             .args = reader.at("args").string(),
-            .path = reader.at("path").string()};
+            .path = reader.at("path").string(),
+            .refused = find_boolean(reader, "refused").value_or(false)};
 }
 
 } // namespace
+
+std::string device_of(const Step& step) {
+    return std::visit(
+        [](const auto& concrete) -> std::string {
+            if constexpr (requires { concrete.device; }) return concrete.device;
+            return {};
+        },
+        step);
+}
+
+bool holds_nothing(const Step& step) {
+    return std::holds_alternative<DelegateIpam>(step) || std::holds_alternative<WriteDeviceInfo>(step);
+}
 
 void write_settings(json::Writer& writer, const VfSettings& settings) {
     writer.member("vlanQoS", std::uint32_t{settings.vlan_qos}).member("vlanProto", settings.vlan_protocol);

@@ -220,6 +220,67 @@ TEST_CASE("a delegate that fails ADD leaves nothing, and is told to release what
     }
 }
 
+TEST_CASE("a delegate that refuses its configuration, for ADD and DEL alike, is owed nothing after one DEL",
+          "[delegate][owed]") {
+    const Stage stage;
+    const FakePlugin plugin;
+    plugin.install(R"(echo '{"code":999,"msg":"subnet is nonsense"}'; exit 1)");
+    const PluginCall call = fake_call(stage.pod);
+    CHECK(refusal(call) == "code 999: IPAM plugin \"fake\" ADD: subnet is nonsense");
+    CHECK_FALSE(stage.pod.succeeds("ip link show net1"));
+    CHECK(refusal(call) == "code 999: IPAM plugin \"fake\" ADD: subnet is nonsense");
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+    plugin.install(kGoodAdd);
+    CHECK(addresses(add(call)) == "10.62.0.5/24");
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("what a delegate still owes of a killed ADD is in nobody's way, and paid with the corrected configuration",
+          "[delegate][owed]") {
+    const Stage stage;
+    const FakePlugin plugin;
+    const char* const on_del = R"(if [ $CNI_COMMAND = DEL ]; then )"
+                               R"(grep -q corrected || { echo '{"code":999,"msg":"subnet is nonsense"}'; exit 1; }; )"
+                               R"(exit; fi; )";
+    const PluginCall call = fake_call(stage.pod);
+    const PluginCall corrected = with(call, "'mark':'corrected'");
+    const auto kill_add = [&] {
+        plugin.install(concat(on_del, "kill -9 $PPID; exec sleep 300"));
+        CHECK(call.run().exit_status != 0);
+        plugin.install(concat(on_del, kGoodAdd));
+    };
+    kill_add();
+    for (int time = 0; time < 2; ++time)
+        CHECK(del(call) ==
+              "code 108: still held: addresses of IPAM plugin \"fake\": IPAM plugin \"fake\" DEL: subnet is "
+              "nonsense");
+    CHECK_FALSE(stage.pod.succeeds("ip link show net1"));
+    const UnchangedNode with_debt;
+    const PluginCall other = of(corrected, "c2");
+    (void)add(other);
+    CHECK(del(other) == "");
+    CHECK(with_debt.difference() == "");
+    SECTION("the next DEL has the corrected configuration") {
+        CHECK(del(corrected) == "");
+    }
+    SECTION("the same container is attached again, and its DEL pays") {
+        (void)add(call);
+        CHECK_THAT(del(call), StartsWith("code 108: still held: addresses of IPAM plugin \"fake\": "));
+        (void)add(corrected);
+        CHECK(del(corrected) == "");
+    }
+    SECTION("the same container is attached again without that plugin, and its DEL pays") {
+        const PluginCall leased = call_for(stage.pod, concat("'master':'par0',", ipam("10.62.7.0/24")));
+        (void)add(leased);
+        CHECK_THAT(del(leased), Contains("108") && Contains("subnet is nonsense"));
+        CHECK(shell(concat(binary(), " state --json | jq -c .leases")) == "[]\n");
+        CHECK(del(corrected) == "");
+    }
+    CHECK(stage.node.difference() == "");
+}
+
 TEST_CASE("a delegate that isn't there, or that nothing can execute, is refused and leaves nothing", "[delegate]") {
     const Stage stage;
     const FakePlugin plugin;

@@ -30,8 +30,8 @@ void require_plugin(const DelegateCall& call);
 [[nodiscard]] bool is_own_delegate();
 
 // Each runs the plugin to its end, or to the deadline: then it and what it started in its process group are killed and
-// TimeoutError names it. It doesn't outlive us either (PR_SET_PDEATHSIG). A plugin's own error keeps code and details;
-// one that is missing, dies or prints rubbish is CniError(delegate).
+// TimeoutError names it. It doesn't outlive us either (PR_SET_PDEATHSIG). A plugin's own error is
+// PluginError, with its code and details; one that is missing, dies or prints rubbish is CniError(delegate).
 [[nodiscard]] Result delegate_add(const DelegateCall& call, const base::Deadline& deadline);
 void delegate_del(const DelegateCall& call, const base::Deadline& deadline);
 void delegate_check(const DelegateCall& call, const base::Deadline& deadline);

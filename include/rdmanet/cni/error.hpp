@@ -51,6 +51,12 @@ private:
     std::string details_;
 };
 
+/// Another plugin ran to its end and said itself that it failed, by an error document.
+class PluginError : public CniError {
+public:
+    using CniError::CniError;
+};
+
 /// The error document. Details are left out if empty.
 [[nodiscard]] std::string format_error(std::string_view cni_version, int code, std::string_view message,
                                        std::string_view details);

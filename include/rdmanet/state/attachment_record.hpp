@@ -76,7 +76,7 @@ struct AttachmentRecord {
     /// Null for an attachment that has no child of a parent.
     [[nodiscard]] const CreateLink* created_link() const;
 
-    /// Bus address of the device that moved; empty for an attachment that has none.
+    /// Bus address of the device that the attachment has, or has not given back whole; empty if there is none.
     [[nodiscard]] std::string device() const;
 
     /// Within one boot by the clock that nobody can set back.

@@ -70,6 +70,7 @@ struct SetVf {
     std::string pf;      // bus address
     unsigned number = 0; // of the VF in its PF
     VfSettings before;   // those that were changed
+    std::string device;  // bus address of the VF; empty in records of earlier versions
 };
 
 /// A VF's representor, by which the host's bridge reaches the pod: what of it was changed, as it was. Undone by making
@@ -82,6 +83,7 @@ struct SetRepresentor {
     std::optional<unsigned> mtu; // bytes; absent: not changed
     bool was_down = false;       // and was brought up
     bool had_ipv6 = false;       // which was switched off before
+    std::string device;          // bus address of the VF; empty in records of earlier versions
 };
 
 /// A device's driver was bound anew, so that it takes the GUIDs that the PF has set. Undone by binding it anew.
@@ -123,16 +125,30 @@ struct WriteDeviceInfo {
     std::string path;
 };
 
-/// Another IPAM plugin was called with ADD. Undone by calling it with DEL and the same input.
+/// Another IPAM plugin was called with ADD. Undone by calling it with DEL and the same input, or with the configuration
+/// that the caller of DEL has by then.
 struct DelegateIpam {
     std::string plugin;
     std::string config; // the network configuration as the plugin got it on standard input
     std::string args;   // CNI_ARGS
     std::string path;   // CNI_PATH
+    /// ADD ended with the plugin's own error, so it holds nothing as far as it knows itself: one DEL settles it,
+    /// whatever the plugin says to that. False in records of earlier versions.
+    bool refused = false;
 };
 
 using Step = std::variant<CreateLink, KeepDevice, RebindDriver, ResetFunction, SetVf, SetRepresentor, MoveLink,
                           MoveRdma, WriteDeviceInfo, DelegateIpam>;
+
+template <class... Kinds>
+[[nodiscard]] bool is_any_of(const Step& step) {
+    return (std::holds_alternative<Kinds>(step) || ...);
+}
+
+/// Bus address of the device that the step has changed; empty for a step that has changed none.
+[[nodiscard]] std::string device_of(const Step& step);
+/// Whether nobody else needs what the step still holds: what other programs owe keeps no device, interface or pod back.
+[[nodiscard]] bool holds_nothing(const Step& step);
 
 /// Members of the object that is being written.
 void write_settings(json::Writer& writer, const VfSettings& settings);

@@ -23,11 +23,14 @@ TEST_CASE("a record that was written is read back whole") {
     CHECK(std::get<state::SetVf>(read.steps.at(4)).before.port_guid == "02:00:00:00:00:00:00:02");
     CHECK(std::get<state::RebindDriver>(read.steps.at(2)).driver == "mlx5_core");
     CHECK(std::get<state::ResetFunction>(read.steps.at(3)).rdma_names == std::vector<std::string>{"mlx5_3", "mlx5_4"});
+    CHECK(std::get<state::SetVf>(read.steps.at(4)).device == "0000:3b:00.2");
     CHECK(std::get<state::SetRepresentor>(read.steps.at(5)).mtu == 1500U);
+    CHECK(std::get<state::SetRepresentor>(read.steps.at(5)).device == "0000:3b:00.2");
     CHECK(std::get<state::MoveLink>(read.steps.at(6)).ifname == "net1");
     CHECK(std::get<state::MoveRdma>(read.steps.at(7)).node_guid == UINT64_MAX);
     CHECK(std::get<state::WriteDeviceInfo>(read.steps.at(8)).path == "/run/k8s.cni.cncf.io/devinfo/cni/a");
     CHECK(std::get<state::DelegateIpam>(read.steps.at(9)).config == R"({"name":"roce"})");
+    CHECK(std::get<state::DelegateIpam>(read.steps.at(9)).refused);
 }
 
 TEST_CASE("settings of a VF that were not changed are not written down") {
