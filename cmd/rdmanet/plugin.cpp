@@ -46,12 +46,6 @@ void print(std::string_view text) {
     base::write_all(STDOUT_FILENO, text, "standard output");
 }
 
-/// The configuration names another plugin as its type and this one as its IPAM. One without a type says nothing of the
-/// kind: a DEL that took it for this would forget the interface.
-bool is_ipam_only(const cni::NetConf& conf) {
-    return !conf.type.empty() && conf.type != attach::kPluginName && conf.ipam_type == attach::kPluginName;
-}
-
 base::Logger open_log(const cni::NetConf& conf) {
     const attach::LogTarget target = attach::parse_log_target(conf);
     if (!target.file) return base::Logger(target.level);
@@ -97,10 +91,8 @@ void require_standard_output() {
 
 /// Prints the result of an ADD. A caller that can't be told has no attachment: it is taken back.
 void deliver(const cni::Result& result, const cni::Request& request, const attach::Node& node) {
-    base::act_or_undo(
-        [&] { print(cni::format_result(result, request.conf.version)); },
-        [&] { is_ipam_only(request.conf) ? attach::ipam_only::del(request, node) : attach::del(request, node); },
-        [&](const char* why) { node.log.error(why); });
+    base::act_or_undo([&] { print(cni::format_result(result, request.conf.version)); },
+                      [&] { attach::del(request, node); }, [&](const char* why) { node.log.error(why); });
 }
 
 void serve(const cni::Request& request, const attach::Node& node) {
@@ -118,7 +110,7 @@ void serve_as_ipam(const cni::Request& request, const attach::Node& node) {
     using namespace attach;
     switch (request.command) {
     case Command::add: deliver(ipam_only::add(request, node), request, node); return;
-    case Command::del: ipam_only::del(request, node); return;
+    case Command::del: attach::del(request, node); return;
     case Command::check: ipam_only::check(request, node); return;
     case Command::gc: ipam_only::collect_garbage(request, node); return;
     case Command::status: ipam_only::status(request, node); return;
@@ -153,7 +145,7 @@ void handle(const cni::Request& request) {
     const attach::Node node = make_node(request);
     for (const std::string& warning : request.conf.warnings) node.log.warn(warning);
     try {
-        if (is_ipam_only(request.conf))
+        if (attach::is_ipam_only(request.conf))
             serve_as_ipam(request, node);
         else if (cni::is_own_delegate())
             serve_itself(request.command);

@@ -272,6 +272,10 @@ std::optional<std::string> parse_master(const Reader& root) {
 
 } // namespace
 
+bool is_ipam_only(const cni::NetConf& conf) {
+    return !conf.type.empty() && conf.type != kPluginName && conf.ipam_type == kPluginName;
+}
+
 bool is_rdma_only(const cni::NetConf& conf) {
     const auto attach = conf.document.root().find("attach");
     return attach && attach->is_string() && attach->string() == "rdma";

@@ -12,6 +12,8 @@
 #include <rdmanet/kernel/link.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <vector>
 
 namespace rdmanet::attach {
 namespace {
@@ -92,13 +94,18 @@ void reconstruct_link(AttachmentRecord& record, const cni::Request& request, Ses
         record.steps.push_back(std::move(step));
 }
 
+AttachmentRecord bare_record(const state::AttachmentKey& key, const Node& node) {
+    AttachmentRecord record;
+    record.key = key;
+    record.boot_id = node.boot_id;
+    return record;
+}
+
 /// What the journal would have said, put together from what is there. What can't be looked at is said, and doesn't keep
 /// the rest: the addresses go back in any case.
 AttachmentRecord reconstruct(const cni::Request& request, Session& session, StillHeld& held,
                              const base::Deadline& deadline) {
-    AttachmentRecord record;
-    record.key = session.key;
-    record.boot_id = session.node.boot_id;
+    AttachmentRecord record = bare_record(session.key, session.node);
     record.netns.path = request.netns_path;
     try {
         reconstruct_link(record, request, session, deadline);
@@ -111,17 +118,49 @@ AttachmentRecord reconstruct(const cni::Request& request, Session& session, Stil
 }
 
 /// One that the system doesn't give now stays for the next DEL or GC, which it tells more than what is in the pod does.
-AttachmentRecord find_record(const cni::Request& request, Session& session, StillHeld& held,
-                             const base::Deadline& deadline) {
+state::LoadOutcome load(const state::AttachmentKey& key, const Session& session, StillHeld& held) {
     try {
-        auto outcome = session.records.load(session.key);
-        if (auto* record = std::get_if<AttachmentRecord>(&outcome)) return std::move(*record);
-        if (const auto* unreadable = std::get_if<state::Unreadable>(&outcome))
-            session.node.log.error(concat(unreadable->path, ": ", unreadable->reason, "; going by what is in the pod"));
+        return session.records.load(key);
     } catch (const base::SystemError& error) {
         held.push_back(concat("journal record: ", error.what()));
+        return state::Unreadable{.path = {}, .reason = {}};
     }
-    return reconstruct(request, session, held, deadline);
+}
+
+void note(const state::Unreadable& unreadable, const Session& session) {
+    if (!unreadable.path.empty())
+        session.node.log.error(concat(unreadable.path, ": ", unreadable.reason, "; going by what is in the pod"));
+}
+
+/// That of the IPAM plugin of another one, who has the interface.
+std::optional<AttachmentRecord> find_ipam_record(const Session& session, StillHeld& held) {
+    if (!session.key.has_leases()) return std::nullopt;
+    const state::AttachmentKey key = session.key.with_role(state::kIpamRole);
+    auto outcome = load(key, session, held);
+    if (std::holds_alternative<state::NoRecord>(outcome)) return std::nullopt;
+    if (auto* record = std::get_if<AttachmentRecord>(&outcome)) return std::move(*record);
+    note(std::get<state::Unreadable>(outcome), session);
+    return bare_record(key, session.node); // with it go the leases
+}
+
+/// All that the attachment has, in whichever role the ADD was called: a configuration that was edited since may name
+/// another one. There is one at least.
+std::vector<AttachmentRecord> find_records(const cni::Request& request, Session& session, StillHeld& held,
+                                           const base::Deadline& deadline) {
+    const bool is_ipam = session.key.role == state::kIpamRole;
+    if (is_ipam) session.key.role.clear();
+    std::vector<AttachmentRecord> records;
+    auto outcome = load(session.key, session, held);
+    if (auto* record = std::get_if<AttachmentRecord>(&outcome)) records.push_back(std::move(*record));
+    if (const auto* unreadable = std::get_if<state::Unreadable>(&outcome)) {
+        note(*unreadable, session);
+        records.push_back(reconstruct(request, session, held, deadline));
+    }
+    if (auto record = find_ipam_record(session, held)) records.push_back(*std::move(record));
+    if (records.empty())
+        records.push_back(is_ipam ? bare_record(session.key, session.node)
+                                  : reconstruct(request, session, held, deadline));
+    return records;
 }
 
 } // namespace
@@ -130,11 +169,17 @@ void del(const cni::Request& request, const Node& node) {
     const auto deadline = base::Deadline::in(kDelTimeout);
     Session session(request, node, state::Access::undo);
     const base::FileLock lock = session.records.lock(session.key, deadline);
-    StillHeld held;
-    const AttachmentRecord record = find_record(request, session, held, deadline);
-    held = detach(record, caller_of(request), node, session.records, session.leases, deadline, std::move(held));
+    StillHeld unknown;
+    const std::vector<AttachmentRecord> records = find_records(request, session, unknown, deadline);
+    StillHeld held = unknown;
+    for (const AttachmentRecord& record : records) {
+        const StillHeld left =
+            detach(record, caller_of(request), node, session.records, session.leases, deadline, unknown);
+        held.insert(held.end(), left.begin() + static_cast<std::ptrdiff_t>(unknown.size()), left.end());
+    }
     if (!held.empty()) throw still_held_error(held);
-    node.log.info(concat("DEL of ", describe(record), ", after ", (kDelTimeout - deadline.remaining()).count(), " ms"));
+    node.log.info(
+        concat("DEL of ", describe(records.front()), ", after ", (kDelTimeout - deadline.remaining()).count(), " ms"));
 }
 
 } // namespace rdmanet::attach

@@ -99,10 +99,10 @@ StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Undo
     state::AttachmentRecord owed = all_owed(record);
     undo_steps(owed, context, undoing, record.boot_id == node.boot_id, held);
     const bool has_no_leases = attempt(held, "addresses", [&] {
-        if (!record.key.role.empty()) return;
+        if (!record.key.has_leases()) return;
         if (undoing == Undoing::own_add)
             withdraw_leases(leases, record, node, deadline); // no program of the pod has run: they need no rest
-        else
+        else if (!has_leases_beside(record.key, records))
             release_leases(leases, record.key, node, deadline);
     });
     forget_given_back(owed, has_no_leases);

@@ -50,8 +50,12 @@ cni::Result add(const cni::Request& request, const Node& node) {
     state::AttachmentRecord record = begin_record(request, node, open_pod_netns(request));
     record.attach = kAttachIpam;
     std::optional<base::FileLock> lock = session.records.lock(session.key, deadline);
-    // A repeated ADD has the leases of the first, which stay whatever becomes of it.
-    const bool is_first = std::holds_alternative<state::NoRecord>(session.records.load(session.key));
+    // A repeated ADD has the leases of the first, which stay whatever becomes of it, and so has one for an attachment
+    // whose interface this plugin made before its configuration was edited.
+    const auto is_absent = [&](const state::AttachmentKey& key) {
+        return std::holds_alternative<state::NoRecord>(session.records.load(key));
+    };
+    const bool is_first = is_absent(session.key) && is_absent(session.key.with_role(""));
     Undertaker undertaker(node);
     ipam::Allocator allocator(session.leases, undertaker);
     base::Rollback rollback([&](const std::string& what, const char* why) { node.log.error(concat(what, ": ", why)); });
@@ -68,16 +72,6 @@ cni::Result add(const cni::Request& request, const Node& node) {
     lock.reset();
     detach_dispossessed(allocation.dispossessed, node, session.records, session.leases);
     return to_result(allocation);
-}
-
-void del(const cni::Request& request, const Node& node) {
-    const auto deadline = base::Deadline::in(kDelTimeout);
-    Session session(request, node, state::Access::undo);
-    const base::FileLock lock = session.records.lock(session.key, deadline);
-    state::AttachmentRecord nothing_but_leases;
-    nothing_but_leases.key = session.key;
-    const StillHeld held = detach(nothing_but_leases, {}, node, session.records, session.leases, deadline);
-    if (!held.empty()) throw still_held_error(held);
 }
 
 void check(const cni::Request& request, const Node& node) {

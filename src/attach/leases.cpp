@@ -73,6 +73,12 @@ ipam::SqliteStore open_leases(const Node& node, const state::AttachmentStore& re
                               .known_leases = [&records] { return list_recorded_leases(records); }});
 }
 
+bool has_leases_beside(const state::AttachmentKey& key, const state::AttachmentStore& records) {
+    const auto outcome = records.load(key.with_role(key.role.empty() ? state::kIpamRole : ""));
+    const auto* beside = std::get_if<state::AttachmentRecord>(&outcome);
+    return beside != nullptr && !beside->leases.empty();
+}
+
 void release_leases(ipam::SqliteStore& leases, const state::AttachmentKey& key, const Node& node,
                     const base::Deadline& deadline) {
     repairing(leases, node, deadline, [&] { return leases.release(owner_key(key), deadline); });

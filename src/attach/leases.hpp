@@ -20,6 +20,9 @@ namespace rdmanet::attach {
 
 // A damaged store is put right first, from the journal: DEL and GC must not fail for ever because a file is broken.
 
+/// Whether the attachment's record in another role names its leases: they are given back with that one.
+[[nodiscard]] bool has_leases_beside(const state::AttachmentKey& key, const state::AttachmentStore& records);
+
 /// Gives back what the attachment holds.
 void release_leases(ipam::SqliteStore& leases, const state::AttachmentKey& key, const Node& node,
                     const base::Deadline& deadline);

@@ -11,10 +11,13 @@ using base::concat;
 using base::quoted;
 
 state::AttachmentKey key_of(const cni::Request& request) {
+    const char* const role = is_ipam_only(request.conf)   ? state::kIpamRole
+                             : is_rdma_only(request.conf) ? state::kRdmaRole
+                                                          : "";
     return {.network = request.conf.name,
             .container_id = request.container_id,
             .ifname = request.ifname().to_string(),
-            .role = is_rdma_only(request.conf) ? "rdma" : ""};
+            .role = role};
 }
 
 void require_storable(const state::AttachmentKey& key) {

@@ -1,5 +1,6 @@
 #include "traces.hpp"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -27,8 +28,13 @@ std::vector<Trace> list_traces(const state::AttachmentStore& records, const std:
     state::AttachmentStore::Listing listing = records.list();
     std::map<AttachmentKey, Trace> traces;
     for (AttachmentRecord& record : listing.records) traces[record.key].record = std::move(record);
+    const auto has_file = [&](const AttachmentKey& key) {
+        return traces.contains(key) || std::any_of(listing.unreadable.begin(), listing.unreadable.end(),
+                                                   [&](const state::Unreadable& file) { return file.key == key; });
+    };
     for (const ipam::Lease& lease : leases) {
         AttachmentRecord record = record_from(lease);
+        if (AttachmentKey ipam = record.key.with_role(state::kIpamRole); has_file(ipam)) record.key = std::move(ipam);
         const auto [at, is_new] = traces.try_emplace(record.key);
         if (is_new) at->second.record = std::move(record);
     }

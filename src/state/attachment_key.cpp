@@ -12,6 +12,12 @@ constexpr std::string_view kSuffix = ".json";
 
 } // namespace
 
+AttachmentKey AttachmentKey::with_role(std::string other) const {
+    AttachmentKey key = *this;
+    key.role = std::move(other);
+    return key;
+}
+
 std::string AttachmentKey::to_string() const {
     return base::concat("network \"", network, "\", container \"", container_id, "\", interface \"", ifname, '"');
 }

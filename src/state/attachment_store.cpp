@@ -187,7 +187,9 @@ base::FileLock AttachmentStore::lock_file(const char* name, std::uint64_t slot, 
 }
 
 base::FileLock AttachmentStore::lock(const AttachmentKey& key, const base::Deadline& deadline) const {
-    return lock_file("lock", base::hash64(key.file_name()), concat("the lock of the attachment (", key, ')'), deadline);
+    const AttachmentKey locked = key.role == kIpamRole ? key.with_role("") : key;
+    return lock_file("lock", base::hash64(locked.file_name()), concat("the lock of the attachment (", key, ')'),
+                     deadline);
 }
 
 base::FileLock AttachmentStore::lock_parent(unsigned ifindex, const std::string& name,

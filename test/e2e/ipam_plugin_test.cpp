@@ -176,3 +176,65 @@ TEST_CASE("as an IPAM plugin: STATUS tells an exhausted range, refusals leave no
     CHECK_THAT(refusal(call), StartsWith("code "));
     CHECK(stage.node.difference() == "");
 }
+
+namespace {
+
+/// The same network, whose type was changed to another plugin's while its pods were there.
+PluginCall edited(PluginCall call) {
+    call.config = replaced(call.config, R"("type":"rdmanet","master")", R"("type":"macvlan","master")");
+    return call;
+}
+
+/// What earlier versions wrote for an IPAM plugin.
+void forget_roles() {
+    for (const char* directory : {"/run/rdmanet/attachments", "/run/rdmanet-copies"})
+        shell(concat("cd ", directory, " && sed -i 's/\"role\": \"ipam\"/\"role\": \"\"/' c1:net1:net:ipam.json && ",
+                     "mv c1:net1:net:ipam.json c1:net1:net.json"));
+}
+
+} // namespace
+
+TEST_CASE("an attachment whose network became another plugin's, with addresses from here, is kept and undone whole",
+          "[ipam-plugin][role]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    stage.pod.run("sysctl -q net.ipv6.conf.default.addr_gen_mode=1"); // no address that comes a moment later
+    const PluginCall call = call_for(stage.pod, concat("'master':'par0',", ipam("10.67.0.0/24")));
+    const std::string result = add(call);
+    SECTION("DEL of the other plugin removes it") {
+        CHECK(del(edited(call)) == "");
+    }
+    SECTION("ADD and a refused ADD of the other plugin leave it and its address alone") {
+        CHECK(addresses(add(edited(call))) == "10.67.0.1/24");
+        PluginCall again = edited(call);
+        again.args = "IgnoreUnknown=1;IP=10.67.0.7";
+        CHECK_THAT(refusal(again), Contains("already holds 10.67.0.1/24"));
+        CHECK(check(call, result) == "");
+        CHECK(leases() == "10.67.0.1/24");
+        CHECK(del(call) == "");
+    }
+    CHECK(leases().empty());
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("addresses for another plugin are released whatever the network's type is by then, and from old records",
+          "[ipam-plugin][role]") {
+    Pod dead("dead");
+    const Stage stage;
+    const PluginCall call = call_for(stage.pod, concat("'master':'par0',", ipam("10.67.0.0/24")));
+    for (const PluginCall& undoing : {edited(call), call})
+        for (const bool is_old : {false, true}) {
+            CHECK(addresses(add(edited(call))) == "10.67.0.1/24");
+            if (is_old) forget_roles();
+            CHECK(addresses(add(edited(call))) == "10.67.0.1/24");
+            CHECK(del(undoing) == "");
+            CHECK(leases().empty());
+        }
+    PluginCall of_dead = edited(call);
+    of_dead.netns = dead.path();
+    (void)add(of_dead);
+    dead.destroy();
+    CHECK(shell(concat(binary(), " gc | grep -c 10.67.0.1")) == "1\n");
+    CHECK(leases().empty());
+    shell("! ls /run/rdmanet/attachments | grep .");
+}

@@ -1,4 +1,4 @@
-// What is owed of an attachment after its DEL is in nobody's way.
+// A VF is free after a DEL whatever its network's configuration has become: refused by its IPAM plugin, or of another type.
 #include "runtime.hpp"
 #include "vf_stage.hpp"
 
@@ -26,6 +26,12 @@ TEST_CASE("a VF whose IPAM plugin refuses its configuration is free at once, and
     CHECK(addresses(add(next)) == "10.3.0.1/24");
     CHECK(del(next) == "");
     CHECK(del(wrong) == "");
+    CHECK(stage.node.difference() == "");
+    // The network's type was changed meanwhile, and that plugin asks here for addresses.
+    PluginCall call = vf_call(stage.vfs, stage.pod, 0, concat("'vlan':100,", ipam("10.3.0.0/24")));
+    (void)add(call);
+    call.config = replaced(call.config, R"("type":"rdmanet","deviceID")", R"("type":"sriov","deviceID")");
+    CHECK(del(call) == "");
     CHECK(stage.node.difference() == "");
 }
 

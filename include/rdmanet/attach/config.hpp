@@ -135,6 +135,9 @@ void require_known_keys(const std::vector<std::string>& unknown, bool network_is
 
 /// Only the "ipam" part: what the stand-alone IPAM plugin needs.
 [[nodiscard]] IpamChoice parse_ipam(const cni::NetConf& conf, std::vector<std::string>& warnings);
+/// Whether the configuration names another plugin as its type and this one as its IPAM. One without a type says nothing
+/// of the kind: a DEL that took it for this would forget the interface.
+[[nodiscard]] bool is_ipam_only(const cni::NetConf& conf);
 /// Whether the configuration is of "attach": "rdma", as far as it can be read.
 [[nodiscard]] bool is_rdma_only(const cni::NetConf& conf);
 /// Only "logFile" and "logLevel".

@@ -17,7 +17,8 @@ namespace rdmanet::attach {
 [[nodiscard]] cni::Result add(const cni::Request& request, const Config& config, const Node& node);
 
 /// Removes whatever is left of the attachment; success if nothing is. Goes on past each failure and throws one CniError
-/// that names all that is still held. The configuration is only a hint: the journal decides.
+/// that names all that is still held. The configuration is only a hint: the journal decides, also whether the interface
+/// is ours or that of a plugin whose IPAM this one is.
 void del(const cni::Request& request, const Node& node);
 
 /// Throws the first thing that differs from what ADD made, with what was found and what was expected.
@@ -34,7 +35,6 @@ void status(const cni::Request& request, const Config& config, const Node& node)
 /// The same binary named in "ipam.type" of another plugin's configuration: addresses only.
 namespace ipam_only {
 [[nodiscard]] cni::Result add(const cni::Request& request, const Node& node);
-void del(const cni::Request& request, const Node& node);
 void check(const cni::Request& request, const Node& node);
 void collect_garbage(const cni::Request& request, const Node& node);
 void status(const cni::Request& request, const Node& node);

@@ -9,13 +9,23 @@
 
 namespace rdmanet::state {
 
+/// Role of an entry of a network configuration list that moves the RDMA device of an earlier entry's interface.
+inline constexpr const char* kRdmaRole = "rdma";
+/// Role of an attachment whose interface is another plugin's: this one is its IPAM plugin.
+inline constexpr const char* kIpamRole = "ipam";
+
 struct AttachmentKey {
     std::string network;
     std::string container_id;
     std::string ifname;
-    /// Of several entries of one network configuration list that attach to the same interface: "rdma" for the one that
-    /// moves the RDMA device of an earlier one's, empty for the one that has the interface or its addresses.
+    /// Several records of one attachment: empty for the one that has the interface. Earlier versions wrote that of the
+    /// IPAM plugin without a role, too.
     std::string role{};
+
+    /// The key of the same attachment's record in another role.
+    [[nodiscard]] AttachmentKey with_role(std::string other) const;
+    /// Leases are the attachment's: the record of the interface and that of the IPAM plugin name the same.
+    [[nodiscard]] bool has_leases() const { return role != kRdmaRole; }
 
     /// `network "a", container "b", interface "net1"`, for messages.
     [[nodiscard]] std::string to_string() const;

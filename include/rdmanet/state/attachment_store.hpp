@@ -48,7 +48,8 @@ public:
     /// Creates nothing yet: reading commands leave a node without state untouched.
     explicit AttachmentStore(std::string state_directory, Access access = Access::change);
 
-    /// Serialises ADD, DEL, CHECK and GC of one attachment over processes. Throws TimeoutError naming the holder.
+    /// Serialises ADD, DEL, CHECK and GC of one attachment over processes: in the role of an IPAM plugin it is the same
+    /// lock as that of the interface. Throws TimeoutError naming the holder.
     [[nodiscard]] base::FileLock lock(const AttachmentKey& key, const base::Deadline& deadline) const;
 
     /// Serialises over processes what looks at the children of a parent before it makes one. Taken after the
