@@ -35,10 +35,10 @@ using base::concat;
 using base::quoted;
 using state::AttachmentRecord;
 
-/// The attachment was made by an ADD that succeeded, in this namespace, and its interface is there.
-bool lives(const AttachmentRecord& record, const cni::Request& request, const Node& node, PodSide& pod) {
+/// The attachment was made by an ADD that succeeded, in this namespace. What the pod has done to its interface since is
+/// its own matter, and a device with a driver for user space has none.
+bool lives(const AttachmentRecord& record, const cni::Request& request, const Node& node, const PodSide& pod) {
     if (record.phase != state::Phase::attached || record.boot_id != node.boot_id) return false;
-    if (!kernel::find_link(pod.route, request.ifname())) return false;
     const auto netns = find_recorded_netns(record, request.netns_path);
     return netns && *netns == pod.netns;
 }
@@ -78,7 +78,9 @@ std::vector<state::Step> undo_earlier_add(const cni::Request& request, PodSide& 
         session.node.log.error(concat("ignoring ", unreadable->path, ": ", unreadable->reason));
     if (const auto* record = std::get_if<AttachmentRecord>(&outcome)) {
         if (lives(*record, request, session.node, pod))
-            refuse_taken_name(request, ", made by an earlier ADD of this attachment: DEL comes before another ADD");
+            throw cni::CniError(cni::ErrorCode::name_taken,
+                                concat("the attachment (", session.key, ") is in ", request.netns_path,
+                                       " already, made by an earlier ADD: DEL comes before another ADD"));
         const StillHeld held =
             detach(*record, caller_of(request), session.node, session.records, session.leases, deadline);
         if (!held.empty()) return debts_of(session, held);

@@ -128,6 +128,11 @@ TEST_CASE("a second ADD is refused and the first attachment stays intact", "[aga
     CHECK_THAT(refusal(call), Contains("code 101") && Contains("DEL comes before another ADD"));
     CHECK(attached.difference() == "");
     CHECK(check(call, result) == "");
+    stage.pod.run("ip link set net1 down"); // the pod's own matter, as is the name
+    stage.pod.run("ip link set net1 name renamed up");
+    const UnchangedNode renamed;
+    CHECK_THAT(refusal(call), Contains("code 101") && Contains("DEL comes before another ADD"));
+    CHECK(renamed.difference() == "");
     CHECK(del(call) == "");
     CHECK(stage.node.difference() == "");
 }
