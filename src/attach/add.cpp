@@ -12,6 +12,7 @@
 #include "prepare.hpp"
 #include "rdma.hpp"
 #include "rdma_names.hpp"
+#include "recall.hpp"
 #include "steps.hpp"
 #include "vf_plan.hpp"
 #include "vf_state.hpp"
@@ -156,8 +157,8 @@ std::vector<base::IpAddress> addresses_of(const cni::Result& result) {
 class Attaching {
 public:
     Attaching(const cni::Request& request, const Config& config, Session& session, Prepared& prepared,
-              std::vector<state::Step> debts, const base::Deadline& deadline)
-        : request_(request), config_(config), session_(session), pod_(prepared.pod), plan_(prepared.plan),
+              std::vector<state::Step> debts, base::FileLock& lock, const base::Deadline& deadline)
+        : request_(request), config_(config), session_(session), pod_(prepared.pod), plan_(prepared.plan), lock_(lock),
           deadline_(deadline), record_(std::move(prepared.record)), debts_(std::move(debts)) {
         take_over(debts_, record_);
     }
@@ -189,8 +190,7 @@ public:
         if (const auto* device = std::get_if<DevicePlan>(&plan_))
             if (const auto kept = settings_to_keep(*device, request_, config_, deadline_))
                 record_.vf_settings = to_recorded(*kept);
-        record_.phase = state::Phase::attached;
-        session_.records.save(record_);
+        commit(record_, lock_, session_.node, session_.records, deadline_);
         if (config_.is_rdma_only()) return request_.conf.prev_result.value_or(cni::Result{});
         return complete(request_, link, plan_, own, pod_, deadline_);
     }
@@ -304,6 +304,7 @@ private:
     Session& session_;
     PodSide& pod_;
     Plan& plan_;
+    base::FileLock& lock_;
     const base::Deadline& deadline_;
     AttachmentRecord record_;
     std::vector<state::Step> debts_;
@@ -330,12 +331,12 @@ cni::Result add(const cni::Request& request, const Config& config, const Node& n
     std::vector<state::Step> debts;
     const auto clear_the_way = [&](PodSide& pod, const std::optional<base::BusAddress>& device) {
         if (device) take_from_the_dead(*device, session, deadline);
-        lock = session.records.lock(session.key, deadline);
+        lock = session.records.lock_for_add(session.key, deadline);
         debts = undo_earlier_add(request, pod, session, deadline);
     };
     Prepared prepared = prepare(request, config, session, clear_the_way, deadline);
 
-    Attaching attaching(request, config, session, prepared, std::move(debts), deadline);
+    Attaching attaching(request, config, session, prepared, std::move(debts), *lock, deadline);
     base::Rollback rollback([&](const std::string& what, const char* why) { node.log.error(concat(what, ": ", why)); });
     rollback.on_failure("undo the failed ADD", [&] {
         undo_failed_add(attaching.begun(), caller_of(request), node, session.records, session.leases);

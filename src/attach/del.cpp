@@ -2,6 +2,7 @@
 #include "detach.hpp"
 #include "device_lost.hpp"
 #include "mark.hpp"
+#include "recall.hpp"
 #include "session.hpp"
 #include "steps.hpp"
 
@@ -12,6 +13,7 @@
 #include <rdmanet/kernel/link.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <vector>
 
@@ -166,9 +168,10 @@ std::vector<AttachmentRecord> find_records(const cni::Request& request, Session&
 } // namespace
 
 void del(const cni::Request& request, const Node& node) {
+    constexpr std::chrono::seconds kUndoTime{10}; // for what is to be done when the lock is had
     const auto deadline = base::Deadline::in(kDelTimeout);
     Session session(request, node, state::Access::undo);
-    const base::FileLock lock = session.records.lock(session.key, deadline);
+    const base::FileLock lock = lock_or_recall(session.key, node, session.records, kDelTimeout - kUndoTime, deadline);
     StillHeld unknown;
     const std::vector<AttachmentRecord> records = find_records(request, session, unknown, deadline);
     StillHeld held = unknown;

@@ -4,6 +4,7 @@
 #include "foreign_vf.hpp"
 #include "liveness.hpp"
 #include "mark.hpp"
+#include "recall.hpp"
 #include "session.hpp"
 #include "steps.hpp"
 #include "stranded.hpp"
@@ -122,6 +123,11 @@ Outcome collect_all(const Node& node, DryRun dry_run, const Decide& decide, cons
             outcome.collected.removed.push_back(describe(trace.record));
         else
             collect(trace.record, caller, node, records, leases, deadline, outcome.collected);
+    }
+    try {
+        if (dry_run == DryRun::no) forget_void_recalls(node, records, deadline);
+    } catch (const base::Error& error) {
+        outcome.collected.failed.push_back(concat("recalls of ADDs: ", error.what()));
     }
     try {
         for (const MarkedChild& child : list_returned_children(node, deadline))

@@ -1,6 +1,7 @@
 // The same binary named in "ipam.type" of another plugin's configuration: leases, and nothing in the kernel.
 #include "detach.hpp"
 #include "liveness.hpp"
+#include "recall.hpp"
 #include "session.hpp"
 
 #include <rdmanet/attach/operations.hpp>
@@ -49,7 +50,7 @@ cni::Result add(const cni::Request& request, const Node& node) {
     require_storable(session.key);
     state::AttachmentRecord record = begin_record(request, node, open_pod_netns(request));
     record.attach = kAttachIpam;
-    std::optional<base::FileLock> lock = session.records.lock(session.key, deadline);
+    std::optional<base::FileLock> lock = session.records.lock_for_add(session.key, deadline);
     // A repeated ADD has the leases of the first, which stay whatever becomes of it, and so has one for an attachment
     // whose interface this plugin made before its configuration was edited.
     const auto is_absent = [&](const state::AttachmentKey& key) {
@@ -66,8 +67,7 @@ cni::Result add(const cni::Request& request, const Node& node) {
     for (const std::string& warning : allocation.warnings) node.log.warn(warning);
     record.leases = to_recorded(allocation.leases);
     for (const ipam::AllocatedAddress& ip : allocation.ips) record.ips.push_back(ip.address.to_string());
-    record.phase = state::Phase::attached;
-    session.records.save(record);
+    commit(record, *lock, node, session.records, deadline);
     rollback.commit();
     lock.reset();
     detach_dispossessed(allocation.dispossessed, node, session.records, session.leases);

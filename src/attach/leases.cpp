@@ -74,9 +74,13 @@ ipam::SqliteStore open_leases(const Node& node, const state::AttachmentStore& re
 }
 
 bool has_leases_beside(const state::AttachmentKey& key, const state::AttachmentStore& records) {
-    const auto outcome = records.load(key.with_role(key.role.empty() ? state::kIpamRole : ""));
-    const auto* beside = std::get_if<state::AttachmentRecord>(&outcome);
-    return beside != nullptr && !beside->leases.empty();
+    try {
+        const auto outcome = records.load(key.with_role(key.role.empty() ? state::kIpamRole : ""));
+        const auto* beside = std::get_if<state::AttachmentRecord>(&outcome);
+        return beside != nullptr && !beside->leases.empty();
+    } catch (const base::SystemError&) {
+        return false; // addresses are given back whatever else fails
+    }
 }
 
 void release_leases(ipam::SqliteStore& leases, const state::AttachmentKey& key, const Node& node,

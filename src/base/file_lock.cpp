@@ -35,6 +35,30 @@ std::string describe_holder(int fd, std::uint64_t slot) {
 
 } // namespace
 
+void FileLock::set(std::uint64_t slot, short type) {
+    if (!fd_) return;
+    const struct flock range = byte_range(slot, type);
+    if (::fcntl(fd_.get(), F_SETLK, &range) != 0) throw SystemError("lock a byte of a lock file", errno);
+}
+
+void FileLock::show(std::uint64_t slot) {
+    set(slot, F_WRLCK);
+}
+
+void FileLock::hide(std::uint64_t slot) {
+    set(slot, F_UNLCK);
+}
+
+std::optional<std::int64_t> find_lock_holder(const std::string& path, std::uint64_t slot) {
+    const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    if (!fd && errno == ENOENT) return std::nullopt;
+    if (!fd) throw SystemError(concat("open lock file ", path), errno);
+    struct flock range = byte_range(slot);
+    if (::fcntl(fd.get(), F_GETLK, &range) != 0) throw SystemError(concat("look who locks ", path), errno);
+    if (range.l_type == F_UNLCK) return std::nullopt;
+    return std::max<std::int64_t>(range.l_pid, 0);
+}
+
 FileLock::FileLock(const std::string& path, std::uint64_t slot, const std::string& what, const Deadline& deadline,
                    IfUnwritable if_unwritable)
     : fd_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)) {

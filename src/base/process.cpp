@@ -4,16 +4,80 @@
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/text.hpp>
 
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+
 namespace rdmanet::base {
+namespace {
+
+constexpr std::size_t kMostBytes = 65536;
+
+constexpr std::string_view kSelf = "self";
+
+/// A container may have the /proc of its host, where numbers mean other processes.
+bool is_own_proc() {
+    char number[32];
+    const ssize_t length = ::readlink("/proc/self", number, sizeof number);
+    return length > 0 && parse_integer<std::int64_t>({number, static_cast<std::size_t>(length)}) == ::getpid();
+}
+
+/// Word `number`, counted from 0.
+std::string_view word_of(std::string_view text, std::size_t number) {
+    constexpr std::string_view kSpaces = " \t\n";
+    for (;; --number) {
+        const std::size_t begin = std::min(text.find_first_not_of(kSpaces), text.size());
+        text.remove_prefix(begin);
+        const std::string_view word = text.substr(0, text.find_first_of(kSpaces));
+        if (number == 0) return word;
+        if (word.empty()) return {};
+        text.remove_prefix(word.size());
+    }
+}
+
+/// Behind the name, which may contain anything.
+std::optional<std::uint64_t> parse_start(std::string_view stat) {
+    constexpr std::size_t kStart = 22 - 3; // the state behind the name is field 3
+    const auto name_end = stat.rfind(')');
+    if (name_end == std::string_view::npos) return std::nullopt;
+    return parse_integer<std::uint64_t>(word_of(stat.substr(name_end + 1), kStart));
+}
+
+/// The last number of the line "NSpid:", which is that of the innermost namespace.
+std::optional<std::int64_t> parse_innermost_pid(std::string_view status) {
+    constexpr std::string_view kLabel = "\nNSpid:";
+    const auto at = status.find(kLabel);
+    if (at == std::string_view::npos) return std::nullopt;
+    std::string_view line = status.substr(at + kLabel.size());
+    line = line.substr(0, line.find('\n'));
+    return parse_integer<std::int64_t>(line.substr(std::min(line.find_last_of(" \t"), line.size() - 1) + 1));
+}
+
+} // namespace
 
 std::string describe_process(std::int64_t pid) {
-    constexpr std::size_t kMostBytes = 64; // TASK_COMM_LEN is 16, with escapes
     std::string number = concat("process ", pid);
     try {
         const std::string name = read_file(concat("/proc/", pid, "/comm"), kMostBytes);
         return concat(number, " (", name.substr(0, name.find('\n')), ')');
     } catch (const SystemError&) {
         return number;
+    }
+}
+
+std::optional<ProcessIdentity> identify_process(std::string_view pid) {
+    if (pid != kSelf && !is_own_proc()) return std::nullopt;
+    try {
+        const std::string directory = concat("/proc/", pid);
+        const auto start = parse_start(read_file(concat(directory, "/stat"), kMostBytes));
+        const auto innermost = parse_innermost_pid(read_file(concat(directory, "/status"), kMostBytes));
+        struct stat status {};
+        if (!start || !innermost || ::stat(concat(directory, "/ns/pid").c_str(), &status) != 0) return std::nullopt;
+        return ProcessIdentity{.pid = *innermost, .pid_namespace_inode = status.st_ino, .start_ticks = *start};
+    } catch (const SystemError&) {
+        return std::nullopt;
     }
 }
 

@@ -31,6 +31,26 @@ std::string copies_in(const std::string& directory) {
     return concat(directory, "-copies");
 }
 
+/// Records of one attachment share its lock, but for that of another entry of the list.
+AttachmentKey locked_as(const AttachmentKey& key) {
+    return key.role == kIpamRole ? key.with_role("") : key;
+}
+
+std::uint64_t slot_of(const AttachmentKey& key) {
+    return base::hash64(locked_as(key).file_name());
+}
+
+/// No attachment's, whose file names have no blank.
+std::uint64_t slot_of_add(const AttachmentKey& key) {
+    return base::hash64(concat("ADD of ", locked_as(key).file_name()));
+}
+
+constexpr std::string_view kRecallSuffix = ".del"; // no longer than that of temporary files, see kLongestFileName
+
+std::string recall_path(const std::string& directory, const AttachmentKey& key) {
+    return concat(attachments_in(directory), '/', locked_as(key).file_name(), kRecallSuffix);
+}
+
 std::string without_slashes_behind(std::string path) {
     while (path.size() > 1 && path.ends_with('/')) path.pop_back();
     return path;
@@ -187,9 +207,51 @@ base::FileLock AttachmentStore::lock_file(const char* name, std::uint64_t slot, 
 }
 
 base::FileLock AttachmentStore::lock(const AttachmentKey& key, const base::Deadline& deadline) const {
-    const AttachmentKey locked = key.role == kIpamRole ? key.with_role("") : key;
-    return lock_file("lock", base::hash64(locked.file_name()), concat("the lock of the attachment (", key, ')'),
-                     deadline);
+    return lock_file("lock", slot_of(key), concat("the lock of the attachment (", key, ')'), deadline);
+}
+
+base::FileLock AttachmentStore::lock_for_add(const AttachmentKey& key, const base::Deadline& deadline) const {
+    base::FileLock held = lock(key, deadline);
+    held.show(slot_of_add(key));
+    return held;
+}
+
+void AttachmentStore::show_committed(const AttachmentKey& key, base::FileLock& lock) const {
+    lock.hide(slot_of_add(key));
+}
+
+std::optional<std::int64_t> AttachmentStore::find_add(const AttachmentKey& key) const {
+    return base::find_lock_holder(concat(directory_, "/lock"), slot_of_add(key));
+}
+
+base::FileLock AttachmentStore::lock_commit(const AttachmentKey& key, const base::Deadline& deadline) const {
+    return lock_file("devices.lock", base::hash64(concat("commit ", locked_as(key).file_name())),
+                     concat("the commit of the attachment (", key, ')'), deadline);
+}
+
+std::optional<std::string> AttachmentStore::find_recall(const AttachmentKey& key) const {
+    return base::read_file_if_exists(recall_path(directory_, key), kMostBytes);
+}
+
+void AttachmentStore::save_recall(const AttachmentKey& key, const std::string& whom) const {
+    base::make_directories(attachments_in(directory_));
+    remove_recall(key);
+    base::create_file_durably(recall_path(directory_, key), whom);
+}
+
+void AttachmentStore::remove_recall(const AttachmentKey& key) const {
+    base::remove_file_durably(recall_path(directory_, key));
+}
+
+std::vector<AttachmentKey> AttachmentStore::list_recalled() const {
+    std::set<std::string> names;
+    add_names_in(attachments_in(directory_), kRecallSuffix, names);
+    std::vector<AttachmentKey> keys;
+    for (std::string name : names) {
+        name.resize(name.size() - kRecallSuffix.size());
+        if (auto key = AttachmentKey::parse_file_name(name)) keys.push_back(*std::move(key));
+    }
+    return keys;
 }
 
 base::FileLock AttachmentStore::lock_parent(unsigned ifindex, const std::string& name,
@@ -273,6 +335,7 @@ void AttachmentStore::save(const AttachmentRecord& record) const {
 void AttachmentStore::remove(const AttachmentKey& key) const {
     remove_at(copies_in(directory_), key); // first: it must not stand in for a record that is no more
     remove_at(attachments_in(directory_), key);
+    remove_recall(key); // whom it means, has no record any more
 }
 
 } // namespace rdmanet::state

@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <future>
 
 using namespace rdmanet;
 using namespace rdmanet::test;
@@ -402,6 +403,25 @@ TEST_CASE("a delegate that hangs in ADD is given up, told to release what it may
     CHECK_THAT(refusal(fake_call(stage.pod)),
                StartsWith("code 11: IPAM plugin \"fake\" ADD: gave up after") && gave_up_after("(9[0-9]|100)"));
     CHECK(FakePlugin::calls() == "ADD DEL ");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("a DEL that can't wait for an ADD makes that one undo itself, and no other", "[delegate][.hang]") {
+    const Stage stage;
+    const FakePlugin plugin;
+    plugin.install(concat("if [ $CNI_COMMAND = ADD ]; then touch $dir/started; until [ -e $dir/go ]; do sleep 0.05; "
+                          "done; fi\n",
+                          kGoodAdd));
+    PluginCall call = fake_call(stage.pod);
+    call.timeout = std::chrono::seconds(115);
+    auto added = std::async(std::launch::async, [&] { return error_of(call.run()); });
+    REQUIRE(comes_true([] { return fs::exists(FakePlugin::file("started")); }));
+    CHECK_THAT(del(call), StartsWith("code 11: the ADD under way was told to undo itself"));
+    shell(concat("touch ", FakePlugin::file("go")));
+    CHECK_THAT(added.get(), StartsWith("code 11: a DEL of the attachment (network \"net\", container \"c1\""));
+    CHECK(stage.node.difference() == "");
+    CHECK(addresses(add(call)) == "10.62.0.5/24"); // container IDs are used again
+    CHECK(del(call) == "");
     CHECK(stage.node.difference() == "");
 }
 

@@ -5,6 +5,7 @@
 #include <rdmanet/base/unique_fd.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace rdmanet::base {
@@ -26,8 +27,19 @@ public:
     FileLock(const std::string& path, std::uint64_t slot, const std::string& what, const Deadline& deadline,
              IfUnwritable if_unwritable = IfUnwritable::fail);
 
+    /// Locks byte `slot` as well, for others to see: whoever may do that has another lock that excludes the rest. Throws
+    /// SystemError.
+    void show(std::uint64_t slot);
+    void hide(std::uint64_t slot);
+
 private:
+    void set(std::uint64_t slot, short type);
+
     UniqueFd fd_;
 };
+
+/// The process that holds the lock, as this process numbers it: 0 if it can't see that one, nullopt if nobody holds it.
+/// Throws SystemError. The caller must hold no FileLock of that path.
+[[nodiscard]] std::optional<std::int64_t> find_lock_holder(const std::string& path, std::uint64_t slot);
 
 } // namespace rdmanet::base

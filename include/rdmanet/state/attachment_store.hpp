@@ -4,9 +4,10 @@
 //     attachments/
 //       CONTAINER:IFNAME:NETWORK.json       one record
 //       CONTAINER:IFNAME:NETWORK.json.tmp   being written, or left by a writer that was killed
+//       CONTAINER:IFNAME:NETWORK.json.del   a DEL has recalled the ADD that is named in it
 //     lock                                  one byte range per attachment, see base::FileLock
 //     parents.lock                          one byte range per parent
-//     devices.lock                          one byte range per device
+//     devices.lock                          one byte range per device, and one per attachment for its commit
 //     rdma.lock                             moves of RDMA devices, and rdma-names.json
 //     rdma-names.json                       names that RDMA devices wait for, see OwedNames
 //     records.index                         what the records are about, a cache (src/state/record_index.hpp)
@@ -59,6 +60,25 @@ public:
 
     /// Serialises over processes what asks whose a device is before it takes it. As above.
     [[nodiscard]] base::FileLock lock_device(const std::string& device, const base::Deadline& deadline) const;
+
+    /// The same for an ADD, which find_add() finds until it has committed. Undoing itself it is found as well.
+    [[nodiscard]] base::FileLock lock_for_add(const AttachmentKey& key, const base::Deadline& deadline) const;
+    void show_committed(const AttachmentKey& key, base::FileLock& lock) const;
+    /// The process whose ADD of the attachment has not committed, as this one numbers it: 0 if it can't see that one,
+    /// nullopt if there is none. The caller must have no attachment's lock.
+    [[nodiscard]] std::optional<std::int64_t> find_add(const AttachmentKey& key) const;
+
+    /// Between an ADD that commits and a DEL that recalls it: held for moments. The caller must have no device's lock.
+    /// As above.
+    [[nodiscard]] base::FileLock lock_commit(const AttachmentKey& key, const base::Deadline& deadline) const;
+
+    // A recall tells one ADD of the attachment, whose lock a DEL could not get, to undo itself. It is changed under
+    // lock_commit(), and removed with the record. It need not outlive this boot's processes.
+
+    [[nodiscard]] std::optional<std::string> find_recall(const AttachmentKey& key) const;
+    void save_recall(const AttachmentKey& key, const std::string& whom) const;
+    void remove_recall(const AttachmentKey& key) const;
+    [[nodiscard]] std::vector<AttachmentKey> list_recalled() const;
 
     /// Serialises moves of RDMA devices on the whole node: the kernel draws the numbers of their character devices anew
     /// each time. The last lock to be taken. Throws TimeoutError naming the holder.

@@ -1,0 +1,81 @@
+#include "recall.hpp"
+
+#include <rdmanet/base/process.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
+
+#include <optional>
+#include <string>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::concat;
+
+/// The commit and the recall each take moments.
+constexpr std::chrono::seconds kShort{5};
+
+/// Of one process of one boot.
+std::string name_of(const base::ProcessIdentity& process, const Node& node) {
+    return concat(process.pid, ' ', process.start_ticks, ' ', process.pid_namespace_inode, ' ', node.boot_id, '\n');
+}
+
+/// Too late: no ADD is under way, or it has committed and gives the lock back in a moment.
+enum class Recall : std::uint8_t { done, too_late, impossible };
+
+Recall recall_add(const state::AttachmentKey& key, const Node& node, const state::AttachmentStore& records) try {
+    const base::FileLock commit_lock = records.lock_commit(key, base::Deadline::in(kShort));
+    const auto pid = records.find_add(key);
+    if (!pid) return Recall::too_late;
+    const auto process = *pid == 0 ? std::nullopt : base::identify_process(concat(*pid));
+    if (!process) return Recall::impossible;
+    if (records.find_add(key) != pid) return Recall::too_late; // the number may be another's by now
+    records.save_recall(key, name_of(*process, node));
+    return Recall::done;
+} catch (const base::Error& error) { // what DEL has to say is that it could not get the lock
+    node.log.error(concat("the ADD under way could not be told to undo itself: ", error.what()));
+    return Recall::impossible;
+}
+
+} // namespace
+
+void commit(state::AttachmentRecord& record, base::FileLock& lock, const Node& node,
+            const state::AttachmentStore& records, const base::Deadline& deadline) {
+    const base::FileLock commit_lock = records.lock_commit(record.key, deadline.at_most(kShort));
+    if (const auto recalled = records.find_recall(record.key)) {
+        records.remove_recall(record.key);
+        const auto self = base::identify_process("self");
+        if (!self || *recalled == name_of(*self, node))
+            throw cni::CniError(cni::ErrorCode::try_again_later,
+                                concat("a DEL of the attachment (", record.key, ") came before the end of this ADD"));
+    }
+    record.phase = state::Phase::attached;
+    records.save(record);
+    records.show_committed(record.key, lock);
+}
+
+base::FileLock lock_or_recall(const state::AttachmentKey& key, const Node& node, const state::AttachmentStore& records,
+                              std::chrono::milliseconds patience, const base::Deadline& deadline) {
+    try {
+        return records.lock(key, deadline.at_most(patience));
+    } catch (base::TimeoutError& error) {
+        switch (recall_add(key, node, records)) {
+        case Recall::done: error.add_context("the ADD under way was told to undo itself instead of succeeding"); throw;
+        case Recall::impossible: throw;
+        case Recall::too_late: break;
+        }
+    }
+    return records.lock(key, deadline);
+}
+
+void forget_void_recalls(const Node& node, const state::AttachmentStore& records, const base::Deadline& deadline) {
+    for (const state::AttachmentKey& key : records.list_recalled()) {
+        const base::FileLock commit_lock = records.lock_commit(key, deadline.at_most(kShort));
+        const auto pid = records.find_add(key);
+        const auto process = pid && *pid != 0 ? base::identify_process(concat(*pid)) : std::nullopt;
+        const bool may_be_meant = pid && (!process || records.find_recall(key) == name_of(*process, node));
+        if (!may_be_meant) records.remove_recall(key);
+    }
+}
+
+} // namespace rdmanet::attach

@@ -1,0 +1,162 @@
+// DEL and an ADD that is under way, each in a process of its own: exactly one of them wins.
+#include "recall.hpp"
+
+#include <rdmanet/base/unique_fd.hpp>
+#include <rdmanet/cni/error.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+using namespace rdmanet;
+using namespace rdmanet::attach;
+using Catch::Matchers::Contains;
+
+namespace {
+
+constexpr std::chrono::seconds kLong{60};
+constexpr int kCommitted = 0;
+constexpr int kRecalled = 11;
+
+class Pipe {
+public:
+    Pipe() {
+        int ends[2];
+        if (::pipe2(ends, O_CLOEXEC) != 0) throw base::Error("no pipe");
+        read_ = base::UniqueFd(ends[0]);
+        write_ = base::UniqueFd(ends[1]);
+    }
+    void tell() const { (void)!::write(write_.get(), "x", 1); }
+    void await() const {
+        char byte = 0;
+        (void)!::read(read_.get(), &byte, 1);
+    }
+
+private:
+    base::UniqueFd read_, write_;
+};
+
+class Ground {
+public:
+    Ground() {
+        char path[] = "/tmp/rdmanet-recall-XXXXXX";
+        directory_ = ::mkdtemp(path);
+    }
+    Ground(const Ground&) = delete;
+    Ground& operator=(const Ground&) = delete;
+    ~Ground() {
+        std::error_code ignored;
+        std::filesystem::remove_all(directory_, ignored);
+        std::filesystem::remove_all(directory_ + "-copies", ignored);
+    }
+
+    [[nodiscard]] state::AttachmentStore store() const { return state::AttachmentStore(directory_); }
+    [[nodiscard]] Node node() const { return {directory_, base::Logger(base::LogLevel::error)}; }
+
+private:
+    std::string directory_;
+};
+
+const state::AttachmentKey kAttachment{.network = "net", .container_id = "c1", .ifname = "net1"};
+
+/// The end of an ADD that has the lock.
+int commit_with(base::FileLock& lock, const Ground& ground) {
+    state::AttachmentRecord record;
+    record.key = kAttachment;
+    record.boot_id = "boot";
+    try {
+        commit(record, lock, ground.node(), ground.store(), base::Deadline::in(kLong));
+        return kCommitted;
+    } catch (const cni::CniError& error) {
+        return error.code();
+    }
+}
+
+pid_t start(const std::function<int()>& act) {
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(act());
+    return child;
+}
+
+int end_of(pid_t child) {
+    int status = 0;
+    (void)::waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+std::string recall_at_once(const Ground& ground) {
+    const auto now = base::Deadline::in(std::chrono::milliseconds(0));
+    try {
+        (void)lock_or_recall(kAttachment, ground.node(), ground.store(), std::chrono::milliseconds(0), now);
+        return "locked";
+    } catch (const base::TimeoutError& error) {
+        return error.what();
+    }
+}
+
+} // namespace
+
+TEST_CASE("an ADD that was recalled does not commit, and the next one of the same container does") {
+    const Ground ground;
+    const Pipe locked;
+    const Pipe recalled;
+    const auto add = [&] {
+        base::FileLock lock = ground.store().lock_for_add(kAttachment, base::Deadline::in(kLong));
+        locked.tell();
+        recalled.await();
+        return commit_with(lock, ground);
+    };
+    const pid_t first = start(add);
+    locked.await();
+    CHECK_THAT(recall_at_once(ground), Contains("told to undo itself") && Contains("held by process"));
+    CHECK(ground.store().list_recalled() == std::vector<state::AttachmentKey>{kAttachment});
+    forget_void_recalls(ground.node(), ground.store(), base::Deadline::in(kLong));
+    CHECK(ground.store().find_recall(kAttachment)); // whom it means, is there
+    recalled.tell();
+    CHECK(end_of(first) == kRecalled);
+    CHECK_FALSE(ground.store().find_recall(kAttachment));
+    recalled.tell();
+    CHECK(end_of(start(add)) == kCommitted);
+}
+
+TEST_CASE("a recall is void for every other ADD, and gone with the first that commits, or with GC") {
+    const Ground ground;
+    for (const bool collected : {false, true}) {
+        ground.store().save_recall(kAttachment, "1 1 1 boot\n");
+        if (collected) {
+            forget_void_recalls(ground.node(), ground.store(), base::Deadline::in(kLong));
+            CHECK_FALSE(ground.store().find_recall(kAttachment));
+        }
+        const auto add = [&] {
+            base::FileLock lock = ground.store().lock_for_add(kAttachment, base::Deadline::in(kLong));
+            return commit_with(lock, ground);
+        };
+        CHECK(end_of(start(add)) == kCommitted);
+        CHECK_FALSE(ground.store().find_recall(kAttachment));
+    }
+}
+
+TEST_CASE("an ADD that has committed is not recalled: DEL waits for its lock") {
+    const Ground ground;
+    const Pipe committed;
+    const Pipe finish;
+    const pid_t add = start([&] {
+        base::FileLock lock = ground.store().lock_for_add(kAttachment, base::Deadline::in(kLong));
+        const int code = commit_with(lock, ground);
+        committed.tell();
+        finish.await();
+        return code;
+    });
+    committed.await();
+    CHECK_THAT(recall_at_once(ground), !Contains("told to undo itself") && Contains("held by process"));
+    CHECK_FALSE(ground.store().find_recall(kAttachment));
+    finish.tell();
+    CHECK(end_of(add) == kCommitted);
+    CHECK(recall_at_once(ground) == "locked");
+}
