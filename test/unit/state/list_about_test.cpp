@@ -25,9 +25,9 @@ using state::AttachmentStore;
 namespace {
 
 /// In memory, where records have an index.
-class Directory {
+class RecordsDirectory {
 public:
-    Directory() {
+    RecordsDirectory() {
         struct statfs status {};
         char name[] = "/dev/shm/rdmanet-state-XXXXXX";
         if (::mkdtemp(name) == nullptr) throw std::runtime_error("mkdtemp");
@@ -35,9 +35,9 @@ public:
         if (::statfs(name, &status) != 0 || status.f_type != TMPFS_MAGIC)
             throw std::runtime_error("/dev/shm: no tmpfs");
     }
-    Directory(const Directory&) = delete;
-    Directory& operator=(const Directory&) = delete;
-    ~Directory() { std::filesystem::remove_all(above_); }
+    RecordsDirectory(const RecordsDirectory&) = delete;
+    RecordsDirectory& operator=(const RecordsDirectory&) = delete;
+    ~RecordsDirectory() { std::filesystem::remove_all(above_); }
     [[nodiscard]] std::string path() const { return above_ + "/state"; }
 
 private:
@@ -70,7 +70,7 @@ std::string found(const AttachmentStore& store, const std::string& topic) {
 /// How many files of the records were opened since.
 class Opened {
 public:
-    explicit Opened(const Directory& directory) : fd_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
+    explicit Opened(const RecordsDirectory& directory) : fd_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
         for (const char* each : {"/attachments", "-copies"})
             if (::inotify_add_watch(fd_.get(), concat(directory.path(), each).c_str(), IN_OPEN) < 0)
                 throw std::runtime_error("inotify_add_watch");
@@ -91,7 +91,7 @@ private:
     base::UniqueFd fd_;
 };
 
-unsigned opened_by_search(const Directory& directory, const AttachmentStore& store, const std::string& topic) {
+unsigned opened_by_search(const RecordsDirectory& directory, const AttachmentStore& store, const std::string& topic) {
     const Opened opened(directory);
     (void)store.list_about(topic);
     return opened.count();
@@ -100,7 +100,7 @@ unsigned opened_by_search(const Directory& directory, const AttachmentStore& sto
 } // namespace
 
 TEST_CASE("who looks for the owner of a device opens as many files, however many records there are") {
-    const Directory directory;
+    const RecordsDirectory directory;
     const AttachmentStore store(directory.path());
     add_records(store, 0, 100);
     CHECK(opened_by_search(directory, store, state::device_topic(device_of(7))) ==
@@ -116,7 +116,7 @@ TEST_CASE("who looks for the owner of a device opens as many files, however many
 }
 
 TEST_CASE("records are found by device, parent and device-info file, as they are now") {
-    const Directory directory;
+    const RecordsDirectory directory;
     const AttachmentStore store(directory.path());
     add_records(store, 0, 50);
     CHECK(found(store, state::device_topic(device_of(7))) == "container7");
@@ -146,7 +146,7 @@ TEST_CASE("records are found by device, parent and device-info file, as they are
 }
 
 TEST_CASE("an index that can't be used, or isn't there, costs time and finds the same") {
-    const Directory directory;
+    const RecordsDirectory directory;
     const AttachmentStore store(directory.path());
     const AttachmentStore looking(directory.path(), state::Access::look);
     const std::string index = directory.path() + "/records.index";
