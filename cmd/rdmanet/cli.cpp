@@ -1,5 +1,6 @@
 #include "cli.hpp"
 
+#include "check_command.hpp"
 #include "cli11.hpp"
 #include "plan_command.hpp"
 #include "plugin.hpp"
@@ -65,6 +66,14 @@ std::string to_json(const attach::Collected& collected) {
     write_list("removed", collected.removed);
     write_list("failed", collected.failed);
     write_list("noticed", collected.noticed);
+    writer.key("kept").begin_array();
+    for (const attach::Kept& kept : collected.kept)
+        writer.begin_object()
+            .member("attachment", kept.what)
+            .member("pod", kept.pod == ipam::Liveness::alive ? "alive" : "unknown")
+            .member("reason", kept.pod.reason)
+            .end_object();
+    writer.end_array();
     return concat(writer.end_object().to_text(), '\n');
 }
 
@@ -74,8 +83,14 @@ std::string to_text(const attach::Collected& collected, bool dry_run) {
         text += concat(dry_run ? "would remove " : "removed ", what, '\n');
     for (const std::string& what : collected.failed) text += concat("still held: ", what, '\n');
     if (text.empty())
-        text = "nothing to remove: nothing recorded belongs to a network namespace that is provably gone; `rdmanet "
-               "state` tells of pods that can't be looked for\n";
+        text = "nothing to remove: nothing recorded belongs to a network namespace that is provably gone\n";
+    std::size_t alive = 0;
+    for (const attach::Kept& kept : collected.kept)
+        if (kept.pod == ipam::Liveness::alive)
+            ++alive;
+        else
+            text += concat("kept ", kept.what, ", because ", kept.pod.reason, '\n');
+    if (alive != 0) text += concat("kept what ", alive, " attachments of living pods have\n");
     for (const std::string& what : collected.noticed) text += concat("left alone: ", what, '\n');
     return text;
 }
@@ -204,6 +219,10 @@ int parse_and_run(int argc, char** argv) {
     add_common_options(*gc, options);
     gc->add_flag("--dry-run", options.dry_run, "only say what would be removed");
 
+    CLI::App* check = app.add_subcommand(
+        "check", "compare every attachment of this node with the kernel; exit status 1 if anything differs");
+    add_common_options(*check, options);
+
     PlanOptions plan_options;
     CLI::App* plan_command = add_plan_command(app, plan_options);
     add_common_options(*plan_command, options);
@@ -224,10 +243,11 @@ int parse_and_run(int argc, char** argv) {
         if (const std::string extras = extras_of(*command); !extras.empty())
             return refuse_usage(concat("unexpected arguments ", extras), concat("rdmanet help ", command->get_name()));
     if (help->parsed()) return print_help(app, topic);
-    for (const CLI::App* command : {state, gc, plan_command})
+    for (const CLI::App* command : {state, gc, check, plan_command})
         if (command->parsed()) require_root(*command);
     if (state->parsed()) return print_state(options);
     if (gc->parsed()) return collect_garbage(options);
+    if (check->parsed()) return check_node(options.state_directory, options.json);
     if (plan_command->parsed()) return print_plan(std::move(plan_options), options);
     return print_version();
 }

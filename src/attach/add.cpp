@@ -153,6 +153,17 @@ std::vector<base::IpAddress> addresses_of(const cni::Result& result) {
     return addresses;
 }
 
+/// For comparisons that have no configuration.
+state::Wanted wanted_of(const cni::Request& request, const Config& config, const std::optional<kernel::Link>& link) {
+    state::Wanted wanted;
+    if (link) wanted.mac = link->hardware_address_text();
+    if (std::holds_alternative<Sriov>(config.attach)) wanted.vf = to_recorded(wanted_settings(request, config));
+    wanted.gids = config.rdma.wait_for_gids && config.rdma.on_missing_gid == OnMissingGid::refuse;
+    wanted.active_port = config.rdma.on_inactive_port == OnInactivePort::refuse;
+    wanted.most_gids = static_cast<std::uint32_t>(config.rdma.most_gids.value_or(0));
+    return wanted;
+}
+
 /// The changes themselves, each preceded by what undoes it. Fills in the record as it learns.
 class Attaching {
 public:
@@ -190,6 +201,7 @@ public:
         if (const auto* device = std::get_if<DevicePlan>(&plan_))
             if (const auto kept = settings_to_keep(*device, request_, config_, deadline_))
                 record_.vf_settings = to_recorded(*kept);
+        record_.wanted = wanted_of(request_, config_, link);
         commit(record_, lock_, session_.node, session_.records, deadline_);
         if (config_.is_rdma_only()) return request_.conf.prev_result.value_or(cni::Result{});
         return complete(request_, link, plan_, own, pod_, deadline_);

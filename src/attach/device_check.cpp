@@ -23,8 +23,8 @@ using base::concat;
 using base::quoted;
 
 /// As the configuration says, or as ADD left them: where it says nothing, or the driver had not confirmed it by then.
-void check_vf(const cni::Request& request, const Config& config, const state::AttachmentRecord& record,
-              const base::BusAddress& address, const kernel::Link* link, const base::Deadline& deadline) {
+void check_vf(const Intended& wanted, const state::AttachmentRecord& record, const base::BusAddress& address,
+              const kernel::Link* link, const base::Deadline& deadline) {
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
     const VfView vf = view_vf(address, route);
     kernel::VfSettings left = record.vf_settings ? to_settings(*record.vf_settings) : kernel::VfSettings{};
@@ -33,11 +33,11 @@ void check_vf(const cni::Request& request, const Config& config, const state::At
     const bool tells_own_mac = link == nullptr || vf.present.mac == link->mac();
     if (tells_own_mac || (vf.present.mac && vf.present.mac->is_zero())) left.mac.reset();
     const kernel::VfSettings present = kernel::without_port_speed(vf.present, vf.id);
-    const kernel::VfSettings lost = kernel::lost(wanted_settings(request, config), left, present);
+    const kernel::VfSettings lost = kernel::lost(wanted.vf, left, present);
     if (!lost.empty())
         differs(concat(vf.id, " has ", to_string(kernel::restrict_to(present, lost)), ", expected ", to_string(lost),
                        ", as ADD left it: run `", to_command(lost, vf.id), "`, or delete the pod"));
-    check_representor(config, record, route);
+    check_representor(wanted.mtu, record, route);
 }
 
 /// That of the device on the host, which pods share.
@@ -62,11 +62,11 @@ void check_moved_rdma(const state::MoveRdma& wanted, const std::optional<kernel:
 }
 
 /// In the namespace that ADD left them in, which must be the one that the configuration asks for by now.
-void check_rdma_place(const Config& config, const state::AttachmentRecord& record, const kernel::Netns& netns,
+void check_rdma_place(const RdmaPolicy& policy, const state::AttachmentRecord& record, const kernel::Netns& netns,
                       const base::Deadline& deadline) {
     if (record.rdma_device.empty()) return;
     const RdmaDevices moved = moved_devices(record);
-    if (config.rdma.isolation.value_or(!moved.empty()) == moved.empty())
+    if (policy.isolation.value_or(!moved.empty()) == moved.empty())
         differs(concat("RDMA device ", record.rdma_device, " of ", record.device(),
                        moved.empty() ? " stayed on the host, expected in the pod"
                                      : " is in the pod, expected on the host"));
@@ -78,9 +78,7 @@ void check_rdma_place(const Config& config, const state::AttachmentRecord& recor
 }
 
 /// What the PF has been told is one thing, what the port has is another: drivers take a GUID when they are bound.
-void check_guid(const cni::Request& request, const Config& config, const kernel::Link& link) {
-    if (!std::holds_alternative<Sriov>(config.attach)) return;
-    const auto wanted = wanted_settings(request, config).port_guid;
+void check_guid(const std::optional<base::Guid>& wanted, const kernel::Link& link) {
     const auto present = link.port_guid();
     if (wanted && present && *wanted != *present)
         differs(concat("interface ", quoted(link.name), " has GUID ", *present, ", expected ", *wanted,
@@ -88,10 +86,9 @@ void check_guid(const cni::Request& request, const Config& config, const kernel:
 }
 
 /// Only where ADD has waited for them until they were there.
-void check_gids(const Config& config, const state::AttachmentRecord& record, const kernel::Netns& netns,
+void check_gids(const RdmaPolicy& policy, const state::AttachmentRecord& record, const kernel::Netns& netns,
                 const kernel::Link& link, const std::vector<base::IpAddress>& addresses,
                 const base::Deadline& deadline) {
-    const RdmaPolicy& policy = config.rdma;
     if (policy.on_missing_gid == OnMissingGid::warn || !policy.wait_for_gids) return;
     if (record.rdma_device.empty() || addresses.empty() || link.port_guid()) return;
     const RdmaDevices moved = moved_devices(record);
@@ -113,21 +110,21 @@ std::optional<kernel::RdmaPort> find_shared_port(const state::AttachmentRecord& 
 
 /// The link of a whole function goes down when it moves, and comes back some seconds later. ADD doesn't wait for that,
 /// and CRI-O checks at once.
-bool may_be_coming_up(const Config& config, const state::AttachmentRecord& record) {
+bool may_be_coming_up(const state::AttachmentRecord& record) {
     constexpr std::int64_t kSeconds{30};
-    return std::holds_alternative<HostDevice>(config.attach) && record.created_since_boot &&
+    return record.attach == "host-device" && record.created_since_boot &&
            ipam::system_time().boot - *record.created_since_boot < kSeconds;
 }
 
 /// The port of the pod's interface, on its RDMA devices in the pod, or on the one that stayed on the host.
-void check_port_of_device(const Config& config, const state::AttachmentRecord& record, const kernel::Netns& netns,
+void check_port_of_device(const RdmaPolicy& policy, const state::AttachmentRecord& record, const kernel::Netns& netns,
                           const kernel::Link& link, const base::Deadline& deadline) {
-    if (config.rdma.on_inactive_port != OnInactivePort::refuse || record.rdma_device.empty()) return;
-    if (may_be_coming_up(config, record)) return;
+    if (policy.on_inactive_port != OnInactivePort::refuse || record.rdma_device.empty()) return;
+    if (may_be_coming_up(record)) return;
     const RdmaDevices moved = moved_devices(record);
     auto inside = moved.empty() ? std::nullopt : kernel::Socket::find_rdma_in(netns, deadline);
     const auto port = inside ? find_port_of(*inside, moved, link, &netns) : find_shared_port(record, deadline);
-    if (port) check_port(config.rdma, *port, link.name);
+    if (port) check_port(policy, *port, link.name);
 }
 
 } // namespace
@@ -145,24 +142,24 @@ bool has_netdev(const state::AttachmentRecord& record) {
     return record.created_link() != nullptr || record.find_step<state::MoveLink>() != nullptr;
 }
 
-void check_device(const cni::Request& request, const Config& config, const state::AttachmentRecord& record,
-                  const kernel::Netns& netns, const kernel::Link* link, const base::Deadline& deadline) {
-    check_rdma_place(config, record, netns, deadline);
+void check_device(const Intended& wanted, const state::AttachmentRecord& record, const kernel::Netns& netns,
+                  const kernel::Link* link, const base::Deadline& deadline) {
+    check_rdma_place(wanted.rdma, record, netns, deadline);
     const auto* kept = record.find_step<state::KeepDevice>();
     if (kept == nullptr) return; // an earlier plugin's
     const auto address = base::BusAddress::parse(kept->device);
-    if (!address || (config.device && *config.device != *address))
+    if (!address || (wanted.device && *wanted.device != *address))
         differs(concat("the attachment has device ", kept->device, ", expected ",
-                       config.device ? config.device->to_string() : std::string("the address of one")));
-    if (std::holds_alternative<Sriov>(config.attach)) check_vf(request, config, record, *address, link, deadline);
+                       wanted.device ? wanted.device->to_string() : std::string("the address of one")));
+    if (wanted.kind == "sriov") check_vf(wanted, record, *address, link, deadline);
 }
 
-void check_device_link(const cni::Request& request, const Config& config, const state::AttachmentRecord& record,
-                       const kernel::Netns& netns, const kernel::Link& link,
-                       const std::vector<base::IpAddress>& addresses, const base::Deadline& deadline) {
-    check_guid(request, config, link);
-    check_gids(config, record, netns, link, addresses, deadline);
-    check_port_of_device(config, record, netns, link, deadline);
+void check_device_link(const Intended& wanted, const state::AttachmentRecord& record, const kernel::Netns& netns,
+                       const kernel::Link& link, const std::vector<base::IpAddress>& addresses,
+                       const base::Deadline& deadline) {
+    check_guid(wanted.vf.port_guid, link);
+    check_gids(wanted.rdma, record, netns, link, addresses, deadline);
+    check_port_of_device(wanted.rdma, record, netns, link, deadline);
 }
 
 } // namespace rdmanet::attach

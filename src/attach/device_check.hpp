@@ -1,7 +1,7 @@
 // CHECK: what concerns devices alone.
 #pragma once
 
-#include "session.hpp"
+#include "compare.hpp"
 
 #include <rdmanet/attach/config.hpp>
 #include <rdmanet/base/ip_address.hpp>
@@ -21,13 +21,13 @@ void check_port(const RdmaPolicy& policy, const kernel::RdmaPort& port, const st
 
 /// The VF's settings in its PF, and the RDMA devices in the pod, or on the host where pods share them. Throws CniError
 /// (code 107) for the first that differs. `link` is the interface in the pod, if it is there.
-void check_device(const cni::Request& request, const Config& config, const state::AttachmentRecord& record,
-                  const kernel::Netns& netns, const kernel::Link* link, const base::Deadline& deadline);
+void check_device(const Intended& wanted, const state::AttachmentRecord& record, const kernel::Netns& netns,
+                  const kernel::Link* link, const base::Deadline& deadline);
 
 /// The GUID that the device's interface has, and the GIDs of its addresses in its RDMA devices. Throws
 /// CniError (code 107) for what differs.
-void check_device_link(const cni::Request& request, const Config& config, const state::AttachmentRecord& record,
-                       const kernel::Netns& netns, const kernel::Link& link,
-                       const std::vector<base::IpAddress>& addresses, const base::Deadline& deadline);
+void check_device_link(const Intended& wanted, const state::AttachmentRecord& record, const kernel::Netns& netns,
+                       const kernel::Link& link, const std::vector<base::IpAddress>& addresses,
+                       const base::Deadline& deadline);
 
 } // namespace rdmanet::attach

@@ -96,15 +96,16 @@ void revert_step(const state::SetRepresentor& step, const RevertContext& context
     if (step.had_ipv6 && !has_ipv6(*link)) switch_ipv6(*link, true);
 }
 
-void check_representor(const Config& config, const state::AttachmentRecord& record, kernel::Socket& route) {
+void check_representor(const std::optional<std::uint32_t>& mtu, const state::AttachmentRecord& record,
+                       kernel::Socket& route) {
     const state::SetRepresentor* step = record.find_step<state::SetRepresentor>();
     if (step == nullptr) return;
     const auto link = find_representor(*step, route);
     if (!link) differs(concat("representor ", quoted(step->name), " of ", record.device(), " is gone from the host"));
     if (!link->is_up()) differs(concat("representor ", quoted(link->name), " of ", record.device(), " is down"));
-    if (has_netdev(record) && config.mtu.value_or(0) > link->mtu)
+    if (has_netdev(record) && mtu.value_or(0) > link->mtu)
         differs(concat("representor ", quoted(link->name), " of ", record.device(), " has MTU ", link->mtu,
-                       ", expected at least ", *config.mtu));
+                       ", expected at least ", *mtu));
 }
 
 } // namespace rdmanet::attach

@@ -20,6 +20,7 @@ void set_up_representor(RepresentorPlan& representor, const Config& config, cons
 
 /// Throws CniError (code 107) if the representor that the attachment had is gone, down, or too small for the pod. Its
 /// name, and a larger MTU, are its bridge's matter.
-void check_representor(const Config& config, const state::AttachmentRecord& record, kernel::Socket& route);
+void check_representor(const std::optional<std::uint32_t>& mtu, const state::AttachmentRecord& record,
+                       kernel::Socket& route);
 
 } // namespace rdmanet::attach

@@ -90,6 +90,25 @@ std::vector<std::string> parse_texts(const json::Reader& array) {
     return texts;
 }
 
+void write_wanted(json::Writer& writer, const Wanted& wanted) {
+    writer.begin_object().member("mac", wanted.mac);
+    writer.key("vf").begin_object();
+    write_settings(writer, wanted.vf);
+    writer.end_object();
+    writer.member("gids", wanted.gids)
+        .member("activePort", wanted.active_port)
+        .member("mostGids", wanted.most_gids)
+        .end_object();
+}
+
+Wanted parse_wanted(const json::Reader& wanted) {
+    return {.mac = wanted.at("mac").string(),
+            .vf = parse_settings(wanted.at("vf")),
+            .gids = wanted.at("gids").boolean(),
+            .active_port = wanted.at("activePort").boolean(),
+            .most_gids = static_cast<std::uint32_t>(wanted.at("mostGids").integer(0, UINT32_MAX))};
+}
+
 } // namespace
 
 std::string_view to_string(Phase phase) {
@@ -144,6 +163,7 @@ std::string AttachmentRecord::to_text() const {
         write_settings(writer, *vf_settings);
         writer.end_object();
     }
+    if (wanted) write_wanted(writer.key("wanted"), *wanted);
     writer.key("steps").begin_array();
     for (const Step& step : steps) write_step(writer, step);
     return writer.end_array().end_object().to_text();
@@ -160,6 +180,7 @@ AttachmentRecord AttachmentRecord::parse(std::string_view text) {
     record.ips = parse_texts(root.at("ips"));
     record.routes = parse_texts(root.at("routes"));
     if (const auto settings = root.find("vfSettings")) record.vf_settings = parse_settings(*settings);
+    if (const auto wanted = root.find("wanted")) record.wanted = parse_wanted(*wanted);
     for (const json::Reader& step : root.at("steps").elements()) record.steps.push_back(parse_step(step));
     return record;
 }

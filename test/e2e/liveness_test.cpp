@@ -60,6 +60,10 @@ TEST_CASE("the runtime's GC from a container takes nothing from pods that it can
         CHECK_THAT(result.err, Contains(concat("GC kept network \"net\", container \"", kept)) &&
                                    Contains("because it was attached from another PID namespace"));
     CHECK_THAT(result.err, !Contains("container \"c0\"")); // the runtime's list has it
+    const std::string by_person = shell(concat(inside.path(), " gc"));
+    for (const char* kept : {"c0", "c1", "c2"})
+        CHECK_THAT(by_person, Contains(concat("kept network \"net\", container \"", kept)) &&
+                                  Contains("because it was attached from another PID namespace"));
     CHECK(lease_holders() == "c0 c1 c2");
     CHECK(addresses(add(attached_to(heir.path(), "heir"))) == "10.71.0.4/24");
     CHECK(del(attached_to(heir.path(), "heir")) == "");

@@ -44,6 +44,15 @@ struct RecordedLease {
     unsigned cooldown = 0; // seconds to rest after its release
 };
 
+/// What the network asks for beyond the steps, for a comparison with the kernel that has no configuration.
+struct Wanted {
+    std::string mac;             // of the pod's interface when ADD was done; empty: it has none
+    VfSettings vf;               // of the VF's PF, also what its driver does not tell
+    bool gids = false;           // ADD waited until its addresses were GIDs, and refuses a pod without
+    bool active_port = false;    // a pod without an active RDMA port is refused
+    std::uint32_t most_gids = 0; // of a shared table; 0: no limit
+};
+
 struct AttachmentRecord {
     static constexpr int kVersion = 1;
 
@@ -63,7 +72,8 @@ struct AttachmentRecord {
     std::vector<std::string> routes; // destinations of the routes that were added
     /// Of a VF, what CHECK must find again beyond what the configuration says. Absent in records of earlier versions.
     std::optional<VfSettings> vf_settings;
-    std::vector<Step> steps; // in the order of doing
+    std::optional<Wanted> wanted; // absent until ADD is done, and in records of earlier versions
+    std::vector<Step> steps;      // in the order of doing
 
     /// The first step of that kind; null if there is none.
     template <class Kind>

@@ -16,6 +16,12 @@ TEST_CASE("a record that was written is read back whole") {
     CHECK(read.vf_settings->vlan == 0);
     CHECK(read.vf_settings->link_state == "disable");
     CHECK_FALSE(read.vf_settings->mac);
+    REQUIRE(read.wanted);
+    CHECK(read.wanted->mac == "02:00:00:00:00:01");
+    CHECK(read.wanted->vf.trust == true);
+    CHECK(read.wanted->gids);
+    CHECK_FALSE(read.wanted->active_port);
+    CHECK(read.wanted->most_gids == 8);
     CHECK(std::get<state::CreateLink>(read.steps.at(0)).parent_in_pod);
     CHECK(std::get<state::KeepDevice>(read.steps.at(1)).altnames == std::vector<std::string>{"enp59s0f0v0"});
     CHECK(std::get<state::SetVf>(read.steps.at(4)).before.max_tx_rate == UINT32_MAX);
@@ -61,6 +67,7 @@ TEST_CASE("what was written of a VF before there were settings to compare, and n
          "name": "roce0p0v0"}]})");
     CHECK_FALSE(record.vf_settings);
     CHECK_FALSE(record.created_since_boot);
+    CHECK_FALSE(record.wanted);
     const auto& vf = std::get<state::SetVf>(record.steps.at(1));
     CHECK(vf.before.vlan == 0);
     CHECK_FALSE(vf.before.trust);

@@ -36,6 +36,7 @@ inline AttachmentRecord sample_record() {
     record.ips = {"10.1.2.3/24", "fd00::3/64"};
     record.routes = {"10.9.0.0/16"};
     record.vf_settings = VfSettings{.vlan = 0, .trust = true, .link_state = "disable"};
+    record.wanted = Wanted{.mac = "02:00:00:00:00:01", .vf = {.trust = true}, .gids = true, .most_gids = 8};
     record.steps = {
         CreateLink{.kind = "macvlan",
                    .ifname = "net1",

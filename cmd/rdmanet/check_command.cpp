@@ -1,0 +1,56 @@
+#include "check_command.hpp"
+
+#include <rdmanet/attach/check_node.hpp>
+#include <rdmanet/base/file.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/json/writer.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace rdmanet::cmd {
+namespace {
+
+using attach::Agreement;
+using attach::CheckedAttachment;
+using base::concat;
+
+std::ptrdiff_t count(const std::vector<CheckedAttachment>& checked, Agreement agreement) {
+    return std::count_if(checked.begin(), checked.end(),
+                         [&](const CheckedAttachment& each) { return each.agreement == agreement; });
+}
+
+std::string to_text(const std::vector<CheckedAttachment>& checked) {
+    std::string text;
+    for (const CheckedAttachment& each : checked)
+        if (each.agreement != Agreement::same)
+            text += concat(to_string(each.agreement), ": ", each.name, ": ", each.reason, '\n');
+    return concat(text, checked.size(), " attachments: ", count(checked, Agreement::same), " as ADD left them, ",
+                  count(checked, Agreement::differs), " differ, ", count(checked, Agreement::partly),
+                  " partly checked, ", count(checked, Agreement::not_checked), " not checked\n");
+}
+
+std::string to_json(const std::vector<CheckedAttachment>& checked) {
+    json::Writer writer(json::Layout::indented);
+    writer.begin_object().key("attachments").begin_array();
+    for (const CheckedAttachment& each : checked)
+        writer.begin_object()
+            .member("attachment", each.name)
+            .member("verdict", to_string(each.agreement))
+            .member("reason", each.reason)
+            .end_object();
+    return concat(writer.end_array().end_object().to_text(), '\n');
+}
+
+} // namespace
+
+int check_node(const std::string& state_directory, bool json) {
+    const attach::Node node(state_directory, base::Logger(base::LogLevel::warning));
+    const std::vector<CheckedAttachment> checked = attach::check_node(node);
+    base::write_all(STDOUT_FILENO, json ? to_json(checked) : to_text(checked), "standard output");
+    return count(checked, Agreement::differs) == 0 ? 0 : 1;
+}
+
+} // namespace rdmanet::cmd

@@ -1,0 +1,117 @@
+#include <rdmanet/attach/check_node.hpp>
+
+#include "compare.hpp"
+#include "liveness.hpp"
+#include "steps.hpp"
+
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/cached_result.hpp>
+#include <rdmanet/cni/error.hpp>
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::concat;
+using ipam::Liveness;
+using state::AttachmentRecord;
+
+constexpr std::string_view kAttachIpam = "ipam"; // leases alone: another plugin has the interface
+
+/// Of a record that was written before ADD wrote down what the network asks for.
+constexpr const char* kEarlierVersion = "its record is of an earlier version: not compared were the MAC of a device, "
+                                        "GIDs, the RDMA port's state, and settings that a VF's PF does not tell";
+
+struct Finding {
+    Agreement agreement = Agreement::same;
+    std::string reason;
+};
+
+class NodeChecker {
+public:
+    explicit NodeChecker(const Node& node)
+        : node_(node), records_(node.state_directory), leases_(open_leases(node, records_)), undertaker_(node) {}
+
+    std::vector<CheckedAttachment> run() {
+        std::vector<CheckedAttachment> checked;
+        const auto listing = records_.list();
+        for (const AttachmentRecord& record : listing.records) {
+            Finding finding = check(record);
+            checked.push_back({.name = attach::describe(record),
+                               .agreement = finding.agreement,
+                               .reason = std::move(finding.reason)});
+        }
+        for (const state::Unreadable& file : listing.unreadable)
+            checked.push_back({.name = file.path, .agreement = Agreement::differs, .reason = file.reason});
+        return checked;
+    }
+
+private:
+    Finding check(const AttachmentRecord& seen) try {
+        const auto lock = try_to_lock(seen.key);
+        if (!lock) return {Agreement::not_checked, "an ADD or DEL of it is under way"};
+        const auto outcome = records_.load(seen.key);
+        const auto* record = std::get_if<AttachmentRecord>(&outcome);
+        if (record == nullptr) return {Agreement::not_checked, "DEL has removed it meanwhile"};
+        return compare(*record);
+    } catch (const cni::CniError& error) {
+        return {Agreement::differs, error.what()};
+    } catch (const base::Error& error) {
+        return {Agreement::not_checked, error.what()};
+    }
+
+    std::optional<base::FileLock> try_to_lock(const state::AttachmentKey& key) try {
+        return records_.lock(key, base::Deadline::in(std::chrono::milliseconds{0}));
+    } catch (const base::TimeoutError&) {
+        return std::nullopt;
+    }
+
+    Finding compare(const AttachmentRecord& record) {
+        const auto deadline = base::Deadline::in(kCheckTimeout);
+        const ipam::Verdict pod = undertaker_.probe(trace_of(record));
+        if (pod == Liveness::dead)
+            return {Agreement::not_checked, "its pod is gone: `rdmanet gc` takes back what it had"};
+        if (record.phase == state::Phase::prepared)
+            return {Agreement::differs,
+                    "it is incomplete, an ADD or a DEL of it failed or ended early: DEL takes back what is left"};
+        if (!record.leases.empty()) compare_leases(record, node_, leases_, deadline);
+        if (record.attach == kAttachIpam) return {};
+        const auto netns = find_netns_again(record.netns.path, record.netns);
+        if (!netns)
+            return {Agreement::not_checked,
+                    concat("its network namespace is not at ", record.netns.path,
+                           pod.reason.empty() ? "" : ", and whether its pod lives is unknown, because ", pod.reason)};
+        Intended wanted = wanted_by(record);
+        if (auto result = cni::find_cached_result(record.key.network, record.key.container_id, record.key.ifname))
+            wanted.result = *std::move(result);
+        compare_with_kernel(wanted, record, *netns, record.netns.path, deadline);
+        if (!record.wanted) return {Agreement::partly, kEarlierVersion};
+        return {};
+    }
+
+    const Node& node_;
+    state::AttachmentStore records_;
+    ipam::SqliteStore leases_;
+    Undertaker undertaker_;
+};
+
+} // namespace
+
+std::string_view to_string(Agreement agreement) {
+    switch (agreement) {
+    case Agreement::same: return "same";
+    case Agreement::partly: return "partly checked";
+    case Agreement::differs: return "differs";
+    case Agreement::not_checked: break;
+    }
+    return "not checked";
+}
+
+std::vector<CheckedAttachment> check_node(const Node& node) {
+    return NodeChecker(node).run();
+}
+
+} // namespace rdmanet::attach

@@ -1,0 +1,113 @@
+// `rdmanet check`: every attachment of the node, compared with the kernel by its record.
+#include "attachment_stage.hpp"
+
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace rdmanet::test {
+
+using Catch::Contains;
+using Catch::StartsWith;
+
+namespace {
+
+const std::string kRoutedOnNode =
+    concat("'master':'par0',", ipam("10.39.0.0/24", "'gateway':'10.39.0.254','routes':[{'dst':'10.40.0.0/16'},"
+                                                    "{'dst':'0.0.0.0/0'}]"));
+
+/// "STATUS\n" and what it prints.
+std::string check_of_node(const std::string& options = "") {
+    return shell(concat(binary(), " check ", options, " >/tmp/check.out; echo $?; cat /tmp/check.out"));
+}
+
+} // namespace
+
+TEST_CASE("rdmanet check compares every attachment of the node, and exits with 1 if one differs", "[check]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const VethParent parent("par0");
+    const Pod pod("pod");
+    const Pod other("other");
+    const UnchangedNode node;
+    CHECK_THAT(check_of_node(), StartsWith("0\n0 attachments: "));
+    const PluginCall first = call_for(pod, kRoutedOnNode);
+    const PluginCall second = of(call_for(other, kRoutedOnNode), "c2");
+    (void)add(first);
+    (void)add(second);
+    CHECK(check_of_node() == "0\n2 attachments: 2 as ADD left them, 0 differ, 0 partly checked, 0 not checked\n");
+
+    const auto damaged = [&](const std::string& change, const std::string& repair) {
+        other.run(change);
+        std::string said = check_of_node();
+        shell(repair);
+        CHECK_THAT(check_of_node(), StartsWith("0\n"));
+        return said;
+    };
+    CHECK_THAT(damaged("ip link set net1 down",
+                       "ip -n other link set net1 up; ip -n other route add 10.40.0.0/16 via 10.39.0.254"),
+               StartsWith("1\ndiffers: network \"net\", container \"c2\", interface \"net1\", 10.39.0.2/24: interface "
+                          "\"net1\" is down\n2 attachments: 1 as ADD left them, 1 differ"));
+    CHECK_THAT(
+        damaged("ip link set net1 type macvlan mode private", "ip -n other link set net1 type macvlan mode bridge"),
+        Contains("is macvlan mode private, expected macvlan mode bridge"));
+    CHECK_THAT(damaged("ip route del 10.40.0.0/16", "ip -n other route add 10.40.0.0/16 via 10.39.0.254"),
+               Contains("route 10.40.0.0/16 by interface \"net1\" is gone"));
+    CHECK_THAT(check_of_node("--json"), Contains("\"verdict\": \"same\"") && !Contains("differs"));
+    // Multus may have taken it away, and others change the MTU: CHECK's rule.
+    other.run("ip link set net1 mtu 1300");
+    other.run("ip route flush default");
+    CHECK_THAT(check_of_node(), StartsWith("0\n"));
+    CHECK(del(first) == "");
+    CHECK(del(second) == "");
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("rdmanet check says which attachments it could not compare, or not in full", "[check]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    Pod dying("dying");
+    const PluginCall call = call_for(stage.pod, kRoutedOnNode);
+    (void)add(call);
+    (void)add(of(call_for(dying, kRoutedOnNode), "dead"));
+    dying.destroy();
+    const auto edit_records = [](const std::string& filter) {
+        shell(concat("for record in /run/rdmanet/attachments/c1* /run/rdmanet-copies/c1*; do jq '", filter,
+                     "' $record >/tmp/record && cp /tmp/record $record; done"));
+    };
+    CHECK_THAT(shell(concat(binary(), " gc --dry-run")), Contains("kept what 1 attachments of living pods have"));
+    CHECK_THAT(check_of_node(),
+               StartsWith("0\nnot checked: network \"net\", container \"dead\"") && Contains("`rdmanet gc`"));
+    shell(concat(binary(), " gc"));
+    edit_records("del(.wanted)");
+    CHECK_THAT(check_of_node(), StartsWith("0\npartly checked: network \"net\", container \"c1\"") &&
+                                    Contains("0 as ADD left them, 0 differ, 1 partly checked, 0 not checked\n"));
+    stage.pod.run("ip link set net1 address 02:00:00:00:03:09"); // a child's MAC is in its step
+    CHECK_THAT(check_of_node(), StartsWith("1\ndiffers: ") && Contains("has MAC 02:00:00:00:03:09, expected "));
+    edit_records(".phase=\"prepared\"");
+    CHECK_THAT(check_of_node(), StartsWith("1\ndiffers: ") && Contains("it is incomplete, an ADD or a DEL of it"));
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("rdmanet check goes by the runtime's result where libcni has kept it", "[check]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const PluginCall call = call_for(stage.pod, kRoutedOnNode);
+    const std::string result = add(call);
+    // As tuning does it, which reports the MAC.
+    stage.pod.run("ip link set net1 address 02:00:00:00:03:0a");
+    stage.pod.run("ip route del 10.40.0.0/16");
+    CHECK_THAT(check_of_node(), StartsWith("1\ndiffers: ") && Contains("has MAC 02:00:00:00:03:0a"));
+    shell(concat("mkdir -p /var/lib/cni/multus/results && jq '.interfaces[0].mac=\"02:00:00:00:03:0a\"|.routes=[]|"
+                 "{kind:\"cniCacheV1\",containerId:\"c1\",ifName:\"net1\",networkName:\"net\",result:.}' "
+                 ">/var/lib/cni/multus/results/net-c1-net1 <<'END'\n",
+                 result, "\nEND"));
+    CHECK_THAT(check_of_node(), StartsWith("0\n1 attachments: 1 as ADD left them"));
+    shell("sed -i s/cniCacheV1/cniCacheV9/ /var/lib/cni/multus/results/net-c1-net1");
+    CHECK_THAT(check_of_node(), StartsWith("1\n"));
+    shell("rm -r /var/lib/cni/multus");
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+} // namespace rdmanet::test
