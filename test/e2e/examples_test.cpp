@@ -177,8 +177,8 @@ TEST_CASE("every example is known to a test and has its line in the examples' RE
         CHECK(readme.compare(at + 4, 2 * name.size() + 3, concat(name, "](", name, ')')) == 0);
         listed.insert(name);
     }
-    CHECK(files_with({".conflist", ".json", ".yaml", ".md"}) == listed);
-    CHECK(files_with({".conflist", ".yaml", ".md", ".json"}).size() ==
+    CHECK(files_with({".conflist", ".json", ".yaml", ".md", ".service", ".timer"}) == listed);
+    CHECK(files_with({".conflist", ".yaml", ".md", ".json", ".service", ".timer"}).size() ==
           static_cast<std::size_t>(
               std::distance(fs::directory_iterator(source_path("conf-examples")), fs::directory_iterator())));
 }

@@ -159,6 +159,13 @@ FunctionResource parse_policy(const YAML::Node& spec) {
     return resource;
 }
 
+NodeScript parse_daemon_set(const YAML::Node& pod) {
+    const YAML::Node container = pod["containers"][0];
+    return {.script = container["command"][2].as<std::string>(),
+            .sees_processes = pod["hostPID"].as<bool>(),
+            .privileged = container["securityContext"]["privileged"].as<bool>()};
+}
+
 } // namespace
 
 const NetworkAttachmentDefinition& Manifests::network(const std::string& key) const {
@@ -189,6 +196,8 @@ void read_manifests(const std::string& text, Manifests& into) {
             into.function_resources.push_back(parse_policy(object["spec"]));
         else if (kind == "SriovNetworkPoolConfig")
             into.rdma_modes.push_back(object["spec"]["rdmaMode"].as<std::string>());
+        else if (kind == "DaemonSet")
+            into.node_scripts.push_back(parse_daemon_set(object["spec"]["template"]["spec"]));
         else
             throw base::Error(concat("no test knows what to do with a ", kind));
     }

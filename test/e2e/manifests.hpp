@@ -49,12 +49,20 @@ struct FunctionResource {
     bool operator==(const FunctionResource&) const = default;
 };
 
+/// What a DaemonSet runs on every node.
+struct NodeScript {
+    std::string script; // of "sh -c"
+    bool sees_processes = false;
+    bool privileged = false;
+};
+
 struct Manifests {
     std::vector<NetworkAttachmentDefinition> networks;
     std::vector<PodManifest> pods;
     std::vector<DeviceResource> resources;
     std::vector<FunctionResource> function_resources;
     std::vector<std::string> rdma_modes; // of the operator's node pools
+    std::vector<NodeScript> node_scripts;
 
     /// The definition "namespace/name". Throws if there is none.
     [[nodiscard]] const NetworkAttachmentDefinition& network(const std::string& key) const;
