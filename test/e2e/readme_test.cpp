@@ -170,7 +170,7 @@ TEST_CASE("the README's configurations give a pod its addresses and GIDs", "[exa
     CHECK(configurations == 1);
     CHECK(all.pods.size() == 2);
     for (const CodeBlock& block : read_markdown("README.md").blocks)
-        if (block.section == "On a node" && block.language != "")
+        if (block.section == "On a node" && block.language != "indented")
             CHECK_THAT(run_process({binary(), "plan", "--name", "roce"}, {.input = block.text}).out,
                        Contains("\n  make interface \"net1\" in the pod: macvlan mode bridge on parent \"eth1\"") &&
                            Contains("  share port 1 of RDMA device \"mlx5_0\", which stays on the host\n"));
