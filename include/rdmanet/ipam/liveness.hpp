@@ -20,7 +20,7 @@ struct Verdict {
     /// Of `unknown`, for a person: why nothing is proven, and what to do about it. Fits behind "because".
     std::string reason{};
 
-    friend bool operator==(const Verdict& verdict, Liveness liveness) { return verdict.liveness == liveness; }
+    friend bool operator==(const Verdict& verdict, Liveness expected) { return verdict.liveness == expected; }
 };
 
 class LivenessProbe {
