@@ -1,5 +1,6 @@
 // ADD: everything is looked at before anything is changed, the lease comes before the journal's record, the record
 // before the kernel. From the lease on, leaving without commit() undoes all of it.
+#include "adopted.hpp"
 #include "detach.hpp"
 #include "device_claim.hpp"
 #include "device_info.hpp"
@@ -131,9 +132,9 @@ std::optional<cni::Interface> interface_on_host(const Plan& plan) {
 }
 
 /// prevResult's content with our interface and its addresses behind.
-cni::Result complete(const cni::Request& request, const std::optional<kernel::Link>& link, const Plan& plan,
-                     const cni::Result& own, PodSide& pod, const base::Deadline& deadline) {
-    cni::Result result = request.conf.prev_result.value_or(cni::Result{});
+cni::Result complete(const cni::Request& request, const Config& config, const std::optional<kernel::Link>& link,
+                     const Plan& plan, const cni::Result& own, PodSide& pod, const base::Deadline& deadline) {
+    cni::Result result = rest_of_prev_result(request, config);
     const auto index = static_cast<unsigned>(result.interfaces.size());
     result.interfaces.push_back(interface_of(request, link, plan, pod, deadline));
     if (auto outside = interface_on_host(plan)) result.interfaces.push_back(*std::move(outside));
@@ -204,7 +205,7 @@ public:
         record_.wanted = wanted_of(request_, config_, link);
         commit(record_, lock_, session_.node, session_.records, deadline_);
         if (config_.is_rdma_only()) return request_.conf.prev_result.value_or(cni::Result{});
-        return complete(request_, link, plan_, own, pod_, deadline_);
+        return complete(request_, config_, link, plan_, own, pod_, deadline_);
     }
 
 private:
@@ -230,7 +231,7 @@ private:
 
     cni::Result lease() {
         const auto* own = std::get_if<ipam::Config>(&config_.ipam);
-        if (own == nullptr) return {};
+        if (own == nullptr) return adopt_addresses(request_, config_);
         Undertaker undertaker(session_.node);
         ipam::Allocator allocator(session_.leases, undertaker);
         const ipam::Allocation allocation =

@@ -1,6 +1,7 @@
 #include "child.hpp"
 
 #include "addressing.hpp"
+#include "adopted.hpp"
 #include "gid_holders.hpp"
 #include "ipoib.hpp"
 #include "parent.hpp"
@@ -13,6 +14,7 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -28,21 +30,24 @@ bool is_passthru(const Config& config) {
     return macvlan != nullptr && macvlan->mode == kernel::MacvlanMode::passthru;
 }
 
+/// One that the network itself names is refused with its configuration. A pod's wish is not: the network can't know of it,
+/// and with the reference plugins such pods start.
 std::optional<base::MacAddress> choose_mac(const cni::Request& request, const Config& config, const Session& session) {
-    if (const auto requested = cni::requested_mac(request.conf, request.args); requested && !config.is_macvlan())
-        throw cni::CniError(cni::ErrorCode::unsupported_field,
-                            concat(requested->source, ": ", requested->mac, " can't be set, ",
-                                   config.is_ipoib() ? "an IPoIB child has its port's GUID"
-                                                     : "ipvlan shares its parent's MAC address: use macvlan"));
-    if (!config.is_macvlan()) return std::nullopt;
+    if (!config.is_macvlan()) {
+        if (const auto requested = cni::requested_mac(request.conf, request.args))
+            session.node.log.warn(concat(requested->source, ": ", requested->mac, " is not set, ",
+                                         config.is_ipoib() ? "an IPoIB child has its port's GUID"
+                                                           : "ipvlan shares its parent's MAC address: use macvlan"));
+        return std::nullopt;
+    }
     if (const auto mac = wanted_mac(request, config)) return mac;
     return is_passthru(config) ? std::nullopt : std::optional(derive_mac(session.node.boot_id, session.key));
 }
 
 /// At least one, which another IPAM plugin will give.
-std::size_t expected_addresses(const Config& config) {
-    const auto* own = std::get_if<ipam::Config>(&config.ipam);
-    return own == nullptr ? 1 : own->ranges.size() + own->addresses.size();
+std::size_t expected_addresses(const cni::Request& request, const Config& config) {
+    if (const auto* own = std::get_if<ipam::Config>(&config.ipam)) return own->ranges.size() + own->addresses.size();
+    return std::max<std::size_t>(1, adopt_addresses(request, config).ips.size());
 }
 
 /// What the child will name as its parent: the kernel puts a macvlan on a macvlan, or an ipvlan on an ipvlan, beside it
@@ -140,9 +145,9 @@ std::optional<kernel::RdmaPort> find_rdma_of_parent(const kernel::Link& parent, 
     return port;
 }
 
-void require_gids(const kernel::Link& parent, const kernel::RdmaPort& port, const Config& config,
-                  const GidHolders& holders, const base::Logger& log) {
-    const std::size_t addresses = expected_addresses(config);
+void require_gids(const kernel::Link& parent, const kernel::RdmaPort& port, const cni::Request& request,
+                  const Config& config, const GidHolders& holders, const base::Logger& log) {
+    const std::size_t addresses = expected_addresses(request, config);
     require_gid_share(config.rdma, port, addresses);
     require_gid_room(config.rdma, port, parent.name, addresses, holders, log);
 }
@@ -163,7 +168,7 @@ ChildPlan plan_child(const cni::Request& request, const Config& config, const Se
     if (!config.link_in_container) {
         plan.rdma = find_rdma_of_parent(plan.parent, request, config, session.node.log, deadline);
         const auto holders = [&] { return describe_gid_holders(*plan.rdma, session.records, deadline); };
-        if (plan.rdma) require_gids(plan.parent, *plan.rdma, config, holders, session.node.log);
+        if (plan.rdma) require_gids(plan.parent, *plan.rdma, request, config, holders, session.node.log);
     }
     plan.claim = agree_with_siblings(child_step(request, config, plan), session, deadline);
     return plan;

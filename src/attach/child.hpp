@@ -34,8 +34,8 @@ struct ChildPlan {
 /// Throws CniError, or logs, as the policy says, if the GID table that the parent's children share has no room for the
 /// addresses that the configuration gives, or they are more than it lets one have. Another IPAM plugin gives at least
 /// one.
-void require_gids(const kernel::Link& parent, const kernel::RdmaPort& port, const Config& config,
-                  const GidHolders& holders, const base::Logger& log);
+void require_gids(const kernel::Link& parent, const kernel::RdmaPort& port, const cni::Request& request,
+                  const Config& config, const GidHolders& holders, const base::Logger& log);
 
 /// Reads the kernel and changes nothing. Throws CniError with the cure for whatever would make the ADD fail later.
 [[nodiscard]] ChildPlan plan_child(const cni::Request& request, const Config& config, const Session& session,

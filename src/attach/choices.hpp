@@ -5,6 +5,7 @@
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/json/reader.hpp>
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,21 +18,38 @@ struct Choice {
     T value;
 };
 
-/// The value whose text is `reader`'s, or a ValueError that lists the texts.
+/// As the peers read it, and as programs write configurations: an empty text is a key that isn't there.
+[[nodiscard]] inline bool is_empty_text(const json::Reader& reader) {
+    return reader.is_string() && reader.string().empty();
+}
+
+/// The member unless it is absent or an empty text.
+[[nodiscard]] inline std::optional<json::Reader> find_filled(const json::Reader& root, std::string_view key) {
+    auto value = root.find(key);
+    return value && is_empty_text(*value) ? std::nullopt : value;
+}
+
+/// The value whose text is `reader`'s, without regard to case, or a ValueError that lists the texts.
 template <class T>
 T choose(const json::Reader& reader, std::span<const Choice<T>> choices) {
-    const std::string text = reader.string();
     std::string expected = "one of";
     for (const auto& [name, value] : choices) {
-        if (name == text) return value;
+        if (reader.is_string() && base::equals_ignoring_case(name, reader.string())) return value;
         expected += base::concat(" \"", name, '"');
     }
     throw reader.unexpected(expected);
 }
 
-/// Throws CniError (unsupported field) if the key is there.
+/// The member's value; nullopt if it is absent or an empty text.
+template <class T>
+std::optional<T> find_choice(const json::Reader& root, std::string_view key, std::span<const Choice<T>> choices) {
+    const auto value = find_filled(root, key);
+    return value ? std::optional(choose<T>(*value, choices)) : std::nullopt;
+}
+
+/// Throws CniError (unsupported field) if the key is there and not empty.
 inline void refuse_key(const json::Reader& root, std::string_view key, std::string_view reason) {
-    if (const auto value = root.find(key))
+    if (const auto value = find_filled(root, key))
         throw cni::CniError(cni::ErrorCode::unsupported_field,
                             base::concat(value->path(), ": ", value->shown(), ' ', reason));
 }

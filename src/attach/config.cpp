@@ -68,10 +68,10 @@ constexpr Choice<Kind> kKinds[] = {
 /// Multus sets the device for every plugin of a network that has a resource, so a "master" or "mode" outweighs it; and
 /// the resources of device plugins that share a device are not called by a PCI address.
 bool means_a_vf(const Reader& root) {
-    if (root.find("mode") || root.find("master")) return false;
+    if (find_filled(root, "mode") || find_filled(root, "master")) return false;
     for (const std::string_view key :
          {"spoofchk", "trust", "link_state", "min_tx_rate", "max_tx_rate", "vlan", "rdmaIsolation"})
-        if (root.find(key)) return true; // whose device is still to come: the error says from where
+        if (find_filled(root, key)) return true; // whose device is still to come: the error says from where
     const auto device = find_device_key(root);
     return device && device->is_string() && base::PciAddress::parse(device->string());
 }
@@ -83,19 +83,18 @@ Kind infer_kind(const Reader& root) {
     const auto mode = root.find("mode");
     if (!mode || !mode->is_string()) return Kind::macvlan;
     for (const auto& [text, value] : kIpvlanModes)
-        if (mode->string() == text) return Kind::ipvlan;
+        if (base::equals_ignoring_case(mode->string(), text)) return Kind::ipvlan;
     return Kind::macvlan;
 }
 
 Kind parse_kind(const Reader& root) {
-    const auto attach = root.find("attach");
-    if (!attach) return infer_kind(root);
-    return choose<Kind>(*attach, kKinds);
+    const auto kind = find_choice<Kind>(root, "attach", kKinds);
+    return kind ? *kind : infer_kind(root);
 }
 
 Macvlan parse_macvlan(const Reader& root) {
     Macvlan macvlan;
-    if (const auto mode = root.find("mode")) macvlan.mode = choose<MacvlanMode>(*mode, kMacvlanModes);
+    if (const auto mode = find_choice<MacvlanMode>(root, "mode", kMacvlanModes)) macvlan.mode = *mode;
     if (const auto length = root.find("bcqueuelen"))
         macvlan.broadcast_queue_length = static_cast<std::uint32_t>(length->integer(0, UINT32_MAX));
     refuse_key(root, "pkey", "is a key of ipoib, this is macvlan: remove it, or set \"attach\": \"ipoib\"");
@@ -105,8 +104,8 @@ Macvlan parse_macvlan(const Reader& root) {
 
 Ipvlan parse_ipvlan(const Reader& root) {
     Ipvlan ipvlan;
-    if (const auto mode = root.find("mode")) ipvlan.mode = choose<IpvlanMode>(*mode, kIpvlanModes);
-    if (const auto flag = root.find("flag")) ipvlan.flag = choose<IpvlanFlag>(*flag, kIpvlanFlags);
+    if (const auto mode = find_choice<IpvlanMode>(root, "mode", kIpvlanModes)) ipvlan.mode = *mode;
+    if (const auto flag = find_choice<IpvlanFlag>(root, "flag", kIpvlanFlags)) ipvlan.flag = *flag;
     refuse_key(root, "pkey", "is a key of ipoib, this is ipvlan: remove it, or set \"attach\": \"ipoib\"");
     refuse_key(root, "bcqueuelen", "is a key of macvlan, this is ipvlan: remove it");
     refuse_key(root, "mac", "can't be set, ipvlan shares its parent's MAC address: remove it, or use macvlan");
@@ -116,7 +115,7 @@ Ipvlan parse_ipvlan(const Reader& root) {
 Ipoib parse_ipoib(const Reader& root) {
     Ipoib ipoib;
     ipoib.pkey = find_pkey(root);
-    if (const auto mode = root.find("mode")) ipoib.mode = choose<kernel::IpoibMode>(*mode, kIpoibModes);
+    ipoib.mode = find_choice<kernel::IpoibMode>(root, "mode", kIpoibModes);
     for (const std::string_view key : {"bcqueuelen", "flag"})
         refuse_key(root, key, "is a key of macvlan and ipvlan, this is ipoib: remove it");
     refuse_key(root, "mac", "can't be set, an IPoIB child has its port's GUID: remove it");
@@ -259,6 +258,12 @@ std::optional<std::uint32_t> parse_mtu(const Reader& root) {
     return static_cast<std::uint32_t>(value);
 }
 
+/// For the caller to obey, which leaves them in.
+void require_capabilities(const Reader& root) {
+    if (const auto capabilities = root.find("capabilities"))
+        for (const auto& [name, value] : capabilities->members()) (void)value.boolean();
+}
+
 std::optional<std::string> parse_master(const Reader& root) {
     const auto master = root.find("master");
     if (!master) return std::nullopt;
@@ -278,7 +283,7 @@ bool is_ipam_only(const cni::NetConf& conf) {
 
 bool is_rdma_only(const cni::NetConf& conf) {
     const auto attach = conf.document.root().find("attach");
-    return attach && attach->is_string() && attach->string() == "rdma";
+    return attach && attach->is_string() && base::equals_ignoring_case(attach->string(), "rdma");
 }
 
 IpamChoice parse_ipam(const cni::NetConf& conf, std::vector<std::string>& warnings) {
@@ -317,7 +322,8 @@ Config parse_config(const cni::NetConf& conf) {
     case Kind::rdma: config.attach = parse_rdma_only(root); break;
     case Kind::ipoib: config.attach = parse_ipoib(root); break;
     }
-    if (config.is_device()) config.device = find_device(root, std::holds_alternative<Sriov>(config.attach));
+    if (config.is_device())
+        config.device = std::holds_alternative<Sriov>(config.attach) ? find_vf(root) : find_device(root);
     json::KeyWarnings keys;
     warn_of_keys(root, config.is_device() ? KeysOf::device : KeysOf::child, keys);
     config.warnings = std::move(keys.texts);
@@ -329,9 +335,9 @@ Config parse_config(const cni::NetConf& conf) {
     config.master = parse_master(root);
     if (const auto inside = root.find("linkInContainer")) config.link_in_container = inside->boolean();
     config.mtu = parse_mtu(root);
-    if (const auto mac = root.find("mac"); mac && !mac->string().empty()) config.mac = parse_mac(*mac);
-    if (const auto policy = root.find("defaultRoute"))
-        config.default_route = choose<DefaultRoute>(*policy, kDefaultRoutes);
+    if (const auto mac = find_filled(root, "mac")) config.mac = parse_mac(*mac);
+    if (const auto policy = find_choice<DefaultRoute>(root, "defaultRoute", kDefaultRoutes))
+        config.default_route = *policy;
     parse_duplicate_detection(root, config);
     config.rdma = parse_rdma(root);
     require_fitting_rdma(root, config);
@@ -339,6 +345,7 @@ Config parse_config(const cni::NetConf& conf) {
         refuse_key(root, "rdma",
                    "can't be had with \"linkInContainer\", the RDMA device of a parent in the pod is not "
                    "looked at by this version: remove one of them");
+    require_capabilities(root);
     config.ipam = parse_ipam(conf, config.warnings);
     if (const auto* own = std::get_if<ipam::Config>(&config.ipam))
         config.unknown_keys.insert(config.unknown_keys.end(), own->unknown_keys.begin(), own->unknown_keys.end());

@@ -49,6 +49,7 @@ std::optional<BusAddress> find_attached(const HostDevice& wanted, const state::A
     return std::nullopt;
 }
 
+/// Has a name or a MAC.
 BusAddress address_of_host_device(const HostDevice& wanted, const state::AttachmentStore& records,
                                   const base::Deadline& deadline) {
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
@@ -60,13 +61,9 @@ BusAddress address_of_host_device(const HostDevice& wanted, const state::Attachm
         refuse_request(concat("device ", quoted(*wanted.name),
                               " is no interface of the host: set \"device\" to one that `ip link` shows"));
     }
-    if (wanted.hwaddr) {
-        if (const auto link = find_by_mac(route, *wanted.hwaddr)) return address_of(*link);
-        if (const auto address = find_attached(wanted, records)) return *address;
-        refuse_request(concat("no interface of the host has hwaddr ", *wanted.hwaddr));
-    }
-    throw cni::CniError(cni::ErrorCode::invalid_network_config,
-                        "no device is named: set \"device\", \"hwaddr\", \"kernelpath\" or \"deviceID\"");
+    if (const auto link = find_by_mac(route, *wanted.hwaddr)) return address_of(*link);
+    if (const auto address = find_attached(wanted, records)) return *address;
+    refuse_request(concat("no interface of the host has hwaddr ", *wanted.hwaddr));
 }
 
 /// The interface that earlier plugins made, in the pod.
@@ -85,20 +82,28 @@ BusAddress address_of_earlier(const cni::Request& request, PodSide& pod) {
 
 } // namespace
 
+// Multus injects the address of the device plugin's choice beside "device" and "hwaddr".
 std::optional<BusAddress> find_named_device(const Config& config, const state::AttachmentStore& records,
                                             const base::Deadline& deadline) {
-    if (config.device) return config.device;
     const auto* wanted = std::get_if<HostDevice>(&config.attach);
-    if (wanted == nullptr || (!wanted->name && !wanted->hwaddr)) return std::nullopt;
-    return address_of_host_device(*wanted, records, deadline);
+    if (wanted == nullptr || (!wanted->name && !wanted->hwaddr)) return config.device;
+    const BusAddress named = address_of_host_device(*wanted, records, deadline);
+    if (config.device && *config.device != named)
+        throw cni::CniError(
+            cni::ErrorCode::invalid_network_config,
+            concat(wanted->name ? concat("device: ", quoted(*wanted->name)) : concat("hwaddr: ", *wanted->hwaddr),
+                   " is device ", named, ", but the device plugin or another key chose ", *config.device,
+                   ": remove one of them, or the network's annotation ", "k8s.v1.cni.cncf.io/resourceName"));
+    return named;
 }
 
 BusAddress find_device_address(const cni::Request& request, const Config& config, PodSide& pod,
                                const state::AttachmentStore& records, const base::Deadline& deadline) {
-    if (config.device) return *config.device;
-    if (const auto* host_device = std::get_if<HostDevice>(&config.attach))
-        return address_of_host_device(*host_device, records, deadline);
+    if (const auto named = find_named_device(config, records, deadline)) return *named;
     if (config.is_rdma_only()) return address_of_earlier(request, pod);
+    if (std::holds_alternative<HostDevice>(config.attach))
+        throw cni::CniError(cni::ErrorCode::invalid_network_config,
+                            "no device is named: set \"device\", \"hwaddr\", \"kernelpath\" or \"deviceID\"");
     throw cni::CniError(
         cni::ErrorCode::invalid_network_config,
         "deviceID is missing: the network needs a VF for each pod; give the NetworkAttachmentDefinition "

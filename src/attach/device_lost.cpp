@@ -26,7 +26,7 @@ RdmaDevices find_rdma_devices_inside(const base::BusAddress& address, const kern
 
 /// A configuration that was edited names none: DEL does without.
 std::optional<base::BusAddress> find_device_of_request(const cni::Request& request) try {
-    return find_device(request.conf.document.root(), /*must_be_pci=*/false);
+    return find_device(request.conf.document.root());
 } catch (const json::ValueError&) {
     return std::nullopt;
 }

@@ -29,6 +29,7 @@ constexpr KnownKey kOurKeys[] = {
     {"logLevel"},
     {"ipam"},
     {"strict"},
+    {"capabilities"},
 };
 constexpr KnownKey kVfKeys[] = {
     {"vlan"},          {"vlanQoS"},    {"vlanProto"},           {"spoofchk"},
@@ -47,10 +48,21 @@ constexpr KnownKey kComments[] = {{"$comment"}, {"_comment"}};
 // Of the specification, of the runtime's library, which leaves its own keys in a configuration that is no list, and
 // what Multus puts into every configuration of a network that has a resource.
 constexpr KnownKey kCallersKeys[] = {
-    {"cniVersion"}, {"cniVersions"},  {"name"},         {"type"},
-    {"args"},       {"capabilities"}, {"prevResult"},   {"runtimeConfig"},
-    {"cni.dev/"},   {"disableCheck"}, {"disableGC"},    {"loadOnlyInlinedPlugins"},
-    {"deviceID"},   {"pciBusID"},     {"resourceName"}, {"k8s.v1.cni.cncf.io/"},
+    {"cniVersion"},
+    {"cniVersions"},
+    {"name"},
+    {"type"},
+    {"args"},
+    {"prevResult"},
+    {"runtimeConfig"},
+    {"cni.dev/"},
+    {"disableCheck"},
+    {"disableGC"},
+    {"loadOnlyInlinedPlugins"},
+    {"deviceID"},
+    {"pciBusID"},
+    {"resourceName"},
+    {"k8s.v1.cni.cncf.io/"},
 };
 
 constexpr std::string_view kNoVlan =

@@ -41,9 +41,9 @@ std::string parse_log_file(const Reader& reader) {
 LogTarget parse_log_target(const cni::NetConf& conf) {
     const Reader root = conf.document.root();
     LogTarget target;
-    if (const auto file = root.find("logFile")) target.file = parse_log_file(*file);
+    if (const auto file = find_filled(root, "logFile")) target.file = parse_log_file(*file);
     if (target.file) target.level = base::LogLevel::info;
-    if (const auto level = root.find("logLevel")) target.level = choose<base::LogLevel>(*level, kLogLevels);
+    if (const auto level = find_choice<base::LogLevel>(root, "logLevel", kLogLevels)) target.level = *level;
     return target;
 }
 

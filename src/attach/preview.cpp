@@ -1,3 +1,4 @@
+#include "adopted.hpp"
 #include "device_claim.hpp"
 #include "liveness.hpp"
 #include "prepare.hpp"
@@ -128,12 +129,30 @@ void tell_end(Actions& actions, const Config& config, const DevicePlan& plan) {
     if (plan.reset) actions.push_back(concat("reset device ", plan.address, " when the pod is gone"));
 }
 
+/// ADD can't know whether a runtime without that capability is meant to have it.
+void warn_of_missing_capability(const cni::Request& request, const Config& config, const base::Logger& log) {
+    if (!config.is_device() || config.device_info_file) return;
+    const auto capabilities = request.conf.document.root().find("capabilities");
+    const auto declared = capabilities ? capabilities->find("CNIDeviceInfoFile") : std::nullopt;
+    if (declared && declared->is_boolean() && declared->boolean()) return;
+    log.warn(
+        "capabilities: \"CNIDeviceInfoFile\" is missing, so the pod's network status will not name the device: add "
+        "\"capabilities\": {\"CNIDeviceInfoFile\": true}");
+}
+
 bool has_interface(const Plan& plan) {
     const auto* device = std::get_if<DevicePlan>(&plan);
     return device == nullptr || device->link;
 }
 
-void tell_addressing(Actions& actions, const Prepared& prepared, const Config& config) {
+std::string adopted_text(const cni::Request& request, const Config& config) {
+    std::string text;
+    for (const cni::IpConfig& ip : adopt_addresses(request, config).ips)
+        text += concat(text.empty() ? "set it up with the addresses of prevResult: " : ", ", ip.address);
+    return text.empty() ? "set it up, without addresses" : text;
+}
+
+void tell_addressing(Actions& actions, const cni::Request& request, const Prepared& prepared, const Config& config) {
     if (const auto* other = std::get_if<DelegatedIpam>(&config.ipam))
         actions.push_back(concat("call IPAM plugin ", quoted(other->plugin), ", which gives the addresses"));
     if (!has_interface(prepared.plan)) return;
@@ -144,8 +163,7 @@ void tell_addressing(Actions& actions, const Prepared& prepared, const Config& c
     const bool none = std::holds_alternative<NoIpam>(config.ipam);
     const char* probe =
         config.duplicate_detection == DuplicateDetection::probe ? ", if no other host answers a probe for them" : "";
-    actions.push_back(none ? concat("set it up, without addresses")
-                           : concat("set it up with its addresses", routes, probe));
+    actions.push_back(none ? adopted_text(request, config) : concat("set it up with its addresses", routes, probe));
 }
 
 } // namespace
@@ -164,13 +182,14 @@ Preview preview_add(const cni::Request& request, const Config& config, const Nod
             preview.taken_back.push_back(describe(dead));
     };
     Prepared prepared = prepare(request, config, session, note_the_dead, deadline);
+    warn_of_missing_capability(request, config, node.log);
     tell_leases(preview, request, config, session, deadline);
     if (const auto* device = std::get_if<DevicePlan>(&prepared.plan))
         tell_device(preview.actions, request, config, *device);
     else
         tell_child(preview.actions, request, config, std::get<ChildPlan>(prepared.plan));
     tell_shared_rdma(preview.actions, prepared, config);
-    tell_addressing(preview.actions, prepared, config);
+    tell_addressing(preview.actions, request, prepared, config);
     if (const auto* device = std::get_if<DevicePlan>(&prepared.plan)) tell_end(preview.actions, config, *device);
     preview.record = std::move(prepared.record);
     return preview;

@@ -61,7 +61,7 @@ void require_parent(const cni::Request& request, const Config& config, const Nod
     require_usable(parent, config);
     const base::Logger silent(base::LogLevel::error); // a warning is for ADD: this comes twice a second
     const auto port = find_rdma_of_parent(parent, request, config, silent, deadline);
-    if (port) require_gids(parent, *port, config, {}, silent);
+    if (port) require_gids(parent, *port, request, config, {}, silent);
 }
 
 } // namespace

@@ -17,8 +17,6 @@ constexpr Choice<kernel::VfLinkState> kVfLinkStates[] = {
 constexpr Choice<kernel::VlanProtocol> kVlanProtocols[] = {
     {"802.1q", kernel::VlanProtocol::dot1q},
     {"802.1ad", kernel::VlanProtocol::dot1ad},
-    {"802.1Q", kernel::VlanProtocol::dot1q},
-    {"802.1AD", kernel::VlanProtocol::dot1ad},
 };
 
 constexpr std::int64_t kMostVlan = 4094; // 4095 is reserved (IEEE 802.1Q, table 9-2)
@@ -26,7 +24,7 @@ constexpr std::int64_t kMostVlan = 4094; // 4095 is reserved (IEEE 802.1Q, table
 std::optional<kernel::VfVlan> parse_vlan(const Reader& root) {
     const auto vlan = root.find("vlan");
     const auto qos = root.find("vlanQoS");
-    const auto protocol = root.find("vlanProto");
+    const auto protocol = find_filled(root, "vlanProto");
     if (!vlan) {
         for (const auto& key : {qos, protocol})
             if (key) throw key->unexpected("\"vlan\" beside it");
@@ -54,13 +52,6 @@ std::optional<kernel::VfRates> parse_rates(const Reader& root) {
     return rates;
 }
 
-template <class T>
-std::optional<T> find_choice(const Reader& root, std::string_view key, std::span<const Choice<T>> choices) {
-    const auto value = root.find(key);
-    if (!value || (value->is_string() && value->string().empty())) return std::nullopt;
-    return choose<T>(*value, choices);
-}
-
 std::optional<Reader> find_in(const std::optional<Reader>& object, std::string_view key) {
     return object ? object->find(key) : std::nullopt;
 }
@@ -69,15 +60,13 @@ std::optional<Reader> find_in(const std::optional<Reader>& object, std::string_v
 std::optional<Reader> find_guid_request(const Reader& root) {
     const auto args = find_in(root.find("args"), "cni");
     for (const auto& value : {find_in(root.find("runtimeConfig"), "infinibandGUID"), find_in(args, "guid")})
-        if (value && !(value->is_string() && value->string().empty())) return value;
+        if (value && !is_empty_text(*value)) return value;
     return std::nullopt;
 }
 
 std::optional<Reader> find_guid_key(const Reader& root) {
     if (auto request = find_guid_request(root)) return request;
-    auto value = root.find("guid");
-    if (value && value->is_string() && value->string().empty()) return std::nullopt;
-    return value;
+    return find_filled(root, "guid");
 }
 
 std::optional<base::Guid> parse_guid(const Reader& root) {
@@ -143,32 +132,55 @@ void refuse_keys_of_host_devices(const Reader& root, std::string_view kind, std:
 std::optional<Reader> find_device_key(const Reader& root) {
     for (const auto& place : {root.find("runtimeConfig"), std::optional(root)})
         for (const std::string_view key : {"deviceID", "pciBusID"})
-            if (auto value = find_in(place, key); value && !(value->is_string() && value->string().empty()))
-                return value;
+            if (auto value = find_in(place, key); value && !is_empty_text(*value)) return value;
     return std::nullopt;
 }
 
 bool names_host_device(const Reader& root) {
-    return root.find("hwaddr") || root.find("kernelpath") || root.find("device");
+    return find_filled(root, "hwaddr") || find_filled(root, "kernelpath") || find_filled(root, "device");
 }
 
 std::optional<std::uint16_t> find_pkey(const Reader& root) {
-    const auto pkey = root.find("pkey");
-    if (!pkey || (pkey->is_string() && pkey->string().empty())) return std::nullopt;
+    const auto pkey = find_filled(root, "pkey");
+    if (!pkey) return std::nullopt;
     return parse_pkey(*pkey);
 }
 
-std::optional<base::BusAddress> find_device(const Reader& root, bool must_be_pci) {
+namespace {
+
+std::optional<base::BusAddress> find_in_sysfs(const Reader& root) {
+    const auto path = find_filled(root, "kernelpath");
+    if (!path) return std::nullopt;
+    const std::string text = path->string();
+    const auto address = base::BusAddress::parse(text.substr(text.rfind('/') + 1));
+    if (!address) throw path->unexpected("the directory of a PCI or auxiliary device below /sys/devices/");
+    return address;
+}
+
+/// IDs of devices that pods share are no addresses ("0"), and Multus injects them as it does the others.
+bool is_shared_id(const Reader& device, const Reader& root) {
+    return names_host_device(root) && device.is_string() && !base::BusAddress::parse(device.string());
+}
+
+} // namespace
+
+std::optional<base::BusAddress> find_vf(const Reader& root) {
     const auto device = find_device_key(root);
-    const auto path = must_be_pci ? std::nullopt : root.find("kernelpath");
-    if (!device && (!path || path->string().empty())) return std::nullopt;
-    const Reader& reader = device ? *device : *path;
-    const std::string text = reader.string();
-    auto address = base::BusAddress::parse(device ? text : text.substr(text.rfind('/') + 1));
-    if (must_be_pci && (!address || !address->pci()))
-        throw reader.unexpected("the PCI address of a VF, like \"0000:3b:00.2\"");
+    if (!device) return std::nullopt;
+    const auto address = base::BusAddress::parse(device->string());
+    if (!address || !address->pci()) throw device->unexpected("the PCI address of a VF, like \"0000:3b:00.2\"");
+    return address;
+}
+
+std::optional<base::BusAddress> find_device(const Reader& root) {
+    const auto in_sysfs = find_in_sysfs(root);
+    const auto device = find_device_key(root);
+    if (!device || is_shared_id(*device, root)) return in_sysfs;
+    const auto address = base::BusAddress::parse(device->string());
     if (!address)
-        throw reader.unexpected("a PCI address like \"0000:3b:00.0\", or an auxiliary device like \"mlx5_core.sf.4\"");
+        throw device->unexpected("a PCI address like \"0000:3b:00.0\", or an auxiliary device like \"mlx5_core.sf.4\"");
+    if (in_sysfs && *in_sysfs != *address)
+        throw device->unexpected(concat("the device of \"kernelpath\", ", *in_sysfs, ": remove one of them"));
     return address;
 }
 
@@ -219,8 +231,8 @@ HostDevice parse_host_device(const Reader& root) {
     refuse_partition(root, "host-device");
     refuse_keys_of_vfs(root, "host-device");
     HostDevice device;
-    if (const auto name = root.find("device"); name && !name->string().empty()) device.name = name->string();
-    if (const auto hwaddr = root.find("hwaddr"); hwaddr && !hwaddr->string().empty()) {
+    if (const auto name = find_filled(root, "device")) device.name = name->string();
+    if (const auto hwaddr = find_filled(root, "hwaddr")) {
         device.hwaddr = base::MacAddress::parse(hwaddr->string());
         if (!device.hwaddr) throw hwaddr->unexpected("a MAC address like \"02:00:00:00:00:01\"");
     }

@@ -23,8 +23,11 @@ namespace rdmanet::attach {
 
 /// The partition key of an IPoIB child, or of an InfiniBand VF; nullopt if there is none, or an empty text.
 [[nodiscard]] std::optional<std::uint16_t> find_pkey(const json::Reader& root);
-/// The device by its address; nullopt if the configuration doesn't have it.
-[[nodiscard]] std::optional<base::BusAddress> find_device(const json::Reader& root, bool must_be_pci);
+/// A VF by its address; nullopt if the configuration doesn't have it.
+[[nodiscard]] std::optional<base::BusAddress> find_vf(const json::Reader& root);
+/// A whole function by its address or its place in sysfs; nullopt if the configuration has neither. A device plugin's ID
+/// that is no address says nothing where other keys name the device.
+[[nodiscard]] std::optional<base::BusAddress> find_device(const json::Reader& root);
 /// Where Multus keeps device-info files for plugins, or the same below /var.
 inline constexpr std::string_view kDeviceInfoDirectory = "/run/k8s.cni.cncf.io/devinfo/cni/";
 /// The path's last part, if the rest is that directory; else empty.

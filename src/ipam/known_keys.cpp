@@ -27,7 +27,6 @@ constexpr KnownKey kMeaningless[] = {
     {"datastore"},
     {"log_file"},
     {"log_level"},
-    {"configuration_path"},
     {"sleep_for_race"},
     {"leader_lease_duration"},
     {"leader_renew_deadline"},
@@ -35,6 +34,11 @@ constexpr KnownKey kMeaningless[] = {
     {"reconciler_cron_expression"},
     {"optimistic_ipam"},
     {"name"},
+};
+
+// Of whereabouts: where more keys are.
+constexpr KnownKey kElsewhere[] = {
+    {"configuration_path", "ignored, this version reads no other file: put the keys of that file into \"ipam\""},
 };
 
 // Of whereabouts: about sharing a range between nodes.
@@ -58,7 +62,7 @@ void warn_of_elements(const json::Reader& ipam, std::string_view list, std::span
 } // namespace
 
 void warn_of_keys(const json::Reader& ipam, json::KeyWarnings& warnings) {
-    json::warn_of_keys(ipam, {kUsed, kMeaningless, kClusterWide}, warnings);
+    json::warn_of_keys(ipam, {kUsed, kMeaningless, kElsewhere, kClusterWide}, warnings);
     warn_of_elements(ipam, "ipRanges", kRangeKeys, warnings);
     warn_of_elements(ipam, "routes", kRouteKeys, warnings);
     warn_of_elements(ipam, "addresses", kAddressKeys, warnings);

@@ -83,6 +83,26 @@ TEST_CASE("a whole function that a pod has is known by its name on the host, and
     CHECK(stage.node.difference() == "");
 }
 
+TEST_CASE("a device that is named twice must be one device", "[device]") {
+    NEEDS_VFS();
+    const DeviceStage stage;
+    const std::string address = fs::read_symlink(concat("/sys/class/net/", stage.spare, "/device")).filename();
+    const auto chosen = [&](const std::string& name, const std::string& id) { // as Multus writes it
+        return device_call(stage.pod, concat(name, ",'deviceID':'", id, "','pciBusID':'", id, "'"));
+    };
+    const std::string device = concat("'device':'", stage.spare, "'");
+    for (const std::string& name : {device, std::string("'hwaddr':'02:52:01:00:00:00'")})
+        CHECK_THAT(refusal(chosen(name, stage.vfs.vf(0))),
+                   Contains("code 7: ") && Contains(concat(" is device ", address)) &&
+                       Contains(concat("or another key chose ", stage.vfs.vf(0), ": remove one of them")));
+    for (const std::string& id : {address, std::string("0")}) { // "0": of a device plugin whose devices are shared
+        const PluginCall call = chosen(device, id);
+        CHECK(value(add(call), "interfaces.0.pciID") == address);
+        CHECK(del(call) == "");
+    }
+    CHECK(stage.node.difference() == "");
+}
+
 TEST_CASE("a configuration of the host-device plugin is understood without the key attach", "[device]") {
     NEEDS_VFS();
     const DeviceStage stage;

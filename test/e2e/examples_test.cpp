@@ -159,6 +159,17 @@ void run_if_installed(const Network& network, const std::string& name) {
 
 } // namespace
 
+TEST_CASE("the examples that move devices let Multus name them", "[examples]") {
+    const auto count = [](const std::string& file, const std::string& pattern) {
+        return shell(concat("grep -Eo '", pattern, "' ", file, " | wc -l"));
+    };
+    for (const auto& entry : fs::directory_iterator(source_path("conf-examples"))) {
+        INFO(entry.path().string());
+        CHECK(count(entry.path(), R"x("attach": "(sriov|host-device|rdma)")x") ==
+              count(entry.path(), R"("CNIDeviceInfoFile": true)"));
+    }
+}
+
 TEST_CASE("every example is known to a test and has its line in the examples' README", "[examples]") {
     std::set<std::string> known{kDhcp, kIbChild, kIbVf};
     std::set<std::string> definitions = kRunByPods;

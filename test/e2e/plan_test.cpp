@@ -371,6 +371,10 @@ TEST_CASE("the plan of a VF has its settings, its owner and what the dead left",
     const std::string text = told(plan(replaced(call.config, "\"deviceID\":", "\"pciBusID\":\"0000:00:00.0\",\"X\":"),
                                        {"--device", stage.vfs.vf(0), "--state-dir", kNoState}));
     CHECK_FALSE(fs::exists(kNoState));
+    const std::string missing = "warning capabilities: \"CNIDeviceInfoFile\" is missing";
+    CHECK_THAT(plan(call.config, {}).err, Contains(missing));
+    CHECK_THAT(plan(with(call, "'capabilities':{'CNIDeviceInfoFile':false}").config, {}).err, Contains(missing));
+    CHECK_THAT(plan(with(call, "'capabilities':{'CNIDeviceInfoFile':true}").config, {}).err, !Contains(missing));
     CHECK_THAT(text,
                Contains(concat("for interface \"net1\" (sriov, device ", stage.vfs.vf(0), ") would\n")) &&
                    Contains(concat("  set VF 0 of \"", stage.vfs.pf(), "\": mac ")) &&

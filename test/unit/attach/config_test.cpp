@@ -1,6 +1,8 @@
 // What each key means.
 #include "conf.hpp"
 
+#include <rdmanet/base/text.hpp>
+
 #include <catch2/catch.hpp>
 
 #include <chrono>
@@ -115,6 +117,46 @@ TEST_CASE("warnings of the allocator's keys are the configuration's") {
     CHECK_FALSE(config.warnings.empty());
 }
 
+TEST_CASE("words count in any case of letters") {
+    CHECK(config_with(R"("attach": "MacVLAN", "mode": "Private")").kind() == "macvlan");
+    CHECK(config_with(R"("mode": "L3")").kind() == "ipvlan");
+    CHECK(parse_log_target(conf_with(R"("logLevel": "Debug")")).level == base::LogLevel::debug);
+    const Config vf = config_with(R"("deviceID": "0000:3b:00.2", "spoofchk": "ON", "trust": "Off", "link_state": "Auto",
+        "vlan": 5, "vlanProto": "802.1AD")");
+    const auto& settings = std::get<Sriov>(vf.attach).settings;
+    CHECK(settings.spoof_check == true);
+    CHECK(settings.trust == false);
+    CHECK(settings.link_state == kernel::VfLinkState::automatic);
+    CHECK(settings.vlan->protocol == kernel::VlanProtocol::dot1ad);
+}
+
+TEST_CASE("an empty text is a key that is not there") {
+    const Config config =
+        config_with(R"("attach": "", "mode": "", "flag": "", "mac": "", "pkey": "", "defaultRoute": "",
+        "master": "", "logFile": "", "logLevel": "", "vlanProto": "", "trust": "", "device": "", "hwaddr": "",
+        "kernelpath": "", "deviceID": "", "bcqueuelen": 5)");
+    CHECK(config.kind() == "macvlan");
+    CHECK_FALSE(config.log.file);
+    CHECK(config.log.level == base::LogLevel::warning);
+    CHECK(config.default_route == DefaultRoute::if_none);
+    const Config vf = config_with(R"("deviceID": "0000:3b:00.2", "spoofchk": "", "trust": "", "link_state": "",
+        "vlan": 5, "vlanProto": "", "mode": "", "master": "", "flag": "")");
+    CHECK_FALSE(std::get<Sriov>(vf.attach).settings.trust);
+    CHECK(std::holds_alternative<Ipvlan>(config_with(R"("attach": "ipvlan", "mac": "", "mode": "")").attach));
+}
+
+TEST_CASE("a whole function may be named twice, and by a device plugin's ID that is no address") {
+    const auto device = [](const char* members) { return config_with(members).device; };
+    CHECK(device(R"("device": "eth1", "deviceID": "0000:3b:00.0", "pciBusID": "0000:3b:00.0")")->to_string() ==
+          "0000:3b:00.0");
+    CHECK_FALSE(device(R"("device": "eth1", "deviceID": "0", "pciBusID": "0")"));
+    const char* path = R"("kernelpath": "/sys/devices/pci0000:3a/0000:3a:00.0/0000:3b:00.0", "deviceID": )";
+    CHECK(device(base::concat(path, R"("0000:3b:00.0")").c_str())->to_string() == "0000:3b:00.0");
+    CHECK_THROWS_WITH(config_with(base::concat(path, R"("0000:3b:00.1")").c_str()),
+                      "deviceID: expected the device of \"kernelpath\", 0000:3b:00.0: remove one of them, found "
+                      "\"0000:3b:00.1\"");
+}
+
 TEST_CASE("the log goes to standard error unless a file is named, and a file gets more of it") {
     const auto log = [](const char* members) { return parse_log_target(conf_with(members)); };
     CHECK(log(R"("logLevel": "debug")").level == base::LogLevel::debug);
@@ -138,7 +180,7 @@ TEST_CASE("our keys, the specification's and those of callers are passed over in
         "onInactivePort": "warn"})")
               .warnings.empty());
     CHECK(config_with(R"("attach": "ipvlan", "mode": "l2", "flag": "vepa")").warnings.empty());
-    CHECK(config_with(R"("capabilities": {"ips": true}, "runtimeConfig": {"mac": 7}, "args": [], "cniVersions": [],
+    CHECK(config_with(R"("capabilities": {"ips": true}, "runtimeConfig": {"mac": 7}, "args": {}, "cniVersions": [],
         "master": "eth1", "deviceID": "0000:3b:00.2", "pciBusID": "0000:3b:00.2", "resourceName": "rdma/hca",
         "k8s.v1.cni.cncf.io/resourceName": "rdma/hca", "disableCheck": "true", "disableGC": true,
         "loadOnlyInlinedPlugins": true, "cni.dev/valid-attachments": null, "cni.dev/later": 1, "$comment": "x")")

@@ -130,12 +130,15 @@ TEST_CASE("what whereabouts silently ignores is ignored with a warning") {
 
 TEST_CASE("keys that mean nothing here are accepted; those about uniqueness and unknown ones with a warning") {
     CHECK(config(R"({"range": "10.0.0.0/24", "log_file": "/x", "log_level": "debug", "datastore": "kubernetes",
-        "leader_lease_duration": 1500, "sleep_for_race": 0, "configuration_path": "/etc/x",
+        "leader_lease_duration": 1500, "sleep_for_race": 0,
         "reconciler_cron_expression": "* * * * *", "node_slice_size": "", "etcd_host": ""})")
               .warnings.empty());
     for (const std::string key : {"node_slice_size", "kubernetes", "etcd_host", "etcd_ca_cert_file"})
         CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", ")" + key + R"(": "x"})"),
                    Contains(key + ": ignored by the embedded store: addresses are unique on this node only"));
+    CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "configuration_path": "/etc/x"})"),
+               Equals("configuration_path: ignored, this version reads no other file: put the keys of that file into "
+                      "\"ipam\""));
     CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "rangeStart": "10.0.0.9"})"),
                Equals("rangeStart: unknown key, ignored; perhaps \"range_start\" is meant"));
 }
