@@ -230,6 +230,8 @@ qemu_arguments() {
 	printf '%s\n' -chardev "file,id=console,path=${work//,/,,}/console" -serial chardev:console
 	[[ ! -e $work/control/shell ]] ||
 		printf '%s\n' -chardev stdio,id=terminal,signal=off -serial chardev:terminal
+	# A virtio interface for whoever loads virtio_net; the other end of its cable is nowhere.
+	printf '%s\n' -netdev hubport,id=nowhere,hubid=0 -device virtio-net-pci,netdev=nowhere,romfile=
 	share / hostroot ,readonly=on
 	share "$work/control" control
 	[[ -z $kernel_root ]] || share "$(realpath "$kernel_root/lib/modules")" modules ,readonly=on

@@ -246,18 +246,26 @@ private:
         if (auto* device = std::get_if<DevicePlan>(&plan_))
             return move_device(
                 request_, config_, *device, session_, pod_, [&] { replace_rdma(*device); }, deadline_);
+        if (const auto* interface = std::get_if<InterfacePlan>(&plan_)) {
+            kernel::Link moved = move_interface(request_, config_, *interface, pod_, deadline_);
+            auto& step = recorded<state::MoveInterface>();
+            step.ifindex_in_pod = moved.ifindex;
+            step.mac_in_pod = moved.hardware_address_text();
+            return moved;
+        }
         kernel::Link child = create_child(request_, config_, std::get<ChildPlan>(plan_), pod_, deadline_);
-        auto& step = created_link();
+        auto& step = recorded<state::CreateLink>();
         step.ifindex = child.ifindex;
         if (config_.is_ipoib()) step.mac = child.hardware_address_text();
         if (config_.is_ipoib()) mark(child);
         return child;
     }
 
-    [[nodiscard]] state::CreateLink& created_link() {
+    template <class Kind>
+    [[nodiscard]] Kind& recorded() {
         for (state::Step& step : record_.steps)
-            if (auto* link = std::get_if<state::CreateLink>(&step)) return *link;
-        throw base::Error("the record of a child names none");
+            if (auto* found = std::get_if<Kind>(&step)) return *found;
+        throw base::Error("the record lacks the step of its interface");
     }
 
     void mark(const kernel::Link& child) {
@@ -342,7 +350,7 @@ cni::Result add(const cni::Request& request, const Config& config, const Node& n
     settle_owed_names(name_keeper(session));
     std::optional<base::FileLock> lock;
     std::vector<state::Step> debts;
-    const auto clear_the_way = [&](PodSide& pod, const std::optional<base::BusAddress>& device) {
+    const auto clear_the_way = [&](PodSide& pod, const std::optional<std::string>& device) {
         if (device) take_from_the_dead(*device, session, deadline);
         lock = session.records.lock_for_add(session.key, deadline);
         debts = undo_earlier_add(request, pod, session, deadline);

@@ -12,6 +12,7 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/ipam/allocator.hpp>
 #include <rdmanet/kernel/address.hpp>
+#include <rdmanet/kernel/device.hpp>
 #include <rdmanet/kernel/route.hpp>
 
 #include <algorithm>
@@ -83,9 +84,11 @@ void check_mode(const Link& link, const Intended& wanted, const state::CreateLin
 void check_origin(const Link& link, const Intended& wanted, const state::AttachmentRecord& record) {
     const std::string name = quoted(link.name);
     if (wanted.is_device()) {
-        if (wanted.device && link.parent_device != wanted.device->to_string())
+        if (wanted.device && kernel::bus_address_of(link.parent_device) != wanted.device)
             differs(concat("interface ", name, " is of device ", quoted(link.parent_device), ", expected ",
                            *wanted.device));
+        if (const auto* moved = record.find_step<state::MoveInterface>(); moved != nullptr && link.kind != moved->kind)
+            differs(concat("interface ", name, " is of kind ", quoted(link.kind), ", expected ", quoted(moved->kind)));
         return;
     }
     if (link.kind != wanted.kind)

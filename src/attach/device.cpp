@@ -32,16 +32,6 @@ using base::concat;
 using base::quoted;
 using kernel::Link;
 
-/// A name that is taken in the pod would let the move succeed, and the renaming in the same request fail. For one of
-/// the alternative names the kernel refuses the move since Linux 6.6, and in stable kernels before; older ones don't
-/// look at them.
-void require_free_names(const BusAddress& address, const Link& link, PodSide& pod, const cni::Request& request) {
-    for (const std::string& altname : link.altnames)
-        if (const auto other = kernel::find_link_by_altname(pod.route, altname))
-            refuse_device(address, concat("has the alternative name ", quoted(altname), ", and so has interface ",
-                                          quoted(other->name), " in ", request.netns_path, ": remove one of them"));
-}
-
 /// The interface would be lost to the pod, addresses and all: the kernel makes it anew when its RDMA device moves, see
 /// follow_rdma().
 void require_no_ipoib(const BusAddress& address, kernel::Socket& route, PodSide& pod) {
@@ -59,24 +49,8 @@ kernel::NetdevFiles files_of(const Link& link) {
 }
 
 state::KeepDevice keep_step(const DevicePlan& plan) {
-    if (!plan.link) return {.device = plan.address.to_string()};
-    const Link& link = *plan.link;
-    return {.device = plan.address.to_string(),
-            .name = link.name,
-            .mac = link.mac() ? link.mac()->to_string() : std::string(),
-            .mtu = link.mtu,
-            .up = link.is_up(),
-            .promiscuous = link.is_promiscuous(),
-            .all_multicast = link.is_all_multicast(),
-            .ipv6_address_mode = link.ipv6_address_mode,
-            .altnames = link.altnames,
-            .alias = link.alias,
-            .group = link.tuning.group,
-            .transmit_queue_length = link.tuning.transmit_queue_length,
-            .gso_max_size = link.tuning.gso_max_size,
-            .gso_max_segments = link.tuning.gso_max_segments,
-            .gro_max_size = link.tuning.gro_max_size,
-            .files = files_of(link)};
+    return plan.link ? keep_link(plan.address.to_string(), *plan.link)
+                     : state::KeepDevice{.device = plan.address.to_string()};
 }
 
 /// A VF's own MAC follows its PF's decision with some drivers at once, with others when the VF is probed again: it is
@@ -103,7 +77,7 @@ Link move_link(const cni::Request& request, const Config& config, const DevicePl
     change.netns = &pod.netns;
     base::in_context(concat("device ", plan.address), [&] { kernel::change_link(route, link.ifindex, change); });
     auto moved = kernel::find_link(pod.route, request.ifname());
-    if (!moved || moved->parent_device != plan.address.to_string())
+    if (!moved || kernel::bus_address_of(moved->parent_device) != plan.address)
         refuse_device(plan.address, concat("is not in ", request.netns_path, " after the kernel moved it there"));
     return *std::move(moved);
 }
@@ -190,6 +164,35 @@ void warn_of_no_interface(const DevicePlan& plan, const cni::Request& request, c
 
 } // namespace
 
+state::KeepDevice keep_link(const std::string& device, const kernel::Link& link) {
+    return {.device = device,
+            .name = link.name,
+            .mac = link.mac() ? link.mac()->to_string() : std::string(),
+            .mtu = link.mtu,
+            .up = link.is_up(),
+            .promiscuous = link.is_promiscuous(),
+            .all_multicast = link.is_all_multicast(),
+            .ipv6_address_mode = link.ipv6_address_mode,
+            .altnames = link.altnames,
+            .alias = link.alias,
+            .group = link.tuning.group,
+            .transmit_queue_length = link.tuning.transmit_queue_length,
+            .gso_max_size = link.tuning.gso_max_size,
+            .gso_max_segments = link.tuning.gso_max_segments,
+            .gro_max_size = link.tuning.gro_max_size,
+            .files = files_of(link)};
+}
+
+/// A name that is taken in the pod would let the move succeed, and the renaming in the same request fail. For one of
+/// the alternative names the kernel refuses the move since Linux 6.6, and in stable kernels before; older ones don't
+/// look at them.
+void require_free_names(const std::string& device, const Link& link, PodSide& pod, const cni::Request& request) {
+    for (const std::string& altname : link.altnames)
+        if (const auto other = kernel::find_link_by_altname(pod.route, altname))
+            refuse_device(device, concat("has the alternative name ", quoted(altname), ", and so has interface ",
+                                         quoted(other->name), " in ", request.netns_path, ": remove one of them"));
+}
+
 bool DevicePlan::is_infiniband() const {
     return link && link->is_infiniband();
 }
@@ -206,7 +209,7 @@ DevicePlan plan_device(const cni::Request& request, const Config& config, const 
     if (config.reset) require_resettable(address);
     DevicePlan plan{.address = address,
                     .owed_names = list_owed_names(name_keeper(session)),
-                    .claim = claim_device(address, session, deadline)};
+                    .claim = claim_device(address.to_string(), session, deadline)};
     if (config.is_rdma_only() && is_rdma_moved_beside(address, session)) { // nothing is left to do
         refuse_late_choice(address, config.rdma);
         return plan;
@@ -220,7 +223,7 @@ DevicePlan plan_device(const cni::Request& request, const Config& config, const 
         plan.link = find_device_link(address, route);
     if (plan.link) {
         require_spare(address, *plan.link, route);
-        require_free_names(address, *plan.link, pod, request);
+        require_free_names(address.to_string(), *plan.link, pod, request);
     } else if (!config.is_rdma_only()) {
         warn_of_no_interface(plan, request, config, session.node.log);
     }

@@ -15,6 +15,8 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
+#include <variant>
 #include <vector>
 
 namespace rdmanet::attach {
@@ -55,15 +57,24 @@ struct DevicePlan {
     [[nodiscard]] bool is_infiniband() const;
 };
 
+/// What moves: a device of a bus, or an interface that none has, by its name on the host.
+using Movable = std::variant<base::BusAddress, std::string>;
+[[nodiscard]] std::string to_string(const Movable& movable);
+
 /// Which device: the one that the device plugin chose, or the configuration describes, or that an earlier plugin's
 /// interface is of. Throws CniError if that is none.
-[[nodiscard]] base::BusAddress find_device_address(const cni::Request& request, const Config& config, PodSide& pod,
-                                                   const state::AttachmentStore& records,
-                                                   const base::Deadline& deadline);
+[[nodiscard]] Movable find_movable(const cni::Request& request, const Config& config, PodSide& pod,
+                                   const state::AttachmentStore& records, const base::Deadline& deadline);
 
 /// The one that the configuration names. nullopt if it leaves that to the device plugin. Throws CniError if it is none.
-[[nodiscard]] std::optional<base::BusAddress>
-find_named_device(const Config& config, const state::AttachmentStore& records, const base::Deadline& deadline);
+[[nodiscard]] std::optional<Movable> find_named_device(const Config& config, const state::AttachmentStore& records,
+                                                       const base::Deadline& deadline);
+
+/// How the net device is before it moves.
+[[nodiscard]] state::KeepDevice keep_link(const std::string& device, const kernel::Link& link);
+
+/// Throws CniError if an alternative name of the link is taken in the pod.
+void require_free_names(const std::string& device, const kernel::Link& link, PodSide& pod, const cni::Request& request);
 
 /// Reads the kernel and changes nothing. Throws CniError with the cure for whatever would make the ADD fail later,
 /// among it that the device is another attachment's.

@@ -139,7 +139,8 @@ void differs(const std::string& what) {
 }
 
 bool has_netdev(const state::AttachmentRecord& record) {
-    return record.created_link() != nullptr || record.find_step<state::MoveLink>() != nullptr;
+    return record.created_link() != nullptr || record.find_step<state::MoveLink>() != nullptr ||
+           record.find_step<state::MoveInterface>() != nullptr;
 }
 
 void check_device(const Intended& wanted, const state::AttachmentRecord& record, const kernel::Netns& netns,

@@ -45,10 +45,10 @@ std::vector<AttachmentRecord> list_owners(const Session& session, const std::str
                                ", or use another device"));
 }
 
-[[noreturn]] void refuse_device_of(const AttachmentRecord& owner, const base::BusAddress& address, const Node& node) {
+[[noreturn]] void refuse_device_of(const AttachmentRecord& owner, const std::string& device, const Node& node) {
     const std::string reason = Undertaker(node).probe(trace_of(owner)).reason;
     throw cni::CniError(cni::ErrorCode::parent,
-                        concat("device ", address, " belongs to another attachment (", describe(owner),
+                        concat("device ", device, " belongs to another attachment (", describe(owner),
                                "), whose pod is not provably gone: DEL of that one gives it back",
                                reason.empty() ? "" : concat("; nothing is proven because ", reason)));
 }
@@ -66,31 +66,31 @@ void require_no_children(const base::BusAddress& address, const kernel::Link& li
             refuse_parent_of(describe(record), address, "delete that pod");
 }
 
-void take_from_the_dead(const base::BusAddress& address, Session& session, const base::Deadline& deadline) {
+void take_from_the_dead(const std::string& device, Session& session, const base::Deadline& deadline) {
     Undertaker undertaker(session.node);
-    for (const AttachmentRecord& owner : list_owners(session, address.to_string())) {
+    for (const AttachmentRecord& owner : list_owners(session, device)) {
         const StillHeld held =
             detach_dead(owner.key, undertaker, session.node, session.records, session.leases, deadline);
         if (!held.empty())
             throw cni::CniError(cni::ErrorCode::parent,
-                                concat("device ", address, " is not yet what it was before a pod that is gone (",
+                                concat("device ", device, " is not yet what it was before a pod that is gone (",
                                        describe(owner), "): ", held.front()));
     }
 }
 
-std::vector<AttachmentRecord> disregard_the_dead(const base::BusAddress& address, Session& session) {
+std::vector<AttachmentRecord> disregard_the_dead(const std::string& device, Session& session) {
     Undertaker undertaker(session.node);
-    std::vector<AttachmentRecord> dead = list_owners(session, address.to_string());
+    std::vector<AttachmentRecord> dead = list_owners(session, device);
     std::erase_if(
         dead, [&](const AttachmentRecord& owner) { return undertaker.probe(trace_of(owner)) != ipam::Liveness::dead; });
     for (const AttachmentRecord& owner : dead) session.disregarded.push_back(owner.key);
     return dead;
 }
 
-base::FileLock claim_device(const base::BusAddress& address, const Session& session, const base::Deadline& deadline) {
-    base::FileLock claim = session.records.lock_device(address.to_string(), deadline);
-    for (const AttachmentRecord& owner : list_owners(session, address.to_string()))
-        if (!is_entry_beside(owner.key, session)) refuse_device_of(owner, address, session.node);
+base::FileLock claim_device(const std::string& device, const Session& session, const base::Deadline& deadline) {
+    base::FileLock claim = session.records.lock_device(device, deadline);
+    for (const AttachmentRecord& owner : list_owners(session, device))
+        if (!is_entry_beside(owner.key, session)) refuse_device_of(owner, device, session.node);
     return claim;
 }
 

@@ -14,17 +14,18 @@
 
 namespace rdmanet::attach {
 
+// Where `device` is a text, it is the address of one, or the name of an interface without: state::KeepDevice::device.
+
 /// Undoes what attachments of pods that are provably gone have left on the device, which no DEL came for. Throws
 /// CniError if it can't be undone. No attachment's lock may be held.
-void take_from_the_dead(const base::BusAddress& address, Session& session, const base::Deadline& deadline);
+void take_from_the_dead(const std::string& device, Session& session, const base::Deadline& deadline);
 
 /// What the former would undo: nothing is, but from now on the session takes them for gone.
-[[nodiscard]] std::vector<state::AttachmentRecord> disregard_the_dead(const base::BusAddress& address,
-                                                                      Session& session);
+[[nodiscard]] std::vector<state::AttachmentRecord> disregard_the_dead(const std::string& device, Session& session);
 
 /// Throws CniError naming the other attachment that has the device, unless that is another entry of the same list. The
 /// lock that comes back keeps others from claiming it until our record is written.
-[[nodiscard]] base::FileLock claim_device(const base::BusAddress& address, const Session& session,
+[[nodiscard]] base::FileLock claim_device(const std::string& device, const Session& session,
                                           const base::Deadline& deadline);
 
 /// Throws CniError if the device's interface has children, on the host or in living pods: they go with it when the

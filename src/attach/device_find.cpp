@@ -1,9 +1,11 @@
 // Which device is meant.
 #include "addressing.hpp"
 #include "device.hpp"
+#include "interface_move.hpp"
 
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
+#include <rdmanet/kernel/device.hpp>
 
 #include <algorithm>
 #include <variant>
@@ -20,49 +22,57 @@ using kernel::Link;
     throw cni::CniError(cni::ErrorCode::parent, why);
 }
 
-BusAddress address_of(const Link& link) {
-    if (const auto address = BusAddress::parse(link.parent_device)) return *address;
-    refuse_request(concat("interface ", quoted(link.name), " is of no PCI or auxiliary device, which is what moves",
-                          link.kind.empty() ? std::string() : concat(": it is a ", link.kind)));
+/// The kernel destroys what has a kind with the namespace that it is in, and gives back what has none
+/// (default_device_exit_batch(), net/core/dev.c). An interface of another bus would come back without being known again.
+Movable movable_of(const Link& link) {
+    if (const auto address = kernel::bus_address_of(link.parent_device)) return *address;
+    if (!link.kind.empty()) return link.name;
+    refuse_request(concat("interface ", quoted(link.name),
+                          " is of no PCI or auxiliary device, and not virtual: choose ", "another one"));
 }
 
+/// Children may have their parent's MAC: a device of a bus comes first, then what stands on nothing.
 std::optional<Link> find_by_mac(kernel::Socket& route, const base::MacAddress& mac) {
-    const auto links = kernel::list_links(route);
-    const auto found = std::find_if(links.begin(), links.end(), [&](const Link& link) {
-        return link.mac() == mac && !link.parent_device.empty(); // children may have their parent's
-    });
-    return found == links.end() ? std::nullopt : std::optional(*found);
+    std::optional<Link> found;
+    for (Link& link : kernel::list_links(route)) {
+        if (link.mac() != mac) continue;
+        if (!link.parent_device.empty()) return std::move(link);
+        if (!found && is_virtual(link)) found = std::move(link);
+    }
+    return found;
 }
 
-/// A device that a pod has, or that came back from one under the pod's name for it: known by what it was on the host.
-std::optional<BusAddress> find_attached(const HostDevice& wanted, const state::AttachmentStore& records) {
+/// What a pod has, or what came back from one under the pod's name for it: known by what it was on the host.
+std::optional<Movable> find_attached(const HostDevice& wanted, const state::AttachmentStore& records) {
     const auto is_meant = [&](const state::KeepDevice& kept) {
         if (wanted.name)
             return kept.name == *wanted.name ||
                    std::count(kept.altnames.begin(), kept.altnames.end(), *wanted.name) != 0;
         return wanted.hwaddr && base::MacAddress::parse(kept.mac) == wanted.hwaddr;
     };
-    for (const state::AttachmentRecord& record : records.list().records)
-        for (const state::Step& step : record.steps)
-            if (const auto* kept = std::get_if<state::KeepDevice>(&step); kept != nullptr && is_meant(*kept))
-                return BusAddress::parse(kept->device);
+    for (const state::AttachmentRecord& record : records.list().records) {
+        if (const auto* kept = record.find_step<state::KeepDevice>(); kept != nullptr && is_meant(*kept))
+            if (const auto address = BusAddress::parse(kept->device)) return *address;
+        if (const auto* moved = record.find_step<state::MoveInterface>(); moved != nullptr && is_meant(moved->before))
+            return moved->before.device;
+    }
     return std::nullopt;
 }
 
 /// Has a name or a MAC.
-BusAddress address_of_host_device(const HostDevice& wanted, const state::AttachmentStore& records,
-                                  const base::Deadline& deadline) {
+Movable find_host_device(const HostDevice& wanted, const state::AttachmentStore& records,
+                         const base::Deadline& deadline) {
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
     if (wanted.name) {
         const auto name = base::InterfaceName::parse(*wanted.name);
         const auto link = name ? kernel::find_link(route, *name) : kernel::find_link_by_altname(route, *wanted.name);
-        if (link) return address_of(*link);
-        if (const auto address = find_attached(wanted, records)) return *address;
+        if (link) return movable_of(*link);
+        if (const auto attached = find_attached(wanted, records)) return *attached;
         refuse_request(concat("device ", quoted(*wanted.name),
                               " is no interface of the host: set \"device\" to one that `ip link` shows"));
     }
-    if (const auto link = find_by_mac(route, *wanted.hwaddr)) return address_of(*link);
-    if (const auto address = find_attached(wanted, records)) return *address;
+    if (const auto link = find_by_mac(route, *wanted.hwaddr)) return movable_of(*link);
+    if (const auto attached = find_attached(wanted, records)) return *attached;
     refuse_request(concat("no interface of the host has hwaddr ", *wanted.hwaddr));
 }
 
@@ -75,31 +85,40 @@ BusAddress address_of_earlier(const cni::Request& request, PodSide& pod) {
     for (const cni::Interface& interface : request.conf.prev_result->interfaces)
         if (!interface.sandbox.empty() && interface.name == request.ifname().to_string())
             if (const auto address = BusAddress::parse(interface.pci_id)) return *address;
-    if (const auto link = kernel::find_link(pod.route, request.ifname())) return address_of(*link);
+    if (const auto link = kernel::find_link(pod.route, request.ifname())) {
+        if (const auto address = kernel::bus_address_of(link->parent_device)) return *address;
+        refuse_request(concat("interface ", quoted(link->name), " is of no PCI or auxiliary device, whose RDMA device ",
+                              "would follow it", link->kind.empty() ? "" : concat(": it is a ", link->kind)));
+    }
     refuse_request(concat("interface ", quoted(request.ifname().to_string()), " isn't in ", request.netns_path,
                           ", the RDMA device of which is to follow it"));
 }
 
 } // namespace
 
+std::string to_string(const Movable& movable) {
+    return std::visit([](const auto& concrete) { return concat(concrete); }, movable);
+}
+
 // Multus injects the address of the device plugin's choice beside "device" and "hwaddr".
-std::optional<BusAddress> find_named_device(const Config& config, const state::AttachmentStore& records,
-                                            const base::Deadline& deadline) {
+std::optional<Movable> find_named_device(const Config& config, const state::AttachmentStore& records,
+                                         const base::Deadline& deadline) {
     const auto* wanted = std::get_if<HostDevice>(&config.attach);
-    if (wanted == nullptr || (!wanted->name && !wanted->hwaddr)) return config.device;
-    const BusAddress named = address_of_host_device(*wanted, records, deadline);
-    if (config.device && *config.device != named)
+    if (wanted == nullptr || (!wanted->name && !wanted->hwaddr))
+        return config.device ? std::optional<Movable>(*config.device) : std::nullopt;
+    Movable named = find_host_device(*wanted, records, deadline);
+    if (config.device && named != Movable(*config.device))
         throw cni::CniError(
             cni::ErrorCode::invalid_network_config,
             concat(wanted->name ? concat("device: ", quoted(*wanted->name)) : concat("hwaddr: ", *wanted->hwaddr),
-                   " is device ", named, ", but the device plugin or another key chose ", *config.device,
+                   " is device ", to_string(named), ", but the device plugin or another key chose ", *config.device,
                    ": remove one of them, or the network's annotation ", "k8s.v1.cni.cncf.io/resourceName"));
     return named;
 }
 
-BusAddress find_device_address(const cni::Request& request, const Config& config, PodSide& pod,
-                               const state::AttachmentStore& records, const base::Deadline& deadline) {
-    if (const auto named = find_named_device(config, records, deadline)) return *named;
+Movable find_movable(const cni::Request& request, const Config& config, PodSide& pod,
+                     const state::AttachmentStore& records, const base::Deadline& deadline) {
+    if (auto named = find_named_device(config, records, deadline)) return *std::move(named);
     if (config.is_rdma_only()) return address_of_earlier(request, pod);
     if (std::holds_alternative<HostDevice>(config.attach))
         throw cni::CniError(cni::ErrorCode::invalid_network_config,

@@ -27,7 +27,7 @@ std::optional<Link> find_link_on_host(const BusAddress& address, kernel::Socket&
 std::optional<Link> find_link_inside(const BusAddress& address, kernel::Socket& inside) {
     const auto links = kernel::list_links(inside);
     const auto found = std::find_if(links.begin(), links.end(), [&](const Link& link) {
-        return link.parent_device == address.to_string() && !link.parent_ifindex;
+        return !link.parent_ifindex && kernel::bus_address_of(link.parent_device) == address;
     });
     return found == links.end() ? std::nullopt : std::optional(*found);
 }

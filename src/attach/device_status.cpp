@@ -68,8 +68,9 @@ void require_device(const cni::Request& request, const Config& config, const Nod
                     const base::Deadline& deadline) {
     require_mode(config.rdma, request.conf.name, deadline);
     const state::AttachmentStore records(node.state_directory);
-    const auto address = find_named_device(config, records, deadline);
-    if (!address) return;
+    const auto named = find_named_device(config, records, deadline);
+    const auto* address = named ? std::get_if<base::BusAddress>(&*named) : nullptr;
+    if (address == nullptr) return;
     require_existing(*address);
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
     try {

@@ -61,20 +61,6 @@ void remove_taken_altnames(const Link& link, Socket& inside, Socket& outside) {
         if (kernel::find_link_by_altname(outside, altname)) kernel::remove_altname(inside, link.ifindex, altname);
 }
 
-/// Under the name that it has, or another if that one is taken on the host: its own comes back with revert_step() of
-/// KeepDevice. The new name is the pattern by which the kernel finds a free one (__dev_change_net_namespace()).
-void send_home(const Link& link, Socket& inside, Socket& outside, const kernel::Netns& home) {
-    kernel::change_link(inside, link.ifindex, {.state = kernel::AdminState::down});
-    remove_taken_altnames(link, inside, outside);
-    try {
-        kernel::change_link(inside, link.ifindex, {.netns = &home});
-    } catch (const kernel::NetlinkError& error) {
-        if (error.errno_value() != EEXIST) throw;
-        const auto unlikely = base::InterfaceName::parse(concat("rdmanet", link.ifindex));
-        kernel::change_link(inside, link.ifindex, {.name = unlikely, .netns = &home});
-    }
-}
-
 // The net device as it was.
 
 bool has_altname(const std::vector<std::string>& altnames, const std::string& altname) {
@@ -204,6 +190,32 @@ bool has_guids(const BusAddress& address, const state::RebindDriver& step, const
 
 } // namespace
 
+std::string send_home(const Link& link, Socket& inside, Socket& outside, const kernel::Netns& home) {
+    kernel::change_link(inside, link.ifindex, {.state = kernel::AdminState::down});
+    remove_taken_altnames(link, inside, outside);
+    try {
+        kernel::change_link(inside, link.ifindex, {.netns = &home});
+        return link.name;
+    } catch (const kernel::NetlinkError& error) {
+        if (error.errno_value() != EEXIST) throw;
+        const std::string unlikely = concat(kNameOnReturn, link.ifindex);
+        kernel::change_link(inside, link.ifindex, {.name = base::InterfaceName::parse(unlikely), .netns = &home});
+        return unlikely;
+    }
+}
+
+void restore_link(Socket& route, const Link& link, const state::KeepDevice& before, const base::Logger& log) {
+    remove_new_altnames(route, link, before); // one of them may be the name
+    restore_name(route, link, before, log);
+    restore_altnames(route, link, before, log);
+    restore_settings(route, link, before);
+    const auto now = kernel::find_link(route, link.ifindex);
+    if (now) restore_files(*now, before);
+    if (now && now->is_up() != before.up)
+        kernel::change_link(route, link.ifindex,
+                            {.state = before.up ? kernel::AdminState::up : kernel::AdminState::down});
+}
+
 void revert_step(const state::KeepDevice& step, const RevertContext& context) {
     const auto address = find_device(step.device);
     if (!address || step.name.empty() || !has_network_driver(*address)) return;
@@ -212,15 +224,7 @@ void revert_step(const state::KeepDevice& step, const RevertContext& context) {
     if (!link)
         throw base::Error(concat("its net device is not on the host: `dmesg` says what its driver ",
                                  kernel::driver_of(*address), " misses; bind it anew"));
-    remove_new_altnames(route, *link, step); // one of them may be the name
-    restore_name(route, *link, step, context.log);
-    restore_altnames(route, *link, step, context.log);
-    restore_settings(route, *link, step);
-    link = kernel::find_link(route, link->ifindex);
-    if (link) restore_files(*link, step);
-    if (link && link->is_up() != step.up)
-        kernel::change_link(route, link->ifindex,
-                            {.state = step.up ? kernel::AdminState::up : kernel::AdminState::down});
+    restore_link(route, *link, step, context.log);
 }
 
 void revert_step(const state::RebindDriver& step, const RevertContext& context) {
@@ -259,7 +263,7 @@ void revert_step(const state::MoveLink& step, const RevertContext& context) {
     if (const auto netns = find_recorded_netns(context.record, context.caller.netns_path)) {
         Socket inside = Socket::open_in(*netns, kernel::Protocol::route, context.deadline);
         if (const auto link = find_link_inside(*address, inside)) {
-            send_home(*link, inside, route, kernel::Netns::current());
+            (void)send_home(*link, inside, route, kernel::Netns::current());
             return;
         }
     }

@@ -35,8 +35,12 @@ bool carries_default_route(const Link& link, kernel::Socket& route) {
 
 } // namespace
 
+void refuse_device(const std::string& device, const std::string& why) {
+    throw cni::CniError(cni::ErrorCode::parent, concat("device ", device, ' ', why));
+}
+
 void refuse_device(const BusAddress& address, const std::string& why) {
-    throw cni::CniError(cni::ErrorCode::parent, concat("device ", address, ' ', why));
+    refuse_device(address.to_string(), why);
 }
 
 bool is_user_space_driver(std::string_view driver) {
@@ -80,15 +84,19 @@ void require_spare(const BusAddress& address, const Link& link, kernel::Socket& 
         refuse_device(address,
                       concat("has ", vfs, " VFs, which are set up through it: write 0 to its sriov_numvfs, or use ",
                              "another device"));
+    require_spare(address.to_string(), link, route);
+}
+
+void require_spare(const std::string& device, const Link& link, kernel::Socket& route) {
     if (link.master_ifindex) {
         const auto master = kernel::find_link(route, *link.master_ifindex);
-        refuse_device(address, concat("is ", quoted(link.name), ", which belongs to ",
-                                      quoted(master ? master->name : std::string("?")),
-                                      " on the host: take it out there, or use another device"));
+        refuse_device(device, concat("is ", quoted(link.name), ", which belongs to ",
+                                     quoted(master ? master->name : std::string("?")),
+                                     " on the host: take it out there, or use another device"));
     }
     if (carries_default_route(link, route))
-        refuse_device(address, concat("is ", quoted(link.name),
-                                      ", by which a default route of the node goes: use another device"));
+        refuse_device(device, concat("is ", quoted(link.name),
+                                     ", by which a default route of the node goes: use another device"));
 }
 
 } // namespace rdmanet::attach

@@ -12,6 +12,7 @@
 namespace rdmanet::attach {
 
 /// The error of a device that can't be had.
+[[noreturn]] void refuse_device(const std::string& device, const std::string& why);
 [[noreturn]] void refuse_device(const base::BusAddress& address, const std::string& why);
 
 /// Drivers that leave a device to programs in user space and make no net device of it.
@@ -28,6 +29,7 @@ void require_existing(const base::BusAddress& address);
 
 /// Throws CniError for what the node itself needs: a PF with VFs, a port of a bond or bridge, the way to a default
 /// gateway.
+void require_spare(const std::string& device, const kernel::Link& link, kernel::Socket& route);
 void require_spare(const base::BusAddress& address, const kernel::Link& link, kernel::Socket& route);
 
 } // namespace rdmanet::attach

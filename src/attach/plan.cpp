@@ -54,6 +54,7 @@ void require_mtu_of_ipv6(const Config& config, unsigned default_mtu) {
 /// Without a configured MTU: the parent's, or the device's own.
 unsigned default_mtu_of(const Plan& plan) {
     if (const auto* child = std::get_if<ChildPlan>(&plan)) return child->parent.mtu;
+    if (const auto* interface = std::get_if<InterfacePlan>(&plan)) return interface->link.mtu;
     const auto& link = std::get<DevicePlan>(plan).link;
     return link ? link->mtu : std::numeric_limits<unsigned>::max();
 }
@@ -74,9 +75,12 @@ void require_possible(const cni::Request& request, const Config& config, const b
 }
 
 Plan make_plan(const cni::Request& request, const Config& config, const Session& session, PodSide& pod,
-               const std::optional<base::BusAddress>& device, const base::Deadline& deadline) {
+               const std::optional<Movable>& moving, const base::Deadline& deadline) {
     Plan plan = [&]() -> Plan {
-        if (device) return plan_device(request, config, session, pod, *device, deadline);
+        if (const auto* device = moving ? std::get_if<base::BusAddress>(&*moving) : nullptr)
+            return plan_device(request, config, session, pod, *device, deadline);
+        if (const auto* name = moving ? std::get_if<std::string>(&*moving) : nullptr)
+            return plan_interface(*name, request, config, session, pod, deadline);
         return plan_child(request, config, session, pod, deadline);
     }();
     require_mtu_of_ipv6(config, default_mtu_of(plan));

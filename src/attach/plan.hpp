@@ -4,6 +4,7 @@
 #include "addressing.hpp"
 #include "child.hpp"
 #include "device.hpp"
+#include "interface_move.hpp"
 #include "session.hpp"
 
 #include <rdmanet/attach/config.hpp>
@@ -13,7 +14,7 @@
 namespace rdmanet::attach {
 
 /// What was found and decided; nothing has been changed yet.
-using Plan = std::variant<ChildPlan, DevicePlan>;
+using Plan = std::variant<ChildPlan, DevicePlan, InterfacePlan>;
 
 /// Throws CniError for what no plan can mend: a result that the version can't express, an IPAM plugin that isn't there.
 void require_possible(const cni::Request& request, const Config& config, const base::Logger& log);
@@ -21,9 +22,9 @@ void require_possible(const cni::Request& request, const Config& config, const b
 /// The pod's namespace and a socket in it.
 [[nodiscard]] PodSide open_pod_side(const cni::Request& request, const base::Deadline& deadline);
 
-/// `device` is the one that moves, if one does. Reads the kernel and changes nothing. Throws CniError with the cure for
+/// `moving` is what moves, if anything does. Reads the kernel and changes nothing. Throws CniError with the cure for
 /// whatever would make the ADD fail later.
 [[nodiscard]] Plan make_plan(const cni::Request& request, const Config& config, const Session& session, PodSide& pod,
-                             const std::optional<base::BusAddress>& device, const base::Deadline& deadline);
+                             const std::optional<Movable>& moving, const base::Deadline& deadline);
 
 } // namespace rdmanet::attach

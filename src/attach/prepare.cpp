@@ -24,6 +24,8 @@ std::vector<state::Step> steps_of(const cni::Request& request, const Config& con
     if (const auto* device = std::get_if<DevicePlan>(&plan)) {
         steps = device_steps(request, config, *device);
         if (config.device_info_file) steps.emplace_back(state::WriteDeviceInfo{.path = *config.device_info_file});
+    } else if (const auto* interface = std::get_if<InterfacePlan>(&plan)) {
+        steps.emplace_back(interface_step(request, *interface));
     } else {
         steps.emplace_back(child_step(request, config, std::get<ChildPlan>(plan)));
     }
@@ -48,12 +50,12 @@ Prepared prepare(const cni::Request& request, const Config& config, Session& ses
     require_storable(session.key);
     require_possible(request, config, session.node.log);
     PodSide pod = open_pod_side(request, deadline);
-    std::optional<base::BusAddress> device;
-    if (config.is_device()) device = find_device_address(request, config, pod, session.records, deadline);
-    clear_the_way(pod, device);
+    std::optional<Movable> moving;
+    if (config.is_device()) moving = find_movable(request, config, pod, session.records, deadline);
+    clear_the_way(pod, moving ? std::optional(to_string(*moving)) : std::nullopt);
     if (!config.is_rdma_only() && kernel::find_link(pod.route, request.ifname()))
         refuse_taken_name(request, ": remove it, or choose another interface name");
-    Plan plan = make_plan(request, config, session, pod, device, deadline);
+    Plan plan = make_plan(request, config, session, pod, moving, deadline);
     state::AttachmentRecord record = first_record(request, config, session.node, pod, plan);
     return {.pod = std::move(pod), .plan = std::move(plan), .record = std::move(record)};
 }

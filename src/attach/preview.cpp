@@ -130,8 +130,9 @@ void tell_end(Actions& actions, const Config& config, const DevicePlan& plan) {
 }
 
 /// ADD can't know whether a runtime without that capability is meant to have it.
-void warn_of_missing_capability(const cni::Request& request, const Config& config, const base::Logger& log) {
-    if (!config.is_device() || config.device_info_file) return;
+void warn_of_missing_capability(const cni::Request& request, const Config& config, const Plan& plan,
+                                const base::Logger& log) {
+    if (!std::holds_alternative<DevicePlan>(plan) || config.device_info_file) return;
     const auto capabilities = request.conf.document.root().find("capabilities");
     const auto declared = capabilities ? capabilities->find("CNIDeviceInfoFile") : std::nullopt;
     if (declared && declared->is_boolean() && declared->boolean()) return;
@@ -176,16 +177,18 @@ Preview preview_add(const cni::Request& request, const Config& config, const Nod
     const auto deadline = base::Deadline::in(kAddTimeout);
     Session session(request, node, state::Access::look);
     Preview preview;
-    const auto note_the_dead = [&](PodSide&, const std::optional<base::BusAddress>& device) {
+    const auto note_the_dead = [&](PodSide&, const std::optional<std::string>& device) {
         if (!device) return;
         for (const state::AttachmentRecord& dead : disregard_the_dead(*device, session))
             preview.taken_back.push_back(describe(dead));
     };
     Prepared prepared = prepare(request, config, session, note_the_dead, deadline);
-    warn_of_missing_capability(request, config, node.log);
+    warn_of_missing_capability(request, config, prepared.plan, node.log);
     tell_leases(preview, request, config, session, deadline);
     if (const auto* device = std::get_if<DevicePlan>(&prepared.plan))
         tell_device(preview.actions, request, config, *device);
+    else if (const auto* interface = std::get_if<InterfacePlan>(&prepared.plan))
+        preview.actions.push_back(move_text(request, config, interface->link));
     else
         tell_child(preview.actions, request, config, std::get<ChildPlan>(prepared.plan));
     tell_shared_rdma(preview.actions, prepared, config);

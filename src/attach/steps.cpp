@@ -2,6 +2,7 @@
 
 #include "device_info.hpp"
 #include "device_undo.hpp"
+#include "interface_move.hpp"
 #include "liveness.hpp"
 
 #include <rdmanet/base/file.hpp>
@@ -136,6 +137,9 @@ std::string describe_step(const state::SetRepresentor& step) {
 }
 std::string describe_step(const state::MoveLink& step) {
     return concat("net device of ", step.device);
+}
+std::string describe_step(const state::MoveInterface& step) {
+    return concat("interface \"", step.before.name, '"');
 }
 std::string describe_step(const state::MoveRdma& step) {
     return concat("RDMA device \"", step.name, "\" of ", step.device);

@@ -19,6 +19,9 @@ using base::BusAddress;
 using base::concat;
 using base::PciAddress;
 
+/// A PCI function that is a virtio device has that below it ("0000:00:03.0/virtio0"), and its interface is that one's.
+constexpr std::string_view kVirtio = "virtio";
+
 std::string directory_of(const BusAddress& address) {
     return concat("/sys/", address.sysfs_path());
 }
@@ -153,8 +156,21 @@ bool is_driver_module(std::string_view name) {
     return static_cast<bool>(open_directory(concat("/sys/module/", name, "/drivers")));
 }
 
+std::optional<BusAddress> bus_address_of(const std::string& parent_device) {
+    if (const auto address = BusAddress::parse(parent_device)) return address;
+    if (!parent_device.starts_with(kVirtio) || parent_device.find('/') != std::string::npos) return std::nullopt;
+    // "../../../devices/pci0000:00/0000:00:03.0/virtio0"
+    const auto link = find_symlink(concat("/sys/bus/virtio/devices/", parent_device));
+    if (!link) return std::nullopt;
+    return BusAddress::parse(last_part(link->substr(0, link->rfind('/'))));
+}
+
 std::vector<std::string> netdevs_of(const BusAddress& address) {
-    return sorted_names_in(concat(directory_of(address), "/net"));
+    std::vector<std::string> names = sorted_names_in(concat(directory_of(address), "/net"));
+    if (!names.empty()) return names;
+    for (const std::string& name : sorted_names_in(directory_of(address)))
+        if (name.starts_with(kVirtio)) return sorted_names_in(concat(directory_of(address), '/', name, "/net"));
+    return names;
 }
 
 std::vector<std::string> rdma_devices_of(const BusAddress& address) {

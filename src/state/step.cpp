@@ -17,6 +17,7 @@ constexpr const char* kResetFunction = "reset-function";
 constexpr const char* kSetVf = "set-vf";
 constexpr const char* kSetRepresentor = "set-representor";
 constexpr const char* kMoveLink = "move-link";
+constexpr const char* kMoveInterface = "move-interface";
 constexpr const char* kMoveRdma = "move-rdma";
 constexpr const char* kWriteDeviceInfo = "write-device-info";
 constexpr const char* kDelegateIpam = "delegate-ipam";
@@ -122,6 +123,18 @@ void write(json::Writer& writer, const MoveLink& step) {
     writer.member("step", kMoveLink).member("device", step.device).member("ifname", step.ifname);
 }
 
+void write(json::Writer& writer, const MoveInterface& step) {
+    writer.member("step", kMoveInterface)
+        .member("kind", step.kind)
+        .member("ifindex", step.ifindex)
+        .member("ifname", step.ifname)
+        .member("macInPod", step.mac_in_pod)
+        .member("ifindexInPod", step.ifindex_in_pod);
+    writer.key("before").begin_object();
+    write(writer, step.before);
+    writer.end_object();
+}
+
 void write(json::Writer& writer, const MoveRdma& step) {
     writer.member("step", kMoveRdma)
         .member("device", step.device)
@@ -219,6 +232,18 @@ MoveLink parse_move_link(const json::Reader& reader) {
     return {.device = reader.at("device").string(), .ifname = reader.at("ifname").string()};
 }
 
+MoveInterface parse_move_interface(const json::Reader& reader) {
+    const json::Reader before = reader.at("before");
+    if (const json::Reader kind = before.at("step"); kind.string() != kKeepDevice)
+        throw kind.unexpected(base::quoted(kKeepDevice));
+    return {.before = parse_keep_device(before),
+            .kind = reader.at("kind").string(),
+            .ifindex = parse_ifindex(reader.at("ifindex")),
+            .ifname = reader.at("ifname").string(),
+            .mac_in_pod = reader.at("macInPod").string(),
+            .ifindex_in_pod = parse_ifindex(reader.at("ifindexInPod"))};
+}
+
 std::uint32_t parse_rdma_index(const json::Reader& reader) {
     return static_cast<std::uint32_t>(reader.integer(0, UINT32_MAX));
 }
@@ -249,6 +274,7 @@ std::string device_of(const Step& step) {
     return std::visit(
         [](const auto& concrete) -> std::string {
             if constexpr (requires { concrete.device; }) return concrete.device;
+            if constexpr (requires { concrete.before.device; }) return concrete.before.device;
             return {};
         },
         step);
@@ -301,6 +327,7 @@ Step parse_step(const json::Reader& reader) {
     if (name == kSetVf) return parse_set_vf(reader);
     if (name == kSetRepresentor) return parse_set_representor(reader);
     if (name == kMoveLink) return parse_move_link(reader);
+    if (name == kMoveInterface) return parse_move_interface(reader);
     if (name == kMoveRdma) return parse_move_rdma(reader);
     if (name == kWriteDeviceInfo) return WriteDeviceInfo{.path = reader.at("path").string()};
     if (name == kDelegateIpam) return parse_delegate_ipam(reader);

@@ -122,7 +122,8 @@ TEST_CASE("a device that the node itself needs, or that is none, is refused", "[
         return refusal(device_call(stage.pod, concat("'device':'", name, '\'')));
     };
     CHECK_THAT(refused("absent0"), Contains("code 102: device \"absent0\" is no interface of the host"));
-    CHECK_THAT(refused("par0"), Contains("interface \"par0\" is of no PCI or auxiliary device") && Contains("veth"));
+    CHECK_THAT(refusal(device_call(stage.pod, "'device':'par0','rdma':true")),
+               Contains("code 103: interface \"par0\" is virtual (veth) and has no RDMA device"));
     CHECK_THAT(refusal(device_call(stage.pod, "'hwaddr':'02:00:00:00:00:99'")),
                Contains("no interface of the host has hwaddr"));
     CHECK_THAT(refusal(call_for(stage.pod, "'attach':'host-device'")), Contains("code 7: no device is named"));

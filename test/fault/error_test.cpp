@@ -135,6 +135,10 @@ TEST_CASE("a whole function with the built-in allocator, any system call fails",
     fail_add_and_del("host-device", Ipam::built_in);
 }
 
+TEST_CASE("a virtual interface with the built-in allocator, any system call fails", "[error][virtual]") {
+    fail_add_and_del("virtual", Ipam::built_in);
+}
+
 TEST_CASE("a sub-function with the built-in allocator, any system call fails", "[error][subfunction]") {
     fail_add_and_del("subfunction", Ipam::built_in);
 }

@@ -93,6 +93,18 @@ private:
     VfNode node_{"exclusive", 0};
 };
 
+/// Lost with its pod's namespace, so nothing may collect it as a dead pod's.
+class VirtualGround : public Ground {
+public:
+    VirtualGround() { shell("ip link property add dev faultveth altname faultvirtual"); }
+    std::string members() const override {
+        return R"("attach":"host-device","device":"faultveth","mac":"02:00:00:00:00:42","mtu":1400)";
+    }
+
+private:
+    VethParent veth_{"faultveth"};
+};
+
 /// An auxiliary device, whose RDMA device goes along. It has its name again with the next card, as above.
 class SubfunctionGround : public Ground {
 public:
@@ -194,6 +206,8 @@ const std::map<std::string, Kind>& kinds() {
         {"switchdev", {kNic, VfNode::possible, [] { return std::make_unique<SwitchdevGround>(); }}},
         {"rdma", {kNic, VfNode::possible, [] { return std::make_unique<RdmaOnlyGround>(); }}},
         {"host-device", {kNic, OtherNic::possible, [] { return std::make_unique<FunctionGround>(); }}},
+        {"virtual",
+         {"veth in its kernel", [] { return kernel_has("veth"); }, [] { return std::make_unique<VirtualGround>(); }}},
         {"subfunction",
          {"a NIC with sub-functions", OtherNic::possible, [] { return std::make_unique<SubfunctionGround>(); }}},
         {"vfio", {"a VF of vfio-pci", OtherNic::possible, [] { return std::make_unique<VfioGround>(); }}},

@@ -1,12 +1,13 @@
 #!/bin/bash
 # Kills and fails the built plugin at its system calls and looks whether the node is as it was.
 #
-#   test/fault/run.sh                a sample, another one for each commit, ipvlan, rdma-only, host-device, subfunction, vfio,
-#                                    ipoib, infiniband, switchdev and reset by turns, without passthru: about a minute
+#   test/fault/run.sh                a sample, another one for each commit, ipvlan, rdma-only, host-device, virtual,
+#                                    subfunction, vfio, ipoib, infiniband, switchdev and reset by turns, without passthru:
+#                                    about a minute
 #   test/fault/run.sh --all          every system call with every error and every way to recover: some hours
 #   test/fault/run.sh [--all] TAGS   test cases by tag (Catch2), e.g. '[kill][macvlan]': kill, error, damage, absence,
 #                                    crowd; macvlan, passthru, ipvlan, host-local, sriov, rdma-only, host-device,
-#                                    subfunction, vfio, ipoib, infiniband, switchdev, reset
+#                                    virtual, subfunction, vfio, ipoib, infiniband, switchdev, reset
 #
 # Runs on the kernel of netns-harness. Environment: RDMANET_FAULT_SAMPLE, RDMANET_FAULT_COMMAND and RDMANET_SEED (see
 # sampling.hpp), RDMANET_FAULT_CROWD, RDMANET_BINARY (default: the release build), RDMANET_FAULT_NATIVE=1 (on this machine's kernel if it
@@ -36,7 +37,7 @@ test=${RDMANET_FAULT_TEST:-$top/build/release/test/fault/fault_test}
 }
 # What prepares a card of its own, or waits for the kernel to return a device, takes longer for that than for its points;
 # ipvlan is much like macvlan.
-turns=(ipvlan rdma-only host-device subfunction vfio ipoib infiniband switchdev reset)
+turns=(ipvlan rdma-only host-device virtual subfunction vfio ipoib infiniband switchdev reset)
 if [[ $# == 0 && -z ${RDMANET_FAULT_SAMPLE:-} ]]; then
 	unset "turns[$((RDMANET_SEED % ${#turns[@]}))]"
 	set -- "$(printf '~[%s]' "${turns[@]}" passthru)"

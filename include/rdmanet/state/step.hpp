@@ -109,6 +109,17 @@ struct MoveLink {
     std::string ifname; // name in the pod
 };
 
+/// An interface without a bus address (dummy, veth) was moved into the pod. Undone by moving it to the host and making
+/// it as it was. Gone with the pod's namespace, or removed by the pod, is undone: the kernel gives back none of these.
+struct MoveInterface {
+    KeepDevice before;           // `device` is its name, too
+    std::string kind;            // "dummy", "veth"
+    unsigned ifindex = 0;        // on the host
+    std::string ifname;          // name in the pod
+    std::string mac_in_pod;      // until the link was seen there: the one that it shall have
+    unsigned ifindex_in_pod = 0; // 0 until the link was seen
+};
+
 /// An RDMA device was moved into the pod, and may have been renamed there. Undone by moving it to the host, or by
 /// waiting until the kernel has, and giving it back its name.
 struct MoveRdma {
@@ -138,14 +149,15 @@ struct DelegateIpam {
 };
 
 using Step = std::variant<CreateLink, KeepDevice, RebindDriver, ResetFunction, SetVf, SetRepresentor, MoveLink,
-                          MoveRdma, WriteDeviceInfo, DelegateIpam>;
+                          MoveInterface, MoveRdma, WriteDeviceInfo, DelegateIpam>;
 
 template <class... Kinds>
 [[nodiscard]] bool is_any_of(const Step& step) {
     return (std::holds_alternative<Kinds>(step) || ...);
 }
 
-/// Bus address of the device that the step has changed; empty for a step that has changed none.
+/// Bus address of the device that the step has changed, or the name of an interface without; empty for a step that has
+/// changed none.
 [[nodiscard]] std::string device_of(const Step& step);
 /// Whether nobody else needs what the step still holds: what other programs owe keeps no device, interface or pod back.
 [[nodiscard]] bool holds_nothing(const Step& step);

@@ -34,6 +34,8 @@ TEST_CASE("a record that was written is read back whole") {
     CHECK(std::get<state::SetRepresentor>(read.steps.at(5)).device == "0000:3b:00.2");
     CHECK(std::get<state::MoveLink>(read.steps.at(6)).ifname == "net1");
     CHECK(std::get<state::MoveRdma>(read.steps.at(7)).node_guid == UINT64_MAX);
+    CHECK(std::get<state::MoveInterface>(read.steps.at(10)).before.mac == "02:00:00:00:00:04");
+    CHECK(std::get<state::MoveInterface>(read.steps.at(10)).ifindex_in_pod == 9);
     CHECK(std::get<state::WriteDeviceInfo>(read.steps.at(8)).path == "/run/k8s.cni.cncf.io/devinfo/cni/a");
     CHECK(std::get<state::DelegateIpam>(read.steps.at(9)).config == R"({"name":"roce"})");
     CHECK(std::get<state::DelegateIpam>(read.steps.at(9)).refused);

@@ -84,7 +84,13 @@ inline AttachmentRecord sample_record() {
                  .stayed = {6, UINT32_MAX}},
         WriteDeviceInfo{.path = "/run/k8s.cni.cncf.io/devinfo/cni/a"},
         DelegateIpam{
-            .plugin = "host-local", .config = R"({"name":"roce"})", .args = "A=b", .path = "/x", .refused = true}};
+            .plugin = "host-local", .config = R"({"name":"roce"})", .args = "A=b", .path = "/x", .refused = true},
+        MoveInterface{.before = {.device = "dummy0", .name = "dummy0", .mac = "02:00:00:00:00:04"},
+                      .kind = "dummy",
+                      .ifindex = 8,
+                      .ifname = "net1",
+                      .mac_in_pod = "02:00:00:00:00:05",
+                      .ifindex_in_pod = 9}};
     return record;
 }
 

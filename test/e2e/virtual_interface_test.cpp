@@ -1,0 +1,164 @@
+// Interfaces that no device is behind, which the plugin host-device moves as well.
+#include "attachment_stage.hpp"
+
+#include "support/patience.hpp"
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+namespace rdmanet::test {
+
+using Catch::Contains;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kMac = "02:00:00:00:00:51";
+
+/// An end of a veth pair on the host, and how all was with it.
+struct VirtualStage {
+    VirtualStage() {
+        shell(concat("ip link add virt0 mtu 1450 address ", kMac,
+                     " type veth peer name virtpeer0 && ip link property add dev virt0 altname virtual-zero && "
+                     "ip link set virtpeer0 addrgenmode none && ip link set virt0 addrgenmode none && "
+                     "ip link set virtpeer0 up && ip link set virt0 up promisc on"));
+        wait_until_up("virt0");
+        node.emplace();
+    }
+    VirtualStage(const VirtualStage&) = delete;
+    VirtualStage& operator=(const VirtualStage&) = delete;
+    ~VirtualStage() { (void)succeeds("ip link delete virtpeer0"); }
+
+    Pod pod{"pod"};
+    std::optional<UnchangedNode> node;
+};
+
+PluginCall moving(const Pod& pod, const std::string& members) {
+    return call_for(pod, concat("'attach':'host-device',", members));
+}
+
+/// The harness's virtio interface.
+class VirtioInterface {
+public:
+    VirtioInterface() { shell("modprobe virtio_net"); }
+    VirtioInterface(const VirtioInterface&) = delete;
+    VirtioInterface& operator=(const VirtioInterface&) = delete;
+    ~VirtioInterface() { (void)succeeds("modprobe -r virtio_net net_failover failover"); }
+
+    /// Of the PCI function; empty where there is none.
+    [[nodiscard]] static std::string address() {
+        for (const auto& device : fs::directory_iterator("/sys/bus/pci/devices"))
+            if (line_of(device.path() / "vendor") == "0x1af4" && line_of(device.path() / "class") == "0x020000")
+                return device.path().filename();
+        return {};
+    }
+};
+
+} // namespace
+
+TEST_CASE("a virtio interface goes into the pod by its name and by its PCI address", "[device][virtio]") {
+    const char* guest = std::getenv("RDMANET_HARNESS_GUEST"); // elsewhere it may be the machine's own
+    NEEDS(guest != nullptr && std::string_view(guest) == "1" && !VirtioInterface::address().empty(),
+          "a virtio interface that may be unloaded");
+    const Pod pod("pod");
+    const VirtioInterface loaded;
+    const std::string address = VirtioInterface::address();
+    const std::string directory = concat("/sys/bus/pci/devices/", address);
+    const std::string name = shell(concat("ls ", directory, "/virtio*/net | tr -d '\\n'"));
+    const UnchangedNode node;
+    for (const std::string& members : {concat("'device':'", name, '\''), concat("'deviceID':'", address, '\''),
+                                       concat("'kernelpath':'", fs::canonical(directory).string(), '\'')}) {
+        INFO(members);
+        const PluginCall call = moving(pod, members);
+        const std::string result = add(call);
+        CHECK(value(result, "interfaces.0.pciID") == address);
+        CHECK(check(call, result) == "");
+        CHECK(del(call) == "");
+        CHECK(node.difference() == "");
+    }
+}
+
+TEST_CASE("a virtual interface goes into the pod and comes back as it was, however it is named", "[device]") {
+    NEEDS(kernel_has("veth"), "veth");
+    const VirtualStage stage;
+    for (const std::string name : {"'device':'virt0'", "'device':'virtual-zero'", "'hwaddr':'02:00:00:00:00:51'"}) {
+        INFO(name);
+        const PluginCall call =
+            moving(stage.pod, concat(name, ",'mtu':1400,'mac':'02:00:00:00:00:52',", ipam("10.140.0.0/24")));
+        const ProcessResult added = call.run();
+        CHECK_THAT(added.err, Contains("interface \"virt0\" is virtual (veth): the kernel destroys it if the pod's "
+                                       "network namespace goes away before DEL"));
+        CHECK(value(added.out, "interfaces.0.mac") == "02:00:00:00:00:52");
+        CHECK(value(added.out, "interfaces.0.mtu") == "1400");
+        CHECK_FALSE(succeeds("ip link show virt0"));
+        CHECK_THAT(stage.pod.run("ip address show net1"),
+                   Contains("10.140.0.1/24") && Contains("altname virtual-zero"));
+        CHECK(check(call, added.out) == "");
+        CHECK_THAT(refusal(call), Contains("already, made by an earlier ADD"));
+        PluginCall other = of(moving(stage.pod, name), "c2");
+        other.ifname = "net2";
+        CHECK_THAT(refusal(other), Contains("device virt0 belongs to another attachment"));
+        CHECK(del(call) == "");
+        CHECK(del(call) == "");
+        CHECK(stage.node->difference() == "");
+    }
+}
+
+TEST_CASE("a virtual interface comes home whatever its pod calls it", "[device][del]") {
+    NEEDS(kernel_has("veth"), "veth");
+    const VirtualStage stage;
+    const PluginCall call = moving(stage.pod, "'device':'virt0'");
+    add(call);
+    for (const char* change :
+         {"net1 down", "net1 name other0", "other0 address 02:00:00:00:00:99", "other0 promisc off", "other0 up"})
+        stage.pod.run(concat("ip link set ", change));
+    CHECK(del(call) == "");
+    CHECK(stage.node->difference() == "");
+}
+
+TEST_CASE("a virtual interface that went with its pod's namespace is given up, and made anew it goes into the next pod",
+          "[device][del][gc]") {
+    NEEDS(kernel_has("veth"), "veth");
+    const UnchangedNode node;
+    for (const bool del_comes : {true, false}) {
+        Pod dead("dead");
+        {
+            const VirtualStage first;
+            const PluginCall call = of(moving(dead, "'device':'virt0'"), "c-dead");
+            add(call);
+            dead.destroy();
+            CHECK(comes_true([] { return !succeeds("ip link show virtpeer0"); })); // goes with its peer
+            CHECK_THAT(refusal(of(moving(first.pod, "'device':'absent0'"), "c2")),
+                       Contains("is no interface of the host"));
+            if (del_comes) CHECK(del(call) == "");
+        }
+        const VirtualStage second;
+        const PluginCall call = moving(second.pod, "'device':'virt0'");
+        add(call);
+        CHECK(del(call) == "");
+    }
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("what a virtual interface can't have is refused, and so is one that the node needs", "[device]") {
+    NEEDS(kernel_has("veth"), "veth");
+    const VirtualStage stage;
+    const auto refused = [&](const std::string& members) {
+        return refusal(moving(stage.pod, concat("'device':'virt0',", members)));
+    };
+    CHECK_THAT(refused("'rdma':true"),
+               Contains("code 103: interface \"virt0\" is virtual (veth) and has no RDMA device"));
+    CHECK_THAT(refused("'reset':true"), Contains("code 2: reset: true is for a device"));
+    CHECK_THAT(refused("'deviceID':'ffff:ff:1f.7'"), Contains("is device virt0, but the device plugin"));
+    shell("ip address add 10.141.0.1/24 dev virt0 && ip route add default via 10.141.0.2 metric 4000");
+    CHECK_THAT(refused("'mtu':1400"), Contains("by which a default route of the node goes"));
+    shell("ip address flush dev virt0");
+    CHECK(stage.node->difference() == "");
+}
+
+} // namespace rdmanet::test
