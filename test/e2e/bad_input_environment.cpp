@@ -119,8 +119,7 @@ Table interface_names() {
                 {"attached already",
                  {container("neighbour"), ifname("net0")},
                  101,
-                 "interface \"net0\" exists already in /run/netns/pod, made by an earlier ADD of this attachment: DEL "
-                 "comes"},
+                 "is in /run/netns/pod already, made by an earlier ADD: DEL comes before another ADD"},
                 {"DEL, bad", {command("DEL"), ifname("a/b")}, 4, NO_INTERFACE_NAME "\"a/b\""},
                 {"DEL, somebody else's", {command("DEL"), ifname("net0")}, 0, ""},
                 {"CHECK, bad", {command("CHECK"), ifname("net%d")}, 4, NO_INTERFACE_NAME "\"net%d\""},
