@@ -15,8 +15,8 @@ namespace rdmanet::cmd {
 /// $RDMANET_STRICT: whether the node refuses unknown keys.
 [[nodiscard]] bool node_is_strict();
 
-/// What the request configures, as ADD, CHECK and STATUS read it. Warnings go to the log. CHECK is not strict: the pod has
-/// what it has.
+/// What the request configures, as ADD, CHECK and STATUS read it. Warnings go to the log. CHECK is not strict: the
+/// pod has what it has.
 [[nodiscard]] attach::Config read_config(const cni::Request& request, const attach::Node& node);
 
 /// Does what $CNI_COMMAND says; the exit status. Lets nothing escape.

@@ -23,7 +23,8 @@ struct PodSide {
 void suppress_link_local(PodSide& pod, const kernel::Link& link);
 
 /// Where neighbours are asked for the addresses of an interface. Answers to an ipvlan child's ARP probe don't reach it,
-/// as the address that they go to, 0.0.0.0, is none of its own (ipvlan_addr_lookup()): its parent asks, whose MAC it has.
+/// as the address that they go to, 0.0.0.0, is none of its own (ipvlan_addr_lookup()): its parent asks, whose MAC it
+/// has.
 struct AskingSide {
     const kernel::Netns& netns;
     unsigned ifindex = 0;

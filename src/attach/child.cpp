@@ -30,8 +30,8 @@ bool is_passthru(const Config& config) {
     return macvlan != nullptr && macvlan->mode == kernel::MacvlanMode::passthru;
 }
 
-/// One that the network itself names is refused with its configuration. A pod's wish is not: the network can't know of it,
-/// and with the reference plugins such pods start.
+/// One that the network itself names is refused with its configuration. A pod's wish is not: the network can't know
+/// of it, and with the reference plugins such pods start.
 std::optional<base::MacAddress> choose_mac(const cni::Request& request, const Config& config, const Session& session) {
     if (!config.is_macvlan()) {
         if (const auto requested = cni::requested_mac(request.conf, request.args))

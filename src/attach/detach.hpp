@@ -22,9 +22,9 @@ namespace rdmanet::attach {
 /// What could not be undone, one sentence each; empty if all is gone.
 using StillHeld = std::vector<std::string>;
 
-/// Replays the record's steps backwards, gives back the leases, and removes the record if nothing is held any more; else
-/// leaves in it what is owed. Each part is tried whatever became of the others. The attachment's lock must be held. `held`: what is known to be
-/// held beforehand; it is in the result.
+/// Replays the record's steps backwards, gives back the leases, and removes the record if nothing is held any more;
+/// else leaves in it what is owed. Each part is tried whatever became of the others. The attachment's lock must be
+/// held. `held`: what is known to be held beforehand; it is in the result.
 [[nodiscard]] StillHeld detach(const state::AttachmentRecord& record, const Caller& caller, const Node& node,
                                const state::AttachmentStore& records, ipam::SqliteStore& leases,
                                const base::Deadline& deadline, StillHeld held = {});

@@ -23,7 +23,8 @@ using kernel::Link;
 }
 
 /// The kernel destroys what has a kind with the namespace that it is in, and gives back what has none
-/// (default_device_exit_batch(), net/core/dev.c). An interface of another bus would come back without being known again.
+/// (default_device_exit_batch(), net/core/dev.c). An interface of another bus would come back without being known
+/// again.
 Movable movable_of(const Link& link) {
     if (const auto address = kernel::bus_address_of(link.parent_device)) return *address;
     if (!link.kind.empty()) return link.name;

@@ -9,8 +9,8 @@
 
 namespace rdmanet::attach {
 
-/// `pod "default/a", interface "net1" (280), the node's interface "eth1" (2)`: the three that have the most entries, and
-/// how many entries others have. For messages: what can't be looked at is left out. Visits the namespace of each
+/// `pod "default/a", interface "net1" (280), the node's interface "eth1" (2)`: the three that have the most entries,
+/// and how many entries others have. For messages: what can't be looked at is left out. Visits the namespace of each
 /// attachment on the port, as a pod may have given itself more addresses than ADD did.
 [[nodiscard]] std::string describe_gid_holders(const kernel::RdmaPort& port, const state::AttachmentStore& records,
                                                const base::Deadline& deadline);

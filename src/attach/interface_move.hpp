@@ -1,5 +1,5 @@
-// Interfaces of no bus (dummy, veth), which "host-device" moves as well: known by index, kind and MAC, and lost with the
-// namespace that they are in.
+// Interfaces of no bus (dummy, veth), which "host-device" moves as well: known by index, kind and MAC, and lost with
+// the namespace that they are in.
 #pragma once
 
 #include "session.hpp"

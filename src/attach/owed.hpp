@@ -1,5 +1,5 @@
-// What of an attachment is still to be undone: its record, which the steps leave as they are undone, so that what is owed
-// names only itself.
+// What of an attachment is still to be undone: its record, which the steps leave as they are undone, so that what is
+// owed names only itself.
 #pragma once
 
 #include <rdmanet/state/attachment_record.hpp>

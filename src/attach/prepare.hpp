@@ -18,7 +18,8 @@ struct Prepared {
     state::AttachmentRecord record; // as it is first written, but for the leases
 };
 
-/// What was left in the way by earlier attachments is to go, or to be taken for gone. `device` is what moves, as records name it.
+/// What was left in the way by earlier attachments is to go, or to be taken for gone. `device` is what moves, as
+/// records name it.
 using ClearTheWay = std::function<void(PodSide& pod, const std::optional<std::string>& device)>;
 
 /// Everything that is before an ADD's first change, but for `clear_the_way`. Throws what ADD throws then: CniError with

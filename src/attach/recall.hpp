@@ -1,6 +1,6 @@
-// A DEL that finds an ADD of its attachment under way, and can't wait for its end: runtimes send one DEL, and an ADD may
-// take longer than they wait for that. The DEL then recalls the ADD, which undoes itself instead of committing. Commit
-// and recall exclude each other, so exactly one of them comes first.
+// A DEL that finds an ADD of its attachment under way, and can't wait for its end: runtimes send one DEL, and an ADD
+// may take longer than they wait for that. The DEL then recalls the ADD, which undoes itself instead of committing.
+// Commit and recall exclude each other, so exactly one of them comes first.
 #pragma once
 
 #include <rdmanet/attach/node.hpp>

@@ -18,8 +18,8 @@ namespace rdmanet::attach {
 
 [[nodiscard]] state::AttachmentKey key_of(const cni::Request& request);
 
-/// Throws CniError if the journal can't have a file of that name. Only for ADD: what was never stored has no DEL that could
-/// fail for it.
+/// Throws CniError if the journal can't have a file of that name. Only for ADD: what was never stored has no DEL that
+/// could fail for it.
 void require_storable(const state::AttachmentKey& key);
 
 /// The journal, the leases and the name of the attachment that a request is about.

@@ -25,8 +25,8 @@ namespace rdmanet::attach {
 [[nodiscard]] std::optional<std::uint16_t> find_pkey(const json::Reader& root);
 /// A VF by its address; nullopt if the configuration doesn't have it.
 [[nodiscard]] std::optional<base::BusAddress> find_vf(const json::Reader& root);
-/// A whole function by its address or its place in sysfs; nullopt if the configuration has neither. A device plugin's ID
-/// that is no address says nothing where other keys name the device.
+/// A whole function by its address or its place in sysfs; nullopt if the configuration has neither. A device plugin's
+/// ID that is no address says nothing where other keys name the device.
 [[nodiscard]] std::optional<base::BusAddress> find_device(const json::Reader& root);
 /// Where Multus keeps device-info files for plugins, or the same below /var.
 inline constexpr std::string_view kDeviceInfoDirectory = "/run/k8s.cni.cncf.io/devinfo/cni/";

@@ -9,8 +9,8 @@
 
 namespace rdmanet::cni {
 
-/// Returns if the plugin succeeded. Otherwise throws TimeoutError; PluginError, which is the plugin's own error document
-/// with its code and details; or CniError (delegate) with what there is to say. `who` begins the message.
+/// Returns if the plugin succeeded. Otherwise throws TimeoutError; PluginError, which is the plugin's own error
+/// document with its code and details; or CniError (delegate) with what there is to say. `who` begins the message.
 void require_success(const std::string& who, const std::string& program, const ChildOutcome& outcome,
                      std::chrono::milliseconds patience);
 

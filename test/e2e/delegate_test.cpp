@@ -69,8 +69,8 @@ PluginCall fake_call(const Pod& pod, const std::string& version = "1.1.0") {
     return call;
 }
 
-/// `seconds`: a regular expression. That the plugin keeps to what it says is shown by its being here at all: the delegates
-/// hang for longer than a test has.
+/// `seconds`: a regular expression. That the plugin keeps to what it says is shown by its being here at all: the
+/// delegates hang for longer than a test has.
 auto gave_up_after(const std::string& seconds) {
     return Catch::Matches(concat("[^]*gave up after ", seconds, "([.][0-9]+)? s,[^]*"));
 }

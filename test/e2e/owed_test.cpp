@@ -1,4 +1,5 @@
-// A VF is free after a DEL whatever its network's configuration has become: refused by its IPAM plugin, or of another type.
+// A VF is free after a DEL whatever its network's configuration has become: refused by its IPAM plugin, or of another
+// type.
 #include "runtime.hpp"
 #include "vf_stage.hpp"
 

@@ -94,7 +94,8 @@ bool waits_for_link_local(const Link& link, const std::vector<Address>& addresse
     });
 }
 
-/// Its route in the table local comes with the end of the detection. An address of a link without carrier stays tentative.
+/// Its route in the table local comes with the end of the detection. An address of a link without carrier stays
+/// tentative.
 bool waits_for_detection(const Address& address, const std::vector<Link>& links,
                          const std::multiset<std::string>& lines) {
     if (has(address.rest, " dadfailed ")) return false;

@@ -12,8 +12,8 @@ std::string& skip_reason() {
     return reason;
 }
 
-/// Catch2 indents what follows ": " of a name in the header of a failure, and aborts where that leaves no room in a line
-/// of 80 (printHeaderString() and TextFlow's Column, catch.hpp 2.13).
+/// Catch2 indents what follows ": " of a name in the header of a failure, and aborts where that leaves no room in a
+/// line of 80 (printHeaderString() and TextFlow's Column, catch.hpp 2.13).
 std::string without_indentation(std::string name) {
     for (auto at = name.find(": "); at != std::string::npos; at = name.find(": ", at)) name.replace(at, 2, ":\n");
     return name;

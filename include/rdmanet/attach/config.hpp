@@ -129,8 +129,8 @@ struct Config {
 /// Throws json::ValueError naming the key, and CniError (unsupported field) for what this version can't do.
 [[nodiscard]] Config parse_config(const cni::NetConf& conf);
 
-/// Throws json::ValueError if there are unknown keys, and the network or its node refuses them. Only for calls that must
-/// not be done with a wrong configuration.
+/// Throws json::ValueError if there are unknown keys, and the network or its node refuses them. Only for calls that
+/// must not be done with a wrong configuration.
 void require_known_keys(const std::vector<std::string>& unknown, bool network_is_strict, const Node& node);
 
 /// Only the "ipam" part: what the stand-alone IPAM plugin needs.

@@ -24,9 +24,9 @@ void del(const cni::Request& request, const Node& node);
 /// Throws the first thing that differs from what ADD made, with what was found and what was expected.
 void check(const cni::Request& request, const Config& config, const Node& node);
 
-/// Removes attachments of this network that the runtime doesn't list and whose namespace is provably gone; logs those that
-/// it keeps because nothing is proven. For a record that can't be read the configuration tells what it would have said,
-/// as for DEL.
+/// Removes attachments of this network that the runtime doesn't list and whose namespace is provably gone; logs those
+/// that it keeps because nothing is proven. For a record that can't be read the configuration tells what it would
+/// have said, as for DEL.
 void collect_garbage(const cni::Request& request, const Node& node);
 
 /// Throws with CNI code 50 when ADD can't work now.

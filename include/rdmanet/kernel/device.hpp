@@ -58,8 +58,8 @@ enum class Resettable : std::uint8_t { yes, no, switched_off };
 /// tenth of a second, and a minute if the device doesn't come back (pcie_flr()). Throws base::SystemError.
 void reset(const base::BusAddress& address);
 
-/// Of Link::parent_device: a PCI or auxiliary device itself, or the PCI function below which a virtio device is. nullopt
-/// for other buses and for virtual interfaces.
+/// Of Link::parent_device: a PCI or auxiliary device itself, or the PCI function below which a virtio device is.
+/// nullopt for other buses and for virtual interfaces.
 [[nodiscard]] std::optional<base::BusAddress> bus_address_of(const std::string& parent_device);
 
 // Names of the calling thread's network namespace: a device that is in another one is not among them.

@@ -55,7 +55,8 @@ struct Ipoib {
 /// "ipoib pkey 0x8001 mode datagram"
 [[nodiscard]] std::string to_string(const Ipoib& ipoib);
 
-/// Settings that stay with an interface when it moves to another namespace. Those that a kernel doesn't know are absent.
+/// Settings that stay with an interface when it moves to another namespace. Those that a kernel doesn't know are
+/// absent.
 struct LinkTuning {
     std::optional<std::uint32_t> group;
     std::optional<std::uint32_t> transmit_queue_length; // packets, before the driver's queues

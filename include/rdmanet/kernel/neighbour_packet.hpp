@@ -25,8 +25,8 @@ namespace rdmanet::kernel {
 [[nodiscard]] base::MacAddress::Bytes all_nodes_group();
 
 /// The MAC of who has `address`, or is about to take it, if `frame` shows that: another one than `own`. An answer, an
-/// ARP packet of any kind from the address, or another's probe for it (RFC 5227, section 2.1.1; RFC 4862, sections 5.4.3
-/// and 5.4.4).
+/// ARP packet of any kind from the address, or another's probe for it (RFC 5227, section 2.1.1; RFC 4862, sections
+/// 5.4.3 and 5.4.4).
 [[nodiscard]] std::optional<base::MacAddress> find_holder(std::span<const unsigned char> frame,
                                                           const base::IpAddress& address, const base::MacAddress& own);
 

@@ -41,7 +41,8 @@ using LoadOutcome = std::variant<NoRecord, AttachmentRecord, Unreadable>;
 
 /// Who only looks keeps nobody waiting: the locks hold nothing, and no file of theirs is made. What is seen may be old
 /// by the time that it is told.
-/// Who only undoes goes on where the state directory is read-only or full: nobody who needs to write can begin anything.
+/// Who only undoes goes on where the state directory is read-only or full: nobody who needs to write can begin
+/// anything.
 enum class Access : std::uint8_t { change, undo, look };
 
 class AttachmentStore {
