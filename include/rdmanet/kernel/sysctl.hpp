@@ -31,7 +31,8 @@ Written write_sysctl(const base::InterfaceName& interface, Sysctl sysctl, int va
 void announce_ipv4_when_up(const Netns& netns, const base::InterfaceName& interface);
 
 /// From now on the kernel sends a neighbour advertisement for each IPv6 address when the interface of `netns` changes
-/// its MAC address (ndisc_netdev_event()), and when duplicate address detection passes. Throws base::SystemError.
+/// its MAC address (ndisc_netdev_event()), and when duplicate address detection passes: not for an address that was
+/// optimistic until then (addrconf_dad_work()). Throws base::SystemError.
 void announce_ipv6_changes(const Netns& netns, const base::InterfaceName& interface);
 
 /// From now on IPv6 addresses of the interface that ask for it are usable while duplicate address detection is under
