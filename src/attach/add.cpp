@@ -293,18 +293,17 @@ private:
         return outside ? find_rdma_devices(device.address, *outside) : devices;
     }
 
-    [[nodiscard]] AskingSide asking_side(const kernel::Link& link, const kernel::Netns& outside) const {
+    [[nodiscard]] AskingSide asking_side(const kernel::Link& link) const {
         const auto* child = std::get_if<ChildPlan>(&plan_);
-        if (child == nullptr || !std::holds_alternative<Ipvlan>(config_.attach)) return {pod_.netns, link.ifindex};
-        return {config_.link_in_container ? pod_.netns : outside, child->parent.ifindex};
+        if (child == nullptr || !std::holds_alternative<Ipvlan>(config_.attach)) return {&pod_.netns, link.ifindex};
+        return {config_.link_in_container ? &pod_.netns : nullptr, child->parent.ifindex};
     }
 
     void configure(const kernel::Link& link, cni::Result& own) {
         base::in_context(concat("interface ", quoted(link.name)), [&] {
             if (!config_.rdma.link_local_gids) suppress_link_local(pod_, link);
-            const kernel::Netns outside = kernel::Netns::current();
-            bring_up(pod_, link, request_.ifname(), own.ips, config_.duplicate_detection, asking_side(link, outside),
-                     deadline_, session_.node.log);
+            bring_up(pod_, link, request_.ifname(), own.ips, config_.duplicate_detection, asking_side(link), deadline_,
+                     session_.node.log);
             own.routes = add_routes(pod_, link, own, config_.default_route, session_.node.log);
         });
         const auto* device = std::get_if<DevicePlan>(&plan_);

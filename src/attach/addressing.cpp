@@ -160,6 +160,11 @@ void bring_up_at_once(PodSide& pod, const kernel::Link& link, const base::Interf
     add_addresses(pod, link, wanted.v6, dad, deadline);
 }
 
+kernel::AddressProber make_prober(const AskingSide& asking, const base::MacAddress& mac) {
+    if (asking.netns != nullptr) return {*asking.netns, asking.ifindex, mac};
+    return {kernel::Netns::current(), asking.ifindex, mac};
+}
+
 /// Without a carrier nobody can be asked. Then it is as without a probe, but for the announcement of IPv4 addresses,
 /// which nobody would hear.
 void bring_up_after_probe(PodSide& pod, const kernel::Link& link, const base::InterfaceName& name, const Wanted& wanted,
@@ -171,7 +176,7 @@ void bring_up_after_probe(PodSide& pod, const kernel::Link& link, const base::In
                         " has no carrier: nobody was asked whether another host has its addresses"));
         return bring_up_at_once(pod, link, name, wanted, deadline, log);
     }
-    const kernel::AddressProber prober(asking.netns, asking.ifindex, link.mac().value());
+    const kernel::AddressProber prober = make_prober(asking, link.mac().value());
     refuse_taken_addresses(prober, addresses, link.name, deadline);
     add_addresses(pod, link, wanted.v4, kernel::Dad::none, deadline);
     add_addresses(pod, link, wanted.v6, kernel::Dad::none, deadline);

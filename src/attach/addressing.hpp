@@ -26,7 +26,7 @@ void suppress_link_local(PodSide& pod, const kernel::Link& link);
 /// as the address that they go to, 0.0.0.0, is none of its own (ipvlan_addr_lookup()): its parent asks, whose MAC it
 /// has.
 struct AskingSide {
-    const kernel::Netns& netns;
+    const kernel::Netns* netns = nullptr; // without one the host's
     unsigned ifindex = 0;
 };
 
