@@ -55,7 +55,7 @@ std::set<IpAddress> addresses_of(const AttachmentRecord& record, const base::Dea
 std::string name_of(const AttachmentRecord& record) {
     const std::string interface = concat(", interface ", quoted(record.key.ifname));
     if (record.pod.name.empty()) return concat("container ", quoted(record.key.container_id), interface);
-    return concat("pod ", quoted(concat(record.pod.pod_namespace, '/', record.pod.name)), interface);
+    return concat("pod ", quoted(base::scoped_name(record.pod.pod_namespace, record.pod.name)), interface);
 }
 
 /// Takes the attachment's entries out of the table.

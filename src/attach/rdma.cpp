@@ -34,8 +34,15 @@ void complain(const RdmaPolicy& policy, const std::string& what, const base::Log
     log.warn(what);
 }
 
-std::string full_table_cure(const GidHolders& holders) {
-    const std::string who = holders ? holders() : std::string();
+/// To find them costs a visit to each pod: only for the error that ends an ADD, and the error is told without them too.
+std::string find_holders(const RdmaPolicy& policy, const GidHolders& holders) try {
+    return holders && policy.on_missing_gid == OnMissingGid::refuse ? holders() : std::string();
+} catch (const base::Error&) {
+    return {};
+}
+
+std::string full_table_cure(const RdmaPolicy& policy, const GidHolders& holders) {
+    const std::string who = find_holders(policy, holders);
     return concat(who.empty() ? "" : "most have ", who, who.empty() ? "" : "; ",
                   "remove pods or addresses, spread the pods over more parents, or limit what one pod takes by ",
                   "\"rdma.maxGids\"");
@@ -87,7 +94,7 @@ void require_gid_room(const RdmaPolicy& policy, const kernel::RdmaPort& port, co
     if (table.length - table.used >= needed) return;
     complain(policy,
              concat("GID table of ", port, ", parent ", quoted(parent), ", is full: ", table.used, " of ", table.length,
-                    " entries used, ", needed, " more needed; ", full_table_cure(holders)),
+                    " entries used, ", needed, " more needed; ", full_table_cure(policy, holders)),
              log);
 }
 
@@ -131,7 +138,7 @@ void wait_for_gids(const RdmaPolicy& policy, const kernel::RdmaPort& port, const
                 concat("no GID of ", missing.front(), " on ", port, " after ", policy.gid_timeout.count(), " ms (",
                        table.used, " of ", table.length, " entries used): ",
                        table.used == table.length
-                           ? full_table_cure(holders)
+                           ? full_table_cure(policy, holders)
                            : std::string("raise \"rdma.gidTimeoutMs\", and look for the driver's messages in `dmesg`")),
                 log);
             return;

@@ -26,7 +26,7 @@ namespace rdmanet::attach {
 void require_rdma_of_ipoib(const RdmaPolicy& policy, const kernel::Link& parent, const std::string& network,
                            const base::Deadline& deadline);
 
-/// Who has the entries of a full table, for messages (see describe_gid_holders()).
+/// Who has the entries of a full table, for errors (see describe_gid_holders()). May throw base::Error.
 using GidHolders = std::function<std::string()>;
 
 /// Throws CniError, or logs a warning as the policy says, if the GID table of the port, which is that of `parent`, has
