@@ -3,6 +3,7 @@
 #include "device_rdma.hpp"
 
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/state/topic.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -38,10 +39,11 @@ bool try_rename(Socket& rdma, const RdmaDevice& device, const std::string& name)
     return false;
 }
 
-/// One look at what is owed, and at who needs which device as it is called now.
+/// One look at what is owed, and at who needs which device as it is called now. A name may be owed for ever, and each
+/// ADD and DEL looks: all records are read only where a device could be renamed otherwise.
 class Settlement {
 public:
-    Settlement(Socket& rdma, Names owed, const std::vector<state::AttachmentRecord>& records)
+    Settlement(Socket& rdma, Names owed, const state::AttachmentStore& records)
         : rdma_(rdma), owed_(std::move(owed)), records_(records) {
         std::erase_if(owed_, [&](const OwedName& name) { return is_gone(name); });
     }
@@ -62,12 +64,15 @@ private:
             const RdmaDevices moved = moved_devices(record);
             return std::any_of(moved.begin(), moved.end(), [&](const RdmaDevice& one) { return is_of(owed, one); });
         };
-        return !find_at_home(rdma_, owed) && std::none_of(records_.begin(), records_.end(), has_it);
+        if (find_at_home(rdma_, owed)) return false;
+        const auto records = records_.list_about(state::device_topic(owed.device));
+        return std::none_of(records.begin(), records.end(), has_it);
     }
 
     /// By pods that use it on the host: their records have its name.
-    [[nodiscard]] bool is_used(const RdmaDevice& device) const {
-        return std::any_of(records_.begin(), records_.end(), [&](const state::AttachmentRecord& record) {
+    [[nodiscard]] bool is_used(const RdmaDevice& device) {
+        if (!all_records_) all_records_ = records_.list().records;
+        return std::any_of(all_records_->begin(), all_records_->end(), [&](const state::AttachmentRecord& record) {
             const auto port = kernel::parse_rdma_link_name(record.rdma_device);
             return moved_devices(record).empty() && (port ? port->device : record.rdma_device) == device.name;
         });
@@ -81,10 +86,11 @@ private:
     bool try_pay(const OwedName& owed) {
         const auto device = find_at_home(rdma_, owed);
         if (!device || device->name == owed.name) return device.has_value();
-        if (is_used(*device)) return false;
         const auto holder = kernel::find_rdma_device(rdma_, owed.name);
+        if (holder && !is_owed_another(*holder)) return false;
+        if (is_used(*device)) return false;
         if (!holder) return try_rename(rdma_, *device, owed.name);
-        return is_owed_another(*holder) && !is_used(*holder) && swap(*device, *holder);
+        return !is_used(*holder) && swap(*device, *holder);
     }
 
     /// The holder has a name of its own to come, and this device's until then.
@@ -97,14 +103,16 @@ private:
 
     Socket& rdma_;
     Names owed_;
-    const std::vector<state::AttachmentRecord>& records_;
+    const state::AttachmentStore& records_;
+    std::optional<std::vector<state::AttachmentRecord>> all_records_;
 };
 
-/// RDMA moves are locked. Returns what is still owed.
+/// RDMA moves are locked, and `owed` is what the file says. Returns what is still owed.
 Names settle(Names owed, Socket& rdma, const NameKeeper& keeper) {
-    const auto records = keeper.records.list().records;
-    Names rest = Settlement(rdma, std::move(owed), records).settle();
-    keeper.records.owed_names().save(rest, keeper.boot_id);
+    const std::size_t before = owed.size();
+    Names rest = Settlement(rdma, std::move(owed), keeper.records).settle();
+    const bool is_of_another_boot = before == 0; // or damaged
+    if (rest.size() != before || is_of_another_boot) keeper.records.owed_names().save(rest, keeper.boot_id);
     return rest;
 }
 
@@ -121,9 +129,10 @@ void restore_rdma_name(Socket& rdma, const RdmaDevice& device, const base::BusAd
     try {
         const base::FileLock lock = keeper.records.lock_rdma(deadline);
         Names owed = list_owed_names(keeper);
-        if (std::none_of(owed.begin(), owed.end(), [&](const OwedName& one) { return is_of(one, device); }))
+        if (std::none_of(owed.begin(), owed.end(), [&](const OwedName& one) { return is_of(one, device); })) {
             owed.push_back({address.to_string(), device.index, device.node_guid, name});
-        keeper.records.owed_names().save(owed, keeper.boot_id);
+            keeper.records.owed_names().save(owed, keeper.boot_id);
+        }
         owed = settle(std::move(owed), rdma, keeper);
         if (std::none_of(owed.begin(), owed.end(), [&](const OwedName& one) { return is_of(one, device); })) return;
     } catch (const base::Error& error) {

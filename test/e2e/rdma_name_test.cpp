@@ -76,7 +76,10 @@ TEST_CASE("an RDMA device that was named for its pod gets its own name back when
                        Contains(concat("warning RDMA device of ", vfs.vf(0),
                                        " stays \"rdma0\", another one on the host has its name \"", vfs.rdma(0), '"')));
             const std::string waiting = concat("RDMA device \"rdma0\" of ", vfs.vf(0), ": another one on the host has");
+            const std::string look = "stat -c '%i %z' ${RDMANET_STATE_DIR:-/run/rdmanet}/rdma-names.json";
+            const std::string written = shell(look);
             CHECK_THAT(shell(concat(binary(), " gc")), Contains(waiting)); // whose administrator keeps what he gave it
+            CHECK(shell(look) == written);
             shell(concat("rdma dev set ", vfs.rdma(0), " name ", vfs.rdma(1)));
             CHECK_THAT(shell(concat(binary(), " gc")), !Contains("RDMA device"));
         }
