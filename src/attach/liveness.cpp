@@ -70,8 +70,8 @@ std::string Undertaker::why_not_seen(const NetnsTrace& trace) const {
     const kernel::ProcView& view = node_.view;
     if (view.sees_all()) return {};
     if (view.id() == 0) return "it can't be told whose processes /proc shows: run `rdmanet gc` on the node itself";
-    // Records of earlier versions have the inode number alone.
-    if (trace.pid_view == view.id() || trace.pid_view == view.pid_namespace) return {};
+    // Records of earlier versions have the inode number alone, which a later container may have again: no proof.
+    if (trace.pid_view == view.id()) return {};
     return "it was attached from another PID namespace, whose processes can't be seen here: run `rdmanet gc` on the "
            "node "
            "itself, not in a container";
