@@ -30,11 +30,15 @@ std::size_t count_levels(std::string_view status) {
     return static_cast<std::size_t>(std::count(line.begin(), line.end(), '\t'));
 }
 
-/// EPERM is that of the mount option hidepid (proc_pid_permission(), fs/proc/base.c).
+/// EPERM is that of the mount option hidepid (proc_pid_permission(), fs/proc/base.c), EACCES that of a security module.
+bool is_denied(const base::SystemError& error) {
+    return error.errno_value() == EPERM || error.errno_value() == EACCES;
+}
+
 std::string read_if_shown(const std::string& path) try {
     return base::read_file_if_exists(path, kMostBytes).value_or(std::string());
 } catch (const base::SystemError& error) {
-    if (error.errno_value() == EPERM) return {};
+    if (is_denied(error)) return {};
     throw;
 }
 
@@ -42,7 +46,7 @@ std::string read_if_shown(const std::string& path) try {
 std::uint64_t read_link_if_allowed(const std::string& path) try {
     return parse_namespace(find_symlink(path).value_or(std::string()), "pid").value_or(0);
 } catch (const base::SystemError& error) {
-    if (error.errno_value() == EPERM || error.errno_value() == EACCES) return 0;
+    if (is_denied(error)) return 0;
     throw;
 }
 
@@ -79,7 +83,9 @@ std::uint64_t ProcView::id() const {
 }
 
 ProcView read_proc_view(const std::string& proc) {
-    return {.pid_namespace = read_pid_namespace(proc), .began = read_start(proc)};
+    ProcView view{.pid_namespace = read_pid_namespace(proc)};
+    if (!view.sees_all()) view.began = read_start(proc);
+    return view;
 }
 
 } // namespace rdmanet::kernel

@@ -10,7 +10,7 @@ namespace rdmanet::kernel {
 /// caller's own: a daemon that changes its root directory to the node's reads the node's procfs.
 struct ProcView {
     std::uint64_t pid_namespace = 0; // inode number; 0 if it can't be told
-    std::uint64_t began = 0;         // start of its first process, in ticks after boot; 0 if it can't be told
+    std::uint64_t began = 0; // start of its first process, in ticks after boot; 0 if it can't be told, or sees_all()
 
     /// Every process of the machine: it is the initial PID namespace's.
     [[nodiscard]] bool sees_all() const;

@@ -3,10 +3,12 @@
 #include <catch2/catch.hpp>
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 namespace rdmanet::kernel {
 namespace {
@@ -80,8 +82,26 @@ TEST_CASE("what can't be told is no view") {
 TEST_CASE("the initial namespace needs no start") {
     const ViewedProc proc("\t77", "4026531836", "4026531836");
     fs::remove(proc.root / "1/stat");
+    fs::create_directory(proc.root / "1/stat"); // reading it would throw
     CHECK(proc.view().sees_all());
     CHECK(proc.view().id() == 4026531836);
+}
+
+/// Without root's right to read every file, if the test has it.
+struct Unprivileged {
+    Unprivileged() { REQUIRE(::seteuid(kNobody) == 0); }
+    ~Unprivileged() { (void)::seteuid(::getuid()); }
+    static constexpr uid_t kNobody = 65534;
+};
+
+TEST_CASE("a first process that a security module hides is no view and no error") {
+    std::optional<Unprivileged> unprivileged;
+    if (::geteuid() == 0) unprivileged.emplace();
+    const ViewedProc proc("\t77", "4026532177", "4026532177");
+    fs::permissions(proc.root / "1/stat", fs::perms::none);
+    CHECK_FALSE(std::ifstream(proc.root / "1/stat").is_open());
+    CHECK(proc.view().pid_namespace == 4026532177);
+    CHECK(proc.view().id() == 0);
 }
 
 } // namespace
