@@ -1,33 +1,24 @@
 #include "hidden_processes.hpp"
 
 #include <rdmanet/base/error.hpp>
-#include <rdmanet/base/file.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/kernel/mountinfo.hpp>
 
+#include <linux/capability.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <string_view>
+#include <vector>
 
 namespace rdmanet::kernel {
 namespace {
 
 using base::concat;
-
-/// Options of the file system that has this number, the last word of its line in proc_pid_mountinfo(5); empty if it
-/// isn't mounted in what the caller sees.
-std::string options_of(dev_t device, const std::string& mountinfo) {
-    const std::string number = concat(' ', major(device), ':', minor(device), ' ');
-    const std::size_t at = mountinfo.find(number);
-    if (at == std::string::npos) return {};
-    const std::size_t end = mountinfo.find('\n', at);
-    const std::string_view line = std::string_view(mountinfo).substr(at, end == std::string::npos ? end : end - at);
-    return std::string(line.substr(line.rfind(' ') + 1));
-}
 
 /// The value of "KEY=VALUE" among options that have commas between them; empty without it.
 std::string_view value_of(std::string_view key, std::string_view options) {
@@ -39,22 +30,43 @@ std::string_view value_of(std::string_view key, std::string_view options) {
     return {};
 }
 
+/// Of the mount option gid: in_group_p(), kernel/groups.c. Without the option it is root's.
+bool is_member(gid_t group) {
+    const int count = ::getgroups(0, nullptr);
+    std::vector<gid_t> groups(count > 0 ? static_cast<std::size_t>(count) : 0);
+    if (::getgroups(count, groups.data()) != count) groups.clear();
+    return group == ::getegid() || std::find(groups.begin(), groups.end(), group) != groups.end();
+}
+
+/// CAP_SYS_PTRACE in the caller's own user namespace.
+bool may_trace() {
+    __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+    __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {};
+    if (::syscall(SYS_capget, &header, sets) != 0) return false;
+    return (sets[CAP_TO_INDEX(CAP_SYS_PTRACE)].effective & CAP_TO_MASK(CAP_SYS_PTRACE)) != 0;
+}
+
 } // namespace
 
-/// has_pid_permissions(), fs/proc/base.c. With "noaccess" processes are listed and can't be examined, which is found
-/// out anyway. Members of the group `gid`, by default root's, are shown what is "invisible" to others.
+/// has_pid_permissions(), fs/proc/base.c: who may trace a process is shown it, whatever the options; members of the
+/// group `gid` are shown what is "invisible" to others. A caller in a user namespace of its own has the capability there,
+/// but is not shown the first process. With "noaccess" processes are listed and can't be examined, which is found out
+/// anyway.
 std::string find_reason_for_hidden_processes(const std::string& proc) {
     struct stat status {};
     if (::stat(proc.c_str(), &status) != 0) throw base::SystemError(concat("stat ", proc), errno);
-    const auto mountinfo = base::read_file_if_exists(concat(proc, "/self/mountinfo"), kMostMountinfoBytes);
-    const std::string options = options_of(status.st_dev, mountinfo.value_or(std::string()));
+    const std::string mountinfo = read_mountinfo(concat(proc, "/self")).value_or(std::string());
+    const std::string_view mount = find_mount(status.st_dev, mountinfo);
+    const std::string_view options = mount.substr(mount.rfind(' ') + 1); // the last word
     const std::string_view hidepid = value_of("hidepid=", options);
     const bool is_from_strangers = hidepid == "invisible" || hidepid == "2"; // numbers before Linux 5.8
     const bool is_from_all = hidepid == "ptraceable" || hidepid == "4";
-    const bool is_member = base::parse_integer<gid_t>(value_of("gid=", options)).value_or(0) == ::getegid();
-    if (!is_from_all && (!is_from_strangers || is_member)) return {};
+    if (!is_from_strangers && !is_from_all) return {};
+    const auto group = base::parse_integer<gid_t>(value_of("gid=", options)).value_or(0);
+    const bool is_shown_all = may_trace() || (is_from_strangers && is_member(group));
+    if (is_shown_all && ::access(concat(proc, "/1").c_str(), F_OK) == 0) return {};
     return concat("/proc hides processes (mount options ", options, ") that may be in its network namespace: run ",
-                  "`mount -o remount,hidepid=off /proc` and try again");
+                  "`rdmanet gc` as root of the node with CAP_SYS_PTRACE, or `mount -o remount,hidepid=off /proc`");
 }
 
 } // namespace rdmanet::kernel

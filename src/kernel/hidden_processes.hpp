@@ -1,12 +1,9 @@
 // Whether a procfs keeps processes from the caller: its mount options hidepid and gid (proc(5)).
 #pragma once
 
-#include <cstddef>
 #include <string>
 
 namespace rdmanet::kernel {
-
-inline constexpr std::size_t kMostMountinfoBytes = 64U << 20U; // some ten thousand mounts of some 200 bytes
 
 /// Why processes may be missing from `proc`, with the cure; empty if none is. Throws base::SystemError.
 [[nodiscard]] std::string find_reason_for_hidden_processes(const std::string& proc);

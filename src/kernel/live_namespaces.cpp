@@ -8,6 +8,7 @@
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/process.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/kernel/mountinfo.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -189,18 +189,39 @@ TEST_CASE("a process that root may not look at proves as much as one that shares
 }
 
 TEST_CASE("who is not shown every process proves nothing", "[liveness][gc]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(kernel_has("macvlan") && is_initial_pid_namespace(), "macvlan and the initial PID namespace");
     const VethParent parent("par0");
     const UnchangedNode node;
-    const Wrapper blind("blind", "unshare --mount bash -c 'mount -t proc -o hidepid=ptraceable proc /proc && "
-                                 "exec \"$0\" \"$@\"'");
+    const std::string weak = "setpriv --bounding-set -sys_ptrace --inh-caps -sys_ptrace";
+    struct Caller {
+        std::string options;
+        std::string commands;
+        bool sees_all;
+    };
+    const Caller callers[] = {
+        {"hidepid=ptraceable", weak, false},
+        {"hidepid=invisible,gid=4711", weak, false},
+        {"hidepid=invisible,gid=4711", concat(weak, " --groups 4711"), true},
+        {"hidepid=invisible,gid=4711", "", true},
+        {"hidepid=ptraceable", "", true},
+    };
     {
         const Pod dying("dying");
         (void)add(attached_to(dying.path(), "dead"));
     }
-    CHECK_THAT(run_in(blind, "gc"), !Contains("removed"));
-    CHECK_THAT(run_in(blind, "state"),
-               Contains("/proc hides processes") && Contains("`mount -o remount,hidepid=off /proc`"));
+    for (const Caller& caller : callers) {
+        CAPTURE(caller.options, caller.commands);
+        const Wrapper wrapper("blind", concat("unshare --mount bash -c 'mount -t proc -o ", caller.options,
+                                              " proc /proc && exec ", caller.commands, " \"$0\" \"$@\"'"));
+        if (caller.sees_all) {
+            CHECK_THAT(run_in(wrapper, "state"), Contains("pod dead") && !Contains("hides"));
+            continue;
+        }
+        CHECK_THAT(run_in(wrapper, "gc"), !Contains("removed"));
+        CHECK_THAT(run_in(wrapper, "state"),
+                   Contains("/proc hides processes") && Contains("with CAP_SYS_PTRACE, or "
+                                                                 "`mount -o remount,hidepid=off /proc`"));
+    }
     CHECK_THAT(shell(concat(binary(), " gc")), Contains("removed network \"net\", container \"dead\""));
     CHECK(node.difference() == "");
 }
