@@ -36,6 +36,16 @@ PluginCall daemon_call(const std::string& netns, const Wrapper& daemon, const st
     return call;
 }
 
+/// A file system that is mounted on the node.
+struct NodeDirectory {
+    NodeDirectory() { shell(concat("mkdir ", path, " && mount -t tmpfs node ", path)); }
+    NodeDirectory(const NodeDirectory&) = delete;
+    NodeDirectory& operator=(const NodeDirectory&) = delete;
+    ~NodeDirectory() { shell(concat("umount ", path, " && rmdir ", path)); }
+
+    const std::string path = "/tmp/rdmanet-node";
+};
+
 /// On the node.
 std::string lease_count() {
     return shell(concat(binary(), " state --json | jq -j '.leases|length'"));
@@ -132,6 +142,34 @@ TEST_CASE("a daemon with a /run of its own is warned that its state ends with it
                                Contains("mount the node's /run into it"));
     CHECK(lease_count() == "0");
     CHECK(succeeds(concat("nsenter --net=", pod.path(), " ip link delete net1"))); // nobody knows of it any more
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("a daemon that has the node's state under another path is not warned of it", "[container]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const VethParent parent("par0");
+    const UnchangedNode node;
+    const NodeDirectory shared;
+    const ProcessPod pod;
+    const Wrapper elsewhere("daemon", concat(kWithHostPid, " bash -c 'mount -t tmpfs mnt /mnt && mkdir /mnt/host && ",
+                                             "mount --bind ", shared.path,
+                                             " /mnt/host && RDMANET_STATE_DIR=/mnt/host/state exec \"$0\" \"$@\"'"));
+    PluginCall call = daemon_call(pod.path(), elsewhere);
+    const ProcessResult result = call.run();
+    CHECK(result.exit_status == 0);
+    CHECK_THAT(result.err, !Contains("state directory"));
+    CHECK(del(call) == "");
+
+    // The node has the root of a container mounted, too.
+    shell(concat("cd ", shared.path, " && mkdir proc sys && cp ", binary(), " rdmanet"));
+    const Wrapper own_root("own-root", concat(kWithHostPid, " bash -c 'cd ", shared.path,
+                                              " && mount --rbind /proc proc && mount --rbind /sys sys && ",
+                                              "RDMANET_STATE_DIR=/own exec chroot . /rdmanet \"$@\"'"));
+    call.program = own_root.path();
+    const ProcessResult warned = call.run();
+    CHECK(warned.exit_status == 0);
+    CHECK_THAT(warned.err, Contains("state directory /own is not the node's but this container's"));
+    CHECK(del(call) == "");
     CHECK(node.difference() == "");
 }
 
