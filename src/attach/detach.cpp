@@ -94,8 +94,12 @@ void undo_steps(state::AttachmentRecord& owed, const RevertContext& context, Und
 StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Undoing undoing, const Node& node,
                const state::AttachmentStore& records, ipam::SqliteStore& leases, const base::Deadline& deadline,
                StillHeld held = {}) {
-    const RevertContext context{
-        .record = record, .caller = caller, .records = records, .log = node.log, .deadline = deadline};
+    const RevertContext context{.record = record,
+                                .caller = caller,
+                                .records = records,
+                                .log = node.log,
+                                .deadline = deadline,
+                                .is_of_owner = undoing == Undoing::own_add || caller.is_del};
     state::AttachmentRecord owed = all_owed(record);
     undo_steps(owed, context, undoing, record.boot_id == node.boot_id, held);
     const bool has_no_leases = attempt(held, "addresses", [&] {
@@ -117,7 +121,8 @@ Caller caller_of(const cni::Request& request) {
     return {.netns_path = request.netns_path,
             .cni_path = request.path_text,
             .ipam_type = request.conf.ipam_type.value_or(""),
-            .config = request.stdin_text};
+            .config = request.stdin_text,
+            .is_del = request.command == cni::Command::del};
 }
 
 StillHeld detach(const state::AttachmentRecord& record, const Caller& caller, const Node& node,

@@ -43,13 +43,29 @@ void require_no_ipoib(const BusAddress& address, kernel::Socket& route, PodSide&
                                       "\"attach\": \"sriov\" or \"host-device\" move both"));
 }
 
-kernel::NetdevFiles files_of(const Link& link) {
-    const auto name = base::InterfaceName::parse(link.name);
-    return name ? kernel::without_repetitions(kernel::read_netdev_files(*name)) : kernel::NetdevFiles{};
+/// What can't be recorded is no reason to refuse a device that is used without it.
+void warn_of_unrecorded(const Link& link, std::string_view setting, std::string_view why, const base::Logger& log) {
+    log.warn(concat("interface ", quoted(link.name), ": ", setting, " can't be recorded (", why,
+                    "): DEL leaves what the pod sets"));
 }
 
-state::KeepDevice keep_step(const DevicePlan& plan) {
-    return plan.link ? keep_link(plan.address.to_string(), *plan.link)
+kernel::NetdevFiles files_of(const Link& link, const base::Logger& log) {
+    const auto name = base::InterfaceName::parse(link.name);
+    if (!name) return {};
+    const kernel::NetdevFilesRead found = kernel::read_netdev_files(*name);
+    for (const auto& [file, why] : found.unreadable) warn_of_unrecorded(link, file, why, log);
+    return kernel::without_repetitions(found.files);
+}
+
+/// The record is JSON, which would change other bytes.
+std::optional<std::string> alias_of(const Link& link, const base::Logger& log) {
+    if (base::is_utf8(link.alias)) return link.alias;
+    warn_of_unrecorded(link, concat("alias ", quoted(link.alias)), "it isn't UTF-8", log);
+    return std::nullopt;
+}
+
+state::KeepDevice keep_step(const DevicePlan& plan, const base::Logger& log) {
+    return plan.link ? keep_link(plan.address.to_string(), *plan.link, log)
                      : state::KeepDevice{.device = plan.address.to_string()};
 }
 
@@ -164,7 +180,7 @@ void warn_of_no_interface(const DevicePlan& plan, const cni::Request& request, c
 
 } // namespace
 
-state::KeepDevice keep_link(const std::string& device, const kernel::Link& link) {
+state::KeepDevice keep_link(const std::string& device, const kernel::Link& link, const base::Logger& log) {
     return {.device = device,
             .name = link.name,
             .mac = link.mac() ? link.mac()->to_string() : std::string(),
@@ -174,13 +190,13 @@ state::KeepDevice keep_link(const std::string& device, const kernel::Link& link)
             .all_multicast = link.is_all_multicast(),
             .ipv6_address_mode = link.ipv6_address_mode,
             .altnames = link.altnames,
-            .alias = link.alias,
+            .alias = alias_of(link, log),
             .group = link.tuning.group,
             .transmit_queue_length = link.tuning.transmit_queue_length,
             .gso_max_size = link.tuning.gso_max_size,
             .gso_max_segments = link.tuning.gso_max_segments,
             .gro_max_size = link.tuning.gro_max_size,
-            .files = files_of(link)};
+            .files = files_of(link, log)};
 }
 
 /// A name that is taken in the pod would let the move succeed, and the renaming in the same request fail. For one of
@@ -271,10 +287,11 @@ std::vector<state::Step> rdma_steps(const DevicePlan& plan) {
     return rdma_steps(plan.address, moving, plan.staying, plan.name_in_pod);
 }
 
-std::vector<state::Step> device_steps(const cni::Request& request, const Config& config, const DevicePlan& plan) {
+std::vector<state::Step> device_steps(const cni::Request& request, const Config& config, const DevicePlan& plan,
+                                      const base::Logger& log) {
     const std::string device = plan.address.to_string();
     std::vector<state::Step> steps;
-    if (!config.is_rdma_only()) steps.emplace_back(keep_step(plan));
+    if (!config.is_rdma_only()) steps.emplace_back(keep_step(plan, log));
     if (!plan.rebind_to.empty())
         steps.emplace_back(state::RebindDriver{.device = device,
                                                .driver = plan.rebind_to,

@@ -107,26 +107,71 @@ void restore_settings(Socket& route, const Link& link, const state::KeepDevice& 
     if (link.is_all_multicast() != before.all_multicast) change.all_multicast = before.all_multicast;
     // Made anew in each namespace (addrconf_notify(), net/ipv6/addrconf.c), so it has the default's.
     if (link.ipv6_address_mode != before.ipv6_address_mode) change.ipv6_address_mode = before.ipv6_address_mode;
-    if (before.alias && link.alias != *before.alias) change.alias = before.alias;
-    change.tuning = kernel::difference({.group = before.group,
-                                        .transmit_queue_length = before.transmit_queue_length,
-                                        .gso_max_size = before.gso_max_size,
-                                        .gso_max_segments = before.gso_max_segments,
-                                        .gro_max_size = before.gro_max_size},
-                                       link.tuning);
-    if (change.mac || change.mtu || change.promiscuous || change.all_multicast || change.ipv6_address_mode ||
-        change.alias || !change.tuning.empty())
+    if (change.mac || change.mtu || change.promiscuous || change.all_multicast || change.ipv6_address_mode)
         kernel::change_link(route, link.ifindex, change);
 }
 
+/// A setting without which the device is as good to the host. A driver that refuses it once would do so for ever.
+template <class Act>
+void restore_optional(std::string_view setting, const state::KeepDevice& before, const base::Logger& log, Act&& act) {
+    try {
+        act();
+    } catch (const base::SystemError& error) {
+        log.warn(concat("device ", before.device, " does not get its ", setting, " back: ", error.what()));
+    }
+}
+
+void restore_alias(Socket& route, const Link& link, const state::KeepDevice& before, const base::Logger& log) {
+    if (!before.alias || link.alias == *before.alias) return;
+    restore_optional(concat("alias ", quoted(*before.alias)), before, log,
+                     [&] { kernel::change_link(route, link.ifindex, {.alias = before.alias}); });
+}
+
+/// One request each: the kernel ends a request at the first setting that it refuses (do_setlink()).
+void restore_tuning(Socket& route, const Link& link, const state::KeepDevice& before, const base::Logger& log) {
+    using kernel::LinkTuning;
+    const LinkTuning owed = kernel::difference({.group = before.group,
+                                                .transmit_queue_length = before.transmit_queue_length,
+                                                .gso_max_size = before.gso_max_size,
+                                                .gso_max_segments = before.gso_max_segments,
+                                                .gro_max_size = before.gro_max_size},
+                                               link.tuning);
+    const auto restore = [&](std::string_view name, auto setting) {
+        const auto wanted = owed.*setting;
+        if (!wanted) return;
+        kernel::LinkChange change;
+        change.tuning.*setting = wanted;
+        restore_optional(concat(name, ' ', *wanted), before, log,
+                         [&] { kernel::change_link(route, link.ifindex, change); });
+    };
+    restore("group", &LinkTuning::group);
+    restore("txqueuelen", &LinkTuning::transmit_queue_length);
+    restore("gso_max_size", &LinkTuning::gso_max_size);
+    restore("gso_max_segs", &LinkTuning::gso_max_segments);
+    restore("gro_max_size", &LinkTuning::gro_max_size);
+}
+
 /// What is not recorded of, or not there any more, stays as it is.
-void restore_files(const Link& link, const state::KeepDevice& before) {
+void restore_files(const Link& link, const state::KeepDevice& before, const base::Logger& log) {
     const auto name = before.files.empty() ? std::nullopt : base::InterfaceName::parse(link.name);
     if (!name) return;
-    for (const auto& [file, present] : kernel::read_netdev_files(*name)) {
-        const std::string wanted = kernel::find_value(before.files, file);
-        if (!wanted.empty() && wanted != present) kernel::write_netdev_file(*name, file, wanted);
-    }
+    restore_optional("settings in sysfs", before, log, [&] {
+        const kernel::NetdevFilesRead now = kernel::read_netdev_files(*name);
+        for (const auto& [file, why] : now.unreadable)
+            if (!kernel::find_value(before.files, file).empty())
+                log.warn(concat("device ", before.device, " may not have its ", file, " back: ", why));
+        for (const auto& [file, present] : now.files) {
+            const std::string wanted = kernel::find_value(before.files, file);
+            if (wanted.empty() || wanted == present) continue;
+            restore_optional(file, before, log, [&] { kernel::write_netdev_file(*name, file, wanted); });
+        }
+    });
+}
+
+void restore_state(Socket& route, unsigned ifindex, const state::KeepDevice& before) {
+    const auto now = kernel::find_link(route, ifindex);
+    if (now && now->is_up() != before.up)
+        kernel::change_link(route, ifindex, {.state = before.up ? kernel::AdminState::up : kernel::AdminState::down});
 }
 
 std::optional<RdmaDevice> find_rdma(Socket& rdma, const state::MoveRdma& step) {
@@ -155,8 +200,10 @@ bool is_gone(const BusAddress& address, const state::AttachmentRecord& record, S
 }
 
 /// A function that is to be reset, or whose driver is to be bound anew, loses its driver in any case: that ends its net
-/// and RDMA devices in whichever namespace the pod has hidden them. False where it must not.
+/// and RDMA devices in whichever namespace the pod has hidden them. False where it must not. Nothing tells whose that
+/// namespace is: once a record has outlived its pod, it may be that of a living one, which got the device otherwise.
 bool end_by_unbinding(const BusAddress& address, const RevertContext& context) {
+    if (!context.is_of_owner) return false;
     const bool loses_driver = context.record.find_step<state::ResetFunction>() != nullptr ||
                               context.record.find_step<state::RebindDriver>() != nullptr;
     if (!loses_driver || kernel::count_vfs_of(address) != 0) return false;
@@ -208,12 +255,17 @@ void restore_link(Socket& route, const Link& link, const state::KeepDevice& befo
     remove_new_altnames(route, link, before); // one of them may be the name
     restore_name(route, link, before, log);
     restore_altnames(route, link, before, log);
-    restore_settings(route, link, before);
-    const auto now = kernel::find_link(route, link.ifindex);
-    if (now) restore_files(*now, before);
-    if (now && now->is_up() != before.up)
-        kernel::change_link(route, link.ifindex,
-                            {.state = before.up ? kernel::AdminState::up : kernel::AdminState::down});
+    std::string refused;
+    try {
+        restore_settings(route, link, before);
+    } catch (const base::SystemError& error) {
+        refused = error.what();
+    }
+    restore_alias(route, link, before, log);
+    restore_tuning(route, link, before, log);
+    if (const auto now = kernel::find_link(route, link.ifindex)) restore_files(*now, before, log); // by its new name
+    restore_state(route, link.ifindex, before);
+    if (!refused.empty()) throw base::Error(refused);
 }
 
 void revert_step(const state::KeepDevice& step, const RevertContext& context) {

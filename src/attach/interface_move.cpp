@@ -78,8 +78,8 @@ InterfacePlan plan_interface(const std::string& name, const cni::Request& reques
     return {.link = *std::move(link), .mac = wanted_mac(request, config), .claim = std::move(claim)};
 }
 
-state::MoveInterface interface_step(const cni::Request& request, const InterfacePlan& plan) {
-    return {.before = keep_link(plan.link.name, plan.link),
+state::MoveInterface interface_step(const cni::Request& request, const InterfacePlan& plan, const base::Logger& log) {
+    return {.before = keep_link(plan.link.name, plan.link, log),
             .kind = plan.link.kind,
             .ifindex = plan.link.ifindex,
             .ifname = request.ifname().to_string(),

@@ -31,7 +31,8 @@ struct InterfacePlan {
                                            const Session& session, PodSide& pod, const base::Deadline& deadline);
 
 /// The interface as the journal describes it before it is in the pod.
-[[nodiscard]] state::MoveInterface interface_step(const cni::Request& request, const InterfacePlan& plan);
+[[nodiscard]] state::MoveInterface interface_step(const cni::Request& request, const InterfacePlan& plan,
+                                                  const base::Logger& log);
 
 /// Returns the link in the pod, which is down.
 [[nodiscard]] kernel::Link move_interface(const cni::Request& request, const Config& config, const InterfacePlan& plan,

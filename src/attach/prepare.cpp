@@ -19,13 +19,14 @@ std::string names_of(const RdmaDevices& devices) {
     return names;
 }
 
-std::vector<state::Step> steps_of(const cni::Request& request, const Config& config, const Plan& plan) {
+std::vector<state::Step> steps_of(const cni::Request& request, const Config& config, const Plan& plan,
+                                  const base::Logger& log) {
     std::vector<state::Step> steps;
     if (const auto* device = std::get_if<DevicePlan>(&plan)) {
-        steps = device_steps(request, config, *device);
+        steps = device_steps(request, config, *device, log);
         if (config.device_info_file) steps.emplace_back(state::WriteDeviceInfo{.path = *config.device_info_file});
     } else if (const auto* interface = std::get_if<InterfacePlan>(&plan)) {
-        steps.emplace_back(interface_step(request, *interface));
+        steps.emplace_back(interface_step(request, *interface, log));
     } else {
         steps.emplace_back(child_step(request, config, std::get<ChildPlan>(plan)));
     }
@@ -39,7 +40,7 @@ state::AttachmentRecord first_record(const cni::Request& request, const Config& 
     state::AttachmentRecord record = begin_record(request, node, pod.netns);
     record.attach = config.kind();
     record.rdma_device = rdma_device_of(plan);
-    record.steps = steps_of(request, config, plan);
+    record.steps = steps_of(request, config, plan, node.log);
     return record;
 }
 

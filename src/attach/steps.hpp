@@ -21,6 +21,7 @@ struct Caller {
     std::string cni_path{};
     std::string ipam_type{};
     std::string config{};
+    bool is_del = false; // of the attachment itself: GC and other pods' ADDs undo for somebody else
 };
 
 struct RevertContext {
@@ -29,6 +30,7 @@ struct RevertContext {
     const state::AttachmentStore& records;
     const base::Logger& log;
     const base::Deadline& deadline;
+    bool is_of_owner; // in the attachment's own DEL, or in the rollback of its ADD
 };
 
 [[nodiscard]] inline NameKeeper name_keeper(const RevertContext& context) {

@@ -38,12 +38,16 @@ std::string of_first_queue(const std::string& file) {
 
 } // namespace
 
-NetdevFiles read_netdev_files(const base::InterfaceName& interface) {
-    NetdevFiles files;
+NetdevFilesRead read_netdev_files(const base::InterfaceName& interface) {
+    NetdevFilesRead found;
     const base::UniqueFd directory = open_directory(directory_of(interface));
-    if (!directory) return files;
+    if (!directory) return found;
     const auto add = [&](const std::string& file) {
-        if (auto value = find_setting(directory.get(), file)) files.emplace(file, *std::move(value));
+        try {
+            if (auto value = find_setting(directory.get(), file)) found.files.emplace(file, *std::move(value));
+        } catch (const base::SystemError& error) {
+            found.unreadable.emplace(file, error.what());
+        }
     };
     for (const char* file : {"gro_flush_timeout", "napi_defer_hard_irqs"}) add(file);
     for (const std::string& queue : list_directory(concat(directory_of(interface), "/queues"))) {
@@ -52,7 +56,7 @@ NetdevFiles read_netdev_files(const base::InterfaceName& interface) {
                                  "byte_queue_limits/hold_time"})
             add(concat("queues/", queue, '/', file));
     }
-    return files;
+    return found;
 }
 
 void write_netdev_file(const base::InterfaceName& interface, const std::string& file, const std::string& value) {

@@ -121,6 +121,49 @@ TEST_CASE("a virtual interface comes home whatever its pod calls it", "[device][
     CHECK(stage.node->difference() == "");
 }
 
+TEST_CASE("a setting that can't be read or given back is a warning, and all else comes back", "[device][del]") {
+    NEEDS(kernel_has("veth"), "veth");
+    const VirtualStage stage;
+    const std::string file = "/sys/class/net/virt0/gro_flush_timeout";
+    const PluginCall call = moving(stage.pod, "'device':'virt0'");
+    shell(concat("mount --bind /proc/1/mem ", file)); // whose first byte can't be read
+    const ProcessResult added = call.run();
+    CHECK(added.exit_status == 0);
+    CHECK_THAT(added.err, Contains("interface \"virt0\": gro_flush_timeout can't be recorded (read gro_flush_timeout"));
+    CHECK(del(call) == "");
+    CHECK(stage.node->difference() == "");
+
+    shell(concat("umount ", file)); // the interface came back by that path
+    shell("ip link set virt0 txqueuelen 500");
+    const UnchangedNode node;
+    add(call);
+    stage.pod.run("ip link set net1 txqueuelen 77 mtu 1300 address 02:00:00:00:00:99 down");
+    stage.pod.run("sh -c 'echo 9000 >/sys/class/net/net1/gro_flush_timeout'");
+    PluginCall undo = call;
+    undo.command = "DEL";
+    shell("mount -o remount,bind,ro /sys");
+    const ProcessResult deleted = undo.run();
+    shell("mount -o remount,bind,rw /sys");
+    CHECK(deleted.exit_status == 0);
+    CHECK_THAT(deleted.err, Contains("device virt0 does not get its gro_flush_timeout back: "));
+    CHECK(shell(concat("cat ", file)) == "9000\n");
+    shell(concat("echo 0 >", file));
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("an alias that isn't UTF-8 is left alone", "[device][del]") {
+    NEEDS(kernel_has("veth"), "veth");
+    const VirtualStage stage;
+    shell("printf 'caf\\351' >/sys/class/net/virt0/ifalias");
+    const std::string before = shell("od -An -tx1 /sys/class/net/virt0/ifalias");
+    const PluginCall call = moving(stage.pod, "'device':'virt0'");
+    CHECK_THAT(call.run().err, Contains("alias \"caf\\xe9\" can't be recorded (it isn't UTF-8)"));
+    stage.pod.run("ip link set net1 mtu 1300");
+    CHECK(del(call) == "");
+    CHECK(shell("od -An -tx1 /sys/class/net/virt0/ifalias") == before);
+    CHECK(shell("cat /sys/class/net/virt0/mtu") == "1450\n");
+}
+
 TEST_CASE("a virtual interface that went with its pod's namespace is given up, and made anew it goes into the next pod",
           "[device][del][gc]") {
     NEEDS(kernel_has("veth"), "veth");

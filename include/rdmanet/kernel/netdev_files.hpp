@@ -12,9 +12,14 @@ namespace rdmanet::kernel {
 /// "queues/tx-0/tx_maxrate", relative to the device's directory, and what is in it.
 using NetdevFiles = std::map<std::string, std::string>;
 
+struct NetdevFilesRead {
+    NetdevFiles files;
+    NetdevFiles unreadable; // with the reason in place of the value
+};
+
 /// Of an interface in the calling thread's namespace; without those that the kernel or driver lacks. Throws
 /// base::SystemError.
-[[nodiscard]] NetdevFiles read_netdev_files(const base::InterfaceName& interface);
+[[nodiscard]] NetdevFilesRead read_netdev_files(const base::InterfaceName& interface);
 
 /// Throws base::SystemError.
 void write_netdev_file(const base::InterfaceName& interface, const std::string& file, const std::string& value);
