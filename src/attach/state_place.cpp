@@ -14,7 +14,7 @@ using base::concat;
 
 namespace {
 
-/// Whether the node may have this file system, then under another path. A runtime mounts the root of a container on the
+/// Whether the node may have this file system, then under another path. A runtime mounts a container's root on the
 /// node, too, but what is there ends with the container.
 bool may_be_on_node(dev_t device) try {
     const auto mountinfo = kernel::read_mountinfo("/proc/1");

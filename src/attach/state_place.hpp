@@ -6,8 +6,8 @@
 namespace rdmanet::attach {
 
 /// A container that calls the plugin may have a /run of its own, and what is written there ends with it. What is wrong
-/// then, with the cure; empty if the first process that /proc shows has the same directory or, under another path, its
-/// file system, or if that can't be told.
+/// then, with the cure; empty if the first process that /proc shows has the same directory or, under another path,
+/// its file system, or if that can't be told.
 [[nodiscard]] std::string find_fault_of_state_place(const std::string& state_directory);
 
 } // namespace rdmanet::attach

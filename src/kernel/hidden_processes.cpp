@@ -49,9 +49,9 @@ bool may_trace() {
 } // namespace
 
 /// has_pid_permissions(), fs/proc/base.c: who may trace a process is shown it, whatever the options; members of the
-/// group `gid` are shown what is "invisible" to others. A caller in a user namespace of its own has the capability there,
-/// but is not shown the first process. With "noaccess" processes are listed and can't be examined, which is found out
-/// anyway.
+/// group `gid` are shown what is "invisible" to others. A caller in a user namespace of its own has the capability
+/// there, but is not shown the first process. With "noaccess" processes are listed and can't be examined, which is
+/// found out anyway.
 std::string find_reason_for_hidden_processes(const std::string& proc) {
     struct stat status {};
     if (::stat(proc.c_str(), &status) != 0) throw base::SystemError(concat("stat ", proc), errno);

@@ -30,7 +30,7 @@ std::size_t count_levels(std::string_view status) {
     return static_cast<std::size_t>(std::count(line.begin(), line.end(), '\t'));
 }
 
-/// EPERM is that of the mount option hidepid (proc_pid_permission(), fs/proc/base.c), EACCES that of a security module.
+/// EPERM comes from the mount option hidepid (proc_pid_permission(), fs/proc/base.c), EACCES from a security module.
 bool is_denied(const base::SystemError& error) {
     return error.errno_value() == EPERM || error.errno_value() == EACCES;
 }
