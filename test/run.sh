@@ -137,8 +137,8 @@ in_guests() {
 
 # on_kernels NAME CASES COMMAND...: a test program with the cases of those tags, or all, on this machine's kernel as far as
 # that goes. The cases that it can't run go to the guest, in which everything takes several times as long: with `turns`, one
-# of so many, and the others count as skipped. With `again`, one of so many of the short ones that passed here goes there
-# as well: kernels differ.
+# of so many, and the others count as skipped. With `again`, one of so many of those that ran here goes there as well:
+# kernels differ.
 on_kernels() {
 	local name=$1 cases=$2 log=$logs/$1.log rest=$logs/$1-rest
 	shift 2
@@ -148,7 +148,7 @@ on_kernels() {
 	[[ -z ${turns:-} ]] || sed -ni "$((RDMANET_SEED % turns + 1))~${turns}p" "$rest"
 	result 0 0 "-$(wc -l <"$rest")" "$name: left to the guest"
 	[[ -z ${again:-} ]] ||
-		sed -nE 's/^ok   (.*) \([0-9]{1,3} ms\)$/\1/p' "$log" | sort | sed -n "$((RDMANET_SEED % again + 1))~${again}p" >>"$rest"
+		sed -nE 's/^(ok  |FAIL) (.*) \([0-9]+ ms\)$/\2/p' "$log" | sort | sed -n "$((RDMANET_SEED % again + 1))~${again}p" >>"$rest"
 	sed -i 's/,/\\,/g' "$rest" # a comma would end a name
 	in_guests "$name" "$rest" "$@"
 }

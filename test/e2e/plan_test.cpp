@@ -368,8 +368,9 @@ TEST_CASE("the plan of a VF has its settings, its owner and what the dead left",
     std::optional<Pod> dead(std::in_place, "dead");
     const PluginCall call = of(vf_call(stage.vfs, stage.pod, 0, members), kPlanned);
     const std::string json = plan_untouched(call);
-    const std::string text = told(plan(replaced(call.config, "\"deviceID\":", "\"pciBusID\":\"0000:00:00.0\",\"X\":"),
-                                       {"--device", stage.vfs.vf(0), "--state-dir", kNoState}));
+    const std::string text =
+        told(plan(replaced(call.config, "\"deviceID\":", "\"pciBusID\":\"0000:00:00.0\",\"$comment\":"),
+                  {"--device", stage.vfs.vf(0), "--state-dir", kNoState}));
     CHECK_FALSE(fs::exists(kNoState));
     const std::string missing = "warning capabilities: \"CNIDeviceInfoFile\" is missing";
     CHECK_THAT(plan(call.config, {}).err, Contains(missing));

@@ -6,7 +6,7 @@
 # Prints for each target how many inputs it ran and how much of the code they reached. It starts from the inputs in
 # test/fuzz/corpus and, for configurations, in conf-examples. What the run collects is in build/fuzz-corpus/TARGET, from
 # new at each run. An input that breaks something is kept below build/fuzz-crashes. The random numbers follow the commit:
-# the same commit tries the same inputs. Last line: N passed, N failed, N skipped.
+# the same commit begins with the same inputs. Last line: N passed, N failed, N skipped.
 #
 # Environment: RDMANET_FUZZ_PRESET   default: fuzz, which is optimised; sanitize is what the tests have built anyway
 #              RDMANET_SEED          default: what test/seed says of the commit
