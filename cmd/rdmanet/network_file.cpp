@@ -126,6 +126,7 @@ std::string join(const std::vector<std::string>& texts) {
 
 std::string names_of(const std::vector<Definition>& definitions) {
     std::vector<std::string> names;
+    names.reserve(definitions.size());
     for (const Definition& each : definitions) names.push_back(base::quoted(each.qualified()));
     return join(names);
 }

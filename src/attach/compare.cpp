@@ -10,6 +10,7 @@
 #include "vf_state.hpp"
 
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
 #include <rdmanet/ipam/allocator.hpp>
 #include <rdmanet/kernel/address.hpp>
 #include <rdmanet/kernel/device.hpp>
@@ -148,6 +149,7 @@ void check_gid_share(const RdmaPolicy& policy, const kernel::RdmaPort& port, con
                      const std::vector<kernel::Address>& present) {
     if (!policy.most_gids) return;
     std::vector<base::IpAddress> addresses;
+    addresses.reserve(present.size());
     for (const kernel::Address& address : present) addresses.push_back(address.prefix.address());
     const std::size_t taken = kernel::find_gids(port, addresses, link.name).entries.size();
     if (taken > *policy.most_gids)

@@ -245,7 +245,7 @@ std::string send_home(const Link& link, Socket& inside, Socket& outside, const k
         return link.name;
     } catch (const kernel::NetlinkError& error) {
         if (error.errno_value() != EEXIST) throw;
-        const std::string unlikely = concat(kNameOnReturn, link.ifindex);
+        std::string unlikely = concat(kNameOnReturn, link.ifindex);
         kernel::change_link(inside, link.ifindex, {.name = base::InterfaceName::parse(unlikely), .netns = &home});
         return unlikely;
     }

@@ -46,15 +46,13 @@ NetnsTrace trace_of(const state::AttachmentRecord& record) {
 //   this one   is not found, everything was examined             another view                  unknown
 //   this one   is not found, something could not be examined     anybody                       unknown
 ipam::Verdict Undertaker::probe(const NetnsTrace& trace) {
-    const ipam::Verdict alive{.liveness = ipam::Liveness::alive};
-    const ipam::Verdict dead{.liveness = ipam::Liveness::dead};
     if (trace.boot_id.empty()) return unknown("nothing says which boot of the node it belongs to");
-    if (trace.boot_id != node_.boot_id) return dead;
+    if (trace.boot_id != node_.boot_id) return {.liveness = ipam::Liveness::dead};
     if (trace.netns.inode == 0) return unknown("nothing says which network namespace its pod has");
     try {
         switch (search(trace.netns)) {
-        case Found::yes: return alive;
-        case Found::number_of_another: return dead;
+        case Found::yes: return {.liveness = ipam::Liveness::alive};
+        case Found::number_of_another: return {.liveness = ipam::Liveness::dead};
         case Found::no: break;
         }
     } catch (const base::Error& error) {
@@ -62,7 +60,7 @@ ipam::Verdict Undertaker::probe(const NetnsTrace& trace) {
     }
     if (std::string reason = why_not_seen(trace); !reason.empty()) return unknown(std::move(reason));
     if (!living_->doubt.empty()) return unknown(living_->doubt);
-    return dead;
+    return {.liveness = ipam::Liveness::dead};
 }
 
 /// Why our /proc need not show the processes of that pod; empty if it does.

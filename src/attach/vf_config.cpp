@@ -152,7 +152,7 @@ std::optional<base::BusAddress> find_in_sysfs(const Reader& root) {
     const auto path = find_filled(root, "kernelpath");
     if (!path) return std::nullopt;
     const std::string text = path->string();
-    const auto address = base::BusAddress::parse(text.substr(text.rfind('/') + 1));
+    auto address = base::BusAddress::parse(text.substr(text.rfind('/') + 1));
     if (!address) throw path->unexpected("the directory of a PCI or auxiliary device below /sys/devices/");
     return address;
 }
@@ -167,16 +167,16 @@ bool is_shared_id(const Reader& device, const Reader& root) {
 std::optional<base::BusAddress> find_vf(const Reader& root) {
     const auto device = find_device_key(root);
     if (!device) return std::nullopt;
-    const auto address = base::BusAddress::parse(device->string());
+    auto address = base::BusAddress::parse(device->string());
     if (!address || !address->pci()) throw device->unexpected("the PCI address of a VF, like \"0000:3b:00.2\"");
     return address;
 }
 
 std::optional<base::BusAddress> find_device(const Reader& root) {
-    const auto in_sysfs = find_in_sysfs(root);
+    auto in_sysfs = find_in_sysfs(root);
     const auto device = find_device_key(root);
     if (!device || is_shared_id(*device, root)) return in_sysfs;
-    const auto address = base::BusAddress::parse(device->string());
+    auto address = base::BusAddress::parse(device->string());
     if (!address)
         throw device->unexpected("a PCI address like \"0000:3b:00.0\", or an auxiliary device like \"mlx5_core.sf.4\"");
     if (in_sysfs && *in_sysfs != *address)

@@ -157,7 +157,7 @@ bool is_driver_module(std::string_view name) {
 }
 
 std::optional<BusAddress> bus_address_of(const std::string& parent_device) {
-    if (const auto address = BusAddress::parse(parent_device)) return address;
+    if (auto address = BusAddress::parse(parent_device)) return address;
     if (!parent_device.starts_with(kVirtio) || parent_device.find('/') != std::string::npos) return std::nullopt;
     // "../../../devices/pci0000:00/0000:00:03.0/virtio0"
     const auto link = find_symlink(concat("/sys/bus/virtio/devices/", parent_device));

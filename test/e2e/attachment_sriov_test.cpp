@@ -401,7 +401,7 @@ TEST_CASE("CHECK sees what became of a VF", "[sriov][check]") {
     CHECK(when(concat("ip link set ", pf, " mtu 1400"), concat("ip link set ", pf, " mtu 1500")) == "");
     CHECK_THAT(when(concat("ip netns add elsewhere && ip link set ", pf, " netns elsewhere"),
                     concat("ip -n elsewhere link set ", pf, " netns 1 && ip link set ", pf,
-                           " addrgenmode none up && ip netns delete elsewhere")),
+                           " addrgenmode none && ip link set ", pf, " up && ip netns delete elsewhere")),
                Contains(concat("code 107: device ", stage.vfs.vf(0), " has its PF ")));
     CHECK_THAT(check(with(call, "'rdma':{'isolation':false}"), result),
                Contains("code 107: RDMA device") && Contains("is in the pod, expected on the host"));
