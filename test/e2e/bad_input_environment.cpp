@@ -119,7 +119,8 @@ Table interface_names() {
                 {"attached already",
                  {container("neighbour"), ifname("net0")},
                  101,
-                 "is in /run/netns/pod already, made by an earlier ADD: DEL comes before another ADD"},
+                 "the attachment (network \"net\", container \"neighbour\", interface \"net0\") is in /run/netns/pod "
+                 "already, made by an earlier ADD: DEL comes before another ADD"},
                 {"DEL, bad", {command("DEL"), ifname("a/b")}, 4, NO_INTERFACE_NAME "\"a/b\""},
                 {"DEL, somebody else's", {command("DEL"), ifname("net0")}, 0, ""},
                 {"CHECK, bad", {command("CHECK"), ifname("net%d")}, 4, NO_INTERFACE_NAME "\"net%d\""},
