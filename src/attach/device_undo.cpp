@@ -160,10 +160,10 @@ void restore_files(const Link& link, const state::KeepDevice& before, const base
         for (const auto& [file, why] : now.unreadable)
             if (!kernel::find_value(before.files, file).empty())
                 log.warn(concat("device ", before.device, " may not have its ", file, " back: ", why));
-        for (const auto& [file, present] : now.files) {
-            const std::string wanted = kernel::find_value(before.files, file);
-            if (wanted.empty() || wanted == present) continue;
-            restore_optional(file, before, log, [&] { kernel::write_netdev_file(*name, file, wanted); });
+        for (const auto& file : now.files) {
+            const std::string wanted = kernel::find_value(before.files, file.first);
+            if (wanted.empty() || wanted == file.second) continue;
+            restore_optional(file.first, before, log, [&] { kernel::write_netdev_file(*name, file.first, wanted); });
         }
     });
 }

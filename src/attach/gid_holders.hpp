@@ -10,9 +10,9 @@
 namespace rdmanet::attach {
 
 /// `pod "default/a", interface "net1" (280), the node's interface "eth1" (2)`: the three that have the most entries,
-/// and how many entries others have. Visits the namespace of each attachment on the port, as a pod may have given itself
-/// more addresses than ADD did; where that can't be, the record's addresses count. Throws base::Error where the table,
-/// the records or the node's interfaces can't be read.
+/// and how many entries others have. Visits the namespace of each attachment on the port, as a pod may have given
+/// itself more addresses than ADD did; where that can't be, the record's addresses count. Throws base::Error where
+/// the table, the records or the node's interfaces can't be read.
 [[nodiscard]] std::string describe_gid_holders(const kernel::RdmaPort& port, const state::AttachmentStore& records,
                                                const base::Deadline& deadline);
 

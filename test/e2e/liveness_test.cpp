@@ -138,16 +138,15 @@ TEST_CASE("a container that has the number of an earlier one collects nothing of
     // From here on only a process keeps the pod, which no container sees.
     CHECK(comes_true([&] { return succeeds(concat("[ /run/netns/pod -ef /proc/", process, "/ns/net ]")); }));
     pod.destroy();
+    const std::string was = shell("jq -j .pidNamespace /run/rdmanet/attachments/*");
+    wait_until(concat("(( $(cut -d ' ' -f 1 /proc/uptime | tr -d .) > (", was, " >> 32) + 1 ))")); // another tick
 
     // The kernel gives the lowest number that is free. As if that were the one that the record has, with the start of
     // the container before, and then without, as earlier versions wrote it:
     for (const char* start : {"was >> 32 << 32", "0"}) {
-        const Wrapper namesake("after", concat(kContainer, R"( bash -c '
-            record=$(echo /run/rdmanet/attachments/*)
-            was=$(jq -r .pidNamespace $record)
-            now=$((()",
-                                               start, R"() | $(stat -Lc %i /proc/self/ns/pid)))
-            sed -i s/$was/$now/ $record /run/rdmanet-copies/*
+        const Wrapper namesake("after", concat(kContainer, " bash -c 'was=", was, " now=$((", start,
+                                               R"( | $(stat -Lc %i /proc/self/ns/pid)))
+            sed -i "s/\(\"pidNamespace\": *\"\)[0-9]*/\1$now/" /run/rdmanet/attachments/* /run/rdmanet-copies/*
             exec "$0" "$@"')"));
         CHECK_THAT(run_in(namesake, "gc"), !Contains("removed") && Contains("it was attached from another PID"));
         CHECK(lease_holders() == "living");
