@@ -12,9 +12,11 @@ namespace {
 constexpr unsigned kMostConnected = 65520;
 constexpr unsigned kMostDatagram = 4092;
 
-/// An interface in datagram mode has its carrier from when it has joined its broadcast group (ipoib_mcast_join_task()).
+/// An interface in datagram mode has its carrier from when it has joined its broadcast group, and the group's MTU just
+/// before (ipoib_mcast_carrier_on_task()). IFF_RUNNING is set sooner, as long as the link watch has not looked
+/// (dev_get_flags(), net/core/dev.c).
 bool has_joined(const kernel::Link& link) {
-    return (link.flags & IFF_RUNNING) != 0;
+    return (link.flags & IFF_LOWER_UP) != 0;
 }
 
 /// IPOIB_UD_MTU() of a packet size that InfiniBand has: 256 to 4096 bytes.
