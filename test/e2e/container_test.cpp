@@ -145,7 +145,7 @@ TEST_CASE("a daemon with a /run of its own is warned that its state ends with it
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("a daemon that has the node's state under another path is not warned of it", "[container]") {
+TEST_CASE("a daemon that has the node's state under another path is not warned of it", "[container][static]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const VethParent parent("par0");
     const UnchangedNode node;
