@@ -176,7 +176,8 @@ stage_e2e_guest() {
 	RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet counted e2e-guest guest $e2e_test -r progress
 }
 
-# Without what is about documents rather than memory, what is large, and what only a static binary can do. Of the ways to attach that need the guest, one or
+# Without what is about documents rather than memory, what is large, and what only a static binary can do. Of the ways to
+# attach that need the guest, one or
 # two cases of each: it is slow. Leaks are looked for in the unit tests: at each process's end that takes a third of its time.
 stage_e2e_sanitize() {
 	build sanitize rdmanet || return 0
