@@ -177,8 +177,8 @@ stage_e2e_guest() {
 }
 
 # Without what is about documents rather than memory, what is large, and what only a static binary can do. Of the ways to
-# attach that need the guest, one or
-# two cases of each: it is slow. Leaks are looked for in the unit tests: at each process's end that takes a third of its time.
+# attach that need the guest, one or two cases of each: it is slow. Leaks are looked for in the unit tests: at each
+# process's end that takes a third of its time.
 stage_e2e_sanitize() {
 	build sanitize rdmanet || return 0
 	say "the same, the binary built with sanitizers"
