@@ -43,13 +43,13 @@ Reader find_ours(const Reader& root) {
     const auto plugins = root.find("plugins");
     if (!plugins) {
         const auto type = root.find("type");
-        if (type && type->string() != attach::kPluginName)
-            throw type->unexpected(concat(base::quoted(attach::kPluginName), ", of whose ADD is to be told"));
+        if (type && type->string() != config::kPluginName)
+            throw type->unexpected(concat(base::quoted(config::kPluginName), ", of whose ADD is to be told"));
         return root;
     }
     for (const Reader& plugin : plugins->elements())
-        if (const auto type = plugin.find("type"); type && type->string() == attach::kPluginName) return plugin;
-    throw plugins->unexpected(concat("an entry of type ", base::quoted(attach::kPluginName)));
+        if (const auto type = plugin.find("type"); type && type->string() == config::kPluginName) return plugin;
+    throw plugins->unexpected(concat("an entry of type ", base::quoted(config::kPluginName)));
 }
 
 std::string json_of(const std::string& text) {
@@ -130,7 +130,7 @@ cni::Request request_of(const PlanOptions& options, const std::string& netns_pat
 }
 
 /// ADD gets what the plugins before it in the list have answered.
-void require_earlier_results(const cni::Request& request, const attach::Config& config, const std::string& before,
+void require_earlier_results(const cni::Request& request, const config::Config& config, const std::string& before,
                              const base::Logger& log) {
     if (request.conf.prev_result) return;
     if (config.is_rdma_only())
@@ -215,7 +215,7 @@ Plan plan(PlanOptions options) {
     attach::Node node(options.state_directory, base::Logger(base::LogLevel::warning));
     node.strict = node_is_strict();
     for (const std::string& warning : request.conf.warnings) node.log.warn(warning);
-    const attach::Config config = read_config(request, node);
+    const config::Config config = read_config(request, node);
     require_earlier_results(request, config, input.before, node.log);
     const attach::Preview preview = attach::preview_add(request, config, node);
     return {.text = options.json ? to_json(preview) : to_text(preview),

@@ -47,10 +47,10 @@ void print(std::string_view text) {
 }
 
 base::Logger open_log(const cni::NetConf& conf) {
-    const attach::LogTarget target = attach::parse_log_target(conf);
+    const config::LogTarget target = config::parse_log_target(conf);
     if (!target.file) return base::Logger(target.level);
     try {
-        return base::Logger::to_file(attach::kLogDirectory, *target.file, target.level);
+        return base::Logger::to_file(config::kLogDirectory, *target.file, target.level);
     } catch (const base::Error& error) {
         throw json::ValueError("logFile", error.what());
     }
@@ -145,7 +145,7 @@ void handle(const cni::Request& request) {
     const attach::Node node = make_node(request);
     for (const std::string& warning : request.conf.warnings) node.log.warn(warning);
     try {
-        if (attach::is_ipam_only(request.conf))
+        if (config::is_ipam_only(request.conf))
             serve_as_ipam(request, node);
         else if (cni::is_own_delegate())
             serve_itself(request.command);
@@ -245,10 +245,10 @@ bool node_is_strict() {
     return strict != nullptr && *strict != '\0' && std::string_view(strict) != "0";
 }
 
-attach::Config read_config(const cni::Request& request, const attach::Node& node) {
-    attach::Config config = attach::parse_config(request.conf);
+config::Config read_config(const cni::Request& request, const attach::Node& node) {
+    config::Config config = config::parse_config(request.conf);
     for (const std::string& warning : config.warnings) node.log.warn(warning);
-    if (request.command != Command::check) require_known_keys(config.unknown_keys, config.strict, node);
+    if (request.command != Command::check) config::require_known_keys(config.unknown_keys, config.strict, node.strict);
     return config;
 }
 

@@ -1,9 +1,9 @@
 // The CNI plugin: environment and standard input in, one JSON document on standard output.
 #pragma once
 
-#include <rdmanet/attach/config.hpp>
 #include <rdmanet/attach/node.hpp>
 #include <rdmanet/cni/request.hpp>
+#include <rdmanet/config/config.hpp>
 
 #include <string>
 
@@ -17,7 +17,7 @@ namespace rdmanet::cmd {
 
 /// What the request configures, as ADD, CHECK and STATUS read it. Warnings go to the log. CHECK is not strict: the
 /// pod has what it has.
-[[nodiscard]] attach::Config read_config(const cni::Request& request, const attach::Node& node);
+[[nodiscard]] config::Config read_config(const cni::Request& request, const attach::Node& node);
 
 /// Does what $CNI_COMMAND says; the exit status. Lets nothing escape.
 int run_plugin() noexcept;

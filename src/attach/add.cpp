@@ -132,7 +132,7 @@ std::optional<cni::Interface> interface_on_host(const Plan& plan) {
 }
 
 /// prevResult's content with our interface and its addresses behind.
-cni::Result complete(const cni::Request& request, const Config& config, const std::optional<kernel::Link>& link,
+cni::Result complete(const cni::Request& request, const config::Config& config, const std::optional<kernel::Link>& link,
                      const Plan& plan, const cni::Result& own, PodSide& pod, const base::Deadline& deadline) {
     cni::Result result = rest_of_prev_result(request, config);
     const auto index = static_cast<unsigned>(result.interfaces.size());
@@ -155,12 +155,13 @@ std::vector<base::IpAddress> addresses_of(const cni::Result& result) {
 }
 
 /// For comparisons that have no configuration.
-state::Wanted wanted_of(const cni::Request& request, const Config& config, const std::optional<kernel::Link>& link) {
+state::Wanted wanted_of(const cni::Request& request, const config::Config& config,
+                        const std::optional<kernel::Link>& link) {
     state::Wanted wanted;
     if (link) wanted.mac = link->hardware_address_text();
-    if (std::holds_alternative<Sriov>(config.attach)) wanted.vf = to_recorded(wanted_settings(request, config));
-    wanted.gids = config.rdma.wait_for_gids && config.rdma.on_missing_gid == OnMissingGid::refuse;
-    wanted.active_port = config.rdma.on_inactive_port == OnInactivePort::refuse;
+    if (std::holds_alternative<config::Sriov>(config.attach)) wanted.vf = to_recorded(wanted_settings(request, config));
+    wanted.gids = config.rdma.wait_for_gids && config.rdma.on_missing_gid == config::OnMissingGid::refuse;
+    wanted.active_port = config.rdma.on_inactive_port == config::OnInactivePort::refuse;
     wanted.most_gids = static_cast<std::uint32_t>(config.rdma.most_gids.value_or(0));
     return wanted;
 }
@@ -168,7 +169,7 @@ state::Wanted wanted_of(const cni::Request& request, const Config& config, const
 /// The changes themselves, each preceded by what undoes it. Fills in the record as it learns.
 class Attaching {
 public:
-    Attaching(const cni::Request& request, const Config& config, Session& session, Prepared& prepared,
+    Attaching(const cni::Request& request, const config::Config& config, Session& session, Prepared& prepared,
               std::vector<state::Step> debts, base::FileLock& lock, const base::Deadline& deadline)
         : request_(request), config_(config), session_(session), pod_(prepared.pod), plan_(prepared.plan), lock_(lock),
           deadline_(deadline), record_(std::move(prepared.record)), debts_(std::move(debts)) {
@@ -211,7 +212,7 @@ public:
 private:
     /// The last one: before it may be debts of an earlier ADD.
     [[nodiscard]] state::DelegateIpam* delegate() {
-        if (!std::holds_alternative<DelegatedIpam>(config_.ipam)) return nullptr;
+        if (!std::holds_alternative<config::DelegatedIpam>(config_.ipam)) return nullptr;
         return std::get_if<state::DelegateIpam>(&record_.steps.back());
     }
 
@@ -295,7 +296,8 @@ private:
 
     [[nodiscard]] AskingSide asking_side(const kernel::Link& link) const {
         const auto* child = std::get_if<ChildPlan>(&plan_);
-        if (child == nullptr || !std::holds_alternative<Ipvlan>(config_.attach)) return {&pod_.netns, link.ifindex};
+        if (child == nullptr || !std::holds_alternative<config::Ipvlan>(config_.attach))
+            return {&pod_.netns, link.ifindex};
         return {config_.link_in_container ? &pod_.netns : nullptr, child->parent.ifindex};
     }
 
@@ -320,7 +322,7 @@ private:
     }
 
     const cni::Request& request_;
-    const Config& config_;
+    const config::Config& config_;
     Session& session_;
     PodSide& pod_;
     Plan& plan_;
@@ -342,7 +344,7 @@ void log_success(const AttachmentRecord& record, const base::Logger& log, const 
 
 } // namespace
 
-cni::Result add(const cni::Request& request, const Config& config, const Node& node) {
+cni::Result add(const cni::Request& request, const config::Config& config, const Node& node) {
     const auto deadline = base::Deadline::in(kAddTimeout);
     Session session(request, node);
     if (config.device_info_file) require_own_device_info(*config.device_info_file, session.key, session.records);

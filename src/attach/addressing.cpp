@@ -68,14 +68,14 @@ std::optional<base::IpAddress> first_gateway(const std::vector<cni::IpConfig>& i
 /// IPv6 default routes of router advertisements have metric 1024, and so have routes without one (IP6_RT_PRIO_USER,
 /// rt6_add_dflt_router()). A route that only fills a gap stays behind them also when they come later; one that shall
 /// win is ahead. For IPv4 the metric is 0, and the last added wins.
-std::uint32_t metric_of(const cni::Route& route, DefaultRoute policy) {
+std::uint32_t metric_of(const cni::Route& route, config::DefaultRoute policy) {
     constexpr std::uint32_t kOfRouterAdvertisements = 1024;
     if (route.priority) return *route.priority;
     if (!route.dst.is_default_route() || route.dst.family() == base::Family::v4) return 0;
-    return policy == DefaultRoute::always ? kOfRouterAdvertisements - 1 : kOfRouterAdvertisements + 1;
+    return policy == config::DefaultRoute::always ? kOfRouterAdvertisements - 1 : kOfRouterAdvertisements + 1;
 }
 
-kernel::Route to_kernel(const cni::Route& route, const kernel::Link& link, DefaultRoute policy) {
+kernel::Route to_kernel(const cni::Route& route, const kernel::Link& link, config::DefaultRoute policy) {
     kernel::Route wanted{.destination = *base::IpPrefix::make(route.dst.network(), route.dst.length()),
                          .gateway = route.gw};
     wanted.ifindex = link.ifindex;
@@ -88,11 +88,11 @@ kernel::Route to_kernel(const cni::Route& route, const kernel::Link& link, Defau
 }
 
 /// With a line in the log: a warning where it follows from what the pod has, and not from the network's own wish.
-bool is_left_out(const cni::Route& route, const kernel::Link& link, PodSide& pod, DefaultRoute policy,
+bool is_left_out(const cni::Route& route, const kernel::Link& link, PodSide& pod, config::DefaultRoute policy,
                  const base::Logger& log) {
-    if (!route.dst.is_default_route() || policy == DefaultRoute::always) return false;
+    if (!route.dst.is_default_route() || policy == config::DefaultRoute::always) return false;
     if (route.table.value_or(kernel::kMainTable) != kernel::kMainTable) return false;
-    if (policy == DefaultRoute::never) {
+    if (policy == config::DefaultRoute::never) {
         log.info(concat("route ", route.dst, " of interface ", base::quoted(link.name),
                         " is not added: \"defaultRoute\" is \"never\""));
         return true;
@@ -191,13 +191,14 @@ void suppress_link_local(PodSide& pod, const kernel::Link& link) {
 }
 
 void bring_up(PodSide& pod, const kernel::Link& link, const base::InterfaceName& name,
-              const std::vector<cni::IpConfig>& ips, DuplicateDetection detection, const AskingSide& asking,
+              const std::vector<cni::IpConfig>& ips, config::DuplicateDetection detection, const AskingSide& asking,
               const base::Deadline& deadline, const base::Logger& log) {
     const Wanted wanted{.v4 = prefixes_of(ips, base::Family::v4), .v6 = prefixes_of(ips, base::Family::v6)};
     if (!wanted.v6.empty()) kernel::enable_ipv6(pod.netns, name);
     if (!wanted.v4.empty()) as_far_as_possible(log, [&] { kernel::announce_ipv4_when_up(pod.netns, name); });
     if (!wanted.v6.empty()) as_far_as_possible(log, [&] { kernel::announce_ipv6_changes(pod.netns, name); });
-    const bool asks = detection == DuplicateDetection::probe && has_neighbours(link) && link.mac() && !ips.empty();
+    const bool asks =
+        detection == config::DuplicateDetection::probe && has_neighbours(link) && link.mac() && !ips.empty();
     if (asks)
         bring_up_after_probe(pod, link, name, wanted, asking, deadline, log);
     else
@@ -205,7 +206,7 @@ void bring_up(PodSide& pod, const kernel::Link& link, const base::InterfaceName&
 }
 
 std::vector<cni::Route> add_routes(PodSide& pod, const kernel::Link& link, const cni::Result& wanted,
-                                   DefaultRoute policy, const base::Logger& log) {
+                                   config::DefaultRoute policy, const base::Logger& log) {
     std::vector<cni::Route> added;
     for (const cni::Route& route : wanted.routes) {
         if (is_left_out(route, link, pod, policy, log)) continue;

@@ -1,10 +1,10 @@
 // Addresses and routes on the pod's interface.
 #pragma once
 
-#include <rdmanet/attach/config.hpp>
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/logger.hpp>
 #include <rdmanet/cni/result.hpp>
+#include <rdmanet/config/config.hpp>
 #include <rdmanet/kernel/link.hpp>
 #include <rdmanet/kernel/netlink_socket.hpp>
 #include <rdmanet/kernel/netns.hpp>
@@ -34,12 +34,12 @@ struct AskingSide {
 /// Waits a few seconds for another child of the parent that has the same MAC or address to go. Throws CniError if it
 /// stays, and with DuplicateDetection::probe if another host has one of the addresses.
 void bring_up(PodSide& pod, const kernel::Link& link, const base::InterfaceName& name,
-              const std::vector<cni::IpConfig>& ips, DuplicateDetection detection, const AskingSide& asking,
+              const std::vector<cni::IpConfig>& ips, config::DuplicateDetection detection, const AskingSide& asking,
               const base::Deadline& deadline, const base::Logger& log);
 
 /// Adds the routes; the first gateway of the family stands in for a missing one. Returns those that were added, with
 /// the gateways that they got: a default route is left out as the policy says, with a line in the log.
 [[nodiscard]] std::vector<cni::Route> add_routes(PodSide& pod, const kernel::Link& link, const cni::Result& wanted,
-                                                 DefaultRoute policy, const base::Logger& log);
+                                                 config::DefaultRoute policy, const base::Logger& log);
 
 } // namespace rdmanet::attach

@@ -12,10 +12,11 @@ bool is_in_pod(const cni::IpConfig& ip, const cni::Result& result) {
 
 } // namespace
 
-cni::Result adopt_addresses(const cni::Request& request, const Config& config) {
+cni::Result adopt_addresses(const cni::Request& request, const config::Config& config) {
     cni::Result adopted;
     const auto& previous = request.conf.prev_result;
-    if (!previous || !std::holds_alternative<Ipvlan>(config.attach) || !std::holds_alternative<NoIpam>(config.ipam))
+    if (!previous || !std::holds_alternative<config::Ipvlan>(config.attach) ||
+        !std::holds_alternative<config::NoIpam>(config.ipam))
         return adopted;
     std::copy_if(previous->ips.begin(), previous->ips.end(), std::back_inserter(adopted.ips),
                  [&](const cni::IpConfig& ip) { return !is_in_pod(ip, *previous); });
@@ -23,7 +24,7 @@ cni::Result adopt_addresses(const cni::Request& request, const Config& config) {
     return adopted;
 }
 
-cni::Result rest_of_prev_result(const cni::Request& request, const Config& config) {
+cni::Result rest_of_prev_result(const cni::Request& request, const config::Config& config) {
     cni::Result rest = request.conf.prev_result.value_or(cni::Result{});
     const cni::Result previous = rest;
     if (adopt_addresses(request, config).ips.empty()) return rest;

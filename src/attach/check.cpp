@@ -12,7 +12,7 @@ namespace rdmanet::attach {
 
 using base::concat;
 
-void check(const cni::Request& request, const Config& config, const Node& node) {
+void check(const cni::Request& request, const config::Config& config, const Node& node) {
     const auto deadline = base::Deadline::in(kCheckTimeout);
     if (!config.is_rdma_only() && !request.conf.prev_result)
         throw cni::CniError(cni::ErrorCode::invalid_network_config, "prevResult is missing, CHECK compares with it");
@@ -27,7 +27,7 @@ void check(const cni::Request& request, const Config& config, const Node& node) 
                        ") is incomplete: an ADD or a DEL of it has failed or ended early"));
 
     compare_with_kernel(wanted_by(request, config), *record, open_pod_netns(request), request.netns_path, deadline);
-    if (const auto* other = std::get_if<DelegatedIpam>(&config.ipam))
+    if (const auto* other = std::get_if<config::DelegatedIpam>(&config.ipam))
         cni::delegate_check(cni::delegate_call(request, other->plugin), deadline);
     if (std::holds_alternative<ipam::Config>(config.ipam)) compare_leases(*record, node, session.leases, deadline);
 }

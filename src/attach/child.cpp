@@ -25,14 +25,15 @@ using base::concat;
 using base::quoted;
 
 /// A passthru macvlan has its parent's MAC when it is born; another one is set afterwards.
-bool is_passthru(const Config& config) {
-    const auto* macvlan = std::get_if<Macvlan>(&config.attach);
+bool is_passthru(const config::Config& config) {
+    const auto* macvlan = std::get_if<config::Macvlan>(&config.attach);
     return macvlan != nullptr && macvlan->mode == kernel::MacvlanMode::passthru;
 }
 
 /// One that the network itself names is refused with its configuration. A pod's wish is not: the network can't know
 /// of it, and with the reference plugins such pods start.
-std::optional<base::MacAddress> choose_mac(const cni::Request& request, const Config& config, const Session& session) {
+std::optional<base::MacAddress> choose_mac(const cni::Request& request, const config::Config& config,
+                                           const Session& session) {
     if (!config.is_macvlan()) {
         if (const auto requested = cni::requested_mac(request.conf, request.args))
             session.node.log.warn(concat(requested->source, ": ", requested->mac, " is not set, ",
@@ -45,24 +46,25 @@ std::optional<base::MacAddress> choose_mac(const cni::Request& request, const Co
 }
 
 /// At least one, which another IPAM plugin will give.
-std::size_t expected_addresses(const cni::Request& request, const Config& config) {
+std::size_t expected_addresses(const cni::Request& request, const config::Config& config) {
     if (const auto* own = std::get_if<ipam::Config>(&config.ipam)) return own->ranges.size() + own->addresses.size();
     return std::max<std::size_t>(1, adopt_addresses(request, config).ips.size());
 }
 
 /// What the child will name as its parent: the kernel puts a macvlan on a macvlan, or an ipvlan on an ipvlan, beside it
 /// on the same lower device (macvlan_common_newlink(), ipvlan_link_new()).
-unsigned index_of_lower(const kernel::Link& parent, const Config& config) {
+unsigned index_of_lower(const kernel::Link& parent, const config::Config& config) {
     return parent.kind == config.kind() ? parent.parent_ifindex.value_or(parent.ifindex) : parent.ifindex;
 }
 
-std::variant<Macvlan, Ipvlan, Ipoib> kernel_kind(const Config& config, const kernel::Link& parent) {
-    if (const auto* macvlan = std::get_if<Macvlan>(&config.attach)) return *macvlan;
-    if (const auto* ipvlan = std::get_if<Ipvlan>(&config.attach)) return *ipvlan;
+std::variant<config::Macvlan, config::Ipvlan, config::Ipoib> kernel_kind(const config::Config& config,
+                                                                         const kernel::Link& parent) {
+    if (const auto* macvlan = std::get_if<config::Macvlan>(&config.attach)) return *macvlan;
+    if (const auto* ipvlan = std::get_if<config::Ipvlan>(&config.attach)) return *ipvlan;
     return ipoib_child(config, parent);
 }
 
-kernel::ChildSpec child_spec(const cni::Request& request, const Config& config, const ChildPlan& plan,
+kernel::ChildSpec child_spec(const cni::Request& request, const config::Config& config, const ChildPlan& plan,
                              const PodSide& pod) {
     kernel::ChildSpec spec{.name = request.ifname(),
                            .parent_ifindex = plan.parent.ifindex,
@@ -77,7 +79,7 @@ kernel::ChildSpec child_spec(const cni::Request& request, const Config& config, 
 }
 
 /// What the kernel's refusal means here, in words that lead to the cure.
-[[noreturn]] void explain(const kernel::NetlinkError& error, const Config& config, const ChildPlan& plan) {
+[[noreturn]] void explain(const kernel::NetlinkError& error, const config::Config& config, const ChildPlan& plan) {
     const std::string parent = quoted(plan.parent.name);
     if (error.errno_value() == EBUSY)
         throw cni::CniError(
@@ -101,7 +103,7 @@ kernel::ChildSpec child_spec(const cni::Request& request, const Config& config, 
 /// What a child can't be born with. The MAC of a passthru macvlan reaches the parent, which gets its own back when the
 /// child goes (macvlan_port_destroy()). An IPoIB child has its mode's MTU, whatever is asked for (ipoib_ndo_init(), and
 /// ipoib_set_mode() after it).
-kernel::LinkChange late_change(const kernel::Link& link, const Config& config, const ChildPlan& plan) {
+kernel::LinkChange late_change(const kernel::Link& link, const config::Config& config, const ChildPlan& plan) {
     kernel::LinkChange change;
     if (is_passthru(config) && plan.mac && link.mac() != plan.mac) change.mac = plan.mac;
     if (config.mtu && link.mtu != config.mtu) change.mtu = config.mtu;
@@ -117,7 +119,7 @@ unsigned choose_ifindex(const cni::Request& request) {
 /// The name is free in the pod, as was seen before: of the same name on the host the kernel says EEXIST, too, unless it
 /// is told the child's number. There is no other way before Linux 6.15, in which a child that is made from inside is
 /// born beside its parent all the same (rtnl_newlink_create(), net/core/rtnetlink.c).
-void add_child(kernel::ChildSpec spec, const cni::Request& request, const Config& config, PodSide& pod,
+void add_child(kernel::ChildSpec spec, const cni::Request& request, const config::Config& config, PodSide& pod,
                const base::Deadline& deadline) {
     if (config.link_in_container) return kernel::add_link(pod.route, spec);
     kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, deadline);
@@ -133,7 +135,7 @@ void add_child(kernel::ChildSpec spec, const cni::Request& request, const Config
 } // namespace
 
 std::optional<kernel::RdmaPort> find_rdma_of_parent(const kernel::Link& parent, const cni::Request& request,
-                                                    const Config& config, const base::Logger& log,
+                                                    const config::Config& config, const base::Logger& log,
                                                     const base::Deadline& deadline) {
     if (config.is_ipoib()) {
         require_rdma_of_ipoib(config.rdma, parent, request.conf.name, deadline);
@@ -146,13 +148,13 @@ std::optional<kernel::RdmaPort> find_rdma_of_parent(const kernel::Link& parent, 
 }
 
 void require_gids(const kernel::Link& parent, const kernel::RdmaPort& port, const cni::Request& request,
-                  const Config& config, const GidHolders& holders, const base::Logger& log) {
+                  const config::Config& config, const GidHolders& holders, const base::Logger& log) {
     const std::size_t addresses = expected_addresses(request, config);
     require_gid_share(config.rdma, port, addresses);
     require_gid_room(config.rdma, port, parent.name, addresses, holders, log);
 }
 
-ChildPlan plan_child(const cni::Request& request, const Config& config, const Session& session, PodSide& pod,
+ChildPlan plan_child(const cni::Request& request, const config::Config& config, const Session& session, PodSide& pod,
                      const base::Deadline& deadline) {
     ChildPlan plan{.parent =
                        [&] {
@@ -174,7 +176,7 @@ ChildPlan plan_child(const cni::Request& request, const Config& config, const Se
     return plan;
 }
 
-state::CreateLink child_step(const cni::Request& request, const Config& config, const ChildPlan& plan) {
+state::CreateLink child_step(const cni::Request& request, const config::Config& config, const ChildPlan& plan) {
     const bool kernel_takes_mac = plan.mac && !is_passthru(config);
     return {.kind = std::string(config.kind()),
             .mode =
@@ -187,8 +189,8 @@ state::CreateLink child_step(const cni::Request& request, const Config& config, 
             .ifindex = 0};
 }
 
-kernel::Link create_child(const cni::Request& request, const Config& config, const ChildPlan& plan, PodSide& pod,
-                          const base::Deadline& deadline) {
+kernel::Link create_child(const cni::Request& request, const config::Config& config, const ChildPlan& plan,
+                          PodSide& pod, const base::Deadline& deadline) {
     try {
         add_child(child_spec(request, config, plan, pod), request, config, pod, deadline);
     } catch (const kernel::NetlinkError& error) {

@@ -48,19 +48,20 @@ Expected expected_from(const cni::Result& result, const state::AttachmentRecord&
     differs(concat("prevResult has no interface ", quoted(record.key.ifname), " in the pod"));
 }
 
-void check_mode_by_configuration(const Link& link, const Config& config) {
+void check_mode_by_configuration(const Link& link, const config::Config& config) {
     const std::string name = quoted(link.name);
-    if (const auto* wanted = std::get_if<Macvlan>(&config.attach)) {
+    if (const auto* wanted = std::get_if<config::Macvlan>(&config.attach)) {
         if (!link.macvlan || link.macvlan->mode != wanted->mode)
             differs(concat("interface ", name, " is ", link.macvlan ? kernel::to_string(*link.macvlan) : "no macvlan",
                            ", expected ", kernel::to_string(*wanted)));
-    } else if (const auto* ipoib = std::get_if<Ipoib>(&config.attach)) {
-        const Ipoib present = link.ipoib.value_or(Ipoib{});
+    } else if (const auto* ipoib = std::get_if<config::Ipoib>(&config.attach)) {
+        const config::Ipoib present = link.ipoib.value_or(config::Ipoib{});
         const bool other_pkey = ipoib->pkey && (present.pkey.value_or(0) | 0x8000U) != (*ipoib->pkey | 0x8000U);
         if (other_pkey || (ipoib->mode && present.mode != ipoib->mode))
             differs(concat("interface ", name, " is ", kernel::to_string(present), ", expected ",
                            kernel::to_string(*ipoib)));
-    } else if (const auto* ipvlan = std::get_if<Ipvlan>(&config.attach); ipvlan != nullptr && link.ipvlan != *ipvlan) {
+    } else if (const auto* ipvlan = std::get_if<config::Ipvlan>(&config.attach);
+               ipvlan != nullptr && link.ipvlan != *ipvlan) {
         differs(concat("interface ", name, " is ", link.ipvlan ? kernel::to_string(*link.ipvlan) : "no ipvlan",
                        ", expected ", kernel::to_string(*ipvlan)));
     }
@@ -145,7 +146,7 @@ std::vector<base::IpAddress> addresses_of(const Expected& expected) {
 }
 
 /// A pod may have given itself more addresses than ADD did, in a table whose places other pods need.
-void check_gid_share(const RdmaPolicy& policy, const kernel::RdmaPort& port, const Link& link,
+void check_gid_share(const config::RdmaPolicy& policy, const kernel::RdmaPort& port, const Link& link,
                      const std::vector<kernel::Address>& present) {
     if (!policy.most_gids) return;
     std::vector<base::IpAddress> addresses;
@@ -170,7 +171,7 @@ void check_rdma(const Intended& wanted, const state::AttachmentRecord& record, c
     check_port(wanted.rdma, *port, parent->name);
     check_gid_share(wanted.rdma, *port, link, present);
     // An ADD that doesn't wait for them may be followed by CHECK before the kernel has made them.
-    if (wanted.rdma.on_missing_gid == OnMissingGid::warn || !wanted.rdma.wait_for_gids) return;
+    if (wanted.rdma.on_missing_gid == config::OnMissingGid::warn || !wanted.rdma.wait_for_gids) return;
     const auto missing = missing_gids(*port, link.name, addresses_of(expected));
     if (!missing.empty()) differs(concat("RDMA device ", *port, " has no GID of ", missing.front()));
 }
@@ -188,14 +189,14 @@ bool Intended::is_device() const {
     return kind == "sriov" || kind == "host-device" || kind == "rdma";
 }
 
-Intended wanted_by(const cni::Request& request, const Config& config) {
+Intended wanted_by(const cni::Request& request, const config::Config& config) {
     Intended wanted{.config = &config,
                     .kind = std::string(config.kind()),
                     .device = config.device,
                     .mtu = config.mtu,
                     .rdma = config.rdma,
                     .result = request.conf.prev_result.value_or(cni::Result{})};
-    if (std::holds_alternative<Sriov>(config.attach)) wanted.vf = wanted_settings(request, config);
+    if (std::holds_alternative<config::Sriov>(config.attach)) wanted.vf = wanted_settings(request, config);
     return wanted;
 }
 
@@ -203,8 +204,8 @@ Intended wanted_by(const state::AttachmentRecord& record) {
     const state::Wanted written = record.wanted.value_or(state::Wanted{});
     Intended wanted{.kind = record.attach, .vf = to_settings(written.vf)};
     wanted.rdma.wait_for_gids = written.gids;
-    wanted.rdma.on_missing_gid = written.gids ? OnMissingGid::refuse : OnMissingGid::warn;
-    wanted.rdma.on_inactive_port = written.active_port ? OnInactivePort::refuse : OnInactivePort::warn;
+    wanted.rdma.on_missing_gid = written.gids ? config::OnMissingGid::refuse : config::OnMissingGid::warn;
+    wanted.rdma.on_inactive_port = written.active_port ? config::OnInactivePort::refuse : config::OnInactivePort::warn;
     if (written.most_gids != 0) wanted.rdma.most_gids = written.most_gids;
     const state::CreateLink* made = record.created_link();
     wanted.result.interfaces.push_back({.name = record.key.ifname,

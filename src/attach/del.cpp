@@ -9,6 +9,7 @@
 #include <rdmanet/attach/mac.hpp>
 #include <rdmanet/attach/operations.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/config/config.hpp>
 #include <rdmanet/kernel/address.hpp>
 #include <rdmanet/kernel/link.hpp>
 
@@ -115,7 +116,7 @@ AttachmentRecord reconstruct(const cni::Request& request, Session& session, Stil
         held.push_back(concat("interface \"", session.key.ifname, "\": ", error.what()));
     }
     const auto& ipam_type = request.conf.ipam_type;
-    if (ipam_type && *ipam_type != kPluginName) record.steps.emplace_back(delegate_step(request, *ipam_type));
+    if (ipam_type && *ipam_type != config::kPluginName) record.steps.emplace_back(delegate_step(request, *ipam_type));
     return record;
 }
 

@@ -71,7 +71,7 @@ state::KeepDevice keep_step(const DevicePlan& plan, const base::Logger& log) {
 
 /// A VF's own MAC follows its PF's decision with some drivers at once, with others when the VF is probed again: it is
 /// set where it hasn't followed.
-std::optional<base::MacAddress> mac_to_set(const Config& config, const cni::Request& request, unsigned ifindex,
+std::optional<base::MacAddress> mac_to_set(const config::Config& config, const cni::Request& request, unsigned ifindex,
                                            kernel::Socket& route) {
     const auto wanted = wanted_mac(request, config);
     if (!wanted) return std::nullopt;
@@ -80,7 +80,7 @@ std::optional<base::MacAddress> mac_to_set(const Config& config, const cni::Requ
 }
 
 /// From the host into the pod, where it is down.
-Link move_link(const cni::Request& request, const Config& config, const DevicePlan& plan, const Link& link,
+Link move_link(const cni::Request& request, const config::Config& config, const DevicePlan& plan, const Link& link,
                PodSide& pod, const base::Deadline& deadline) {
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
     const std::string ifname = request.ifname().to_string();
@@ -100,7 +100,7 @@ Link move_link(const cni::Request& request, const Config& config, const DevicePl
 
 /// Where the IPoIB interface is once the RDMA device is in the pod, which makes the kernel make it anew: in the pod
 /// since Linux 6.17, before on the host (drivers/infiniband/ulp/ipoib/ipoib_main.c, ipoib_intf_init()).
-Link follow_rdma(const cni::Request& request, const Config& config, const DevicePlan& plan, PodSide& pod,
+Link follow_rdma(const cni::Request& request, const config::Config& config, const DevicePlan& plan, PodSide& pod,
                  const base::Deadline& deadline) {
     constexpr std::chrono::seconds kTimeout{10};
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
@@ -142,7 +142,7 @@ RdmaDevices rebind(const DevicePlan& plan, const Session& session, const base::D
 }
 
 /// What the driver made when it was bound anew may have other names and numbers.
-void replace_rdma(DevicePlan& plan, const RdmaPolicy& policy, RdmaDevices made) {
+void replace_rdma(DevicePlan& plan, const config::RdmaPolicy& policy, RdmaDevices made) {
     if (plan.rdma) {
         plan.rdma->device_index = made.front().index;
         plan.rdma->device = made.front().name;
@@ -151,7 +151,7 @@ void replace_rdma(DevicePlan& plan, const RdmaPolicy& policy, RdmaDevices made) 
 }
 
 /// A GUID that is asked for and isn't the VF's yet makes the driver be bound anew; one must be there in any case.
-void plan_guid(DevicePlan& plan, const cni::Request& request, const Config& config, const Session& session,
+void plan_guid(DevicePlan& plan, const cni::Request& request, const config::Config& config, const Session& session,
                kernel::Socket& route, const base::Deadline& deadline) {
     const auto present = plan.link->port_guid();
     if (!plan.vf || !present) return;
@@ -170,7 +170,7 @@ void plan_guid(DevicePlan& plan, const cni::Request& request, const Config& conf
 }
 
 /// What the configuration says of an interface that there is none of.
-void warn_of_no_interface(const DevicePlan& plan, const cni::Request& request, const Config& config,
+void warn_of_no_interface(const DevicePlan& plan, const cni::Request& request, const config::Config& config,
                           const base::Logger& log) {
     const std::string why = concat(" is not set: device ", plan.address, " has driver ",
                                    quoted(kernel::driver_of(plan.address)), " and no interface");
@@ -219,7 +219,7 @@ std::string mac_without_link(const DevicePlan& plan) {
     return mac && !mac->is_zero() ? mac->to_string() : std::string();
 }
 
-DevicePlan plan_device(const cni::Request& request, const Config& config, const Session& session, PodSide& pod,
+DevicePlan plan_device(const cni::Request& request, const config::Config& config, const Session& session, PodSide& pod,
                        const BusAddress& address, const base::Deadline& deadline) {
     require_existing(address);
     if (config.reset) require_resettable(address);
@@ -231,7 +231,7 @@ DevicePlan plan_device(const cni::Request& request, const Config& config, const 
         return plan;
     }
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
-    if (std::holds_alternative<Sriov>(config.attach)) plan.vf = plan_vf(address, request, config, route);
+    if (std::holds_alternative<config::Sriov>(config.attach)) plan.vf = plan_vf(address, request, config, route);
     if (plan.vf) warn_of_inherited_vlan(*plan.vf, request, config, session.node.log);
     if (config.is_rdma_only())
         require_no_ipoib(address, route, pod);
@@ -251,7 +251,7 @@ DevicePlan plan_device(const cni::Request& request, const Config& config, const 
             throw cni::CniError(cni::ErrorCode::unsupported_field,
                                 concat("rdma.linkLocalGids: can't be set, device ", address,
                                        " is InfiniBand, whose GIDs come from no addresses: remove it"));
-        if (config.duplicate_detection == DuplicateDetection::probe)
+        if (config.duplicate_detection == config::DuplicateDetection::probe)
             throw cni::CniError(cni::ErrorCode::unsupported_field,
                                 concat("duplicateAddressDetection: can't be \"probe\", device ", address,
                                        " is InfiniBand, and only Ethernet is asked: remove it"));
@@ -287,7 +287,7 @@ std::vector<state::Step> rdma_steps(const DevicePlan& plan) {
     return rdma_steps(plan.address, moving, plan.staying, plan.name_in_pod);
 }
 
-std::vector<state::Step> device_steps(const cni::Request& request, const Config& config, const DevicePlan& plan,
+std::vector<state::Step> device_steps(const cni::Request& request, const config::Config& config, const DevicePlan& plan,
                                       const base::Logger& log) {
     const std::string device = plan.address.to_string();
     std::vector<state::Step> steps;
@@ -307,7 +307,7 @@ std::vector<state::Step> device_steps(const cni::Request& request, const Config&
     return steps;
 }
 
-std::optional<Link> move_device(const cni::Request& request, const Config& config, DevicePlan& plan,
+std::optional<Link> move_device(const cni::Request& request, const config::Config& config, DevicePlan& plan,
                                 const Session& session, PodSide& pod, const std::function<void()>& on_new_rdma,
                                 const base::Deadline& deadline) {
     if (plan.vf && !plan.vf->changes.empty()) {

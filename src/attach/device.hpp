@@ -3,9 +3,9 @@
 
 #include "session.hpp"
 
-#include <rdmanet/attach/config.hpp>
 #include <rdmanet/base/bus_address.hpp>
 #include <rdmanet/base/file_lock.hpp>
+#include <rdmanet/config/config.hpp>
 #include <rdmanet/kernel/device.hpp>
 #include <rdmanet/kernel/link.hpp>
 #include <rdmanet/kernel/rdma.hpp>
@@ -63,12 +63,12 @@ using Movable = std::variant<base::BusAddress, std::string>;
 
 /// Which device: the one that the device plugin chose, or the configuration describes, or that an earlier plugin's
 /// interface is of. Throws CniError if that is none.
-[[nodiscard]] Movable find_movable(const cni::Request& request, const Config& config, PodSide& pod,
+[[nodiscard]] Movable find_movable(const cni::Request& request, const config::Config& config, PodSide& pod,
                                    const state::AttachmentStore& records, const base::Deadline& deadline);
 
 /// The one that the configuration names. nullopt if it leaves that to the device plugin. Throws CniError if it is none.
-[[nodiscard]] std::optional<Movable> find_named_device(const Config& config, const state::AttachmentStore& records,
-                                                       const base::Deadline& deadline);
+[[nodiscard]] std::optional<Movable>
+find_named_device(const config::Config& config, const state::AttachmentStore& records, const base::Deadline& deadline);
 
 /// How the net device is before it moves. A setting that can't be recorded is left out, with a warning.
 [[nodiscard]] state::KeepDevice keep_link(const std::string& device, const kernel::Link& link, const base::Logger& log);
@@ -78,11 +78,11 @@ void require_free_names(const std::string& device, const kernel::Link& link, Pod
 
 /// Reads the kernel and changes nothing. Throws CniError with the cure for whatever would make the ADD fail later,
 /// among it that the device is another attachment's.
-[[nodiscard]] DevicePlan plan_device(const cni::Request& request, const Config& config, const Session& session,
+[[nodiscard]] DevicePlan plan_device(const cni::Request& request, const config::Config& config, const Session& session,
                                      PodSide& pod, const base::BusAddress& address, const base::Deadline& deadline);
 
 /// The device's steps as the journal describes them, in the order of doing.
-[[nodiscard]] std::vector<state::Step> device_steps(const cni::Request& request, const Config& config,
+[[nodiscard]] std::vector<state::Step> device_steps(const cni::Request& request, const config::Config& config,
                                                     const DevicePlan& plan, const base::Logger& log);
 
 using RdmaDevices = std::vector<kernel::RdmaDevice>;
@@ -90,7 +90,7 @@ using RdmaDevices = std::vector<kernel::RdmaDevice>;
 /// Does them: VF settings, net device, RDMA devices. Returns the link in the pod, which is down; none for a device with
 /// a driver for user space. If the driver was bound anew, the plan gets the RDMA devices that it has made, and
 /// `on_new_rdma` is called before they move: they are to be written down.
-[[nodiscard]] std::optional<kernel::Link> move_device(const cni::Request& request, const Config& config,
+[[nodiscard]] std::optional<kernel::Link> move_device(const cni::Request& request, const config::Config& config,
                                                       DevicePlan& plan, const Session& session, PodSide& pod,
                                                       const std::function<void()>& on_new_rdma,
                                                       const base::Deadline& deadline);

@@ -62,8 +62,8 @@ void check_moved_rdma(const state::MoveRdma& wanted, const std::optional<kernel:
 }
 
 /// In the namespace that ADD left them in, which must be the one that the configuration asks for by now.
-void check_rdma_place(const RdmaPolicy& policy, const state::AttachmentRecord& record, const kernel::Netns& netns,
-                      const base::Deadline& deadline) {
+void check_rdma_place(const config::RdmaPolicy& policy, const state::AttachmentRecord& record,
+                      const kernel::Netns& netns, const base::Deadline& deadline) {
     if (record.rdma_device.empty()) return;
     const RdmaDevices moved = moved_devices(record);
     if (policy.isolation.value_or(!moved.empty()) == moved.empty())
@@ -86,10 +86,10 @@ void check_guid(const std::optional<base::Guid>& wanted, const kernel::Link& lin
 }
 
 /// Only where ADD has waited for them until they were there.
-void check_gids(const RdmaPolicy& policy, const state::AttachmentRecord& record, const kernel::Netns& netns,
+void check_gids(const config::RdmaPolicy& policy, const state::AttachmentRecord& record, const kernel::Netns& netns,
                 const kernel::Link& link, const std::vector<base::IpAddress>& addresses,
                 const base::Deadline& deadline) {
-    if (policy.on_missing_gid == OnMissingGid::warn || !policy.wait_for_gids) return;
+    if (policy.on_missing_gid == config::OnMissingGid::warn || !policy.wait_for_gids) return;
     if (record.rdma_device.empty() || addresses.empty() || link.port_guid()) return;
     const RdmaDevices moved = moved_devices(record);
     const auto missing = moved.empty() ? missing_gids(shared_port(record), link.name, addresses)
@@ -117,9 +117,9 @@ bool may_be_coming_up(const state::AttachmentRecord& record) {
 }
 
 /// The port of the pod's interface, on its RDMA devices in the pod, or on the one that stayed on the host.
-void check_port_of_device(const RdmaPolicy& policy, const state::AttachmentRecord& record, const kernel::Netns& netns,
-                          const kernel::Link& link, const base::Deadline& deadline) {
-    if (policy.on_inactive_port != OnInactivePort::refuse || record.rdma_device.empty()) return;
+void check_port_of_device(const config::RdmaPolicy& policy, const state::AttachmentRecord& record,
+                          const kernel::Netns& netns, const kernel::Link& link, const base::Deadline& deadline) {
+    if (policy.on_inactive_port != config::OnInactivePort::refuse || record.rdma_device.empty()) return;
     if (may_be_coming_up(record)) return;
     const RdmaDevices moved = moved_devices(record);
     auto inside = moved.empty() ? std::nullopt : kernel::Socket::find_rdma_in(netns, deadline);
@@ -129,8 +129,8 @@ void check_port_of_device(const RdmaPolicy& policy, const state::AttachmentRecor
 
 } // namespace
 
-void check_port(const RdmaPolicy& policy, const kernel::RdmaPort& port, const std::string& interface) {
-    if (policy.on_inactive_port == OnInactivePort::refuse && !port.is_active())
+void check_port(const config::RdmaPolicy& policy, const kernel::RdmaPort& port, const std::string& interface) {
+    if (policy.on_inactive_port == config::OnInactivePort::refuse && !port.is_active())
         differs(inactive_port_text(port, interface));
 }
 

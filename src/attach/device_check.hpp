@@ -3,8 +3,8 @@
 
 #include "compare.hpp"
 
-#include <rdmanet/attach/config.hpp>
 #include <rdmanet/base/ip_address.hpp>
+#include <rdmanet/config/config.hpp>
 #include <rdmanet/kernel/link.hpp>
 #include <rdmanet/kernel/rdma.hpp>
 
@@ -14,7 +14,7 @@ namespace rdmanet::attach {
 [[noreturn]] void differs(const std::string& what);
 
 /// An RDMA port that isn't active differs where the policy refuses it. `interface` is its own, for the message.
-void check_port(const RdmaPolicy& policy, const kernel::RdmaPort& port, const std::string& interface);
+void check_port(const config::RdmaPolicy& policy, const kernel::RdmaPort& port, const std::string& interface);
 
 /// Whether the attachment has an interface to look at: not a device with a driver for user space, nor RDMA alone.
 [[nodiscard]] bool has_netdev(const state::AttachmentRecord& record);

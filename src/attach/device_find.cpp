@@ -44,7 +44,7 @@ std::optional<Link> find_by_mac(kernel::Socket& route, const base::MacAddress& m
 }
 
 /// What a pod has, or what came back from one under the pod's name for it: known by what it was on the host.
-std::optional<Movable> find_attached(const HostDevice& wanted, const state::AttachmentStore& records) {
+std::optional<Movable> find_attached(const config::HostDevice& wanted, const state::AttachmentStore& records) {
     const auto is_meant = [&](const state::KeepDevice& kept) {
         if (wanted.name)
             return kept.name == *wanted.name ||
@@ -61,7 +61,7 @@ std::optional<Movable> find_attached(const HostDevice& wanted, const state::Atta
 }
 
 /// Has a name or a MAC.
-Movable find_host_device(const HostDevice& wanted, const state::AttachmentStore& records,
+Movable find_host_device(const config::HostDevice& wanted, const state::AttachmentStore& records,
                          const base::Deadline& deadline) {
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
     if (wanted.name) {
@@ -102,9 +102,9 @@ std::string to_string(const Movable& movable) {
 }
 
 // Multus injects the address of the device plugin's choice beside "device" and "hwaddr".
-std::optional<Movable> find_named_device(const Config& config, const state::AttachmentStore& records,
+std::optional<Movable> find_named_device(const config::Config& config, const state::AttachmentStore& records,
                                          const base::Deadline& deadline) {
-    const auto* wanted = std::get_if<HostDevice>(&config.attach);
+    const auto* wanted = std::get_if<config::HostDevice>(&config.attach);
     if (wanted == nullptr || (!wanted->name && !wanted->hwaddr))
         return config.device ? std::optional<Movable>(*config.device) : std::nullopt;
     Movable named = find_host_device(*wanted, records, deadline);
@@ -117,11 +117,11 @@ std::optional<Movable> find_named_device(const Config& config, const state::Atta
     return named;
 }
 
-Movable find_movable(const cni::Request& request, const Config& config, PodSide& pod,
+Movable find_movable(const cni::Request& request, const config::Config& config, PodSide& pod,
                      const state::AttachmentStore& records, const base::Deadline& deadline) {
     if (auto named = find_named_device(config, records, deadline)) return *std::move(named);
     if (config.is_rdma_only()) return address_of_earlier(request, pod);
-    if (std::holds_alternative<HostDevice>(config.attach))
+    if (std::holds_alternative<config::HostDevice>(config.attach))
         throw cni::CniError(cni::ErrorCode::invalid_network_config,
                             "no device is named: set \"device\", \"hwaddr\", \"kernelpath\" or \"deviceID\"");
     throw cni::CniError(

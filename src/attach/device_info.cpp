@@ -1,12 +1,12 @@
 #include "device_info.hpp"
 
 #include "steps.hpp"
-#include "vf_config.hpp"
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
+#include <rdmanet/config/config.hpp>
 #include <rdmanet/json/reader.hpp>
 #include <rdmanet/json/writer.hpp>
 #include <rdmanet/state/topic.hpp>
@@ -63,7 +63,7 @@ void require_own_device_info(const std::string& path, const state::AttachmentKey
     // "NAMESPACE-NETWORK-CONTAINER_IFNAME" (delegateRuntimeConfig(), pkg/types/conf.go of Multus). NAMESPACE-NETWORK is
     // how the pod calls the network, which the configuration need not know.
     const std::string suffix = concat('-', key.container_id, '_', key.ifname);
-    const std::string_view name = device_info_name(path);
+    const std::string_view name = config::device_info_name(path);
     if (!name.ends_with(suffix) || name.size() == suffix.size())
         refuse_file(path, concat("is not this pod's device-info file, its name would end with ", base::quoted(suffix)));
     // Container IDs may contain '-', so the name alone leaves a doubt.

@@ -4,8 +4,8 @@
 #include "device_link.hpp"
 #include "device_reset.hpp"
 #include "rdma_names.hpp"
-#include "vf_config.hpp"
 
+#include <rdmanet/config/config.hpp>
 #include <rdmanet/json/reader.hpp>
 #include <rdmanet/kernel/device.hpp>
 #include <rdmanet/kernel/netns_sysfs.hpp>
@@ -26,7 +26,7 @@ RdmaDevices find_rdma_devices_inside(const base::BusAddress& address, const kern
 
 /// A configuration that was edited names none: DEL does without.
 std::optional<base::BusAddress> find_device_of_request(const cni::Request& request) try {
-    return find_device(request.conf.document.root());
+    return config::find_device(request.conf.document.root());
 } catch (const json::ValueError&) {
     return std::nullopt;
 }

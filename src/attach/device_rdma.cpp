@@ -24,14 +24,14 @@ using kernel::RdmaNetnsMode;
 }
 
 /// Whether the RDMA devices go along: what is asked for, else what the node's mode allows.
-bool moves_rdma(const RdmaPolicy& policy, RdmaNetnsMode mode, const std::string& network) {
+bool moves_rdma(const config::RdmaPolicy& policy, RdmaNetnsMode mode, const std::string& network) {
     const bool exclusive = mode == RdmaNetnsMode::exclusive;
     if (policy.isolation.value_or(exclusive) && !exclusive)
         refuse_rdma(
             concat("rdma netns mode is shared, network ", quoted(network),
                    " needs exclusive: run `rdma system set netns exclusive` before any pod starts, and keep it with "
                    "\"options ib_core netns_mode=0\" in /etc/modprobe.d"));
-    if (exclusive && policy.demand == RdmaDemand::required && policy.isolation == false)
+    if (exclusive && policy.demand == config::RdmaDemand::required && policy.isolation == false)
         refuse_rdma(concat("rdma netns mode is exclusive, network ", quoted(network),
                            " needs shared: run `rdma system set netns shared` before any pod starts"));
     return policy.isolation.value_or(exclusive);
@@ -152,19 +152,19 @@ RdmaDevices moved_devices(const state::AttachmentRecord& record) {
     return devices;
 }
 
-void require_mode(const RdmaPolicy& policy, const std::string& network, const base::Deadline& deadline) {
-    if (policy.demand != RdmaDemand::required) return;
+void require_mode(const config::RdmaPolicy& policy, const std::string& network, const base::Deadline& deadline) {
+    if (policy.demand != config::RdmaDemand::required) return;
     auto rdma = kernel::Socket::find_rdma(deadline);
     if (!rdma) refuse_rdma("this kernel has no RDMA loaded: load the NIC's RDMA driver, e.g. `modprobe mlx5_ib`");
     (void)moves_rdma(policy, kernel::rdma_netns_mode(*rdma), network);
 }
 
-void find_rdma_of_device(DevicePlan& plan, const Config& config, const cni::Request& request, kernel::Socket* rdma,
-                         const base::Logger& log) {
-    const RdmaPolicy& policy = config.rdma;
-    if (policy.demand == RdmaDemand::ignored) return;
+void find_rdma_of_device(DevicePlan& plan, const config::Config& config, const cni::Request& request,
+                         kernel::Socket* rdma, const base::Logger& log) {
+    const config::RdmaPolicy& policy = config.rdma;
+    if (policy.demand == config::RdmaDemand::ignored) return;
     if (!plan.link && !config.is_rdma_only()) { // a driver for user space
-        if (policy.demand == RdmaDemand::required)
+        if (policy.demand == config::RdmaDemand::required)
             refuse_rdma(concat("device ", plan.address, " has driver ", quoted(kernel::driver_of(plan.address)),
                                ", which makes no RDMA device of it, network ", quoted(request.conf.name),
                                " asks for RDMA (\"rdma\"): bind it to its network driver, or remove \"rdma\""));
@@ -173,7 +173,7 @@ void find_rdma_of_device(DevicePlan& plan, const Config& config, const cni::Requ
     const auto devices = rdma != nullptr ? find_rdma_devices(plan.address, *rdma) : RdmaDevices{};
     if (devices.empty()) {
         const std::string why = concat("device ", plan.address, " has no RDMA device in the host's namespace");
-        if (policy.demand == RdmaDemand::required)
+        if (policy.demand == config::RdmaDemand::required)
             refuse_rdma(concat(why, ", network ", quoted(request.conf.name),
                                " asks for RDMA (\"rdma\"): load the NIC's RDMA driver, e.g. `modprobe mlx5_ib`, give "
                                "it back if another namespace has it, or remove \"rdma\""));
@@ -187,22 +187,22 @@ void find_rdma_of_device(DevicePlan& plan, const Config& config, const cni::Requ
         plan.rdma = plan.link ? port_for_gids(*rdma, devices, *plan.link) : first_port(*rdma, devices.front());
 }
 
-void require_movable(DevicePlan& plan, const RdmaPolicy& policy, kernel::Socket& rdma, const kernel::Netns& elsewhere,
-                     const base::Logger& log) {
+void require_movable(DevicePlan& plan, const config::RdmaPolicy& policy, kernel::Socket& rdma,
+                     const kernel::Netns& elsewhere, const base::Logger& log) {
     const auto fixed = find_immovable(plan.moving, rdma, elsewhere);
     if (!fixed) return;
     const std::string why = concat("RDMA device ", quoted(fixed->name), " can't move to another namespace, because ",
                                    "its driver doesn't take it away from its users");
-    if (policy.demand == RdmaDemand::required)
+    if (policy.demand == config::RdmaDemand::required)
         refuse_rdma(concat(why, ": use a driver that does, or \"rdma\": {\"mode\": \"shared\"} and ",
                            "`rdma system set netns shared` before any pod starts, or remove \"rdma\""));
     log.warn(concat(why, ": it stays on the host, and the pod has no RDMA"));
     plan.moving.clear();
 }
 
-void plan_rdma(DevicePlan& plan, const Config& config, const cni::Request& request, const kernel::Netns& pod,
+void plan_rdma(DevicePlan& plan, const config::Config& config, const cni::Request& request, const kernel::Netns& pod,
                const base::Logger& log, const base::Deadline& deadline) {
-    if (config.rdma.demand == RdmaDemand::ignored) return;
+    if (config.rdma.demand == config::RdmaDemand::ignored) return;
     auto rdma = kernel::Socket::find_rdma(deadline);
     find_rdma_of_device(plan, config, request, rdma ? &*rdma : nullptr, log);
     if (!rdma) return;
@@ -211,7 +211,7 @@ void plan_rdma(DevicePlan& plan, const Config& config, const cni::Request& reque
     require_free_rdma_name(plan, request.netns_path, pod, deadline);
 }
 
-void wait_for_gids_in_pod(const RdmaPolicy& policy, const RdmaDevices& devices, const kernel::Netns& pod,
+void wait_for_gids_in_pod(const config::RdmaPolicy& policy, const RdmaDevices& devices, const kernel::Netns& pod,
                           const kernel::Link& link, const std::vector<base::IpAddress>& addresses,
                           const base::Logger& log, const base::Deadline& deadline) {
     if (!policy.wait_for_gids || devices.empty() || addresses.empty()) return;

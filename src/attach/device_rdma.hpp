@@ -10,19 +10,19 @@ namespace rdmanet::attach {
 /// Decides which of the device's RDMA devices go into the pod, as configuration and the node's RDMA namespace mode have
 /// it. Throws CniError with the cure where both don't fit, or RDMA is required and there is none, or none that can
 /// move.
-void plan_rdma(DevicePlan& plan, const Config& config, const cni::Request& request, const kernel::Netns& pod,
+void plan_rdma(DevicePlan& plan, const config::Config& config, const cni::Request& request, const kernel::Netns& pod,
                const base::Logger& log, const base::Deadline& deadline);
 
 /// The first part of it, for which no pod is needed. `rdma`: null if this kernel has no RDMA.
-void find_rdma_of_device(DevicePlan& plan, const Config& config, const cni::Request& request, kernel::Socket* rdma,
-                         const base::Logger& log);
+void find_rdma_of_device(DevicePlan& plan, const config::Config& config, const cni::Request& request,
+                         kernel::Socket* rdma, const base::Logger& log);
 
 /// The second: whether the devices' drivers let them go. In `elsewhere`, where they are not, the kernel is asked.
-void require_movable(DevicePlan& plan, const RdmaPolicy& policy, kernel::Socket& rdma, const kernel::Netns& elsewhere,
-                     const base::Logger& log);
+void require_movable(DevicePlan& plan, const config::RdmaPolicy& policy, kernel::Socket& rdma,
+                     const kernel::Netns& elsewhere, const base::Logger& log);
 
 /// Throws CniError with the cure where the policy needs another RDMA namespace mode than the node has.
-void require_mode(const RdmaPolicy& policy, const std::string& network, const base::Deadline& deadline);
+void require_mode(const config::RdmaPolicy& policy, const std::string& network, const base::Deadline& deadline);
 
 /// The port that `link` is on, of these devices; of a device with a single port that one, whatever it is on. Devices
 /// and link are in `pod`, which the socket is of, or without one on the host.
@@ -32,7 +32,7 @@ void require_mode(const RdmaPolicy& policy, const std::string& network, const ba
 
 /// As wait_for_gids(), on the port of the interface that is in the pod with these RDMA devices. Not for InfiniBand,
 /// whose GIDs are its ports'.
-void wait_for_gids_in_pod(const RdmaPolicy& policy, const RdmaDevices& devices, const kernel::Netns& pod,
+void wait_for_gids_in_pod(const config::RdmaPolicy& policy, const RdmaDevices& devices, const kernel::Netns& pod,
                           const kernel::Link& link, const std::vector<base::IpAddress>& addresses,
                           const base::Logger& log, const base::Deadline& deadline);
 

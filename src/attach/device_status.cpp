@@ -31,9 +31,9 @@ bool is_with_a_pod(const base::BusAddress& address, const state::AttachmentStore
 
 /// Under the lock of such moves: where the kernel is asked, a device must not just arrive. Not asked where that would
 /// take waiting, or no other namespace is known.
-void require_movable_somewhere(DevicePlan& plan, const RdmaPolicy& policy, kernel::Socket& rdma,
+void require_movable_somewhere(DevicePlan& plan, const config::RdmaPolicy& policy, kernel::Socket& rdma,
                                const state::AttachmentStore& records, const base::Logger& log) try {
-    if (plan.moving.empty() || policy.demand != RdmaDemand::required) return;
+    if (plan.moving.empty() || policy.demand != config::RdmaDemand::required) return;
     const auto elsewhere = kernel::find_other_netns();
     if (!elsewhere) return;
     const base::FileLock lock = records.lock_rdma(base::Deadline::in(std::chrono::milliseconds{0}));
@@ -46,11 +46,11 @@ void require_movable_somewhere(DevicePlan& plan, const RdmaPolicy& policy, kerne
 } catch (const base::TimeoutError&) { // next time
 }
 
-void require_usable_device(const base::BusAddress& address, const cni::Request& request, const Config& config,
+void require_usable_device(const base::BusAddress& address, const cni::Request& request, const config::Config& config,
                            const state::AttachmentStore& records, kernel::Socket& route,
                            const base::Deadline& deadline) {
     DevicePlan plan{.address = address};
-    if (std::holds_alternative<Sriov>(config.attach)) plan.vf = plan_vf(address, request, config, route);
+    if (std::holds_alternative<config::Sriov>(config.attach)) plan.vf = plan_vf(address, request, config, route);
     if (is_with_a_pod(address, records, route)) return;
     if (config.reset) require_resettable(address);
     if (!config.is_rdma_only()) plan.link = find_device_link(address, route);
@@ -64,7 +64,7 @@ void require_usable_device(const base::BusAddress& address, const cni::Request& 
 
 } // namespace
 
-void require_device(const cni::Request& request, const Config& config, const Node& node,
+void require_device(const cni::Request& request, const config::Config& config, const Node& node,
                     const base::Deadline& deadline) {
     require_mode(config.rdma, request.conf.name, deadline);
     const state::AttachmentStore records(node.state_directory);

@@ -142,7 +142,7 @@ Outcome collect_all(const Node& node, DryRun dry_run, const Decide& decide, cons
 /// What an unreadable record of the request's network would have named, as far as the configuration tells. The
 /// interface isn't among it: in a pod that is gone it is gone as well, and another pod's is not to be guessed at.
 std::vector<state::Step> steps_by_configuration(const cni::Request& request) {
-    if (!request.conf.ipam_type || *request.conf.ipam_type == kPluginName) return {};
+    if (!request.conf.ipam_type || *request.conf.ipam_type == config::kPluginName) return {};
     return {delegate_step(request, *request.conf.ipam_type)};
 }
 
@@ -203,7 +203,7 @@ void notice(std::string_view what, Collected& collected, const Node& node, const
 void collect_garbage(const cni::Request& request, const Node& node) {
     const auto deadline = base::Deadline::in(kGcTimeout);
     std::string delegate_failure;
-    if (request.conf.ipam_type && *request.conf.ipam_type != kPluginName) {
+    if (request.conf.ipam_type && *request.conf.ipam_type != config::kPluginName) {
         try {
             cni::delegate_gc(cni::delegate_call(request, *request.conf.ipam_type), deadline);
         } catch (const base::Error& error) {

@@ -20,9 +20,9 @@ using base::concat;
 using base::quoted;
 using kernel::Link;
 
-void require_possible_keys(const Link& link, const Config& config) {
+void require_possible_keys(const Link& link, const config::Config& config) {
     const std::string what = concat("interface ", quoted(link.name), " is virtual (", link.kind, ')');
-    if (config.rdma.demand == RdmaDemand::required)
+    if (config.rdma.demand == config::RdmaDemand::required)
         throw cni::CniError(cni::ErrorCode::rdma, concat(what, " and has no RDMA device, which the network asks for ",
                                                          "(\"rdma\"): remove \"rdma\", or choose a NIC"));
     if (config.reset)
@@ -61,7 +61,7 @@ bool is_virtual(const Link& link) {
     return !link.kind.empty() && !kernel::bus_address_of(link.parent_device);
 }
 
-InterfacePlan plan_interface(const std::string& name, const cni::Request& request, const Config& config,
+InterfacePlan plan_interface(const std::string& name, const cni::Request& request, const config::Config& config,
                              const Session& session, PodSide& pod, const base::Deadline& deadline) {
     base::FileLock claim = claim_device(name, session, deadline);
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
@@ -87,7 +87,7 @@ state::MoveInterface interface_step(const cni::Request& request, const Interface
             .ifindex_in_pod = 0};
 }
 
-Link move_interface(const cni::Request& request, const Config& config, const InterfacePlan& plan, PodSide& pod,
+Link move_interface(const cni::Request& request, const config::Config& config, const InterfacePlan& plan, PodSide& pod,
                     const base::Deadline& deadline) {
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
     const std::string ifname = request.ifname().to_string();

@@ -5,8 +5,8 @@
 #include "session.hpp"
 #include "steps.hpp"
 
-#include <rdmanet/attach/config.hpp>
 #include <rdmanet/base/file_lock.hpp>
+#include <rdmanet/config/config.hpp>
 #include <rdmanet/kernel/link.hpp>
 #include <rdmanet/kernel/rdma.hpp>
 
@@ -27,16 +27,17 @@ struct InterfacePlan {
 [[nodiscard]] bool is_virtual(const kernel::Link& link);
 
 /// Reads the kernel and changes nothing. Throws CniError with the cure for whatever would make the ADD fail later.
-[[nodiscard]] InterfacePlan plan_interface(const std::string& name, const cni::Request& request, const Config& config,
-                                           const Session& session, PodSide& pod, const base::Deadline& deadline);
+[[nodiscard]] InterfacePlan plan_interface(const std::string& name, const cni::Request& request,
+                                           const config::Config& config, const Session& session, PodSide& pod,
+                                           const base::Deadline& deadline);
 
 /// The interface as the journal describes it before it is in the pod.
 [[nodiscard]] state::MoveInterface interface_step(const cni::Request& request, const InterfacePlan& plan,
                                                   const base::Logger& log);
 
 /// Returns the link in the pod, which is down.
-[[nodiscard]] kernel::Link move_interface(const cni::Request& request, const Config& config, const InterfacePlan& plan,
-                                          PodSide& pod, const base::Deadline& deadline);
+[[nodiscard]] kernel::Link move_interface(const cni::Request& request, const config::Config& config,
+                                          const InterfacePlan& plan, PodSide& pod, const base::Deadline& deadline);
 
 /// As revert().
 void revert_step(const state::MoveInterface& step, const RevertContext& context);

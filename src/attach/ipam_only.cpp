@@ -28,15 +28,15 @@ void require_addresses_only(const cni::Request& request) {
     if (request.conf.document.root().find("attach"))
         throw cni::CniError(cni::ErrorCode::invalid_network_config,
                             concat("attach: expected none where \"type\" is ", quoted(request.conf.type),
-                                   ", for which ", kPluginName, " only hands out addresses: set \"type\" to ",
-                                   quoted(kPluginName), ", or remove \"attach\""));
+                                   ", for which ", config::kPluginName, " only hands out addresses: set \"type\" to ",
+                                   quoted(config::kPluginName), ", or remove \"attach\""));
 }
 
 ipam::Config configuration(const cni::Request& request, const Node& node) {
     std::vector<std::string> warnings;
-    auto config = std::get<ipam::Config>(parse_ipam(request.conf, warnings));
+    auto config = std::get<ipam::Config>(config::parse_ipam(request.conf, warnings));
     for (const std::string& warning : warnings) node.log.warn(warning);
-    if (request.command != cni::Command::check) require_known_keys(config.unknown_keys, false, node);
+    if (request.command != cni::Command::check) config::require_known_keys(config.unknown_keys, false, node.strict);
     return config;
 }
 

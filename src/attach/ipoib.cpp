@@ -27,15 +27,15 @@ bool is_of_a_group(unsigned mtu) {
 
 } // namespace
 
-kernel::Ipoib ipoib_child(const Config& config, const kernel::Link& parent) {
-    kernel::Ipoib child = std::get<Ipoib>(config.attach);
+kernel::Ipoib ipoib_child(const config::Config& config, const kernel::Link& parent) {
+    kernel::Ipoib child = std::get<config::Ipoib>(config.attach);
     const kernel::Ipoib of_parent = parent.ipoib.value_or(kernel::Ipoib{});
     if (!child.pkey) child.pkey = of_parent.pkey;
     if (!child.mode) child.mode = of_parent.mode;
     return child;
 }
 
-unsigned most_mtu_of_ipoib(const Config& config, const kernel::Link& parent) {
+unsigned most_mtu_of_ipoib(const config::Config& config, const kernel::Link& parent) {
     const bool connected = ipoib_child(config, parent).mode == kernel::IpoibMode::connected;
     if (connected == is_connected(parent)) return parent.mtu;
     return connected ? kMostConnected : kMostDatagram;

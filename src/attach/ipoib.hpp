@@ -3,7 +3,7 @@
 // drivers/infiniband/ulp/ipoib/ipoib_multicast.c).
 #pragma once
 
-#include <rdmanet/attach/config.hpp>
+#include <rdmanet/config/config.hpp>
 #include <rdmanet/kernel/link.hpp>
 
 #include <optional>
@@ -11,10 +11,10 @@
 namespace rdmanet::attach {
 
 /// The configured child of `parent`; what isn't configured is as the parent is.
-[[nodiscard]] kernel::Ipoib ipoib_child(const Config& config, const kernel::Link& parent);
+[[nodiscard]] kernel::Ipoib ipoib_child(const config::Config& config, const kernel::Link& parent);
 
 /// The largest MTU that the child can have, as far as is known before it joins.
-[[nodiscard]] unsigned most_mtu_of_ipoib(const Config& config, const kernel::Link& parent);
+[[nodiscard]] unsigned most_mtu_of_ipoib(const config::Config& config, const kernel::Link& parent);
 
 /// The MTU that an IPoIB interface will keep; nullopt if nobody knows before it joins. `parent` is the parent of a
 /// child, which has joined.

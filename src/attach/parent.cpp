@@ -40,7 +40,7 @@ std::optional<Link> find_ipoib_of_rdma_device(kernel::Socket& route, const std::
     return std::nullopt;
 }
 
-Link named_parent(const std::string& name, const Config& config, kernel::Socket& route) {
+Link named_parent(const std::string& name, const config::Config& config, kernel::Socket& route) {
     if (auto link = find_by_name(route, name)) return *std::move(link);
     if (config.link_in_container)
         refuse_parent(concat("master ", quoted(name), " is no interface in the pod (\"linkInContainer\"): set ",
@@ -53,7 +53,7 @@ Link named_parent(const std::string& name, const Config& config, kernel::Socket&
 }
 
 /// Chained after another plugin: the one interface it made on the side where the parent must be.
-std::optional<std::string> parent_in_result(const cni::Request& request, const Config& config) {
+std::optional<std::string> parent_in_result(const cni::Request& request, const config::Config& config) {
     if (!request.conf.prev_result) return std::nullopt;
     std::vector<std::string> names;
     for (const cni::Interface& interface : request.conf.prev_result->interfaces)
@@ -72,7 +72,7 @@ Link default_route_parent(kernel::Socket& route) {
     refuse_parent("\"master\" is not set and there is no default route to take the parent from: set \"master\"");
 }
 
-void require_ethernet_parent(const Link& parent, const Config& config) {
+void require_ethernet_parent(const Link& parent, const config::Config& config) {
     const std::string name = quoted(parent.name);
     if (parent.is_infiniband())
         refuse_parent(concat("parent ", name, " is an InfiniBand interface, the kernel makes ", config.kind(),
@@ -95,7 +95,7 @@ void require_ipoib_parent(const Link& parent) {
                              "parent, and \"pkey\""));
 }
 
-void require_mtu_below(const Link& parent, const Config& config) {
+void require_mtu_below(const Link& parent, const config::Config& config) {
     const unsigned most = config.is_ipoib() ? most_mtu_of_ipoib(config, parent) : parent.mtu;
     if (config.mtu.value_or(0) <= most) return;
     throw cni::CniError(cni::ErrorCode::invalid_network_config,
@@ -108,13 +108,13 @@ void require_mtu_below(const Link& parent, const Config& config) {
 
 } // namespace
 
-Link find_parent(const cni::Request& request, const Config& config, kernel::Socket& route) {
+Link find_parent(const cni::Request& request, const config::Config& config, kernel::Socket& route) {
     if (config.master) return named_parent(*config.master, config, route);
     if (const auto name = parent_in_result(request, config)) return named_parent(*name, config, route);
     return default_route_parent(route);
 }
 
-void require_usable(const Link& parent, const Config& config) {
+void require_usable(const Link& parent, const config::Config& config) {
     const std::string name = quoted(parent.name);
     if (config.is_ipoib())
         require_ipoib_parent(parent);

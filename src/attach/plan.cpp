@@ -14,16 +14,16 @@ namespace {
 using base::concat;
 using base::quoted;
 
-void warn_of_ignored_requests(const cni::Request& request, const Config& config, const base::Logger& log) {
-    if (!std::holds_alternative<NoIpam>(config.ipam)) return;
+void warn_of_ignored_requests(const cni::Request& request, const config::Config& config, const base::Logger& log) {
+    if (!std::holds_alternative<config::NoIpam>(config.ipam)) return;
     if (const auto ips = cni::requested_ips(request.conf, request.args); !ips.empty())
         log.warn(concat("address ", ips.front().address, " is asked for, but network ", quoted(request.conf.name),
                         " has no \"ipam\" and gives no addresses"));
 }
 
 /// At 0.1.0 and 0.2.0 a result can't be written without an address: find that out before there is an interface.
-void require_expressible(const cni::Request& request, const Config& config) {
-    const bool has_addresses = !std::holds_alternative<NoIpam>(config.ipam) ||
+void require_expressible(const cni::Request& request, const config::Config& config) {
+    const bool has_addresses = !std::holds_alternative<config::NoIpam>(config.ipam) ||
                                (request.conf.prev_result && !request.conf.prev_result->ips.empty());
     if (cni::can_be_expressed(request.conf.version, has_addresses)) return;
     throw cni::CniError(cni::ErrorCode::invalid_network_config,
@@ -41,7 +41,7 @@ bool gives_ipv6(const ipam::Config& config) {
 }
 
 /// The kernel switches IPv6 off on an interface with less than IPV6_MIN_MTU, and then refuses its addresses.
-void require_mtu_of_ipv6(const Config& config, unsigned default_mtu) {
+void require_mtu_of_ipv6(const config::Config& config, unsigned default_mtu) {
     constexpr unsigned kLeast = 1280;
     const unsigned mtu = config.mtu.value_or(default_mtu);
     const auto* own = std::get_if<ipam::Config>(&config.ipam);
@@ -67,14 +67,14 @@ PodSide open_pod_side(const cni::Request& request, const base::Deadline& deadlin
     return {.netns = std::move(netns), .route = std::move(inside)};
 }
 
-void require_possible(const cni::Request& request, const Config& config, const base::Logger& log) {
+void require_possible(const cni::Request& request, const config::Config& config, const base::Logger& log) {
     require_expressible(request, config);
-    if (const auto* other = std::get_if<DelegatedIpam>(&config.ipam))
+    if (const auto* other = std::get_if<config::DelegatedIpam>(&config.ipam))
         cni::require_plugin(cni::delegate_call(request, other->plugin));
     warn_of_ignored_requests(request, config, log);
 }
 
-Plan make_plan(const cni::Request& request, const Config& config, const Session& session, PodSide& pod,
+Plan make_plan(const cni::Request& request, const config::Config& config, const Session& session, PodSide& pod,
                const std::optional<Movable>& moving, const base::Deadline& deadline) {
     Plan plan = [&]() -> Plan {
         if (const auto* device = moving ? std::get_if<base::BusAddress>(&*moving) : nullptr)

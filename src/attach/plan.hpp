@@ -7,7 +7,7 @@
 #include "interface_move.hpp"
 #include "session.hpp"
 
-#include <rdmanet/attach/config.hpp>
+#include <rdmanet/config/config.hpp>
 
 #include <variant>
 
@@ -17,14 +17,14 @@ namespace rdmanet::attach {
 using Plan = std::variant<ChildPlan, DevicePlan, InterfacePlan>;
 
 /// Throws CniError for what no plan can mend: a result that the version can't express, an IPAM plugin that isn't there.
-void require_possible(const cni::Request& request, const Config& config, const base::Logger& log);
+void require_possible(const cni::Request& request, const config::Config& config, const base::Logger& log);
 
 /// The pod's namespace and a socket in it.
 [[nodiscard]] PodSide open_pod_side(const cni::Request& request, const base::Deadline& deadline);
 
 /// `moving` is what moves, if anything does. Reads the kernel and changes nothing. Throws CniError with the cure for
 /// whatever would make the ADD fail later.
-[[nodiscard]] Plan make_plan(const cni::Request& request, const Config& config, const Session& session, PodSide& pod,
-                             const std::optional<Movable>& moving, const base::Deadline& deadline);
+[[nodiscard]] Plan make_plan(const cni::Request& request, const config::Config& config, const Session& session,
+                             PodSide& pod, const std::optional<Movable>& moving, const base::Deadline& deadline);
 
 } // namespace rdmanet::attach

@@ -18,8 +18,8 @@ using kernel::Link;
 using kernel::RdmaPort;
 using kernel::Socket;
 
-void complain_of_port(const RdmaPolicy& policy, const std::string& what, const base::Logger& log) {
-    if (policy.on_inactive_port == OnInactivePort::refuse) throw cni::CniError(cni::ErrorCode::rdma, what);
+void complain_of_port(const config::RdmaPolicy& policy, const std::string& what, const base::Logger& log) {
+    if (policy.on_inactive_port == config::OnInactivePort::refuse) throw cni::CniError(cni::ErrorCode::rdma, what);
     log.warn(what);
 }
 
@@ -32,7 +32,8 @@ std::optional<RdmaPort> find_port_of_ipoib(Socket& rdma, const Link& link) {
 /// The port as it is once it is active, or when time is over; as it was if its device has gone. A driver that brings up
 /// a VF gets its link at once or some milliseconds later, an InfiniBand VF's is active when the subnet manager has been
 /// there.
-RdmaPort wait_for_active(Socket& rdma, RdmaPort port, const RdmaPolicy& policy, const base::Deadline& deadline) {
+RdmaPort wait_for_active(Socket& rdma, RdmaPort port, const config::RdmaPolicy& policy,
+                         const base::Deadline& deadline) {
     const auto until = deadline.at_most(policy.gid_timeout);
     for (auto pause = std::chrono::milliseconds{1}; !port.is_active() && !until.passed();
          pause = std::min(pause * 2, std::chrono::milliseconds{50})) {
@@ -45,10 +46,10 @@ RdmaPort wait_for_active(Socket& rdma, RdmaPort port, const RdmaPolicy& policy, 
 
 /// Whether the VF's own port can be expected to become active. An Ethernet PF that is down doesn't tell: some keep
 /// their link for the VFs.
-bool may_become_active(const VfPlan& vf, const Config& config, Socket& rdma, const base::Logger& log,
+bool may_become_active(const VfPlan& vf, const config::Config& config, Socket& rdma, const base::Logger& log,
                        const base::Deadline& deadline) {
     using State = kernel::VfLinkState;
-    if (std::get<Sriov>(config.attach).settings.link_state == State::disable) return false; // as it is wished
+    if (std::get<config::Sriov>(config.attach).settings.link_state == State::disable) return false; // as it is wished
     const State state = vf.changes.link_state.value_or(vf.before.link_state.value_or(State::automatic));
     if (state == State::disable) {
         complain_of_port(config.rdma,
@@ -78,20 +79,20 @@ std::string inactive_port_text(const RdmaPort& port, const std::string& interfac
                                "and \"link_state\""));
 }
 
-void require_active_port(const RdmaPolicy& policy, const RdmaPort& port, const std::string& interface,
+void require_active_port(const config::RdmaPolicy& policy, const RdmaPort& port, const std::string& interface,
                          const base::Logger& log) {
     if (!port.is_active()) complain_of_port(policy, inactive_port_text(port, interface), log);
 }
 
-void require_active_port_of_ipoib(const RdmaPolicy& policy, const Link& parent, const base::Logger& log,
+void require_active_port_of_ipoib(const config::RdmaPolicy& policy, const Link& parent, const base::Logger& log,
                                   const base::Deadline& deadline) {
-    if (policy.demand == RdmaDemand::ignored) return;
+    if (policy.demand == config::RdmaDemand::ignored) return;
     auto rdma = Socket::find_rdma(deadline);
     const auto port = rdma ? find_port_of_ipoib(*rdma, parent) : std::nullopt;
     if (port) require_active_port(policy, *port, parent.name, log);
 }
 
-void require_active_port_before(DevicePlan& plan, const Config& config, const std::string& ifname,
+void require_active_port_before(DevicePlan& plan, const config::Config& config, const std::string& ifname,
                                 const base::Logger& log, const base::Deadline& deadline) {
     const bool has_rdma = plan.rdma || !plan.moving.empty();
     auto rdma = has_rdma ? Socket::find_rdma(deadline) : std::nullopt;
@@ -109,10 +110,10 @@ void require_active_port_before(DevicePlan& plan, const Config& config, const st
     else if (link.is_up() || plan.is_infiniband())
         require_active_port(config.rdma, *port, link.name, log);
     else
-        plan.awaits_port = config.rdma.on_inactive_port == OnInactivePort::refuse;
+        plan.awaits_port = config.rdma.on_inactive_port == config::OnInactivePort::refuse;
 }
 
-void require_active_port_in_pod(const DevicePlan& plan, const RdmaDevices& devices, const RdmaPolicy& policy,
+void require_active_port_in_pod(const DevicePlan& plan, const RdmaDevices& devices, const config::RdmaPolicy& policy,
                                 const kernel::Netns& pod, const Link& link, const base::Logger& log,
                                 const base::Deadline& deadline) {
     if (!plan.awaits_port) return;

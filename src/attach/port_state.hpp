@@ -12,9 +12,9 @@
 
 #include "device.hpp"
 
-#include <rdmanet/attach/config.hpp>
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/logger.hpp>
+#include <rdmanet/config/config.hpp>
 #include <rdmanet/kernel/link.hpp>
 #include <rdmanet/kernel/rdma.hpp>
 
@@ -28,20 +28,20 @@ namespace rdmanet::attach {
 [[nodiscard]] std::string inactive_port_text(const kernel::RdmaPort& port, const std::string& interface);
 
 /// Throws CniError, or logs a warning, unless the port is active. `interface` is its own, for the message.
-void require_active_port(const RdmaPolicy& policy, const kernel::RdmaPort& port, const std::string& interface,
+void require_active_port(const config::RdmaPolicy& policy, const kernel::RdmaPort& port, const std::string& interface,
                          const base::Logger& log);
 
 /// The same for a parent that is an IPoIB interface.
-void require_active_port_of_ipoib(const RdmaPolicy& policy, const kernel::Link& parent, const base::Logger& log,
+void require_active_port_of_ipoib(const config::RdmaPolicy& policy, const kernel::Link& parent, const base::Logger& log,
                                   const base::Deadline& deadline);
 
 /// For a device that moves with RDMA, before anything is changed. Decides in `plan` whether its port is looked at
 /// again. `ifname` is the interface's name in the pod.
-void require_active_port_before(DevicePlan& plan, const Config& config, const std::string& ifname,
+void require_active_port_before(DevicePlan& plan, const config::Config& config, const std::string& ifname,
                                 const base::Logger& log, const base::Deadline& deadline);
 
 /// When the device's interface is up in the pod: waits for its port.
-void require_active_port_in_pod(const DevicePlan& plan, const RdmaDevices& devices, const RdmaPolicy& policy,
+void require_active_port_in_pod(const DevicePlan& plan, const RdmaDevices& devices, const config::RdmaPolicy& policy,
                                 const kernel::Netns& pod, const kernel::Link& link, const base::Logger& log,
                                 const base::Deadline& deadline);
 

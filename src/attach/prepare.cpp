@@ -19,7 +19,7 @@ std::string names_of(const RdmaDevices& devices) {
     return names;
 }
 
-std::vector<state::Step> steps_of(const cni::Request& request, const Config& config, const Plan& plan,
+std::vector<state::Step> steps_of(const cni::Request& request, const config::Config& config, const Plan& plan,
                                   const base::Logger& log) {
     std::vector<state::Step> steps;
     if (const auto* device = std::get_if<DevicePlan>(&plan)) {
@@ -30,12 +30,12 @@ std::vector<state::Step> steps_of(const cni::Request& request, const Config& con
     } else {
         steps.emplace_back(child_step(request, config, std::get<ChildPlan>(plan)));
     }
-    if (const auto* delegated = std::get_if<DelegatedIpam>(&config.ipam))
+    if (const auto* delegated = std::get_if<config::DelegatedIpam>(&config.ipam))
         steps.emplace_back(delegate_step(request, delegated->plugin));
     return steps;
 }
 
-state::AttachmentRecord first_record(const cni::Request& request, const Config& config, const Node& node,
+state::AttachmentRecord first_record(const cni::Request& request, const config::Config& config, const Node& node,
                                      const PodSide& pod, const Plan& plan) {
     state::AttachmentRecord record = begin_record(request, node, pod.netns);
     record.attach = config.kind();
@@ -46,8 +46,8 @@ state::AttachmentRecord first_record(const cni::Request& request, const Config& 
 
 } // namespace
 
-Prepared prepare(const cni::Request& request, const Config& config, Session& session, const ClearTheWay& clear_the_way,
-                 const base::Deadline& deadline) {
+Prepared prepare(const cni::Request& request, const config::Config& config, Session& session,
+                 const ClearTheWay& clear_the_way, const base::Deadline& deadline) {
     require_storable(session.key);
     require_possible(request, config, session.node.log);
     PodSide pod = open_pod_side(request, deadline);

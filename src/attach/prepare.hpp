@@ -24,7 +24,7 @@ using ClearTheWay = std::function<void(PodSide& pod, const std::optional<std::st
 
 /// Everything that is before an ADD's first change, but for `clear_the_way`. Throws what ADD throws then: CniError with
 /// the cure for whatever would make it fail later.
-[[nodiscard]] Prepared prepare(const cni::Request& request, const Config& config, Session& session,
+[[nodiscard]] Prepared prepare(const cni::Request& request, const config::Config& config, Session& session,
                                const ClearTheWay& clear_the_way, const base::Deadline& deadline);
 
 [[noreturn]] void refuse_taken_name(const cni::Request& request, std::string_view cure);

@@ -30,7 +30,7 @@ std::string asked_of(const ipam::Range& range, const std::vector<ipam::Requested
     return "an address";
 }
 
-void tell_leases(Preview& preview, const cni::Request& request, const Config& config, Session& session,
+void tell_leases(Preview& preview, const cni::Request& request, const config::Config& config, Session& session,
                  const base::Deadline& deadline) {
     const auto* own = std::get_if<ipam::Config>(&config.ipam);
     if (own == nullptr) return;
@@ -51,14 +51,14 @@ void tell_leases(Preview& preview, const cni::Request& request, const Config& co
         preview.actions.push_back(concat("lease ", each.address, ", which the configuration names"));
 }
 
-std::string mac_of_child(const cni::Request& request, const Config& config) {
-    const auto* macvlan = std::get_if<Macvlan>(&config.attach);
+std::string mac_of_child(const cni::Request& request, const config::Config& config) {
+    const auto* macvlan = std::get_if<config::Macvlan>(&config.attach);
     if (macvlan == nullptr) return {};
     if (const auto mac = wanted_mac(request, config)) return concat(", MAC ", *mac);
     return macvlan->mode == kernel::MacvlanMode::passthru ? ", MAC of its parent" : ", a MAC of its own";
 }
 
-void tell_child(Actions& actions, const cni::Request& request, const Config& config, const ChildPlan& plan) {
+void tell_child(Actions& actions, const cni::Request& request, const config::Config& config, const ChildPlan& plan) {
     const state::CreateLink step = child_step(request, config, plan);
     const std::string mtu = config.mtu          ? concat(", MTU ", *config.mtu)
                             : config.is_ipoib() ? std::string()
@@ -79,7 +79,7 @@ void tell_vf(Actions& actions, const VfPlan& vf) {
                                       : concat("set ", vf.id, ": ", changes));
 }
 
-void tell_representor(Actions& actions, const RepresentorPlan& plan, const Config& config) {
+void tell_representor(Actions& actions, const RepresentorPlan& plan, const config::Config& config) {
     const state::SetRepresentor& before = plan.before;
     const std::string mtu = before.mtu ? mtu_text(*before.mtu, config.mtu) : std::string();
     const std::string text = concat(before.was_down ? ", up" : "", mtu, before.had_ipv6 ? ", without IPv6" : "");
@@ -87,7 +87,7 @@ void tell_representor(Actions& actions, const RepresentorPlan& plan, const Confi
                                    : concat("set its representor ", quoted(before.name), text));
 }
 
-std::string move_text(const cni::Request& request, const Config& config, const kernel::Link& link) {
+std::string move_text(const cni::Request& request, const config::Config& config, const kernel::Link& link) {
     const auto mac = wanted_mac(request, config);
     const bool is_new = mac && link.mac() != mac;
     return concat("move interface ", quoted(link.name), " into the pod as ", quoted(request.ifname().to_string()),
@@ -103,7 +103,7 @@ void tell_rdma(Actions& actions, const DevicePlan& plan) {
         actions.push_back(concat("leave RDMA device ", quoted(device.name), " on the host"));
 }
 
-void tell_device(Actions& actions, const cni::Request& request, const Config& config, const DevicePlan& plan) {
+void tell_device(Actions& actions, const cni::Request& request, const config::Config& config, const DevicePlan& plan) {
     if (plan.vf) tell_vf(actions, *plan.vf);
     if (plan.representor) tell_representor(actions, *plan.representor, config);
     if (!plan.rebind_to.empty())
@@ -117,20 +117,20 @@ void tell_device(Actions& actions, const cni::Request& request, const Config& co
     if (!plan.is_infiniband()) tell_rdma(actions, plan);
 }
 
-void tell_shared_rdma(Actions& actions, const Prepared& prepared, const Config& config) {
+void tell_shared_rdma(Actions& actions, const Prepared& prepared, const config::Config& config) {
     if (const auto& rdma = shared_port_of(prepared.plan))
         actions.push_back(concat("share ", *rdma, ", which stays on the host"));
     else if (prepared.record.rdma_device.empty() && !config.is_ipoib())
         actions.emplace_back("give it no RDMA device");
 }
 
-void tell_end(Actions& actions, const Config& config, const DevicePlan& plan) {
+void tell_end(Actions& actions, const config::Config& config, const DevicePlan& plan) {
     if (config.device_info_file) actions.push_back(concat("write device-info file ", quoted(*config.device_info_file)));
     if (plan.reset) actions.push_back(concat("reset device ", plan.address, " when the pod is gone"));
 }
 
 /// ADD can't know whether a runtime without that capability is meant to have it.
-void warn_of_missing_capability(const cni::Request& request, const Config& config, const Plan& plan,
+void warn_of_missing_capability(const cni::Request& request, const config::Config& config, const Plan& plan,
                                 const base::Logger& log) {
     if (!std::holds_alternative<DevicePlan>(plan) || config.device_info_file) return;
     const auto capabilities = request.conf.document.root().find("capabilities");
@@ -146,24 +146,26 @@ bool has_interface(const Plan& plan) {
     return device == nullptr || device->link;
 }
 
-std::string adopted_text(const cni::Request& request, const Config& config) {
+std::string adopted_text(const cni::Request& request, const config::Config& config) {
     std::string text;
     for (const cni::IpConfig& ip : adopt_addresses(request, config).ips)
         text += concat(text.empty() ? "set it up with the addresses of prevResult: " : ", ", ip.address);
     return text.empty() ? "set it up, without addresses" : text;
 }
 
-void tell_addressing(Actions& actions, const cni::Request& request, const Prepared& prepared, const Config& config) {
-    if (const auto* other = std::get_if<DelegatedIpam>(&config.ipam))
+void tell_addressing(Actions& actions, const cni::Request& request, const Prepared& prepared,
+                     const config::Config& config) {
+    if (const auto* other = std::get_if<config::DelegatedIpam>(&config.ipam))
         actions.push_back(concat("call IPAM plugin ", quoted(other->plugin), ", which gives the addresses"));
     if (!has_interface(prepared.plan)) return;
     std::string routes;
     if (const auto* own = std::get_if<ipam::Config>(&config.ipam))
         for (const ipam::Route& route : own->routes)
             routes += concat(routes.empty() ? " and routes to " : ", ", route.destination);
-    const bool none = std::holds_alternative<NoIpam>(config.ipam);
-    const char* probe =
-        config.duplicate_detection == DuplicateDetection::probe ? ", if no other host answers a probe for them" : "";
+    const bool none = std::holds_alternative<config::NoIpam>(config.ipam);
+    const char* probe = config.duplicate_detection == config::DuplicateDetection::probe
+                            ? ", if no other host answers a probe for them"
+                            : "";
     actions.push_back(none ? adopted_text(request, config) : concat("set it up with its addresses", routes, probe));
 }
 
@@ -173,7 +175,7 @@ base::Uint128 RangeUsage::free_count() const {
     return range.usable_count() - usage.leases;
 }
 
-Preview preview_add(const cni::Request& request, const Config& config, const Node& node) {
+Preview preview_add(const cni::Request& request, const config::Config& config, const Node& node) {
     const auto deadline = base::Deadline::in(kAddTimeout);
     Session session(request, node, state::Access::look);
     Preview preview;

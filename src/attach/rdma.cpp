@@ -17,9 +17,9 @@ using base::quoted;
 }
 
 /// Where RDMA is required a shortcoming ends the ADD, where it is only used if present the pod goes without.
-std::optional<kernel::RdmaPort> without_rdma(const RdmaPolicy& policy, const std::string& why,
+std::optional<kernel::RdmaPort> without_rdma(const config::RdmaPolicy& policy, const std::string& why,
                                              const base::Logger& log) {
-    if (policy.demand == RdmaDemand::required) refuse(why);
+    if (policy.demand == config::RdmaDemand::required) refuse(why);
     log.debug(why);
     return std::nullopt;
 }
@@ -29,19 +29,19 @@ std::string needs_shared_mode(const std::string& network) {
                   " needs shared: run `rdma system set netns shared` before any pod starts");
 }
 
-void complain(const RdmaPolicy& policy, const std::string& what, const base::Logger& log) {
-    if (policy.on_missing_gid == OnMissingGid::refuse) refuse(what);
+void complain(const config::RdmaPolicy& policy, const std::string& what, const base::Logger& log) {
+    if (policy.on_missing_gid == config::OnMissingGid::refuse) refuse(what);
     log.warn(what);
 }
 
 /// To find them costs a visit to each pod: only for the error that ends an ADD, and the error is told without them too.
-std::string find_holders(const RdmaPolicy& policy, const GidHolders& holders) try {
-    return holders && policy.on_missing_gid == OnMissingGid::refuse ? holders() : std::string();
+std::string find_holders(const config::RdmaPolicy& policy, const GidHolders& holders) try {
+    return holders && policy.on_missing_gid == config::OnMissingGid::refuse ? holders() : std::string();
 } catch (const base::Error&) {
     return {};
 }
 
-std::string full_table_cure(const RdmaPolicy& policy, const GidHolders& holders) {
+std::string full_table_cure(const config::RdmaPolicy& policy, const GidHolders& holders) {
     const std::string who = find_holders(policy, holders);
     return concat(who.empty() ? "" : "most have ", who, who.empty() ? "" : "; ",
                   "remove pods or addresses, spread the pods over more parents, or limit what one pod takes by ",
@@ -55,10 +55,10 @@ std::size_t gids_of_an_address(std::size_t types) {
 
 } // namespace
 
-std::optional<kernel::RdmaPort> find_rdma(const RdmaPolicy& policy, const kernel::Link& parent,
+std::optional<kernel::RdmaPort> find_rdma(const config::RdmaPolicy& policy, const kernel::Link& parent,
                                           const std::string& network, const base::Logger& log,
                                           const base::Deadline& deadline) {
-    if (policy.demand == RdmaDemand::ignored) return std::nullopt;
+    if (policy.demand == config::RdmaDemand::ignored) return std::nullopt;
     const std::string asks = concat("network ", quoted(network), " asks for RDMA (\"rdma\")");
     auto socket = kernel::Socket::find_rdma(deadline);
     if (!socket)
@@ -77,15 +77,15 @@ std::optional<kernel::RdmaPort> find_rdma(const RdmaPolicy& policy, const kernel
     return port;
 }
 
-void require_rdma_of_ipoib(const RdmaPolicy& policy, const kernel::Link& parent, const std::string& network,
+void require_rdma_of_ipoib(const config::RdmaPolicy& policy, const kernel::Link& parent, const std::string& network,
                            const base::Deadline& deadline) {
-    if (policy.demand != RdmaDemand::required) return;
+    if (policy.demand != config::RdmaDemand::required) return;
     auto socket = kernel::Socket::find_rdma(deadline);
     if (!socket) refuse(concat("parent ", quoted(parent.name), " has no RDMA device: load its driver"));
     if (kernel::rdma_netns_mode(*socket) != kernel::RdmaNetnsMode::shared) refuse(needs_shared_mode(network));
 }
 
-void require_gid_room(const RdmaPolicy& policy, const kernel::RdmaPort& port, const std::string& parent,
+void require_gid_room(const config::RdmaPolicy& policy, const kernel::RdmaPort& port, const std::string& parent,
                       std::size_t addresses, const GidHolders& holders, const base::Logger& log) {
     if (!policy.wait_for_gids) return;
     if (kernel::has_free_gids(port, addresses * kernel::kMostGidTypes)) return;
@@ -98,7 +98,7 @@ void require_gid_room(const RdmaPolicy& policy, const kernel::RdmaPort& port, co
              log);
 }
 
-void require_gid_share(const RdmaPolicy& policy, const kernel::RdmaPort& port, std::size_t addresses) {
+void require_gid_share(const config::RdmaPolicy& policy, const kernel::RdmaPort& port, std::size_t addresses) {
     if (!policy.most_gids) return;
     const std::size_t types = gids_of_an_address(kernel::read_gid_table(port).types);
     const std::size_t needed = (addresses + (policy.link_local_gids ? 1 : 0)) * types;
@@ -123,7 +123,7 @@ std::vector<base::IpAddress> missing_gids(const kernel::RdmaPort& port, const st
     return missing;
 }
 
-void wait_for_gids(const RdmaPolicy& policy, const kernel::RdmaPort& port, const std::string& ifname,
+void wait_for_gids(const config::RdmaPolicy& policy, const kernel::RdmaPort& port, const std::string& ifname,
                    const std::vector<base::IpAddress>& addresses, const base::Logger& log, const GidHolders& holders,
                    const std::string& sysfs) {
     if (!policy.wait_for_gids || addresses.empty()) return;

@@ -1,9 +1,9 @@
 // What the RDMA device of a shared-mode parent must offer before, and has to show after an ADD.
 #pragma once
 
-#include <rdmanet/attach/config.hpp>
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/logger.hpp>
+#include <rdmanet/config/config.hpp>
 #include <rdmanet/kernel/gid.hpp>
 #include <rdmanet/kernel/link.hpp>
 #include <rdmanet/kernel/rdma.hpp>
@@ -17,13 +17,13 @@ namespace rdmanet::attach {
 
 /// The parent's RDMA port, if the policy wants one. Throws CniError where RDMA is required and the parent has no RDMA
 /// device or the node's RDMA namespace mode is not shared.
-[[nodiscard]] std::optional<kernel::RdmaPort> find_rdma(const RdmaPolicy& policy, const kernel::Link& parent,
+[[nodiscard]] std::optional<kernel::RdmaPort> find_rdma(const config::RdmaPolicy& policy, const kernel::Link& parent,
                                                         const std::string& network, const base::Logger& log,
                                                         const base::Deadline& deadline);
 
 /// For a child of an IPoIB interface, whose GID is its port's: throws CniError where RDMA is required and the node's
 /// RDMA namespace mode is not shared.
-void require_rdma_of_ipoib(const RdmaPolicy& policy, const kernel::Link& parent, const std::string& network,
+void require_rdma_of_ipoib(const config::RdmaPolicy& policy, const kernel::Link& parent, const std::string& network,
                            const base::Deadline& deadline);
 
 /// Who has the entries of a full table, for errors (see describe_gid_holders()). May throw base::Error.
@@ -32,17 +32,17 @@ using GidHolders = std::function<std::string()>;
 /// Throws CniError, or logs a warning as the policy says, if the GID table of the port, which is that of `parent`, has
 /// no room for `addresses` more addresses. Where the new interface's link-local address takes the last places,
 /// wait_for_gids() finds out. `holders` may be empty.
-void require_gid_room(const RdmaPolicy& policy, const kernel::RdmaPort& port, const std::string& parent,
+void require_gid_room(const config::RdmaPolicy& policy, const kernel::RdmaPort& port, const std::string& parent,
                       std::size_t addresses, const GidHolders& holders, const base::Logger& log);
 
 /// Throws CniError if `addresses` and the link-local one take more entries of the table than the policy lets one
 /// attachment have.
-void require_gid_share(const RdmaPolicy& policy, const kernel::RdmaPort& port, std::size_t addresses);
+void require_gid_share(const config::RdmaPolicy& policy, const kernel::RdmaPort& port, std::size_t addresses);
 
 /// Waits until the kernel has made GIDs of the addresses, as `sysfs` shows them (see kernel/gid.hpp): it does so from a
 /// work queue, a moment after the address is set, and a pod that is quicker fails at its first RDMA connection. Throws
 /// or logs, as the policy says, when time is over. `holders` may be empty.
-void wait_for_gids(const RdmaPolicy& policy, const kernel::RdmaPort& port, const std::string& ifname,
+void wait_for_gids(const config::RdmaPolicy& policy, const kernel::RdmaPort& port, const std::string& ifname,
                    const std::vector<base::IpAddress>& addresses, const base::Logger& log,
                    const GidHolders& holders = {}, const std::string& sysfs = kernel::kRdmaSysfs);
 

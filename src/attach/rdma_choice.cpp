@@ -14,12 +14,12 @@ namespace {
 using base::concat;
 using base::quoted;
 
-std::string shown(const RdmaChoice& choice) {
+std::string shown(const config::RdmaChoice& choice) {
     const auto* place = std::get_if<std::size_t>(&choice);
     return place != nullptr ? concat(*place) : quoted(std::get<std::string>(choice));
 }
 
-bool is_meant(const RdmaChoice& choice, std::size_t place, const kernel::RdmaDevice& device) {
+bool is_meant(const config::RdmaChoice& choice, std::size_t place, const kernel::RdmaDevice& device) {
     const auto* pattern = std::get_if<std::string>(&choice);
     if (pattern == nullptr) return std::get<std::size_t>(choice) == place;
     return ::fnmatch(pattern->c_str(), device.name.c_str(), FNM_NOESCAPE) == 0;
@@ -33,7 +33,7 @@ std::string numbered(const RdmaDevices& devices) {
     return names;
 }
 
-[[noreturn]] void refuse_choice(const DevicePlan& plan, const RdmaChoice& choice, const RdmaDevices& present) {
+[[noreturn]] void refuse_choice(const DevicePlan& plan, const config::RdmaChoice& choice, const RdmaDevices& present) {
     const std::string names = numbered(present);
     throw cni::CniError(cni::ErrorCode::rdma, concat("rdma.device: ", shown(choice), " is no RDMA device of ",
                                                      plan.address, ", of whose RDMA devices ", names,
@@ -54,7 +54,7 @@ void sort_as_made(RdmaDevices& devices) {
               [](const auto& one, const auto& other) { return one.index < other.index; });
 }
 
-void refuse_late_choice(const base::BusAddress& address, const RdmaPolicy& policy) {
+void refuse_late_choice(const base::BusAddress& address, const config::RdmaPolicy& policy) {
     if (!policy.device && !policy.name) return;
     const std::string key =
         policy.device ? concat("rdma.device: ", shown(*policy.device)) : concat("rdma.name: ", quoted(*policy.name));
@@ -63,7 +63,7 @@ void refuse_late_choice(const base::BusAddress& address, const RdmaPolicy& polic
                                " were moved by an entry of the list before this one: set it there"));
 }
 
-void choose_rdma(DevicePlan& plan, const RdmaPolicy& policy, RdmaDevices present) {
+void choose_rdma(DevicePlan& plan, const config::RdmaPolicy& policy, RdmaDevices present) {
     sort_as_made(present);
     plan.moving.clear();
     plan.staying.clear();
@@ -80,7 +80,7 @@ void choose_rdma(DevicePlan& plan, const RdmaPolicy& policy, RdmaDevices present
                                    ": set \"rdma.device\", too"));
 }
 
-void choose_rdma_again(DevicePlan& plan, const RdmaPolicy& policy, RdmaDevices made) {
+void choose_rdma_again(DevicePlan& plan, const config::RdmaPolicy& policy, RdmaDevices made) {
     if (made.size() != plan.moving.size() + plan.staying.size()) return choose_rdma(plan, policy, std::move(made));
     sort_as_made(made);
     RdmaDevices moving;

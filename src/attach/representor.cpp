@@ -38,7 +38,7 @@ void switch_ipv6(const Link& link, bool on) {
 }
 
 /// A pod without an interface, whose driver is one for user space, has no MTU either.
-std::optional<unsigned> mtu_for(const DevicePlan& plan, const Config& config) {
+std::optional<unsigned> mtu_for(const DevicePlan& plan, const config::Config& config) {
     return plan.link ? config.mtu : std::nullopt;
 }
 
@@ -49,8 +49,8 @@ std::optional<Link> find_representor(const state::SetRepresentor& step, kernel::
 
 } // namespace
 
-std::optional<RepresentorPlan> plan_representor(const DevicePlan& plan, const Config& config, kernel::Socket& route,
-                                                const base::Logger& log) {
+std::optional<RepresentorPlan> plan_representor(const DevicePlan& plan, const config::Config& config,
+                                                kernel::Socket& route, const base::Logger& log) {
     const kernel::VfOf& vf = plan.vf->of;
     const Representors representors = kernel::representors_of(vf.pf);
     if (representors.empty()) return std::nullopt;
@@ -71,7 +71,7 @@ std::optional<RepresentorPlan> plan_representor(const DevicePlan& plan, const Co
     return RepresentorPlan{.link = *std::move(link), .before = std::move(before)};
 }
 
-void set_up_representor(RepresentorPlan& representor, const Config& config, const base::Deadline& deadline) {
+void set_up_representor(RepresentorPlan& representor, const config::Config& config, const base::Deadline& deadline) {
     const state::SetRepresentor& before = representor.before;
     kernel::LinkChange change;
     if (before.mtu) change.mtu = config.mtu;

@@ -10,13 +10,13 @@ namespace rdmanet::attach {
 
 /// By number and port name, whatever it is called; nullopt if the PF is in legacy mode, or the VF's is not in the
 /// host's namespace, of which the log is told.
-[[nodiscard]] std::optional<RepresentorPlan> plan_representor(const DevicePlan& plan, const Config& config,
+[[nodiscard]] std::optional<RepresentorPlan> plan_representor(const DevicePlan& plan, const config::Config& config,
                                                               kernel::Socket& route, const base::Logger& log);
 
 /// Raises its MTU to the pod's, if one is configured, and brings it up. Never lowers it: a bridge has the least of its
 /// ports' MTUs (br_mtu_auto_adjust()). IPv6 is switched off on one that is no port of a bridge or the like, where the
 /// host itself would take what the pod sends, router advertisements among it.
-void set_up_representor(RepresentorPlan& representor, const Config& config, const base::Deadline& deadline);
+void set_up_representor(RepresentorPlan& representor, const config::Config& config, const base::Deadline& deadline);
 
 /// Throws CniError (code 107) if the representor that the attachment had is gone, down, or too small for the pod. Its
 /// name, and a larger MTU, are its bridge's matter.

@@ -11,9 +11,9 @@ using base::concat;
 using base::quoted;
 
 state::AttachmentKey key_of(const cni::Request& request) {
-    const char* const role = is_ipam_only(request.conf)   ? state::kIpamRole
-                             : is_rdma_only(request.conf) ? state::kRdmaRole
-                                                          : "";
+    const char* const role = config::is_ipam_only(request.conf)   ? state::kIpamRole
+                             : config::is_rdma_only(request.conf) ? state::kRdmaRole
+                                                                  : "";
     return {.network = request.conf.name,
             .container_id = request.container_id,
             .ifname = request.ifname().to_string(),
@@ -88,7 +88,7 @@ std::vector<ipam::RequestedAddress> requested_addresses(const cni::Request& requ
     return addresses;
 }
 
-std::optional<base::MacAddress> wanted_mac(const cni::Request& request, const Config& config) {
+std::optional<base::MacAddress> wanted_mac(const cni::Request& request, const config::Config& config) {
     const auto requested = cni::requested_mac(request.conf, request.args);
     return requested ? std::optional(requested->mac) : config.mac;
 }

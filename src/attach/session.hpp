@@ -4,9 +4,9 @@
 #include "leases.hpp"
 #include "rdma_names.hpp"
 
-#include <rdmanet/attach/config.hpp>
 #include <rdmanet/attach/node.hpp>
 #include <rdmanet/cni/request.hpp>
+#include <rdmanet/config/config.hpp>
 #include <rdmanet/ipam/allocator.hpp>
 #include <rdmanet/kernel/netns.hpp>
 #include <rdmanet/state/attachment_store.hpp>
@@ -58,7 +58,7 @@ struct Session {
 [[nodiscard]] std::vector<ipam::RequestedAddress> requested_addresses(const cni::Request& request);
 
 /// What the pod asked for, else the configuration's.
-[[nodiscard]] std::optional<base::MacAddress> wanted_mac(const cni::Request& request, const Config& config);
+[[nodiscard]] std::optional<base::MacAddress> wanted_mac(const cni::Request& request, const config::Config& config);
 
 /// The DNS settings of the configuration, else those of the IPAM.
 [[nodiscard]] cni::Dns chosen_dns(const cni::Dns& configured, const cni::Dns& from_ipam);

@@ -45,14 +45,14 @@ void require_free_addresses(const ipam::Config& config, const Node& node, const 
                                " leases, none of a dead pod; `rdmanet state` shows who holds them"));
 }
 
-void require_ipam(const cni::Request& request, const IpamChoice& ipam, const Node& node,
+void require_ipam(const cni::Request& request, const config::IpamChoice& ipam, const Node& node,
                   const base::Deadline& deadline) {
     if (const auto* own = std::get_if<ipam::Config>(&ipam)) require_free_addresses(*own, node, deadline);
-    if (const auto* other = std::get_if<DelegatedIpam>(&ipam))
+    if (const auto* other = std::get_if<config::DelegatedIpam>(&ipam))
         cni::delegate_status(cni::delegate_call(request, other->plugin), deadline);
 }
 
-void require_parent(const cni::Request& request, const Config& config, const Node& node,
+void require_parent(const cni::Request& request, const config::Config& config, const Node& node,
                     const base::Deadline& deadline) {
     if (config.is_device()) return require_device(request, config, node, deadline);
     if (config.link_in_container) return; // so is the parent
@@ -66,7 +66,7 @@ void require_parent(const cni::Request& request, const Config& config, const Nod
 
 } // namespace
 
-void status(const cni::Request& request, const Config& config, const Node& node) {
+void status(const cni::Request& request, const config::Config& config, const Node& node) {
     const auto deadline = base::Deadline::in(kStatusTimeout);
     require_writable(node.state_directory);
     require_writable(state::AttachmentStore(node.state_directory).copies_directory());
@@ -80,8 +80,9 @@ void status(const cni::Request& request, const Config& config, const Node& node)
 
 void ipam_only::status(const cni::Request& request, const Node& node) {
     std::vector<std::string> warnings;
-    const IpamChoice ipam = parse_ipam(request.conf, warnings);
-    if (const auto* own = std::get_if<ipam::Config>(&ipam)) require_known_keys(own->unknown_keys, false, node);
+    const config::IpamChoice ipam = config::parse_ipam(request.conf, warnings);
+    if (const auto* own = std::get_if<ipam::Config>(&ipam))
+        config::require_known_keys(own->unknown_keys, false, node.strict);
     require_writable(node.state_directory);
     require_ipam(request, ipam, node, base::Deadline::in(kStatusTimeout));
 }

@@ -21,7 +21,7 @@ kernel::VfOf find_vf_of(const base::BusAddress& address) {
     return *of;
 }
 
-void require_mtu(const Config& config, const kernel::Link& pf) {
+void require_mtu(const config::Config& config, const kernel::Link& pf) {
     if (config.mtu.value_or(0) <= pf.mtu) return;
     throw cni::CniError(cni::ErrorCode::invalid_network_config,
                         concat("mtu: ", *config.mtu, " is above the MTU ", pf.mtu, " of PF ", quoted(pf.name),
@@ -75,7 +75,7 @@ VfView view_vf(const base::BusAddress& address, kernel::Socket& route) {
     return {.of = of, .id = std::move(id), .pf = *std::move(pf), .present = *present};
 }
 
-VfPlan plan_vf(const base::BusAddress& address, const cni::Request& request, const Config& config,
+VfPlan plan_vf(const base::BusAddress& address, const cni::Request& request, const config::Config& config,
                kernel::Socket& route) {
     VfView vf = view_vf(address, route);
     require_mtu(config, vf.pf);
@@ -114,10 +114,10 @@ void apply_settings(const VfPlan& vf, const base::BusAddress& address, kernel::S
     }
 }
 
-void warn_of_inherited_vlan(const VfPlan& vf, const cni::Request& request, const Config& config,
+void warn_of_inherited_vlan(const VfPlan& vf, const cni::Request& request, const config::Config& config,
                             const base::Logger& log) {
     const auto& vlan = vf.before.vlan;
-    if (!vlan || vlan->id == 0 || std::get<Sriov>(config.attach).settings.vlan) return;
+    if (!vlan || vlan->id == 0 || std::get<config::Sriov>(config.attach).settings.vlan) return;
     log.warn(
         concat(vf.id, " has VLAN ", vlan->id, ", and network ", quoted(request.conf.name),
                " says nothing of one: the pod is in that VLAN. Set \"vlan\" to it if it is meant, else run `ip link "
@@ -125,14 +125,14 @@ void warn_of_inherited_vlan(const VfPlan& vf, const cni::Request& request, const
                vf.id.pf, " vf ", vf.id.number, " vlan 0`"));
 }
 
-kernel::VfSettings wanted_settings(const cni::Request& request, const Config& config) {
-    kernel::VfSettings wanted = std::get<Sriov>(config.attach).settings;
+kernel::VfSettings wanted_settings(const cni::Request& request, const config::Config& config) {
+    kernel::VfSettings wanted = std::get<config::Sriov>(config.attach).settings;
     wanted.mac = wanted_mac(request, config);
     return wanted;
 }
 
 std::optional<kernel::VfSettings> settings_to_keep(const DevicePlan& plan, const cni::Request& request,
-                                                   const Config& config, const base::Deadline& deadline) {
+                                                   const config::Config& config, const base::Deadline& deadline) {
     if (!plan.vf) return std::nullopt;
     // A driver may have changed more than it was told, and some settings when the VF came up.
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);

@@ -8,42 +8,11 @@
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 
-#include <cstdio>
-
 namespace rdmanet::kernel {
 namespace {
 
 using base::concat;
 using base::quoted;
-
-std::string_view name_of(MacvlanMode mode) {
-    switch (mode) {
-    case MacvlanMode::private_: return "private";
-    case MacvlanMode::vepa: return "vepa";
-    case MacvlanMode::bridge: return "bridge";
-    case MacvlanMode::passthru: return "passthru";
-    case MacvlanMode::source: return "source";
-    }
-    return "unknown";
-}
-
-std::string_view name_of(IpvlanMode mode) {
-    switch (mode) {
-    case IpvlanMode::l2: return "l2";
-    case IpvlanMode::l3: return "l3";
-    case IpvlanMode::l3s: return "l3s";
-    }
-    return "unknown";
-}
-
-std::string_view name_of(IpvlanFlag flag) {
-    switch (flag) {
-    case IpvlanFlag::bridge: return "bridge";
-    case IpvlanFlag::private_: return "private";
-    case IpvlanFlag::vepa: return "vepa";
-    }
-    return "unknown";
-}
 
 std::string_view kind_name(const Macvlan&) {
     return "macvlan";
@@ -104,24 +73,6 @@ void execute(Socket& socket, Message& request, const ChildSpec& child) {
 }
 
 } // namespace
-
-std::string to_string(const Macvlan& macvlan) {
-    return concat("macvlan mode ", name_of(macvlan.mode));
-}
-
-std::string to_string(const Ipvlan& ipvlan) {
-    return concat("ipvlan mode ", name_of(ipvlan.mode), " flag ", name_of(ipvlan.flag));
-}
-
-std::string to_string(const Ipoib& ipoib) {
-    constexpr unsigned kFullMember = 0x8000;
-    char pkey[] = "0x....";
-    (void)std::snprintf(pkey, sizeof pkey, "0x%04x", ipoib.pkey.value_or(0) | kFullMember);
-    std::string text = "ipoib";
-    if (ipoib.pkey) text += concat(" pkey ", std::string_view(pkey));
-    if (ipoib.mode) text += *ipoib.mode == IpoibMode::connected ? " mode connected" : " mode datagram";
-    return text;
-}
 
 void add_link(Socket& socket, const ChildSpec& child) {
     Message request = new_link_message(child);

@@ -297,10 +297,10 @@ TEST_CASE("the README's tables have the keys that the parser knows", "[examples]
         CHECK_THAT(message_of(refusal(call_of(pod, ill_typed(key)))), StartsWith(without_kind(key)));
     }
 
-    std::set<std::string> known = listed_keys("src/attach/known_keys.cpp", "kOurKeys");
-    for (const std::string& key : listed_keys("src/attach/known_keys.cpp", "kRdmaKeys")) known.insert("rdma." + key);
-    for (const std::string& key : listed_keys("src/attach/known_keys.cpp", "kVfKeys")) known.insert("vf." + key);
-    for (const std::string& key : listed_keys("src/attach/known_keys.cpp", "kHostDeviceKeys"))
+    std::set<std::string> known = listed_keys("src/config/known_keys.cpp", "kOurKeys");
+    for (const std::string& key : listed_keys("src/config/known_keys.cpp", "kRdmaKeys")) known.insert("rdma." + key);
+    for (const std::string& key : listed_keys("src/config/known_keys.cpp", "kVfKeys")) known.insert("vf." + key);
+    for (const std::string& key : listed_keys("src/config/known_keys.cpp", "kHostDeviceKeys"))
         known.insert("device." + key);
     for (const std::string& key : listed_keys("src/ipam/known_keys.cpp", "kUsed"))
         if (key != "type") known.insert("ipam." + key);

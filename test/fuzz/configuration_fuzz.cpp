@@ -2,9 +2,9 @@
 // read the same; printed and parsed again it means the same.
 #include "refusal.hpp"
 
-#include <rdmanet/attach/config.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/net_conf.hpp>
+#include <rdmanet/config/config.hpp>
 
 #include <filesystem>
 #include <set>
@@ -48,7 +48,7 @@ void check_ipam(const ipam::Config& config) {
     demand(config.cooldown.count() >= 0 && config.cooldown.count() <= 86400, "a cooldown beyond a day");
 }
 
-void check_config(const attach::Config& config) {
+void check_config(const config::Config& config) {
     if (config.mac) demand(!config.mac->is_multicast() && !config.mac->is_zero(), "no MAC address of an interface");
     if (config.mtu) demand(*config.mtu >= 68 && *config.mtu <= 65535, "no MTU of an interface");
     if (config.master) demand(config.master->find('/') == std::string::npos, "a master that is a path");
@@ -76,7 +76,7 @@ std::string describe(const ipam::Config& config) {
     return text;
 }
 
-std::string describe(const attach::Config& config) {
+std::string describe(const config::Config& config) {
     std::string text = concat(config.kind(), " master ", config.master.value_or(""), " mtu ", config.mtu.value_or(0),
                               " mac ", config.mac ? config.mac->to_string() : "");
     if (const auto* own = std::get_if<ipam::Config>(&config.ipam)) text += describe(*own);
@@ -115,10 +115,10 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     if (!conf) return 0;
     check_lenient(*conf, text);
     check_requested(*conf);
-    const auto config = unless_refused([&] { return attach::parse_config(*conf); });
+    const auto config = unless_refused([&] { return config::parse_config(*conf); });
     if (!config) return 0;
     check_config(*config);
     const cni::NetConf again = cni::parse_net_conf(conf->document.to_text(), cni::Strictness::strict);
-    demand(describe(attach::parse_config(again)) == describe(*config), "printed, it means something else");
+    demand(describe(config::parse_config(again)) == describe(*config), "printed, it means something else");
     return 0;
 }

@@ -1,10 +1,10 @@
 // The CNI operations. Each throws cni::CniError, json::ValueError or another base::Error; the caller prints.
 #pragma once
 
-#include <rdmanet/attach/config.hpp>
 #include <rdmanet/attach/node.hpp>
 #include <rdmanet/cni/request.hpp>
 #include <rdmanet/cni/result.hpp>
+#include <rdmanet/config/config.hpp>
 #include <rdmanet/ipam/liveness.hpp>
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace rdmanet::attach {
 
 /// Creates the attachment or leaves the node as it was. The result contains prevResult's content.
-[[nodiscard]] cni::Result add(const cni::Request& request, const Config& config, const Node& node);
+[[nodiscard]] cni::Result add(const cni::Request& request, const config::Config& config, const Node& node);
 
 /// Removes whatever is left of the attachment; success if nothing is. Goes on past each failure and throws one CniError
 /// that names all that is still held. The configuration is only a hint: the journal decides, also whether the interface
@@ -22,7 +22,7 @@ namespace rdmanet::attach {
 void del(const cni::Request& request, const Node& node);
 
 /// Throws the first thing that differs from what ADD made, with what was found and what was expected.
-void check(const cni::Request& request, const Config& config, const Node& node);
+void check(const cni::Request& request, const config::Config& config, const Node& node);
 
 /// Removes attachments of this network that the runtime doesn't list and whose namespace is provably gone; logs those
 /// that it keeps because nothing is proven. For a record that can't be read the configuration tells what it would
@@ -30,7 +30,7 @@ void check(const cni::Request& request, const Config& config, const Node& node);
 void collect_garbage(const cni::Request& request, const Node& node);
 
 /// Throws with CNI code 50 when ADD can't work now.
-void status(const cni::Request& request, const Config& config, const Node& node);
+void status(const cni::Request& request, const config::Config& config, const Node& node);
 
 /// The same binary named in "ipam.type" of another plugin's configuration: addresses only.
 namespace ipam_only {

@@ -1,9 +1,9 @@
 // What an ADD would do, found out by ADD's own code, for a person who plans a network.
 #pragma once
 
-#include <rdmanet/attach/config.hpp>
 #include <rdmanet/attach/node.hpp>
 #include <rdmanet/cni/request.hpp>
+#include <rdmanet/config/config.hpp>
 #include <rdmanet/ipam/store.hpp>
 #include <rdmanet/state/attachment_record.hpp>
 
@@ -29,6 +29,6 @@ struct Preview {
 
 /// Throws what ADD would throw before it changes anything. Makes no file, waits for no lock, changes nothing: what is
 /// told may be otherwise when a pod comes.
-[[nodiscard]] Preview preview_add(const cni::Request& request, const Config& config, const Node& node);
+[[nodiscard]] Preview preview_add(const cni::Request& request, const config::Config& config, const Node& node);
 
 } // namespace rdmanet::attach

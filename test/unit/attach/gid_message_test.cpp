@@ -27,8 +27,8 @@ public:
     FullTable(const FullTable&) = delete;
     FullTable& operator=(const FullTable&) = delete;
 
-    void wait_for_another(OnMissingGid on_missing_gid, const GidHolders& holders) const {
-        RdmaPolicy policy;
+    void wait_for_another(config::OnMissingGid on_missing_gid, const GidHolders& holders) const {
+        config::RdmaPolicy policy;
         policy.gid_timeout = std::chrono::milliseconds{0};
         policy.on_missing_gid = on_missing_gid;
         kernel::RdmaPort port;
@@ -50,7 +50,7 @@ private:
 
 std::string refusal(const FullTable& table, const GidHolders& holders) {
     try {
-        table.wait_for_another(OnMissingGid::refuse, holders);
+        table.wait_for_another(config::OnMissingGid::refuse, holders);
     } catch (const cni::CniError& error) {
         return error.what();
     }
@@ -69,7 +69,7 @@ TEST_CASE("who has a full GID table is looked for only where it ends the ADD, an
     CHECK(refusal(table, [] { return std::string("pod \"p1\" (1)"); }) == before + "most have pod \"p1\" (1); " + cure);
     CHECK(refusal(table, unreadable) == before + cure);
     bool is_asked = false;
-    table.wait_for_another(OnMissingGid::warn, [&] {
+    table.wait_for_another(config::OnMissingGid::warn, [&] {
         is_asked = true;
         return std::string();
     });

@@ -13,7 +13,7 @@ namespace {
 
 /// Those that move and, behind a bar, those that stay, as the configuration has it of a function with three.
 std::string chosen(const std::string& rdma) {
-    const Config config = config_with(base::concat(R"("attach": "sriov", "rdma": )", rdma));
+    const config::Config config = config::config_with(base::concat(R"("attach": "sriov", "rdma": )", rdma));
     DevicePlan plan{.address = base::BusAddress::parse("0000:3b:00.2").value()};
     choose_rdma(plan, config.rdma,
                 {{.index = 9, .name = "ibp1"}, {.index = 7, .name = "rocep1"}, {.index = 8, .name = "rocep1d1"}});
@@ -45,7 +45,7 @@ TEST_CASE("RDMA devices are chosen by their place in the order of their making, 
 }
 
 TEST_CASE("the RDMA devices that a driver makes when it is bound anew are chosen by their places") {
-    const Config config = config_with(R"("attach": "sriov", "rdma": {"device": "*d?"})");
+    const config::Config config = config::config_with(R"("attach": "sriov", "rdma": {"device": "*d?"})");
     DevicePlan plan{.address = base::BusAddress::parse("0000:3b:00.2").value()};
     choose_rdma(plan, config.rdma,
                 {{.index = 7, .name = "rocep1"}, {.index = 8, .name = "rocep1d1"}, {.index = 9, .name = "ibp1"}});
@@ -60,14 +60,14 @@ TEST_CASE("the RDMA devices that a driver makes when it is bound anew are chosen
 }
 
 TEST_CASE("a chosen RDMA device goes into the pod, whatever the node's mode lets otherwise") {
-    CHECK(config_with(R"("attach": "sriov", "rdma": {"device": 1})").rdma.isolation == true);
-    CHECK_THROWS_WITH(config_with(R"("attach": "sriov", "rdma": {"device": 1, "mode": "shared"})"),
+    CHECK(config::config_with(R"("attach": "sriov", "rdma": {"device": 1})").rdma.isolation == true);
+    CHECK_THROWS_WITH(config::config_with(R"("attach": "sriov", "rdma": {"device": 1, "mode": "shared"})"),
                       "rdma.device: expected no key, as \"rdma\" says that RDMA devices stay on the host, found 1");
-    CHECK_FALSE(config_with(R"("rdma": {"linkLocalGids": false})").rdma.link_local_gids);
-    CHECK_THROWS_WITH(config_with(R"("rdma": {"device": "x"})"),
+    CHECK_FALSE(config::config_with(R"("rdma": {"linkLocalGids": false})").rdma.link_local_gids);
+    CHECK_THROWS_WITH(config::config_with(R"("rdma": {"device": "x"})"),
                       "rdma.device: \"x\" is for an RDMA device that goes into the pod, this is macvlan: remove it, or "
                       "set \"attach\": \"sriov\"");
-    CHECK_THROWS_WITH(config_with(R"("attach": "sriov", "rdma": {"device": ""})"),
+    CHECK_THROWS_WITH(config::config_with(R"("attach": "sriov", "rdma": {"device": ""})"),
                       "rdma.device: expected a number from 0, or a name of an RDMA device, in which * and ? stand for "
                       "anything, found \"\"");
 }

@@ -1,14 +1,13 @@
 // What the network configuration says a pod gets: our own keys and the peers', validated as a whole.
 #pragma once
 
-#include <rdmanet/attach/node.hpp>
 #include <rdmanet/base/bus_address.hpp>
+#include <rdmanet/base/child_kind.hpp>
 #include <rdmanet/base/logger.hpp>
 #include <rdmanet/base/mac_address.hpp>
+#include <rdmanet/base/vf_settings.hpp>
 #include <rdmanet/cni/net_conf.hpp>
 #include <rdmanet/ipam/config.hpp>
-#include <rdmanet/kernel/link.hpp>
-#include <rdmanet/kernel/vf.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -19,18 +18,18 @@
 #include <variant>
 #include <vector>
 
-namespace rdmanet::attach {
+namespace rdmanet::config {
 
 /// The name by which configurations call this plugin, in "type" and in "ipam.type".
 inline constexpr std::string_view kPluginName = "rdmanet";
 
-using kernel::Ipoib;
-using kernel::Ipvlan;
-using kernel::Macvlan;
+using base::Ipoib;
+using base::Ipvlan;
+using base::Macvlan;
 
 /// An SR-IOV VF, its net device and its RDMA device.
 struct Sriov {
-    kernel::VfSettings settings; // for its PF to set; "mac" is among them once it is known who chooses it
+    base::VfSettings settings; // for its PF to set; "mac" is among them once it is known who chooses it
 };
 
 /// A whole function or sub-function: by Config::device, or by one of these.
@@ -131,7 +130,7 @@ struct Config {
 
 /// Throws json::ValueError if there are unknown keys, and the network or its node refuses them. Only for calls that
 /// must not be done with a wrong configuration.
-void require_known_keys(const std::vector<std::string>& unknown, bool network_is_strict, const Node& node);
+void require_known_keys(const std::vector<std::string>& unknown, bool network_is_strict, bool node_is_strict);
 
 /// Only the "ipam" part: what the stand-alone IPAM plugin needs.
 [[nodiscard]] IpamChoice parse_ipam(const cni::NetConf& conf, std::vector<std::string>& warnings);
@@ -140,7 +139,14 @@ void require_known_keys(const std::vector<std::string>& unknown, bool network_is
 [[nodiscard]] bool is_ipam_only(const cni::NetConf& conf);
 /// Whether the configuration is of "attach": "rdma", as far as it can be read.
 [[nodiscard]] bool is_rdma_only(const cni::NetConf& conf);
+/// Only the device: a whole function by its address or its place in sysfs; nullopt if the configuration has neither. A
+/// device plugin's ID that is no address says nothing where other keys name the device. Throws json::ValueError.
+[[nodiscard]] std::optional<base::BusAddress> find_device(const json::Reader& root);
+/// Where Multus keeps device-info files for plugins, or the same below /var.
+inline constexpr std::string_view kDeviceInfoDirectory = "/run/k8s.cni.cncf.io/devinfo/cni/";
+/// The path's last part, if the rest is that directory; else empty.
+[[nodiscard]] std::string_view device_info_name(std::string_view path);
 /// Only "logFile" and "logLevel".
 [[nodiscard]] LogTarget parse_log_target(const cni::NetConf& conf);
 
-} // namespace rdmanet::attach
+} // namespace rdmanet::config

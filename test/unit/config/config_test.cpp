@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-using namespace rdmanet::attach;
+using namespace rdmanet::config;
 using namespace rdmanet;
-using kernel::IpvlanFlag;
-using kernel::IpvlanMode;
-using kernel::MacvlanMode;
+using base::IpvlanFlag;
+using base::IpvlanMode;
+using base::MacvlanMode;
 
 TEST_CASE("a configuration that says nothing gets a macvlan in bridge mode") {
     const Config config = config_with("");
@@ -126,8 +126,8 @@ TEST_CASE("words count in any case of letters") {
     const auto& settings = std::get<Sriov>(vf.attach).settings;
     CHECK(settings.spoof_check == true);
     CHECK(settings.trust == false);
-    CHECK(settings.link_state == kernel::VfLinkState::automatic);
-    CHECK(settings.vlan->protocol == kernel::VlanProtocol::dot1ad);
+    CHECK(settings.link_state == base::VfLinkState::automatic);
+    CHECK(settings.vlan->protocol == base::VlanProtocol::dot1ad);
 }
 
 TEST_CASE("an empty text is a key that is not there") {
@@ -246,13 +246,13 @@ TEST_CASE("the settings of a VF: what is absent or empty stays as it is") {
     CHECK(settings(R"(, "spoofchk": "", "trust": "", "link_state": "", "vlan": null)").empty());
     const auto all = settings(R"(, "vlan": 100, "vlanQoS": 3, "vlanProto": "802.1AD", "spoofchk": "off", "trust": "on",
         "link_state": "enable", "min_tx_rate": 10, "max_tx_rate": 200)");
-    CHECK(all.vlan == kernel::VfVlan{.id = 100, .qos = 3, .protocol = kernel::VlanProtocol::dot1ad});
-    CHECK(all.rates == kernel::VfRates{.least_mbps = 10, .most_mbps = 200});
+    CHECK(all.vlan == base::VfVlan{.id = 100, .qos = 3, .protocol = base::VlanProtocol::dot1ad});
+    CHECK(all.rates == base::VfRates{.least_mbps = 10, .most_mbps = 200});
     CHECK(all.spoof_check == false);
     CHECK(all.trust == true);
-    CHECK(all.link_state == kernel::VfLinkState::enable);
-    CHECK(settings(R"(, "vlan": 0)").vlan == kernel::VfVlan{});
-    CHECK(settings(R"(, "max_tx_rate": 200)").rates == kernel::VfRates{.most_mbps = 200});
+    CHECK(all.link_state == base::VfLinkState::enable);
+    CHECK(settings(R"(, "vlan": 0)").vlan == base::VfVlan{});
+    CHECK(settings(R"(, "max_tx_rate": 200)").rates == base::VfRates{.most_mbps = 200});
 }
 
 TEST_CASE("whether the RDMA device goes into the pod: two spellings of ours and ib-sriov-cni's") {
@@ -295,5 +295,5 @@ TEST_CASE("the partition of an IPoIB child in each spelling") {
     CHECK(pkey("32769") == 0x8001);
     CHECK_FALSE(pkey("\"\""));
     CHECK(std::get<Ipoib>(config_with(R"("attach": "ipoib", "mode": "connected")").attach).mode ==
-          kernel::IpoibMode::connected);
+          base::IpoibMode::connected);
 }

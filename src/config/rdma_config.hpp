@@ -1,16 +1,16 @@
 // Keys of the object "rdma" that choose among RDMA devices, and name them.
 #pragma once
 
-#include <rdmanet/attach/config.hpp>
+#include <rdmanet/config/config.hpp>
 #include <rdmanet/json/reader.hpp>
 
 #include <optional>
 #include <string>
 
-namespace rdmanet::attach {
+namespace rdmanet::config {
 
 /// The keys "device" and "name" of the object. Throw json::ValueError.
 [[nodiscard]] std::optional<RdmaChoice> parse_rdma_choice(const json::Reader& rdma);
 [[nodiscard]] std::optional<std::string> parse_rdma_name(const json::Reader& rdma);
 
-} // namespace rdmanet::attach
+} // namespace rdmanet::config

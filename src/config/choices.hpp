@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace rdmanet::attach {
+namespace rdmanet::config {
 
 template <class T>
 struct Choice {
@@ -54,4 +54,4 @@ inline void refuse_key(const json::Reader& root, std::string_view key, std::stri
                             base::concat(value->path(), ": ", value->shown(), ' ', reason));
 }
 
-} // namespace rdmanet::attach
+} // namespace rdmanet::config

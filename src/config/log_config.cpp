@@ -1,10 +1,10 @@
 // Where the configuration wants the log.
 #include "choices.hpp"
 
-#include <rdmanet/attach/config.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/config/config.hpp>
 
-namespace rdmanet::attach {
+namespace rdmanet::config {
 namespace {
 
 using json::Reader;
@@ -47,4 +47,4 @@ LogTarget parse_log_target(const cni::NetConf& conf) {
     return target;
 }
 
-} // namespace rdmanet::attach
+} // namespace rdmanet::config

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <rdmanet/attach/config.hpp>
+#include <rdmanet/config/config.hpp>
 
 #include <string>
 
-namespace rdmanet::attach {
+namespace rdmanet::config {
 
 /// A network configuration of this plugin with some more members: "\"mtu\": 1400".
 inline cni::NetConf conf_with(const std::string& members) {
@@ -16,4 +16,4 @@ inline Config config_with(const std::string& members) {
     return parse_config(conf_with(members));
 }
 
-} // namespace rdmanet::attach
+} // namespace rdmanet::config

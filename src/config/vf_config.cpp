@@ -2,26 +2,26 @@
 
 #include "choices.hpp"
 
-namespace rdmanet::attach {
+namespace rdmanet::config {
 namespace {
 
 using base::concat;
 using json::Reader;
 
 constexpr Choice<bool> kSwitches[] = {{"on", true}, {"off", false}};
-constexpr Choice<kernel::VfLinkState> kVfLinkStates[] = {
-    {"auto", kernel::VfLinkState::automatic},
-    {"enable", kernel::VfLinkState::enable},
-    {"disable", kernel::VfLinkState::disable},
+constexpr Choice<base::VfLinkState> kVfLinkStates[] = {
+    {"auto", base::VfLinkState::automatic},
+    {"enable", base::VfLinkState::enable},
+    {"disable", base::VfLinkState::disable},
 };
-constexpr Choice<kernel::VlanProtocol> kVlanProtocols[] = {
-    {"802.1q", kernel::VlanProtocol::dot1q},
-    {"802.1ad", kernel::VlanProtocol::dot1ad},
+constexpr Choice<base::VlanProtocol> kVlanProtocols[] = {
+    {"802.1q", base::VlanProtocol::dot1q},
+    {"802.1ad", base::VlanProtocol::dot1ad},
 };
 
 constexpr std::int64_t kMostVlan = 4094; // 4095 is reserved (IEEE 802.1Q, table 9-2)
 
-std::optional<kernel::VfVlan> parse_vlan(const Reader& root) {
+std::optional<base::VfVlan> parse_vlan(const Reader& root) {
     const auto vlan = root.find("vlan");
     const auto qos = root.find("vlanQoS");
     const auto protocol = find_filled(root, "vlanProto");
@@ -30,21 +30,21 @@ std::optional<kernel::VfVlan> parse_vlan(const Reader& root) {
             if (key) throw key->unexpected("\"vlan\" beside it");
         return std::nullopt;
     }
-    kernel::VfVlan wanted{.id = static_cast<std::uint16_t>(vlan->integer(0, kMostVlan))};
+    base::VfVlan wanted{.id = static_cast<std::uint16_t>(vlan->integer(0, kMostVlan))};
     if (qos) wanted.qos = static_cast<std::uint8_t>(qos->integer(0, 7));
-    if (protocol) wanted.protocol = choose<kernel::VlanProtocol>(*protocol, kVlanProtocols);
+    if (protocol) wanted.protocol = choose<base::VlanProtocol>(*protocol, kVlanProtocols);
     if (wanted.id != 0) return wanted;
     if (wanted.qos != 0) throw qos->unexpected("0, as \"vlan\" is 0");
-    if (wanted.protocol != kernel::VlanProtocol::dot1q) throw protocol->unexpected("\"802.1q\", as \"vlan\" is 0");
+    if (wanted.protocol != base::VlanProtocol::dot1q) throw protocol->unexpected("\"802.1q\", as \"vlan\" is 0");
     return wanted;
 }
 
 /// One that isn't there is no limit, as in sriov-cni.
-std::optional<kernel::VfRates> parse_rates(const Reader& root) {
+std::optional<base::VfRates> parse_rates(const Reader& root) {
     const auto least = root.find("min_tx_rate");
     const auto most = root.find("max_tx_rate");
     if (!least && !most) return std::nullopt;
-    kernel::VfRates rates;
+    base::VfRates rates;
     if (least) rates.least_mbps = static_cast<std::uint32_t>(least->integer(0, UINT32_MAX));
     if (most) rates.most_mbps = static_cast<std::uint32_t>(most->integer(0, UINT32_MAX));
     if (rates.most_mbps != 0 && rates.least_mbps > rates.most_mbps)
@@ -220,7 +220,7 @@ Sriov parse_sriov(const Reader& root) {
     sriov.settings.rates = parse_rates(root);
     sriov.settings.spoof_check = find_choice<bool>(root, "spoofchk", kSwitches);
     sriov.settings.trust = find_choice<bool>(root, "trust", kSwitches);
-    sriov.settings.link_state = find_choice<kernel::VfLinkState>(root, "link_state", kVfLinkStates);
+    sriov.settings.link_state = find_choice<base::VfLinkState>(root, "link_state", kVfLinkStates);
     sriov.settings.node_guid = sriov.settings.port_guid = parse_guid(root);
     require_subnet_manager(root, sriov.settings.node_guid.has_value());
     return sriov;
@@ -250,4 +250,4 @@ RdmaOnly parse_rdma_only(const Reader& root) {
     return {};
 }
 
-} // namespace rdmanet::attach
+} // namespace rdmanet::config

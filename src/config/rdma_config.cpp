@@ -6,7 +6,7 @@
 #include <cctype>
 #include <string>
 
-namespace rdmanet::attach {
+namespace rdmanet::config {
 namespace {
 
 /// IB_DEVICE_NAME_MAX, less the zero (include/uapi/rdma/rdma_netlink.h).
@@ -38,4 +38,4 @@ std::optional<std::string> parse_rdma_name(const json::Reader& rdma) {
     return name;
 }
 
-} // namespace rdmanet::attach
+} // namespace rdmanet::config

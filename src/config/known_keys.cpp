@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-namespace rdmanet::attach {
+namespace rdmanet::config {
 namespace {
 
 using json::KnownKey;
@@ -121,4 +121,4 @@ void warn_of_keys(const json::Reader& root, KeysOf kind, json::KeyWarnings& warn
         json::warn_of_keys(*dns, {kDnsKeys, kComments}, warnings);
 }
 
-} // namespace rdmanet::attach
+} // namespace rdmanet::config

@@ -1,4 +1,4 @@
-#include <rdmanet/attach/config.hpp>
+#include <rdmanet/config/config.hpp>
 
 #include "choices.hpp"
 #include "known_keys.hpp"
@@ -10,15 +10,15 @@
 
 #include <utility>
 
-namespace rdmanet::attach {
+namespace rdmanet::config {
 namespace {
 
 using base::concat;
 using json::Reader;
 
-using kernel::IpvlanFlag;
-using kernel::IpvlanMode;
-using kernel::MacvlanMode;
+using base::IpvlanFlag;
+using base::IpvlanMode;
+using base::MacvlanMode;
 
 constexpr Choice<MacvlanMode> kMacvlanModes[] = {
     {"bridge", MacvlanMode::bridge},
@@ -36,9 +36,9 @@ constexpr Choice<IpvlanFlag> kIpvlanFlags[] = {
     {"private", IpvlanFlag::private_},
     {"vepa", IpvlanFlag::vepa},
 };
-constexpr Choice<kernel::IpoibMode> kIpoibModes[] = {
-    {"datagram", kernel::IpoibMode::datagram},
-    {"connected", kernel::IpoibMode::connected},
+constexpr Choice<base::IpoibMode> kIpoibModes[] = {
+    {"datagram", base::IpoibMode::datagram},
+    {"connected", base::IpoibMode::connected},
 };
 constexpr Choice<DefaultRoute> kDefaultRoutes[] = {
     {"if-none", DefaultRoute::if_none},
@@ -115,7 +115,7 @@ Ipvlan parse_ipvlan(const Reader& root) {
 Ipoib parse_ipoib(const Reader& root) {
     Ipoib ipoib;
     ipoib.pkey = find_pkey(root);
-    ipoib.mode = find_choice<kernel::IpoibMode>(root, "mode", kIpoibModes);
+    ipoib.mode = find_choice<base::IpoibMode>(root, "mode", kIpoibModes);
     for (const std::string_view key : {"bcqueuelen", "flag"})
         refuse_key(root, key, "is a key of macvlan and ipvlan, this is ipoib: remove it");
     refuse_key(root, "mac", "can't be set, an IPoIB child has its port's GUID: remove it");
@@ -218,7 +218,7 @@ void require_fitting_rdma(const Reader& root, Config& config) {
     }
     if (config.is_rdma_only()) require_rdma_to_move(root, config);
     const auto* vf = std::get_if<Sriov>(&config.attach);
-    if (vf != nullptr && vf->settings.link_state == kernel::VfLinkState::disable &&
+    if (vf != nullptr && vf->settings.link_state == base::VfLinkState::disable &&
         config.rdma.on_inactive_port == OnInactivePort::refuse)
         throw root.at("link_state").unexpected("\"auto\" or \"enable\", as \"rdma.onInactivePort\" is \"refuse\"");
     if (config.is_device()) {
@@ -300,8 +300,8 @@ IpamChoice parse_ipam(const cni::NetConf& conf, std::vector<std::string>& warnin
     return config;
 }
 
-void require_known_keys(const std::vector<std::string>& unknown, bool network_is_strict, const Node& node) {
-    if (unknown.empty() || (!network_is_strict && !node.strict)) return;
+void require_known_keys(const std::vector<std::string>& unknown, bool network_is_strict, bool node_is_strict) {
+    if (unknown.empty() || (!network_is_strict && !node_is_strict)) return;
     const std::string& first = unknown.front();
     const std::size_t colon = first.find(": ");
     std::string others;
@@ -353,4 +353,4 @@ Config parse_config(const cni::NetConf& conf) {
     return config;
 }
 
-} // namespace rdmanet::attach
+} // namespace rdmanet::config

@@ -5,7 +5,7 @@
 
 #include <catch2/catch.hpp>
 
-using namespace rdmanet::attach;
+using namespace rdmanet::config;
 using namespace rdmanet;
 
 namespace {

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace rdmanet::attach {
+namespace rdmanet::config {
 
 /// A child of a parent, or a device that moves: some keys mean something for one of them only.
 enum class KeysOf : std::uint8_t { child, device };
@@ -14,4 +14,4 @@ enum class KeysOf : std::uint8_t { child, device };
 /// peer for what is not done here. Not of "ipam", which is its plugin's.
 void warn_of_keys(const json::Reader& root, KeysOf kind, json::KeyWarnings& warnings);
 
-} // namespace rdmanet::attach
+} // namespace rdmanet::config

@@ -1,0 +1,109 @@
+#include <rdmanet/base/vf_settings.hpp>
+
+#include <rdmanet/base/text.hpp>
+
+namespace rdmanet::base {
+namespace {
+
+void append(std::string& text, const std::string& part) {
+    if (!text.empty()) text += ", ";
+    text += part;
+}
+
+/// Every setting, for what treats all alike.
+template <class Visit>
+void for_each_setting(const Visit& visit) {
+    visit(&VfSettings::mac);
+    visit(&VfSettings::vlan);
+    visit(&VfSettings::rates);
+    visit(&VfSettings::spoof_check);
+    visit(&VfSettings::trust);
+    visit(&VfSettings::link_state);
+    visit(&VfSettings::node_guid);
+    visit(&VfSettings::port_guid);
+}
+
+} // namespace
+
+std::vector<VfSettings> each_of(const VfSettings& settings) {
+    std::vector<VfSettings> each;
+    for_each_setting([&](auto setting) {
+        if (settings.*setting) (each.emplace_back().*setting) = settings.*setting;
+    });
+    return each;
+}
+
+VfSettings difference(const VfSettings& wanted, const VfSettings& present) {
+    VfSettings rest = wanted;
+    for_each_setting([&](auto setting) {
+        if (wanted.*setting == present.*setting) (rest.*setting).reset();
+    });
+    return rest;
+}
+
+VfSettings restrict_to(const VfSettings& present, const VfSettings& changed) {
+    VfSettings rest = present;
+    for_each_setting([&](auto setting) {
+        if (!(changed.*setting)) (rest.*setting).reset();
+    });
+    return rest;
+}
+
+VfSettings ignored(const VfSettings& asked, const VfSettings& before, const VfSettings& now) {
+    VfSettings rest = asked;
+    for_each_setting([&](auto setting) {
+        if (!(now.*setting) || now.*setting != before.*setting || now.*setting == asked.*setting)
+            (rest.*setting).reset();
+    });
+    if (rest.rates == VfRates{}) rest.rates.reset();
+    return rest;
+}
+
+VfSettings surely_told(const VfSettings& present) {
+    VfSettings rest = present;
+    if (rest.mac && rest.mac->is_zero()) rest.mac.reset();
+    if (rest.vlan == VfVlan{}) rest.vlan.reset();
+    if (rest.rates == VfRates{}) rest.rates.reset();
+    if (rest.link_state == VfLinkState::automatic) rest.link_state.reset();
+    rest.spoof_check.reset();
+    return rest;
+}
+
+VfSettings lost(const VfSettings& wanted, const VfSettings& left, const VfSettings& present) {
+    VfSettings all = left;
+    for_each_setting([&](auto setting) {
+        if (wanted.*setting) all.*setting = wanted.*setting;
+        if (!(present.*setting) || present.*setting == wanted.*setting || present.*setting == left.*setting)
+            (all.*setting).reset();
+    });
+    return all;
+}
+
+std::string to_string(const VfSettings& settings) {
+    std::string text;
+    if (settings.mac) append(text, concat("mac ", *settings.mac));
+    if (settings.vlan) {
+        append(text, concat("vlan ", settings.vlan->id));
+        if (settings.vlan->qos != 0) text += concat(" qos ", settings.vlan->qos);
+        if (settings.vlan->protocol != VlanProtocol::dot1q) text += concat(' ', to_string(settings.vlan->protocol));
+    }
+    if (settings.rates)
+        append(text, concat("rates ", settings.rates->least_mbps, " to ", settings.rates->most_mbps, " Mbit/s"));
+    if (settings.spoof_check) append(text, *settings.spoof_check ? "spoofchk on" : "spoofchk off");
+    if (settings.trust) append(text, *settings.trust ? "trust on" : "trust off");
+    if (settings.link_state) append(text, concat("link_state ", to_string(*settings.link_state)));
+    if (settings.node_guid) append(text, concat("node_guid ", *settings.node_guid));
+    if (settings.port_guid) append(text, concat("port_guid ", *settings.port_guid));
+    return text;
+}
+
+std::string_view to_string(VfLinkState state) {
+    if (state == VfLinkState::automatic) return "auto";
+    return state == VfLinkState::enable ? "enable" : "disable";
+}
+
+std::string_view to_string(VlanProtocol protocol) {
+    return protocol == VlanProtocol::dot1ad ? "802.1ad" : "802.1q";
+}
+
+} // namespace rdmanet::base
