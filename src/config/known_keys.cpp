@@ -10,7 +10,7 @@ namespace {
 
 using json::KnownKey;
 
-// The first two lists and the README's table are one: test/e2e/readme_test.cpp.
+// These lists and the tables of docs/configuration.md are one: test/e2e/readme_test.cpp.
 constexpr KnownKey kOurKeys[] = {
     {"attach"},
     {"master"},

@@ -7,7 +7,7 @@ namespace {
 
 using json::KnownKey;
 
-// The first list and the README's table are one: test/e2e/readme_test.cpp.
+// This list and a table of docs/configuration.md are one: test/e2e/readme_test.cpp.
 constexpr KnownKey kUsed[] = {
     {"type"},      {"range"},           {"range_start"}, {"range_end"}, {"exclude"},      {"ipRanges"},
     {"gateway"},   {"routes"},          {"dns"},         {"addresses"}, {"network_name"}, {"enable_overlapping_ranges"},

@@ -9,6 +9,7 @@
 #include <array>
 #include <filesystem>
 #include <sstream>
+#include <utility>
 
 #include <regex.h>
 
@@ -41,11 +42,15 @@ std::vector<std::string> cells_of(const std::string& line) {
     return cells;
 }
 
-std::vector<std::string> links_in(const std::string& line, const fs::path& directory) {
-    std::vector<std::string> links;
+std::vector<Link> links_in(const std::string& line, const std::string& file) {
+    std::vector<Link> links;
     for (std::size_t at = 0; (at = line.find("](", at)) != std::string::npos; ++at) {
-        const std::string target = line.substr(at + 2, line.find_first_of(")#", at + 2) - at - 2);
-        if (target.find("://") == std::string::npos) links.push_back((directory / target).lexically_normal());
+        const std::string target = line.substr(at + 2, line.find(')', at) - at - 2);
+        if (target.find("://") != std::string::npos) continue;
+        const std::size_t hash = std::min(target.find('#'), target.size());
+        Link link{.file = file, .anchor = target.substr(std::min(hash + 1, target.size()))};
+        if (hash != 0) link.file = (fs::path(file).parent_path() / target.substr(0, hash)).lexically_normal();
+        links.push_back(std::move(link));
     }
     return links;
 }
@@ -81,11 +86,14 @@ private:
 
     void prose(const std::string& line) {
         in_indented_ = false;
-        if (line.starts_with('#')) section_ = trimmed(line.substr(line.find_first_not_of('#')));
+        if (line.starts_with('#')) {
+            section_ = trimmed(line.substr(line.find_first_not_of('#')));
+            into_.sections.push_back(section_);
+        }
         if (!line.starts_with('|')) header_.clear();
         if (line.starts_with('|') && !line.starts_with("| ---") && !line.starts_with("|---")) row(cells_of(line));
         for (const std::string& span : code_spans(line)) into_.spans.push_back(span);
-        for (const std::string& link : links_in(line, fs::path(into_.file).parent_path())) into_.links.push_back(link);
+        for (Link& link : links_in(line, into_.file)) into_.links.push_back(std::move(link));
     }
 
     void row(const std::vector<std::string>& cells) {
@@ -137,19 +145,22 @@ std::vector<std::string> code_spans(const std::string& text) {
     return spans;
 }
 
-std::vector<std::string> Markdown::lines_of(const std::string& section) const {
-    std::vector<std::string> lines;
-    for (const CodeBlock& block : blocks)
-        if (block.section == section)
-            for (const std::string& line : lines_of_text(block.text)) lines.push_back(line);
-    return lines;
-}
-
 Markdown read_markdown(const std::string& file) {
     Markdown markdown{.file = file};
     Parser parser(markdown);
     for (const std::string& line : lines_of_text(source_text(file))) parser.take(line);
     return markdown;
+}
+
+const std::vector<Markdown>& documents() {
+    static const std::vector<Markdown> all = [] {
+        std::vector<Markdown> read{read_markdown("README.md")};
+        for (const auto& page : fs::directory_iterator(source_path("docs")))
+            if (page.path().extension() == ".md")
+                read.push_back(read_markdown(concat("docs/", page.path().filename().string())));
+        return read;
+    }();
+    return all;
 }
 
 } // namespace rdmanet::test

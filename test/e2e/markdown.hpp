@@ -22,19 +22,25 @@ struct TableRow {
     std::vector<std::string> cells;
 };
 
+struct Link {
+    std::string file;   // relative to the sources
+    std::string anchor; // of a section in it; empty: the whole file
+};
+
 struct Markdown {
     std::string file; // relative to the sources
+    std::vector<std::string> sections{};
     std::vector<CodeBlock> blocks{};
     std::vector<TableRow> rows{};
     std::vector<std::string> spans{}; // inline code
-    std::vector<std::string> links{}; // to files, relative to the sources
-
-    /// Lines of all blocks of a section.
-    [[nodiscard]] std::vector<std::string> lines_of(const std::string& section) const;
+    std::vector<Link> links{};        // to files of the sources
 };
 
 /// `file` is relative to the sources.
 [[nodiscard]] Markdown read_markdown(const std::string& file);
+
+/// What users read: README.md and every page of docs/.
+[[nodiscard]] const std::vector<Markdown>& documents();
 
 /// All that matches a POSIX extended expression, or what is in the first group of it if there is one. Not std::regex,
 /// which takes longer to compile than a whole test.

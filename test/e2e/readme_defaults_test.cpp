@@ -1,5 +1,5 @@
-// The defaults in the README's tables: a key that is absent does what the README's value does, and another value
-// doesn't.
+// The defaults in the documents' tables of keys: a key that is absent does what the documented value does, and another
+// value doesn't.
 #include "attachment_stage.hpp"
 #include "markdown.hpp"
 #include "support/other_nic.hpp"
@@ -18,12 +18,12 @@ namespace {
 
 /// '%' stands for the key and its value, or nothing.
 struct Scenario {
-    std::string key;   // as in the README
+    std::string key;   // as documented
     std::string other; // value that makes a difference
     std::string members;
     std::string earlier{}; // members of another pod's attachment
     bool earlier_is_released = false;
-    std::size_t which = 0; // of the values in the README's cell
+    std::size_t which = 0; // of the values in the documented cell
 };
 
 const std::string kStaticTwice =
@@ -82,10 +82,11 @@ std::vector<std::string> values_in(const std::string& cell) {
 /// Of every key whose default is a value; a key's last name is where the default of a row with several belongs.
 std::map<std::string, std::vector<std::string>> documented_defaults() {
     std::map<std::string, std::vector<std::string>> defaults;
-    for (const TableRow& row : read_markdown("README.md").rows)
-        if (row.header.at(0).starts_with("key"))
-            if (auto values = values_in(row.cells.at(1)); !values.empty())
-                defaults[code_spans(row.cells.at(0)).back()] = std::move(values);
+    for (const Markdown& document : documents())
+        for (const TableRow& row : document.rows)
+            if (row.header.at(0).starts_with("key"))
+                if (auto values = values_in(row.cells.at(1)); !values.empty())
+                    defaults[code_spans(row.cells.at(0)).back()] = std::move(values);
     return defaults;
 }
 
@@ -157,7 +158,7 @@ void expect_documented(const Pods& pods, const Scenario& scenario) {
 
 } // namespace
 
-TEST_CASE("every default in the README is tried", "[examples][readme]") {
+TEST_CASE("every documented default is tried", "[examples][readme]") {
     std::set<std::string> tried;
     for (const auto* scenarios : {&kScenarios, &kGidScenarios, &kPortScenarios})
         for (const Scenario& scenario : *scenarios) tried.insert(scenario.key);
@@ -166,7 +167,7 @@ TEST_CASE("every default in the README is tried", "[examples][readme]") {
     CHECK(documented == tried);
 }
 
-TEST_CASE("the README's defaults are the binary's", "[examples][readme]") {
+TEST_CASE("the documented defaults are the binary's", "[examples][readme]") {
     NEEDS(kernel_has("macvlan") && kernel_has("ipvlan"), "macvlan and ipvlan");
     const VethParent parent("par0");
     const Pods pods;
@@ -175,7 +176,7 @@ TEST_CASE("the README's defaults are the binary's", "[examples][readme]") {
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("the README's defaults for RDMA ports are the binary's", "[examples][readme]") {
+TEST_CASE("the documented defaults for RDMA ports are the binary's", "[examples][readme]") {
     NEEDS(kernel_has("macvlan") && OtherNic::possible() && succeeds("test -x /usr/lib/cni/static"),
           "macvlan, the software NIC and the plugin static");
     const OtherNic nic("nics=1 gid_table_len=4"); // two entries are the port's own
