@@ -4,8 +4,8 @@
 #include "vf_plan.hpp"
 
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/state/topic.hpp>
 
-#include <set>
 #include <utility>
 
 namespace rdmanet::attach {
@@ -14,8 +14,8 @@ namespace {
 using base::concat;
 using kernel::VfSettings;
 
-void add_recorded(const state::AttachmentStore& records, std::set<std::string>& devices) {
-    for (const state::AttachmentRecord& record : records.list().records) devices.insert(record.device());
+bool is_recorded(const base::PciAddress& vf, const state::AttachmentStore& records) {
+    return !records.list_about(state::device_topic(vf.to_string())).empty();
 }
 
 /// Those of the settings that a VF without a pod has no use for. MAC, trust and spoof check are the driver's or the
@@ -50,17 +50,14 @@ std::string sentence_on(const base::PciAddress& vf, kernel::Socket& route) try {
 } // namespace
 
 std::vector<std::string> describe_foreign_vfs(const state::AttachmentStore& records, const base::Deadline& deadline) {
-    std::set<std::string> recorded;
-    add_recorded(records, recorded);
-    std::vector<std::pair<std::string, std::string>> texts; // device, sentence
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
-    for (const base::PciAddress& vf : kernel::list_vfs())
-        if (std::string text = sentence_on(vf, route); !text.empty())
-            texts.emplace_back(vf.to_string(), std::move(text));
-    if (!texts.empty()) add_recorded(records, recorded); // by now an ADD may have written its record
     std::vector<std::string> foreign;
-    for (auto& [device, text] : texts)
-        if (!recorded.contains(device)) foreign.push_back(std::move(text));
+    for (const base::PciAddress& vf : kernel::list_vfs()) {
+        if (sentence_on(vf, route).empty() || is_recorded(vf, records)) continue;
+        std::string text = sentence_on(vf, route); // none where a DEL has taken the settings back, then its record
+        if (text.empty() || is_recorded(vf, records)) continue; // an ADD writes its record, then the settings
+        foreign.push_back(std::move(text));
+    }
     return foreign;
 }
 

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 
 namespace rdmanet::base {
 namespace {
@@ -56,9 +57,12 @@ private:
 
 namespace {
 
+enum class ShortRead : std::uint8_t { says_nothing, is_the_end };
+
 /// Everything from `fd`; each read is preceded by `await_input()`.
 template <class AwaitInput>
-std::string read_to_end(int fd, std::size_t most, std::string_view name, AwaitInput await_input) {
+std::string read_to_end(int fd, std::size_t most, std::string_view name, AwaitInput await_input,
+                        ShortRead short_read = ShortRead::says_nothing) {
     std::string content;
     char buffer[16384];
     for (;;) {
@@ -69,6 +73,8 @@ std::string read_to_end(int fd, std::size_t most, std::string_view name, AwaitIn
         if (count == 0) return content;
         content.append(buffer, static_cast<std::size_t>(count));
         if (content.size() > most) throw SystemError(concat("read ", name, ": more than ", most, " bytes"), EFBIG);
+        const bool is_short = static_cast<std::size_t>(count) < sizeof buffer;
+        if (is_short && short_read == ShortRead::is_the_end) return content;
     }
 }
 
@@ -99,6 +105,16 @@ std::optional<std::string> read_file_if_exists(const std::string& path, std::siz
     if (!fd && is_absent(errno)) return std::nullopt;
     if (!fd) throw SystemError(concat("open ", path), errno);
     return read_all(fd.get(), most, path);
+}
+
+std::optional<std::string> read_regular_file_if_exists(const std::string& path, std::size_t most,
+                                                       std::optional<int> directory) {
+    const char* const name = directory ? path.c_str() + path.rfind('/') + 1 : path.c_str();
+    const UniqueFd fd(::openat(directory.value_or(AT_FDCWD), name, O_RDONLY | O_CLOEXEC));
+    if (!fd && is_absent(errno)) return std::nullopt;
+    if (!fd) throw SystemError(concat("open ", path), errno);
+    return read_to_end(
+        fd.get(), most, path, [] {}, ShortRead::is_the_end);
 }
 
 std::string read_file(const std::string& path, std::size_t most) {

@@ -63,23 +63,51 @@ struct CloseDirectory {
 /// Names with their inode numbers.
 using Files = std::map<std::string, std::uint64_t>;
 
-void add_files_in(const std::string& path, std::string_view suffix, Files& files) {
-    const std::unique_ptr<DIR, CloseDirectory> directory(::opendir(path.c_str()));
-    if (!directory && errno == ENOENT) return;
-    if (!directory) throw base::SystemError(concat("read directory ", path), errno);
-    for (;;) {
-        errno = 0;
-        const dirent* entry = ::readdir(directory.get());
-        if (entry == nullptr && errno != 0) throw base::SystemError(concat("read directory ", path), errno);
-        if (entry == nullptr) return;
-        if (std::string_view(entry->d_name).ends_with(suffix)) files.emplace(entry->d_name, entry->d_ino);
-    }
-}
+/// Where records are. Whoever reads many of them opens the directory once: each file is then read by its name alone.
+class Directory {
+public:
+    explicit Directory(std::string path) : path_(std::move(path)) {}
 
-void add_names_in(const std::string& path, std::string_view suffix, std::set<std::string>& names) {
-    Files files;
-    add_files_in(path, suffix, files);
-    for (const auto& [name, inode] : files) names.insert(name);
+    [[nodiscard]] std::string path_of(const std::string& name) const { return concat(path_, '/', name); }
+
+    /// Opens it; none if it is absent. Throws SystemError.
+    [[nodiscard]] Files files(std::string_view suffix) {
+        Files files;
+        open_.reset(::opendir(path_.c_str()));
+        if (!open_ && errno == ENOENT) return files;
+        if (!open_) throw base::SystemError(concat("read directory ", path_), errno);
+        for (;;) {
+            errno = 0;
+            const dirent* entry = ::readdir(open_.get());
+            if (entry == nullptr && errno != 0) throw base::SystemError(concat("read directory ", path_), errno);
+            if (entry == nullptr) return files;
+            if (std::string_view(entry->d_name).ends_with(suffix)) files.emplace(entry->d_name, entry->d_ino);
+        }
+    }
+
+    /// Throws SystemError.
+    [[nodiscard]] std::optional<std::string> read_if_exists(const std::string& name) const {
+        const auto open = open_ ? std::optional(::dirfd(open_.get())) : std::nullopt;
+        return base::read_regular_file_if_exists(path_of(name), kMostBytes, open);
+    }
+
+private:
+    std::string path_;
+    std::unique_ptr<DIR, CloseDirectory> open_;
+};
+
+/// Of the records, and of their second copies.
+struct Directories {
+    explicit Directories(const std::string& state_directory)
+        : first(attachments_in(state_directory)), second(copies_in(state_directory)) {}
+    Directory first;
+    Directory second;
+};
+
+std::set<std::string> names_in(Directory& directory, std::string_view suffix) {
+    std::set<std::string> names;
+    for (const auto& [name, inode] : directory.files(suffix)) names.insert(name);
+    return names;
 }
 
 Unreadable unreadable(const std::string& path, const std::string& name, std::string reason) {
@@ -87,9 +115,10 @@ Unreadable unreadable(const std::string& path, const std::string& name, std::str
 }
 
 /// Throws SystemError: what the system didn't give this time may be whole.
-LoadOutcome load_from(const std::string& path, const std::string& name) {
+LoadOutcome load_from(const Directory& directory, const std::string& name) {
+    const std::string path = directory.path_of(name);
     try {
-        const auto text = base::read_file_if_exists(path, kMostBytes);
+        const auto text = directory.read_if_exists(name);
         if (!text) return NoRecord{};
         AttachmentRecord record = AttachmentRecord::parse(*text);
         if (record.key.file_name() != name)
@@ -109,57 +138,55 @@ bool has_other_owner(const AttachmentRecord& other, const AttachmentRecord& reco
 /// Whether a second copy without its record is of an attachment that is no more: the device is another container's by
 /// now, whose record tells so, or a younger copy. Whoever gave it up did not see the copies, from a container that has
 /// the state directory alone.
-bool is_outdated(const AttachmentRecord& alone, const std::string& directory) {
+bool is_outdated(const AttachmentRecord& alone, Directories& directories) {
     if (alone.device().empty()) return false;
-    const auto any_in = [&](const std::string& path, const auto& tells) {
-        std::set<std::string> names;
-        add_names_in(path, ".json", names);
+    const auto any_in = [&](Directory& directory, const auto& tells) {
+        const std::set<std::string> names = names_in(directory, ".json");
         return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-            const LoadOutcome outcome = load_from(concat(path, '/', name), name);
+            const LoadOutcome outcome = load_from(directory, name);
             const auto* other = std::get_if<AttachmentRecord>(&outcome);
             return other != nullptr && has_other_owner(*other, alone) && tells(*other);
         });
     };
-    return any_in(attachments_in(directory), [](const AttachmentRecord&) { return true; }) ||
-           any_in(copies_in(directory), [&](const AttachmentRecord& other) { return other.is_younger_than(alone); });
+    return any_in(directories.first, [](const AttachmentRecord&) { return true; }) ||
+           any_in(directories.second, [&](const AttachmentRecord& other) { return other.is_younger_than(alone); });
 }
 
 /// The second copy of a record that isn't there.
-LoadOutcome load_alone(const std::string& directory, const std::string& name) {
-    LoadOutcome copy = load_from(concat(copies_in(directory), '/', name), name);
+LoadOutcome load_alone(Directories& directories, const std::string& name) {
+    LoadOutcome copy = load_from(directories.second, name);
     const auto* record = std::get_if<AttachmentRecord>(&copy);
-    if (record != nullptr && is_outdated(*record, directory)) return NoRecord{};
+    if (record != nullptr && is_outdated(*record, directories)) return NoRecord{};
     return copy;
 }
 
 /// The record, or else its second copy. Throws SystemError if neither is one and the system didn't give them all.
-LoadOutcome load_either(const std::string& directory, const std::string& name) {
-    const std::string second = concat(copies_in(directory), '/', name);
+LoadOutcome load_either(Directories& directories, const std::string& name) {
     try {
-        LoadOutcome first = load_from(concat(attachments_in(directory), '/', name), name);
+        LoadOutcome first = load_from(directories.first, name);
         if (std::holds_alternative<AttachmentRecord>(first)) return first;
-        if (std::holds_alternative<NoRecord>(first)) return load_alone(directory, name);
-        LoadOutcome copy = load_from(second, name);
+        if (std::holds_alternative<NoRecord>(first)) return load_alone(directories, name);
+        LoadOutcome copy = load_from(directories.second, name);
         return std::holds_alternative<AttachmentRecord>(copy) ? std::move(copy) : std::move(first);
     } catch (const base::SystemError&) {
-        LoadOutcome copy = load_from(second, name);
+        LoadOutcome copy = load_from(directories.second, name);
         if (!std::holds_alternative<AttachmentRecord>(copy)) throw;
         return copy;
     }
 }
 
-LoadOutcome look_at(const std::string& directory, const std::string& name) {
+LoadOutcome look_at(Directories& directories, const std::string& name) {
     try {
-        return load_either(directory, name);
+        return load_either(directories, name);
     } catch (const base::SystemError& error) {
-        return unreadable(concat(attachments_in(directory), '/', name), name, error.what());
+        return unreadable(directories.first.path_of(name), name, error.what());
     }
 }
 
 /// The record itself, not its second copy.
-std::optional<AttachmentRecord> find_first(const std::string& directory, const std::string& name) {
+std::optional<AttachmentRecord> find_first(const Directory& directory, const std::string& name) {
     try {
-        LoadOutcome outcome = load_from(concat(attachments_in(directory), '/', name), name);
+        LoadOutcome outcome = load_from(directory, name);
         auto* record = std::get_if<AttachmentRecord>(&outcome);
         return record != nullptr ? std::optional(std::move(*record)) : std::nullopt;
     } catch (const base::SystemError&) {
@@ -244,10 +271,9 @@ void AttachmentStore::remove_recall(const AttachmentKey& key) const {
 }
 
 std::vector<AttachmentKey> AttachmentStore::list_recalled() const {
-    std::set<std::string> names;
-    add_names_in(attachments_in(directory_), kRecallSuffix, names);
+    Directory directory(attachments_in(directory_));
     std::vector<AttachmentKey> keys;
-    for (std::string name : names) {
+    for (std::string name : names_in(directory, kRecallSuffix)) {
         name.resize(name.size() - kRecallSuffix.size());
         if (auto key = AttachmentKey::parse_file_name(name)) keys.push_back(*std::move(key));
     }
@@ -272,16 +298,17 @@ std::string AttachmentStore::copies_directory() const {
 }
 
 LoadOutcome AttachmentStore::load(const AttachmentKey& key) const {
-    return load_either(directory_, key.file_name());
+    Directories directories(directory_);
+    return load_either(directories, key.file_name());
 }
 
 AttachmentStore::Listing AttachmentStore::list() const {
-    std::set<std::string> names;
-    add_names_in(attachments_in(directory_), ".json", names);
-    add_names_in(copies_in(directory_), ".json", names);
+    Directories directories(directory_);
+    std::set<std::string> names = names_in(directories.first, ".json");
+    names.merge(names_in(directories.second, ".json"));
     Listing listing;
     for (const std::string& name : names) {
-        LoadOutcome outcome = look_at(directory_, name);
+        LoadOutcome outcome = look_at(directories, name);
         if (auto* record = std::get_if<AttachmentRecord>(&outcome)) listing.records.push_back(std::move(*record));
         if (auto* unreadable = std::get_if<Unreadable>(&outcome)) listing.unreadable.push_back(std::move(*unreadable));
     }
@@ -290,8 +317,8 @@ AttachmentStore::Listing AttachmentStore::list() const {
 
 std::vector<AttachmentRecord> AttachmentStore::list_about(const std::string& topic, const std::string& but_not) const {
     constexpr std::size_t kMostUnknown = 16; // records that are read again rather than the index written
-    Files files;
-    add_files_in(attachments_in(directory_), ".json", files);
+    Directories directories(directory_);
+    const Files files = directories.first.files(".json");
     const bool has_index = RecordIndex::is_possible_in(attachments_in(directory_));
     const RecordIndex known = has_index ? RecordIndex::load(directory_) : RecordIndex();
     RecordIndex present;
@@ -301,14 +328,14 @@ std::vector<AttachmentRecord> AttachmentStore::list_about(const std::string& top
         if (is_about(record, topic) && !is_about(record, but_not)) records.push_back(std::move(record));
     };
     const auto add_by_either_copy = [&](const std::string& name) {
-        LoadOutcome outcome = look_at(directory_, name);
+        LoadOutcome outcome = look_at(directories, name);
         if (auto* record = std::get_if<AttachmentRecord>(&outcome)) add_if_about(std::move(*record));
     };
     for (const auto& [name, inode] : files) {
         const bool is_known = known.knows(name, inode);
         if (is_known) present.copy_from(known, name);
         if (is_known && (!known.is_about(topic, name) || known.is_about(but_not, name))) continue;
-        auto record = find_first(directory_, name);
+        auto record = find_first(directories.first, name);
         if (!record) {
             add_by_either_copy(name);
             continue;
@@ -319,9 +346,7 @@ std::vector<AttachmentRecord> AttachmentStore::list_about(const std::string& top
         }
         add_if_about(*std::move(record));
     }
-    std::set<std::string> copies;
-    add_names_in(copies_in(directory_), ".json", copies);
-    for (const std::string& name : copies)
+    for (const std::string& name : names_in(directories.second, ".json"))
         if (files.count(name) == 0) add_by_either_copy(name);
     if (has_index && unknown >= kMostUnknown && access_ == Access::change) present.save_if_possible(directory_);
     return records;

@@ -15,6 +15,10 @@ namespace rdmanet::base {
 [[nodiscard]] std::optional<std::string> read_file_if_exists(const std::string& path, std::size_t most);
 /// As above, but a missing file throws SystemError (ENOENT).
 [[nodiscard]] std::string read_file(const std::string& path, std::size_t most);
+/// As read_file_if_exists(), of a regular file, whose reads are short only at its end (filemap_read(), mm/filemap.c):
+/// up to 16 KiB cost one open, one read and one close. `directory` is the file's directory if that is open already.
+[[nodiscard]] std::optional<std::string> read_regular_file_if_exists(const std::string& path, std::size_t most,
+                                                                     std::optional<int> directory = std::nullopt);
 /// Everything from `fd` up to its end. Throws SystemError, also (EFBIG) past `most` bytes; `name` is for the message.
 [[nodiscard]] std::string read_all(int fd, std::size_t most, std::string_view name);
 /// As above, of a pipe that somebody may keep open or write to for ever: throws TimeoutError if the end has not come by

@@ -71,6 +71,19 @@ TEST_CASE("reads are bounded and say which file") {
     }
 }
 
+TEST_CASE("a regular file is read whole, by its path or from its open directory") {
+    const TemporaryDirectory directory;
+    const UniqueFd open(::open(directory.file("").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    for (const std::size_t size : {std::size_t{0}, std::size_t{5}, std::size_t{16384}, std::size_t{40000}}) {
+        const std::string path = directory.file(std::to_string(size));
+        write_file_durably(path, std::string(size, 'x'));
+        CHECK(read_regular_file_if_exists(path, 100'000) == std::string(size, 'x'));
+        CHECK(read_regular_file_if_exists(path, 100'000, open.get()) == std::string(size, 'x'));
+    }
+    CHECK(read_regular_file_if_exists(directory.file("absent"), 9, open.get()) == std::nullopt);
+    CHECK_THROWS_AS(read_regular_file_if_exists(directory.file("40000"), 39'999), SystemError);
+}
+
 TEST_CASE("an absent file is no error where it may be absent") {
     const TemporaryDirectory directory;
     CHECK_FALSE(read_file_if_exists(directory.file("absent"), 10));

@@ -1,0 +1,116 @@
+// What each command asks of the kernel when the node has many attachments: counted in system calls, which are the same
+// on a machine with nothing else to do and on one with too much.
+#include "attachment_stage.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cstdlib>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+namespace rdmanet::test {
+namespace {
+
+constexpr int kFew = 3;
+constexpr int kMany = 23;
+
+/// The binary, and how many system calls it made when it ran last. Memory and directories don't count: how many calls
+/// they take depends on the sizes of things.
+class CountedBinary {
+public:
+    CountedBinary() {
+        char name[] = "/tmp/rdmanet-growth-XXXXXX";
+        if (::mkdtemp(name) == nullptr) throw std::runtime_error("mkdtemp");
+        directory_ = name;
+        std::ofstream(path()) << "#!/bin/bash\nexec strace -f -c -e 'trace=!brk,mmap,munmap,mremap,getdents64' -o "
+                              << directory_ << "/calls -- " << binary() << " \"$@\"\n";
+        std::filesystem::permissions(path(), std::filesystem::perms::owner_all);
+    }
+    CountedBinary(const CountedBinary&) = delete;
+    CountedBinary& operator=(const CountedBinary&) = delete;
+    ~CountedBinary() { std::filesystem::remove_all(directory_); }
+
+    [[nodiscard]] std::string path() const { return directory_ + "/rdmanet"; }
+    [[nodiscard]] int calls() const {
+        return std::stoi(shell(concat("awk '$NF == \"total\" {print $4}' ", directory_, "/calls")));
+    }
+
+private:
+    std::string directory_;
+};
+
+/// By what was done.
+using Calls = std::map<std::string, int>;
+
+PluginCall call_in(const Pod& pod, int number) {
+    return of(call_for(pod, concat("'master':'par0',", ipam("10.61.0.0/24"))), concat('c', number));
+}
+
+/// With that many attachments besides the one that comes and goes.
+Calls calls_with(int attachments) {
+    const CountedBinary counted;
+    const VethParent parent("par0");
+    const Pod extra("extra");
+    const UnchangedNode node;
+    Calls calls;
+    const auto count = [&](const std::string& what, const std::string& arguments) {
+        (void)shell(concat(counted.path(), ' ', arguments));
+        calls[what] = counted.calls();
+    };
+    {
+        std::deque<Pod> pods;
+        for (int number = 0; number < attachments; ++number)
+            (void)add(call_in(pods.emplace_back(concat('p', number)), number));
+        PluginCall call = call_in(extra, attachments);
+        call.program = counted.path();
+        const std::string result = add(call);
+        calls["ADD"] = counted.calls();
+        CHECK(check(call, result) == "");
+        calls["CHECK"] = counted.calls();
+        CHECK(outcome(call, "STATUS") == "");
+        calls["STATUS"] = counted.calls();
+        CHECK(del(call) == "");
+        calls["DEL"] = counted.calls();
+        count("state", "state");
+        count("state --json", "state --json");
+        count("gc", "gc");
+        count("check", "check");
+    }
+    count("state, dead pods", "state");
+    count("gc --dry-run, dead pods", "gc --dry-run");
+    count("gc, dead pods", "gc");
+    CHECK(node.difference() == "");
+    return calls;
+}
+
+} // namespace
+
+TEST_CASE("each command asks the kernel only so much for each attachment of the node", "[growth]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Calls few = calls_with(kFew);
+    const Calls many = calls_with(kMany);
+    const auto for_each = [&](const std::string& what) {
+        return (many.at(what) - few.at(what)) / static_cast<double>(kMany - kFew);
+    };
+    constexpr double kRecord = 3; // open, read and close a file
+    constexpr double kPod = 14;   // find a network namespace by its path, and its cookie inside
+    constexpr double kNoPod = 1;  // a path that leads nowhere
+    for (const char* what : {"ADD", "CHECK", "STATUS", "DEL"}) {
+        CAPTURE(what);
+        CHECK(for_each(what) < 0.2);
+    }
+    for (const char* what : {"state", "state --json", "gc"}) {
+        CAPTURE(what);
+        CHECK(for_each(what) <= kRecord + kPod);
+    }
+    for (const char* what : {"state, dead pods", "gc --dry-run, dead pods"}) {
+        CAPTURE(what);
+        CHECK(for_each(what) <= kRecord + kNoPod);
+    }
+    CHECK(for_each("check") <= 68);
+    CHECK(for_each("gc, dead pods") <= 77);
+}
+
+} // namespace rdmanet::test
