@@ -91,6 +91,8 @@ stage_style() {
 	check clang-format clang-format --dry-run --Werror $(sources)
 	# shellcheck disable=SC2046
 	check shellcheck shellcheck -x -S warning $(git ls-files '*.sh' .ci/run)
+	say "how long sentences are, a report: aim at a median of 15 words, and at 25 for nine of ten"
+	test/sentences.sh
 }
 
 stage_unit() {
