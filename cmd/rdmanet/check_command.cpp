@@ -1,11 +1,10 @@
 #include "check_command.hpp"
 
+#include "output.hpp"
+
 #include <rdmanet/attach/check_node.hpp>
-#include <rdmanet/base/file.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/json/writer.hpp>
-
-#include <unistd.h>
 
 #include <algorithm>
 #include <vector>
@@ -49,7 +48,7 @@ std::string to_json(const std::vector<CheckedAttachment>& checked) {
 int check_node(const std::string& state_directory, bool json) {
     const attach::Node node(state_directory, base::Logger(base::LogLevel::warning));
     const std::vector<CheckedAttachment> checked = attach::check_node(node);
-    base::write_all(STDOUT_FILENO, json ? to_json(checked) : to_text(checked), "standard output");
+    print(json ? to_json(checked) : to_text(checked));
     return count(checked, Agreement::differs) == 0 ? 0 : 1;
 }
 

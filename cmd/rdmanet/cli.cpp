@@ -2,6 +2,8 @@
 
 #include "check_command.hpp"
 #include "cli11.hpp"
+#include "forget_command.hpp"
+#include "output.hpp"
 #include "plan_command.hpp"
 #include "plugin.hpp"
 #include "version.hpp"
@@ -14,7 +16,6 @@
 
 #include <unistd.h>
 
-#include <cerrno>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -31,22 +32,11 @@ constexpr const char* kDescription =
 
 constexpr int kWrongUsage = 2; // as of a shell's builtins
 
-/// The reader of the output went away, as `head` does: it has seen enough, and wants no message.
-struct NobodyReads {};
-
-void print(const std::string& text) {
-    try {
-        base::write_all(STDOUT_FILENO, text, "standard output");
-    } catch (const base::SystemError& error) {
-        if (error.errno_value() == EPIPE) throw NobodyReads{};
-        throw;
-    }
-}
-
 struct Options {
     std::string state_directory = cmd::state_directory();
     bool json = false;
     bool dry_run = false;
+    std::vector<std::string> forget; // container and interface, or a record's file
 };
 
 void add_common_options(CLI::App& command, Options& options) {
@@ -90,6 +80,8 @@ std::string to_text(const attach::Collected& collected, bool dry_run) {
             ++alive;
         else
             text += concat("kept ", kept.what, ", because ", kept.pod.reason, '\n');
+    if (alive != collected.kept.size())
+        text += "if you know that one of these pods is gone: `rdmanet gc --forget CONTAINER INTERFACE`\n";
     if (alive != 0) text += concat("kept what ", alive, " attachments of living pods have\n");
     for (const std::string& what : collected.noticed) text += concat("left alone: ", what, '\n');
     return text;
@@ -129,6 +121,11 @@ int print_state(const Options& options) {
 }
 
 int collect_garbage(const Options& options) {
+    if (!options.forget.empty())
+        return forget({.target = options.forget,
+                       .state_directory = options.state_directory,
+                       .dry_run = options.dry_run,
+                       .json = options.json});
     const attach::Node node(options.state_directory, base::Logger(base::LogLevel::warning));
     const auto collected = attach::collect_dead(node, options.dry_run ? attach::DryRun::yes : attach::DryRun::no);
     print(options.json ? to_json(collected) : to_text(collected, options.dry_run));
@@ -218,6 +215,11 @@ int parse_and_run(int argc, char** argv) {
     CLI::App* gc = app.add_subcommand("gc", "remove what belongs to pods that are provably gone");
     add_common_options(*gc, options);
     gc->add_flag("--dry-run", options.dry_run, "only say what would be removed");
+    gc->add_option("--forget", options.forget,
+                   "drop the record of one attachment, or an unreadable record by its file's name, and release its "
+                   "addresses; prints what is not undone. Refused while the pod's network namespace exists")
+        ->expected(1, 2)
+        ->type_name("CONTAINER IFNAME | FILE");
 
     CLI::App* check = app.add_subcommand(
         "check", "compare every attachment of this node with the kernel; exit status 1 if anything differs");

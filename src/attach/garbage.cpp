@@ -150,11 +150,12 @@ std::vector<state::Step> steps_by_configuration(const cni::Request& request) {
 std::string describe(const state::Unreadable& file) {
     if (!file.key)
         return concat(file.path, " can't be read (", file.reason,
-                      "), and its name is not that of a record: remove the file");
+                      "), and its name is not that of a record: remove it with `rdmanet gc --forget ", file.path, '`');
     return concat(
         file.path, " can't be read (", file.reason, "): DEL of ", *file.key,
         " removes it, and so does the runtime's GC of that network once the pod is gone. If neither will come, "
-        "give back what another IPAM plugin holds for the container, then remove the file");
+        "give back what another IPAM plugin holds for the container, then run `rdmanet gc --forget ",
+        file.path, '`');
 }
 
 bool is_listed(const state::AttachmentKey& key, const std::vector<cni::ValidAttachment>& valid) {

@@ -1,0 +1,130 @@
+// `rdmanet gc --forget`: a person drops one record.
+#include "containers.hpp"
+
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <string>
+
+namespace rdmanet::test {
+
+using Catch::Contains;
+
+namespace {
+
+const std::string kRecords = "/run/rdmanet/attachments/";
+
+PluginCall call_in(const std::string& netns, const std::string& container) {
+    PluginCall call;
+    call.container = container;
+    call.netns = netns;
+    call.config = json_text(
+        concat("{'cniVersion':'1.1.0','name':'net','type':'rdmanet','master':'par0',", ipam("10.74.0.0/24"), '}'));
+    return call;
+}
+
+std::string forget(const std::string& program, const std::string& arguments) {
+    return shell(concat(program, " gc --forget ", arguments, " 2>&1"));
+}
+
+std::string refused_forget(const std::string& arguments) {
+    return shell(concat(binary(), " gc --forget ", arguments, " 2>&1 && echo succeeded; true"));
+}
+
+/// Containers that have a record, then those that have a lease.
+std::string recorded_and_leased() {
+    return shell(concat(binary(), " state --json | jq -j '[.attachments,.leases|map(.containerID)|sort|join(\" \")]|"
+                                  "join(\"; \")'"));
+}
+
+} // namespace
+
+TEST_CASE("a person who names an attachment that can't be proven dead drops its record and its lease, and no other's",
+          "[gc][liveness]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const VethParent parent("par0");
+    const UnchangedNode node;
+    const ProcessPod pod;
+    const ProcessPod other;
+    const PluginCall call = call_in(pod.path(), "c1");
+    (void)add(call);
+    (void)add(call_in(other.path(), "c2"));
+    const Wrapper inside("elsewhere", kContainer);
+    const std::string links = concat("nsenter --net=", pod.path(), " ip -o link");
+    CHECK_THAT(run_in(inside, "gc"), Contains("kept network \"net\", container \"c1\"") &&
+                                         Contains("`rdmanet gc --forget CONTAINER INTERFACE`"));
+
+    const std::string dry = forget(inside.path(), "c1 net1 --dry-run");
+    CHECK_THAT(dry, Contains("would forget network \"net\", container \"c1\", interface \"net1\"") &&
+                        Contains("its pod may still live: it was attached from another PID namespace") &&
+                        Contains("released: 10.74.0.1/24") && Contains("not undone: ") &&
+                        Contains("\"parent\":\"par0\""));
+    CHECK(recorded_and_leased() == "c1 c2; c1 c2");
+    CHECK_THAT(shell(concat(inside.path(), " gc --forget c1 net1 --dry-run --json | jq -r .record.attach")),
+               Contains("macvlan"));
+
+    CHECK_THAT(forget(inside.path(), "c1 net1"), Contains("forgets network \"net\", container \"c1\"") &&
+                                                     Contains("not undone: ") && Contains("released: 10.74.0.1/24"));
+    CHECK(recorded_and_leased() == "c2; c2");
+    CHECK_THAT(shell(links), Contains("net1"));
+    CHECK(del(call) == "");
+    CHECK_THAT(shell(links), !Contains("net1"));
+    CHECK(del(call_in(other.path(), "c2")) == "");
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("nothing of a living pod is forgotten, and of a dead one nothing is given up that can be undone", "[gc]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const VethParent parent("par0");
+    const UnchangedNode node;
+    Pod pod("pod");
+    (void)add(call_in("/run/netns/pod", "c1"));
+    PluginCall second = call_in("/run/netns/pod", "c1");
+    second.ifname = "net2";
+    (void)add(second);
+    CHECK_THAT(refused_forget("c1 net1"), Contains("the pod's network namespace still exists (/run/netns/pod)") &&
+                                              Contains("delete the pod") && !Contains("succeeded"));
+    CHECK_THAT(refused_forget("c1 net3"),
+               Contains("nothing is recorded of container \"c1\", interface \"net3\"") && !Contains("succeeded"));
+    CHECK_THAT(refused_forget("c1:net3:net.json"),
+               Contains("nothing is recorded of a file \"c1:net3:net.json\"") && !Contains("succeeded"));
+    CHECK_THAT(refused_forget("c1 net1 net"), Contains("--forget") && !Contains("succeeded"));
+    CHECK(recorded_and_leased() == "c1 c1; c1 c1");
+    pod.destroy();
+    CHECK_THAT(forget(binary(), "c1 net1 --dry-run"), Contains("tried first, as by `rdmanet gc`"));
+    CHECK_THAT(forget(binary(), "c1 net1"), Contains("forgets ") && Contains("nothing is left to undo"));
+    CHECK(recorded_and_leased() == "c1; c1");
+    CHECK_THAT(forget(binary(), "c1:net2:net.json"), Contains("nothing is left to undo"));
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("records that can't be read are forgotten by their files' names, of several that a name means none is",
+          "[gc]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const VethParent parent("par0");
+    const UnchangedNode node;
+    {
+        Pod pod("pod");
+        PluginCall call = call_for(pod, "'master':'par0'");
+        (void)add(of(call, "c1"));
+        pod.destroy();
+    }
+    shell(concat("cd ", kRecords,
+                 " && truncate -s 100 c1:net1:net.json && cp c1:net1:net.json c1:net1:net:rdma.json && "
+                 "cp c1:net1:net.json stray.json && rm -f /run/rdmanet-copies/*"));
+    CHECK_THAT(refused_forget("c1 net1"),
+               Contains("has 2 records: name one of c1:net1:net.json, c1:net1:net:rdma.json") &&
+                   !Contains("succeeded"));
+    CHECK_THAT(shell(concat(binary(), " gc || true")),
+               Contains(concat("`rdmanet gc --forget ", kRecords, "stray.json`")) &&
+                   Contains(concat("`rdmanet gc --forget ", kRecords, "c1:net1:net.json`")));
+    for (const std::string name : {"stray.json", "c1:net1:net.json", "c1:net1:net:rdma.json"}) {
+        CHECK_THAT(forget(binary(), concat(kRecords, name)),
+                   Contains(concat("not undone: what ", kRecords, name, " said, which can't be read")));
+        CHECK(succeeds(concat("! [ -e ", kRecords, name, " ]")));
+    }
+    CHECK(node.difference() == "");
+}
+
+} // namespace rdmanet::test
