@@ -153,6 +153,22 @@ ok "frames: macvlan on one card to macvlan on the other, IPv4" reach a 10.1.0.2
 ok "frames: the same, IPv6" soon reach a fd01::2
 vfs rnic0p0 4 && pod c rnic0p0v0 10.1.0.3/24 && pod d rnic0p0v1 10.1.0.4/24
 ok "frames: VF to VF of one PF" soon reach c 10.1.0.4
+datagrams_to_nobody() { in_ns d awk '/^Udp: [0-9]/ {print $3}' /proc/net/snmp; } # with a right checksum
+arrives_beyond() { # number of datagrams before
+	in_ns c bash -c 'echo 0123456789abcdef >/dev/udp/10.1.0.4/9'
+	(($(datagrams_to_nobody) > $1))
+}
+for features in "rx on tx on sg on" "rx on tx off sg off" "rx off tx on sg on"; do
+	# shellcheck disable=SC2086
+	in_ns c ethtool -K rnic0p0v0 $features >/dev/null && in_ns d ethtool -K rnic0p0v1 $features >/dev/null
+	ok "features: checksums are right with $features" soon arrives_beyond "$(datagrams_to_nobody)"
+done
+in_ns d ethtool -K rnic0p0v1 rx on >/dev/null
+echo 1 >$debug/rnic0p0/features_fail
+in_ns d ethtool -K rnic0p0v1 rx off &>/dev/null
+ok "faults: a change of features that the driver doesn't make" \
+	equal "$(in_ns d ethtool -k rnic0p0v1 | grep ^rx-checksumming)" "rx-checksumming: on [requested off]"
+ok "features: what is asked for is told from what is" in_ns d ethtool -K rnic0p0v1 rx on
 ok "frames: VF to macvlan on its PF" reach c 10.1.0.1
 ok "frames: VF to macvlan on the other card" reach c 10.1.0.2
 vf rnic0p0 0 vlan 100

@@ -121,6 +121,7 @@ struct simrnic_faults {
 	u32 vf_probe_delay_ms;
 	u32 vf_devices_delay_ms;
 	u32 rdma_move_delay_ms;
+	u32 features_fail;
 };
 
 struct simrnic_port {

@@ -92,6 +92,21 @@ static int simrnic_set_mac_address(struct net_device *netdev, void *p)
 
 /* Net devices */
 
+/*
+ * Checksums and scattering, as the card would do them: see simrnic_switch_xmit(). A driver that
+ * fails here leaves the features as they are, and the kernel tells that to its log alone.
+ */
+static int simrnic_set_features(struct net_device *netdev, netdev_features_t features)
+{
+	struct simrnic_func *func = netdev_priv(netdev);
+	struct simrnic_faults *faults = &func->port->faults;
+
+	if (!faults->features_fail)
+		return 0;
+	faults->features_fail--;
+	return -EIO;
+}
+
 static void simrnic_get_stats64(struct net_device *netdev, struct rtnl_link_stats64 *stats)
 {
 	struct simrnic_func *func = netdev_priv(netdev);
@@ -132,6 +147,7 @@ static const struct net_device_ops simrnic_pf_netdev_ops = {
 	.ndo_set_rx_mode = simrnic_set_rx_mode,
 	.ndo_set_mac_address = simrnic_set_mac_address,
 	.ndo_validate_addr = eth_validate_addr,
+	.ndo_set_features = simrnic_set_features,
 	.ndo_get_stats64 = simrnic_get_stats64,
 	.ndo_get_phys_port_name = simrnic_get_phys_port_name,
 	.ndo_get_port_parent_id = simrnic_get_port_parent_id,
@@ -152,6 +168,7 @@ static const struct net_device_ops simrnic_vf_netdev_ops = {
 	.ndo_set_rx_mode = simrnic_set_rx_mode,
 	.ndo_set_mac_address = simrnic_set_mac_address,
 	.ndo_validate_addr = eth_validate_addr,
+	.ndo_set_features = simrnic_set_features,
 	.ndo_get_stats64 = simrnic_get_stats64,
 };
 
@@ -160,6 +177,8 @@ static void simrnic_setup(struct net_device *netdev)
 	ether_setup(netdev);
 	netdev->ethtool_ops = &simrnic_ethtool_ops;
 	netdev->max_mtu = 9978;
+	netdev->hw_features = NETIF_F_SG | NETIF_F_HW_CSUM | NETIF_F_RXCSUM;
+	netdev->features = netdev->hw_features;
 	/* Secondary unicast addresses, of macvlan children for instance, go into the filter. */
 	netdev->priv_flags |= IFF_UNICAST_FLT;
 	/* The switch writes VLAN tags into the frames it is given. */

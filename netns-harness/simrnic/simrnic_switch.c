@@ -19,7 +19,8 @@ struct simrnic_frame {
 	bool roce;
 	bool write_request;
 	bool read_request;
-	bool owned; /* its unicast destination was found on this port */
+	bool checksummed; /* by the card that sent it, so the one that gets it need not look */
+	bool owned;	  /* its unicast destination was found on this port */
 };
 
 static __be16 simrnic_payload_type(const struct sk_buff *skb, int *offset)
@@ -175,6 +176,8 @@ static void simrnic_receive(struct simrnic_func *func, struct simrnic_frame *fra
 		kfree_skb(skb);
 		return;
 	}
+	if (frame->checksummed && func->netdev->features & NETIF_F_RXCSUM)
+		skb->ip_summed = CHECKSUM_UNNECESSARY;
 	if (dev_forward_skb(func->netdev, skb) != NET_RX_SUCCESS) {
 		simrnic_count(func, SIMRNIC_RX_DROPPED, 1);
 		return;
@@ -297,6 +300,9 @@ netdev_tx_t simrnic_switch_xmit(struct sk_buff *skb, struct net_device *netdev)
 		simrnic_count(func, SIMRNIC_TX_DROPPED_SPOOF, 1);
 		goto drop;
 	}
+	frame.checksummed = skb->ip_summed == CHECKSUM_PARTIAL;
+	if (frame.checksummed && skb_checksum_help(skb))
+		goto drop;
 	simrnic_look_at_roce(&frame);
 	if (!simrnic_tag(func, skb)) {
 		simrnic_count(func, SIMRNIC_TX_DROPPED_VLAN, 1);
