@@ -8,6 +8,7 @@
 #include "device_reset.hpp"
 #include "device_usable.hpp"
 #include "guid_claim.hpp"
+#include "link_settings.hpp"
 #include "port_state.hpp"
 #include "rdma_choice.hpp"
 #include "rdma_names.hpp"
@@ -17,7 +18,6 @@
 
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
-#include <rdmanet/kernel/netdev_files.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -43,29 +43,8 @@ void require_no_ipoib(const BusAddress& address, kernel::Socket& route, PodSide&
                                       "\"attach\": \"sriov\" or \"host-device\" move both"));
 }
 
-/// What can't be recorded is no reason to refuse a device that is used without it.
-void warn_of_unrecorded(const Link& link, std::string_view setting, std::string_view why, const base::Logger& log) {
-    log.warn(concat("interface ", quoted(link.name), ": ", setting, " can't be recorded (", why,
-                    "): DEL leaves what the pod sets"));
-}
-
-kernel::NetdevFiles files_of(const Link& link, const base::Logger& log) {
-    const auto name = base::InterfaceName::parse(link.name);
-    if (!name) return {};
-    const kernel::NetdevFilesRead found = kernel::read_netdev_files(*name);
-    for (const auto& [file, why] : found.unreadable) warn_of_unrecorded(link, file, why, log);
-    return kernel::without_repetitions(found.files);
-}
-
-/// The record is JSON, which would change other bytes.
-std::optional<std::string> alias_of(const Link& link, const base::Logger& log) {
-    if (base::is_utf8(link.alias)) return link.alias;
-    warn_of_unrecorded(link, concat("alias ", quoted(link.alias)), "it isn't UTF-8", log);
-    return std::nullopt;
-}
-
-state::KeepDevice keep_step(const DevicePlan& plan, const base::Logger& log) {
-    return plan.link ? keep_link(plan.address.to_string(), *plan.link, log)
+state::KeepDevice keep_step(const DevicePlan& plan, const base::Deadline& deadline, const base::Logger& log) {
+    return plan.link ? keep_link(plan.address.to_string(), *plan.link, deadline, log)
                      : state::KeepDevice{.device = plan.address.to_string()};
 }
 
@@ -180,25 +159,6 @@ void warn_of_no_interface(const DevicePlan& plan, const cni::Request& request, c
 
 } // namespace
 
-state::KeepDevice keep_link(const std::string& device, const kernel::Link& link, const base::Logger& log) {
-    return {.device = device,
-            .name = link.name,
-            .mac = link.mac() ? link.mac()->to_string() : std::string(),
-            .mtu = link.mtu,
-            .up = link.is_up(),
-            .promiscuous = link.is_promiscuous(),
-            .all_multicast = link.is_all_multicast(),
-            .ipv6_address_mode = link.ipv6_address_mode,
-            .altnames = link.altnames,
-            .alias = alias_of(link, log),
-            .group = link.tuning.group,
-            .transmit_queue_length = link.tuning.transmit_queue_length,
-            .gso_max_size = link.tuning.gso_max_size,
-            .gso_max_segments = link.tuning.gso_max_segments,
-            .gro_max_size = link.tuning.gro_max_size,
-            .files = files_of(link, log)};
-}
-
 /// A name that is taken in the pod would let the move succeed, and the renaming in the same request fail. For one of
 /// the alternative names the kernel refuses the move since Linux 6.6, and in stable kernels before; older ones don't
 /// look at them.
@@ -288,10 +248,10 @@ std::vector<state::Step> rdma_steps(const DevicePlan& plan) {
 }
 
 std::vector<state::Step> device_steps(const cni::Request& request, const config::Config& config, const DevicePlan& plan,
-                                      const base::Logger& log) {
+                                      const base::Deadline& deadline, const base::Logger& log) {
     const std::string device = plan.address.to_string();
     std::vector<state::Step> steps;
-    if (!config.is_rdma_only()) steps.emplace_back(keep_step(plan, log));
+    if (!config.is_rdma_only()) steps.emplace_back(keep_step(plan, deadline, log));
     if (!plan.rebind_to.empty())
         steps.emplace_back(state::RebindDriver{.device = device,
                                                .driver = plan.rebind_to,

@@ -70,9 +70,6 @@ using Movable = std::variant<base::BusAddress, std::string>;
 [[nodiscard]] std::optional<Movable>
 find_named_device(const config::Config& config, const state::AttachmentStore& records, const base::Deadline& deadline);
 
-/// How the net device is before it moves. A setting that can't be recorded is left out, with a warning.
-[[nodiscard]] state::KeepDevice keep_link(const std::string& device, const kernel::Link& link, const base::Logger& log);
-
 /// Throws CniError if an alternative name of the link is taken in the pod.
 void require_free_names(const std::string& device, const kernel::Link& link, PodSide& pod, const cni::Request& request);
 
@@ -83,7 +80,8 @@ void require_free_names(const std::string& device, const kernel::Link& link, Pod
 
 /// The device's steps as the journal describes them, in the order of doing.
 [[nodiscard]] std::vector<state::Step> device_steps(const cni::Request& request, const config::Config& config,
-                                                    const DevicePlan& plan, const base::Logger& log);
+                                                    const DevicePlan& plan, const base::Deadline& deadline,
+                                                    const base::Logger& log);
 
 using RdmaDevices = std::vector<kernel::RdmaDevice>;
 

@@ -5,11 +5,11 @@
 #include "device_rdma.hpp"
 #include "device_reset.hpp"
 #include "device_usable.hpp"
+#include "link_settings.hpp"
 #include "vf_plan.hpp"
 #include "vf_state.hpp"
 
 #include <rdmanet/base/text.hpp>
-#include <rdmanet/kernel/netdev_files.hpp>
 #include <rdmanet/kernel/netlink_socket.hpp>
 
 #include <algorithm>
@@ -59,119 +59,6 @@ bool has_network_driver(const BusAddress& address) {
 void remove_taken_altnames(const Link& link, Socket& inside, Socket& outside) {
     for (const std::string& altname : link.altnames)
         if (kernel::find_link_by_altname(outside, altname)) kernel::remove_altname(inside, link.ifindex, altname);
-}
-
-// The net device as it was.
-
-bool has_altname(const std::vector<std::string>& altnames, const std::string& altname) {
-    return std::find(altnames.begin(), altnames.end(), altname) != altnames.end();
-}
-
-void remove_new_altnames(Socket& route, const Link& link, const state::KeepDevice& before) {
-    for (const std::string& altname : link.altnames)
-        if (!has_altname(before.altnames, altname)) kernel::remove_altname(route, link.ifindex, altname);
-}
-
-void restore_altnames(Socket& route, const Link& link, const state::KeepDevice& before, const base::Logger& log) {
-    for (const std::string& altname : before.altnames) {
-        if (has_altname(link.altnames, altname)) continue;
-        try {
-            kernel::add_altname(route, link.ifindex, altname);
-        } catch (const kernel::NetlinkError& error) {
-            if (error.errno_value() != EEXIST) throw;
-            log.warn(concat("device ", before.device, " does not get its alternative name ", quoted(altname),
-                            " back, another interface has it"));
-        }
-    }
-}
-
-/// Whoever took the name meanwhile keeps it: no DEL could change that, and the pod would never go.
-void restore_name(Socket& route, const Link& link, const state::KeepDevice& before, const base::Logger& log) {
-    const auto name = base::InterfaceName::parse(before.name);
-    if (!name || link.name == before.name) return;
-    try {
-        kernel::change_link(route, link.ifindex, {.name = name, .state = kernel::AdminState::down});
-    } catch (const kernel::NetlinkError& error) {
-        if (error.errno_value() != EEXIST) throw;
-        log.warn(concat("device ", before.device, " stays ", quoted(link.name), ", another interface has its name ",
-                        quoted(before.name), " by now: rename one of them"));
-    }
-}
-
-void restore_settings(Socket& route, const Link& link, const state::KeepDevice& before) {
-    kernel::LinkChange change;
-    // That of an IPoIB interface is its port's GUID and can't be set.
-    if (const auto mac = base::MacAddress::parse(before.mac); mac && link.mac() != mac) change.mac = mac;
-    if (link.mtu != before.mtu) change.mtu = before.mtu;
-    if (link.is_promiscuous() != before.promiscuous) change.promiscuous = before.promiscuous;
-    if (link.is_all_multicast() != before.all_multicast) change.all_multicast = before.all_multicast;
-    // Made anew in each namespace (addrconf_notify(), net/ipv6/addrconf.c), so it has the default's.
-    if (link.ipv6_address_mode != before.ipv6_address_mode) change.ipv6_address_mode = before.ipv6_address_mode;
-    if (change.mac || change.mtu || change.promiscuous || change.all_multicast || change.ipv6_address_mode)
-        kernel::change_link(route, link.ifindex, change);
-}
-
-/// A setting without which the device is as good to the host. A driver that refuses it once would do so for ever.
-template <class Act>
-void restore_optional(std::string_view setting, const state::KeepDevice& before, const base::Logger& log, Act&& act) {
-    try {
-        act();
-    } catch (const base::SystemError& error) {
-        log.warn(concat("device ", before.device, " does not get its ", setting, " back: ", error.what()));
-    }
-}
-
-void restore_alias(Socket& route, const Link& link, const state::KeepDevice& before, const base::Logger& log) {
-    if (!before.alias || link.alias == *before.alias) return;
-    restore_optional(concat("alias ", quoted(*before.alias)), before, log,
-                     [&] { kernel::change_link(route, link.ifindex, {.alias = before.alias}); });
-}
-
-/// One request each: the kernel ends a request at the first setting that it refuses (do_setlink()).
-void restore_tuning(Socket& route, const Link& link, const state::KeepDevice& before, const base::Logger& log) {
-    using kernel::LinkTuning;
-    const LinkTuning owed = kernel::difference({.group = before.group,
-                                                .transmit_queue_length = before.transmit_queue_length,
-                                                .gso_max_size = before.gso_max_size,
-                                                .gso_max_segments = before.gso_max_segments,
-                                                .gro_max_size = before.gro_max_size},
-                                               link.tuning);
-    const auto restore = [&](std::string_view name, auto setting) {
-        const auto wanted = owed.*setting;
-        if (!wanted) return;
-        kernel::LinkChange change;
-        change.tuning.*setting = wanted;
-        restore_optional(concat(name, ' ', *wanted), before, log,
-                         [&] { kernel::change_link(route, link.ifindex, change); });
-    };
-    restore("group", &LinkTuning::group);
-    restore("txqueuelen", &LinkTuning::transmit_queue_length);
-    restore("gso_max_size", &LinkTuning::gso_max_size);
-    restore("gso_max_segs", &LinkTuning::gso_max_segments);
-    restore("gro_max_size", &LinkTuning::gro_max_size);
-}
-
-/// What is not recorded of, or not there any more, stays as it is.
-void restore_files(const Link& link, const state::KeepDevice& before, const base::Logger& log) {
-    const auto name = before.files.empty() ? std::nullopt : base::InterfaceName::parse(link.name);
-    if (!name) return;
-    restore_optional("settings in sysfs", before, log, [&] {
-        const kernel::NetdevFilesRead now = kernel::read_netdev_files(*name);
-        for (const auto& [file, why] : now.unreadable)
-            if (!kernel::find_value(before.files, file).empty())
-                log.warn(concat("device ", before.device, " may not have its ", file, " back: ", why));
-        for (const auto& file : now.files) {
-            const std::string wanted = kernel::find_value(before.files, file.first);
-            if (wanted.empty() || wanted == file.second) continue;
-            restore_optional(file.first, before, log, [&] { kernel::write_netdev_file(*name, file.first, wanted); });
-        }
-    });
-}
-
-void restore_state(Socket& route, unsigned ifindex, const state::KeepDevice& before) {
-    const auto now = kernel::find_link(route, ifindex);
-    if (now && now->is_up() != before.up)
-        kernel::change_link(route, ifindex, {.state = before.up ? kernel::AdminState::up : kernel::AdminState::down});
 }
 
 std::optional<RdmaDevice> find_rdma(Socket& rdma, const state::MoveRdma& step) {
@@ -249,23 +136,6 @@ std::string send_home(const Link& link, Socket& inside, Socket& outside, const k
         kernel::change_link(inside, link.ifindex, {.name = base::InterfaceName::parse(unlikely), .netns = &home});
         return unlikely;
     }
-}
-
-void restore_link(Socket& route, const Link& link, const state::KeepDevice& before, const base::Logger& log) {
-    remove_new_altnames(route, link, before); // one of them may be the name
-    restore_name(route, link, before, log);
-    restore_altnames(route, link, before, log);
-    std::string refused;
-    try {
-        restore_settings(route, link, before);
-    } catch (const base::SystemError& error) {
-        refused = error.what();
-    }
-    restore_alias(route, link, before, log);
-    restore_tuning(route, link, before, log);
-    if (const auto now = kernel::find_link(route, link.ifindex)) restore_files(*now, before, log); // by its new name
-    restore_state(route, link.ifindex, before);
-    if (!refused.empty()) throw base::Error(refused);
 }
 
 void revert_step(const state::KeepDevice& step, const RevertContext& context) {

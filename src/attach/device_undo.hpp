@@ -22,10 +22,6 @@ inline constexpr std::string_view kNameOnReturn = "rdmanet";
 std::string send_home(const kernel::Link& link, kernel::Socket& inside, kernel::Socket& outside,
                       const kernel::Netns& home);
 
-/// The net device as it was, when it is home.
-void restore_link(kernel::Socket& route, const kernel::Link& link, const state::KeepDevice& before,
-                  const base::Logger& log);
-
 // Each as revert(): of a step that was done, half done or never begun; safe to repeat; throws if something is left. A
 // device that has left the machine, or has a driver for user space by now, has nothing to give back.
 

@@ -5,6 +5,7 @@
 #include "device_claim.hpp"
 #include "device_undo.hpp"
 #include "device_usable.hpp"
+#include "link_settings.hpp"
 
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
@@ -78,8 +79,9 @@ InterfacePlan plan_interface(const std::string& name, const cni::Request& reques
     return {.link = *std::move(link), .mac = wanted_mac(request, config), .claim = std::move(claim)};
 }
 
-state::MoveInterface interface_step(const cni::Request& request, const InterfacePlan& plan, const base::Logger& log) {
-    return {.before = keep_link(plan.link.name, plan.link, log),
+state::MoveInterface interface_step(const cni::Request& request, const InterfacePlan& plan,
+                                    const base::Deadline& deadline, const base::Logger& log) {
+    return {.before = keep_link(plan.link.name, plan.link, deadline, log),
             .kind = plan.link.kind,
             .ifindex = plan.link.ifindex,
             .ifname = request.ifname().to_string(),

@@ -33,7 +33,7 @@ struct InterfacePlan {
 
 /// The interface as the journal describes it before it is in the pod.
 [[nodiscard]] state::MoveInterface interface_step(const cni::Request& request, const InterfacePlan& plan,
-                                                  const base::Logger& log);
+                                                  const base::Deadline& deadline, const base::Logger& log);
 
 /// Returns the link in the pod, which is down.
 [[nodiscard]] kernel::Link move_interface(const cni::Request& request, const config::Config& config,

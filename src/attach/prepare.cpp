@@ -20,13 +20,13 @@ std::string names_of(const RdmaDevices& devices) {
 }
 
 std::vector<state::Step> steps_of(const cni::Request& request, const config::Config& config, const Plan& plan,
-                                  const base::Logger& log) {
+                                  const base::Deadline& deadline, const base::Logger& log) {
     std::vector<state::Step> steps;
     if (const auto* device = std::get_if<DevicePlan>(&plan)) {
-        steps = device_steps(request, config, *device, log);
+        steps = device_steps(request, config, *device, deadline, log);
         if (config.device_info_file) steps.emplace_back(state::WriteDeviceInfo{.path = *config.device_info_file});
     } else if (const auto* interface = std::get_if<InterfacePlan>(&plan)) {
-        steps.emplace_back(interface_step(request, *interface, log));
+        steps.emplace_back(interface_step(request, *interface, deadline, log));
     } else {
         steps.emplace_back(child_step(request, config, std::get<ChildPlan>(plan)));
     }
@@ -36,11 +36,11 @@ std::vector<state::Step> steps_of(const cni::Request& request, const config::Con
 }
 
 state::AttachmentRecord first_record(const cni::Request& request, const config::Config& config, const Node& node,
-                                     const PodSide& pod, const Plan& plan) {
+                                     const PodSide& pod, const Plan& plan, const base::Deadline& deadline) {
     state::AttachmentRecord record = begin_record(request, node, pod.netns);
     record.attach = config.kind();
     record.rdma_device = rdma_device_of(plan);
-    record.steps = steps_of(request, config, plan, node.log);
+    record.steps = steps_of(request, config, plan, deadline, node.log);
     return record;
 }
 
@@ -57,7 +57,7 @@ Prepared prepare(const cni::Request& request, const config::Config& config, Sess
     if (!config.is_rdma_only() && kernel::find_link(pod.route, request.ifname()))
         refuse_taken_name(request, ": remove it, or choose another interface name");
     Plan plan = make_plan(request, config, session, pod, moving, deadline);
-    state::AttachmentRecord record = first_record(request, config, session.node, pod, plan);
+    state::AttachmentRecord record = first_record(request, config, session.node, pod, plan, deadline);
     return {.pod = std::move(pod), .plan = std::move(plan), .record = std::move(record)};
 }
 

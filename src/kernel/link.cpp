@@ -136,19 +136,13 @@ void change_link(Socket& socket, unsigned ifindex, const LinkChange& change) {
     put_number(IFLA_GSO_MAX_SIZE, change.tuning.gso_max_size);
     put_number(IFLA_GSO_MAX_SEGS, change.tuning.gso_max_segments);
     put_number(IFLA_GRO_MAX_SIZE, change.tuning.gro_max_size);
+    put_number(kGsoIpv4MaxSize, change.tuning.gso_ipv4_max_size);
+    put_number(kGroIpv4MaxSize, change.tuning.gro_ipv4_max_size);
     if (change.ipv6_address_mode)
         request.nest(IFLA_AF_SPEC, [&] {
             request.nest(AF_INET6, [&] { request.put_u8(IFLA_INET6_ADDR_GEN_MODE, *change.ipv6_address_mode); });
         });
     socket.execute(request, concat("change interface number ", ifindex));
-}
-
-LinkTuning difference(const LinkTuning& wanted, const LinkTuning& present) {
-    LinkTuning rest = wanted;
-    for (const auto setting : {&LinkTuning::group, &LinkTuning::transmit_queue_length, &LinkTuning::gso_max_size,
-                               &LinkTuning::gso_max_segments, &LinkTuning::gro_max_size})
-        if (wanted.*setting == present.*setting) (rest.*setting).reset();
-    return rest;
 }
 
 void add_altname(Socket& socket, unsigned ifindex, std::string_view altname) {

@@ -55,7 +55,9 @@ void parse_numbers(const Attributes& attributes, Link& link) {
                    .transmit_queue_length = attributes.find_u32(IFLA_TXQLEN),
                    .gso_max_size = attributes.find_u32(IFLA_GSO_MAX_SIZE),
                    .gso_max_segments = attributes.find_u32(IFLA_GSO_MAX_SEGS),
-                   .gro_max_size = attributes.find_u32(IFLA_GRO_MAX_SIZE)};
+                   .gro_max_size = attributes.find_u32(IFLA_GRO_MAX_SIZE),
+                   .gso_ipv4_max_size = attributes.find_u32(kGsoIpv4MaxSize),
+                   .gro_ipv4_max_size = attributes.find_u32(kGroIpv4MaxSize)};
     link.parent_ifindex = attributes.find_u32(IFLA_LINK);
     link.parent_netnsid = attributes.find_i32(IFLA_LINK_NETNSID);
     link.master_ifindex = attributes.find_u32(IFLA_MASTER);

@@ -48,6 +48,22 @@ std::optional<Number> find_number(const json::Reader& reader, std::string_view k
     return static_cast<Number>(value->integer(0, std::numeric_limits<Number>::max()));
 }
 
+/// Nothing if there are none.
+void write_numbers(json::Writer& writer, std::string_view key, const std::vector<std::uint32_t>& numbers) {
+    if (numbers.empty()) return;
+    writer.key(key).begin_array();
+    for (const std::uint32_t number : numbers) writer.value(number);
+    writer.end_array();
+}
+
+std::vector<std::uint32_t> find_numbers(const json::Reader& reader, std::string_view key) {
+    std::vector<std::uint32_t> numbers;
+    if (const auto found = reader.find(key))
+        for (const json::Reader& number : found->elements())
+            numbers.push_back(static_cast<std::uint32_t>(number.integer(0, UINT32_MAX)));
+    return numbers;
+}
+
 void write(json::Writer& writer, const CreateLink& step) {
     writer.member("step", kCreateLink)
         .member("kind", step.kind)
@@ -79,6 +95,10 @@ void write(json::Writer& writer, const KeepDevice& step) {
     write_if(writer, "gsoMaxSize", step.gso_max_size);
     write_if(writer, "gsoMaxSegs", step.gso_max_segments);
     write_if(writer, "groMaxSize", step.gro_max_size);
+    write_if(writer, "gsoIpv4MaxSize", step.gso_ipv4_max_size);
+    write_if(writer, "groIpv4MaxSize", step.gro_ipv4_max_size);
+    write_numbers(writer, "wantedFeatures", step.wanted_features);
+    write_numbers(writer, "activeFeatures", step.active_features);
     if (step.files.empty()) return;
     writer.key("files").begin_array();
     for (const auto& [file, value] : step.files)
@@ -142,10 +162,7 @@ void write(json::Writer& writer, const MoveRdma& step) {
         .member("nodeGuid", base::concat(step.node_guid))
         .member("name", step.name);
     if (!step.name_in_pod.empty()) writer.member("nameInPod", step.name_in_pod);
-    if (step.stayed.empty()) return;
-    writer.key("stayed").begin_array();
-    for (const std::uint32_t index : step.stayed) writer.value(index);
-    writer.end_array();
+    write_numbers(writer, "stayed", step.stayed);
 }
 
 void write(json::Writer& writer, const WriteDeviceInfo& step) {
@@ -188,7 +205,11 @@ KeepDevice parse_keep_device(const json::Reader& reader) {
                     .gso_max_size = find_number<std::uint32_t>(reader, "gsoMaxSize"),
                     .gso_max_segments = find_number<std::uint32_t>(reader, "gsoMaxSegs"),
                     .gro_max_size = find_number<std::uint32_t>(reader, "groMaxSize"),
-                    .files = {}};
+                    .gso_ipv4_max_size = find_number<std::uint32_t>(reader, "gsoIpv4MaxSize"),
+                    .gro_ipv4_max_size = find_number<std::uint32_t>(reader, "groIpv4MaxSize"),
+                    .files = {},
+                    .wanted_features = find_numbers(reader, "wantedFeatures"),
+                    .active_features = find_numbers(reader, "activeFeatures")};
     for (const json::Reader& altname : reader.at("altnames").elements()) step.altnames.push_back(altname.string());
     if (const auto files = reader.find("files"))
         for (const json::Reader& file : files->elements())
@@ -244,20 +265,13 @@ MoveInterface parse_move_interface(const json::Reader& reader) {
             .ifindex_in_pod = parse_ifindex(reader.at("ifindexInPod"))};
 }
 
-std::uint32_t parse_rdma_index(const json::Reader& reader) {
-    return static_cast<std::uint32_t>(reader.integer(0, UINT32_MAX));
-}
-
 MoveRdma parse_move_rdma(const json::Reader& reader) {
-    MoveRdma step{.device = reader.at("device").string(),
-                  .index = parse_rdma_index(reader.at("index")),
-                  .node_guid = parse_number_text(reader.at("nodeGuid")),
-                  .name = reader.at("name").string(),
-                  .name_in_pod = find_string(reader, "nameInPod").value_or(""),
-                  .stayed = {}};
-    if (const auto stayed = reader.find("stayed"))
-        for (const json::Reader& index : stayed->elements()) step.stayed.push_back(parse_rdma_index(index));
-    return step;
+    return {.device = reader.at("device").string(),
+            .index = static_cast<std::uint32_t>(reader.at("index").integer(0, UINT32_MAX)),
+            .node_guid = parse_number_text(reader.at("nodeGuid")),
+            .name = reader.at("name").string(),
+            .name_in_pod = find_string(reader, "nameInPod").value_or(""),
+            .stayed = find_numbers(reader, "stayed")};
 }
 
 DelegateIpam parse_delegate_ipam(const json::Reader& reader) {

@@ -69,34 +69,64 @@ TEST_CASE("a VF goes into the pod with its RDMA device, and comes back as it was
 TEST_CASE("what a pod's administrator sets on its interface ends with the pod", "[sriov][del]") {
     NEEDS_VFS();
     const VfNode vfs;
-    const std::string files =
-        concat("cd /sys/class/net/", vfs.netdev(0),
-               " && cat gro_flush_timeout napi_defer_hard_irqs queues/*/byte_queue_limits/limit_*");
+    const std::string netdev = vfs.netdev(0);
+    const auto settings = [&] {
+        return shell(concat("ethtool -k ", netdev, " | grep -v fixed && cd /sys/class/net/", netdev,
+                            " && cat gro_flush_timeout napi_defer_hard_irqs queues/*/byte_queue_limits/limit_*"));
+    };
     // What the node's administrator has set counts, not the driver's choice.
-    shell(concat("ip link set ", vfs.netdev(0), " alias 'of the host' txqueuelen 500 && ip link set ", vfs.netdev(0),
-                 " gso_max_segs 30000 group 3 && echo 7000 >/sys/class/net/", vfs.netdev(0), "/gro_flush_timeout"));
+    shell(concat("ip link set ", netdev, " alias 'of the host' txqueuelen 500 && ip link set ", netdev,
+                 " gso_max_segs 30000 group 3 && echo 7000 >/sys/class/net/", netdev,
+                 "/gro_flush_timeout && ethtool -K ", netdev, " rx off"));
     const Pod pod("pod");
     const UnchangedNode node;
-    const std::string before = shell(files);
+    const std::string before = settings();
     for (const std::string spoil :
          {"ip link set net1 alias spoilt txqueuelen 77 && ip link set net1 gso_max_size 20000 gso_max_segs 10 "
           "gro_max_size 20000 group 9 && cd /sys/class/net/net1 && echo 9000 >gro_flush_timeout && echo 3 "
-          ">napi_defer_hard_irqs && for q in queues/tx-*; do echo 1500 >\\$q/byte_queue_limits/limit_max; done",
-          "ip link set net1 alias '' && ip link set net1 group 0"}) {
+          ">napi_defer_hard_irqs && for q in queues/tx-*; do echo 1500 >\\$q/byte_queue_limits/limit_max; done "
+          "&& ethtool -K net1 rx on tx off gro off rx-gro-list on",
+          "ip link set net1 alias '' && ip link set net1 group 0 && ethtool -K net1 sg off"}) {
+        const auto spoil_in = [&](const Pod& one, const PluginCall& call) {
+            (void)add(call);
+            one.run(concat("sh -c \"", spoil, '"'));
+        };
         const PluginCall call = vf_call(vfs, pod, 0);
-        (void)add(call);
-        pod.run(concat("sh -c \"", spoil, '"'));
+        spoil_in(pod, call);
         CHECK(del(call) == "");
         CHECK(node.difference() == "");
-        CHECK(shell(files) == before);
+        CHECK(settings() == before);
+        // A VF that its pod's end has brought home is made as it was before the next pod's ADD reads how it is.
+        {
+            Pod dead("dead");
+            spoil_in(dead, of(vf_call(vfs, dead, 0), "c-dead"));
+            dead.destroy();
+        }
+        (void)add(call);
+        CHECK(del(call) == "");
+        CHECK(node.difference() == "");
+        CHECK(settings() == before);
     }
     const PluginCall call = vf_call(vfs, pod, 0);
     (void)add(call);
     // A record of a version that wrote down less.
     shell("cd /run && for r in rdmanet/attachments/* rdmanet-copies/*; do jq '.steps[] |= del(.alias,.group,"
-          ".txQueueLength,.gsoMaxSize,.gsoMaxSegs,.groMaxSize,.files)' $r >/tmp/old-record && cat /tmp/old-record >$r; "
-          "done");
+          ".txQueueLength,.gsoMaxSize,.gsoMaxSegs,.groMaxSize,.wantedFeatures,.activeFeatures,.files)' $r "
+          ">/tmp/old-record && cat /tmp/old-record >$r; done");
     CHECK(del(call) == "");
+    CHECK(node.difference() == "");
+    CHECK(settings() == before);
+
+    (void)add(call);
+    pod.run("ethtool -K net1 rx on gro off");
+    shell(concat("echo 1 >/sys/kernel/debug/simrnic/", vfs.pf(), "/features_fail"));
+    PluginCall undo = call;
+    undo.command = "DEL";
+    const ProcessResult deleted = undo.run();
+    CHECK(deleted.exit_status == 0);
+    CHECK_THAT(deleted.err, Contains(concat("device ", vfs.vf(0), " does not get its features (")) &&
+                                Contains("rx-checksum") && Contains("rx-gro") &&
+                                Contains(") back: the kernel reported no error, but has not changed it: `dmesg`"));
     CHECK(node.difference() == "");
 }
 

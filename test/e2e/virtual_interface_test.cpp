@@ -1,11 +1,18 @@
 // Interfaces that no device is behind, which the plugin host-device moves as well.
 #include "attachment_stage.hpp"
 
+#include "support/netns_visit.hpp"
 #include "support/patience.hpp"
 #include "support/reporter.hpp"
 
+#include <rdmanet/base/deadline.hpp>
+#include <rdmanet/kernel/link.hpp>
+#include <rdmanet/kernel/netlink_socket.hpp>
+
 #include <catch2/catch.hpp>
 
+#include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -40,6 +47,32 @@ struct VirtualStage {
 
 PluginCall moving(const Pod& pod, const std::string& members) {
     return call_for(pod, concat("'attach':'host-device',", members));
+}
+
+using base::InterfaceName;
+
+kernel::Socket route_here() {
+    return kernel::Socket::open(kernel::Protocol::route, base::Deadline::in(std::chrono::seconds{10}));
+}
+
+/// Of an interface in the calling thread's namespace. ip(8) knows these sizes from its version 6.3 on; a kernel that
+/// lacks them is not asked for them.
+void set_ipv4_sizes(const std::string& name, std::uint32_t gso, std::uint32_t gro) {
+    kernel::Socket route = route_here();
+    const auto link = kernel::find_link(route, InterfaceName::parse(name).value()).value();
+    if (!link.tuning.gso_ipv4_max_size) return;
+    kernel::LinkChange change;
+    change.tuning.gso_ipv4_max_size = gso;
+    change.tuning.gro_ipv4_max_size = gro;
+    kernel::change_link(route, link.ifindex, change);
+}
+
+/// What a snapshot doesn't show.
+std::string sizes_and_features(const std::string& name) {
+    kernel::Socket route = route_here();
+    const auto tuning = kernel::find_link(route, InterfaceName::parse(name).value()).value().tuning;
+    return concat("gso_ipv4_max_size ", tuning.gso_ipv4_max_size.value_or(0), "\ngro_ipv4_max_size ",
+                  tuning.gro_ipv4_max_size.value_or(0), '\n', shell(concat("ethtool -k ", name, " | grep -v fixed")));
 }
 
 /// The harness's virtio interface.
@@ -118,6 +151,56 @@ TEST_CASE("a virtual interface comes home whatever its pod calls it", "[device][
          {"net1 down", "net1 name other0", "other0 address 02:00:00:00:00:99", "other0 promisc off", "other0 up"})
         stage.pod.run(concat("ip link set ", change));
     CHECK(del(call) == "");
+    CHECK(stage.node->difference() == "");
+}
+
+TEST_CASE("features and sizes that a pod gives a virtual interface end with the pod", "[device][del]") {
+    NEEDS(kernel_has("veth"), "veth");
+    const VirtualStage stage;
+    // What the administrator wants counts, and what the driver makes of it: segmentation is off while scattering is.
+    shell("ethtool -K virt0 tx-sctp-segmentation off sg off && ip link set virt0 gso_max_size 50000");
+    set_ipv4_sizes("virt0", 30000, 40000);
+    const UnchangedNode node;
+    const std::string before = sizes_and_features("virt0");
+    for (const std::string spoil :
+         {"ip link set net1 gso_max_size 20000 gro_max_size 20000", // which sets those for IPv4, too
+          "ip link set net1 gso_max_size 60000", "ethtool -K net1 sg on gro on tx-sctp-segmentation on tso off",
+          "ethtool -K net1 tx off rx off"}) {
+        INFO(spoil);
+        const PluginCall call = moving(stage.pod, "'device':'virt0'");
+        (void)add(call);
+        stage.pod.run(spoil);
+        if (spoil.find("60000") != std::string::npos) {
+            const NetnsVisit visit(stage.pod.path());
+            set_ipv4_sizes("net1", 1111, 2222);
+        }
+        PluginCall undo = call;
+        undo.command = "DEL";
+        const ProcessResult deleted = undo.run();
+        CHECK(deleted.exit_status == 0);
+        CHECK(deleted.err == "");
+        CHECK(node.difference() == "");
+        CHECK(sizes_and_features("virt0") == before);
+    }
+}
+
+TEST_CASE("a setting that the kernel takes and does not make is a warning of DEL", "[device][del]") {
+    NEEDS(kernel_has("veth"), "veth");
+    const VirtualStage stage;
+    const std::string file = "/sys/class/net/virt0/gro_flush_timeout";
+    // Writing into it is no error, and changes nothing (proc_do_rointvec(), drivers/char/random.c).
+    shell(concat("mount --bind /proc/sys/kernel/random/write_wakeup_threshold ", file));
+    const PluginCall call = moving(stage.pod, "'device':'virt0'");
+    (void)add(call);
+    shell("cd /run && for r in rdmanet/attachments/* rdmanet-copies/*; do jq '(.steps[].before.files[] | "
+          "select(.file == \"gro_flush_timeout\")).value = \"7000\"' $r >/tmp/record && cat /tmp/record >$r; done");
+    PluginCall undo = call;
+    undo.command = "DEL";
+    const ProcessResult deleted = undo.run();
+    shell(concat("umount ", file));
+    CHECK(deleted.exit_status == 0);
+    CHECK_THAT(deleted.err, Contains("device virt0 does not get its gro_flush_timeout 7000 back: the kernel reported "
+                                     "no error, but has not changed it"));
     CHECK(stage.node->difference() == "");
 }
 

@@ -36,14 +36,10 @@ struct LinkTuning {
     std::optional<std::uint32_t> transmit_queue_length; // packets, before the driver's queues
     std::optional<std::uint32_t> gso_max_size;          // bytes
     std::optional<std::uint32_t> gso_max_segments;
-    std::optional<std::uint32_t> gro_max_size; // bytes; since Linux 5.19
-
-    [[nodiscard]] bool empty() const { return *this == LinkTuning{}; }
-    friend bool operator==(const LinkTuning&, const LinkTuning&) = default;
+    std::optional<std::uint32_t> gro_max_size;      // bytes; since Linux 5.19
+    std::optional<std::uint32_t> gso_ipv4_max_size; // the same for IPv4 alone; since Linux 6.3
+    std::optional<std::uint32_t> gro_ipv4_max_size;
 };
-
-/// Those of `wanted` that differ from `present`.
-[[nodiscard]] LinkTuning difference(const LinkTuning& wanted, const LinkTuning& present);
 
 /// An interface as the kernel describes it.
 struct Link {

@@ -43,7 +43,7 @@ struct Answer {
 };
 
 /// Netlink protocol numbers: linux/netlink.h.
-enum class Protocol : int { route = 0, rdma = 20 };
+enum class Protocol : int { route = 0, generic = 16, rdma = 20 };
 
 /// Belongs for ever to the network namespace it was opened in, whatever the thread does later. One request at a time.
 /// The kernel works on a request inside the system call that sends it: `deadline` bounds waiting for an answer, not

@@ -46,8 +46,13 @@ struct KeepDevice {
     std::optional<std::uint32_t> transmit_queue_length; // packets
     std::optional<std::uint32_t> gso_max_size;          // bytes
     std::optional<std::uint32_t> gso_max_segments;
-    std::optional<std::uint32_t> gro_max_size; // bytes
-    std::map<std::string, std::string> files;  // in sysfs, see kernel::without_repetitions()
+    std::optional<std::uint32_t> gro_max_size;      // bytes
+    std::optional<std::uint32_t> gso_ipv4_max_size; // bytes
+    std::optional<std::uint32_t> gro_ipv4_max_size; // bytes
+    std::map<std::string, std::string> files;       // in sysfs, see kernel::without_repetitions()
+    // Of the driver, kernel::FeatureSet: the numbers hold for the record's boot. Empty: unknown.
+    std::vector<std::uint32_t> wanted_features;
+    std::vector<std::uint32_t> active_features;
 };
 
 /// Some of the settings that a PF has for a VF.

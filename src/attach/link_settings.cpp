@@ -1,0 +1,280 @@
+#include "link_settings.hpp"
+
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/kernel/ethtool.hpp>
+#include <rdmanet/kernel/netdev_files.hpp>
+#include <rdmanet/kernel/netlink_socket.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::concat;
+using base::quoted;
+using kernel::Link;
+using kernel::Socket;
+
+/// What can't be recorded is no reason to refuse a device that is used without it.
+void warn_of_unrecorded(const Link& link, std::string_view setting, std::string_view why, const base::Logger& log) {
+    log.warn(concat("interface ", quoted(link.name), ": ", setting, " can't be recorded (", why,
+                    "): DEL leaves what the pod sets"));
+}
+
+kernel::NetdevFiles files_of(const Link& link, const base::Logger& log) {
+    const auto name = base::InterfaceName::parse(link.name);
+    if (!name) return {};
+    const kernel::NetdevFilesRead found = kernel::read_netdev_files(*name);
+    for (const auto& [file, why] : found.unreadable) warn_of_unrecorded(link, file, why, log);
+    return kernel::without_repetitions(found.files);
+}
+
+/// The record is JSON, which would change other bytes.
+std::optional<std::string> alias_of(const Link& link, const base::Logger& log) {
+    if (base::is_utf8(link.alias)) return link.alias;
+    warn_of_unrecorded(link, concat("alias ", quoted(link.alias)), "it isn't UTF-8", log);
+    return std::nullopt;
+}
+
+kernel::Features features_of(const Link& link, const base::Deadline& deadline, const base::Logger& log) try {
+    auto ethtool = kernel::Ethtool::find(deadline);
+    const auto found = ethtool ? ethtool->find_features(link.ifindex) : std::nullopt;
+    return found.value_or(kernel::Features{});
+} catch (const base::SystemError& error) {
+    warn_of_unrecorded(link, "features", error.what(), log);
+    return {};
+}
+
+bool has_altname(const std::vector<std::string>& altnames, const std::string& altname) {
+    return std::find(altnames.begin(), altnames.end(), altname) != altnames.end();
+}
+
+void remove_new_altnames(Socket& route, const Link& link, const state::KeepDevice& before) {
+    for (const std::string& altname : link.altnames)
+        if (!has_altname(before.altnames, altname)) kernel::remove_altname(route, link.ifindex, altname);
+}
+
+void restore_altnames(Socket& route, const Link& link, const state::KeepDevice& before, const base::Logger& log) {
+    for (const std::string& altname : before.altnames) {
+        if (has_altname(link.altnames, altname)) continue;
+        try {
+            kernel::add_altname(route, link.ifindex, altname);
+        } catch (const kernel::NetlinkError& error) {
+            if (error.errno_value() != EEXIST) throw;
+            log.warn(concat("device ", before.device, " does not get its alternative name ", quoted(altname),
+                            " back, another interface has it"));
+        }
+    }
+}
+
+/// Whoever took the name meanwhile keeps it: no DEL could change that, and the pod would never go.
+void restore_name(Socket& route, const Link& link, const state::KeepDevice& before, const base::Logger& log) {
+    const auto name = base::InterfaceName::parse(before.name);
+    if (!name || link.name == before.name) return;
+    try {
+        kernel::change_link(route, link.ifindex, {.name = name, .state = kernel::AdminState::down});
+    } catch (const kernel::NetlinkError& error) {
+        if (error.errno_value() != EEXIST) throw;
+        log.warn(concat("device ", before.device, " stays ", quoted(link.name), ", another interface has its name ",
+                        quoted(before.name), " by now: rename one of them"));
+    }
+}
+
+/// What of these differs from how it was.
+kernel::LinkChange owed_settings(const Link& link, const state::KeepDevice& before) {
+    kernel::LinkChange owed;
+    // That of an IPoIB interface is its port's GUID and can't be set.
+    if (const auto mac = base::MacAddress::parse(before.mac); mac && link.mac() != mac) owed.mac = mac;
+    if (link.mtu != before.mtu) owed.mtu = before.mtu;
+    if (link.is_promiscuous() != before.promiscuous) owed.promiscuous = before.promiscuous;
+    if (link.is_all_multicast() != before.all_multicast) owed.all_multicast = before.all_multicast;
+    // Made anew in each namespace (addrconf_notify(), net/ipv6/addrconf.c), so it has the default's.
+    if (link.ipv6_address_mode != before.ipv6_address_mode) owed.ipv6_address_mode = before.ipv6_address_mode;
+    return owed;
+}
+
+void restore_settings(Socket& route, const Link& link, const state::KeepDevice& before) {
+    const kernel::LinkChange owed = owed_settings(link, before);
+    if (owed.mac || owed.mtu || owed.promiscuous || owed.all_multicast || owed.ipv6_address_mode)
+        kernel::change_link(route, link.ifindex, owed);
+}
+
+void warn_of_lack(std::string_view setting, const state::KeepDevice& before, std::string_view why,
+                  const base::Logger& log) {
+    log.warn(concat("device ", before.device, " does not get its ", setting, " back: ", why));
+}
+
+constexpr std::string_view kNoError = "the kernel reported no error, but has not changed it";
+
+/// A setting without which the device is as good to the host. A driver that refuses it once would do so for ever. False
+/// if it did.
+template <class Act>
+bool restore_optional(std::string_view setting, const state::KeepDevice& before, const base::Logger& log, Act&& act) {
+    try {
+        act();
+        return true;
+    } catch (const base::SystemError& error) {
+        warn_of_lack(setting, before, error.what(), log);
+        return false;
+    }
+}
+
+void restore_alias(Socket& route, const Link& link, const state::KeepDevice& before, const base::Logger& log) {
+    if (!before.alias || link.alias == *before.alias) return;
+    restore_optional(concat("alias ", quoted(*before.alias)), before, log,
+                     [&] { kernel::change_link(route, link.ifindex, {.alias = before.alias}); });
+}
+
+/// One of the numbers that stay with an interface.
+struct TuningNumber {
+    std::string_view name;
+    std::optional<std::uint32_t> kernel::LinkTuning::*present;
+    std::optional<std::uint32_t> state::KeepDevice::*kept;
+};
+
+/// In the order of restoring: gso_max_size and gro_max_size also set the one for IPv4 if they are 64 KiB at most
+/// (netif_set_gso_max_size(), net/core/dev.h).
+constexpr TuningNumber kTuningNumbers[] = {
+    {"group", &kernel::LinkTuning::group, &state::KeepDevice::group},
+    {"txqueuelen", &kernel::LinkTuning::transmit_queue_length, &state::KeepDevice::transmit_queue_length},
+    {"gso_max_size", &kernel::LinkTuning::gso_max_size, &state::KeepDevice::gso_max_size},
+    {"gso_max_segs", &kernel::LinkTuning::gso_max_segments, &state::KeepDevice::gso_max_segments},
+    {"gro_max_size", &kernel::LinkTuning::gro_max_size, &state::KeepDevice::gro_max_size},
+    {"gso_ipv4_max_size", &kernel::LinkTuning::gso_ipv4_max_size, &state::KeepDevice::gso_ipv4_max_size},
+    {"gro_ipv4_max_size", &kernel::LinkTuning::gro_ipv4_max_size, &state::KeepDevice::gro_ipv4_max_size}};
+
+/// One request each: the kernel ends a request at the first setting that it refuses (do_setlink()).
+void restore_tuning(Socket& route, Link link, const state::KeepDevice& before, const base::Logger& log) {
+    for (const TuningNumber& tuning : kTuningNumbers) {
+        const auto wanted = before.*tuning.kept;
+        if (!wanted || link.tuning.*tuning.present == wanted) continue;
+        const std::string setting = concat(tuning.name, ' ', *wanted);
+        kernel::LinkChange change;
+        change.tuning.*tuning.present = wanted;
+        const bool is_taken =
+            restore_optional(setting, before, log, [&] { kernel::change_link(route, link.ifindex, change); });
+        if (auto now = kernel::find_link(route, link.ifindex)) link = *std::move(now);
+        if (is_taken && link.tuning.*tuning.present != wanted) warn_of_lack(setting, before, kNoError, log);
+    }
+}
+
+/// Those that are not as they were. What is not recorded of, or not there any more, stays as it is.
+kernel::NetdevFiles owed_files(const kernel::NetdevFiles& now, const state::KeepDevice& before) {
+    kernel::NetdevFiles owed;
+    for (const auto& [file, value] : now)
+        if (std::string wanted = kernel::find_value(before.files, file); !wanted.empty() && wanted != value)
+            owed.emplace(file, std::move(wanted));
+    return owed;
+}
+
+void restore_files(const Link& link, const state::KeepDevice& before, const base::Logger& log) {
+    const auto name = before.files.empty() ? std::nullopt : base::InterfaceName::parse(link.name);
+    if (!name) return;
+    restore_optional("settings in sysfs", before, log, [&] {
+        const kernel::NetdevFilesRead now = kernel::read_netdev_files(*name);
+        for (const auto& [file, why] : now.unreadable)
+            if (!kernel::find_value(before.files, file).empty()) warn_of_lack(file, before, why, log);
+        kernel::NetdevFiles owed = owed_files(now.files, before);
+        std::erase_if(owed, [&](const auto& each) {
+            const auto& [file, wanted] = each;
+            return !restore_optional(file, before, log, [&] { kernel::write_netdev_file(*name, file, wanted); });
+        });
+        if (owed.empty()) return;
+        for (const auto& [file, wanted] : owed_files(kernel::read_netdev_files(*name).files, before))
+            if (owed.contains(file)) warn_of_lack(concat(file, ' ', wanted), before, kNoError, log);
+    });
+}
+
+void restore_features(unsigned ifindex, const state::KeepDevice& before, const base::Deadline& deadline,
+                      const base::Logger& log) {
+    if (before.wanted_features.empty()) return;
+    restore_optional("features", before, log, [&] {
+        auto ethtool = kernel::Ethtool::find(deadline);
+        const auto now = ethtool ? ethtool->find_features(ifindex) : std::nullopt;
+        if (!now) return;
+        const kernel::FeatureSet owed = kernel::difference(before.wanted_features, now->wanted, now->changeable);
+        if (owed.empty()) return;
+        const auto say = [&](const kernel::FeatureSet& left, std::string_view why) {
+            warn_of_lack(concat("features (", ethtool->names_of(ifindex, left), ')'), before, why, log);
+        };
+        try {
+            ethtool->want_features(ifindex, before.wanted_features, owed);
+        } catch (const kernel::NetlinkError& error) {
+            say(owed, error.what());
+            return;
+        }
+        // Some wanted ones may have been off before, for want of others: the driver decides (ndo_fix_features()).
+        const auto made = ethtool->find_features(ifindex);
+        const auto left = kernel::difference(before.active_features, made ? made->active : kernel::FeatureSet{}, owed);
+        if (!left.empty()) say(left, concat(kNoError, ": `dmesg` may say why"));
+    });
+}
+
+void warn_of_unmade(const Link& now, const state::KeepDevice& before, const base::Logger& log) {
+    const kernel::LinkChange left = owed_settings(now, before);
+    const auto say = [&](bool is_left, std::string_view setting) {
+        if (is_left) warn_of_lack(setting, before, kNoError, log);
+    };
+    say(left.mac.has_value(), concat("MAC ", before.mac));
+    say(left.mtu.has_value(), concat("mtu ", before.mtu));
+    say(left.promiscuous.has_value(), "promiscuous mode");
+    say(left.all_multicast.has_value(), "allmulticast mode");
+    say(left.ipv6_address_mode.has_value(), "addrgenmode");
+}
+
+} // namespace
+
+state::KeepDevice keep_link(const std::string& device, const kernel::Link& link, const base::Deadline& deadline,
+                            const base::Logger& log) {
+    kernel::Features features = features_of(link, deadline, log);
+    return {.device = device,
+            .name = link.name,
+            .mac = link.mac() ? link.mac()->to_string() : std::string(),
+            .mtu = link.mtu,
+            .up = link.is_up(),
+            .promiscuous = link.is_promiscuous(),
+            .all_multicast = link.is_all_multicast(),
+            .ipv6_address_mode = link.ipv6_address_mode,
+            .altnames = link.altnames,
+            .alias = alias_of(link, log),
+            .group = link.tuning.group,
+            .transmit_queue_length = link.tuning.transmit_queue_length,
+            .gso_max_size = link.tuning.gso_max_size,
+            .gso_max_segments = link.tuning.gso_max_segments,
+            .gro_max_size = link.tuning.gro_max_size,
+            .gso_ipv4_max_size = link.tuning.gso_ipv4_max_size,
+            .gro_ipv4_max_size = link.tuning.gro_ipv4_max_size,
+            .files = files_of(link, log),
+            .wanted_features = std::move(features.wanted),
+            .active_features = std::move(features.active)};
+}
+
+void restore_link(Socket& route, const Link& link, const state::KeepDevice& before, const base::Logger& log) {
+    remove_new_altnames(route, link, before); // one of them may be the name
+    restore_name(route, link, before, log);
+    restore_altnames(route, link, before, log);
+    std::string refused;
+    try {
+        restore_settings(route, link, before);
+    } catch (const base::SystemError& error) {
+        refused = error.what();
+    }
+    restore_alias(route, link, before, log);
+    restore_tuning(route, link, before, log);
+    if (const auto now = kernel::find_link(route, link.ifindex)) {
+        restore_files(*now, before, log); // by its new name
+        restore_features(now->ifindex, before, route.deadline(), log);
+        if (refused.empty()) warn_of_unmade(*now, before, log);
+        if (now->is_up() != before.up)
+            kernel::change_link(route, now->ifindex,
+                                {.state = before.up ? kernel::AdminState::up : kernel::AdminState::down});
+    }
+    if (!refused.empty()) throw base::Error(refused);
+}
+
+} // namespace rdmanet::attach
