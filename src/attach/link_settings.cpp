@@ -111,8 +111,8 @@ void warn_of_lack(std::string_view setting, const state::KeepDevice& before, std
 
 constexpr std::string_view kNoError = "the kernel reported no error, but has not changed it";
 
-/// A setting without which the device is as good to the host. A driver that refuses it once would do so for ever. False
-/// if it did.
+/// A setting without which the device is as good to the host. A driver that refuses it once would do so for ever.
+/// False if it was refused.
 template <class Act>
 bool restore_optional(std::string_view setting, const state::KeepDevice& before, const base::Logger& log, Act&& act) {
     try {

@@ -1,4 +1,4 @@
-// Features of a net device (checksums, segmentation, ...), which the kernel's ethtool family of generic netlink knows:
+// Features of a net device (checksums, segmentation, ...), by the kernel's ethtool family of generic netlink:
 // Documentation/networking/ethtool-netlink.rst.
 #pragma once
 
@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace rdmanet::kernel {
@@ -28,7 +29,7 @@ struct Features {
 /// Asks about interfaces of the namespace that it was opened in. Its requests throw as Socket's do.
 class Ethtool {
 public:
-    /// In the calling thread's namespace; nullopt if the kernel has no such family (before Linux 5.6, or built without).
+    /// In the calling thread's namespace; nullopt if the kernel lacks the family: before Linux 5.6, or built without.
     [[nodiscard]] static std::optional<Ethtool> find(const base::Deadline& deadline);
 
     /// nullopt if the kernel has no such request (before Linux 5.7).
