@@ -2,14 +2,33 @@
 # and theirs are linked one folder at a time into an include root, so a forbidden include does not compile.
 
 function(add_room name)
-  cmake_parse_arguments(ROOM "" "" "SOURCES;USES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ROOM "" "" "SOURCES;USES;PARTS;LIBRARIES" ${ARGN})
   set(root ${CMAKE_BINARY_DIR}/include-roots/${name}/rdmanet)
   file(MAKE_DIRECTORY ${root})
   file(CREATE_LINK ${CMAKE_SOURCE_DIR}/include/rdmanet/${name} ${root}/${name} SYMBOLIC)
 
   add_library(${name} STATIC ${ROOM_SOURCES})
   target_include_directories(${name} PUBLIC ${CMAKE_BINARY_DIR}/include-roots/${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
-  target_link_libraries(${name} PUBLIC ${ROOM_USES} PRIVATE ${ROOM_LIBRARIES})
+  list(TRANSFORM ROOM_PARTS PREPEND ${name}_)
+  target_link_libraries(${name} PUBLIC ${ROOM_USES} PRIVATE ${ROOM_PARTS} ${ROOM_LIBRARIES})
+endfunction()
+
+# A part of a room is a folder in it, whose headers are included as "PART/HEADER.hpp". It sees the public headers of the
+# rooms that it may use, those HEADERS of its own room, and the parts that it may ask: arrows between parts are kept as
+# those between rooms are. A room that has parts sees all of them.
+function(add_part room name)
+  cmake_parse_arguments(PART "" "" "SOURCES;HEADERS;USES;PARTS" ${ARGN})
+  set(root ${CMAKE_BINARY_DIR}/include-roots/${room}_${name})
+  file(MAKE_DIRECTORY ${root}/rdmanet/${room})
+  file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${root}/${name} SYMBOLIC)
+  foreach(header ${PART_HEADERS})
+    file(CREATE_LINK ${CMAKE_SOURCE_DIR}/include/rdmanet/${room}/${header} ${root}/rdmanet/${room}/${header} SYMBOLIC)
+  endforeach()
+
+  add_library(${room}_${name} STATIC ${PART_SOURCES})
+  target_include_directories(${room}_${name} PUBLIC ${root})
+  list(TRANSFORM PART_PARTS PREPEND ${room}_)
+  target_link_libraries(${room}_${name} PUBLIC ${PART_USES} ${PART_PARTS})
 endfunction()
 
 # Unit tests of a room: one executable "<room>_test", Catch2. Target "unit_tests" builds them all.

@@ -1,22 +1,26 @@
 // ADD: everything is looked at before anything is changed, the lease comes before the journal's record, the record
 // before the kernel. From the lease on, leaving without commit() undoes all of it.
-#include "adopted.hpp"
 #include "detach.hpp"
-#include "device_claim.hpp"
-#include "device_info.hpp"
-#include "device_rdma.hpp"
-#include "gid_holders.hpp"
-#include "ipoib.hpp"
-#include "liveness.hpp"
-#include "mark.hpp"
-#include "port_state.hpp"
 #include "prepare.hpp"
-#include "rdma.hpp"
-#include "rdma_names.hpp"
 #include "recall.hpp"
-#include "steps.hpp"
-#include "vf_plan.hpp"
-#include "vf_state.hpp"
+#include "reclaim.hpp"
+#include "session.hpp"
+
+#include "lookup/adopted.hpp"
+#include "lookup/ipoib.hpp"
+#include "lookup/request.hpp"
+#include "lookup/shared_rdma.hpp"
+#include "owners/claims.hpp"
+#include "owners/gid_holders.hpp"
+#include "owners/liveness.hpp"
+#include "owners/mark.hpp"
+#include "steps/addressing.hpp"
+#include "steps/device_info.hpp"
+#include "steps/device_port.hpp"
+#include "steps/move_rdma.hpp"
+#include "steps/registry.hpp"
+#include "steps/rdma_names.hpp"
+#include "steps/vf_settings.hpp"
 
 #include <rdmanet/attach/operations.hpp>
 #include <rdmanet/base/rollback.hpp>
@@ -184,7 +188,7 @@ public:
         return record;
     }
     [[nodiscard]] const AttachmentRecord& record() const { return record_; }
-    [[nodiscard]] const std::vector<ipam::OwnerKey>& dispossessed() const { return dispossessed_; }
+    [[nodiscard]] const std::vector<ipam::OwnerKey>& reclaimed_from() const { return reclaimed_from_; }
 
     cni::Result run() {
         cni::Result own = lease();
@@ -233,13 +237,13 @@ private:
     cni::Result lease() {
         const auto* own = std::get_if<ipam::Config>(&config_.ipam);
         if (own == nullptr) return adopt_addresses(request_, config_);
-        Undertaker undertaker(session_.node);
-        ipam::Allocator allocator(session_.leases, undertaker);
+        PodProbe pods(session_.node);
+        ipam::Allocator allocator(session_.leases, pods);
         const ipam::Allocation allocation =
             allocator.allocate(*own, owner_of(record_), requested_addresses(request_), deadline_);
         for (const std::string& warning : allocation.warnings) session_.node.log.warn(warning);
         record_.leases = to_recorded(allocation.leases);
-        dispossessed_ = allocation.dispossessed;
+        reclaimed_from_ = allocation.reclaimed_from;
         return to_result(allocation);
     }
 
@@ -317,8 +321,8 @@ private:
         const auto holders = [&] { return describe_gid_holders(*rdma, session_.records, deadline_); };
         if (rdma) wait_for_gids(config_.rdma, *rdma, link.name, addresses_of(own), session_.node.log, holders);
         if (device != nullptr)
-            wait_for_gids_in_pod(config_.rdma, device->moving, pod_.netns, link, addresses_of(own), session_.node.log,
-                                 deadline_);
+            wait_for_gids_in_pod(config_.rdma, device->selection.moving, pod_.netns, link, addresses_of(own),
+                                 session_.node.log, deadline_);
     }
 
     const cni::Request& request_;
@@ -331,7 +335,7 @@ private:
     AttachmentRecord record_;
     std::vector<state::Step> debts_;
     bool is_recorded_ = false;
-    std::vector<ipam::OwnerKey> dispossessed_;
+    std::vector<ipam::OwnerKey> reclaimed_from_;
 };
 
 /// One line in the log for each attachment: who has which device, since when, and how long it took.
@@ -349,14 +353,11 @@ cni::Result add(const cni::Request& request, const config::Config& config, const
     Session session(request, node);
     if (config.device_info_file) require_own_device_info(*config.device_info_file, session.key, session.records);
     settle_owed_names(name_keeper(session));
-    std::optional<base::FileLock> lock;
-    std::vector<state::Step> debts;
-    const auto clear_the_way = [&](PodSide& pod, const std::optional<std::string>& device) {
-        if (device) take_from_the_dead(*device, session, deadline);
-        lock = session.records.lock_for_add(session.key, deadline);
-        debts = undo_earlier_add(request, pod, session, deadline);
-    };
-    Prepared prepared = prepare(request, config, session, clear_the_way, deadline);
+    Target target = find_target(request, config, session, deadline);
+    if (target.moving) reclaim_device(to_string(*target.moving), session, deadline);
+    std::optional<base::FileLock> lock = session.records.lock_for_add(session.key, deadline);
+    std::vector<state::Step> debts = undo_earlier_add(request, target.pod, session, deadline);
+    Prepared prepared = prepare(request, config, session, std::move(target), deadline);
 
     Attaching attaching(request, config, session, prepared, std::move(debts), *lock, deadline);
     base::Rollback rollback([&](const std::string& what, const char* why) { node.log.error(concat(what, ": ", why)); });
@@ -367,7 +368,7 @@ cni::Result add(const cni::Request& request, const config::Config& config, const
     rollback.commit();
     log_success(attaching.record(), node.log, deadline);
     lock.reset();
-    detach_dispossessed(attaching.dispossessed(), node, session.records, session.leases);
+    undo_reclaimed(attaching.reclaimed_from(), node, session.records, session.leases);
     return result;
 }
 

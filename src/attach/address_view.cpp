@@ -1,6 +1,6 @@
 #include <rdmanet/attach/address_view.hpp>
 
-#include "liveness.hpp"
+#include "owners/liveness.hpp"
 
 #include <rdmanet/attach/operations.hpp>
 #include <rdmanet/kernel/address.hpp>

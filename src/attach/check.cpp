@@ -1,7 +1,8 @@
 // CHECK: everything that ADD made is still there, and as it was made.
 #include "compare.hpp"
-#include "device_check.hpp"
 #include "session.hpp"
+
+#include "lookup/pod_side.hpp"
 
 #include <rdmanet/attach/operations.hpp>
 #include <rdmanet/base/text.hpp>

@@ -1,8 +1,10 @@
 #include <rdmanet/attach/check_node.hpp>
 
 #include "compare.hpp"
-#include "liveness.hpp"
-#include "steps.hpp"
+#include "leases.hpp"
+
+#include "owners/attachment.hpp"
+#include "owners/liveness.hpp"
 
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/cached_result.hpp>
@@ -33,7 +35,7 @@ struct Finding {
 class NodeChecker {
 public:
     explicit NodeChecker(const Node& node)
-        : node_(node), records_(node.state_directory), leases_(open_leases(node, records_)), undertaker_(node) {}
+        : node_(node), records_(node.state_directory), leases_(open_leases(node, records_)), pods_(node) {}
 
     std::vector<CheckedAttachment> run() {
         std::vector<CheckedAttachment> checked;
@@ -71,7 +73,7 @@ private:
 
     Finding compare(const AttachmentRecord& record) {
         const auto deadline = base::Deadline::in(kCheckTimeout);
-        const ipam::Verdict pod = undertaker_.probe(trace_of(record));
+        const ipam::Verdict pod = pods_.probe(trace_of(record));
         if (pod == Liveness::dead)
             return {Agreement::not_checked, "its pod is gone: `rdmanet gc` takes back what it had"};
         if (record.phase == state::Phase::prepared)
@@ -95,7 +97,7 @@ private:
     const Node& node_;
     state::AttachmentStore records_;
     ipam::SqliteStore leases_;
-    Undertaker undertaker_;
+    PodProbe pods_;
 };
 
 } // namespace

@@ -3,11 +3,13 @@
 // another table, addresses added, a default route taken away.
 #include "compare.hpp"
 
-#include "device_check.hpp"
-#include "liveness.hpp"
-#include "rdma.hpp"
-#include "vf_plan.hpp"
-#include "vf_state.hpp"
+#include "leases.hpp"
+
+#include "lookup/request.hpp"
+#include "lookup/shared_rdma.hpp"
+#include "owners/liveness.hpp"
+#include "steps/device_check.hpp"
+#include "steps/vf_settings.hpp"
 
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
@@ -185,10 +187,6 @@ std::vector<base::IpPrefix> prefixes_of(const state::AttachmentRecord& record) {
 
 } // namespace
 
-bool Intended::is_device() const {
-    return kind == "sriov" || kind == "host-device" || kind == "rdma";
-}
-
 Intended wanted_by(const cni::Request& request, const config::Config& config) {
     Intended wanted{.config = &config,
                     .kind = std::string(config.kind()),
@@ -244,8 +242,8 @@ void compare_with_kernel(const Intended& wanted, const state::AttachmentRecord& 
 
 void compare_leases(const state::AttachmentRecord& record, const Node& node, ipam::Store& leases,
                     const base::Deadline& deadline) {
-    Undertaker undertaker(node);
-    ipam::Allocator allocator(leases, undertaker);
+    PodProbe pods(node);
+    ipam::Allocator allocator(leases, pods);
     const auto faults = allocator.check(owner_key(record.key), prefixes_of(record), deadline);
     if (!faults.empty()) differs(faults.front());
 }

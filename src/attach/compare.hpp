@@ -1,12 +1,14 @@
 // Comparing an attachment with the kernel and with its leases: for CHECK, and for `rdmanet check`.
 #pragma once
 
-#include "session.hpp"
+#include "steps/check_context.hpp"
 
 #include <rdmanet/attach/node.hpp>
 #include <rdmanet/base/bus_address.hpp>
+#include <rdmanet/cni/request.hpp>
 #include <rdmanet/cni/result.hpp>
 #include <rdmanet/config/config.hpp>
+#include <rdmanet/ipam/store.hpp>
 #include <rdmanet/kernel/netns.hpp>
 #include <rdmanet/kernel/vf.hpp>
 #include <rdmanet/state/attachment_record.hpp>
@@ -17,18 +19,6 @@
 
 namespace rdmanet::attach {
 
-/// What is compared: the configuration and prevResult of a CHECK, or what ADD wrote down.
-struct Intended {
-    const config::Config* config = nullptr;   // of a CHECK; null: the mode is the record's
-    std::string kind;                         // as Config::kind()
-    std::optional<base::BusAddress> device{}; // that the configuration names
-    std::optional<std::uint32_t> mtu{};       // that it asks for: of a representor's at least
-    kernel::VfSettings vf{};                  // that it asks of the VF's PF
-    config::RdmaPolicy rdma{};
-    cni::Result result{};
-
-    [[nodiscard]] bool is_device() const;
-};
 [[nodiscard]] Intended wanted_by(const cni::Request& request, const config::Config& config);
 /// The result is as ADD made it, without default routes, which Multus may have taken away. Of a record of an earlier
 /// version less is known (AttachmentRecord::wanted).

@@ -1,12 +1,14 @@
 // DEL: the journal decides what is undone; without a record, only what is provably this attachment's is touched.
 #include "detach.hpp"
-#include "device_lost.hpp"
-#include "mark.hpp"
+#include "lost_device.hpp"
 #include "recall.hpp"
 #include "session.hpp"
-#include "steps.hpp"
 
-#include <rdmanet/attach/mac.hpp>
+#include "owners/attachment.hpp"
+#include "owners/mac.hpp"
+#include "owners/mark.hpp"
+#include "steps/delegate.hpp"
+
 #include <rdmanet/attach/operations.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/config/config.hpp>

@@ -1,8 +1,11 @@
 #include "detach.hpp"
 
-#include "device_contain.hpp"
 #include "leases.hpp"
 #include "owed.hpp"
+
+#include "owners/attachment.hpp"
+#include "steps/contain.hpp"
+#include "steps/registry.hpp"
 
 #include <rdmanet/base/text.hpp>
 
@@ -136,33 +139,6 @@ void undo_failed_add(const state::AttachmentRecord& record, const Caller& caller
     const auto deadline = base::Deadline::in(kUndoTimeout);
     for (const std::string& what : undo(record, caller, Undoing::own_add, node, records, leases, deadline))
         node.log.error(base::concat("still held after a failed ADD: ", what));
-}
-
-StillHeld detach_dead(const state::AttachmentKey& key, Undertaker& undertaker, const Node& node,
-                      const state::AttachmentStore& records, ipam::SqliteStore& leases,
-                      const base::Deadline& deadline) {
-    StillHeld held;
-    attempt(held, "journal record", [&] {
-        const base::FileLock lock = records.lock(key, deadline);
-        const auto outcome = records.load(key);
-        const auto* record = std::get_if<state::AttachmentRecord>(&outcome);
-        if (record == nullptr || undertaker.probe(trace_of(*record)) != ipam::Liveness::dead) return;
-        held = detach(*record, {}, node, records, leases, deadline);
-    });
-    return held;
-}
-
-void detach_dispossessed(const std::vector<ipam::OwnerKey>& keys, const Node& node,
-                         const state::AttachmentStore& records, ipam::SqliteStore& leases) {
-    constexpr std::chrono::seconds kTimeout{2}; // for all: the runtime waits for an ADD that is done
-    const auto deadline = base::Deadline::in(kTimeout);
-    Undertaker undertaker(node);
-    for (const ipam::OwnerKey& key : keys) {
-        if (deadline.passed()) return;
-        const state::AttachmentKey dead{.network = key.network, .container_id = key.container_id, .ifname = key.ifname};
-        for (const std::string& what : detach_dead(dead, undertaker, node, records, leases, deadline))
-            node.log.warn(base::concat("left of a dead pod's attachment (", key.container_id, "): ", what));
-    }
 }
 
 cni::CniError still_held_error(const StillHeld& held) {

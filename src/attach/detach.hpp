@@ -1,8 +1,8 @@
 // Undoing an attachment: the one piece of code behind DEL, GC and the rollback of a failed ADD.
 #pragma once
 
-#include "liveness.hpp"
-#include "steps.hpp"
+#include "owners/liveness.hpp"
+#include "steps/context.hpp"
 
 #include <rdmanet/attach/node.hpp>
 #include <rdmanet/base/deadline.hpp>
@@ -33,17 +33,6 @@ using StillHeld = std::vector<std::string>;
 /// rest: no program of the pod has run.
 void undo_failed_add(const state::AttachmentRecord& record, const Caller& caller, const Node& node,
                      const state::AttachmentStore& records, ipam::SqliteStore& leases);
-
-/// Undoes an attachment if it is provably dead by the time that its lock is had. No attachment's lock may be held.
-[[nodiscard]] StillHeld detach_dead(const state::AttachmentKey& key, Undertaker& undertaker, const Node& node,
-                                    const state::AttachmentStore& records, ipam::SqliteStore& leases,
-                                    const base::Deadline& deadline);
-
-/// Undoes what is left of dead attachments whose leases another one has been given, so that no address is written down
-/// for two. What is not dead, or in use, is left alone; failures are logged, GC comes to it again. No attachment's lock
-/// may be held.
-void detach_dispossessed(const std::vector<ipam::OwnerKey>& keys, const Node& node,
-                         const state::AttachmentStore& records, ipam::SqliteStore& leases);
 
 /// What DEL and GC answer then: one error that names all of it.
 [[nodiscard]] cni::CniError still_held_error(const StillHeld& held);

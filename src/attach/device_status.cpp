@@ -1,11 +1,14 @@
 #include "device_status.hpp"
 
-#include "device_link.hpp"
-#include "device_rdma.hpp"
-#include "device_reset.hpp"
-#include "device_usable.hpp"
-#include "port_state.hpp"
-#include "vf_plan.hpp"
+#include "lookup/device_find.hpp"
+#include "lookup/device_link.hpp"
+#include "lookup/device_usable.hpp"
+#include "lookup/rdma_devices.hpp"
+#include "owners/attached_device.hpp"
+#include "steps/device_port.hpp"
+#include "steps/move_rdma.hpp"
+#include "steps/reset_function.hpp"
+#include "steps/vf_settings.hpp"
 
 #include <rdmanet/base/logger.hpp>
 #include <rdmanet/cni/error.hpp>
@@ -33,12 +36,12 @@ bool is_with_a_pod(const base::BusAddress& address, const state::AttachmentStore
 /// take waiting, or no other namespace is known.
 void require_movable_somewhere(DevicePlan& plan, const config::RdmaPolicy& policy, kernel::Socket& rdma,
                                const state::AttachmentStore& records, const base::Logger& log) try {
-    if (plan.moving.empty() || policy.demand != config::RdmaDemand::required) return;
+    if (plan.selection.moving.empty() || policy.demand != config::RdmaDemand::required) return;
     const auto elsewhere = kernel::find_other_netns();
     if (!elsewhere) return;
     const base::FileLock lock = records.lock_rdma(base::Deadline::in(std::chrono::milliseconds{0}));
     const RdmaDevices by_now = find_rdma_devices(plan.address, rdma);
-    std::erase_if(plan.moving, [&](const kernel::RdmaDevice& device) {
+    std::erase_if(plan.selection.moving, [&](const kernel::RdmaDevice& device) {
         return std::none_of(by_now.begin(), by_now.end(),
                             [&](const kernel::RdmaDevice& other) { return other.index == device.index; });
     });
@@ -68,7 +71,8 @@ void require_device(const cni::Request& request, const config::Config& config, c
                     const base::Deadline& deadline) {
     require_mode(config.rdma, request.conf.name, deadline);
     const state::AttachmentStore records(node.state_directory);
-    const auto named = find_named_device(config, records, deadline);
+    const auto named = find_named_device(
+        config, [&](const config::HostDevice& wanted) { return find_attached(wanted, records); }, deadline);
     const auto* address = named ? std::get_if<base::BusAddress>(&*named) : nullptr;
     if (address == nullptr) return;
     require_existing(*address);

@@ -1,8 +1,10 @@
 #include "detach.hpp"
 #include "leases.hpp"
-#include "liveness.hpp"
-#include "steps.hpp"
-#include "traces.hpp"
+
+#include "owners/attachment.hpp"
+#include "owners/liveness.hpp"
+#include "owners/traces.hpp"
+#include "steps/registry.hpp"
 
 #include <rdmanet/attach/forget.hpp>
 #include <rdmanet/base/file.hpp>
@@ -126,7 +128,7 @@ void forget(const ForgetTarget& target, const Node& node, DryRun dry_run,
     base::FileLock lock;
     if (dry_run == DryRun::no) lock = records.lock(trace.record.key, deadline);
     require_unchanged(trace, records);
-    const ipam::Verdict pod = Undertaker(node).probe(trace_of(trace.record));
+    const ipam::Verdict pod = PodProbe(node).probe(trace_of(trace.record));
     if (pod == ipam::Liveness::alive) refuse_living(trace.record);
     const auto own_leases = leases_of(trace.record, records, all_leases);
     if (pod == ipam::Liveness::dead && !trace.unreadable && dry_run == DryRun::no)

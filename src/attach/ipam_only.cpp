@@ -1,8 +1,12 @@
 // The same binary named in "ipam.type" of another plugin's configuration: leases, and nothing in the kernel.
 #include "detach.hpp"
-#include "liveness.hpp"
 #include "recall.hpp"
+#include "reclaim.hpp"
 #include "session.hpp"
+
+#include "lookup/pod_side.hpp"
+#include "lookup/request.hpp"
+#include "owners/liveness.hpp"
 
 #include <rdmanet/attach/operations.hpp>
 #include <rdmanet/base/rollback.hpp>
@@ -57,8 +61,8 @@ cni::Result add(const cni::Request& request, const Node& node) {
         return std::holds_alternative<state::NoRecord>(session.records.load(key));
     };
     const bool is_first = is_absent(session.key) && is_absent(session.key.with_role(""));
-    Undertaker undertaker(node);
-    ipam::Allocator allocator(session.leases, undertaker);
+    PodProbe pods(node);
+    ipam::Allocator allocator(session.leases, pods);
     base::Rollback rollback([&](const std::string& what, const char* why) { node.log.error(concat(what, ": ", why)); });
     if (is_first)
         rollback.on_failure("undo the failed ADD",
@@ -70,7 +74,7 @@ cni::Result add(const cni::Request& request, const Node& node) {
     commit(record, *lock, node, session.records, deadline);
     rollback.commit();
     lock.reset();
-    detach_dispossessed(allocation.dispossessed, node, session.records, session.leases);
+    undo_reclaimed(allocation.reclaimed_from, node, session.records, session.leases);
     return to_result(allocation);
 }
 

@@ -61,12 +61,6 @@ unsigned default_mtu_of(const Plan& plan) {
 
 } // namespace
 
-PodSide open_pod_side(const cni::Request& request, const base::Deadline& deadline) {
-    kernel::Netns netns = open_pod_netns(request);
-    kernel::Socket inside = kernel::Socket::open_in(netns, kernel::Protocol::route, deadline);
-    return {.netns = std::move(netns), .route = std::move(inside)};
-}
-
 void require_possible(const cni::Request& request, const config::Config& config, const base::Logger& log) {
     require_expressible(request, config);
     if (const auto* other = std::get_if<config::DelegatedIpam>(&config.ipam))
@@ -74,14 +68,14 @@ void require_possible(const cni::Request& request, const config::Config& config,
     warn_of_ignored_requests(request, config, log);
 }
 
-Plan make_plan(const cni::Request& request, const config::Config& config, const Session& session, PodSide& pod,
+Plan make_plan(const cni::Request& request, const config::Config& config, const Attachment& attachment, PodSide& pod,
                const std::optional<Movable>& moving, const base::Deadline& deadline) {
     Plan plan = [&]() -> Plan {
         if (const auto* device = moving ? std::get_if<base::BusAddress>(&*moving) : nullptr)
-            return plan_device(request, config, session, pod, *device, deadline);
+            return plan_device(request, config, attachment, pod, *device, deadline);
         if (const auto* name = moving ? std::get_if<std::string>(&*moving) : nullptr)
-            return plan_interface(*name, request, config, session, pod, deadline);
-        return plan_child(request, config, session, pod, deadline);
+            return plan_interface(*name, request, config, attachment, pod, deadline);
+        return plan_child(request, config, attachment, pod, deadline);
     }();
     require_mtu_of_ipv6(config, default_mtu_of(plan));
     return plan;

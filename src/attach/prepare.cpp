@@ -1,5 +1,9 @@
 #include "prepare.hpp"
 
+#include "owners/attached_device.hpp"
+#include "owners/attachment.hpp"
+#include "steps/delegate.hpp"
+
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 
@@ -46,19 +50,23 @@ state::AttachmentRecord first_record(const cni::Request& request, const config::
 
 } // namespace
 
-Prepared prepare(const cni::Request& request, const config::Config& config, Session& session,
-                 const ClearTheWay& clear_the_way, const base::Deadline& deadline) {
-    require_storable(session.key);
-    require_possible(request, config, session.node.log);
-    PodSide pod = open_pod_side(request, deadline);
-    std::optional<Movable> moving;
-    if (config.is_device()) moving = find_movable(request, config, pod, session.records, deadline);
-    clear_the_way(pod, moving ? std::optional(to_string(*moving)) : std::nullopt);
-    if (!config.is_rdma_only() && kernel::find_link(pod.route, request.ifname()))
+Target find_target(const cni::Request& request, const config::Config& config, const Attachment& attachment,
+                   const base::Deadline& deadline) {
+    require_storable(attachment.key);
+    require_possible(request, config, attachment.node.log);
+    Target target{.pod = open_pod_side(request, deadline), .moving = {}};
+    const auto attached = [&](const config::HostDevice& wanted) { return find_attached(wanted, attachment.records); };
+    if (config.is_device()) target.moving = find_movable(request, config, target.pod, attached, deadline);
+    return target;
+}
+
+Prepared prepare(const cni::Request& request, const config::Config& config, const Attachment& attachment, Target target,
+                 const base::Deadline& deadline) {
+    if (!config.is_rdma_only() && kernel::find_link(target.pod.route, request.ifname()))
         refuse_taken_name(request, ": remove it, or choose another interface name");
-    Plan plan = make_plan(request, config, session, pod, moving, deadline);
-    state::AttachmentRecord record = first_record(request, config, session.node, pod, plan, deadline);
-    return {.pod = std::move(pod), .plan = std::move(plan), .record = std::move(record)};
+    Plan plan = make_plan(request, config, attachment, target.pod, target.moving, deadline);
+    state::AttachmentRecord record = first_record(request, config, attachment.node, target.pod, plan, deadline);
+    return {.pod = std::move(target.pod), .plan = std::move(plan), .record = std::move(record)};
 }
 
 void refuse_taken_name(const cni::Request& request, std::string_view cure) {
@@ -76,7 +84,7 @@ std::string rdma_device_of(const Plan& plan) {
     if (rdma) return rdma->link_name();
     const auto* device = std::get_if<DevicePlan>(&plan);
     if (device == nullptr) return {};
-    return device->name_in_pod.empty() ? names_of(device->moving) : device->name_in_pod;
+    return device->selection.name_in_pod.empty() ? names_of(device->selection.moving) : device->selection.name_in_pod;
 }
 
 } // namespace rdmanet::attach

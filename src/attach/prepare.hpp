@@ -5,12 +5,21 @@
 
 #include <rdmanet/state/attachment_record.hpp>
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace rdmanet::attach {
+
+/// What the ADD is about, found before the attachment's lock is taken.
+struct Target {
+    PodSide pod;
+    std::optional<Movable> moving;
+};
+
+/// Throws CniError for what no plan can mend.
+[[nodiscard]] Target find_target(const cni::Request& request, const config::Config& config,
+                                 const Attachment& attachment, const base::Deadline& deadline);
 
 struct Prepared {
     PodSide pod;
@@ -18,14 +27,10 @@ struct Prepared {
     state::AttachmentRecord record; // as it is first written, but for the leases
 };
 
-/// What was left in the way by earlier attachments is to go, or to be taken for gone. `device` is what moves, as
-/// records name it.
-using ClearTheWay = std::function<void(PodSide& pod, const std::optional<std::string>& device)>;
-
-/// Everything that is before an ADD's first change, but for `clear_the_way`. Throws what ADD throws then: CniError with
-/// the cure for whatever would make it fail later.
-[[nodiscard]] Prepared prepare(const cni::Request& request, const config::Config& config, Session& session,
-                               const ClearTheWay& clear_the_way, const base::Deadline& deadline);
+/// Everything else that is before an ADD's first change. What earlier attachments left is undone or disregarded by now.
+/// Throws CniError with the cure for whatever would make the ADD fail later.
+[[nodiscard]] Prepared prepare(const cni::Request& request, const config::Config& config, const Attachment& attachment,
+                               Target target, const base::Deadline& deadline);
 
 [[noreturn]] void refuse_taken_name(const cni::Request& request, std::string_view cure);
 

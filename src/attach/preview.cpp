@@ -1,8 +1,10 @@
-#include "adopted.hpp"
-#include "device_claim.hpp"
-#include "liveness.hpp"
 #include "prepare.hpp"
-#include "steps.hpp"
+#include "session.hpp"
+
+#include "lookup/adopted.hpp"
+#include "lookup/request.hpp"
+#include "owners/claims.hpp"
+#include "owners/liveness.hpp"
 
 #include <rdmanet/attach/preview.hpp>
 #include <rdmanet/base/text.hpp>
@@ -35,8 +37,8 @@ void tell_leases(Preview& preview, const cni::Request& request, const config::Co
     const auto* own = std::get_if<ipam::Config>(&config.ipam);
     if (own == nullptr) return;
     const auto requested = requested_addresses(request);
-    Undertaker undertaker(session.node);
-    ipam::Allocator allocator(session.leases, undertaker);
+    PodProbe pods(session.node);
+    ipam::Allocator allocator(session.leases, pods);
     for (const std::string& warning : allocator.foresee(*own, requested, deadline)) session.node.log.warn(warning);
     for (const ipam::ConfiguredRange& configured : own->ranges) {
         const RangeUsage now{.range = configured.range, .usage = allocator.usage(configured, deadline)};
@@ -96,10 +98,11 @@ std::string move_text(const cni::Request& request, const config::Config& config,
 }
 
 void tell_rdma(Actions& actions, const DevicePlan& plan) {
-    for (const kernel::RdmaDevice& device : plan.moving)
-        actions.push_back(concat("move RDMA device ", quoted(device.name), " into the pod",
-                                 plan.name_in_pod.empty() ? "" : concat(" as ", quoted(plan.name_in_pod))));
-    for (const kernel::RdmaDevice& device : plan.staying)
+    for (const kernel::RdmaDevice& device : plan.selection.moving)
+        actions.push_back(
+            concat("move RDMA device ", quoted(device.name), " into the pod",
+                   plan.selection.name_in_pod.empty() ? "" : concat(" as ", quoted(plan.selection.name_in_pod))));
+    for (const kernel::RdmaDevice& device : plan.selection.staying)
         actions.push_back(concat("leave RDMA device ", quoted(device.name), " on the host"));
 }
 
@@ -179,12 +182,13 @@ Preview preview_add(const cni::Request& request, const config::Config& config, c
     const auto deadline = base::Deadline::in(kAddTimeout);
     Session session(request, node, state::Access::look);
     Preview preview;
-    const auto note_the_dead = [&](PodSide&, const std::optional<std::string>& device) {
-        if (!device) return;
-        for (const state::AttachmentRecord& dead : disregard_the_dead(*device, session))
-            preview.taken_back.push_back(describe(dead));
-    };
-    Prepared prepared = prepare(request, config, session, note_the_dead, deadline);
+    Target target = find_target(request, config, session, deadline);
+    if (target.moving)
+        for (const state::AttachmentRecord& stale : list_stale_owners(to_string(*target.moving), session)) {
+            preview.taken_back.push_back(describe(stale));
+            session.disregarded.push_back(stale.key);
+        }
+    Prepared prepared = prepare(request, config, session, std::move(target), deadline);
     warn_of_missing_capability(request, config, prepared.plan, node.log);
     tell_leases(preview, request, config, session, deadline);
     if (const auto* device = std::get_if<DevicePlan>(&prepared.plan))

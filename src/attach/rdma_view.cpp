@@ -1,6 +1,6 @@
 #include <rdmanet/attach/rdma_view.hpp>
 
-#include "liveness.hpp"
+#include "owners/liveness.hpp"
 
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/kernel/netns_sysfs.hpp>

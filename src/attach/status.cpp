@@ -1,9 +1,10 @@
 // STATUS: whether ADD would work now. Changes nothing of the node, and looks at little: CRI-O asks every half second.
-#include "child.hpp"
 #include "device_status.hpp"
-#include "liveness.hpp"
-#include "parent.hpp"
-#include "session.hpp"
+#include "leases.hpp"
+
+#include "lookup/parent.hpp"
+#include "owners/liveness.hpp"
+#include "steps/child_link.hpp"
 
 #include <rdmanet/attach/operations.hpp>
 #include <rdmanet/base/text.hpp>
@@ -36,8 +37,8 @@ void require_writable(std::string directory) {
 void require_free_addresses(const ipam::Config& config, const Node& node, const base::Deadline& deadline) {
     const state::AttachmentStore records(node.state_directory);
     ipam::SqliteStore leases = open_leases(node, records);
-    Undertaker undertaker(node);
-    ipam::Allocator allocator(leases, undertaker);
+    PodProbe pods(node);
+    ipam::Allocator allocator(leases, pods);
     for (const ipam::ConfiguredRange& configured : config.ranges)
         if (!allocator.has_room(configured, deadline))
             unavailable(concat("range ", configured.range,

@@ -70,7 +70,7 @@ Allocation Allocator::allocate(const Config& config, const Owner& owner, const s
         const base::IpPrefix& address = allocation.leases[slot].address;
         allocation.ips.push_back({.address = address, .gateway = gateway_of(config, slot, address)});
     }
-    allocation.dispossessed = std::exchange(dispossessed_, {});
+    allocation.reclaimed_from = std::exchange(reclaimed_from_, {});
     allocation.routes = config.routes;
     allocation.dns = config.dns;
     return allocation;
@@ -84,13 +84,13 @@ void Allocator::take_over_from_predecessors(const Owner& owner, const std::vecto
         if (probe_.probe(lease.owner) != Liveness::dead) continue;
         (fits(lease, claims) ? kept : given_up).push_back(std::move(lease));
     }
-    for (const Lease& lease : kept) dispossessed_.push_back(lease.owner.key);
+    for (const Lease& lease : kept) reclaimed_from_.push_back(lease.owner.key);
     if (!kept.empty()) store_.adopt(kept, owner, deadline);
     if (!given_up.empty()) reclaim(given_up, deadline);
 }
 
 std::size_t Allocator::reclaim(const std::vector<Lease>& dead, const base::Deadline& deadline) {
-    for (const Lease& lease : dead) dispossessed_.push_back(lease.owner.key);
+    for (const Lease& lease : dead) reclaimed_from_.push_back(lease.owner.key);
     return store_.reclaim(dead, deadline).size();
 }
 

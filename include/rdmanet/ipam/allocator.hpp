@@ -26,9 +26,9 @@ struct AllocatedAddress {
 };
 
 struct Allocation {
-    std::vector<AllocatedAddress> ips;  // one for each range, then the static ones
-    std::vector<Lease> leases;          // the same, as recorded: restores the store if it is lost
-    std::vector<OwnerKey> dispossessed; // the dead whose leases were taken back for it
+    std::vector<AllocatedAddress> ips;    // one for each range, then the static ones
+    std::vector<Lease> leases;            // the same, as recorded: restores the store if it is lost
+    std::vector<OwnerKey> reclaimed_from; // the dead whose leases were taken back for it
     std::vector<Route> routes;
     std::optional<Dns> dns;
     std::vector<std::string> warnings; // of this call; those of the configuration are in Config
@@ -81,7 +81,7 @@ private:
 
     Store& store_;
     LivenessProbe& probe_;
-    std::vector<OwnerKey> dispossessed_;
+    std::vector<OwnerKey> reclaimed_from_;
 };
 
 } // namespace rdmanet::ipam

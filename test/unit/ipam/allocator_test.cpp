@@ -177,7 +177,7 @@ TEST_CASE_METHOD(AllocatorFixture, "what dead owners hold is taken back before a
     now.boot += 1;
     const Allocation given = allocate(kThree, owner("d"));
     CHECK(text_of(given.leases) == "10.0.0.2/29"); // rests longer than what was taken back
-    CHECK(given.dispossessed == std::vector<OwnerKey>{owner("a").key});
+    CHECK(given.reclaimed_from == std::vector<OwnerKey>{owner("a").key});
     CHECK(ips(kThree, owner("e")) == "10.0.0.1/29");
     (void)store.release(owner("e").key, soon());
     constexpr const char* kWithoutRest = R"({"range": "10.0.0.0/29", "range_end": "10.0.0.3", "cooldown": 0})";

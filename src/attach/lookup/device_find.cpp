@@ -1,0 +1,117 @@
+#include "device_find.hpp"
+
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
+#include <rdmanet/kernel/device.hpp>
+
+#include <algorithm>
+#include <variant>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::BusAddress;
+using base::concat;
+using base::quoted;
+using kernel::Link;
+
+[[noreturn]] void refuse_request(const std::string& why) {
+    throw cni::CniError(cni::ErrorCode::parent, why);
+}
+
+/// The kernel destroys what has a kind with the namespace that it is in, and gives back what has none
+/// (default_device_exit_batch(), net/core/dev.c). An interface of another bus would come back without being known
+/// again.
+Movable movable_of(const Link& link) {
+    if (const auto address = kernel::bus_address_of(link.parent_device)) return *address;
+    if (!link.kind.empty()) return link.name;
+    refuse_request(concat("interface ", quoted(link.name),
+                          " is of no PCI or auxiliary device, and not virtual: choose ", "another one"));
+}
+
+/// Children may have their parent's MAC: a device of a bus comes first, then what stands on nothing.
+std::optional<Link> find_by_mac(kernel::Socket& route, const base::MacAddress& mac) {
+    std::optional<Link> found;
+    for (Link& link : kernel::list_links(route)) {
+        if (link.mac() != mac) continue;
+        if (!link.parent_device.empty()) return std::move(link);
+        if (!found && is_virtual(link)) found = std::move(link);
+    }
+    return found;
+}
+
+/// Has a name or a MAC.
+Movable find_host_device(const config::HostDevice& wanted, const FindAttached& find_attached,
+                         const base::Deadline& deadline) {
+    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
+    if (wanted.name) {
+        const auto name = base::InterfaceName::parse(*wanted.name);
+        const auto link = name ? kernel::find_link(route, *name) : kernel::find_link_by_altname(route, *wanted.name);
+        if (link) return movable_of(*link);
+        if (const auto attached = find_attached(wanted)) return *attached;
+        refuse_request(concat("device ", quoted(*wanted.name),
+                              " is no interface of the host: set \"device\" to one that `ip link` shows"));
+    }
+    if (const auto link = find_by_mac(route, *wanted.hwaddr)) return movable_of(*link);
+    if (const auto attached = find_attached(wanted)) return *attached;
+    refuse_request(concat("no interface of the host has hwaddr ", *wanted.hwaddr));
+}
+
+/// The interface that earlier plugins made, in the pod.
+BusAddress address_of_earlier(const cni::Request& request, PodSide& pod) {
+    if (!request.conf.prev_result)
+        throw cni::CniError(
+            cni::ErrorCode::invalid_network_config,
+            "prevResult is missing: \"attach\": \"rdma\" comes behind the plugin that makes the interface");
+    for (const cni::Interface& interface : request.conf.prev_result->interfaces)
+        if (!interface.sandbox.empty() && interface.name == request.ifname().to_string())
+            if (const auto address = BusAddress::parse(interface.pci_id)) return *address;
+    if (const auto link = kernel::find_link(pod.route, request.ifname())) {
+        if (const auto address = kernel::bus_address_of(link->parent_device)) return *address;
+        refuse_request(concat("interface ", quoted(link->name), " is of no PCI or auxiliary device, whose RDMA device ",
+                              "would follow it", link->kind.empty() ? "" : concat(": it is a ", link->kind)));
+    }
+    refuse_request(concat("interface ", quoted(request.ifname().to_string()), " isn't in ", request.netns_path,
+                          ", the RDMA device of which is to follow it"));
+}
+
+} // namespace
+
+bool is_virtual(const Link& link) {
+    return !link.kind.empty() && !kernel::bus_address_of(link.parent_device);
+}
+
+std::string to_string(const Movable& movable) {
+    return std::visit([](const auto& concrete) { return concat(concrete); }, movable);
+}
+
+// Multus injects the address of the device plugin's choice beside "device" and "hwaddr".
+std::optional<Movable> find_named_device(const config::Config& config, const FindAttached& find_attached,
+                                         const base::Deadline& deadline) {
+    const auto* wanted = std::get_if<config::HostDevice>(&config.attach);
+    if (wanted == nullptr || (!wanted->name && !wanted->hwaddr))
+        return config.device ? std::optional<Movable>(*config.device) : std::nullopt;
+    Movable named = find_host_device(*wanted, find_attached, deadline);
+    if (config.device && named != Movable(*config.device))
+        throw cni::CniError(
+            cni::ErrorCode::invalid_network_config,
+            concat(wanted->name ? concat("device: ", quoted(*wanted->name)) : concat("hwaddr: ", *wanted->hwaddr),
+                   " is device ", to_string(named), ", but the device plugin or another key chose ", *config.device,
+                   ": remove one of them, or the network's annotation ", "k8s.v1.cni.cncf.io/resourceName"));
+    return named;
+}
+
+Movable find_movable(const cni::Request& request, const config::Config& config, PodSide& pod,
+                     const FindAttached& find_attached, const base::Deadline& deadline) {
+    if (auto named = find_named_device(config, find_attached, deadline)) return *std::move(named);
+    if (config.is_rdma_only()) return address_of_earlier(request, pod);
+    if (std::holds_alternative<config::HostDevice>(config.attach))
+        throw cni::CniError(cni::ErrorCode::invalid_network_config,
+                            "no device is named: set \"device\", \"hwaddr\", \"kernelpath\" or \"deviceID\"");
+    throw cni::CniError(
+        cni::ErrorCode::invalid_network_config,
+        "deviceID is missing: the network needs a VF for each pod; give the NetworkAttachmentDefinition "
+        "the annotation k8s.v1.cni.cncf.io/resourceName, and the pod a request for that resource");
+}
+
+} // namespace rdmanet::attach

@@ -1,0 +1,69 @@
+#include "port_state.hpp"
+
+#include "rdma_devices.hpp"
+
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::concat;
+using base::quoted;
+using kernel::Link;
+using kernel::RdmaPort;
+using kernel::Socket;
+
+} // namespace
+
+void complain_of_port(const config::RdmaPolicy& policy, const std::string& what, const base::Logger& log) {
+    if (policy.on_inactive_port == config::OnInactivePort::refuse) throw cni::CniError(cni::ErrorCode::rdma, what);
+    log.warn(what);
+}
+
+std::optional<RdmaPort> find_port_of_ipoib(Socket& rdma, const Link& link) {
+    const auto address = base::BusAddress::parse(link.parent_device);
+    if (!address) return std::nullopt;
+    return find_port_of(rdma, find_rdma_devices(*address, rdma), link);
+}
+
+RdmaPort wait_for_active(Socket& rdma, RdmaPort port, const config::RdmaPolicy& policy,
+                         const base::Deadline& deadline) {
+    const auto until = deadline.at_most(policy.gid_timeout);
+    for (auto pause = std::chrono::milliseconds{1}; !port.is_active() && !until.passed();
+         pause = std::min(pause * 2, std::chrono::milliseconds{50})) {
+        std::this_thread::sleep_for(pause);
+        for (RdmaPort& now : kernel::list_rdma_ports(rdma, {.index = port.device_index, .name = port.device}))
+            if (now.port == port.port) port = std::move(now);
+    }
+    return port;
+}
+
+std::string inactive_port_text(const RdmaPort& port, const std::string& interface) {
+    const bool waits_for_manager = port.lid && port.has_physical_link();
+    return concat(port, " is not active: ", port.states_text(), "; ",
+                  waits_for_manager
+                      ? std::string("no subnet manager has brought it up: start one in the fabric, for example opensm, "
+                                    "or look into the log of the one that runs")
+                      : concat("check the link of ", quoted(interface), ": cable, switch port, of a VF its PF's link ",
+                               "and \"link_state\""));
+}
+
+void require_active_port(const config::RdmaPolicy& policy, const RdmaPort& port, const std::string& interface,
+                         const base::Logger& log) {
+    if (!port.is_active()) complain_of_port(policy, inactive_port_text(port, interface), log);
+}
+
+void require_active_port_of_ipoib(const config::RdmaPolicy& policy, const Link& parent, const base::Logger& log,
+                                  const base::Deadline& deadline) {
+    if (policy.demand == config::RdmaDemand::ignored) return;
+    auto rdma = Socket::find_rdma(deadline);
+    const auto port = rdma ? find_port_of_ipoib(*rdma, parent) : std::nullopt;
+    if (port) require_active_port(policy, *port, parent.name, log);
+}
+
+} // namespace rdmanet::attach

@@ -1,0 +1,145 @@
+#include "rdma_devices.hpp"
+
+#include "rdma_users.hpp"
+
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
+#include <rdmanet/kernel/device.hpp>
+#include <rdmanet/kernel/gid.hpp>
+#include <rdmanet/kernel/netns_sysfs.hpp>
+
+#include <algorithm>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::concat;
+using base::quoted;
+using kernel::RdmaNetnsMode;
+
+[[noreturn]] void refuse_rdma(const std::string& why) {
+    throw cni::CniError(cni::ErrorCode::rdma, why);
+}
+
+std::vector<kernel::GidEntry> gids_of(const kernel::RdmaPort& port, const kernel::Netns* pod) {
+    if (pod == nullptr) return kernel::list_gids(port);
+    const kernel::NetnsSysfs sysfs(*pod);
+    return kernel::list_gids(port, sysfs.path("class/infiniband"));
+}
+
+/// The kernel tells the ports of Ethernet interfaces alone.
+bool is_on(const kernel::RdmaPort& port, const kernel::Link& link, const kernel::Netns* pod) {
+    const auto gid = link.port_gid();
+    if (!gid) return port.netdev_ifindex == link.ifindex;
+    const auto entries = gids_of(port, pod);
+    return std::any_of(entries.begin(), entries.end(),
+                       [&](const kernel::GidEntry& entry) { return entry.address == *gid; });
+}
+
+RdmaDevices list_as_made(const BusAddress& address, kernel::Socket* rdma) {
+    RdmaDevices devices = rdma != nullptr ? find_rdma_devices(address, *rdma) : RdmaDevices{};
+    sort_as_made(devices);
+    return devices;
+}
+
+} // namespace
+
+std::vector<kernel::RdmaDevice> find_rdma_devices(const base::BusAddress& address, kernel::Socket& rdma) {
+    std::vector<kernel::RdmaDevice> devices;
+    for (const std::string& name : kernel::rdma_devices_of(address))
+        if (auto device = kernel::find_rdma_device(rdma, name)) devices.push_back(*std::move(device));
+    return devices;
+}
+
+void sort_as_made(RdmaDevices& devices) {
+    std::sort(devices.begin(), devices.end(),
+              [](const auto& one, const auto& other) { return one.index < other.index; });
+}
+
+std::vector<std::string> list_uverbs(const RdmaDevices& devices, kernel::Socket& rdma) {
+    std::vector<std::string> names;
+    for (const kernel::RdmaDevice& device : devices)
+        names.push_back(kernel::find_uverbs(rdma, device.index).value_or(""));
+    return names;
+}
+
+std::string user_of(const BusAddress& address, kernel::Socket* rdma) {
+    for (const kernel::RdmaDevice& device : list_as_made(address, rdma))
+        if (std::string use = describe_use(*rdma, device); !use.empty()) return use;
+    return {};
+}
+
+void require_same_uverbs(const std::string& device, const std::string& before, const std::string& after,
+                         std::string_view when) {
+    if (before == after) return;
+    refuse_rdma(concat("RDMA device ", quoted(device), " became /dev/infiniband/", after, ' ', when, ", it was ",
+                       before,
+                       ", which is what the pod's container was given: delete the pod, so that the device plugin ",
+                       "gives it the right one"));
+}
+
+bool moves_rdma(const config::RdmaPolicy& policy, RdmaNetnsMode mode, const std::string& network) {
+    const bool exclusive = mode == RdmaNetnsMode::exclusive;
+    if (policy.isolation.value_or(exclusive) && !exclusive)
+        refuse_rdma(
+            concat("rdma netns mode is shared, network ", quoted(network),
+                   " needs exclusive: run `rdma system set netns exclusive` before any pod starts, and keep it with "
+                   "\"options ib_core netns_mode=0\" in /etc/modprobe.d"));
+    if (exclusive && policy.demand == config::RdmaDemand::required && policy.isolation == false)
+        refuse_rdma(concat("rdma netns mode is exclusive, network ", quoted(network),
+                           " needs shared: run `rdma system set netns shared` before any pod starts"));
+    return policy.isolation.value_or(exclusive);
+}
+
+void require_mode(const config::RdmaPolicy& policy, const std::string& network, const base::Deadline& deadline) {
+    if (policy.demand != config::RdmaDemand::required) return;
+    auto rdma = kernel::Socket::find_rdma(deadline);
+    if (!rdma) refuse_rdma("this kernel has no RDMA loaded: load the NIC's RDMA driver, e.g. `modprobe mlx5_ib`");
+    (void)moves_rdma(policy, kernel::rdma_netns_mode(*rdma), network);
+}
+
+std::optional<kernel::RdmaPort> find_port_of(kernel::Socket& rdma, const RdmaDevices& devices, const kernel::Link& link,
+                                             const kernel::Netns* pod) {
+    std::vector<kernel::RdmaPort> ports;
+    for (const kernel::RdmaDevice& device : devices)
+        for (kernel::RdmaPort& port : kernel::list_rdma_ports(rdma, device)) ports.push_back(std::move(port));
+    if (ports.size() == 1) return ports.front();
+    const auto found =
+        std::find_if(ports.begin(), ports.end(), [&](const kernel::RdmaPort& port) { return is_on(port, link, pod); });
+    return found == ports.end() ? std::nullopt : std::optional(*found);
+}
+
+std::optional<kernel::RdmaPort> first_port(kernel::Socket& rdma, const kernel::RdmaDevice& device) {
+    const auto ports = kernel::list_rdma_ports(rdma, device);
+    return ports.empty() ? std::nullopt : std::optional(ports.front());
+}
+
+std::optional<kernel::RdmaPort> port_for_gids(kernel::Socket& rdma, const RdmaDevices& devices,
+                                              const kernel::Link& link, const kernel::Netns* pod) {
+    auto port = find_port_of(rdma, devices, link, pod);
+    return port || devices.empty() ? port : first_port(rdma, devices.front());
+}
+
+void wait_for_gids_in_pod(const config::RdmaPolicy& policy, const RdmaDevices& devices, const kernel::Netns& pod,
+                          const kernel::Link& link, const std::vector<base::IpAddress>& addresses,
+                          const base::Logger& log, const base::Deadline& deadline) {
+    if (!policy.wait_for_gids || devices.empty() || addresses.empty()) return;
+    auto inside = kernel::Socket::find_rdma_in(pod, deadline);
+    const auto port = inside ? port_for_gids(*inside, devices, link, &pod) : std::nullopt;
+    if (!port) return;
+    const kernel::NetnsSysfs sysfs(pod);
+    wait_for_gids(policy, *port, link.name, addresses, log, {}, sysfs.path("class/infiniband"));
+}
+
+std::vector<base::IpAddress> missing_gids_in_pod(const RdmaDevices& devices, const kernel::Netns& pod,
+                                                 const kernel::Link& link,
+                                                 const std::vector<base::IpAddress>& addresses,
+                                                 const base::Deadline& deadline) {
+    auto inside = kernel::Socket::find_rdma_in(pod, deadline);
+    const auto port = inside ? port_for_gids(*inside, devices, link, &pod) : std::nullopt;
+    if (!port) return addresses;
+    const kernel::NetnsSysfs sysfs(pod);
+    return missing_gids(*port, link.name, addresses, sysfs.path("class/infiniband"));
+}
+
+} // namespace rdmanet::attach

@@ -1,0 +1,50 @@
+#include "vf.hpp"
+
+#include "device_usable.hpp"
+
+#include <rdmanet/base/text.hpp>
+
+#include <utility>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::concat;
+
+kernel::VfOf find_vf_of(const base::BusAddress& address) {
+    const auto pci = address.pci();
+    const auto of = pci ? kernel::find_pf_of(*pci) : std::nullopt;
+    if (!of) refuse_device(address, "is no SR-IOV VF, \"attach\": \"sriov\" takes one: \"host-device\" takes others");
+    return *of;
+}
+
+std::optional<kernel::Link> find_uplink(const kernel::VfOf& of, kernel::Socket& route) {
+    const auto uplink = kernel::uplink_of(of.pf);
+    const auto name = uplink ? base::InterfaceName::parse(*uplink) : std::nullopt;
+    return name ? kernel::find_link(route, *name) : std::nullopt;
+}
+
+kernel::VfId id_of(const kernel::VfOf& of, const kernel::Link& pf) {
+    return {.pf_ifindex = pf.ifindex, .pf = pf.name, .number = of.number};
+}
+
+} // namespace
+
+VfView view_vf(const base::BusAddress& address, kernel::Socket& route) {
+    const kernel::VfOf of = find_vf_of(address);
+    auto pf = find_uplink(of, route);
+    if (!pf)
+        refuse_device(address, concat("has its PF ", of.pf, " without a net device in the host's namespace, through ",
+                                      "which VFs are set up: bind the PF to its network driver"));
+    kernel::VfId id = id_of(of, *pf);
+    const auto present = kernel::find_vf(route, id);
+    if (!present) refuse_device(address, concat("is ", id, ", of which the PF tells nothing"));
+    return {.of = of, .id = std::move(id), .pf = *std::move(pf), .present = *present};
+}
+
+std::optional<kernel::VfId> find_vf_id(const kernel::VfOf& of, kernel::Socket& route) {
+    const auto pf = find_uplink(of, route);
+    return pf ? std::optional(id_of(of, *pf)) : std::nullopt;
+}
+
+} // namespace rdmanet::attach

@@ -1,0 +1,17 @@
+// Devices that pods have, by what they were on the host.
+#pragma once
+
+#include "lookup/device_find.hpp"
+
+#include <rdmanet/config/config.hpp>
+#include <rdmanet/state/attachment_store.hpp>
+
+#include <optional>
+
+namespace rdmanet::attach {
+
+/// See FindAttached. Reads all records.
+[[nodiscard]] std::optional<Movable> find_attached(const config::HostDevice& wanted,
+                                                   const state::AttachmentStore& records);
+
+} // namespace rdmanet::attach

@@ -1,0 +1,65 @@
+#include "attachment.hpp"
+
+#include "lookup/state_place.hpp"
+
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
+#include <rdmanet/config/config.hpp>
+#include <rdmanet/ipam/store/sqlite_store.hpp>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::concat;
+
+} // namespace
+
+state::AttachmentKey key_of(const cni::Request& request) {
+    const char* const role = config::is_ipam_only(request.conf)   ? state::kIpamRole
+                             : config::is_rdma_only(request.conf) ? state::kRdmaRole
+                                                                  : "";
+    return {.network = request.conf.name,
+            .container_id = request.container_id,
+            .ifname = request.ifname().to_string(),
+            .role = role};
+}
+
+void require_storable(const state::AttachmentKey& key) {
+    const std::size_t length = key.container_id.size() + key.ifname.size() + key.network.size();
+    const std::size_t others = key.file_name().size() - length; // the role's suffix among them
+    if (length + others > state::kLongestFileName)
+        throw cni::CniError(cni::ErrorCode::invalid_environment,
+                            concat("CNI_CONTAINERID, CNI_IFNAME and the network's name are too long: ", length,
+                                   " bytes together, at most ", state::kLongestFileName - others,
+                                   " fit into the journal's file names"));
+}
+
+state::NetnsIdentity identify(const std::string& path, const kernel::Netns& netns) {
+    return {
+        .path = path, .device = netns.id().device, .inode = netns.id().inode, .cookie = kernel::netns_cookie(netns)};
+}
+
+state::AttachmentRecord begin_record(const cni::Request& request, const Node& node, const kernel::Netns& netns) {
+    if (const std::string fault = find_fault_of_state_place(node.state_directory); !fault.empty()) node.log.warn(fault);
+    const ipam::Time now = ipam::system_time();
+    state::AttachmentRecord record;
+    record.key = key_of(request);
+    record.boot_id = node.boot_id;
+    record.pid_view = node.view.id();
+    record.created = now.epoch;
+    record.created_since_boot = now.boot;
+    record.netns = identify(request.netns_path, netns);
+    record.pod = {
+        .pod_namespace = request.args.pod_namespace, .name = request.args.pod_name, .uid = request.args.pod_uid};
+    return record;
+}
+
+std::string describe(const state::AttachmentRecord& record) {
+    std::string text = concat(record.key);
+    if (!record.pod.name.empty())
+        text += concat(", pod ", base::quoted(base::scoped_name(record.pod.pod_namespace, record.pod.name)));
+    for (const std::string& ip : record.ips) text += concat(", ", ip);
+    return text;
+}
+
+} // namespace rdmanet::attach

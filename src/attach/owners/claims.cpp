@@ -1,0 +1,97 @@
+#include "claims.hpp"
+
+#include "liveness.hpp"
+
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
+#include <rdmanet/state/topic.hpp>
+
+#include <algorithm>
+#include <vector>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::concat;
+using base::quoted;
+using state::AttachmentRecord;
+
+/// Entries of one list may each have a part of a device: its net device, its RDMA devices.
+bool is_entry_beside(const state::AttachmentKey& key, const Attachment& attachment) {
+    return key.network == attachment.key.network && key.container_id == attachment.key.container_id &&
+           key.ifname == attachment.key.ifname;
+}
+
+/// Other attachments that have the device, or parts of it.
+std::vector<AttachmentRecord> list_owners(const std::string& device, const Attachment& attachment) {
+    std::vector<AttachmentRecord> records = attachment.records.list_about(state::device_topic(device));
+    const auto is_disregarded = [&](const state::AttachmentKey& key) {
+        const auto& disregarded = attachment.disregarded;
+        return std::find(disregarded.begin(), disregarded.end(), key) != disregarded.end();
+    };
+    std::erase_if(records, [&](const AttachmentRecord& record) {
+        return record.key == attachment.key || is_disregarded(record.key);
+    });
+    return records;
+}
+
+[[noreturn]] void refuse_parent_of(const std::string& child, const base::BusAddress& address, const std::string& cure) {
+    throw cni::CniError(cni::ErrorCode::parent,
+                        concat("device ", address, " has a child (", child,
+                               "), which the kernel destroys when it makes the device's interface anew: ", cure,
+                               ", or use another device"));
+}
+
+[[noreturn]] void refuse_device_of(const AttachmentRecord& owner, const std::string& device, const Node& node) {
+    const std::string reason = PodProbe(node).probe(trace_of(owner)).reason;
+    throw cni::CniError(cni::ErrorCode::parent,
+                        concat("device ", device, " belongs to another attachment (", describe(owner),
+                               "), whose pod is not provably gone: DEL of that one gives it back",
+                               reason.empty() ? "" : concat("; nothing is proven because ", reason)));
+}
+
+} // namespace
+
+void require_no_children(const base::BusAddress& address, const kernel::Link& link, const Attachment& attachment,
+                         kernel::Socket& route) {
+    for (const kernel::Link& each : kernel::list_links(route))
+        if (each.parent_ifindex == link.ifindex && !each.parent_netnsid)
+            refuse_parent_of(concat(quoted(each.name), " on the host"), address, "remove it");
+    PodProbe pods(attachment.node);
+    for (const AttachmentRecord& record : attachment.records.list_about(state::parent_topic(link.ifindex)))
+        if (pods.probe(trace_of(record)) != ipam::Liveness::dead)
+            refuse_parent_of(describe(record), address, "delete that pod");
+}
+
+std::vector<AttachmentRecord> list_stale_owners(const std::string& device, const Attachment& attachment) {
+    PodProbe probe(attachment.node);
+    std::vector<AttachmentRecord> owners = list_owners(device, attachment);
+    std::erase_if(owners,
+                  [&](const AttachmentRecord& owner) { return probe.probe(trace_of(owner)) != ipam::Liveness::dead; });
+    return owners;
+}
+
+base::FileLock claim_device(const std::string& device, const Attachment& attachment, const base::Deadline& deadline) {
+    base::FileLock claim = attachment.records.lock_device(device, deadline);
+    for (const AttachmentRecord& owner : list_owners(device, attachment))
+        if (!is_entry_beside(owner.key, attachment)) refuse_device_of(owner, device, attachment.node);
+    return claim;
+}
+
+RdmaDevices moved_devices(const state::AttachmentRecord& record) {
+    RdmaDevices devices;
+    for (const state::Step& step : record.steps)
+        if (const auto* moved = std::get_if<state::MoveRdma>(&step))
+            devices.push_back({.index = moved->index, .name = moved->name, .node_guid = moved->node_guid});
+    return devices;
+}
+
+bool is_rdma_moved_beside(const base::BusAddress& address, const Attachment& attachment) {
+    const auto owners = list_owners(address.to_string(), attachment);
+    return std::any_of(owners.begin(), owners.end(), [&](const AttachmentRecord& owner) {
+        return is_entry_beside(owner.key, attachment) && owner.phase == state::Phase::attached &&
+               !moved_devices(owner).empty();
+    });
+}
+
+} // namespace rdmanet::attach

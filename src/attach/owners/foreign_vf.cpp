@@ -1,0 +1,64 @@
+#include "foreign_vf.hpp"
+
+#include "lookup/device_link.hpp"
+#include "lookup/vf.hpp"
+
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/state/topic.hpp>
+
+#include <utility>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::concat;
+using kernel::VfSettings;
+
+bool is_recorded(const base::PciAddress& vf, const state::AttachmentStore& records) {
+    return !records.list_about(state::device_topic(vf.to_string())).empty();
+}
+
+/// Those of the settings that a VF without a pod has no use for. MAC, trust and spoof check are the driver's or the
+/// administrator's taste, and some drivers tell the port's speed where no rate was set (qed, qed_sriov.c).
+VfSettings of_a_pod(const VfSettings& settings) {
+    VfSettings found;
+    if (settings.vlan && (settings.vlan->id != 0 || settings.vlan->qos != 0)) found.vlan = settings.vlan;
+    if (settings.link_state == kernel::VfLinkState::disable) found.link_state = settings.link_state;
+    return found;
+}
+
+std::string text_of(const base::BusAddress& address, const kernel::VfId& id, const VfSettings& found) {
+    return concat("device ", address, ", ", id, ", has ", kernel::to_string(found),
+                  " and no pod: the next one gets that, as far as its network says nothing else. If nobody set it on "
+                  "purpose, run `ip link set ",
+                  id.pf, " vf ", id.number, found.vlan ? " vlan 0" : "", found.link_state ? " state auto`" : "`");
+}
+
+/// Empty where there is nothing to say of the VF.
+std::string sentence_on(const base::PciAddress& vf, kernel::Socket& route) try {
+    const base::BusAddress address(vf);
+    const auto of = kernel::find_pf_of(vf);
+    if (!of || !find_link_on_host(address, route)) return {};
+    const auto id = find_vf_id(*of, route);
+    const auto settings = id ? kernel::find_vf(route, *id) : std::nullopt;
+    const VfSettings found = settings ? of_a_pod(*settings) : VfSettings{};
+    return found.empty() ? std::string() : text_of(address, *id, found);
+} catch (const base::Error& error) {
+    return concat("device ", vf, ": its settings can't be read: ", error.what());
+}
+
+} // namespace
+
+std::vector<std::string> describe_foreign_vfs(const state::AttachmentStore& records, const base::Deadline& deadline) {
+    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
+    std::vector<std::string> foreign;
+    for (const base::PciAddress& vf : kernel::list_vfs()) {
+        if (sentence_on(vf, route).empty() || is_recorded(vf, records)) continue;
+        std::string text = sentence_on(vf, route); // none where a DEL has taken the settings back, then its record
+        if (text.empty() || is_recorded(vf, records)) continue; // an ADD writes its record, then the settings
+        foreign.push_back(std::move(text));
+    }
+    return foreign;
+}
+
+} // namespace rdmanet::attach

@@ -1,0 +1,47 @@
+#include "guid_claim.hpp"
+
+#include "lookup/device_usable.hpp"
+#include "lookup/vf.hpp"
+
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/kernel/device.hpp>
+#include <rdmanet/state/topic.hpp>
+
+#include <optional>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::concat;
+
+/// A PF that can't be asked about its VF says nothing against the GUID.
+std::optional<kernel::VfId> find_user(const base::PciAddress& vf, const base::Guid& guid, kernel::Socket& route) try {
+    const auto of = kernel::find_pf_of(vf);
+    auto id = of ? find_vf_id(*of, route) : std::nullopt;
+    const auto settings = id ? kernel::find_vf(route, *id) : std::nullopt;
+    return settings && settings->port_guid == guid ? std::move(id) : std::nullopt;
+} catch (const base::Error&) {
+    return std::nullopt;
+}
+
+/// ", which SOME ATTACHMENT has", or nothing if it is in no record.
+std::string owner_text(const base::PciAddress& vf, const Attachment& attachment) {
+    for (const state::AttachmentRecord& record : attachment.records.list_about(state::device_topic(vf.to_string())))
+        return concat(" (", attach::describe(record), ')');
+    return {};
+}
+
+} // namespace
+
+void require_unused_guid(const base::BusAddress& address, const base::Guid& guid, const Attachment& attachment,
+                         kernel::Socket& route) {
+    for (const base::PciAddress& other : kernel::list_vfs()) {
+        if (other.to_string() == address.to_string()) continue;
+        if (const auto user = find_user(other, guid, route))
+            refuse_device(address, concat("can't have GUID ", guid, ", device ", other, " has it, ", *user,
+                                          owner_text(other, attachment),
+                                          ": ask for another one, or if that pod is gone, run `rdmanet gc`"));
+    }
+}
+
+} // namespace rdmanet::attach

@@ -1,0 +1,20 @@
+#include "mac.hpp"
+
+#include <rdmanet/base/hash.hpp>
+#include <rdmanet/base/text.hpp>
+
+namespace rdmanet::attach {
+base::MacAddress derive_mac(std::string_view boot_id, const state::AttachmentKey& key) {
+    std::uint64_t bits = base::hash64(base::concat(boot_id, '\n', key.file_name()));
+    base::MacAddress::Bytes bytes{};
+    for (unsigned char& byte : bytes) {
+        byte = static_cast<unsigned char>(bits);
+        bits >>= 8U;
+    }
+    constexpr unsigned char kGroup = 0x01;
+    constexpr unsigned char kLocal = 0x02;
+    bytes[0] = static_cast<unsigned char>((bytes[0] & ~kGroup) | kLocal);
+    return base::MacAddress(bytes);
+}
+
+} // namespace rdmanet::attach

@@ -1,0 +1,51 @@
+#include "reclaim.hpp"
+
+#include "owners/attachment.hpp"
+#include "owners/claims.hpp"
+
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
+
+#include <chrono>
+#include <variant>
+
+namespace rdmanet::attach {
+
+StillHeld undo_stale(const state::AttachmentKey& key, PodProbe& pods, const Node& node,
+                     const state::AttachmentStore& records, ipam::SqliteStore& leases, const base::Deadline& deadline) {
+    try {
+        const base::FileLock lock = records.lock(key, deadline);
+        const auto outcome = records.load(key);
+        const auto* record = std::get_if<state::AttachmentRecord>(&outcome);
+        if (record == nullptr || pods.probe(trace_of(*record)) != ipam::Liveness::dead) return {};
+        return detach(*record, {}, node, records, leases, deadline);
+    } catch (const base::Error& error) {
+        return {base::concat("journal record: ", error.what())};
+    }
+}
+
+void reclaim_device(const std::string& device, Session& session, const base::Deadline& deadline) {
+    PodProbe pods(session.node);
+    for (const state::AttachmentRecord& owner : list_stale_owners(device, session)) {
+        const StillHeld held = undo_stale(owner.key, pods, session.node, session.records, session.leases, deadline);
+        if (!held.empty())
+            throw cni::CniError(cni::ErrorCode::parent,
+                                base::concat("device ", device, " is not yet what it was before a pod that is gone (",
+                                             describe(owner), "): ", held.front()));
+    }
+}
+
+void undo_reclaimed(const std::vector<ipam::OwnerKey>& keys, const Node& node, const state::AttachmentStore& records,
+                    ipam::SqliteStore& leases) {
+    constexpr std::chrono::seconds kTimeout{2}; // for all: the runtime waits for an ADD that is done
+    const auto deadline = base::Deadline::in(kTimeout);
+    PodProbe pods(node);
+    for (const ipam::OwnerKey& key : keys) {
+        if (deadline.passed()) return;
+        const state::AttachmentKey dead{.network = key.network, .container_id = key.container_id, .ifname = key.ifname};
+        for (const std::string& what : undo_stale(dead, pods, node, records, leases, deadline))
+            node.log.warn(base::concat("left of a dead pod's attachment (", key.container_id, "): ", what));
+    }
+}
+
+} // namespace rdmanet::attach

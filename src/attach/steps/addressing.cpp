@@ -1,0 +1,221 @@
+#include "addressing.hpp"
+
+#include "lookup/duplicates.hpp"
+
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
+#include <rdmanet/kernel/address.hpp>
+#include <rdmanet/kernel/route.hpp>
+#include <rdmanet/kernel/sysctl.hpp>
+
+#include <linux/if_link.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <thread>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::concat;
+
+std::vector<base::IpPrefix> prefixes_of(const std::vector<cni::IpConfig>& ips, base::Family family) {
+    std::vector<base::IpPrefix> prefixes;
+    for (const cni::IpConfig& ip : ips)
+        if (ip.address.family() == family) prefixes.push_back(ip.address);
+    return prefixes;
+}
+
+/// How long a predecessor may take to disappear: cleanup_net() destroys many namespaces in one go.
+constexpr std::chrono::seconds kPredecessorTimeout{5};
+
+/// A child keeps its MAC and its addresses until its namespace is destroyed, which the kernel does some time after the
+/// last user has gone: a pod that comes back at once with the same ones meets itself. Until then macvlan_open() and
+/// ipvlan's address validators answer EADDRINUSE. `taken` names what is in use.
+template <class Act, class Taken>
+void after_predecessor(const base::Deadline& deadline, const Act& act, const Taken& taken) {
+    const auto until = deadline.at_most(kPredecessorTimeout);
+    for (;;) {
+        try {
+            act();
+            return;
+        } catch (const kernel::NetlinkError& error) {
+            if (error.errno_value() != EADDRINUSE) throw;
+            if (until.passed())
+                throw cni::CniError(cni::ErrorCode::parent,
+                                    concat(taken(), " belongs to the parent or to another of its children: ask for ",
+                                           "another one, or remove what has it (kernel: ", error.what(), ')'));
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    }
+}
+
+void add_addresses(PodSide& pod, const kernel::Link& link, const std::vector<base::IpPrefix>& prefixes, kernel::Dad dad,
+                   const base::Deadline& deadline) {
+    for (const base::IpPrefix& prefix : prefixes)
+        after_predecessor(
+            deadline, [&] { kernel::add_address(pod.route, link.ifindex, prefix, {.dad = dad}); },
+            [&] { return concat("address ", prefix); });
+}
+
+std::optional<base::IpAddress> first_gateway(const std::vector<cni::IpConfig>& ips, base::Family family) {
+    for (const cni::IpConfig& ip : ips)
+        if (ip.gateway && ip.gateway->family() == family) return ip.gateway;
+    return std::nullopt;
+}
+
+/// IPv6 default routes of router advertisements have metric 1024, and so have routes without one (IP6_RT_PRIO_USER,
+/// rt6_add_dflt_router()). A route that only fills a gap stays behind them also when they come later; one that shall
+/// win is ahead. For IPv4 the metric is 0, and the last added wins.
+std::uint32_t metric_of(const cni::Route& route, config::DefaultRoute policy) {
+    constexpr std::uint32_t kOfRouterAdvertisements = 1024;
+    if (route.priority) return *route.priority;
+    if (!route.dst.is_default_route() || route.dst.family() == base::Family::v4) return 0;
+    return policy == config::DefaultRoute::always ? kOfRouterAdvertisements - 1 : kOfRouterAdvertisements + 1;
+}
+
+kernel::Route to_kernel(const cni::Route& route, const kernel::Link& link, config::DefaultRoute policy) {
+    kernel::Route wanted{.destination = *base::IpPrefix::make(route.dst.network(), route.dst.length()),
+                         .gateway = route.gw};
+    wanted.ifindex = link.ifindex;
+    wanted.table = route.table.value_or(kernel::kMainTable);
+    wanted.metric = metric_of(route, policy);
+    wanted.scope = route.scope;
+    wanted.mtu = route.mtu;
+    wanted.advertised_mss = route.advmss;
+    return wanted;
+}
+
+/// With a line in the log: a warning where it follows from what the pod has, and not from the network's own wish.
+bool is_left_out(const cni::Route& route, const kernel::Link& link, PodSide& pod, config::DefaultRoute policy,
+                 const base::Logger& log) {
+    if (!route.dst.is_default_route() || policy == config::DefaultRoute::always) return false;
+    if (route.table.value_or(kernel::kMainTable) != kernel::kMainTable) return false;
+    if (policy == config::DefaultRoute::never) {
+        log.info(concat("route ", route.dst, " of interface ", base::quoted(link.name),
+                        " is not added: \"defaultRoute\" is \"never\""));
+        return true;
+    }
+    if (!kernel::find_default_route(pod.route, route.dst.family())) return false;
+    log.warn(concat("route ", route.dst, " of interface ", base::quoted(link.name),
+                    " is not added: the pod has a default route already; set \"defaultRoute\": \"always\" to use this "
+                    "network's instead, or \"never\" to silence this warning"));
+    return true;
+}
+
+void set_up(PodSide& pod, const kernel::Link& link, const base::Deadline& deadline) {
+    after_predecessor(
+        deadline, [&] { kernel::change_link(pod.route, link.ifindex, {.state = kernel::AdminState::up}); },
+        [&] { return concat("MAC address ", link.mac() ? link.mac()->to_string() : std::string("?")); });
+}
+
+/// Where /proc/sys can't be written, neighbours find out by themselves, a little later.
+template <class Act>
+void as_far_as_possible(const base::Logger& log, const Act& act) {
+    try {
+        act();
+    } catch (const base::SystemError& error) {
+        log.warn(error.what());
+    }
+}
+
+/// As the kernel can. The link is down, so that its link-local address has the same.
+kernel::Dad choose_dad(PodSide& pod, const kernel::Link& link, const base::InterfaceName& name,
+                       const base::Logger& log) {
+    if (!has_neighbours(link)) return kernel::Dad::none;
+    std::string why = "this kernel has no such setting";
+    try {
+        if (kernel::enable_optimistic_detection(pod.netns, name) == kernel::Written::yes)
+            return kernel::Dad::optimistic;
+    } catch (const base::SystemError& error) {
+        why = error.what();
+    }
+    log.warn(concat("IPv6 addresses of interface ", base::quoted(link.name),
+                    " are usable 1 to 2 seconds after ADD, when duplicate address detection has passed: it can't be "
+                    "optimistic (",
+                    why, "); set \"duplicateAddressDetection\": \"probe\" to have it done before"));
+    return kernel::Dad::full;
+}
+
+struct Wanted {
+    std::vector<base::IpPrefix> v4;
+    std::vector<base::IpPrefix> v6;
+
+    [[nodiscard]] std::vector<base::IpAddress> all() const {
+        std::vector<base::IpAddress> addresses;
+        for (const auto* family : {&v4, &v6})
+            for (const base::IpPrefix& prefix : *family) addresses.push_back(prefix.address());
+        return addresses;
+    }
+};
+
+/// The kernel announces the IPv4 addresses that the link has when it comes up. IPv6 addresses are announced by nobody:
+/// until detection has passed, that would take them from who has them (RFC 4429, section 3.3).
+void bring_up_at_once(PodSide& pod, const kernel::Link& link, const base::InterfaceName& name, const Wanted& wanted,
+                      const base::Deadline& deadline, const base::Logger& log) {
+    const kernel::Dad dad = wanted.v6.empty() ? kernel::Dad::none : choose_dad(pod, link, name, log);
+    add_addresses(pod, link, wanted.v4, kernel::Dad::none, deadline);
+    set_up(pod, link, deadline);
+    add_addresses(pod, link, wanted.v6, dad, deadline);
+}
+
+kernel::AddressProber make_prober(const AskingSide& asking, const base::MacAddress& mac) {
+    if (asking.netns != nullptr) return {*asking.netns, asking.ifindex, mac};
+    return {kernel::Netns::current(), asking.ifindex, mac};
+}
+
+/// Without a carrier nobody can be asked. Then it is as without a probe, but for the announcement of IPv4 addresses,
+/// which nobody would hear.
+void bring_up_after_probe(PodSide& pod, const kernel::Link& link, const base::InterfaceName& name, const Wanted& wanted,
+                          const AskingSide& asking, const base::Deadline& deadline, const base::Logger& log) {
+    const std::vector<base::IpAddress> addresses = wanted.all();
+    set_up(pod, link, deadline);
+    if (!wait_for_carrier(pod.route, link.ifindex, deadline)) {
+        log.warn(concat("interface ", base::quoted(link.name),
+                        " has no carrier: nobody was asked whether another host has its addresses"));
+        return bring_up_at_once(pod, link, name, wanted, deadline, log);
+    }
+    const kernel::AddressProber prober = make_prober(asking, link.mac().value());
+    refuse_taken_addresses(prober, addresses, link.name, deadline);
+    add_addresses(pod, link, wanted.v4, kernel::Dad::none, deadline);
+    add_addresses(pod, link, wanted.v6, kernel::Dad::none, deadline);
+    as_far_as_possible(log, [&] { prober.announce(addresses); });
+}
+
+} // namespace
+
+void suppress_link_local(PodSide& pod, const kernel::Link& link) {
+    if (link.ipv6_address_mode) // else there is no IPv6
+        kernel::change_link(pod.route, link.ifindex, {.ipv6_address_mode = IN6_ADDR_GEN_MODE_NONE});
+}
+
+void bring_up(PodSide& pod, const kernel::Link& link, const base::InterfaceName& name,
+              const std::vector<cni::IpConfig>& ips, config::DuplicateDetection detection, const AskingSide& asking,
+              const base::Deadline& deadline, const base::Logger& log) {
+    const Wanted wanted{.v4 = prefixes_of(ips, base::Family::v4), .v6 = prefixes_of(ips, base::Family::v6)};
+    if (!wanted.v6.empty()) kernel::enable_ipv6(pod.netns, name);
+    if (!wanted.v4.empty()) as_far_as_possible(log, [&] { kernel::announce_ipv4_when_up(pod.netns, name); });
+    if (!wanted.v6.empty()) as_far_as_possible(log, [&] { kernel::announce_ipv6_changes(pod.netns, name); });
+    const bool asks =
+        detection == config::DuplicateDetection::probe && has_neighbours(link) && link.mac() && !ips.empty();
+    if (asks)
+        bring_up_after_probe(pod, link, name, wanted, asking, deadline, log);
+    else
+        bring_up_at_once(pod, link, name, wanted, deadline, log);
+}
+
+std::vector<cni::Route> add_routes(PodSide& pod, const kernel::Link& link, const cni::Result& wanted,
+                                   config::DefaultRoute policy, const base::Logger& log) {
+    std::vector<cni::Route> added;
+    for (const cni::Route& route : wanted.routes) {
+        if (is_left_out(route, link, pod, policy, log)) continue;
+        added.push_back(route);
+        cni::Route& complete = added.back();
+        if (!complete.gw) complete.gw = first_gateway(wanted.ips, route.dst.family());
+        (void)kernel::add_route(pod.route, to_kernel(complete, link, policy), kernel::RouteOrder::prepended);
+    }
+    return added;
+}
+
+} // namespace rdmanet::attach

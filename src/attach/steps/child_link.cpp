@@ -1,0 +1,270 @@
+#include "child_link.hpp"
+
+#include "lookup/adopted.hpp"
+#include "lookup/ipoib.hpp"
+#include "lookup/parent.hpp"
+#include "lookup/port_state.hpp"
+#include "lookup/request.hpp"
+#include "owners/gid_holders.hpp"
+#include "owners/liveness.hpp"
+#include "owners/mac.hpp"
+#include "owners/siblings.hpp"
+
+#include <rdmanet/base/hash.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::concat;
+using base::quoted;
+using kernel::Link;
+
+/// A passthru macvlan has its parent's MAC when it is born; another one is set afterwards.
+bool is_passthru(const config::Config& config) {
+    const auto* macvlan = std::get_if<config::Macvlan>(&config.attach);
+    return macvlan != nullptr && macvlan->mode == kernel::MacvlanMode::passthru;
+}
+
+/// One that the network itself names is refused with its configuration. A pod's wish is not: the network can't know
+/// of it, and with the reference plugins such pods start.
+std::optional<base::MacAddress> choose_mac(const cni::Request& request, const config::Config& config,
+                                           const Attachment& attachment) {
+    if (!config.is_macvlan()) {
+        if (const auto requested = cni::requested_mac(request.conf, request.args))
+            attachment.node.log.warn(concat(requested->source, ": ", requested->mac, " is not set, ",
+                                            config.is_ipoib() ? "an IPoIB child has its port's GUID"
+                                                              : "ipvlan shares its parent's MAC address: use macvlan"));
+        return std::nullopt;
+    }
+    if (const auto mac = wanted_mac(request, config)) return mac;
+    return is_passthru(config) ? std::nullopt : std::optional(derive_mac(attachment.node.boot_id, attachment.key));
+}
+
+/// At least one, which another IPAM plugin will give.
+std::size_t expected_addresses(const cni::Request& request, const config::Config& config) {
+    if (const auto* own = std::get_if<ipam::Config>(&config.ipam)) return own->ranges.size() + own->addresses.size();
+    return std::max<std::size_t>(1, adopt_addresses(request, config).ips.size());
+}
+
+/// What the child will name as its parent: the kernel puts a macvlan on a macvlan, or an ipvlan on an ipvlan, beside it
+/// on the same lower device (macvlan_common_newlink(), ipvlan_link_new()).
+unsigned index_of_lower(const kernel::Link& parent, const config::Config& config) {
+    return parent.kind == config.kind() ? parent.parent_ifindex.value_or(parent.ifindex) : parent.ifindex;
+}
+
+std::variant<config::Macvlan, config::Ipvlan, config::Ipoib> kernel_kind(const config::Config& config,
+                                                                         const kernel::Link& parent) {
+    if (const auto* macvlan = std::get_if<config::Macvlan>(&config.attach)) return *macvlan;
+    if (const auto* ipvlan = std::get_if<config::Ipvlan>(&config.attach)) return *ipvlan;
+    return ipoib_child(config, parent);
+}
+
+kernel::ChildSpec child_spec(const cni::Request& request, const config::Config& config, const ChildPlan& plan,
+                             const PodSide& pod) {
+    kernel::ChildSpec spec{.name = request.ifname(),
+                           .parent_ifindex = plan.parent.ifindex,
+                           .parent_name = plan.parent.name,
+                           .netns = &pod.netns,
+                           .kind = kernel_kind(config, plan.parent),
+                           .mac = {},
+                           .mtu = config.mtu};
+    spec.up = false; // see bring_up()
+    if (!is_passthru(config)) spec.mac = plan.mac;
+    return spec;
+}
+
+/// What the kernel's refusal means here, in words that lead to the cure.
+[[noreturn]] void explain(const kernel::NetlinkError& error, const config::Config& config, const ChildPlan& plan) {
+    const std::string parent = quoted(plan.parent.name);
+    if (error.errno_value() == EBUSY)
+        throw cni::CniError(
+            cni::ErrorCode::parent,
+            concat("parent ", parent, " is busy: macvlan, ipvlan, bridge and bond exclude each other on one ",
+                   "interface, and it already belongs to another of them; use that kind for this network too, ",
+                   "or another parent (kernel: ", error.what(), ')'));
+    if (error.errno_value() == EINVAL && config.is_macvlan())
+        throw cni::CniError(cni::ErrorCode::parent,
+                            concat("parent ", parent,
+                                   " refuses another macvlan child: a child in mode passthru must be the ",
+                                   "parent's only one (kernel: ", error.what(), ')'));
+    if (error.errno_value() == EOPNOTSUPP)
+        throw cni::CniError(cni::ErrorCode::kernel_refused,
+                            concat("this kernel has no ", config.kind(),
+                                   ": install the package with its modules, or load ", "it with `modprobe ",
+                                   config.kind(), "` (kernel: ", error.what(), ')'));
+    throw error;
+}
+
+/// What a child can't be born with. The MAC of a passthru macvlan reaches the parent, which gets its own back when the
+/// child goes (macvlan_port_destroy()). An IPoIB child has its mode's MTU, whatever is asked for (ipoib_ndo_init(), and
+/// ipoib_set_mode() after it).
+kernel::LinkChange late_change(const kernel::Link& link, const config::Config& config, const ChildPlan& plan) {
+    kernel::LinkChange change;
+    if (is_passthru(config) && plan.mac && link.mac() != plan.mac) change.mac = plan.mac;
+    if (config.mtu && link.mtu != config.mtu) change.mtu = config.mtu;
+    return change;
+}
+
+/// Far above those that kernels count up to, and another one for each attachment.
+unsigned choose_ifindex(const cni::Request& request) {
+    constexpr unsigned kFirst = 1U << 24U;
+    return kFirst + static_cast<unsigned>(base::hash64(key_of(request).file_name()) % kFirst);
+}
+
+/// The name is free in the pod, as was seen before: of the same name on the host the kernel says EEXIST, too, unless it
+/// is told the child's number. There is no other way before Linux 6.15, in which a child that is made from inside is
+/// born beside its parent all the same (rtnl_newlink_create(), net/core/rtnetlink.c).
+void add_child(kernel::ChildSpec spec, const cni::Request& request, const config::Config& config, PodSide& pod,
+               const base::Deadline& deadline) {
+    if (config.link_in_container) return kernel::add_link(pod.route, spec);
+    kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, deadline);
+    try {
+        kernel::add_link(outside, spec);
+    } catch (const kernel::NetlinkError& error) {
+        if (error.errno_value() != EEXIST || !kernel::find_link(outside, spec.name)) throw;
+        spec.ifindex = choose_ifindex(request);
+        kernel::add_link(outside, spec);
+    }
+}
+
+/// After ADD knew the index, the interface is looked up by it: it may have been renamed in the pod since.
+std::optional<Link> find_child(kernel::Socket& inside, const state::CreateLink& step) {
+    if (step.ifindex != 0) return kernel::find_link(inside, step.ifindex);
+    const auto name = base::InterfaceName::parse(step.ifname);
+    return name ? kernel::find_link(inside, *name) : std::nullopt;
+}
+
+/// Names and indexes are used again; kind, MAC and parent together are not, within one namespace.
+bool is_ours(const Link& link, const state::CreateLink& step) {
+    if (link.kind != step.kind) return false;
+    const bool mac_tells = !step.mac.empty() && step.ifindex == 0;
+    if (mac_tells && link.hardware_address_text() != step.mac) return false;
+    return step.parent_ifindex == 0 || link.is_child_of(step.parent_ifindex);
+}
+
+constexpr const char* kIpoib = "ipoib";
+
+/// An IPoIB child that its namespace gave back when it went (default_device_exit_net(), net/core/dev.c), under the name
+/// that it had if that was free. Before ADD knew its address, the name tells it.
+std::optional<Link> find_returned(kernel::Socket& outside, const state::CreateLink& step) {
+    for (const Link& link : kernel::list_links(outside)) {
+        if (link.kind != kIpoib || link.parent_ifindex != step.parent_ifindex) continue;
+        const bool may_be_ours = link.name == step.ifname && !link.is_up(); // the kernel takes down what it moves
+        if (step.mac.empty() ? may_be_ours : link.hardware_address_text() == step.mac) return link;
+    }
+    return std::nullopt;
+}
+
+/// Comes some time after the namespace's last user has gone, if it comes: the pod may have removed it.
+void remove_returned(const state::CreateLink& step, const RevertContext& context) {
+    constexpr std::chrono::seconds kTimeout{3};
+    kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, context.deadline);
+    const auto until = context.deadline.at_most(kTimeout);
+    for (;;) {
+        const auto link = find_returned(outside, step);
+        if (link) kernel::remove_link(outside, link->ifindex);
+        if (link || until.passed()) return;
+        std::this_thread::sleep_for(std::chrono::milliseconds{20});
+    }
+}
+
+/// What an IPoIB interface in connected mode has sent to is given up when it goes down, some time later and by a
+/// worker (ipoib_cm_destroy_tx(), drivers/infiniband/ulp/ipoib/ipoib_cm.c), for which the removal doesn't wait: with
+/// both in one the completion queue is taken from under the connections, and lost with a warning of the kernel's.
+void take_down(kernel::Socket& inside, const Link& link) {
+    if (link.is_up()) kernel::change_link(inside, link.ifindex, {.state = kernel::AdminState::down});
+}
+
+} // namespace
+
+std::optional<kernel::RdmaPort> find_rdma_of_parent(const kernel::Link& parent, const cni::Request& request,
+                                                    const config::Config& config, const base::Logger& log,
+                                                    const base::Deadline& deadline) {
+    if (config.is_ipoib()) {
+        require_rdma_of_ipoib(config.rdma, parent, request.conf.name, deadline);
+        require_active_port_of_ipoib(config.rdma, parent, log, deadline);
+        return std::nullopt;
+    }
+    auto port = find_rdma(config.rdma, parent, request.conf.name, log, deadline);
+    if (port) require_active_port(config.rdma, *port, parent.name, log);
+    return port;
+}
+
+void require_gids(const kernel::Link& parent, const kernel::RdmaPort& port, const cni::Request& request,
+                  const config::Config& config, const GidHolders& holders, const base::Logger& log) {
+    const std::size_t addresses = expected_addresses(request, config);
+    require_gid_share(config.rdma, port, addresses);
+    require_gid_room(config.rdma, port, parent.name, addresses, holders, log);
+}
+
+ChildPlan plan_child(const cni::Request& request, const config::Config& config, const Attachment& attachment,
+                     PodSide& pod, const base::Deadline& deadline) {
+    ChildPlan plan{.parent =
+                       [&] {
+                           if (config.link_in_container) return find_parent(request, config, pod.route);
+                           kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, deadline);
+                           return find_parent(request, config, outside);
+                       }(),
+                   .rdma = {},
+                   .mac = {},
+                   .claim = {}};
+    require_usable(plan.parent, config);
+    plan.mac = choose_mac(request, config, attachment);
+    if (!config.link_in_container) {
+        plan.rdma = find_rdma_of_parent(plan.parent, request, config, attachment.node.log, deadline);
+        const auto holders = [&] { return describe_gid_holders(*plan.rdma, attachment.records, deadline); };
+        if (plan.rdma) require_gids(plan.parent, *plan.rdma, request, config, holders, attachment.node.log);
+    }
+    plan.claim = agree_with_siblings(child_step(request, config, plan), attachment, deadline);
+    return plan;
+}
+
+state::CreateLink child_step(const cni::Request& request, const config::Config& config, const ChildPlan& plan) {
+    const bool kernel_takes_mac = plan.mac && !is_passthru(config);
+    return {.kind = std::string(config.kind()),
+            .mode =
+                std::visit([](const auto& kind) { return kernel::to_string(kind); }, kernel_kind(config, plan.parent)),
+            .ifname = request.ifname().to_string(),
+            .parent = plan.parent.name,
+            .parent_ifindex = index_of_lower(plan.parent, config),
+            .parent_in_pod = config.link_in_container,
+            .mac = kernel_takes_mac ? plan.mac->to_string() : std::string(),
+            .ifindex = 0};
+}
+
+kernel::Link create_child(const cni::Request& request, const config::Config& config, const ChildPlan& plan,
+                          PodSide& pod, const base::Deadline& deadline) {
+    try {
+        add_child(child_spec(request, config, plan, pod), request, config, pod, deadline);
+    } catch (const kernel::NetlinkError& error) {
+        explain(error, config, plan);
+    }
+    const auto link = kernel::find_link(pod.route, request.ifname());
+    if (!link)
+        throw base::Error(concat("interface ", quoted(request.ifname().to_string()), " vanished while it was set up"));
+    const kernel::LinkChange change = late_change(*link, config, plan);
+    if (!change.mac && !change.mtu) return *link;
+    kernel::change_link(pod.route, link->ifindex, change);
+    return kernel::find_link(pod.route, link->ifindex).value_or(*link);
+}
+
+void revert_step(const state::CreateLink& step, const RevertContext& context) {
+    const auto netns = find_recorded_netns(context.record, context.caller.netns_path);
+    if (!netns && step.kind == kIpoib) remove_returned(step, context);
+    if (!netns) return; // the kernel destroys macvlan and ipvlan children with their namespace
+    kernel::Socket inside = kernel::Socket::open_in(*netns, kernel::Protocol::route, context.deadline);
+    const auto link = find_child(inside, step);
+    if (!link || !is_ours(*link, step)) return;
+    if (link->kind == kIpoib) take_down(inside, *link);
+    kernel::remove_link(inside, link->ifindex);
+}
+
+} // namespace rdmanet::attach

@@ -1,0 +1,77 @@
+#include "contain.hpp"
+
+#include "registry.hpp"
+
+#include "lookup/vf.hpp"
+
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/kernel/device.hpp>
+#include <rdmanet/kernel/netlink_socket.hpp>
+#include <rdmanet/kernel/vf.hpp>
+
+#include <algorithm>
+#include <chrono>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::concat;
+using kernel::VfLinkState;
+using kernel::VfOf;
+
+/// Nothing for the RDMA devices of another plugin's interface: that plugin decides about the VF.
+std::optional<VfOf> find_vf_of(const state::AttachmentRecord& record) {
+    const auto* kept = record.find_step<state::KeepDevice>();
+    const auto address = kept == nullptr ? std::nullopt : base::PciAddress::parse(kept->device);
+    return address ? kernel::find_pf_of(*address) : std::nullopt;
+}
+
+/// The step that has the VF's settings, made if ADD had nothing to set. It is undone after the moves.
+state::SetVf& settings_step(state::AttachmentRecord& record, const VfOf& of) {
+    for (state::Step& step : record.steps)
+        if (auto* settings = std::get_if<state::SetVf>(&step)) return *settings;
+    const auto first_move = std::find_if(record.steps.begin(), record.steps.end(), is_move);
+    const auto made = record.steps.insert(
+        first_move,
+        state::SetVf{.pf = of.pf.to_string(), .number = of.number, .before = {}, .device = record.device()});
+    return std::get<state::SetVf>(*made);
+}
+
+void remember(VfLinkState present, state::AttachmentRecord& record, const VfOf& of,
+              const state::AttachmentStore& records) {
+    state::VfSettings& before = settings_step(record, of).before;
+    if (before.link_state) return;
+    before.link_state = kernel::to_string(present);
+    records.save(record);
+}
+
+/// A PF that doesn't tell the new state would never get the old one back: then that is set at once.
+bool switch_link_off(kernel::Socket& route, const kernel::VfId& vf, VfLinkState present) {
+    kernel::change_vf(route, vf, {.link_state = VfLinkState::disable});
+    const auto now = kernel::find_vf(route, vf);
+    if (now && now->link_state == VfLinkState::disable) return true;
+    kernel::change_vf(route, vf, {.link_state = present});
+    return false;
+}
+
+} // namespace
+
+std::string contain_device(state::AttachmentRecord& record, const state::AttachmentStore& records) {
+    constexpr std::chrono::seconds kTimeout{2}; // of its own: the time of the call went by with waiting for the device
+    const auto of = find_vf_of(record);
+    if (!of) return {};
+    const auto deadline = base::Deadline::in(kTimeout);
+    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
+    const auto vf = find_vf_id(*of, route);
+    const auto present = vf ? kernel::find_vf(route, *vf) : std::nullopt;
+    if (!present || !present->link_state) return {};
+    const std::string keeps = concat(*vf, " keeps its settings");
+    if (*present->link_state != VfLinkState::disable) {
+        remember(*present->link_state, record, *of, records);
+        if (!switch_link_off(route, *vf, *present->link_state))
+            return concat(keeps, ", and its link, which the PF does not switch off");
+    }
+    return concat(keeps, ", and its link is off");
+}
+
+} // namespace rdmanet::attach

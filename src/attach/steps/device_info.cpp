@@ -1,0 +1,121 @@
+#include "device_info.hpp"
+
+#include "owners/attachment.hpp"
+
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/base/file.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
+#include <rdmanet/config/config.hpp>
+#include <rdmanet/json/reader.hpp>
+#include <rdmanet/json/writer.hpp>
+#include <rdmanet/state/topic.hpp>
+
+#include <algorithm>
+#include <vector>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::concat;
+
+std::optional<json::Document> parse_info(std::string_view text) try {
+    auto document = json::Document::parse(text);
+    document.root().expect_object();
+    return document;
+} catch (const base::Error&) { // nobody's, and replaced
+    return std::nullopt;
+}
+
+std::string text_of(const json::Reader& object, std::string_view key) {
+    const auto member = object.find(key);
+    return member && member->is_string() ? member->string() : std::string();
+}
+
+bool is_another_kind(const std::optional<json::Document>& info) {
+    const std::string type = info ? text_of(info->root(), "type") : std::string();
+    return !type.empty() && type != "pci";
+}
+
+/// What can't be read is nobody's.
+std::string earlier_text(const std::string& path) try {
+    constexpr std::size_t kMostBytes = 65536;
+    return base::read_file_if_exists(path, kMostBytes).value_or("");
+} catch (const base::SystemError&) {
+    return {};
+}
+
+void keep_members(json::Writer& writer, const json::Reader& object, const std::vector<std::string_view>& ours) {
+    for (const auto& [key, value] : object.members())
+        if (std::find(ours.begin(), ours.end(), key) == ours.end()) writer.key(key).raw(value.to_text());
+}
+
+[[noreturn]] void refuse_file(const std::string& path, const std::string& why) {
+    throw cni::CniError(
+        cni::ErrorCode::invalid_network_config,
+        concat("runtimeConfig.CNIDeviceInfoFile: ", base::quoted(path), ' ', why, ": remove the key, Multus sets it"));
+}
+
+} // namespace
+
+void require_own_device_info(const std::string& path, const state::AttachmentKey& key,
+                             const state::AttachmentStore& records) {
+    // "NAMESPACE-NETWORK-CONTAINER_IFNAME" (delegateRuntimeConfig(), pkg/types/conf.go of Multus). NAMESPACE-NETWORK is
+    // how the pod calls the network, which the configuration need not know.
+    const std::string suffix = concat('-', key.container_id, '_', key.ifname);
+    const std::string_view name = config::device_info_name(path);
+    if (!name.ends_with(suffix) || name.size() == suffix.size())
+        refuse_file(path, concat("is not this pod's device-info file, its name would end with ", base::quoted(suffix)));
+    // Container IDs may contain '-', so the name alone leaves a doubt.
+    for (const state::AttachmentRecord& other : records.list_about(state::device_info_topic(name)))
+        if (other.key.container_id != key.container_id || other.key.ifname != key.ifname)
+            refuse_file(path, concat("is the device-info file of another attachment (", describe(other), ')'));
+}
+
+std::optional<std::string> device_info_text(const DevicePlan& plan, const std::string& rdma_device,
+                                            std::string_view earlier) {
+    const auto address = plan.address.pci();
+    if (!address) return std::nullopt;
+    const auto document = parse_info(earlier);
+    const auto root = document ? std::optional(document->root()) : std::nullopt;
+    if (is_another_kind(document)) return std::nullopt;
+    auto pci = root ? root->find("pci") : std::nullopt;
+    if (pci && (!pci->is_object() || base::PciAddress::parse(text_of(*pci, "pci-address")) != address)) pci.reset();
+
+    json::Writer writer;
+    writer.begin_object().member("type", "pci").member("version", "1.1.0").key("pci").begin_object();
+    writer.member("pci-address", address->to_string());
+    std::vector<std::string_view> ours{"pci-address", "rdma-device"};
+    if (plan.vf) {
+        writer.member("pf-pci-address", plan.vf->of.pf.to_string());
+        ours.emplace_back("pf-pci-address");
+    }
+    if (!rdma_device.empty()) writer.member("rdma-device", rdma_device);
+    if (plan.representor) {
+        writer.member("representor-device", plan.representor->link.name);
+        ours.emplace_back("representor-device");
+    }
+    if (pci) keep_members(writer, *pci, ours);
+    writer.end_object();
+    if (pci) keep_members(writer, *root, {"type", "version", "pci"});
+    writer.end_object();
+    return writer.to_text();
+}
+
+void write_device_info(const std::string& path, const DevicePlan& plan, const std::string& rdma_device) {
+    const auto text = device_info_text(plan, rdma_device, earlier_text(path));
+    if (!text) return;
+    base::make_directories(path.substr(0, path.rfind('/')));
+    base::write_file_durably(path, *text);
+}
+
+void remove_device_info(const std::string& path) {
+    base::remove_file_durably(path + ".tmp");
+    if (!is_another_kind(parse_info(earlier_text(path)))) base::remove_file_durably(path);
+}
+
+void revert_step(const state::WriteDeviceInfo& step, const RevertContext&) {
+    remove_device_info(step.path);
+}
+
+} // namespace rdmanet::attach

@@ -1,0 +1,34 @@
+// Device-info files: what Multus puts into a pod's network status about a device, and the application learns from the
+// downward API (Network Plumbing Working Group, Device Information Specification 1.1.0).
+#pragma once
+
+#include "context.hpp"
+#include "device_plan.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rdmanet::attach {
+
+/// Throws CniError unless `path` is what Multus calls this attachment's file, and no other attachment's: whoever writes
+/// the network's configuration may name another one there.
+void require_own_device_info(const std::string& path, const state::AttachmentKey& key,
+                             const state::AttachmentStore& records);
+
+/// What the file is to say after `earlier`, which Multus copies from the device plugin: of the same device, members
+/// that ADD knows nothing of stay ("vhost-net"). The RDMA device is named as the pod sees it, and the device plugin's
+/// name of it goes if the pod gets none. nullopt: another kind of device is described ("vdpa"), which stays as it is,
+/// or the device is an auxiliary one, of which the specification knows no kind.
+[[nodiscard]] std::optional<std::string> device_info_text(const DevicePlan& plan, const std::string& rdma_device,
+                                                          std::string_view earlier);
+
+/// Replaces the file by that, whole or not at all. Throws base::SystemError.
+void write_device_info(const std::string& path, const DevicePlan& plan, const std::string& rdma_device);
+
+/// Unless it describes another kind of device, which ADD has left as it was. Throws base::SystemError.
+void remove_device_info(const std::string& path);
+
+void revert_step(const state::WriteDeviceInfo& step, const RevertContext& context);
+
+} // namespace rdmanet::attach

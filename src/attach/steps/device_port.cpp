@@ -1,0 +1,74 @@
+#include "device_port.hpp"
+
+#include "lookup/port_state.hpp"
+
+#include <rdmanet/base/text.hpp>
+
+#include <optional>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::concat;
+using kernel::Link;
+using kernel::RdmaPort;
+using kernel::Socket;
+
+/// Whether the VF's own port can be expected to become active. An Ethernet PF that is down doesn't tell: some keep
+/// their link for the VFs.
+bool may_become_active(const VfPlan& vf, const config::Config& config, Socket& rdma, const base::Logger& log,
+                       const base::Deadline& deadline) {
+    using State = kernel::VfLinkState;
+    if (std::get<config::Sriov>(config.attach).settings.link_state == State::disable) return false; // as it is wished
+    const State state = vf.changes.link_state.value_or(vf.before.link_state.value_or(State::automatic));
+    if (state == State::disable) {
+        complain_of_port(config.rdma,
+                         concat(vf.id, " has link state disable, its RDMA port can't become active: set \"link_state\"",
+                                " to \"auto\", or run `ip link set ", vf.id.pf, " vf ", vf.id.number, " state auto`"),
+                         log);
+        return false;
+    }
+    if (state == State::enable) return true;
+    Socket route = Socket::open(kernel::Protocol::route, deadline);
+    const auto pf = kernel::find_link(route, vf.id.pf_ifindex);
+    if (!pf || (!pf->is_up() && !pf->is_infiniband())) return true;
+    const auto port = pf->is_infiniband() ? find_port_of_ipoib(rdma, *pf) : kernel::find_rdma_port(rdma, *pf);
+    if (port) require_active_port(config.rdma, *port, pf->name, log);
+    return !port || port->is_active();
+}
+
+} // namespace
+
+void require_active_port_before(DevicePlan& plan, const config::Config& config, const std::string& ifname,
+                                const base::Logger& log, const base::Deadline& deadline) {
+    const bool has_rdma = plan.rdma || !plan.selection.moving.empty();
+    auto rdma = has_rdma ? Socket::find_rdma(deadline) : std::nullopt;
+    if (!rdma) return;
+    if (plan.vf) {
+        plan.awaits_port = may_become_active(*plan.vf, config, *rdma, log, deadline);
+        return;
+    }
+    const Link link = plan.link.value_or(Link{});
+    const RdmaDevices devices =
+        plan.selection.moving.empty() ? find_rdma_devices(plan.address, *rdma) : plan.selection.moving;
+    const auto port = find_port_of(*rdma, devices, link);
+    if (!port) return;
+    if (!plan.link) // an earlier plugin's interface, in the pod
+        require_active_port(config.rdma, wait_for_active(*rdma, *port, config.rdma, deadline), ifname, log);
+    else if (link.is_up() || plan.is_infiniband())
+        require_active_port(config.rdma, *port, link.name, log);
+    else
+        plan.awaits_port = config.rdma.on_inactive_port == config::OnInactivePort::refuse;
+}
+
+void require_active_port_in_pod(const DevicePlan& plan, const RdmaDevices& devices, const config::RdmaPolicy& policy,
+                                const kernel::Netns& pod, const Link& link, const base::Logger& log,
+                                const base::Deadline& deadline) {
+    if (!plan.awaits_port) return;
+    auto inside = Socket::find_rdma_in(pod, deadline);
+    if (!inside) return;
+    const auto port = find_port_of(*inside, devices, link, &pod);
+    if (port) require_active_port(policy, wait_for_active(*inside, *port, policy, deadline), link.name, log);
+}
+
+} // namespace rdmanet::attach

@@ -1,0 +1,124 @@
+#include "move_interface.hpp"
+
+#include "device_return.hpp"
+#include "link_settings.hpp"
+#include "move_link.hpp"
+
+#include "lookup/device_usable.hpp"
+#include "lookup/request.hpp"
+#include "owners/claims.hpp"
+
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
+#include <rdmanet/kernel/device.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::concat;
+using base::quoted;
+using kernel::Link;
+
+void require_possible_keys(const Link& link, const config::Config& config) {
+    const std::string what = concat("interface ", quoted(link.name), " is virtual (", link.kind, ')');
+    if (config.rdma.demand == config::RdmaDemand::required)
+        throw cni::CniError(cni::ErrorCode::rdma, concat(what, " and has no RDMA device, which the network asks for ",
+                                                         "(\"rdma\"): remove \"rdma\", or choose a NIC"));
+    if (config.reset)
+        throw cni::CniError(cni::ErrorCode::unsupported_field,
+                            concat("reset: true is for a device, ", what, ": remove it"));
+}
+
+bool has_mac(const Link& link, const std::string& mac) {
+    return link.hardware_address_text() == mac;
+}
+
+/// By kind and MAC, its own or the one for the pod, and by index. It keeps that in another namespace only where it is
+/// free (__dev_change_net_namespace(), net/core/dev.c); else one of the names that it has on its ways tells.
+std::optional<Link> find_ours(kernel::Socket& socket, const state::MoveInterface& step) {
+    std::optional<Link> found;
+    for (Link& link : kernel::list_links(socket)) {
+        if (link.kind != step.kind || link.hardware_address.empty()) continue;
+        if (!has_mac(link, step.before.mac) && !has_mac(link, step.mac_in_pod)) continue;
+        if (link.ifindex == step.ifindex) return std::move(link);
+        if (link.name == step.before.name || link.name == step.ifname || link.name.starts_with(kNameOnReturn))
+            found = std::move(link);
+    }
+    return found;
+}
+
+/// An index that was seen in the pod is not given again there.
+std::optional<Link> find_inside(kernel::Socket& inside, const state::MoveInterface& step) {
+    if (step.ifindex_in_pod == 0) return find_ours(inside, step);
+    auto link = kernel::find_link(inside, step.ifindex_in_pod);
+    return link && link->kind == step.kind ? link : std::nullopt;
+}
+
+} // namespace
+
+InterfacePlan plan_interface(const std::string& name, const cni::Request& request, const config::Config& config,
+                             const Attachment& attachment, PodSide& pod, const base::Deadline& deadline) {
+    base::FileLock claim = claim_device(name, attachment, deadline);
+    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
+    const auto parsed = base::InterfaceName::parse(name);
+    auto link = parsed ? kernel::find_link(route, *parsed) : std::nullopt;
+    if (!link)
+        refuse_device(quoted(name), "is no interface of the host any more: it was destroyed with the namespace of its "
+                                    "last pod, make it anew");
+    require_possible_keys(*link, config);
+    require_spare(quoted(name), *link, route);
+    require_free_names(quoted(name), *link, pod, request);
+    attachment.node.log.warn(concat("interface ", quoted(name), " is virtual (", link->kind,
+                                    "): the kernel destroys it if the pod's network namespace goes away before DEL"));
+    return {.link = *std::move(link), .mac = wanted_mac(request, config), .claim = std::move(claim)};
+}
+
+state::MoveInterface interface_step(const cni::Request& request, const InterfacePlan& plan,
+                                    const base::Deadline& deadline, const base::Logger& log) {
+    return {.before = keep_link(plan.link.name, plan.link, deadline, log),
+            .kind = plan.link.kind,
+            .ifindex = plan.link.ifindex,
+            .ifname = request.ifname().to_string(),
+            .mac_in_pod = plan.mac ? plan.mac->to_string() : plan.link.hardware_address_text(),
+            .ifindex_in_pod = 0};
+}
+
+Link move_interface(const cni::Request& request, const config::Config& config, const InterfacePlan& plan, PodSide& pod,
+                    const base::Deadline& deadline) {
+    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
+    const std::string ifname = request.ifname().to_string();
+    const auto& altnames = plan.link.altnames;
+    // An interface can't be called what it is called already, be it an alternative name.
+    if (std::find(altnames.begin(), altnames.end(), ifname) != altnames.end())
+        kernel::remove_altname(route, plan.link.ifindex, ifname);
+    kernel::LinkChange change{.mac = plan.mac, .mtu = config.mtu, .state = kernel::AdminState::down};
+    if (plan.link.name != ifname) change.name = request.ifname();
+    change.netns = &pod.netns;
+    base::in_context(concat("interface ", quoted(plan.link.name)),
+                     [&] { kernel::change_link(route, plan.link.ifindex, change); });
+    auto moved = kernel::find_link(pod.route, request.ifname());
+    if (!moved || moved->kind != plan.link.kind)
+        refuse_device(quoted(plan.link.name), concat("is not in ", request.netns_path, " after the kernel moved it"));
+    return *std::move(moved);
+}
+
+void revert_step(const state::MoveInterface& step, const RevertContext& context) {
+    kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, context.deadline);
+    if (const auto netns = find_recorded_netns(context.record, context.caller.netns_path)) {
+        kernel::Socket inside = kernel::Socket::open_in(*netns, kernel::Protocol::route, context.deadline);
+        if (const auto link = find_inside(inside, step)) {
+            const std::string name = send_home(*link, inside, outside, kernel::Netns::current());
+            const auto home = kernel::find_link(outside, base::InterfaceName::parse(name).value());
+            if (!home) throw base::Error("it is not on the host after the kernel moved it there");
+            restore_link(outside, *home, step.before, context.log);
+            return;
+        }
+    }
+    // Not moved yet, or home already. If not, the pod removed it, or the kernel did with the pod's namespace.
+    if (const auto home = find_ours(outside, step)) restore_link(outside, *home, step.before, context.log);
+}
+
+} // namespace rdmanet::attach

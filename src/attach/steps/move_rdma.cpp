@@ -1,0 +1,219 @@
+#include "move_rdma.hpp"
+
+#include "device_return.hpp"
+
+#include "lookup/rdma_users.hpp"
+
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
+#include <rdmanet/kernel/device.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::BusAddress;
+using base::concat;
+using base::quoted;
+using kernel::RdmaDevice;
+using kernel::Socket;
+
+[[noreturn]] void refuse_rdma(const std::string& why) {
+    throw cni::CniError(cni::ErrorCode::rdma, why);
+}
+
+void require_same_uverbs_in(const kernel::Netns& netns, const kernel::RdmaDevice& device,
+                            const std::optional<std::string>& before, const base::Deadline& deadline) {
+    auto inside = kernel::Socket::find_rdma_in(netns, deadline);
+    const auto after = inside ? kernel::find_uverbs(*inside, device.index) : std::nullopt;
+    if (before && after) require_same_uverbs(device.name, *before, *after, "when it moved");
+}
+
+std::optional<kernel::RdmaDevice> find_immovable(const RdmaDevices& devices, kernel::Socket& rdma,
+                                                 const kernel::Netns& pod) {
+    const auto found = std::find_if(devices.begin(), devices.end(), [&](const kernel::RdmaDevice& device) {
+        return !kernel::is_rdma_device_movable(rdma, device.index, pod);
+    });
+    return found == devices.end() ? std::nullopt : std::optional(*found);
+}
+
+/// Whether a device of another namespace has the name is for the kernel to tell when it comes to it: by now all of a
+/// machine share their names (ib_device_rename(), drivers/infiniband/core/device.c), which need not stay so.
+void require_free_rdma_name(const DevicePlan& plan, const std::string& path, const kernel::Netns& pod,
+                            const base::Deadline& deadline) {
+    auto inside = plan.selection.name_in_pod.empty() ? std::nullopt : kernel::Socket::find_rdma_in(pod, deadline);
+    if (inside && kernel::find_rdma_device(*inside, plan.selection.name_in_pod))
+        refuse_rdma(concat("rdma.name: ", quoted(plan.selection.name_in_pod), " is an RDMA device in ", path,
+                           " already: give each of the pod's networks another name"));
+}
+
+void rename_in(const kernel::Netns& pod, const kernel::RdmaDevice& device, const std::string& name,
+               const base::Deadline& deadline) try {
+    auto inside = kernel::Socket::find_rdma_in(pod, deadline);
+    if (inside && device.name != name) kernel::rename_rdma_device(*inside, device.index, name);
+} catch (const kernel::NetlinkError& error) {
+    if (error.errno_value() != EEXIST) throw;
+    refuse_rdma(
+        concat("rdma.name: ", quoted(name), " is the name of another RDMA device of this node, and this kernel ",
+               "has each name once, whatever the namespace: use it in a network that each node has one pod of, ",
+               "or remove it"));
+}
+
+/// Connections by RDMA CM are made between node GUIDs. An mlx5 VF has none before its PF has decided its MAC, and
+/// takes one when it is probed (mlx5_eswitch_set_vport_mac(), drivers/net/ethernet/mellanox/mlx5/core/eswitch.c).
+void warn_of_zero_guid(const DevicePlan& plan, const RdmaDevices& devices, const base::Logger& log) {
+    if (!plan.vf || !plan.rebind_to.empty()) return;
+    const auto zero = std::find_if(devices.begin(), devices.end(),
+                                   [](const kernel::RdmaDevice& device) { return device.node_guid == 0; });
+    if (zero == devices.end()) return;
+    const kernel::VfId& vf = plan.vf->id;
+    log.warn(concat("RDMA device ", quoted(zero->name), " of ", vf,
+                    " has no node GUID, RDMA CM will not work on it: run ", "`ip link set ", vf.pf, " vf ", vf.number,
+                    plan.is_infiniband() ? " node_guid" : " mac", " ...` and bind the driver of ", plan.address,
+                    " anew before a pod gets it"));
+}
+
+std::optional<RdmaDevice> find_rdma(Socket& rdma, const state::MoveRdma& step) {
+    auto device = kernel::find_rdma_device(rdma, step.index);
+    return device && device->node_guid == step.node_guid ? device : std::nullopt;
+}
+
+/// Whether ADD knew it: moved it, or left it where it was.
+bool is_known(const RdmaDevice& device, const state::AttachmentRecord& record) {
+    return std::any_of(record.steps.begin(), record.steps.end(), [&](const state::Step& step) {
+        const auto* moved = std::get_if<state::MoveRdma>(&step);
+        if (moved == nullptr) return false;
+        const auto& stayed = moved->stayed;
+        return (moved->index == device.index && moved->node_guid == device.node_guid) ||
+               std::find(stayed.begin(), stayed.end(), device.index) != stayed.end();
+    });
+}
+
+/// A driver that was bound anew has made other RDMA devices, on the host: ours are gone, as they are with the driver.
+/// Those that ADD knew tell nothing: the kernel returns one after the other.
+bool is_gone(const BusAddress& address, const state::AttachmentRecord& record, Socket& rdma) {
+    if (!has_network_driver(address)) return true;
+    const RdmaDevices present = find_rdma_devices(address, rdma);
+    return std::any_of(present.begin(), present.end(),
+                       [&](const RdmaDevice& device) { return !is_known(device, record); });
+}
+
+void send_rdma_home(const state::MoveRdma& step, const kernel::Netns& pod, const RevertContext& context) {
+    auto inside = Socket::find_rdma_in(pod, context.deadline);
+    if (!inside || !find_rdma(*inside, step)) return;
+    const base::FileLock lock = context.records.lock_rdma(context.deadline);
+    const kernel::Netns home = kernel::Netns::current();
+    const kernel::NetnsScope scope(pod); // the device must be in the namespace of socket and thread
+    kernel::move_rdma_device(*inside, step.index, home);
+}
+
+} // namespace
+
+void find_rdma_of_device(DevicePlan& plan, const config::Config& config, const cni::Request& request,
+                         kernel::Socket* rdma, const base::Logger& log) {
+    const config::RdmaPolicy& policy = config.rdma;
+    if (policy.demand == config::RdmaDemand::ignored) return;
+    if (!plan.link && !config.is_rdma_only()) { // a driver for user space
+        if (policy.demand == config::RdmaDemand::required)
+            refuse_rdma(concat("device ", plan.address, " has driver ", quoted(kernel::driver_of(plan.address)),
+                               ", which makes no RDMA device of it, network ", quoted(request.conf.name),
+                               " asks for RDMA (\"rdma\"): bind it to its network driver, or remove \"rdma\""));
+        return;
+    }
+    const auto devices = rdma != nullptr ? find_rdma_devices(plan.address, *rdma) : RdmaDevices{};
+    if (devices.empty()) {
+        const std::string why = concat("device ", plan.address, " has no RDMA device in the host's namespace");
+        if (policy.demand == config::RdmaDemand::required)
+            refuse_rdma(concat(why, ", network ", quoted(request.conf.name),
+                               " asks for RDMA (\"rdma\"): load the NIC's RDMA driver, e.g. `modprobe mlx5_ib`, give "
+                               "it back if another namespace has it, or remove \"rdma\""));
+        log.debug(why);
+        return;
+    }
+    warn_of_zero_guid(plan, devices, log);
+    if (moves_rdma(policy, kernel::rdma_netns_mode(*rdma), request.conf.name))
+        plan.selection = choose_rdma(plan.address, policy, devices);
+    else
+        plan.rdma = plan.link ? port_for_gids(*rdma, devices, *plan.link) : first_port(*rdma, devices.front());
+}
+
+void require_movable(DevicePlan& plan, const config::RdmaPolicy& policy, kernel::Socket& rdma,
+                     const kernel::Netns& elsewhere, const base::Logger& log) {
+    const auto fixed = find_immovable(plan.selection.moving, rdma, elsewhere);
+    if (!fixed) return;
+    const std::string why = concat("RDMA device ", quoted(fixed->name), " can't move to another namespace, because ",
+                                   "its driver doesn't take it away from its users");
+    if (policy.demand == config::RdmaDemand::required)
+        refuse_rdma(concat(why, ": use a driver that does, or \"rdma\": {\"mode\": \"shared\"} and ",
+                           "`rdma system set netns shared` before any pod starts, or remove \"rdma\""));
+    log.warn(concat(why, ": it stays on the host, and the pod has no RDMA"));
+    plan.selection.moving.clear();
+}
+
+void plan_rdma(DevicePlan& plan, const config::Config& config, const cni::Request& request, const kernel::Netns& pod,
+               const base::Logger& log, const base::Deadline& deadline) {
+    if (config.rdma.demand == config::RdmaDemand::ignored) return;
+    auto rdma = kernel::Socket::find_rdma(deadline);
+    find_rdma_of_device(plan, config, request, rdma ? &*rdma : nullptr, log);
+    if (!rdma) return;
+    require_movable(plan, config.rdma, *rdma, pod, log);
+    for (const kernel::RdmaDevice& device : plan.selection.moving) require_unused(*rdma, device);
+    require_free_rdma_name(plan, request.netns_path, pod, deadline);
+}
+
+std::vector<state::Step> rdma_steps(const base::BusAddress& address, const RdmaDevices& moving,
+                                    const RdmaDevices& staying, const std::string& name_in_pod) {
+    std::vector<std::uint32_t> stayed;
+    for (const kernel::RdmaDevice& device : staying) stayed.push_back(device.index);
+    std::vector<state::Step> steps;
+    for (const kernel::RdmaDevice& device : moving)
+        steps.emplace_back(state::MoveRdma{.device = address.to_string(),
+                                           .index = device.index,
+                                           .node_guid = device.node_guid,
+                                           .name = device.name,
+                                           .name_in_pod = name_in_pod,
+                                           .stayed = stayed});
+    return steps;
+}
+
+std::vector<state::Step> rdma_steps(const DevicePlan& plan) {
+    RdmaDevices moving = plan.selection.moving;
+    for (kernel::RdmaDevice& device : moving) device.name = own_name(device, plan.owed_names);
+    return rdma_steps(plan.address, moving, plan.selection.staying, plan.selection.name_in_pod);
+}
+
+void move_rdma(const DevicePlan& plan, const state::AttachmentStore& records, const kernel::Netns& netns,
+               const base::Deadline& deadline) {
+    if (plan.selection.moving.empty()) return;
+    const base::FileLock lock = records.lock_rdma(deadline);
+    kernel::Socket rdma = kernel::Socket::open(kernel::Protocol::rdma, deadline);
+    for (const kernel::RdmaDevice& device : plan.selection.moving) {
+        const auto uverbs = kernel::find_uverbs(rdma, device.index);
+        kernel::move_rdma_device(rdma, device.index, netns);
+        require_same_uverbs_in(netns, device, uverbs, deadline);
+        if (!plan.selection.name_in_pod.empty()) rename_in(netns, device, plan.selection.name_in_pod, deadline);
+    }
+}
+
+void revert_step(const state::MoveRdma& step, const RevertContext& context) {
+    const auto address = find_present_device(step.device);
+    auto outside = Socket::find_rdma(context.deadline);
+    if (!address || !outside) return;
+    if (const auto netns = find_recorded_netns(context.record, context.caller.netns_path))
+        send_rdma_home(step, *netns, context);
+    const auto returned = wait_for_return(context, [&]() -> std::optional<RdmaDevice> {
+        if (auto device = find_rdma(*outside, step)) return device;
+        return is_gone(*address, context.record, *outside) ? std::optional(RdmaDevice{}) : std::nullopt;
+    });
+    if (!returned && end_by_unbinding(*address, context)) return;
+    if (!returned)
+        throw base::Error("the kernel has not returned it to the host: a process or mount may still hold "
+                          "the pod's namespace, `rdmanet gc` names it");
+    if (!returned->name.empty())
+        restore_rdma_name(*outside, *returned, *address, step.name, name_keeper(context), context.deadline);
+}
+
+} // namespace rdmanet::attach

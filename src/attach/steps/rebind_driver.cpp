@@ -1,0 +1,98 @@
+#include "rebind_driver.hpp"
+
+#include "device_return.hpp"
+
+#include "lookup/device_link.hpp"
+#include "lookup/device_ready.hpp"
+#include "lookup/device_usable.hpp"
+#include "lookup/request.hpp"
+#include "owners/guid_claim.hpp"
+
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/kernel/device.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::BusAddress;
+using base::concat;
+using base::quoted;
+using kernel::Socket;
+
+/// A driver that was bound anew draws the lowest numbers that are free by then.
+void require_same_numbers(const RdmaDevices& made, const std::vector<std::string>& before, kernel::Socket& rdma) {
+    const std::vector<std::string> after = list_uverbs(made, rdma);
+    for (std::size_t at = 0; at < std::min(before.size(), after.size()); ++at)
+        if (!before[at].empty() && !after[at].empty())
+            require_same_uverbs(made[at].name, before[at], after[at], "when its driver was bound anew for its GUID");
+}
+
+/// Never bound anew, or since it got its settings back: nobody's device is taken away for nothing. The PF may have
+/// refused one of its GUIDs at the first attempt, so both count.
+bool has_guids(const BusAddress& address, const state::RebindDriver& step, const RevertContext& context) {
+    Socket route = Socket::open(kernel::Protocol::route, context.deadline);
+    const auto link = find_link_on_host(address, route);
+    const auto guid = link ? link->port_guid() : std::nullopt;
+    if (!guid || guid->to_string() != step.guid) return false;
+    auto rdma = Socket::find_rdma(context.deadline);
+    const auto devices = rdma ? find_rdma_devices(address, *rdma) : RdmaDevices{};
+    return step.node_guid == 0 || devices.empty() || devices.front().node_guid == step.node_guid;
+}
+
+} // namespace
+
+void plan_guid(DevicePlan& plan, const cni::Request& request, const config::Config& config,
+               const Attachment& attachment, kernel::Socket& route, const base::Deadline& deadline) {
+    const auto present = plan.link->port_guid();
+    if (!plan.vf || !present) return;
+    const auto wanted = wanted_settings(request, config).port_guid;
+    if (wanted) require_unused_guid(plan.address, *wanted, attachment, route);
+    if (wanted && wanted != present) {
+        plan.rebind_to = kernel::driver_of(plan.address);
+        auto rdma = kernel::Socket::find_rdma(deadline);
+        const auto devices = rdma ? find_rdma_devices(plan.address, *rdma) : RdmaDevices{};
+        if (!devices.empty()) plan.node_guid = devices.front().node_guid;
+    }
+    if (!wanted && present->is_nobodys())
+        refuse_device(plan.address,
+                      concat("has no valid GUID (", *present, "): set \"guid\", or give it one by `ip link set ",
+                             plan.vf->id.pf, " vf ", plan.vf->id.number, " port_guid`"));
+}
+
+RdmaDevices rebind(const DevicePlan& plan, const state::AttachmentStore& records, const base::Deadline& deadline) {
+    constexpr std::chrono::seconds kTimeout{20};
+    const base::FileLock lock = records.lock_rdma(deadline);
+    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
+    kernel::Socket rdma = kernel::Socket::open(kernel::Protocol::rdma, deadline);
+    const std::vector<std::string> uverbs = list_uverbs(find_rdma_devices(plan.address, rdma), rdma);
+    kernel::bind_anew(plan.address, plan.rebind_to);
+    auto made =
+        wait_for_devices(plan.address, {.link = true, .rdma_devices = 1}, route, &rdma, deadline.at_most(kTimeout));
+    if (!made)
+        refuse_device(plan.address, concat("has no RDMA device or no IPoIB interface ", kTimeout.count(),
+                                           " s after driver ", quoted(plan.rebind_to), " was bound anew for its GUID"));
+    require_same_numbers(*made, uverbs, rdma);
+    return *std::move(made);
+}
+
+void replace_rdma(DevicePlan& plan, const config::RdmaPolicy& policy, RdmaDevices made) {
+    if (plan.rdma) {
+        plan.rdma->device_index = made.front().index;
+        plan.rdma->device = made.front().name;
+    }
+    if (!plan.selection.moving.empty())
+        plan.selection = choose_rdma_again(plan.address, policy, plan.selection, std::move(made));
+}
+
+void revert_step(const state::RebindDriver& step, const RevertContext& context) {
+    const auto address = find_present_device(step.device);
+    if (!address || has_guids(*address, step, context)) return;
+    const base::FileLock lock = context.records.lock_rdma(context.deadline);
+    kernel::bind_anew(*address, step.driver);
+}
+
+} // namespace rdmanet::attach

@@ -1,0 +1,189 @@
+#include "reset_function.hpp"
+
+#include "lookup/device_ready.hpp"
+#include "lookup/device_usable.hpp"
+#include "lookup/rdma_devices.hpp"
+
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::BusAddress;
+using base::concat;
+using base::quoted;
+using kernel::Socket;
+
+RdmaDevices list_as_made(const BusAddress& address, Socket* rdma) {
+    RdmaDevices devices = rdma != nullptr ? find_rdma_devices(address, *rdma) : RdmaDevices{};
+    sort_as_made(devices);
+    return devices;
+}
+
+std::vector<std::string> list_uverbs_as_made(const BusAddress& address, Socket* rdma) {
+    return rdma != nullptr ? list_uverbs(list_as_made(address, rdma), *rdma) : std::vector<std::string>{};
+}
+
+/// Of a driver for user space none; without KeepDevice the attachment's record is lost, and it had one.
+bool had_link(const state::AttachmentRecord& record) {
+    const auto* kept = record.find_step<state::KeepDevice>();
+    return kept == nullptr || !kept->name.empty();
+}
+
+/// Device plugins look at the numbers when they start.
+void warn_of_new_numbers(const state::ResetFunction& step, const std::vector<std::string>& before,
+                         const std::vector<std::string>& after, const base::Logger& log) {
+    for (std::size_t at = 0; at < std::min({before.size(), after.size(), step.rdma_names.size()}); ++at)
+        if (!before[at].empty() && before[at] != after[at])
+            log.warn(concat("RDMA device ", quoted(step.rdma_names[at]), " is /dev/infiniband/", after[at],
+                            " since its driver was bound anew, it was ", before[at],
+                            ": restart the device plugin if it still gives pods that"));
+}
+
+/// The RDMA devices that the driver has made of the device, in their order. Throws where there was less time than that
+/// takes: the next attempt has more.
+RdmaDevices await_devices(const state::ResetFunction& step, const BusAddress& address,
+                          const std::vector<std::string>& uverbs_before, Socket* rdma, const RevertContext& context) {
+    constexpr std::chrono::seconds kTimeout{10};
+    const bool is_cut_short = context.deadline.remaining() < kTimeout;
+    Socket route = Socket::open(kernel::Protocol::route, context.deadline);
+    auto made = wait_for_devices(address, {.link = had_link(context.record), .rdma_devices = step.rdma_names.size()},
+                                 route, rdma, context.deadline.at_most(kTimeout));
+    const std::string lacks = "lacks its net device or an RDMA device after its reset";
+    if (!made && is_cut_short) throw base::Error(concat("device ", address, ' ', lacks));
+    if (!made) {
+        context.log.warn(concat("device ", address, ' ', lacks, " and ", kTimeout.count(),
+                                " s: `dmesg` says what its driver ", quoted(step.driver), " misses"));
+        return {};
+    }
+    sort_as_made(*made);
+    if (rdma != nullptr) warn_of_new_numbers(step, uverbs_before, list_uverbs(*made, *rdma), context.log);
+    return *std::move(made);
+}
+
+/// Those names that the ones before them had. The net device gets its own with KeepDevice.
+void restore_names(const RdmaDevices& made, const state::ResetFunction& step, const BusAddress& address, Socket& rdma,
+                   const RevertContext& context) {
+    for (std::size_t at = 0; at < std::min(made.size(), step.rdma_names.size()); ++at)
+        restore_rdma_name(rdma, made[at], address, step.rdma_names[at], name_keeper(context), context.deadline);
+}
+
+/// False if it still has a driver, or that one is unloaded, which will take the device when it is loaded again.
+bool bind_again(const BusAddress& address, const std::string& driver) {
+    if (!kernel::driver_of(address).empty() || !kernel::driver_exists(address, driver)) return false;
+    kernel::bind(address, driver);
+    return true;
+}
+
+/// Why the device can't be reset alone, with the cure; empty if it can.
+std::string obstacle_to_reset(const BusAddress& address) {
+    const std::string directory = concat("/sys/", address.sysfs_path());
+    if (const unsigned vfs = kernel::count_vfs_of(address); vfs != 0) // which its driver takes along
+        return concat("it has ", vfs, vfs == 1 ? " VF, which" : " VFs, which", " would go: run `echo 0 >", directory,
+                      "/sriov_numvfs`");
+    switch (kernel::resettable(address)) {
+    case kernel::Resettable::yes: break;
+    case kernel::Resettable::no: return concat("the kernel knows no way (", directory, "/reset is not there)");
+    case kernel::Resettable::switched_off:
+        return concat("every way is switched off: run `echo default >", directory, "/reset_method`");
+    }
+    return {};
+}
+
+/// Why `act` failed; empty if it didn't.
+template <class Act>
+std::string failure_of(Act&& act) {
+    try {
+        act();
+    } catch (const base::Error& error) {
+        return error.what();
+    }
+    return {};
+}
+
+/// Why it failed; empty if it didn't. What moves RDMA devices meanwhile need not wait for the reset itself, which may
+/// take the kernel a minute.
+std::string reset_alone(const BusAddress& address, Socket* rdma, const RevertContext& context) {
+    std::string obstacle = obstacle_to_reset(address);
+    if (obstacle.empty()) obstacle = user_of(address, rdma);
+    if (!obstacle.empty()) return obstacle;
+    return failure_of([&] {
+        {
+            const base::FileLock lock = context.records.lock_rdma(context.deadline);
+            kernel::unbind(address);
+        }
+        kernel::reset(address);
+    });
+}
+
+/// What to do about a device that could not be reset.
+std::string cure_for(const BusAddress& address) {
+    const std::string directory = concat("/sys/", address.sysfs_path());
+    const bool is_vf = address.pci() && kernel::find_pf_of(*address.pci());
+    return concat("; `dmesg` may say more. No other pod gets the device before it was reset",
+                  is_vf ? concat(": to give that up, write 0 to ", directory,
+                                 "/physfn/sriov_numvfs, run `rdmanet gc`, and make the VFs anew")
+                        : std::string());
+}
+
+} // namespace
+
+void require_resettable(const BusAddress& address) {
+    if (!address.pci())
+        refuse_device(address, "can't be reset, as a sub-function has no reset of its own: remove \"reset\"");
+    const std::string driver = kernel::driver_of(address);
+    if (is_user_space_driver(driver) && !is_vfio_driver(driver)) // would have to be bound by hand again
+        refuse_device(address, concat("can't be reset with driver ", quoted(driver),
+                                      ": bind it to its network driver or to vfio-pci, or remove \"reset\""));
+    if (const std::string obstacle = obstacle_to_reset(address); !obstacle.empty())
+        refuse_device(address, concat("can't be reset, ", obstacle, "; or use another device, or remove \"reset\""));
+}
+
+std::optional<state::ResetFunction> plan_reset(const BusAddress& address, const std::vector<state::OwedName>& owed,
+                                               const base::Logger& log, const base::Deadline& deadline) {
+    state::ResetFunction step{.device = address.to_string(), .driver = kernel::driver_of(address), .rdma_names = {}};
+    // For each program that opens the device, and after it (vfio_pci_core_enable() and vfio_pci_core_disable(),
+    // drivers/vfio/pci/vfio_pci_core.c).
+    if (is_vfio_driver(step.driver)) {
+        log.debug(concat("device ", address, " is reset by its driver ", quoted(step.driver)));
+        return std::nullopt;
+    }
+    auto rdma = Socket::find_rdma(deadline);
+    if (const std::string use = user_of(address, rdma ? &*rdma : nullptr); !use.empty())
+        throw cni::CniError(cni::ErrorCode::rdma, concat(use, " before a pod gets the device"));
+    for (const kernel::RdmaDevice& device : list_as_made(address, rdma ? &*rdma : nullptr))
+        step.rdma_names.push_back(own_name(device, owed));
+    return step;
+}
+
+/// Whether an earlier attempt came to the reset, the device can't tell: it is done again. One that was not reset goes
+/// home all the same: its record keeps it from the next pod. Whoever has given it to another driver meanwhile keeps
+/// that.
+void revert_step(const state::ResetFunction& step, const RevertContext& context) {
+    const auto address = BusAddress::parse(step.device);
+    if (!address || !kernel::device_exists(*address)) return;
+    const std::string present = kernel::driver_of(*address);
+    if (is_user_space_driver(present)) return;
+    const std::string driver = present.empty() ? step.driver : present;
+    auto rdma = Socket::find_rdma(context.deadline);
+    Socket* const socket = rdma ? &*rdma : nullptr;
+    const auto uverbs = list_uverbs_as_made(*address, socket);
+    std::string failure = reset_alone(*address, socket, context);
+    if (!failure.empty()) failure += cure_for(*address);
+    RdmaDevices made;
+    const std::string unbound = failure_of([&] {
+        const base::FileLock lock = context.records.lock_rdma(context.deadline);
+        if (bind_again(*address, driver) && driver == step.driver)
+            made = await_devices(step, *address, uverbs, socket, context);
+    });
+    if (!made.empty()) restore_names(made, step, *address, *socket, context);
+    if (!unbound.empty()) failure += concat(failure.empty() ? "" : "; ", unbound);
+    if (!failure.empty()) throw base::Error(failure);
+}
+
+} // namespace rdmanet::attach

@@ -1,0 +1,214 @@
+#include "vf_settings.hpp"
+
+#include "representor.hpp"
+
+#include "lookup/device_usable.hpp"
+#include "lookup/request.hpp"
+#include "lookup/vf.hpp"
+
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
+
+#include <chrono>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::concat;
+using base::quoted;
+using kernel::Socket;
+
+void require_mtu(const config::Config& config, const kernel::Link& pf) {
+    if (config.mtu.value_or(0) <= pf.mtu) return;
+    throw cni::CniError(cni::ErrorCode::invalid_network_config,
+                        concat("mtu: ", *config.mtu, " is above the MTU ", pf.mtu, " of PF ", quoted(pf.name),
+                               ": lower \"mtu\", or raise the PF's"));
+}
+
+[[noreturn]] void refuse_setting(std::string_view key, const base::BusAddress& address, std::string_view is) {
+    throw cni::CniError(cni::ErrorCode::unsupported_field,
+                        concat(key, ": can't be set, device ", address, " is ", is, ": remove it"));
+}
+
+/// What the kernel has no call for: ipoib_netdev_ops_pf, drivers/infiniband/ulp/ipoib/ipoib_main.c. Values that the VF
+/// has anyway do no harm.
+void require_settings_of_link_layer(const VfPlan& vf, const base::BusAddress& address, const kernel::Link& pf) {
+    if (!pf.is_infiniband()) {
+        if (vf.changes.node_guid) refuse_setting("guid", address, "Ethernet");
+        return;
+    }
+    if (vf.changes.vlan) refuse_setting("vlan", address, "InfiniBand");
+    if (vf.changes.spoof_check) refuse_setting("spoofchk", address, "InfiniBand");
+    if (vf.changes.trust) refuse_setting("trust", address, "InfiniBand");
+    if (const auto& rates = vf.changes.rates)
+        refuse_setting(rates->most_mbps != 0 ? "max_tx_rate" : "min_tx_rate", address, "InfiniBand");
+}
+
+std::string difference_text(const VfPlan& vf, const kernel::VfSettings& now, const kernel::VfSettings& missing) {
+    return concat(vf.id, " has ", to_string(kernel::restrict_to(now, missing)), ", expected ", to_string(missing));
+}
+
+kernel::VfLinkState link_state_of(std::string_view text) {
+    for (const auto state : {kernel::VfLinkState::enable, kernel::VfLinkState::disable})
+        if (text == kernel::to_string(state)) return state;
+    return kernel::VfLinkState::automatic;
+}
+
+kernel::VlanProtocol protocol_of(std::string_view text) {
+    return text == kernel::to_string(kernel::VlanProtocol::dot1ad) ? kernel::VlanProtocol::dot1ad
+                                                                   : kernel::VlanProtocol::dot1q;
+}
+
+} // namespace
+
+VfPlan plan_vf(const base::BusAddress& address, const cni::Request& request, const config::Config& config,
+               kernel::Socket& route) {
+    VfView vf = view_vf(address, route);
+    require_mtu(config, vf.pf);
+    VfPlan plan{.of = vf.of,
+                .id = std::move(vf.id),
+                .before = vf.present,
+                .changes = kernel::difference(wanted_settings(request, config), vf.present)};
+    require_settings_of_link_layer(plan, address, vf.pf);
+    return plan;
+}
+
+void apply_settings(const VfPlan& vf, const base::BusAddress& address, kernel::Socket& route, const base::Logger& log) {
+    // Some make them when the VF has been reset, and show nothing of it meanwhile.
+    constexpr std::chrono::seconds kTimeout{2};
+    constexpr std::chrono::milliseconds kTimeoutOfUncertain{100};
+    kernel::change_vf(route, vf.id, vf.changes);
+    const auto until = route.deadline().at_most(kTimeout);
+    const auto until_uncertain = route.deadline().at_most(kTimeoutOfUncertain);
+    for (;; std::this_thread::sleep_for(std::chrono::milliseconds{20})) {
+        const auto found = kernel::find_vf(route, vf.id);
+        if (!found && !until.passed()) continue;
+        const kernel::VfSettings now = found.value_or(kernel::VfSettings{});
+        const kernel::VfSettings missing = kernel::ignored(vf.changes, vf.before, now);
+        const kernel::VfSettings certain = kernel::restrict_to(missing, kernel::surely_told(now));
+        if (missing.empty()) return;
+        if (certain.empty() && until_uncertain.passed()) {
+            log.warn(concat(difference_text(vf, now, missing), ": its PF took that without an error, and either does ",
+                            "nothing or doesn't tell what it did. If `ip -d link show ", vf.id.pf,
+                            "` goes on showing that, remove the setting from the network, or update the NIC's driver"));
+            return;
+        }
+        if (until.passed())
+            refuse_device(address, concat("can't be set up: ", difference_text(vf, now, certain),
+                                          ": its PF took that without an error and does nothing; update the NIC's ",
+                                          "driver and firmware, or remove the setting from the network"));
+    }
+}
+
+void warn_of_inherited_vlan(const VfPlan& vf, const cni::Request& request, const config::Config& config,
+                            const base::Logger& log) {
+    const auto& vlan = vf.before.vlan;
+    if (!vlan || vlan->id == 0 || std::get<config::Sriov>(config.attach).settings.vlan) return;
+    log.warn(
+        concat(vf.id, " has VLAN ", vlan->id, ", and network ", quoted(request.conf.name),
+               " says nothing of one: the pod is in that VLAN. Set \"vlan\" to it if it is meant, else run `ip link "
+               "set ",
+               vf.id.pf, " vf ", vf.id.number, " vlan 0`"));
+}
+
+std::optional<kernel::VfSettings> settings_to_keep(const DevicePlan& plan, const cni::Request& request,
+                                                   const config::Config& config, const base::Deadline& deadline) {
+    if (!plan.vf) return std::nullopt;
+    // A driver may have changed more than it was told, and some settings when the VF came up.
+    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
+    const auto present = kernel::find_vf(route, plan.vf->id);
+    if (!present) return std::nullopt;
+    kernel::VfSettings kept =
+        kernel::difference(kernel::without_port_speed(*present, plan.vf->id), wanted_settings(request, config));
+    if (!plan.link || kept.mac == plan.link->mac()) kept.mac.reset(); // the VF's own, or may be
+    return kept;
+}
+
+std::string mac_without_link(const DevicePlan& plan) {
+    if (!plan.vf) return {};
+    const auto& mac = plan.vf->changes.mac ? plan.vf->changes.mac : plan.vf->before.mac;
+    return mac && !mac->is_zero() ? mac->to_string() : std::string();
+}
+
+state::SetVf to_step(const base::BusAddress& vf, const kernel::VfOf& of, const kernel::VfSettings& before) {
+    return {.pf = of.pf.to_string(), .number = of.number, .before = to_recorded(before), .device = vf.to_string()};
+}
+
+state::VfSettings to_recorded(const kernel::VfSettings& settings) {
+    state::VfSettings recorded;
+    if (settings.mac) recorded.mac = settings.mac->to_string();
+    if (settings.vlan) {
+        recorded.vlan = settings.vlan->id;
+        recorded.vlan_qos = settings.vlan->qos;
+        recorded.vlan_protocol = kernel::to_string(settings.vlan->protocol);
+    }
+    if (settings.rates) {
+        recorded.min_tx_rate = settings.rates->least_mbps;
+        recorded.max_tx_rate = settings.rates->most_mbps;
+    }
+    recorded.spoof_check = settings.spoof_check;
+    recorded.trust = settings.trust;
+    if (settings.link_state) recorded.link_state = kernel::to_string(*settings.link_state);
+    if (settings.node_guid) recorded.node_guid = settings.node_guid->to_string();
+    if (settings.port_guid) recorded.port_guid = settings.port_guid->to_string();
+    return recorded;
+}
+
+kernel::VfSettings to_settings(const state::VfSettings& recorded) {
+    kernel::VfSettings settings;
+    if (recorded.mac) settings.mac = base::MacAddress::parse(*recorded.mac);
+    if (recorded.vlan)
+        settings.vlan = kernel::VfVlan{
+            .id = *recorded.vlan, .qos = recorded.vlan_qos, .protocol = protocol_of(recorded.vlan_protocol)};
+    if (recorded.min_tx_rate && recorded.max_tx_rate)
+        settings.rates = kernel::VfRates{.least_mbps = *recorded.min_tx_rate, .most_mbps = *recorded.max_tx_rate};
+    settings.spoof_check = recorded.spoof_check;
+    settings.trust = recorded.trust;
+    if (recorded.link_state) settings.link_state = link_state_of(*recorded.link_state);
+    if (recorded.node_guid) settings.node_guid = base::Guid::parse(*recorded.node_guid);
+    if (recorded.port_guid) settings.port_guid = base::Guid::parse(*recorded.port_guid);
+    return settings;
+}
+
+void check_vf(const Intended& wanted, const state::AttachmentRecord& record, const base::BusAddress& address,
+              const kernel::Link* link, const base::Deadline& deadline) {
+    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
+    const VfView vf = view_vf(address, route);
+    kernel::VfSettings left = record.vf_settings ? to_settings(*record.vf_settings) : kernel::VfSettings{};
+    // Some PFs tell what the VF has chosen itself (i40e, ice), which a later plugin may have had it do, and nothing for
+    // a while after the VF's interface has been down.
+    const bool tells_own_mac = link == nullptr || vf.present.mac == link->mac();
+    if (tells_own_mac || (vf.present.mac && vf.present.mac->is_zero())) left.mac.reset();
+    const kernel::VfSettings present = kernel::without_port_speed(vf.present, vf.id);
+    const kernel::VfSettings lost = kernel::lost(wanted.vf, left, present);
+    if (!lost.empty())
+        differs(concat(vf.id, " has ", to_string(kernel::restrict_to(present, lost)), ", expected ", to_string(lost),
+                       ", as ADD left it: run `", to_command(lost, vf.id), "`, or delete the pod"));
+    check_representor(wanted.mtu, record, route);
+}
+
+void revert_step(const state::SetVf& step, const RevertContext& context) {
+    const auto pf = base::PciAddress::parse(step.pf);
+    // A PF that loses its driver takes its VFs along, and the settings with them.
+    if (!pf || kernel::count_vfs_of(*pf) <= step.number) return;
+    Socket route = Socket::open(kernel::Protocol::route, context.deadline);
+    const auto vf = find_vf_id({.pf = *pf, .number = step.number}, route);
+    if (!vf)
+        throw base::Error(concat("PF ", *pf, " has no net device in the host's namespace, through which ",
+                                 "VFs are set up: bring it back, or set sriov_numvfs to 0"));
+    const auto present = kernel::find_vf(route, *vf);
+    if (!present) return;
+    std::string refused;
+    for (const kernel::VfSettings& setting : kernel::each_of(kernel::difference(to_settings(step.before), *present)))
+        try {
+            kernel::change_vf(route, *vf, setting);
+        } catch (const base::Error& error) {
+            refused += concat(refused.empty() ? "" : "; ", error.what());
+        }
+    if (!refused.empty()) throw base::Error(refused);
+}
+
+} // namespace rdmanet::attach

@@ -1,0 +1,26 @@
+#include "owners/attachment.hpp"
+
+#include <rdmanet/cni/error.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <string>
+
+using namespace rdmanet;
+
+TEST_CASE("names are refused exactly where the journal's file name, role and all, would be too long") {
+    for (const char* role : {"", "rdma", "another"}) {
+        state::AttachmentKey key{.network = "net", .container_id = "", .ifname = "net1", .role = role};
+        key.container_id.assign(state::kLongestFileName - key.file_name().size(), 'c');
+        CHECK(key.file_name().size() == state::kLongestFileName);
+        CHECK_NOTHROW(attach::require_storable(key));
+        key.container_id += 'c';
+        CHECK_THROWS_AS(attach::require_storable(key), cni::CniError);
+    }
+    const state::AttachmentKey key{
+        .network = "net", .container_id = std::string(233, 'c'), .ifname = "net1", .role = "rdma"};
+    CHECK_THROWS_WITH(
+        attach::require_storable(key),
+        "CNI_CONTAINERID, CNI_IFNAME and the network's name are too long: 240 bytes together, at most 239 "
+        "fit into the journal's file names");
+}

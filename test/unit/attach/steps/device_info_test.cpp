@@ -1,0 +1,42 @@
+// What a device-info file says after what the device plugin has written there.
+#include "steps/device_info.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace rdmanet::attach;
+using namespace rdmanet;
+
+namespace {
+
+std::string text_after(std::string_view earlier, const std::string& rdma_device = "rdma0") {
+    const DevicePlan plan{.address = base::BusAddress::parse("0000:3b:00.2").value()};
+    return device_info_text(plan, rdma_device, earlier).value_or("as it is");
+}
+
+constexpr const char* kOurs =
+    R"({"type":"pci","version":"1.1.0","pci":{"pci-address":"0000:3b:00.2","rdma-device":"rdma0"}})";
+
+} // namespace
+
+TEST_CASE("what a device plugin says of the same device stays, but for what ADD knows") {
+    CHECK(text_after(R"({"type":"pci","version":"1.0.0","new":[1],"pci":{"pci-address":"0000:3B:00.2",
+        "rdma-device":"mlx5_3","vhost-net":"/dev/vhost-net","pf-pci-address":"0000:3b:00.0","rank":{"a":7}}})") ==
+          R"({"type":"pci","version":"1.1.0","pci":{"pci-address":"0000:3b:00.2","rdma-device":"rdma0",)"
+          R"("pf-pci-address":"0000:3b:00.0","rank":{"a":7},"vhost-net":"/dev/vhost-net"},"new":[1]})");
+    CHECK(text_after(R"({"type":"pci","pci":{"pci-address":"0000:3b:00.2","rdma-device":"mlx5_3"}})", "") ==
+          R"({"type":"pci","version":"1.1.0","pci":{"pci-address":"0000:3b:00.2"}})");
+}
+
+TEST_CASE("what tells nothing of the device is replaced") {
+    for (const std::string earlier :
+         {"", "{", "[]", "7", "{}", R"({"pci":7})", R"({"type":7})", R"({"type":"pci","pci":{"vhost-net":"x"}})",
+          R"({"type":"pci","a":1,"pci":{"pci-address":"0000:3b:00.3","vhost-net":"x"}})",
+          R"({"type":"pci","pci":{"pci-address":5,"vhost-net":"x"}})"}) {
+        INFO(earlier);
+        CHECK(text_after(earlier) == kOurs);
+    }
+}
+
+TEST_CASE("what describes a device of another kind is left to who wrote it") {
+    CHECK(text_after(R"({"type":"vdpa","version":"1.1.0","vdpa":{"path":"/dev/vhost-vdpa-1"}})") == "as it is");
+}
