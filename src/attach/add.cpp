@@ -7,29 +7,20 @@
 #include "session.hpp"
 
 #include "lookup/adopted.hpp"
-#include "lookup/ipoib.hpp"
 #include "lookup/request.hpp"
-#include "lookup/shared_rdma.hpp"
-#include "owners/claims.hpp"
-#include "owners/gid_holders.hpp"
 #include "owners/liveness.hpp"
-#include "owners/mark.hpp"
-#include "steps/addressing.hpp"
 #include "steps/device_info.hpp"
-#include "steps/device_port.hpp"
-#include "steps/move_rdma.hpp"
-#include "steps/registry.hpp"
 #include "steps/rdma_names.hpp"
-#include "steps/vf_settings.hpp"
+#include "steps/registry.hpp"
 
 #include <rdmanet/attach/operations.hpp>
 #include <rdmanet/base/rollback.hpp>
 #include <rdmanet/base/text.hpp>
-#include <rdmanet/cni/delegate.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/ipam/allocator.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -38,7 +29,6 @@ namespace rdmanet::attach {
 namespace {
 
 using base::concat;
-using base::quoted;
 using state::AttachmentRecord;
 
 /// The attachment was made by an ADD that succeeded, in this namespace. What the pod has done to its interface since is
@@ -62,16 +52,14 @@ std::vector<state::Step> debts_of(const Session& session, const StillHeld& held)
     return owed->steps;
 }
 
-/// The record with what an earlier ADD of the attachment owes, unless DEL of this one pays it.
-void take_over(const std::vector<state::Step>& debts, AttachmentRecord& record) {
-    const auto is_paid = [&](const state::Step& debt) {
+/// What an earlier ADD of the attachment owes, unless DEL of this one pays it.
+std::vector<state::Step> unpaid_of(std::vector<state::Step> debts, const AttachmentRecord& record) {
+    std::erase_if(debts, [&](const state::Step& debt) {
         const auto* theirs = std::get_if<state::DelegateIpam>(&debt);
         const auto* ours = record.find_step<state::DelegateIpam>();
         return theirs != nullptr && ours != nullptr && theirs->plugin == ours->plugin && theirs->config == ours->config;
-    };
-    std::vector<state::Step> unpaid = debts;
-    std::erase_if(unpaid, is_paid);
-    record.steps.insert(record.steps.begin(), unpaid.begin(), unpaid.end());
+    });
+    return debts;
 }
 
 /// A record that is already there is a crashed ADD, or an attachment whose namespace went without a DEL: undone first.
@@ -94,54 +82,13 @@ std::vector<state::Step> undo_earlier_add(const cni::Request& request, PodSide& 
     return {};
 }
 
-cni::Result ask_delegate(const cni::Request& request, const state::DelegateIpam& step, const base::Deadline& deadline) {
-    cni::Result result = cni::delegate_add(cni::delegate_call(request, step.plugin), deadline);
-    if (result.ips.empty())
-        throw cni::CniError(cni::ErrorCode::delegate,
-                            concat("IPAM plugin ", quoted(step.plugin), " returned no address"));
-    return result;
-}
-
-std::optional<unsigned> mtu_of(const kernel::Link& link, const Plan& plan, PodSide& pod,
-                               const base::Deadline& deadline) {
-    if (link.kind != "ipoib") return link.mtu;
-    if (const auto* child = std::get_if<ChildPlan>(&plan)) return mtu_when_joined(link, &child->parent);
-    const auto& vf = std::get<DevicePlan>(plan).vf;
-    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
-    const auto pf = vf ? kernel::find_link(route, vf->id.pf_ifindex) : std::nullopt;
-    const kernel::Link now = kernel::find_link(pod.route, link.ifindex).value_or(link);
-    return mtu_of_device_when_joined(now, pf ? &*pf : nullptr);
-}
-
-cni::Interface interface_of(const cni::Request& request, const std::optional<kernel::Link>& link, const Plan& plan,
-                            PodSide& pod, const base::Deadline& deadline) {
-    cni::Interface interface { .name = request.ifname().to_string(), .sandbox = request.netns_path };
-    if (link) {
-        interface.mac = link->hardware_address_text();
-        interface.mtu = mtu_of(*link, plan, pod, deadline);
-    }
-    if (const auto* device = std::get_if<DevicePlan>(&plan)) {
-        interface.pci_id = device->address.to_string();
-        if (!link) interface.mac = mac_without_link(*device);
-    }
-    return interface;
-}
-
-/// A VF's representor, for whoever connects it on the host.
-std::optional<cni::Interface> interface_on_host(const Plan& plan) {
-    const auto* device = std::get_if<DevicePlan>(&plan);
-    if (device == nullptr || !device->representor) return std::nullopt;
-    const kernel::Link& link = device->representor->link;
-    return cni::Interface{.name = link.name, .mac = link.hardware_address_text(), .mtu = link.mtu};
-}
-
 /// prevResult's content with our interface and its addresses behind.
-cni::Result complete(const cni::Request& request, const config::Config& config, const std::optional<kernel::Link>& link,
-                     const Plan& plan, const cni::Result& own, PodSide& pod, const base::Deadline& deadline) {
+cni::Result complete(const cni::Request& request, const config::Config& config, const Conclusion& end,
+                     const cni::Result& own) {
     cni::Result result = rest_of_prev_result(request, config);
     const auto index = static_cast<unsigned>(result.interfaces.size());
-    result.interfaces.push_back(interface_of(request, link, plan, pod, deadline));
-    if (auto outside = interface_on_host(plan)) result.interfaces.push_back(*std::move(outside));
+    result.interfaces.push_back(end.interface);
+    if (end.on_host) result.interfaces.push_back(*end.on_host);
     for (cni::IpConfig ip : own.ips) {
         ip.interface = index;
         result.ips.push_back(ip);
@@ -152,32 +99,24 @@ cni::Result complete(const cni::Request& request, const config::Config& config, 
     return result;
 }
 
-std::vector<base::IpAddress> addresses_of(const cni::Result& result) {
-    std::vector<base::IpAddress> addresses;
-    for (const cni::IpConfig& ip : result.ips) addresses.push_back(ip.address.address());
-    return addresses;
-}
-
 /// For comparisons that have no configuration.
-state::Wanted wanted_of(const cni::Request& request, const config::Config& config,
-                        const std::optional<kernel::Link>& link) {
-    state::Wanted wanted;
-    if (link) wanted.mac = link->hardware_address_text();
-    if (std::holds_alternative<config::Sriov>(config.attach)) wanted.vf = to_recorded(wanted_settings(request, config));
-    wanted.gids = config.rdma.wait_for_gids && config.rdma.on_missing_gid == config::OnMissingGid::refuse;
-    wanted.active_port = config.rdma.on_inactive_port == config::OnInactivePort::refuse;
-    wanted.most_gids = static_cast<std::uint32_t>(config.rdma.most_gids.value_or(0));
-    return wanted;
+state::Wanted wanted_of(const config::RdmaPolicy& rdma) {
+    return {.gids = rdma.wait_for_gids && rdma.on_missing_gid == config::OnMissingGid::refuse,
+            .active_port = rdma.on_inactive_port == config::OnInactivePort::refuse,
+            .most_gids = static_cast<std::uint32_t>(rdma.most_gids.value_or(0))};
 }
 
-/// The changes themselves, each preceded by what undoes it. Fills in the record as it learns.
+/// The changes themselves, each preceded by what undoes it. Fills in the record as the steps learn.
 class Attaching {
 public:
-    Attaching(const cni::Request& request, const config::Config& config, Session& session, Prepared& prepared,
-              std::vector<state::Step> debts, base::FileLock& lock, const base::Deadline& deadline)
-        : request_(request), config_(config), session_(session), pod_(prepared.pod), plan_(prepared.plan), lock_(lock),
-          deadline_(deadline), record_(std::move(prepared.record)), debts_(std::move(debts)) {
-        take_over(debts_, record_);
+    /// `lock` is the attachment's; `claim` is the device's, until the record says whose it is.
+    Attaching(const AddContext& context, Session& session, Prepared prepared, std::vector<state::Step> debts,
+              base::FileLock& lock, std::optional<base::FileLock> claim)
+        : context_(context), session_(session), lock_(lock), claim_(std::move(claim)),
+          found_(std::move(prepared.found)), steps_(std::move(prepared.steps)), debts_(std::move(debts)),
+          record_(std::move(prepared.record)) {
+        unpaid_ = unpaid_of(debts_, record_);
+        take_down();
     }
 
     /// What has been begun, for undoing it: before the record of the steps is written only the lease, and what the
@@ -191,149 +130,79 @@ public:
     [[nodiscard]] const std::vector<ipam::OwnerKey>& reclaimed_from() const { return reclaimed_from_; }
 
     cni::Result run() {
-        cni::Result own = lease();
+        Progress progress{.record = record_, .own = lease()};
         session_.records.save(record_);
         is_recorded_ = true;
-        std::visit([](auto& concrete) { concrete.claim.reset(); }, plan_);
-        const std::optional<kernel::Link> link = make_interface();
-        if (auto* step = delegate()) own = ask(*step);
-        if (const auto& shared = shared_port_of(plan_)) require_gid_share(config_.rdma, *shared, own.ips.size());
-        if (link) configure(*link, own);
-        if (const auto* device = std::get_if<DevicePlan>(&plan_); device != nullptr && config_.device_info_file)
-            write_device_info(*config_.device_info_file, *device,
-                              device->rdma ? device->rdma->device : record_.rdma_device);
-        for (const cni::IpConfig& ip : own.ips) record_.ips.push_back(ip.address.to_string());
-        for (const cni::Route& route : own.routes) record_.routes.push_back(route.dst.to_string());
-        if (const auto* device = std::get_if<DevicePlan>(&plan_))
-            if (const auto kept = settings_to_keep(*device, request_, config_, deadline_))
-                record_.vf_settings = to_recorded(*kept);
-        record_.wanted = wanted_of(request_, config_, link);
-        commit(record_, lock_, session_.node, session_.records, deadline_);
-        if (config_.is_rdma_only()) return request_.conf.prev_result.value_or(cni::Result{});
-        return complete(request_, config_, link, plan_, own, pod_, deadline_);
+        claim_.reset();
+        if (found_.parent) found_.parent->claim.reset();
+        for (std::size_t at = 0; at < steps_.size(); ++at) apply(at, progress);
+        for (const cni::IpConfig& ip : progress.own.ips) record_.ips.push_back(ip.address.to_string());
+        for (const cni::Route& route : progress.own.routes) record_.routes.push_back(route.dst.to_string());
+        record_.wanted = wanted_of(context_.config.rdma);
+        const Conclusion end = conclude(progress);
+        commit(record_, lock_, session_.node, session_.records, context_.deadline);
+        if (context_.config.is_rdma_only()) return context_.request.conf.prev_result.value_or(cni::Result{});
+        return complete(context_.request, context_.config, end, progress.own);
     }
 
 private:
-    /// The last one: before it may be debts of an earlier ADD.
-    [[nodiscard]] state::DelegateIpam* delegate() {
-        if (!std::holds_alternative<config::DelegatedIpam>(config_.ipam)) return nullptr;
-        return std::get_if<state::DelegateIpam>(&record_.steps.back());
-    }
-
-    cni::Result ask(state::DelegateIpam& step) {
-        try {
-            return ask_delegate(request_, step, deadline_);
-        } catch (const cni::PluginError&) {
-            step.refused = true;
-            try {
-                session_.records.save(record_);
-            } catch (const base::Error& error) { // then it is owed like that of an ADD that was killed
-                session_.node.log.error(error.what());
-            }
-            throw;
-        }
-    }
-
     cni::Result lease() {
-        const auto* own = std::get_if<ipam::Config>(&config_.ipam);
-        if (own == nullptr) return adopt_addresses(request_, config_);
+        const auto* own = std::get_if<ipam::Config>(&context_.config.ipam);
+        if (own == nullptr) return adopt_addresses(context_.request, context_.config);
         PodProbe pods(session_.node);
         ipam::Allocator allocator(session_.leases, pods);
         const ipam::Allocation allocation =
-            allocator.allocate(*own, owner_of(record_), requested_addresses(request_), deadline_);
+            allocator.allocate(*own, owner_of(record_), requested_addresses(context_.request), context_.deadline);
         for (const std::string& warning : allocation.warnings) session_.node.log.warn(warning);
         record_.leases = to_recorded(allocation.leases);
         reclaimed_from_ = allocation.reclaimed_from;
         return to_result(allocation);
     }
 
-    std::optional<kernel::Link> make_interface() {
-        if (auto* device = std::get_if<DevicePlan>(&plan_))
-            return move_device(
-                request_, config_, *device, session_, pod_, [&] { replace_rdma(*device); }, deadline_);
-        if (const auto* interface = std::get_if<InterfacePlan>(&plan_)) {
-            kernel::Link moved = move_interface(request_, config_, *interface, pod_, deadline_);
-            auto& step = recorded<state::MoveInterface>();
-            step.ifindex_in_pod = moved.ifindex;
-            step.mac_in_pod = moved.hardware_address_text();
-            return moved;
+    void apply(std::size_t at, Progress& progress) {
+        try {
+            steps_[at]->apply(context_, progress);
+        } catch (const cni::PluginError&) { // an IPAM plugin that refuses owes nothing
+            take_down();
+            save_if_possible();
+            throw;
         }
-        kernel::Link child = create_child(request_, config_, std::get<ChildPlan>(plan_), pod_, deadline_);
-        auto& step = recorded<state::CreateLink>();
-        step.ifindex = child.ifindex;
-        if (config_.is_ipoib()) step.mac = child.hardware_address_text();
-        if (config_.is_ipoib()) mark(child);
-        return child;
+        bool is_changed = false;
+        for (std::size_t later = at + 1; later < steps_.size(); ++later)
+            if (steps_[later]->learn(context_, progress)) is_changed = true;
+        take_down();
+        if (is_changed) session_.records.save(record_);
     }
 
-    template <class Kind>
-    [[nodiscard]] Kind& recorded() {
-        for (state::Step& step : record_.steps)
-            if (auto* found = std::get_if<Kind>(&step)) return *found;
-        throw base::Error("the record lacks the step of its interface");
+    /// What the steps know by now.
+    void take_down() {
+        record_.steps = unpaid_;
+        for (state::Step& step : recorded(steps_)) record_.steps.push_back(std::move(step));
+        record_.rdma_device = rdma_device_of(steps_);
     }
 
-    void mark(const kernel::Link& child) {
-        if (auto text = mark_of(record_))
-            kernel::change_link(pod_.route, child.ifindex, {.alias = std::move(text), .netns = nullptr});
+    /// Else the step is owed like that of an ADD that was killed.
+    void save_if_possible() try { session_.records.save(record_); } catch (const base::Error& error) {
+        session_.node.log.error(error.what());
     }
 
-    void replace_rdma(const DevicePlan& device) {
-        const auto is_move = [](const state::Step& step) { return std::holds_alternative<state::MoveRdma>(step); };
-        const auto first = std::find_if(record_.steps.begin(), record_.steps.end(), is_move);
-        const auto place = first - record_.steps.begin(); // what came later, a delegate's addresses, is undone before
-        std::erase_if(record_.steps, is_move);
-        const std::vector<state::Step> moves = rdma_steps(device);
-        record_.steps.insert(record_.steps.begin() + place, moves.begin(), moves.end());
-        record_.rdma_device = rdma_device_of(plan_);
-        session_.records.save(record_);
+    Conclusion conclude(const Progress& progress) {
+        Conclusion end{
+            .interface = {.name = context_.request.ifname().to_string(), .sandbox = context_.request.netns_path},
+            .record = record_};
+        for (const auto& step : steps_) step->conclude(context_, progress, end);
+        return end;
     }
 
-    /// Those that are in the pod, or else stay on the host. A driver that was bound anew has made others than the
-    /// plan's.
-    [[nodiscard]] RdmaDevices rdma_devices(const DevicePlan& device) const {
-        RdmaDevices devices = moved_devices(record_);
-        if (!devices.empty() || !device.awaits_port) return devices;
-        auto outside = kernel::Socket::find_rdma(deadline_);
-        return outside ? find_rdma_devices(device.address, *outside) : devices;
-    }
-
-    [[nodiscard]] AskingSide asking_side(const kernel::Link& link) const {
-        const auto* child = std::get_if<ChildPlan>(&plan_);
-        if (child == nullptr || !std::holds_alternative<config::Ipvlan>(config_.attach))
-            return {&pod_.netns, link.ifindex};
-        return {config_.link_in_container ? &pod_.netns : nullptr, child->parent.ifindex};
-    }
-
-    void configure(const kernel::Link& link, cni::Result& own) {
-        base::in_context(concat("interface ", quoted(link.name)), [&] {
-            if (!config_.rdma.link_local_gids) suppress_link_local(pod_, link);
-            bring_up(pod_, link, request_.ifname(), own.ips, config_.duplicate_detection, asking_side(link), deadline_,
-                     session_.node.log);
-            own.routes = add_routes(pod_, link, own, config_.default_route, session_.node.log);
-        });
-        const auto* device = std::get_if<DevicePlan>(&plan_);
-        if (device != nullptr)
-            require_active_port_in_pod(*device, rdma_devices(*device), config_.rdma, pod_.netns, link,
-                                       session_.node.log, deadline_);
-        if (device != nullptr && device->is_infiniband()) return; // its port's GIDs don't come from addresses
-        const auto& rdma = shared_port_of(plan_);
-        const auto holders = [&] { return describe_gid_holders(*rdma, session_.records, deadline_); };
-        if (rdma) wait_for_gids(config_.rdma, *rdma, link.name, addresses_of(own), session_.node.log, holders);
-        if (device != nullptr)
-            wait_for_gids_in_pod(config_.rdma, device->selection.moving, pod_.netns, link, addresses_of(own),
-                                 session_.node.log, deadline_);
-    }
-
-    const cni::Request& request_;
-    const config::Config& config_;
+    const AddContext& context_;
     Session& session_;
-    PodSide& pod_;
-    Plan& plan_;
     base::FileLock& lock_;
-    const base::Deadline& deadline_;
-    AttachmentRecord record_;
+    std::optional<base::FileLock> claim_;
+    Findings found_;
+    Steps steps_;
     std::vector<state::Step> debts_;
+    std::vector<state::Step> unpaid_;
+    AttachmentRecord record_;
     bool is_recorded_ = false;
     std::vector<ipam::OwnerKey> reclaimed_from_;
 };
@@ -357,9 +226,10 @@ cni::Result add(const cni::Request& request, const config::Config& config, const
     if (target.moving) reclaim_device(to_string(*target.moving), session, deadline);
     std::optional<base::FileLock> lock = session.records.lock_for_add(session.key, deadline);
     std::vector<state::Step> debts = undo_earlier_add(request, target.pod, session, deadline);
-    Prepared prepared = prepare(request, config, session, std::move(target), deadline);
-
-    Attaching attaching(request, config, session, prepared, std::move(debts), *lock, deadline);
+    std::optional<base::FileLock> claim;
+    if (target.moving) claim = session.records.lock_device(to_string(*target.moving), deadline);
+    const AddContext context{request, config, session, target.pod, deadline};
+    Attaching attaching(context, session, prepare(context, target.moving), std::move(debts), *lock, std::move(claim));
     base::Rollback rollback([&](const std::string& what, const char* why) { node.log.error(concat(what, ": ", why)); });
     rollback.on_failure("undo the failed ADD", [&] {
         undo_failed_add(attaching.begun(), caller_of(request), node, session.records, session.leases);

@@ -34,7 +34,7 @@ bool is_with_a_pod(const base::BusAddress& address, const state::AttachmentStore
 
 /// Under the lock of such moves: where the kernel is asked, a device must not just arrive. Not asked where that would
 /// take waiting, or no other namespace is known.
-void require_movable_somewhere(DevicePlan& plan, const config::RdmaPolicy& policy, kernel::Socket& rdma,
+void require_movable_somewhere(FoundDevice& plan, const config::RdmaPolicy& policy, kernel::Socket& rdma,
                                const state::AttachmentStore& records, const base::Logger& log) try {
     if (plan.selection.moving.empty() || policy.demand != config::RdmaDemand::required) return;
     const auto elsewhere = kernel::find_other_netns();
@@ -52,7 +52,7 @@ void require_movable_somewhere(DevicePlan& plan, const config::RdmaPolicy& polic
 void require_usable_device(const base::BusAddress& address, const cni::Request& request, const config::Config& config,
                            const state::AttachmentStore& records, kernel::Socket& route,
                            const base::Deadline& deadline) {
-    DevicePlan plan{.address = address};
+    FoundDevice plan{.address = address};
     if (std::holds_alternative<config::Sriov>(config.attach)) plan.vf = plan_vf(address, request, config, route);
     if (is_with_a_pod(address, records, route)) return;
     if (config.reset) require_resettable(address);

@@ -1,14 +1,14 @@
 #include "prepare.hpp"
 
 #include "owners/attached_device.hpp"
-#include "owners/attachment.hpp"
-#include "steps/delegate.hpp"
+#include "steps/registry.hpp"
 
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/delegate.hpp>
 #include <rdmanet/cni/error.hpp>
 
 #include <utility>
-#include <vector>
+#include <variant>
 
 namespace rdmanet::attach {
 namespace {
@@ -16,36 +16,30 @@ namespace {
 using base::concat;
 using base::quoted;
 
-/// With commas between them, as the SR-IOV device plugin writes them into its device-info files.
-std::string names_of(const RdmaDevices& devices) {
-    std::string names;
-    for (const kernel::RdmaDevice& device : devices) names += concat(names.empty() ? "" : ",", device.name);
-    return names;
+void warn_of_ignored_requests(const cni::Request& request, const config::Config& config, const base::Logger& log) {
+    if (!std::holds_alternative<config::NoIpam>(config.ipam)) return;
+    if (const auto ips = cni::requested_ips(request.conf, request.args); !ips.empty())
+        log.warn(concat("address ", ips.front().address, " is asked for, but network ", quoted(request.conf.name),
+                        " has no \"ipam\" and gives no addresses"));
 }
 
-std::vector<state::Step> steps_of(const cni::Request& request, const config::Config& config, const Plan& plan,
-                                  const base::Deadline& deadline, const base::Logger& log) {
-    std::vector<state::Step> steps;
-    if (const auto* device = std::get_if<DevicePlan>(&plan)) {
-        steps = device_steps(request, config, *device, deadline, log);
-        if (config.device_info_file) steps.emplace_back(state::WriteDeviceInfo{.path = *config.device_info_file});
-    } else if (const auto* interface = std::get_if<InterfacePlan>(&plan)) {
-        steps.emplace_back(interface_step(request, *interface, deadline, log));
-    } else {
-        steps.emplace_back(child_step(request, config, std::get<ChildPlan>(plan)));
-    }
-    if (const auto* delegated = std::get_if<config::DelegatedIpam>(&config.ipam))
-        steps.emplace_back(delegate_step(request, delegated->plugin));
-    return steps;
+/// At 0.1.0 and 0.2.0 a result can't be written without an address: find that out before there is an interface.
+void require_expressible(const cni::Request& request, const config::Config& config) {
+    const bool has_addresses = !std::holds_alternative<config::NoIpam>(config.ipam) ||
+                               (request.conf.prev_result && !request.conf.prev_result->ips.empty());
+    if (cni::can_be_expressed(request.conf.version, has_addresses)) return;
+    throw cni::CniError(cni::ErrorCode::invalid_network_config,
+                        concat("cniVersion ", quoted(cni::to_string(request.conf.version)),
+                               " has no results without an address, and no \"ipam\" is configured: use cniVersion "
+                               "\"0.3.1\" or later, or configure \"ipam\""));
 }
 
-state::AttachmentRecord first_record(const cni::Request& request, const config::Config& config, const Node& node,
-                                     const PodSide& pod, const Plan& plan, const base::Deadline& deadline) {
-    state::AttachmentRecord record = begin_record(request, node, pod.netns);
-    record.attach = config.kind();
-    record.rdma_device = rdma_device_of(plan);
-    record.steps = steps_of(request, config, plan, deadline, node.log);
-    return record;
+/// Throws CniError for what no plan can mend: a result that the version can't express, an IPAM plugin that isn't there.
+void require_possible(const cni::Request& request, const config::Config& config, const base::Logger& log) {
+    require_expressible(request, config);
+    if (const auto* other = std::get_if<config::DelegatedIpam>(&config.ipam))
+        cni::require_plugin(cni::delegate_call(request, other->plugin));
+    warn_of_ignored_requests(request, config, log);
 }
 
 } // namespace
@@ -60,31 +54,20 @@ Target find_target(const cni::Request& request, const config::Config& config, co
     return target;
 }
 
-Prepared prepare(const cni::Request& request, const config::Config& config, const Attachment& attachment, Target target,
-                 const base::Deadline& deadline) {
-    if (!config.is_rdma_only() && kernel::find_link(target.pod.route, request.ifname()))
-        refuse_taken_name(request, ": remove it, or choose another interface name");
-    Plan plan = make_plan(request, config, attachment, target.pod, target.moving, deadline);
-    state::AttachmentRecord record = first_record(request, config, attachment.node, target.pod, plan, deadline);
-    return {.pod = std::move(target.pod), .plan = std::move(plan), .record = std::move(record)};
-}
-
-void refuse_taken_name(const cni::Request& request, std::string_view cure) {
-    throw cni::CniError(cni::ErrorCode::name_taken, concat("interface ", quoted(request.ifname().to_string()),
-                                                           " exists already in ", request.netns_path, cure));
-}
-
-const std::optional<kernel::RdmaPort>& shared_port_of(const Plan& plan) {
-    return std::visit(
-        [](const auto& concrete) -> const auto& { return concrete.rdma; }, plan);
-}
-
-std::string rdma_device_of(const Plan& plan) {
-    const auto& rdma = shared_port_of(plan);
-    if (rdma) return rdma->link_name();
-    const auto* device = std::get_if<DevicePlan>(&plan);
-    if (device == nullptr) return {};
-    return device->selection.name_in_pod.empty() ? names_of(device->selection.moving) : device->selection.name_in_pod;
+Prepared prepare(const AddContext& context, const std::optional<Movable>& moving) {
+    const cni::Request& request = context.request;
+    if (!context.config.is_rdma_only() && kernel::find_link(context.pod.route, request.ifname()))
+        throw cni::CniError(cni::ErrorCode::name_taken,
+                            concat("interface ", quoted(request.ifname().to_string()), " exists already in ",
+                                   request.netns_path, ": remove it, or choose another interface name"));
+    Prepared prepared{.found = find_out(context, moving),
+                      .steps = {},
+                      .record = begin_record(request, context.attachment.node, context.pod.netns)};
+    prepared.steps = plan_steps(context, prepared.found);
+    prepared.record.attach = context.config.kind();
+    prepared.record.rdma_device = rdma_device_of(prepared.steps);
+    prepared.record.steps = recorded(prepared.steps);
+    return prepared;
 }
 
 } // namespace rdmanet::attach

@@ -1,13 +1,18 @@
 // The part of an ADD that changes nothing, which a dry run is: from the request to what is to be done.
 #pragma once
 
-#include "plan.hpp"
+#include "lookup/device_find.hpp"
+#include "lookup/pod_side.hpp"
+#include "owners/attachment.hpp"
+#include "steps/findings.hpp"
+#include "steps/step.hpp"
 
+#include <rdmanet/base/deadline.hpp>
+#include <rdmanet/cni/request.hpp>
+#include <rdmanet/config/config.hpp>
 #include <rdmanet/state/attachment_record.hpp>
 
 #include <optional>
-#include <string>
-#include <string_view>
 
 namespace rdmanet::attach {
 
@@ -22,22 +27,13 @@ struct Target {
                                  const Attachment& attachment, const base::Deadline& deadline);
 
 struct Prepared {
-    PodSide pod;
-    Plan plan;
+    Findings found;
+    Steps steps;
     state::AttachmentRecord record; // as it is first written, but for the leases
 };
 
 /// Everything else that is before an ADD's first change. What earlier attachments left is undone or disregarded by now.
 /// Throws CniError with the cure for whatever would make the ADD fail later.
-[[nodiscard]] Prepared prepare(const cni::Request& request, const config::Config& config, const Attachment& attachment,
-                               Target target, const base::Deadline& deadline);
-
-[[noreturn]] void refuse_taken_name(const cni::Request& request, std::string_view cure);
-
-/// Of the RDMA device that stays on the host.
-[[nodiscard]] const std::optional<kernel::RdmaPort>& shared_port_of(const Plan& plan);
-
-/// As the pod sees it.
-[[nodiscard]] std::string rdma_device_of(const Plan& plan);
+[[nodiscard]] Prepared prepare(const AddContext& context, const std::optional<Movable>& moving);
 
 } // namespace rdmanet::attach

@@ -71,11 +71,9 @@ std::vector<AttachmentRecord> list_stale_owners(const std::string& device, const
     return owners;
 }
 
-base::FileLock claim_device(const std::string& device, const Attachment& attachment, const base::Deadline& deadline) {
-    base::FileLock claim = attachment.records.lock_device(device, deadline);
+void require_unclaimed(const std::string& device, const Attachment& attachment) {
     for (const AttachmentRecord& owner : list_owners(device, attachment))
         if (!is_entry_beside(owner.key, attachment)) refuse_device_of(owner, device, attachment.node);
-    return claim;
 }
 
 RdmaDevices moved_devices(const state::AttachmentRecord& record) {

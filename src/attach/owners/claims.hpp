@@ -6,8 +6,6 @@
 #include "lookup/rdma_devices.hpp"
 
 #include <rdmanet/base/bus_address.hpp>
-#include <rdmanet/base/deadline.hpp>
-#include <rdmanet/base/file_lock.hpp>
 #include <rdmanet/kernel/link.hpp>
 #include <rdmanet/kernel/netlink_socket.hpp>
 #include <rdmanet/state/attachment_record.hpp>
@@ -23,10 +21,9 @@ namespace rdmanet::attach {
 [[nodiscard]] std::vector<state::AttachmentRecord> list_stale_owners(const std::string& device,
                                                                      const Attachment& attachment);
 
-/// Throws CniError naming the other attachment that has the device, unless that is another entry of the same list. The
-/// lock that comes back keeps others from claiming it until our record is written.
-[[nodiscard]] base::FileLock claim_device(const std::string& device, const Attachment& attachment,
-                                          const base::Deadline& deadline);
+/// Throws CniError naming the other attachment that has the device, unless that is another entry of the same list.
+/// AttachmentStore::lock_device() keeps others from claiming it until our record is written.
+void require_unclaimed(const std::string& device, const Attachment& attachment);
 
 /// Throws CniError if the device's interface has children, on the host or in living pods: they go with it when the
 /// driver is bound anew, and those of IPoIB also when the RDMA device moves (ipoib_remove_one(),

@@ -1,6 +1,10 @@
 #include "addressing.hpp"
 
+#include "findings.hpp"
+
+#include "lookup/adopted.hpp"
 #include "lookup/duplicates.hpp"
+#include "lookup/shared_rdma.hpp"
 
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
@@ -13,12 +17,18 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <limits>
+#include <optional>
 #include <thread>
+#include <utility>
+#include <variant>
 
 namespace rdmanet::attach {
 namespace {
 
 using base::concat;
+using base::quoted;
+using kernel::Link;
 
 std::vector<base::IpPrefix> prefixes_of(const std::vector<cni::IpConfig>& ips, base::Family family) {
     std::vector<base::IpPrefix> prefixes;
@@ -160,6 +170,14 @@ void bring_up_at_once(PodSide& pod, const kernel::Link& link, const base::Interf
     add_addresses(pod, link, wanted.v6, dad, deadline);
 }
 
+/// Where neighbours are asked for the addresses of an interface. Answers to an ipvlan child's ARP probe don't reach it,
+/// as the address that they go to, 0.0.0.0, is none of its own (ipvlan_addr_lookup()): its parent asks, whose MAC it
+/// has.
+struct AskingSide {
+    const kernel::Netns* netns = nullptr; // without one the host's
+    unsigned ifindex = 0;
+};
+
 kernel::AddressProber make_prober(const AskingSide& asking, const base::MacAddress& mac) {
     if (asking.netns != nullptr) return {*asking.netns, asking.ifindex, mac};
     return {kernel::Netns::current(), asking.ifindex, mac};
@@ -183,13 +201,15 @@ void bring_up_after_probe(PodSide& pod, const kernel::Link& link, const base::In
     as_far_as_possible(log, [&] { prober.announce(addresses); });
 }
 
-} // namespace
-
+/// The link, which is down, gets no IPv6 link-local address when it comes up.
 void suppress_link_local(PodSide& pod, const kernel::Link& link) {
     if (link.ipv6_address_mode) // else there is no IPv6
         kernel::change_link(pod.route, link.ifindex, {.ipv6_address_mode = IN6_ADDR_GEN_MODE_NONE});
 }
 
+/// Gives the link its addresses and sets it up. IPv6 is switched on for the interface where a default has it off.
+/// Waits a few seconds for another child of the parent that has the same MAC or address to go. Throws CniError if it
+/// stays, and with DuplicateDetection::probe if another host has one of the addresses.
 void bring_up(PodSide& pod, const kernel::Link& link, const base::InterfaceName& name,
               const std::vector<cni::IpConfig>& ips, config::DuplicateDetection detection, const AskingSide& asking,
               const base::Deadline& deadline, const base::Logger& log) {
@@ -205,6 +225,8 @@ void bring_up(PodSide& pod, const kernel::Link& link, const base::InterfaceName&
         bring_up_at_once(pod, link, name, wanted, deadline, log);
 }
 
+/// Adds the routes; the first gateway of the family stands in for a missing one. Returns those that were added, with
+/// the gateways that they got: a default route is left out as the policy says, with a line in the log.
 std::vector<cni::Route> add_routes(PodSide& pod, const kernel::Link& link, const cni::Result& wanted,
                                    config::DefaultRoute policy, const base::Logger& log) {
     std::vector<cni::Route> added;
@@ -216,6 +238,130 @@ std::vector<cni::Route> add_routes(PodSide& pod, const kernel::Link& link, const
         (void)kernel::add_route(pod.route, to_kernel(complete, link, policy), kernel::RouteOrder::prepended);
     }
     return added;
+}
+
+std::string adopted_text(const AddContext& context) {
+    std::string text;
+    for (const cni::IpConfig& ip : adopt_addresses(context.request, context.config).ips)
+        text += concat(text.empty() ? "set it up with the addresses of prevResult: " : ", ", ip.address);
+    return text.empty() ? "set it up, without addresses" : text;
+}
+
+class Addressing final : public Step {
+public:
+    explicit Addressing(const Findings& found)
+        : parent_ifindex_(found.parent ? found.parent->parent.ifindex : 0), shared_port_(found.shared_port()) {}
+
+    void describe(const AddContext& context, Description& description) const override {
+        const config::Config& config = context.config;
+        std::string routes;
+        if (const auto* own = std::get_if<ipam::Config>(&config.ipam))
+            for (const ipam::Route& route : own->routes)
+                routes += concat(routes.empty() ? " and routes to " : ", ", route.destination);
+        const bool none = std::holds_alternative<config::NoIpam>(config.ipam);
+        const char* probe = config.duplicate_detection == config::DuplicateDetection::probe
+                                ? ", if no other host answers a probe for them"
+                                : "";
+        description.add.push_back(none ? adopted_text(context) : concat("set it up with its addresses", routes, probe));
+    }
+
+    void apply(const AddContext& context, Progress& progress) override {
+        const config::Config& config = context.config;
+        const Link& link = *progress.link;
+        if (shared_port_) require_gid_share(config.rdma, *shared_port_, progress.own.ips.size());
+        base::in_context(concat("interface ", base::quoted(link.name)), [&] {
+            if (!config.rdma.link_local_gids) suppress_link_local(context.pod, link);
+            bring_up(context.pod, link, context.request.ifname(), progress.own.ips, config.duplicate_detection,
+                     asking_side(context, link), context.deadline, context.log());
+            progress.own.routes = add_routes(context.pod, link, progress.own, config.default_route, context.log());
+        });
+    }
+
+private:
+    [[nodiscard]] AskingSide asking_side(const AddContext& context, const Link& link) const {
+        if (!std::holds_alternative<config::Ipvlan>(context.config.attach)) return {&context.pod.netns, link.ifindex};
+        return {context.config.link_in_container ? &context.pod.netns : nullptr, parent_ifindex_};
+    }
+
+    unsigned parent_ifindex_;                     // of a child
+    std::optional<kernel::RdmaPort> shared_port_; // whose GID table other pods need, too
+};
+
+bool gives_ipv6(const ipam::Config& config) {
+    const auto is_v6 = [](base::Family family) { return family == base::Family::v6; };
+    return std::any_of(config.ranges.begin(), config.ranges.end(),
+                       [&](const ipam::ConfiguredRange& range) { return is_v6(range.range.family()); }) ||
+           std::any_of(config.addresses.begin(), config.addresses.end(),
+                       [&](const ipam::StaticAddress& address) { return is_v6(address.address.family()); });
+}
+
+/// The kernel switches IPv6 off on an interface with less than IPV6_MIN_MTU, and then refuses its addresses.
+void require_mtu_of_ipv6(const config::Config& config, unsigned default_mtu) {
+    constexpr unsigned kLeast = 1280;
+    const unsigned mtu = config.mtu.value_or(default_mtu);
+    const auto* own = std::get_if<ipam::Config>(&config.ipam);
+    if (mtu >= kLeast || own == nullptr || !gives_ipv6(*own)) return;
+    throw cni::CniError(cni::ErrorCode::invalid_network_config,
+                        concat("mtu: ", mtu, " is too small for IPv6 addresses, which need ", kLeast,
+                               ": raise it, or configure no IPv6 range"));
+}
+
+/// Without a configured MTU: the parent's, or the device's own.
+unsigned default_mtu_of(const Findings& found) {
+    if (found.parent) return found.parent->parent.mtu;
+    if (found.interface) return found.interface->link.mtu;
+    return found.device->link ? found.device->link->mtu : std::numeric_limits<unsigned>::max();
+}
+
+void check_link(const Link& link, const Expected& expected) {
+    const std::string name = quoted(link.name);
+    if (!link.is_up()) differs(concat("interface ", name, " is down"));
+    const std::string& mac = expected.interface.mac;
+    if (!mac.empty() && link.hardware_address_text() != base::to_lower(mac))
+        differs(concat("interface ", name, " has MAC ", link.hardware_address_text(), ", expected ", quoted(mac)));
+}
+
+void check_addresses(const std::vector<kernel::Address>& present, const Link& link, const Expected& expected) {
+    for (const base::IpPrefix& ip : expected.ips) {
+        const auto found = std::find_if(present.begin(), present.end(),
+                                        [&](const kernel::Address& address) { return address.prefix == ip; });
+        if (found == present.end()) differs(concat("interface ", quoted(link.name), " lacks address ", ip));
+        if (found->is_duplicate)
+            differs(concat("address ", ip, " of interface ", quoted(link.name),
+                           " is a duplicate, another host in the network has it, too: delete the pod, and exclude the ",
+                           "address from the range"));
+    }
+}
+
+/// Those that ADD made and that the runtime still counts on: Multus takes default routes out of both.
+void check_routes(kernel::Socket& inside, const Link& link, const cni::Result& result,
+                  const state::AttachmentRecord& record) {
+    const auto present = kernel::list_routes(inside, {.family = {}, .ifindex = link.ifindex, .table = {}});
+    for (const cni::Route& route : result.routes) {
+        if (std::find(record.routes.begin(), record.routes.end(), route.dst.to_string()) == record.routes.end())
+            continue;
+        const auto matches = [&](const kernel::Route& candidate) {
+            return candidate.destination.network() == route.dst.network() &&
+                   candidate.destination.length() == route.dst.length() && (!route.gw || candidate.gateway == route.gw);
+        };
+        if (std::none_of(present.begin(), present.end(), matches))
+            differs(concat("route ", route.dst, " by interface ", quoted(link.name), " is gone"));
+    }
+}
+
+} // namespace
+
+std::unique_ptr<Step> make_addressing(const AddContext& context, const Findings& found) {
+    require_mtu_of_ipv6(context.config, default_mtu_of(found));
+    return found.has_interface() ? std::make_unique<Addressing>(found) : nullptr;
+}
+
+void check_addressing(const CheckContext& context) {
+    if (!has_netdev(context.record)) return;
+    const Link& link = require_link(context);
+    check_link(link, context.expected);
+    check_addresses(context.addresses, link, context.expected);
+    check_routes(context.inside, link, context.wanted.result, context.record);
 }
 
 } // namespace rdmanet::attach

@@ -2,6 +2,7 @@
 
 #include "lookup/port_state.hpp"
 
+#include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 
 namespace rdmanet::attach {
@@ -22,6 +23,24 @@ void check_port(const config::RdmaPolicy& policy, const kernel::RdmaPort& port, 
 bool has_netdev(const state::AttachmentRecord& record) {
     return record.created_link() != nullptr || record.find_step<state::MoveLink>() != nullptr ||
            record.find_step<state::MoveInterface>() != nullptr;
+}
+
+std::vector<base::IpAddress> Expected::addresses() const {
+    std::vector<base::IpAddress> addresses;
+    for (const base::IpPrefix& ip : ips) addresses.push_back(ip.address());
+    return addresses;
+}
+
+const kernel::Link& require_link(const CheckContext& context) {
+    if (!context.link)
+        differs(
+            base::concat("interface ", base::quoted(context.record.key.ifname), " is gone from ", context.netns_path));
+    return *context.link;
+}
+
+kernel::RdmaPort recorded_port(const state::AttachmentRecord& record) {
+    const auto port = kernel::parse_rdma_link_name(record.rdma_device);
+    return port.value_or(kernel::RdmaPort{.device = record.rdma_device, .port = 1});
 }
 
 } // namespace rdmanet::attach

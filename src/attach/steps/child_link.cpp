@@ -8,6 +8,7 @@
 #include "owners/gid_holders.hpp"
 #include "owners/liveness.hpp"
 #include "owners/mac.hpp"
+#include "owners/mark.hpp"
 #include "owners/siblings.hpp"
 
 #include <rdmanet/base/hash.hpp>
@@ -67,7 +68,7 @@ std::variant<config::Macvlan, config::Ipvlan, config::Ipoib> kernel_kind(const c
     return ipoib_child(config, parent);
 }
 
-kernel::ChildSpec child_spec(const cni::Request& request, const config::Config& config, const ChildPlan& plan,
+kernel::ChildSpec child_spec(const cni::Request& request, const config::Config& config, const FoundParent& plan,
                              const PodSide& pod) {
     kernel::ChildSpec spec{.name = request.ifname(),
                            .parent_ifindex = plan.parent.ifindex,
@@ -82,7 +83,7 @@ kernel::ChildSpec child_spec(const cni::Request& request, const config::Config& 
 }
 
 /// What the kernel's refusal means here, in words that lead to the cure.
-[[noreturn]] void explain(const kernel::NetlinkError& error, const config::Config& config, const ChildPlan& plan) {
+[[noreturn]] void explain(const kernel::NetlinkError& error, const config::Config& config, const FoundParent& plan) {
     const std::string parent = quoted(plan.parent.name);
     if (error.errno_value() == EBUSY)
         throw cni::CniError(
@@ -106,7 +107,7 @@ kernel::ChildSpec child_spec(const cni::Request& request, const config::Config& 
 /// What a child can't be born with. The MAC of a passthru macvlan reaches the parent, which gets its own back when the
 /// child goes (macvlan_port_destroy()). An IPoIB child has its mode's MTU, whatever is asked for (ipoib_ndo_init(), and
 /// ipoib_set_mode() after it).
-kernel::LinkChange late_change(const kernel::Link& link, const config::Config& config, const ChildPlan& plan) {
+kernel::LinkChange late_change(const kernel::Link& link, const config::Config& config, const FoundParent& plan) {
     kernel::LinkChange change;
     if (is_passthru(config) && plan.mac && link.mac() != plan.mac) change.mac = plan.mac;
     if (config.mtu && link.mtu != config.mtu) change.mtu = config.mtu;
@@ -183,6 +184,116 @@ void take_down(kernel::Socket& inside, const Link& link) {
     if (link.is_up()) kernel::change_link(inside, link.ifindex, {.state = kernel::AdminState::down});
 }
 
+state::CreateLink child_step(const cni::Request& request, const config::Config& config, const FoundParent& plan) {
+    const bool kernel_takes_mac = plan.mac && !is_passthru(config);
+    return {.kind = std::string(config.kind()),
+            .mode =
+                std::visit([](const auto& kind) { return kernel::to_string(kind); }, kernel_kind(config, plan.parent)),
+            .ifname = request.ifname().to_string(),
+            .parent = plan.parent.name,
+            .parent_ifindex = index_of_lower(plan.parent, config),
+            .parent_in_pod = config.link_in_container,
+            .mac = kernel_takes_mac ? plan.mac->to_string() : std::string(),
+            .ifindex = 0};
+}
+
+kernel::Link create_child(const cni::Request& request, const config::Config& config, const FoundParent& plan,
+                          PodSide& pod, const base::Deadline& deadline) {
+    try {
+        add_child(child_spec(request, config, plan, pod), request, config, pod, deadline);
+    } catch (const kernel::NetlinkError& error) {
+        explain(error, config, plan);
+    }
+    const auto link = kernel::find_link(pod.route, request.ifname());
+    if (!link)
+        throw base::Error(concat("interface ", quoted(request.ifname().to_string()), " vanished while it was set up"));
+    const kernel::LinkChange change = late_change(*link, config, plan);
+    if (!change.mac && !change.mtu) return *link;
+    kernel::change_link(pod.route, link->ifindex, change);
+    return kernel::find_link(pod.route, link->ifindex).value_or(*link);
+}
+
+std::string mac_text(const AddContext& context) {
+    if (!context.config.is_macvlan()) return {};
+    if (const auto mac = wanted_mac(context.request, context.config)) return concat(", MAC ", *mac);
+    return is_passthru(context.config) ? ", MAC of its parent" : ", a MAC of its own";
+}
+
+class ChildLink final : public Step {
+public:
+    ChildLink(const FoundParent& found, state::CreateLink step)
+        : parent_(found.parent), mac_(found.mac), step_(std::move(step)) {}
+
+    [[nodiscard]] std::vector<state::Step> recorded() const override { return {step_}; }
+
+    void describe(const AddContext& context, Description& description) const override {
+        const config::Config& config = context.config;
+        const std::string mtu = config.mtu          ? concat(", MTU ", *config.mtu)
+                                : config.is_ipoib() ? std::string()
+                                                    : concat(", MTU ", parent_.mtu);
+        description.add.push_back(concat("make interface ", quoted(step_.ifname), " in the pod: ", step_.mode,
+                                         " on parent ", quoted(step_.parent), step_.parent_in_pod ? " in the pod" : "",
+                                         mtu, mac_text(context)));
+    }
+
+    void apply(const AddContext& context, Progress& progress) override {
+        const Link child = create_child(context.request, context.config, {.parent = parent_, .mac = mac_}, context.pod,
+                                        context.deadline);
+        step_.ifindex = child.ifindex;
+        if (context.config.is_ipoib()) {
+            step_.mac = child.hardware_address_text();
+            if (auto mark = mark_of(progress.record))
+                kernel::change_link(context.pod.route, child.ifindex, {.alias = std::move(mark), .netns = nullptr});
+        }
+        progress.link = child;
+    }
+
+    void conclude(const AddContext& /*context*/, const Progress& progress, Conclusion& end) const override {
+        end.interface.mac = end.record.wanted->mac = progress.link->hardware_address_text();
+        end.interface.mtu = progress.link->kind == kIpoib ? mtu_when_joined(*progress.link, &parent_)
+                                                          : std::optional(progress.link->mtu);
+    }
+
+private:
+    Link parent_;
+    std::optional<base::MacAddress> mac_;
+    state::CreateLink step_;
+};
+
+void check_mode_by_configuration(const Link& link, const config::Config& config) {
+    const std::string name = quoted(link.name);
+    if (const auto* wanted = std::get_if<config::Macvlan>(&config.attach)) {
+        if (!link.macvlan || link.macvlan->mode != wanted->mode)
+            differs(concat("interface ", name, " is ", link.macvlan ? kernel::to_string(*link.macvlan) : "no macvlan",
+                           ", expected ", kernel::to_string(*wanted)));
+    } else if (const auto* ipoib = std::get_if<config::Ipoib>(&config.attach)) {
+        const config::Ipoib present = link.ipoib.value_or(config::Ipoib{});
+        const bool other_pkey = ipoib->pkey && (present.pkey.value_or(0) | 0x8000U) != (*ipoib->pkey | 0x8000U);
+        if (other_pkey || (ipoib->mode && present.mode != ipoib->mode))
+            differs(concat("interface ", name, " is ", kernel::to_string(present), ", expected ",
+                           kernel::to_string(*ipoib)));
+    } else if (const auto* ipvlan = std::get_if<config::Ipvlan>(&config.attach);
+               ipvlan != nullptr && link.ipvlan != *ipvlan) {
+        differs(concat("interface ", name, " is ", link.ipvlan ? kernel::to_string(*link.ipvlan) : "no ipvlan",
+                       ", expected ", kernel::to_string(*ipvlan)));
+    }
+}
+
+/// As the record says it.
+std::string mode_text(const Link& link) {
+    if (link.macvlan) return kernel::to_string(*link.macvlan);
+    if (link.ipvlan) return kernel::to_string(*link.ipvlan);
+    if (link.ipoib) return kernel::to_string(*link.ipoib);
+    return concat("of kind ", quoted(link.kind));
+}
+
+void check_mode(const Link& link, const Intended& wanted, const state::CreateLink& made) {
+    if (wanted.config != nullptr) return check_mode_by_configuration(link, *wanted.config);
+    const std::string present = mode_text(link);
+    if (present != made.mode)
+        differs(concat("interface ", quoted(link.name), " is ", present, ", expected ", made.mode));
+}
+
 } // namespace
 
 std::optional<kernel::RdmaPort> find_rdma_of_parent(const kernel::Link& parent, const cni::Request& request,
@@ -205,17 +316,17 @@ void require_gids(const kernel::Link& parent, const kernel::RdmaPort& port, cons
     require_gid_room(config.rdma, port, parent.name, addresses, holders, log);
 }
 
-ChildPlan plan_child(const cni::Request& request, const config::Config& config, const Attachment& attachment,
-                     PodSide& pod, const base::Deadline& deadline) {
-    ChildPlan plan{.parent =
-                       [&] {
-                           if (config.link_in_container) return find_parent(request, config, pod.route);
-                           kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, deadline);
-                           return find_parent(request, config, outside);
-                       }(),
-                   .rdma = {},
-                   .mac = {},
-                   .claim = {}};
+FoundParent plan_child(const cni::Request& request, const config::Config& config, const Attachment& attachment,
+                       PodSide& pod, const base::Deadline& deadline) {
+    FoundParent plan{.parent =
+                         [&] {
+                             if (config.link_in_container) return find_parent(request, config, pod.route);
+                             kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, deadline);
+                             return find_parent(request, config, outside);
+                         }(),
+                     .rdma = {},
+                     .mac = {},
+                     .claim = {}};
     require_usable(plan.parent, config);
     plan.mac = choose_mac(request, config, attachment);
     if (!config.link_in_container) {
@@ -227,35 +338,6 @@ ChildPlan plan_child(const cni::Request& request, const config::Config& config, 
     return plan;
 }
 
-state::CreateLink child_step(const cni::Request& request, const config::Config& config, const ChildPlan& plan) {
-    const bool kernel_takes_mac = plan.mac && !is_passthru(config);
-    return {.kind = std::string(config.kind()),
-            .mode =
-                std::visit([](const auto& kind) { return kernel::to_string(kind); }, kernel_kind(config, plan.parent)),
-            .ifname = request.ifname().to_string(),
-            .parent = plan.parent.name,
-            .parent_ifindex = index_of_lower(plan.parent, config),
-            .parent_in_pod = config.link_in_container,
-            .mac = kernel_takes_mac ? plan.mac->to_string() : std::string(),
-            .ifindex = 0};
-}
-
-kernel::Link create_child(const cni::Request& request, const config::Config& config, const ChildPlan& plan,
-                          PodSide& pod, const base::Deadline& deadline) {
-    try {
-        add_child(child_spec(request, config, plan, pod), request, config, pod, deadline);
-    } catch (const kernel::NetlinkError& error) {
-        explain(error, config, plan);
-    }
-    const auto link = kernel::find_link(pod.route, request.ifname());
-    if (!link)
-        throw base::Error(concat("interface ", quoted(request.ifname().to_string()), " vanished while it was set up"));
-    const kernel::LinkChange change = late_change(*link, config, plan);
-    if (!change.mac && !change.mtu) return *link;
-    kernel::change_link(pod.route, link->ifindex, change);
-    return kernel::find_link(pod.route, link->ifindex).value_or(*link);
-}
-
 void revert_step(const state::CreateLink& step, const RevertContext& context) {
     const auto netns = find_recorded_netns(context.record, context.caller.netns_path);
     if (!netns && step.kind == kIpoib) remove_returned(step, context);
@@ -265,6 +347,30 @@ void revert_step(const state::CreateLink& step, const RevertContext& context) {
     if (!link || !is_ours(*link, step)) return;
     if (link->kind == kIpoib) take_down(inside, *link);
     kernel::remove_link(inside, link->ifindex);
+}
+
+std::unique_ptr<Step> make_child_link(const AddContext& context, const Findings& found) {
+    if (!found.parent) return nullptr;
+    return std::make_unique<ChildLink>(*found.parent, child_step(context.request, context.config, *found.parent));
+}
+
+/// A child is told by its kind and parent.
+void check_child_link(const CheckContext& context) {
+    if (context.wanted.is_device()) return;
+    const Link& link = require_link(context);
+    const std::string name = quoted(link.name);
+    if (link.kind != context.wanted.kind)
+        differs(concat("interface ", name, " is of kind ", quoted(link.kind), ", expected ", context.wanted.kind));
+    const state::CreateLink* made = context.record.created_link();
+    if (made == nullptr) return;
+    if (!link.is_child_of(made->parent_ifindex))
+        differs(concat("interface ", name, " has parent index ", link.parent_ifindex.value_or(0), ", expected ",
+                       made->parent_ifindex, " (", made->parent, ')'));
+    check_mode(link, context.wanted, *made);
+}
+
+std::string describe_step(const state::CreateLink& step) {
+    return concat("interface \"", step.ifname, '"');
 }
 
 } // namespace rdmanet::attach

@@ -1,7 +1,10 @@
 // Making a macvlan, ipvlan or IPoIB child of a parent.
 #pragma once
 
+#include "check_context.hpp"
 #include "context.hpp"
+#include "findings.hpp"
+#include "step.hpp"
 
 #include "lookup/pod_side.hpp"
 #include "lookup/shared_rdma.hpp"
@@ -12,17 +15,11 @@
 #include <rdmanet/kernel/link.hpp>
 #include <rdmanet/kernel/rdma.hpp>
 
+#include <memory>
 #include <optional>
+#include <string>
 
 namespace rdmanet::attach {
-
-/// What was found out about a child to be.
-struct ChildPlan {
-    kernel::Link parent;
-    std::optional<kernel::RdmaPort> rdma;
-    std::optional<base::MacAddress> mac; // absent: the kernel gives the parent's
-    std::optional<base::FileLock> claim; // of the parent, until the record is written; see siblings.hpp
-};
 
 /// The RDMA port that children of the parent, on the host, share; none of an IPoIB interface, whose children have no
 /// GIDs of their own. Throws CniError where RDMA is required and can't be had, or the port isn't as the policy wants
@@ -39,17 +36,16 @@ void require_gids(const kernel::Link& parent, const kernel::RdmaPort& port, cons
                   const config::Config& config, const GidHolders& holders, const base::Logger& log);
 
 /// Reads the kernel and changes nothing. Throws CniError with the cure for whatever would make the ADD fail later.
-[[nodiscard]] ChildPlan plan_child(const cni::Request& request, const config::Config& config,
-                                   const Attachment& attachment, PodSide& pod, const base::Deadline& deadline);
+[[nodiscard]] FoundParent plan_child(const cni::Request& request, const config::Config& config,
+                                     const Attachment& attachment, PodSide& pod, const base::Deadline& deadline);
 
-/// The child as the journal describes it.
-[[nodiscard]] state::CreateLink child_step(const cni::Request& request, const config::Config& config,
-                                           const ChildPlan& plan);
-
-/// Makes it; it is down. Throws CniError with the cure for what only the kernel can find out.
-[[nodiscard]] kernel::Link create_child(const cni::Request& request, const config::Config& config,
-                                        const ChildPlan& plan, PodSide& pod, const base::Deadline& deadline);
-
+[[nodiscard]] std::string describe_step(const state::CreateLink& step);
 void revert_step(const state::CreateLink& step, const RevertContext& context);
+
+/// Null if the attachment needs none.
+[[nodiscard]] std::unique_ptr<Step> make_child_link(const AddContext& context, const Findings& found);
+
+/// Throws CniError (code 107) for what differs.
+void check_child_link(const CheckContext& context);
 
 } // namespace rdmanet::attach

@@ -4,11 +4,16 @@
 
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/delegate.hpp>
+#include <rdmanet/cni/error.hpp>
+
+#include <utility>
+#include <variant>
 
 namespace rdmanet::attach {
 namespace {
 
 using base::concat;
+using base::quoted;
 
 /// By which the recorded namespace is found; empty if it is gone.
 std::string path_of_netns(const RevertContext& context) {
@@ -30,6 +35,36 @@ void delegate_del_with(const std::string& config, const state::DelegateIpam& ste
         context.deadline);
 }
 
+cni::Result ask_delegate(const cni::Request& request, const state::DelegateIpam& step, const base::Deadline& deadline) {
+    cni::Result result = cni::delegate_add(cni::delegate_call(request, step.plugin), deadline);
+    if (result.ips.empty())
+        throw cni::CniError(cni::ErrorCode::delegate,
+                            concat("IPAM plugin ", quoted(step.plugin), " returned no address"));
+    return result;
+}
+
+class Delegate final : public Step {
+public:
+    explicit Delegate(state::DelegateIpam step) : step_(std::move(step)) {}
+
+    [[nodiscard]] std::vector<state::Step> recorded() const override { return {step_}; }
+    void describe(const AddContext& /*context*/, Description& description) const override {
+        description.add.push_back(
+            concat("call IPAM plugin ", base::quoted(step_.plugin), ", which gives the addresses"));
+    }
+    void apply(const AddContext& context, Progress& progress) override {
+        try {
+            progress.own = ask_delegate(context.request, step_, context.deadline);
+        } catch (const cni::PluginError&) {
+            step_.refused = true;
+            throw;
+        }
+    }
+
+private:
+    state::DelegateIpam step_;
+};
+
 } // namespace
 
 state::DelegateIpam delegate_step(const cni::Request& request, const std::string& plugin) {
@@ -48,6 +83,16 @@ void revert_step(const state::DelegateIpam& step, const RevertContext& context) 
         base::in_context(concat(with_own, "; with the present configuration"),
                          [&] { delegate_del_with(caller.config, step, context); });
     }
+}
+
+std::unique_ptr<Step> make_delegate(const AddContext& context, const Findings& /*found*/) {
+    const auto* other = std::get_if<config::DelegatedIpam>(&context.config.ipam);
+    if (other == nullptr) return nullptr;
+    return std::make_unique<Delegate>(delegate_step(context.request, other->plugin));
+}
+
+std::string describe_step(const state::DelegateIpam& step) {
+    return concat("addresses of IPAM plugin \"", step.plugin, '"');
 }
 
 } // namespace rdmanet::attach

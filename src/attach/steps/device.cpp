@@ -1,7 +1,6 @@
 #include "device.hpp"
 
 #include "device_port.hpp"
-#include "keep_device.hpp"
 #include "move_link.hpp"
 #include "move_rdma.hpp"
 #include "rdma_names.hpp"
@@ -40,7 +39,7 @@ void require_no_ipoib(const BusAddress& address, kernel::Socket& route, PodSide&
 }
 
 /// What the configuration says of an interface that there is none of.
-void warn_of_no_interface(const DevicePlan& plan, const cni::Request& request, const config::Config& config,
+void warn_of_no_interface(const FoundDevice& plan, const cni::Request& request, const config::Config& config,
                           const base::Logger& log) {
     const std::string why = concat(" is not set: device ", plan.address, " has driver ",
                                    quoted(kernel::driver_of(plan.address)), " and no interface");
@@ -50,17 +49,12 @@ void warn_of_no_interface(const DevicePlan& plan, const cni::Request& request, c
 
 } // namespace
 
-bool DevicePlan::is_infiniband() const {
-    return link && link->is_infiniband();
-}
-
-DevicePlan plan_device(const cni::Request& request, const config::Config& config, const Attachment& attachment,
-                       PodSide& pod, const BusAddress& address, const base::Deadline& deadline) {
+FoundDevice plan_device(const cni::Request& request, const config::Config& config, const Attachment& attachment,
+                        PodSide& pod, const BusAddress& address, const base::Deadline& deadline) {
     require_existing(address);
     if (config.reset) require_resettable(address);
-    DevicePlan plan{.address = address,
-                    .owed_names = list_owed_names(name_keeper(attachment)),
-                    .claim = claim_device(address.to_string(), attachment, deadline)};
+    require_unclaimed(address.to_string(), attachment);
+    FoundDevice plan{.address = address, .owed_names = list_owed_names(name_keeper(attachment))};
     if (config.is_rdma_only() && is_rdma_moved_beside(address, attachment)) { // nothing is left to do
         refuse_late_choice(address, config.rdma);
         return plan;
@@ -100,48 +94,6 @@ DevicePlan plan_device(const cni::Request& request, const config::Config& config
     if (plan.link && is_made_anew) require_no_children(address, *plan.link, attachment, route);
     require_active_port_before(plan, config, request.ifname().to_string(), attachment.node.log, deadline);
     return plan;
-}
-
-std::vector<state::Step> device_steps(const cni::Request& request, const config::Config& config, const DevicePlan& plan,
-                                      const base::Deadline& deadline, const base::Logger& log) {
-    const std::string device = plan.address.to_string();
-    std::vector<state::Step> steps;
-    if (!config.is_rdma_only()) steps.emplace_back(keep_step(plan, deadline, log));
-    if (!plan.rebind_to.empty())
-        steps.emplace_back(state::RebindDriver{.device = device,
-                                               .driver = plan.rebind_to,
-                                               .guid = plan.link->port_guid().value().to_string(),
-                                               .node_guid = plan.node_guid});
-    // Undone once the PF has its settings of the VF back: what the driver makes of it then, MAC and GUIDs, comes from them.
-    if (plan.reset) steps.emplace_back(*plan.reset);
-    if (plan.vf && !plan.vf->changes.empty())
-        steps.emplace_back(to_step(plan.address, plan.vf->of, kernel::restrict_to(plan.vf->before, plan.vf->changes)));
-    if (plan.representor) steps.emplace_back(plan.representor->before);
-    if (plan.link) steps.emplace_back(state::MoveLink{.device = device, .ifname = request.ifname().to_string()});
-    for (state::Step& step : rdma_steps(plan)) steps.push_back(std::move(step));
-    return steps;
-}
-
-std::optional<Link> move_device(const cni::Request& request, const config::Config& config, DevicePlan& plan,
-                                const Attachment& attachment, PodSide& pod, const std::function<void()>& on_new_rdma,
-                                const base::Deadline& deadline) {
-    if (plan.vf && !plan.vf->changes.empty()) {
-        kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
-        apply_settings(*plan.vf, plan.address, route, attachment.node.log);
-    }
-    if (plan.representor) set_up_representor(*plan.representor, config, deadline);
-    if (!plan.rebind_to.empty()) {
-        replace_rdma(plan, config.rdma, rebind(plan, attachment.records, deadline));
-        on_new_rdma();
-    }
-    if (plan.is_infiniband()) {
-        move_rdma(plan, attachment.records, pod.netns, deadline);
-        return follow_rdma(request, config, plan.address, pod, deadline);
-    }
-    std::optional<Link> link;
-    if (plan.link) link = move_link(request, config, plan.address, *plan.link, pod, deadline);
-    move_rdma(plan, attachment.records, pod.netns, deadline);
-    return link;
 }
 
 } // namespace rdmanet::attach

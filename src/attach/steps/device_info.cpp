@@ -12,6 +12,7 @@
 #include <rdmanet/state/topic.hpp>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace rdmanet::attach {
@@ -72,9 +73,9 @@ void require_own_device_info(const std::string& path, const state::AttachmentKey
             refuse_file(path, concat("is the device-info file of another attachment (", describe(other), ')'));
 }
 
-std::optional<std::string> device_info_text(const DevicePlan& plan, const std::string& rdma_device,
+std::optional<std::string> device_info_text(const FoundDevice& device, const std::string& rdma_device,
                                             std::string_view earlier) {
-    const auto address = plan.address.pci();
+    const auto address = device.address.pci();
     if (!address) return std::nullopt;
     const auto document = parse_info(earlier);
     const auto root = document ? std::optional(document->root()) : std::nullopt;
@@ -86,13 +87,13 @@ std::optional<std::string> device_info_text(const DevicePlan& plan, const std::s
     writer.begin_object().member("type", "pci").member("version", "1.1.0").key("pci").begin_object();
     writer.member("pci-address", address->to_string());
     std::vector<std::string_view> ours{"pci-address", "rdma-device"};
-    if (plan.vf) {
-        writer.member("pf-pci-address", plan.vf->of.pf.to_string());
+    if (device.vf) {
+        writer.member("pf-pci-address", device.vf->of.pf.to_string());
         ours.emplace_back("pf-pci-address");
     }
     if (!rdma_device.empty()) writer.member("rdma-device", rdma_device);
-    if (plan.representor) {
-        writer.member("representor-device", plan.representor->link.name);
+    if (device.representor) {
+        writer.member("representor-device", device.representor->link.name);
         ours.emplace_back("representor-device");
     }
     if (pci) keep_members(writer, *pci, ours);
@@ -102,13 +103,6 @@ std::optional<std::string> device_info_text(const DevicePlan& plan, const std::s
     return writer.to_text();
 }
 
-void write_device_info(const std::string& path, const DevicePlan& plan, const std::string& rdma_device) {
-    const auto text = device_info_text(plan, rdma_device, earlier_text(path));
-    if (!text) return;
-    base::make_directories(path.substr(0, path.rfind('/')));
-    base::write_file_durably(path, *text);
-}
-
 void remove_device_info(const std::string& path) {
     base::remove_file_durably(path + ".tmp");
     if (!is_another_kind(parse_info(earlier_text(path)))) base::remove_file_durably(path);
@@ -116,6 +110,42 @@ void remove_device_info(const std::string& path) {
 
 void revert_step(const state::WriteDeviceInfo& step, const RevertContext&) {
     remove_device_info(step.path);
+}
+
+namespace {
+
+/// Replaces the file, whole or not at all. Throws base::SystemError.
+class DeviceInfo final : public Step {
+public:
+    DeviceInfo(std::string path, const FoundDevice& device)
+        : path_(std::move(path)), device_{
+                                      .address = device.address, .vf = device.vf, .representor = device.representor} {}
+
+    [[nodiscard]] std::vector<state::Step> recorded() const override { return {state::WriteDeviceInfo{.path = path_}}; }
+    void describe(const AddContext& /*context*/, Description& description) const override {
+        description.add.push_back(concat("write device-info file ", base::quoted(path_)));
+    }
+    void apply(const AddContext& /*context*/, Progress& progress) override {
+        const auto text = device_info_text(device_, progress.rdma_device, earlier_text(path_));
+        if (!text) return;
+        base::make_directories(path_.substr(0, path_.rfind('/')));
+        base::write_file_durably(path_, *text);
+    }
+
+private:
+    std::string path_;
+    FoundDevice device_;
+};
+
+} // namespace
+
+std::unique_ptr<Step> make_device_info(const AddContext& context, const Findings& found) {
+    if (!found.device || !context.config.device_info_file) return nullptr;
+    return std::make_unique<DeviceInfo>(*context.config.device_info_file, *found.device);
+}
+
+std::string describe_step(const state::WriteDeviceInfo& step) {
+    return concat("device-info file ", step.path);
 }
 
 } // namespace rdmanet::attach

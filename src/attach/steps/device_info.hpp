@@ -3,8 +3,10 @@
 #pragma once
 
 #include "context.hpp"
-#include "device_plan.hpp"
+#include "findings.hpp"
+#include "step.hpp"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,15 +22,16 @@ void require_own_device_info(const std::string& path, const state::AttachmentKey
 /// that ADD knows nothing of stay ("vhost-net"). The RDMA device is named as the pod sees it, and the device plugin's
 /// name of it goes if the pod gets none. nullopt: another kind of device is described ("vdpa"), which stays as it is,
 /// or the device is an auxiliary one, of which the specification knows no kind.
-[[nodiscard]] std::optional<std::string> device_info_text(const DevicePlan& plan, const std::string& rdma_device,
+[[nodiscard]] std::optional<std::string> device_info_text(const FoundDevice& device, const std::string& rdma_device,
                                                           std::string_view earlier);
-
-/// Replaces the file by that, whole or not at all. Throws base::SystemError.
-void write_device_info(const std::string& path, const DevicePlan& plan, const std::string& rdma_device);
 
 /// Unless it describes another kind of device, which ADD has left as it was. Throws base::SystemError.
 void remove_device_info(const std::string& path);
 
+[[nodiscard]] std::string describe_step(const state::WriteDeviceInfo& step);
 void revert_step(const state::WriteDeviceInfo& step, const RevertContext& context);
+
+/// Null if the attachment needs none.
+[[nodiscard]] std::unique_ptr<Step> make_device_info(const AddContext& context, const Findings& found);
 
 } // namespace rdmanet::attach

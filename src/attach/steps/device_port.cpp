@@ -16,7 +16,7 @@ using kernel::Socket;
 
 /// Whether the VF's own port can be expected to become active. An Ethernet PF that is down doesn't tell: some keep
 /// their link for the VFs.
-bool may_become_active(const VfPlan& vf, const config::Config& config, Socket& rdma, const base::Logger& log,
+bool may_become_active(const FoundVf& vf, const config::Config& config, Socket& rdma, const base::Logger& log,
                        const base::Deadline& deadline) {
     using State = kernel::VfLinkState;
     if (std::get<config::Sriov>(config.attach).settings.link_state == State::disable) return false; // as it is wished
@@ -39,7 +39,7 @@ bool may_become_active(const VfPlan& vf, const config::Config& config, Socket& r
 
 } // namespace
 
-void require_active_port_before(DevicePlan& plan, const config::Config& config, const std::string& ifname,
+void require_active_port_before(FoundDevice& plan, const config::Config& config, const std::string& ifname,
                                 const base::Logger& log, const base::Deadline& deadline) {
     const bool has_rdma = plan.rdma || !plan.selection.moving.empty();
     auto rdma = has_rdma ? Socket::find_rdma(deadline) : std::nullopt;
@@ -61,10 +61,8 @@ void require_active_port_before(DevicePlan& plan, const config::Config& config, 
         plan.awaits_port = config.rdma.on_inactive_port == config::OnInactivePort::refuse;
 }
 
-void require_active_port_in_pod(const DevicePlan& plan, const RdmaDevices& devices, const config::RdmaPolicy& policy,
-                                const kernel::Netns& pod, const Link& link, const base::Logger& log,
-                                const base::Deadline& deadline) {
-    if (!plan.awaits_port) return;
+void require_active_port_in_pod(const RdmaDevices& devices, const config::RdmaPolicy& policy, const kernel::Netns& pod,
+                                const Link& link, const base::Logger& log, const base::Deadline& deadline) {
     auto inside = Socket::find_rdma_in(pod, deadline);
     if (!inside) return;
     const auto port = find_port_of(*inside, devices, link, &pod);

@@ -9,7 +9,7 @@
 // - Of an interface that an earlier plugin moved the port is waited for before the RDMA device follows.
 #pragma once
 
-#include "device_plan.hpp"
+#include "findings.hpp"
 
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/logger.hpp>
@@ -23,12 +23,11 @@ namespace rdmanet::attach {
 
 /// For a device that moves with RDMA, before anything is changed. Decides in `plan` whether its port is looked at
 /// again. `ifname` is the interface's name in the pod.
-void require_active_port_before(DevicePlan& plan, const config::Config& config, const std::string& ifname,
+void require_active_port_before(FoundDevice& plan, const config::Config& config, const std::string& ifname,
                                 const base::Logger& log, const base::Deadline& deadline);
 
 /// When the device's interface is up in the pod: waits for its port.
-void require_active_port_in_pod(const DevicePlan& plan, const RdmaDevices& devices, const config::RdmaPolicy& policy,
-                                const kernel::Netns& pod, const kernel::Link& link, const base::Logger& log,
-                                const base::Deadline& deadline);
+void require_active_port_in_pod(const RdmaDevices& devices, const config::RdmaPolicy& policy, const kernel::Netns& pod,
+                                const kernel::Link& link, const base::Logger& log, const base::Deadline& deadline);
 
 } // namespace rdmanet::attach

@@ -7,28 +7,47 @@
 
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/kernel/device.hpp>
-#include <rdmanet/kernel/netdev_files.hpp>
 
-#include <algorithm>
-#include <cerrno>
 #include <optional>
-#include <string_view>
-#include <vector>
+#include <utility>
 
 namespace rdmanet::attach {
 namespace {
 
 using base::concat;
-using base::quoted;
 using kernel::Link;
 using kernel::Socket;
 
-} // namespace
-
-state::KeepDevice keep_step(const DevicePlan& plan, const base::Deadline& deadline, const base::Logger& log) {
-    return plan.link ? keep_link(plan.address.to_string(), *plan.link, deadline, log)
-                     : state::KeepDevice{.device = plan.address.to_string()};
+state::KeepDevice keep_step(const FoundDevice& device, const base::Deadline& deadline, const base::Logger& log) {
+    return device.link ? keep_link(device.address.to_string(), *device.link, deadline, log)
+                       : state::KeepDevice{.device = device.address.to_string()};
 }
+
+/// The MAC of a device without a net device: what its PF decides; empty if that is nothing.
+std::string mac_without_link(const FoundDevice& device) {
+    if (!device.vf) return {};
+    const FoundVf& vf = *device.vf;
+    const auto& mac = vf.changes.mac ? vf.changes.mac : vf.before.mac;
+    return mac && !mac->is_zero() ? mac->to_string() : std::string();
+}
+
+/// Nothing to do: on the way back it is done last.
+class KeepDevice final : public Step {
+public:
+    KeepDevice(state::KeepDevice step, std::string mac) : step_(std::move(step)), mac_(std::move(mac)) {}
+
+    [[nodiscard]] std::vector<state::Step> recorded() const override { return {step_}; }
+    void conclude(const AddContext& /*context*/, const Progress& progress, Conclusion& end) const override {
+        end.interface.pci_id = step_.device;
+        if (!progress.link) end.interface.mac = mac_;
+    }
+
+private:
+    state::KeepDevice step_;
+    std::string mac_;
+};
+
+} // namespace
 
 void revert_step(const state::KeepDevice& step, const RevertContext& context) {
     const auto address = find_present_device(step.device);
@@ -40,6 +59,26 @@ void revert_step(const state::KeepDevice& step, const RevertContext& context) {
         throw base::Error(concat("its net device is not on the host: `dmesg` says what its driver ",
                                  kernel::driver_of(*address), " misses; bind it anew"));
     restore_link(route, *link, step, context.log);
+}
+
+std::unique_ptr<Step> make_keep_device(const AddContext& context, const Findings& found) {
+    if (!found.device || context.config.is_rdma_only()) return nullptr;
+    return std::make_unique<KeepDevice>(keep_step(*found.device, context.deadline, context.log()),
+                                        mac_without_link(*found.device));
+}
+
+void check_keep_device(const CheckContext& context) {
+    const auto* kept = context.record.find_step<state::KeepDevice>();
+    if (!context.wanted.is_device() || kept == nullptr) return; // an earlier plugin's
+    const auto address = base::BusAddress::parse(kept->device);
+    const auto& wanted = context.wanted.device;
+    if (!address || (wanted && *wanted != *address))
+        differs(concat("the attachment has device ", kept->device, ", expected ",
+                       wanted ? wanted->to_string() : std::string("the address of one")));
+}
+
+std::string describe_step(const state::KeepDevice& step) {
+    return concat("device ", step.device);
 }
 
 } // namespace rdmanet::attach

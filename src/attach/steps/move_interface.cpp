@@ -57,11 +57,68 @@ std::optional<Link> find_inside(kernel::Socket& inside, const state::MoveInterfa
     return link && link->kind == step.kind ? link : std::nullopt;
 }
 
+state::MoveInterface interface_step(const cni::Request& request, const FoundInterface& plan,
+                                    const base::Deadline& deadline, const base::Logger& log) {
+    return {.before = keep_link(plan.link.name, plan.link, deadline, log),
+            .kind = plan.link.kind,
+            .ifindex = plan.link.ifindex,
+            .ifname = request.ifname().to_string(),
+            .mac_in_pod = plan.mac ? plan.mac->to_string() : plan.link.hardware_address_text(),
+            .ifindex_in_pod = 0};
+}
+
+Link move_interface(const cni::Request& request, const config::Config& config, const Link& link,
+                    const std::optional<base::MacAddress>& mac, PodSide& pod, const base::Deadline& deadline) {
+    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
+    const std::string ifname = request.ifname().to_string();
+    const auto& altnames = link.altnames;
+    // An interface can't be called what it is called already, be it an alternative name.
+    if (std::find(altnames.begin(), altnames.end(), ifname) != altnames.end())
+        kernel::remove_altname(route, link.ifindex, ifname);
+    kernel::LinkChange change{.mac = mac, .mtu = config.mtu, .state = kernel::AdminState::down};
+    if (link.name != ifname) change.name = request.ifname();
+    change.netns = &pod.netns;
+    base::in_context(concat("interface ", quoted(link.name)),
+                     [&] { kernel::change_link(route, link.ifindex, change); });
+    auto moved = kernel::find_link(pod.route, request.ifname());
+    if (!moved || moved->kind != link.kind)
+        refuse_device(quoted(link.name), concat("is not in ", request.netns_path, " after the kernel moved it"));
+    return *std::move(moved);
+}
+
+class MoveInterfaceStep final : public Step {
+public:
+    MoveInterfaceStep(const FoundInterface& found, state::MoveInterface step)
+        : link_(found.link), mac_(found.mac), step_(std::move(step)) {}
+
+    [[nodiscard]] std::vector<state::Step> recorded() const override { return {step_}; }
+
+    void describe(const AddContext& context, Description& description) const override {
+        description.add.push_back(move_text(context, link_));
+    }
+
+    void apply(const AddContext& context, Progress& progress) override {
+        progress.link = move_interface(context.request, context.config, link_, mac_, context.pod, context.deadline);
+        step_.ifindex_in_pod = progress.link->ifindex;
+        step_.mac_in_pod = progress.link->hardware_address_text();
+    }
+
+    void conclude(const AddContext& /*context*/, const Progress& progress, Conclusion& end) const override {
+        end.interface.mac = end.record.wanted->mac = progress.link->hardware_address_text();
+        end.interface.mtu = progress.link->mtu;
+    }
+
+private:
+    Link link_; // on the host
+    std::optional<base::MacAddress> mac_;
+    state::MoveInterface step_;
+};
+
 } // namespace
 
-InterfacePlan plan_interface(const std::string& name, const cni::Request& request, const config::Config& config,
-                             const Attachment& attachment, PodSide& pod, const base::Deadline& deadline) {
-    base::FileLock claim = claim_device(name, attachment, deadline);
+FoundInterface plan_interface(const std::string& name, const cni::Request& request, const config::Config& config,
+                              const Attachment& attachment, PodSide& pod, const base::Deadline& deadline) {
+    require_unclaimed(name, attachment);
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
     const auto parsed = base::InterfaceName::parse(name);
     auto link = parsed ? kernel::find_link(route, *parsed) : std::nullopt;
@@ -73,36 +130,7 @@ InterfacePlan plan_interface(const std::string& name, const cni::Request& reques
     require_free_names(quoted(name), *link, pod, request);
     attachment.node.log.warn(concat("interface ", quoted(name), " is virtual (", link->kind,
                                     "): the kernel destroys it if the pod's network namespace goes away before DEL"));
-    return {.link = *std::move(link), .mac = wanted_mac(request, config), .claim = std::move(claim)};
-}
-
-state::MoveInterface interface_step(const cni::Request& request, const InterfacePlan& plan,
-                                    const base::Deadline& deadline, const base::Logger& log) {
-    return {.before = keep_link(plan.link.name, plan.link, deadline, log),
-            .kind = plan.link.kind,
-            .ifindex = plan.link.ifindex,
-            .ifname = request.ifname().to_string(),
-            .mac_in_pod = plan.mac ? plan.mac->to_string() : plan.link.hardware_address_text(),
-            .ifindex_in_pod = 0};
-}
-
-Link move_interface(const cni::Request& request, const config::Config& config, const InterfacePlan& plan, PodSide& pod,
-                    const base::Deadline& deadline) {
-    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
-    const std::string ifname = request.ifname().to_string();
-    const auto& altnames = plan.link.altnames;
-    // An interface can't be called what it is called already, be it an alternative name.
-    if (std::find(altnames.begin(), altnames.end(), ifname) != altnames.end())
-        kernel::remove_altname(route, plan.link.ifindex, ifname);
-    kernel::LinkChange change{.mac = plan.mac, .mtu = config.mtu, .state = kernel::AdminState::down};
-    if (plan.link.name != ifname) change.name = request.ifname();
-    change.netns = &pod.netns;
-    base::in_context(concat("interface ", quoted(plan.link.name)),
-                     [&] { kernel::change_link(route, plan.link.ifindex, change); });
-    auto moved = kernel::find_link(pod.route, request.ifname());
-    if (!moved || moved->kind != plan.link.kind)
-        refuse_device(quoted(plan.link.name), concat("is not in ", request.netns_path, " after the kernel moved it"));
-    return *std::move(moved);
+    return {.link = *std::move(link), .mac = wanted_mac(request, config)};
 }
 
 void revert_step(const state::MoveInterface& step, const RevertContext& context) {
@@ -119,6 +147,25 @@ void revert_step(const state::MoveInterface& step, const RevertContext& context)
     }
     // Not moved yet, or home already. If not, the pod removed it, or the kernel did with the pod's namespace.
     if (const auto home = find_ours(outside, step)) restore_link(outside, *home, step.before, context.log);
+}
+
+std::unique_ptr<Step> make_move_interface(const AddContext& context, const Findings& found) {
+    if (!found.interface) return nullptr;
+    return std::make_unique<MoveInterfaceStep>(
+        *found.interface, interface_step(context.request, *found.interface, context.deadline, context.log()));
+}
+
+void check_move_interface(const CheckContext& context) {
+    const auto* moved = context.record.find_step<state::MoveInterface>();
+    if (!context.wanted.is_device() || moved == nullptr) return;
+    const Link& link = require_link(context);
+    if (link.kind != moved->kind)
+        differs(concat("interface ", quoted(link.name), " is of kind ", quoted(link.kind), ", expected ",
+                       quoted(moved->kind)));
+}
+
+std::string describe_step(const state::MoveInterface& step) {
+    return concat("interface \"", step.before.name, '"');
 }
 
 } // namespace rdmanet::attach

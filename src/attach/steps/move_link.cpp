@@ -4,6 +4,7 @@
 
 #include "lookup/device_link.hpp"
 #include "lookup/device_usable.hpp"
+#include "lookup/ipoib.hpp"
 #include "lookup/request.hpp"
 
 #include <rdmanet/base/text.hpp>
@@ -33,18 +34,7 @@ std::optional<base::MacAddress> mac_to_set(const config::Config& config, const c
     return now && now->mac() == wanted ? std::nullopt : wanted;
 }
 
-} // namespace
-
-/// A name that is taken in the pod would let the move succeed, and the renaming in the same request fail. For one of
-/// the alternative names the kernel refuses the move since Linux 6.6, and in stable kernels before; older ones don't
-/// look at them.
-void require_free_names(const std::string& device, const Link& link, PodSide& pod, const cni::Request& request) {
-    for (const std::string& altname : link.altnames)
-        if (const auto other = kernel::find_link_by_altname(pod.route, altname))
-            refuse_device(device, concat("has the alternative name ", quoted(altname), ", and so has interface ",
-                                         quoted(other->name), " in ", request.netns_path, ": remove one of them"));
-}
-
+/// From the host into the pod, where it is down.
 Link move_link(const cni::Request& request, const config::Config& config, const base::BusAddress& address,
                const Link& link, PodSide& pod, const base::Deadline& deadline) {
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
@@ -63,6 +53,8 @@ Link move_link(const cni::Request& request, const config::Config& config, const 
     return *std::move(moved);
 }
 
+/// Where the IPoIB interface is once the RDMA device is in the pod, which makes the kernel make it anew: in the pod
+/// since Linux 6.17, before on the host (drivers/infiniband/ulp/ipoib/ipoib_main.c, ipoib_intf_init()).
 Link follow_rdma(const cni::Request& request, const config::Config& config, const base::BusAddress& address,
                  PodSide& pod, const base::Deadline& deadline) {
     constexpr std::chrono::seconds kTimeout{10};
@@ -77,6 +69,94 @@ Link follow_rdma(const cni::Request& request, const config::Config& config, cons
             return move_link(request, config, address, *here, pod, deadline);
     }
     refuse_device(address, "got no IPoIB interface after its RDMA device moved: look for the reason in `dmesg`");
+}
+
+/// What a device's interface in the pod is.
+void conclude_link(const AddContext& context, const Link& link, const std::optional<FoundVf>& vf, Conclusion& end) {
+    end.interface.mac = end.record.wanted->mac = link.hardware_address_text();
+    end.interface.mtu = link.mtu;
+    if (link.kind != "ipoib") return;
+    Socket route = Socket::open(kernel::Protocol::route, context.deadline);
+    const auto pf = vf ? kernel::find_link(route, vf->id.pf_ifindex) : std::nullopt;
+    const Link now = kernel::find_link(context.pod.route, link.ifindex).value_or(link);
+    end.interface.mtu = mtu_of_device_when_joined(now, pf ? &*pf : nullptr);
+}
+
+class MoveLinkStep : public Step {
+public:
+    MoveLinkStep(const FoundDevice& device, std::string ifname)
+        : address_(device.address), link_(*device.link), vf_(device.vf), ifname_(std::move(ifname)) {}
+
+    [[nodiscard]] std::vector<state::Step> recorded() const override {
+        return {state::MoveLink{.device = address_.to_string(), .ifname = ifname_}};
+    }
+    void describe(const AddContext& context, Description& description) const override {
+        description.add.push_back(move_text(context, link_));
+    }
+    void apply(const AddContext& context, Progress& progress) override {
+        progress.link = move_link(context.request, context.config, address_, link_, context.pod, context.deadline);
+    }
+    void conclude(const AddContext& context, const Progress& progress, Conclusion& end) const override {
+        conclude_link(context, *progress.link, vf_, end);
+    }
+
+protected:
+    [[nodiscard]] const base::BusAddress& address() const { return address_; }
+
+private:
+    base::BusAddress address_;
+    Link link_; // on the host
+    std::optional<FoundVf> vf_;
+    std::string ifname_;
+};
+
+/// InfiniBand. Nothing to do: on the way back the interface comes home after the RDMA device.
+class ReturnLink final : public Step {
+public:
+    ReturnLink(const base::BusAddress& address, std::string ifname)
+        : step_{.device = address.to_string(), .ifname = std::move(ifname)} {}
+
+    [[nodiscard]] std::vector<state::Step> recorded() const override { return {step_}; }
+
+private:
+    state::MoveLink step_;
+};
+
+/// InfiniBand. Nothing to undo: ReturnLink does.
+class FollowLink final : public MoveLinkStep {
+public:
+    using MoveLinkStep::MoveLinkStep;
+
+    [[nodiscard]] std::vector<state::Step> recorded() const override { return {}; }
+    void apply(const AddContext& context, Progress& progress) override {
+        progress.link = follow_rdma(context.request, context.config, address(), context.pod, context.deadline);
+    }
+};
+
+/// A driver for user space makes no interface.
+class LeaveDevice final : public Step {
+public:
+    explicit LeaveDevice(base::BusAddress address) : address_(std::move(address)) {}
+
+    void describe(const AddContext& /*context*/, Description& description) const override {
+        description.add.push_back(concat("leave device ", address_, " with driver ",
+                                         quoted(kernel::driver_of(address_)), " and without an interface"));
+    }
+
+private:
+    base::BusAddress address_;
+};
+
+} // namespace
+
+/// A name that is taken in the pod would let the move succeed, and the renaming in the same request fail. For one of
+/// the alternative names the kernel refuses the move since Linux 6.6, and in stable kernels before; older ones don't
+/// look at them.
+void require_free_names(const std::string& device, const Link& link, PodSide& pod, const cni::Request& request) {
+    for (const std::string& altname : link.altnames)
+        if (const auto other = kernel::find_link_by_altname(pod.route, altname))
+            refuse_device(device, concat("has the alternative name ", quoted(altname), ", and so has interface ",
+                                         quoted(other->name), " in ", request.netns_path, ": remove one of them"));
 }
 
 void revert_step(const state::MoveLink& step, const RevertContext& context) {
@@ -96,6 +176,43 @@ void revert_step(const state::MoveLink& step, const RevertContext& context) {
         !end_by_unbinding(*address, context))
         throw base::Error(concat("the kernel has not returned the net device of ", *address,
                                  " to the host: a process or mount may still hold the pod's namespace"));
+}
+
+std::string move_text(const AddContext& context, const Link& link) {
+    const auto mac = wanted_mac(context.request, context.config);
+    const bool is_new_mac = mac && link.mac() != mac;
+    const auto& mtu = context.config.mtu;
+    return concat("move interface ", quoted(link.name), " into the pod as ",
+                  quoted(context.request.ifname().to_string()), ", MTU ", link.mtu,
+                  mtu && *mtu != link.mtu ? concat(" -> ", *mtu) : std::string(),
+                  is_new_mac ? concat(", MAC ", link.hardware_address_text(), " -> ", *mac) : std::string());
+}
+
+std::unique_ptr<Step> make_move_link(const AddContext& context, const Findings& found) {
+    if (!found.device || context.config.is_rdma_only()) return nullptr;
+    const FoundDevice& device = *found.device;
+    std::string ifname = context.request.ifname().to_string();
+    if (!device.link) return std::make_unique<LeaveDevice>(device.address);
+    if (device.is_infiniband()) return std::make_unique<ReturnLink>(device.address, std::move(ifname));
+    return std::make_unique<MoveLinkStep>(device, std::move(ifname));
+}
+
+std::unique_ptr<Step> make_follow_link(const AddContext& context, const Findings& found) {
+    if (!found.device || !found.device->is_infiniband()) return nullptr;
+    return std::make_unique<FollowLink>(*found.device, context.request.ifname().to_string());
+}
+
+void check_move_link(const CheckContext& context) {
+    if (!context.wanted.is_device() || !has_netdev(context.record)) return;
+    const Link& link = require_link(context);
+    const auto& device = context.wanted.device;
+    if (device && kernel::bus_address_of(link.parent_device) != device)
+        differs(concat("interface ", quoted(link.name), " is of device ", quoted(link.parent_device), ", expected ",
+                       *device));
+}
+
+std::string describe_step(const state::MoveLink& step) {
+    return concat("net device of ", step.device);
 }
 
 } // namespace rdmanet::attach

@@ -1,8 +1,9 @@
 // A device's net device goes into the pod, and comes back.
 #pragma once
 
+#include "check_context.hpp"
 #include "context.hpp"
-#include "device_plan.hpp"
+#include "step.hpp"
 
 #include "lookup/pod_side.hpp"
 
@@ -11,6 +12,7 @@
 #include <rdmanet/config/config.hpp>
 #include <rdmanet/kernel/link.hpp>
 
+#include <memory>
 #include <string>
 
 namespace rdmanet::attach {
@@ -18,16 +20,18 @@ namespace rdmanet::attach {
 /// Throws CniError if an alternative name of the link is taken in the pod.
 void require_free_names(const std::string& device, const kernel::Link& link, PodSide& pod, const cni::Request& request);
 
-/// From the host into the pod, where it is down.
-[[nodiscard]] kernel::Link move_link(const cni::Request& request, const config::Config& config,
-                                     const base::BusAddress& address, const kernel::Link& link, PodSide& pod,
-                                     const base::Deadline& deadline);
+/// "move interface "ens1" into the pod as "net1", MTU 1500 -> 9000": for people.
+[[nodiscard]] std::string move_text(const AddContext& context, const kernel::Link& link);
 
-/// Where the IPoIB interface is once the RDMA device is in the pod, which makes the kernel make it anew: in the pod
-/// since Linux 6.17, before on the host (drivers/infiniband/ulp/ipoib/ipoib_main.c, ipoib_intf_init()).
-[[nodiscard]] kernel::Link follow_rdma(const cni::Request& request, const config::Config& config,
-                                       const base::BusAddress& address, PodSide& pod, const base::Deadline& deadline);
-
+[[nodiscard]] std::string describe_step(const state::MoveLink& step);
 void revert_step(const state::MoveLink& step, const RevertContext& context);
+
+// Null if the attachment needs none.
+
+[[nodiscard]] std::unique_ptr<Step> make_move_link(const AddContext& context, const Findings& found);
+[[nodiscard]] std::unique_ptr<Step> make_follow_link(const AddContext& context, const Findings& found);
+
+/// Throws CniError (code 107) for what differs.
+void check_move_link(const CheckContext& context);
 
 } // namespace rdmanet::attach

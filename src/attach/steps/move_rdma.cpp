@@ -3,6 +3,7 @@
 #include "device_return.hpp"
 
 #include "lookup/rdma_users.hpp"
+#include "owners/claims.hpp"
 
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
@@ -42,7 +43,7 @@ std::optional<kernel::RdmaDevice> find_immovable(const RdmaDevices& devices, ker
 
 /// Whether a device of another namespace has the name is for the kernel to tell when it comes to it: by now all of a
 /// machine share their names (ib_device_rename(), drivers/infiniband/core/device.c), which need not stay so.
-void require_free_rdma_name(const DevicePlan& plan, const std::string& path, const kernel::Netns& pod,
+void require_free_rdma_name(const FoundDevice& plan, const std::string& path, const kernel::Netns& pod,
                             const base::Deadline& deadline) {
     auto inside = plan.selection.name_in_pod.empty() ? std::nullopt : kernel::Socket::find_rdma_in(pod, deadline);
     if (inside && kernel::find_rdma_device(*inside, plan.selection.name_in_pod))
@@ -64,7 +65,7 @@ void rename_in(const kernel::Netns& pod, const kernel::RdmaDevice& device, const
 
 /// Connections by RDMA CM are made between node GUIDs. An mlx5 VF has none before its PF has decided its MAC, and
 /// takes one when it is probed (mlx5_eswitch_set_vport_mac(), drivers/net/ethernet/mellanox/mlx5/core/eswitch.c).
-void warn_of_zero_guid(const DevicePlan& plan, const RdmaDevices& devices, const base::Logger& log) {
+void warn_of_zero_guid(const FoundDevice& plan, const RdmaDevices& devices, const base::Logger& log) {
     if (!plan.vf || !plan.rebind_to.empty()) return;
     const auto zero = std::find_if(devices.begin(), devices.end(),
                                    [](const kernel::RdmaDevice& device) { return device.node_guid == 0; });
@@ -110,9 +111,91 @@ void send_rdma_home(const state::MoveRdma& step, const kernel::Netns& pod, const
     kernel::move_rdma_device(*inside, step.index, home);
 }
 
+/// Those that move, the one that gets another name in the pod under that one. Throws NetlinkError; CniError for a device
+/// that has another number in the pod, or can't have the name.
+void move_rdma(const RdmaSelection& selection, const state::AttachmentStore& records, const kernel::Netns& netns,
+               const base::Deadline& deadline) {
+    if (selection.moving.empty()) return;
+    const base::FileLock lock = records.lock_rdma(deadline);
+    kernel::Socket rdma = kernel::Socket::open(kernel::Protocol::rdma, deadline);
+    for (const kernel::RdmaDevice& device : selection.moving) {
+        const auto uverbs = kernel::find_uverbs(rdma, device.index);
+        kernel::move_rdma_device(rdma, device.index, netns);
+        require_same_uverbs_in(netns, device, uverbs, deadline);
+        if (!selection.name_in_pod.empty()) rename_in(netns, device, selection.name_in_pod, deadline);
+    }
+}
+
+/// With commas between them, as the SR-IOV device plugin writes them into its device-info files.
+std::string names_of(const RdmaDevices& devices) {
+    std::string names;
+    for (const RdmaDevice& device : devices) names += concat(names.empty() ? "" : ",", device.name);
+    return names;
+}
+
+class MoveRdmaStep final : public Step {
+public:
+    explicit MoveRdmaStep(const FoundDevice& device)
+        : address_(device.address), selection_(device.selection), owed_names_(device.owed_names) {}
+
+    /// The names on the host are those that the devices have there or are owed.
+    [[nodiscard]] std::vector<state::Step> recorded() const override {
+        RdmaDevices moving = selection_.moving;
+        for (RdmaDevice& device : moving) device.name = own_name(device, owed_names_);
+        return rdma_steps(address_, moving, selection_.staying, selection_.name_in_pod);
+    }
+
+    [[nodiscard]] std::string rdma_device() const override {
+        return selection_.name_in_pod.empty() ? names_of(selection_.moving) : selection_.name_in_pod;
+    }
+
+    void describe(const AddContext& /*context*/, Description& description) const override {
+        const std::string& name = selection_.name_in_pod;
+        for (const RdmaDevice& device : selection_.moving)
+            description.add.push_back(concat("move RDMA device ", quoted(device.name), " into the pod",
+                                             name.empty() ? "" : concat(" as ", quoted(name))));
+        for (const RdmaDevice& device : selection_.staying)
+            description.add.push_back(concat("leave RDMA device ", quoted(device.name), " on the host"));
+    }
+
+    /// A driver that was bound anew has made others.
+    [[nodiscard]] bool learn(const AddContext& context, const Progress& progress) override {
+        if (!progress.made_rdma || has_learned_) return false;
+        selection_ = choose_rdma_again(address_, context.config.rdma, selection_, *progress.made_rdma);
+        return has_learned_ = true;
+    }
+
+    void apply(const AddContext& context, Progress& progress) override {
+        move_rdma(selection_, context.attachment.records, context.pod.netns, context.deadline);
+        progress.moved_rdma = selection_.moving;
+        progress.rdma_device = rdma_device();
+    }
+
+private:
+    BusAddress address_;
+    RdmaSelection selection_;
+    std::vector<state::OwedName> owed_names_;
+    bool has_learned_ = false;
+};
+
+void check_rdma_shared(const state::AttachmentRecord& record, const base::Deadline& deadline) {
+    const std::string name = recorded_port(record).device;
+    auto outside = kernel::Socket::find_rdma(deadline);
+    if (!outside || !kernel::find_rdma_device(*outside, name))
+        differs(concat("RDMA device ", quoted(name), " of ", record.device(), " is gone from the host"));
+}
+
+/// The pod's name for it counts where the configuration had ADD give it one.
+void check_moved_rdma(const state::MoveRdma& wanted, const std::optional<kernel::RdmaDevice>& present) {
+    if (!present) differs(concat("RDMA device ", quoted(wanted.name), " of ", wanted.device, " is gone from the pod"));
+    if (!wanted.name_in_pod.empty() && present->name != wanted.name_in_pod)
+        differs(concat("RDMA device of ", wanted.device, " is called ", quoted(present->name), " in the pod, expected ",
+                       quoted(wanted.name_in_pod)));
+}
+
 } // namespace
 
-void find_rdma_of_device(DevicePlan& plan, const config::Config& config, const cni::Request& request,
+void find_rdma_of_device(FoundDevice& plan, const config::Config& config, const cni::Request& request,
                          kernel::Socket* rdma, const base::Logger& log) {
     const config::RdmaPolicy& policy = config.rdma;
     if (policy.demand == config::RdmaDemand::ignored) return;
@@ -140,7 +223,7 @@ void find_rdma_of_device(DevicePlan& plan, const config::Config& config, const c
         plan.rdma = plan.link ? port_for_gids(*rdma, devices, *plan.link) : first_port(*rdma, devices.front());
 }
 
-void require_movable(DevicePlan& plan, const config::RdmaPolicy& policy, kernel::Socket& rdma,
+void require_movable(FoundDevice& plan, const config::RdmaPolicy& policy, kernel::Socket& rdma,
                      const kernel::Netns& elsewhere, const base::Logger& log) {
     const auto fixed = find_immovable(plan.selection.moving, rdma, elsewhere);
     if (!fixed) return;
@@ -153,7 +236,7 @@ void require_movable(DevicePlan& plan, const config::RdmaPolicy& policy, kernel:
     plan.selection.moving.clear();
 }
 
-void plan_rdma(DevicePlan& plan, const config::Config& config, const cni::Request& request, const kernel::Netns& pod,
+void plan_rdma(FoundDevice& plan, const config::Config& config, const cni::Request& request, const kernel::Netns& pod,
                const base::Logger& log, const base::Deadline& deadline) {
     if (config.rdma.demand == config::RdmaDemand::ignored) return;
     auto rdma = kernel::Socket::find_rdma(deadline);
@@ -179,25 +262,6 @@ std::vector<state::Step> rdma_steps(const base::BusAddress& address, const RdmaD
     return steps;
 }
 
-std::vector<state::Step> rdma_steps(const DevicePlan& plan) {
-    RdmaDevices moving = plan.selection.moving;
-    for (kernel::RdmaDevice& device : moving) device.name = own_name(device, plan.owed_names);
-    return rdma_steps(plan.address, moving, plan.selection.staying, plan.selection.name_in_pod);
-}
-
-void move_rdma(const DevicePlan& plan, const state::AttachmentStore& records, const kernel::Netns& netns,
-               const base::Deadline& deadline) {
-    if (plan.selection.moving.empty()) return;
-    const base::FileLock lock = records.lock_rdma(deadline);
-    kernel::Socket rdma = kernel::Socket::open(kernel::Protocol::rdma, deadline);
-    for (const kernel::RdmaDevice& device : plan.selection.moving) {
-        const auto uverbs = kernel::find_uverbs(rdma, device.index);
-        kernel::move_rdma_device(rdma, device.index, netns);
-        require_same_uverbs_in(netns, device, uverbs, deadline);
-        if (!plan.selection.name_in_pod.empty()) rename_in(netns, device, plan.selection.name_in_pod, deadline);
-    }
-}
-
 void revert_step(const state::MoveRdma& step, const RevertContext& context) {
     const auto address = find_present_device(step.device);
     auto outside = Socket::find_rdma(context.deadline);
@@ -214,6 +278,37 @@ void revert_step(const state::MoveRdma& step, const RevertContext& context) {
                           "the pod's namespace, `rdmanet gc` names it");
     if (!returned->name.empty())
         restore_rdma_name(*outside, *returned, *address, step.name, name_keeper(context), context.deadline);
+}
+
+std::unique_ptr<Step> make_move_rdma(const AddContext& /*context*/, const Findings& found) {
+    if (!found.device || found.device->selection.moving.empty()) return nullptr;
+    return std::make_unique<MoveRdmaStep>(*found.device);
+}
+
+/// In the namespace that ADD left them in, which must be the one that the configuration asks for by now.
+void check_move_rdma(const CheckContext& context) {
+    const state::AttachmentRecord& record = context.record;
+    if (!context.wanted.is_device() || record.rdma_device.empty()) return;
+    const RdmaDevices moved = moved_devices(record);
+    if (context.wanted.rdma.isolation.value_or(!moved.empty()) == moved.empty())
+        differs(concat("RDMA device ", record.rdma_device, " of ", record.device(),
+                       moved.empty() ? " stayed on the host, expected in the pod"
+                                     : " is in the pod, expected on the host"));
+    if (moved.empty()) return check_rdma_shared(record, context.deadline);
+    auto inside = kernel::Socket::find_rdma_in(context.netns, context.deadline);
+    for (const state::Step& step : record.steps)
+        if (const auto* wanted = std::get_if<state::MoveRdma>(&step))
+            check_moved_rdma(*wanted, inside ? kernel::find_rdma_device(*inside, wanted->index) : std::nullopt);
+}
+
+std::string describe_step(const state::MoveRdma& step) {
+    return concat("RDMA device \"", step.name, "\" of ", step.device);
+}
+
+void remember_beside(const state::MoveRdma& home, std::vector<state::Step>& steps) {
+    for (state::Step& step : steps)
+        if (auto* move = std::get_if<state::MoveRdma>(&step); move != nullptr && move->device == home.device)
+            move->stayed.push_back(home.index);
 }
 
 } // namespace rdmanet::attach

@@ -43,9 +43,55 @@ bool has_guids(const BusAddress& address, const state::RebindDriver& step, const
     return step.node_guid == 0 || devices.empty() || devices.front().node_guid == step.node_guid;
 }
 
+/// The driver bound anew, with the new GUID. What it made of the device is there again when this returns.
+RdmaDevices rebind(const base::BusAddress& address, const std::string& driver, const state::AttachmentStore& records,
+                   const base::Deadline& deadline) {
+    constexpr std::chrono::seconds kTimeout{20};
+    const base::FileLock lock = records.lock_rdma(deadline);
+    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
+    kernel::Socket rdma = kernel::Socket::open(kernel::Protocol::rdma, deadline);
+    const std::vector<std::string> uverbs = list_uverbs(find_rdma_devices(address, rdma), rdma);
+    kernel::bind_anew(address, driver);
+    auto made = wait_for_devices(address, {.link = true, .rdma_devices = 1}, route, &rdma, deadline.at_most(kTimeout));
+    if (!made)
+        refuse_device(address, concat("has no RDMA device or no IPoIB interface ", kTimeout.count(), " s after driver ",
+                                      quoted(driver), " was bound anew for its GUID"));
+    require_same_numbers(*made, uverbs, rdma);
+    return *std::move(made);
+}
+
+/// Nothing to do: on the way back the driver is bound anew when its PF has set the old GUIDs.
+class RebindAfter final : public Step {
+public:
+    explicit RebindAfter(state::RebindDriver step) : step_(std::move(step)) {}
+
+    [[nodiscard]] std::vector<state::Step> recorded() const override { return {step_}; }
+
+private:
+    state::RebindDriver step_;
+};
+
+/// Nothing to undo: RebindAfter does.
+class Rebind final : public Step {
+public:
+    Rebind(BusAddress address, std::string driver) : address_(std::move(address)), driver_(std::move(driver)) {}
+
+    void describe(const AddContext& /*context*/, Description& description) const override {
+        description.add.push_back(
+            concat("bind driver ", quoted(driver_), " of device ", address_, " anew, which then takes the GUID"));
+    }
+    void apply(const AddContext& context, Progress& progress) override {
+        progress.made_rdma = rebind(address_, driver_, context.attachment.records, context.deadline);
+    }
+
+private:
+    BusAddress address_;
+    std::string driver_;
+};
+
 } // namespace
 
-void plan_guid(DevicePlan& plan, const cni::Request& request, const config::Config& config,
+void plan_guid(FoundDevice& plan, const cni::Request& request, const config::Config& config,
                const Attachment& attachment, kernel::Socket& route, const base::Deadline& deadline) {
     const auto present = plan.link->port_guid();
     if (!plan.vf || !present) return;
@@ -63,36 +109,29 @@ void plan_guid(DevicePlan& plan, const cni::Request& request, const config::Conf
                              plan.vf->id.pf, " vf ", plan.vf->id.number, " port_guid`"));
 }
 
-RdmaDevices rebind(const DevicePlan& plan, const state::AttachmentStore& records, const base::Deadline& deadline) {
-    constexpr std::chrono::seconds kTimeout{20};
-    const base::FileLock lock = records.lock_rdma(deadline);
-    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
-    kernel::Socket rdma = kernel::Socket::open(kernel::Protocol::rdma, deadline);
-    const std::vector<std::string> uverbs = list_uverbs(find_rdma_devices(plan.address, rdma), rdma);
-    kernel::bind_anew(plan.address, plan.rebind_to);
-    auto made =
-        wait_for_devices(plan.address, {.link = true, .rdma_devices = 1}, route, &rdma, deadline.at_most(kTimeout));
-    if (!made)
-        refuse_device(plan.address, concat("has no RDMA device or no IPoIB interface ", kTimeout.count(),
-                                           " s after driver ", quoted(plan.rebind_to), " was bound anew for its GUID"));
-    require_same_numbers(*made, uverbs, rdma);
-    return *std::move(made);
-}
-
-void replace_rdma(DevicePlan& plan, const config::RdmaPolicy& policy, RdmaDevices made) {
-    if (plan.rdma) {
-        plan.rdma->device_index = made.front().index;
-        plan.rdma->device = made.front().name;
-    }
-    if (!plan.selection.moving.empty())
-        plan.selection = choose_rdma_again(plan.address, policy, plan.selection, std::move(made));
-}
-
 void revert_step(const state::RebindDriver& step, const RevertContext& context) {
     const auto address = find_present_device(step.device);
     if (!address || has_guids(*address, step, context)) return;
     const base::FileLock lock = context.records.lock_rdma(context.deadline);
     kernel::bind_anew(*address, step.driver);
+}
+
+std::unique_ptr<Step> make_rebind_after(const AddContext& /*context*/, const Findings& found) {
+    if (!found.device || found.device->rebind_to.empty()) return nullptr;
+    const FoundDevice& device = *found.device;
+    return std::make_unique<RebindAfter>(state::RebindDriver{.device = device.address.to_string(),
+                                                             .driver = device.rebind_to,
+                                                             .guid = device.link->port_guid().value().to_string(),
+                                                             .node_guid = device.node_guid});
+}
+
+std::unique_ptr<Step> make_rebind(const AddContext& /*context*/, const Findings& found) {
+    if (!found.device || found.device->rebind_to.empty()) return nullptr;
+    return std::make_unique<Rebind>(found.device->address, found.device->rebind_to);
+}
+
+std::string describe_step(const state::RebindDriver& step) {
+    return concat("driver of ", step.device);
 }
 
 } // namespace rdmanet::attach

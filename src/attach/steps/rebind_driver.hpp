@@ -2,7 +2,8 @@
 #pragma once
 
 #include "context.hpp"
-#include "device_plan.hpp"
+#include "findings.hpp"
+#include "step.hpp"
 
 #include "owners/attachment.hpp"
 
@@ -11,19 +12,21 @@
 #include <rdmanet/config/config.hpp>
 #include <rdmanet/kernel/netlink_socket.hpp>
 
+#include <memory>
+#include <string>
+
 namespace rdmanet::attach {
 
 /// A GUID that is asked for and isn't the VF's yet makes the driver be bound anew; one must be there in any case.
-void plan_guid(DevicePlan& plan, const cni::Request& request, const config::Config& config,
+void plan_guid(FoundDevice& plan, const cni::Request& request, const config::Config& config,
                const Attachment& attachment, kernel::Socket& route, const base::Deadline& deadline);
 
-/// The driver bound anew, with the new GUID. What it made of the device is there again when this returns.
-[[nodiscard]] RdmaDevices rebind(const DevicePlan& plan, const state::AttachmentStore& records,
-                                 const base::Deadline& deadline);
-
-/// What the driver made when it was bound anew may have other names and numbers.
-void replace_rdma(DevicePlan& plan, const config::RdmaPolicy& policy, RdmaDevices made);
-
+[[nodiscard]] std::string describe_step(const state::RebindDriver& step);
 void revert_step(const state::RebindDriver& step, const RevertContext& context);
+
+// Null if the attachment needs none.
+
+[[nodiscard]] std::unique_ptr<Step> make_rebind_after(const AddContext& context, const Findings& found);
+[[nodiscard]] std::unique_ptr<Step> make_rebind(const AddContext& context, const Findings& found);
 
 } // namespace rdmanet::attach

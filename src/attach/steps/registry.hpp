@@ -1,13 +1,36 @@
-// All kinds of steps, as records have them.
+// All kinds of steps, and the order of doing them.
 #pragma once
 
+#include "check_context.hpp"
 #include "context.hpp"
+#include "findings.hpp"
+#include "step.hpp"
+
+#include "lookup/device_find.hpp"
 
 #include <rdmanet/state/step.hpp>
 
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace rdmanet::attach {
+
+/// What there is to plan from. `moving` is what moves, if anything does. Reads the kernel and changes nothing. Throws
+/// CniError with the cure for whatever would make the ADD fail later.
+[[nodiscard]] Findings find_out(const AddContext& context, const std::optional<Movable>& moving);
+
+/// The steps of an ADD, in the order of doing. Throws as above.
+[[nodiscard]] Steps plan_steps(const AddContext& context, const Findings& found);
+
+[[nodiscard]] std::vector<state::Step> recorded(const Steps& steps);
+/// AttachmentRecord::rdma_device
+[[nodiscard]] std::string rdma_device_of(const Steps& steps);
+
+/// Throws CniError (code 107) for the first difference.
+void check_steps(const CheckContext& context);
+
+// Steps as records have them.
 
 /// `interface "net1"`, `addresses of IPAM plugin "dhcp"`: what is still held if the step can't be undone.
 [[nodiscard]] std::string describe(const state::Step& step);
@@ -18,6 +41,9 @@ namespace rdmanet::attach {
 /// Whether `step` stays done while `other`, whose undo comes before its own, has failed: how a device is set up, and
 /// what its next driver finds, is no matter of the host's before the device is there.
 [[nodiscard]] bool waits_for(const state::Step& step, const state::Step& other);
+
+/// Whether what `owed` will do spoils `step`, which is undone already: then it is undone again.
+[[nodiscard]] bool is_spoilt_by(const state::Step& step, const state::Step& owed);
 
 /// Undoes a step that was done, half done or never begun; safe to repeat. Throws if something is left.
 void revert(const state::Step& step, const RevertContext& context);

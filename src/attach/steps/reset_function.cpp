@@ -131,6 +131,21 @@ std::string cure_for(const BusAddress& address) {
                         : std::string());
 }
 
+/// Nothing to do: on the way back the device is reset once the PF has its settings of the VF back, for what the driver
+/// makes of it then, MAC and GUIDs, comes from them.
+class ResetAfter final : public Step {
+public:
+    explicit ResetAfter(state::ResetFunction step) : step_(std::move(step)) {}
+
+    [[nodiscard]] std::vector<state::Step> recorded() const override { return {step_}; }
+    void describe(const AddContext& /*context*/, Description& description) const override {
+        description.end.push_back(concat("reset device ", step_.device, " when the pod is gone"));
+    }
+
+private:
+    state::ResetFunction step_;
+};
+
 } // namespace
 
 void require_resettable(const BusAddress& address) {
@@ -184,6 +199,15 @@ void revert_step(const state::ResetFunction& step, const RevertContext& context)
     if (!made.empty()) restore_names(made, step, *address, *socket, context);
     if (!unbound.empty()) failure += concat(failure.empty() ? "" : "; ", unbound);
     if (!failure.empty()) throw base::Error(failure);
+}
+
+std::unique_ptr<Step> make_reset_after(const AddContext& /*context*/, const Findings& found) {
+    if (!found.device || !found.device->reset) return nullptr;
+    return std::make_unique<ResetAfter>(*found.device->reset);
+}
+
+std::string describe_step(const state::ResetFunction& step) {
+    return concat("reset of ", step.device);
 }
 
 } // namespace rdmanet::attach

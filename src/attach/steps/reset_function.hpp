@@ -3,12 +3,14 @@
 #pragma once
 
 #include "context.hpp"
-#include "device_plan.hpp"
+#include "findings.hpp"
+#include "step.hpp"
 
 #include <rdmanet/base/logger.hpp>
 #include <rdmanet/kernel/netlink_socket.hpp>
 #include <rdmanet/state/owed_names.hpp>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +26,10 @@ void require_resettable(const base::BusAddress& address);
                                                              const std::vector<state::OwedName>& owed,
                                                              const base::Logger& log, const base::Deadline& deadline);
 
+[[nodiscard]] std::string describe_step(const state::ResetFunction& step);
 void revert_step(const state::ResetFunction& step, const RevertContext& context);
+
+/// Null if the attachment needs none.
+[[nodiscard]] std::unique_ptr<Step> make_reset_after(const AddContext& context, const Findings& found);
 
 } // namespace rdmanet::attach

@@ -35,7 +35,7 @@ void require_mtu(const config::Config& config, const kernel::Link& pf) {
 
 /// What the kernel has no call for: ipoib_netdev_ops_pf, drivers/infiniband/ulp/ipoib/ipoib_main.c. Values that the VF
 /// has anyway do no harm.
-void require_settings_of_link_layer(const VfPlan& vf, const base::BusAddress& address, const kernel::Link& pf) {
+void require_settings_of_link_layer(const FoundVf& vf, const base::BusAddress& address, const kernel::Link& pf) {
     if (!pf.is_infiniband()) {
         if (vf.changes.node_guid) refuse_setting("guid", address, "Ethernet");
         return;
@@ -47,7 +47,7 @@ void require_settings_of_link_layer(const VfPlan& vf, const base::BusAddress& ad
         refuse_setting(rates->most_mbps != 0 ? "max_tx_rate" : "min_tx_rate", address, "InfiniBand");
 }
 
-std::string difference_text(const VfPlan& vf, const kernel::VfSettings& now, const kernel::VfSettings& missing) {
+std::string difference_text(const FoundVf& vf, const kernel::VfSettings& now, const kernel::VfSettings& missing) {
     return concat(vf.id, " has ", to_string(kernel::restrict_to(now, missing)), ", expected ", to_string(missing));
 }
 
@@ -62,21 +62,10 @@ kernel::VlanProtocol protocol_of(std::string_view text) {
                                                                    : kernel::VlanProtocol::dot1q;
 }
 
-} // namespace
-
-VfPlan plan_vf(const base::BusAddress& address, const cni::Request& request, const config::Config& config,
-               kernel::Socket& route) {
-    VfView vf = view_vf(address, route);
-    require_mtu(config, vf.pf);
-    VfPlan plan{.of = vf.of,
-                .id = std::move(vf.id),
-                .before = vf.present,
-                .changes = kernel::difference(wanted_settings(request, config), vf.present)};
-    require_settings_of_link_layer(plan, address, vf.pf);
-    return plan;
-}
-
-void apply_settings(const VfPlan& vf, const base::BusAddress& address, kernel::Socket& route, const base::Logger& log) {
+/// Makes the changes, and reads them back. Throws kernel::NetlinkError for one that the driver refuses, and CniError for
+/// one that it takes and doesn't make; one that it may have made and doesn't tell is a warning.
+void apply_settings(const FoundVf& vf, const base::BusAddress& address, kernel::Socket& route,
+                    const base::Logger& log) {
     // Some make them when the VF has been reset, and show nothing of it meanwhile.
     constexpr std::chrono::seconds kTimeout{2};
     constexpr std::chrono::milliseconds kTimeoutOfUncertain{100};
@@ -103,7 +92,79 @@ void apply_settings(const VfPlan& vf, const base::BusAddress& address, kernel::S
     }
 }
 
-void warn_of_inherited_vlan(const VfPlan& vf, const cni::Request& request, const config::Config& config,
+/// What CHECK is to find again of a VF that has been set up, beyond what the configuration says and the driver
+/// confirms. As far as the driver tells it; the MAC only of a VF with a net device, as programs in user space choose
+/// theirs.
+std::optional<kernel::VfSettings> settings_to_keep(const FoundVf& vf, const std::optional<kernel::Link>& link,
+                                                   const cni::Request& request, const config::Config& config,
+                                                   const base::Deadline& deadline) {
+    // A driver may have changed more than it was told, and some settings when the VF came up.
+    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
+    const auto present = kernel::find_vf(route, vf.id);
+    if (!present) return std::nullopt;
+    kernel::VfSettings kept =
+        kernel::difference(kernel::without_port_speed(*present, vf.id), wanted_settings(request, config));
+    if (!link || kept.mac == link->mac()) kept.mac.reset(); // the VF's own, or may be
+    return kept;
+}
+
+class VfSettingsStep final : public Step {
+public:
+    explicit VfSettingsStep(const FoundDevice& device)
+        : address_(device.address), vf_(*device.vf), link_(device.link) {}
+
+    [[nodiscard]] std::vector<state::Step> recorded() const override {
+        if (vf_.changes.empty()) return {};
+        return {state::SetVf{.pf = vf_.of.pf.to_string(),
+                             .number = vf_.of.number,
+                             .before = to_recorded(kernel::restrict_to(vf_.before, vf_.changes)),
+                             .device = address_.to_string()}};
+    }
+
+    void describe(const AddContext& /*context*/, Description& description) const override {
+        std::string changes;
+        for (const kernel::VfSettings& each : kernel::each_of(vf_.changes)) {
+            const std::string before = kernel::to_string(kernel::restrict_to(vf_.before, each));
+            changes += concat(changes.empty() ? "" : ", ", before.empty() ? "(not told)" : before, " -> ",
+                              kernel::to_string(each));
+        }
+        description.add.push_back(changes.empty() ? concat("leave the settings of ", vf_.id, " as they are")
+                                                  : concat("set ", vf_.id, ": ", changes));
+    }
+
+    void apply(const AddContext& context, Progress& /*progress*/) override {
+        if (vf_.changes.empty()) return;
+        Socket route = Socket::open(kernel::Protocol::route, context.deadline);
+        apply_settings(vf_, address_, route, context.log());
+    }
+
+    void conclude(const AddContext& context, const Progress& /*progress*/, Conclusion& end) const override {
+        if (const auto kept = settings_to_keep(vf_, link_, context.request, context.config, context.deadline))
+            end.record.vf_settings = to_recorded(*kept);
+        end.record.wanted->vf = to_recorded(wanted_settings(context.request, context.config));
+    }
+
+private:
+    base::BusAddress address_;
+    FoundVf vf_;
+    std::optional<kernel::Link> link_; // on the host
+};
+
+} // namespace
+
+FoundVf plan_vf(const base::BusAddress& address, const cni::Request& request, const config::Config& config,
+                kernel::Socket& route) {
+    VfView vf = view_vf(address, route);
+    require_mtu(config, vf.pf);
+    FoundVf plan{.of = vf.of,
+                 .id = std::move(vf.id),
+                 .before = vf.present,
+                 .changes = kernel::difference(wanted_settings(request, config), vf.present)};
+    require_settings_of_link_layer(plan, address, vf.pf);
+    return plan;
+}
+
+void warn_of_inherited_vlan(const FoundVf& vf, const cni::Request& request, const config::Config& config,
                             const base::Logger& log) {
     const auto& vlan = vf.before.vlan;
     if (!vlan || vlan->id == 0 || std::get<config::Sriov>(config.attach).settings.vlan) return;
@@ -112,29 +173,6 @@ void warn_of_inherited_vlan(const VfPlan& vf, const cni::Request& request, const
                " says nothing of one: the pod is in that VLAN. Set \"vlan\" to it if it is meant, else run `ip link "
                "set ",
                vf.id.pf, " vf ", vf.id.number, " vlan 0`"));
-}
-
-std::optional<kernel::VfSettings> settings_to_keep(const DevicePlan& plan, const cni::Request& request,
-                                                   const config::Config& config, const base::Deadline& deadline) {
-    if (!plan.vf) return std::nullopt;
-    // A driver may have changed more than it was told, and some settings when the VF came up.
-    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
-    const auto present = kernel::find_vf(route, plan.vf->id);
-    if (!present) return std::nullopt;
-    kernel::VfSettings kept =
-        kernel::difference(kernel::without_port_speed(*present, plan.vf->id), wanted_settings(request, config));
-    if (!plan.link || kept.mac == plan.link->mac()) kept.mac.reset(); // the VF's own, or may be
-    return kept;
-}
-
-std::string mac_without_link(const DevicePlan& plan) {
-    if (!plan.vf) return {};
-    const auto& mac = plan.vf->changes.mac ? plan.vf->changes.mac : plan.vf->before.mac;
-    return mac && !mac->is_zero() ? mac->to_string() : std::string();
-}
-
-state::SetVf to_step(const base::BusAddress& vf, const kernel::VfOf& of, const kernel::VfSettings& before) {
-    return {.pf = of.pf.to_string(), .number = of.number, .before = to_recorded(before), .device = vf.to_string()};
 }
 
 state::VfSettings to_recorded(const kernel::VfSettings& settings) {
@@ -173,23 +211,6 @@ kernel::VfSettings to_settings(const state::VfSettings& recorded) {
     return settings;
 }
 
-void check_vf(const Intended& wanted, const state::AttachmentRecord& record, const base::BusAddress& address,
-              const kernel::Link* link, const base::Deadline& deadline) {
-    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
-    const VfView vf = view_vf(address, route);
-    kernel::VfSettings left = record.vf_settings ? to_settings(*record.vf_settings) : kernel::VfSettings{};
-    // Some PFs tell what the VF has chosen itself (i40e, ice), which a later plugin may have had it do, and nothing for
-    // a while after the VF's interface has been down.
-    const bool tells_own_mac = link == nullptr || vf.present.mac == link->mac();
-    if (tells_own_mac || (vf.present.mac && vf.present.mac->is_zero())) left.mac.reset();
-    const kernel::VfSettings present = kernel::without_port_speed(vf.present, vf.id);
-    const kernel::VfSettings lost = kernel::lost(wanted.vf, left, present);
-    if (!lost.empty())
-        differs(concat(vf.id, " has ", to_string(kernel::restrict_to(present, lost)), ", expected ", to_string(lost),
-                       ", as ADD left it: run `", to_command(lost, vf.id), "`, or delete the pod"));
-    check_representor(wanted.mtu, record, route);
-}
-
 void revert_step(const state::SetVf& step, const RevertContext& context) {
     const auto pf = base::PciAddress::parse(step.pf);
     // A PF that loses its driver takes its VFs along, and the settings with them.
@@ -209,6 +230,36 @@ void revert_step(const state::SetVf& step, const RevertContext& context) {
             refused += concat(refused.empty() ? "" : "; ", error.what());
         }
     if (!refused.empty()) throw base::Error(refused);
+}
+
+std::unique_ptr<Step> make_vf_settings(const AddContext& /*context*/, const Findings& found) {
+    if (!found.device || !found.device->vf) return nullptr;
+    return std::make_unique<VfSettingsStep>(*found.device);
+}
+
+/// As the configuration says, or as ADD left them: where it says nothing, or the driver had not confirmed it by then.
+void check_vf_settings(const CheckContext& context) {
+    const auto* kept = context.record.find_step<state::KeepDevice>();
+    const auto address = kept == nullptr ? std::nullopt : base::BusAddress::parse(kept->device);
+    if (context.wanted.kind != "sriov" || !address) return;
+    const kernel::Link* const link = context.link ? &*context.link : nullptr;
+    Socket route = Socket::open(kernel::Protocol::route, context.deadline);
+    const VfView vf = view_vf(*address, route);
+    kernel::VfSettings left =
+        context.record.vf_settings ? to_settings(*context.record.vf_settings) : kernel::VfSettings{};
+    // Some PFs tell what the VF has chosen itself (i40e, ice), which a later plugin may have had it do, and nothing for
+    // a while after the VF's interface has been down.
+    const bool tells_own_mac = link == nullptr || vf.present.mac == link->mac();
+    if (tells_own_mac || (vf.present.mac && vf.present.mac->is_zero())) left.mac.reset();
+    const kernel::VfSettings present = kernel::without_port_speed(vf.present, vf.id);
+    const kernel::VfSettings lost = kernel::lost(context.wanted.vf, left, present);
+    if (!lost.empty())
+        differs(concat(vf.id, " has ", to_string(kernel::restrict_to(present, lost)), ", expected ", to_string(lost),
+                       ", as ADD left it: run `", to_command(lost, vf.id), "`, or delete the pod"));
+}
+
+std::string describe_step(const state::SetVf& step) {
+    return concat("settings of VF ", step.number, " of PF ", step.pf);
 }
 
 } // namespace rdmanet::attach

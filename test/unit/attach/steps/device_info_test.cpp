@@ -9,7 +9,7 @@ using namespace rdmanet;
 namespace {
 
 std::string text_after(std::string_view earlier, const std::string& rdma_device = "rdma0") {
-    const DevicePlan plan{.address = base::BusAddress::parse("0000:3b:00.2").value()};
+    const FoundDevice plan{.address = base::BusAddress::parse("0000:3b:00.2").value()};
     return device_info_text(plan, rdma_device, earlier).value_or("as it is");
 }
 

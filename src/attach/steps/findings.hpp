@@ -1,0 +1,83 @@
+// What ADD finds out before it changes anything, for all steps to be planned from.
+#pragma once
+
+#include "lookup/rdma_choice.hpp"
+
+#include <rdmanet/base/bus_address.hpp>
+#include <rdmanet/base/file_lock.hpp>
+#include <rdmanet/base/mac_address.hpp>
+#include <rdmanet/kernel/device.hpp>
+#include <rdmanet/kernel/link.hpp>
+#include <rdmanet/kernel/rdma.hpp>
+#include <rdmanet/kernel/vf.hpp>
+#include <rdmanet/state/owed_names.hpp>
+#include <rdmanet/state/step.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rdmanet::attach {
+
+/// A child of a parent is to be made.
+struct FoundParent {
+    kernel::Link parent;
+    std::optional<kernel::RdmaPort> rdma{}; // that its children share
+    std::optional<base::MacAddress> mac{};  // absent: the kernel gives the parent's
+    std::optional<base::FileLock> claim{};  // of the parent, until the record is written; see owners/siblings.hpp
+};
+
+/// A VF, and what its PF is to change of it.
+struct FoundVf {
+    kernel::VfOf of;
+    kernel::VfId id;
+    kernel::VfSettings before;  // as far as the driver tells
+    kernel::VfSettings changes; // what is asked for and differs
+};
+
+/// The host's end of a VF whose PF is in switchdev mode.
+struct FoundRepresentor {
+    kernel::Link link;
+    state::SetRepresentor before; // what is to change, as it was
+};
+
+/// A device of a bus is to move.
+struct FoundDevice {
+    base::BusAddress address;
+    std::optional<FoundVf> vf{};                   // "sriov"
+    std::optional<FoundRepresentor> representor{}; // of the VF, if its PF is in switchdev mode
+    std::string rebind_to{};                       // InfiniBand: the driver, if it must be bound anew for a new GUID
+    std::uint64_t node_guid = 0;                   // before that, of its RDMA device
+    std::optional<state::ResetFunction> reset{};   // what DEL is to do, if it is to be reset
+    std::optional<kernel::Link> link{}; // none: an earlier plugin's, or the driver is one for user space, "vfio-pci"
+    RdmaSelection selection{};          // of its RDMA devices: those that go into the pod, and the others
+    std::vector<state::OwedName> owed_names{}; // what RDMA devices on the host should be called, and are not yet
+    std::optional<kernel::RdmaPort> rdma{};    // of the device, if it stays on the host and pods share all of them
+    bool awaits_port = false;                  // whether its RDMA port tells only when it is up in the pod
+
+    [[nodiscard]] bool is_infiniband() const { return link && link->is_infiniband(); }
+};
+
+/// An interface of no bus is to move.
+struct FoundInterface {
+    kernel::Link link; // on the host
+    std::optional<base::MacAddress> mac{};
+};
+
+/// One of the three.
+struct Findings {
+    std::optional<FoundParent> parent{};
+    std::optional<FoundDevice> device{};
+    std::optional<FoundInterface> interface {};
+
+    /// Whether the pod gets an interface that this attachment sets up.
+    [[nodiscard]] bool has_interface() const { return !device || device->link; }
+    /// Of the RDMA device that stays on the host.
+    [[nodiscard]] std::optional<kernel::RdmaPort> shared_port() const {
+        if (parent) return parent->rdma;
+        return device ? device->rdma : std::nullopt;
+    }
+};
+
+} // namespace rdmanet::attach

@@ -1,0 +1,225 @@
+#include "use_rdma.hpp"
+
+#include "device_port.hpp"
+#include "findings.hpp"
+
+#include "lookup/port_state.hpp"
+#include "lookup/rdma_devices.hpp"
+#include "lookup/shared_rdma.hpp"
+#include "owners/claims.hpp"
+#include "owners/gid_holders.hpp"
+
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/ipam/store/sqlite_store.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rdmanet::attach {
+namespace {
+
+using base::concat;
+using base::quoted;
+using kernel::Link;
+
+/// Pods share an RDMA device on the host, or there is none.
+class ShareRdma final : public Step {
+public:
+    ShareRdma(std::optional<kernel::RdmaPort> port, bool is_worth_a_line)
+        : port_(std::move(port)), is_worth_a_line_(is_worth_a_line) {}
+
+    [[nodiscard]] std::string rdma_device() const override { return port_ ? port_->link_name() : std::string(); }
+
+    void describe(const AddContext& /*context*/, Description& description) const override {
+        if (port_)
+            description.add.push_back(concat("share ", *port_, ", which stays on the host"));
+        else if (is_worth_a_line_)
+            description.add.emplace_back("give it no RDMA device");
+    }
+
+    /// A driver that was bound anew has made another.
+    [[nodiscard]] bool learn(const AddContext& /*context*/, const Progress& progress) override {
+        if (!port_ || !progress.made_rdma || has_learned_) return false;
+        port_->device_index = progress.made_rdma->front().index;
+        port_->device = progress.made_rdma->front().name;
+        return has_learned_ = true;
+    }
+
+    void apply(const AddContext& /*context*/, Progress& progress) override {
+        if (port_) progress.rdma_device = port_->device;
+    }
+
+private:
+    std::optional<kernel::RdmaPort> port_;
+    bool is_worth_a_line_;
+    bool has_learned_ = false;
+};
+
+std::vector<base::IpAddress> addresses_of(const cni::Result& result) {
+    std::vector<base::IpAddress> addresses;
+    for (const cni::IpConfig& ip : result.ips) addresses.push_back(ip.address.address());
+    return addresses;
+}
+
+/// On a child's parent.
+class AwaitSharedRdma final : public Step {
+public:
+    explicit AwaitSharedRdma(kernel::RdmaPort port) : port_(std::move(port)) {}
+
+    void apply(const AddContext& context, Progress& progress) override {
+        const auto holders = [&] { return describe_gid_holders(port_, context.attachment.records, context.deadline); };
+        wait_for_gids(context.config.rdma, port_, progress.link->name, addresses_of(progress.own), context.log(),
+                      holders);
+    }
+
+private:
+    kernel::RdmaPort port_;
+};
+
+/// On a device's own ports, in the pod or on the host.
+class AwaitDeviceRdma final : public Step {
+public:
+    explicit AwaitDeviceRdma(const FoundDevice& device)
+        : address_(device.address), port_(device.rdma), awaits_port_(device.awaits_port),
+          is_infiniband_(device.is_infiniband()) {}
+
+    void apply(const AddContext& context, Progress& progress) override {
+        const config::RdmaPolicy& policy = context.config.rdma;
+        if (awaits_port_)
+            require_active_port_in_pod(devices(context, progress), policy, context.pod.netns, *progress.link,
+                                       context.log(), context.deadline);
+        if (is_infiniband_) return; // its port's GIDs don't come from addresses
+        const auto addresses = addresses_of(progress.own);
+        const auto holders = [&] { return describe_gid_holders(*port_, context.attachment.records, context.deadline); };
+        if (port_) wait_for_gids(policy, *port_, progress.link->name, addresses, context.log(), holders);
+        wait_for_gids_in_pod(policy, progress.moved_rdma, context.pod.netns, *progress.link, addresses, context.log(),
+                             context.deadline);
+    }
+
+private:
+    /// Those that are in the pod, or else stay on the host.
+    [[nodiscard]] RdmaDevices devices(const AddContext& context, const Progress& progress) const {
+        if (!progress.moved_rdma.empty()) return progress.moved_rdma;
+        auto outside = kernel::Socket::find_rdma(context.deadline);
+        return outside ? find_rdma_devices(address_, *outside) : RdmaDevices{};
+    }
+
+    base::BusAddress address_;
+    std::optional<kernel::RdmaPort> port_; // that stays on the host
+    bool awaits_port_;
+    bool is_infiniband_;
+};
+
+/// A pod may have given itself more addresses than ADD did, in a table whose places other pods need.
+void check_gid_share(const config::RdmaPolicy& policy, const kernel::RdmaPort& port, const Link& link,
+                     const std::vector<kernel::Address>& present) {
+    if (!policy.most_gids) return;
+    std::vector<base::IpAddress> addresses;
+    addresses.reserve(present.size());
+    for (const kernel::Address& address : present) addresses.push_back(address.prefix.address());
+    const std::size_t taken = kernel::find_gids(port, addresses, link.name).entries.size();
+    if (taken > *policy.most_gids)
+        differs(concat("interface ", quoted(link.name), " has ", taken, " entries of the GID table of ", port,
+                       ", expected at most ", *policy.most_gids, " (\"rdma.maxGids\"): remove addresses from it"));
+}
+
+/// Of a child's parent.
+void check_shared_rdma(const CheckContext& context, const Link& link) {
+    if (context.record.rdma_device.empty() || context.record.created_link() == nullptr ||
+        context.record.created_link()->parent_in_pod)
+        return;
+    kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, context.deadline);
+    const state::CreateLink& made = *context.record.created_link();
+    const auto parent = kernel::find_link(outside, made.parent_ifindex);
+    if (!parent) differs(concat("parent ", quoted(made.parent), " is gone"));
+    auto rdma = kernel::Socket::find_rdma(context.deadline);
+    const auto port = rdma ? kernel::find_rdma_port(*rdma, *parent) : std::nullopt;
+    if (!port)
+        differs(concat("RDMA device ", context.record.rdma_device, " of parent ", quoted(parent->name), " is gone"));
+    check_port(context.wanted.rdma, *port, parent->name);
+    check_gid_share(context.wanted.rdma, *port, link, context.addresses);
+    // An ADD that doesn't wait for them may be followed by CHECK before the kernel has made them.
+    if (context.wanted.rdma.on_missing_gid == config::OnMissingGid::warn || !context.wanted.rdma.wait_for_gids) return;
+    const auto missing = missing_gids(*port, link.name, context.expected.addresses());
+    if (!missing.empty()) differs(concat("RDMA device ", *port, " has no GID of ", missing.front()));
+}
+
+/// Only where ADD has waited for them until they were there.
+void check_gids(const config::RdmaPolicy& policy, const state::AttachmentRecord& record, const kernel::Netns& netns,
+                const kernel::Link& link, const std::vector<base::IpAddress>& addresses,
+                const base::Deadline& deadline) {
+    if (policy.on_missing_gid == config::OnMissingGid::warn || !policy.wait_for_gids) return;
+    if (record.rdma_device.empty() || addresses.empty() || link.port_guid()) return;
+    const RdmaDevices moved = moved_devices(record);
+    const auto missing = moved.empty() ? missing_gids(recorded_port(record), link.name, addresses)
+                                       : missing_gids_in_pod(moved, netns, link, addresses, deadline);
+    if (!missing.empty()) differs(concat("RDMA device ", record.rdma_device, " has no GID of ", missing.front()));
+}
+
+std::optional<kernel::RdmaPort> find_shared_port(const state::AttachmentRecord& record,
+                                                 const base::Deadline& deadline) {
+    const kernel::RdmaPort wanted = recorded_port(record);
+    auto outside = kernel::Socket::find_rdma(deadline);
+    const auto device = outside ? kernel::find_rdma_device(*outside, wanted.device) : std::nullopt;
+    if (!device) return std::nullopt;
+    for (kernel::RdmaPort& port : kernel::list_rdma_ports(*outside, *device))
+        if (port.port == wanted.port) return std::move(port);
+    return std::nullopt;
+}
+
+/// The link of a whole function goes down when it moves, and comes back some seconds later. ADD doesn't wait for that,
+/// and CRI-O checks at once.
+bool may_be_coming_up(const state::AttachmentRecord& record) {
+    constexpr std::int64_t kSeconds{30};
+    return record.attach == "host-device" && record.created_since_boot &&
+           ipam::system_time().boot - *record.created_since_boot < kSeconds;
+}
+
+/// The port of the pod's interface, on its RDMA devices in the pod, or on the one that stayed on the host.
+void check_port_of_device(const config::RdmaPolicy& policy, const state::AttachmentRecord& record,
+                          const kernel::Netns& netns, const kernel::Link& link, const base::Deadline& deadline) {
+    if (policy.on_inactive_port != config::OnInactivePort::refuse || record.rdma_device.empty()) return;
+    if (may_be_coming_up(record)) return;
+    const RdmaDevices moved = moved_devices(record);
+    auto inside = moved.empty() ? std::nullopt : kernel::Socket::find_rdma_in(netns, deadline);
+    const auto port = inside ? find_port_of(*inside, moved, link, &netns) : find_shared_port(record, deadline);
+    if (port) check_port(policy, *port, link.name);
+}
+
+/// What the PF has been told is one thing, what the port has is another: drivers take a GUID when they are bound.
+void check_guid(const std::optional<base::Guid>& wanted, const kernel::Link& link) {
+    const auto present = link.port_guid();
+    if (wanted && present && *wanted != *present)
+        differs(concat("interface ", quoted(link.name), " has GUID ", *present, ", expected ", *wanted,
+                       ", which the VF's driver takes when it is bound: delete the pod, so that another ADD does"));
+}
+
+} // namespace
+
+std::unique_ptr<Step> make_share_rdma(const AddContext& context, const Findings& found) {
+    const bool moves = found.device && !found.device->selection.moving.empty();
+    return std::make_unique<ShareRdma>(found.shared_port(), !moves && !context.config.is_ipoib());
+}
+
+std::unique_ptr<Step> make_await_rdma(const AddContext& /*context*/, const Findings& found) {
+    if (found.device && found.device->link) return std::make_unique<AwaitDeviceRdma>(*found.device);
+    if (found.parent && found.parent->rdma) return std::make_unique<AwaitSharedRdma>(*found.parent->rdma);
+    return nullptr;
+}
+
+void check_rdma(const CheckContext& context) {
+    if (!has_netdev(context.record)) return;
+    const Link& link = require_link(context);
+    check_shared_rdma(context, link);
+    if (!context.wanted.is_device()) return;
+    check_guid(context.wanted.vf.port_guid, link);
+    check_gids(context.wanted.rdma, context.record, context.netns, link, context.expected.addresses(),
+               context.deadline);
+    check_port_of_device(context.wanted.rdma, context.record, context.netns, link, context.deadline);
+}
+
+} // namespace rdmanet::attach

@@ -1,0 +1,19 @@
+// What a pod's interface needs of RDMA: a device on the host that pods share, an active port, GIDs of its addresses.
+#pragma once
+
+#include "check_context.hpp"
+#include "step.hpp"
+
+#include <memory>
+
+namespace rdmanet::attach {
+
+// Null if the attachment needs none.
+
+[[nodiscard]] std::unique_ptr<Step> make_share_rdma(const AddContext& context, const Findings& found);
+[[nodiscard]] std::unique_ptr<Step> make_await_rdma(const AddContext& context, const Findings& found);
+
+/// Throws CniError (code 107) for what differs.
+void check_rdma(const CheckContext& context);
+
+} // namespace rdmanet::attach

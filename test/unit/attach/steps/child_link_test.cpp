@@ -1,0 +1,94 @@
+// A child of a parent from its plan to its undoing.
+#include "stage.hpp"
+
+#include <rdmanet/kernel/address.hpp>
+#include <rdmanet/kernel/route.hpp>
+
+#include <catch2/catch.hpp>
+
+using namespace rdmanet;
+using namespace rdmanet::attach;
+using attach::test::addresses;
+using attach::test::Stage;
+using Catch::Matchers::Contains;
+
+namespace {
+
+constexpr const char* kMacvlan = R"("master": "parent0", "mtu": 1400, "rdma": false)";
+
+} // namespace
+
+TEST_CASE("a macvlan child is described, made, found as it was made, and removed") {
+    NEEDS_KIND("macvlan");
+    Stage stage(kMacvlan);
+    stage.plan();
+    CHECK(stage.described().at(0) ==
+          "make interface \"net1\" in the pod: macvlan mode bridge on parent \"parent0\", MTU 1400, a MAC of its own");
+    CHECK_FALSE(stage.link());
+    REQUIRE(stage.record().steps.size() == 1);
+
+    stage.apply(addresses({"10.9.0.2/24", "fd09::2/64"}));
+    const auto link = stage.link();
+    REQUIRE(link);
+    CHECK(link->kind == "macvlan");
+    CHECK(link->mtu == 1400);
+    CHECK(link->is_up());
+    CHECK(stage.record().created_link()->ifindex == link->ifindex);
+    CHECK(stage.record().created_link()->mac == link->hardware_address_text());
+    CHECK(stage.record().wanted->mac == link->hardware_address_text());
+    CHECK(stage.difference().empty());
+
+    stage.revert();
+    CHECK_FALSE(stage.link());
+    stage.revert(); // safe to repeat
+}
+
+TEST_CASE("what is gone of a child is a difference, and what others have added is none") {
+    NEEDS_KIND("macvlan");
+    Stage stage(kMacvlan);
+    stage.plan();
+    stage.apply(addresses({"10.9.0.2/24"}));
+    const unsigned ifindex = stage.link().value().ifindex;
+    kernel::add_address(stage.pod(), ifindex, base::IpPrefix::parse("10.9.0.3/24").value(), {});
+    CHECK(stage.difference().empty());
+    kernel::change_link(stage.pod(), ifindex, {.mtu = 1300});
+    CHECK(stage.difference().empty());
+    kernel::change_link(stage.pod(), ifindex, {.state = kernel::AdminState::down});
+    CHECK(stage.difference() == "interface \"net1\" is down");
+    kernel::remove_link(stage.pod(), ifindex);
+    CHECK_THAT(stage.difference(), Contains("interface \"net1\" is gone from /proc/"));
+}
+
+TEST_CASE("undoing a child that was never made leaves a stranger's interface of that name alone") {
+    NEEDS_KIND("macvlan");
+    Stage stage(kMacvlan);
+    stage.plan();
+    kernel::add_link(stage.host(), {.name = kernel::test::ifname("net1"),
+                                    .parent_ifindex = stage.record().created_link()->parent_ifindex,
+                                    .parent_name = "parent0",
+                                    .netns = &stage.context().pod.netns,
+                                    .kind = kernel::Macvlan{},
+                                    .mac = base::MacAddress::parse("02:11:22:33:44:55")});
+    stage.revert();
+    CHECK(stage.link());
+}
+
+TEST_CASE("a child that was renamed in the pod is removed all the same") {
+    NEEDS_KIND("macvlan");
+    Stage stage(kMacvlan);
+    stage.plan();
+    stage.apply();
+    const unsigned ifindex = stage.link().value().ifindex;
+    kernel::change_link(stage.pod(), ifindex,
+                        {.name = kernel::test::ifname("other0"), .state = kernel::AdminState::down});
+    stage.revert();
+    CHECK_FALSE(kernel::find_link(stage.pod(), ifindex));
+}
+
+TEST_CASE("a parent that is down is refused before anything is changed") {
+    NEEDS_KIND("macvlan");
+    Stage stage(kMacvlan);
+    const auto parent = kernel::find_link(stage.host(), kernel::test::ifname("parent0")).value();
+    kernel::change_link(stage.host(), parent.ifindex, {.state = kernel::AdminState::down});
+    CHECK_THROWS_WITH(stage.plan(), "parent \"parent0\" is down: run `ip link set parent0 up`");
+}

@@ -1,0 +1,49 @@
+// An interface of no bus that a pod gets, and gives back.
+#include "stage.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace rdmanet;
+using namespace rdmanet::attach;
+using attach::test::Stage;
+
+namespace {
+
+constexpr const char* kPeer = R"("attach": "host-device", "device": "peer0", "mtu": 1400)";
+
+std::optional<kernel::Link> find_at_home(Stage& stage) {
+    return kernel::find_link(stage.host(), kernel::test::ifname("peer0"));
+}
+
+} // namespace
+
+TEST_CASE("an end of a pair goes into the pod and comes back as it was") {
+    NEEDS_KIND("veth");
+    Stage stage(kPeer);
+    const auto before = find_at_home(stage).value();
+    kernel::add_altname(stage.host(), before.ifindex, "an-altname-of-peer0");
+    stage.plan("peer0");
+    CHECK(stage.described().at(0) == "move interface \"peer0\" into the pod as \"net1\", MTU 1500 -> 1400");
+    stage.apply(attach::test::addresses({"10.9.0.2/24"}));
+    REQUIRE(stage.link());
+    CHECK(stage.link()->mtu == 1400);
+    CHECK_FALSE(find_at_home(stage));
+    CHECK(stage.difference().empty());
+    stage.revert();
+    const auto after = find_at_home(stage);
+    REQUIRE(after);
+    CHECK(after->mtu == before.mtu);
+    CHECK(after->mac() == before.mac());
+    CHECK(after->is_up() == before.is_up());
+    CHECK(after->altnames == std::vector<std::string>{"an-altname-of-peer0"});
+    stage.revert(); // safe to repeat
+    CHECK(find_at_home(stage));
+}
+
+TEST_CASE("undoing a move that was never begun leaves the interface alone") {
+    NEEDS_KIND("veth");
+    Stage stage(kPeer);
+    stage.plan("peer0");
+    stage.revert();
+    CHECK(find_at_home(stage)->is_up());
+}
