@@ -127,6 +127,7 @@ public:
         return record;
     }
     [[nodiscard]] const AttachmentRecord& record() const { return record_; }
+    [[nodiscard]] const std::vector<ipam::Lease>& fresh_leases() const { return fresh_leases_; }
     [[nodiscard]] const std::vector<ipam::OwnerKey>& reclaimed_from() const { return reclaimed_from_; }
 
     cni::Result run() {
@@ -155,6 +156,7 @@ private:
             allocator.allocate(*own, owner_of(record_), requested_addresses(context_.request), context_.deadline);
         for (const std::string& warning : allocation.warnings) session_.node.log.warn(warning);
         record_.leases = to_recorded(allocation.leases);
+        fresh_leases_ = allocation.fresh;
         reclaimed_from_ = allocation.reclaimed_from;
         return to_result(allocation);
     }
@@ -204,6 +206,7 @@ private:
     std::vector<state::Step> unpaid_;
     AttachmentRecord record_;
     bool is_recorded_ = false;
+    std::vector<ipam::Lease> fresh_leases_;
     std::vector<ipam::OwnerKey> reclaimed_from_;
 };
 
@@ -232,7 +235,8 @@ cni::Result add(const cni::Request& request, const config::Config& config, const
     Attaching attaching(context, session, prepare(context, target.moving), std::move(debts), *lock, std::move(claim));
     base::Rollback rollback([&](const std::string& what, const char* why) { node.log.error(concat(what, ": ", why)); });
     rollback.on_failure("undo the failed ADD", [&] {
-        undo_failed_add(attaching.begun(), caller_of(request), node, session.records, session.leases);
+        undo_failed_add(attaching.begun(), attaching.fresh_leases(), caller_of(request), node, session.records,
+                        session.leases);
     });
     cni::Result result = attaching.run();
     rollback.commit();

@@ -96,7 +96,7 @@ void undo_steps(state::AttachmentRecord& owed, const RevertContext& context, Und
 
 StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Undoing undoing, const Node& node,
                const state::AttachmentStore& records, ipam::SqliteStore& leases, const base::Deadline& deadline,
-               StillHeld held = {}) {
+               StillHeld held = {}, const std::vector<ipam::Lease>& fresh = {}) {
     const RevertContext context{.record = record,
                                 .caller = caller,
                                 .records = records,
@@ -108,7 +108,8 @@ StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Undo
     const bool has_no_leases = attempt(held, "addresses", [&] {
         if (!record.key.has_leases()) return;
         if (undoing == Undoing::own_add)
-            withdraw_leases(leases, record, node, deadline); // no program of the pod has run: they need no rest
+            withdraw_leases(leases, record.key, fresh, node,
+                            deadline); // no program of the pod has run: they need no rest
         else if (!has_leases_beside(record.key, records))
             release_leases(leases, record.key, node, deadline);
     });
@@ -134,10 +135,10 @@ StillHeld detach(const state::AttachmentRecord& record, const Caller& caller, co
     return undo(record, caller, Undoing::earlier_add, node, records, leases, deadline, std::move(held));
 }
 
-void undo_failed_add(const state::AttachmentRecord& record, const Caller& caller, const Node& node,
-                     const state::AttachmentStore& records, ipam::SqliteStore& leases) {
+void undo_failed_add(const state::AttachmentRecord& record, const std::vector<ipam::Lease>& fresh, const Caller& caller,
+                     const Node& node, const state::AttachmentStore& records, ipam::SqliteStore& leases) {
     const auto deadline = base::Deadline::in(kUndoTimeout);
-    for (const std::string& what : undo(record, caller, Undoing::own_add, node, records, leases, deadline))
+    for (const std::string& what : undo(record, caller, Undoing::own_add, node, records, leases, deadline, {}, fresh))
         node.log.error(base::concat("still held after a failed ADD: ", what));
 }
 

@@ -29,10 +29,10 @@ using StillHeld = std::vector<std::string>;
                                const state::AttachmentStore& records, ipam::SqliteStore& leases,
                                const base::Deadline& deadline, StillHeld held = {});
 
-/// For the rollback of an ADD, beyond its deadline: as detach(), and what is still held is logged. The leases don't
-/// rest: no program of the pod has run.
-void undo_failed_add(const state::AttachmentRecord& record, const Caller& caller, const Node& node,
-                     const state::AttachmentStore& records, ipam::SqliteStore& leases);
+/// For the rollback of an ADD, beyond its deadline: as detach(), and what is still held is logged. The leases that it
+/// took, `fresh`, don't rest: no program of the pod has run.
+void undo_failed_add(const state::AttachmentRecord& record, const std::vector<ipam::Lease>& fresh, const Caller& caller,
+                     const Node& node, const state::AttachmentStore& records, ipam::SqliteStore& leases);
 
 /// What DEL and GC answer then: one error that names all of it.
 [[nodiscard]] cni::CniError still_held_error(const StillHeld& held);

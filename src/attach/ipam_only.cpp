@@ -63,11 +63,13 @@ cni::Result add(const cni::Request& request, const Node& node) {
     const bool is_first = is_absent(session.key) && is_absent(session.key.with_role(""));
     PodProbe pods(node);
     ipam::Allocator allocator(session.leases, pods);
+    ipam::Allocation allocation;
     base::Rollback rollback([&](const std::string& what, const char* why) { node.log.error(concat(what, ": ", why)); });
     if (is_first)
-        rollback.on_failure("undo the failed ADD",
-                            [&] { undo_failed_add(record, {}, node, session.records, session.leases); });
-    const auto allocation = allocator.allocate(config, owner_of(record), requested_addresses(request), deadline);
+        rollback.on_failure("undo the failed ADD", [&] {
+            undo_failed_add(record, allocation.fresh, {}, node, session.records, session.leases);
+        });
+    allocation = allocator.allocate(config, owner_of(record), requested_addresses(request), deadline);
     for (const std::string& warning : allocation.warnings) node.log.warn(warning);
     record.leases = to_recorded(allocation.leases);
     for (const ipam::AllocatedAddress& ip : allocation.ips) record.ips.push_back(ip.address.to_string());

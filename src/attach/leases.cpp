@@ -50,11 +50,10 @@ std::vector<state::RecordedLease> to_recorded(const std::vector<ipam::Lease>& le
     return recorded;
 }
 
-std::vector<ipam::Lease> list_recorded_leases(const state::AttachmentStore& records) {
+std::vector<ipam::Lease> list_recorded_leases(const state::AttachmentStore& records, const std::string& boot_id) {
     std::vector<state::AttachmentRecord> recorded_attachments = records.list().records;
     // Of two that name one address the younger has it: the elder is dead, and its lease was taken back.
-    std::stable_sort(recorded_attachments.begin(), recorded_attachments.end(),
-                     [](const auto& one, const auto& other) { return one.is_younger_than(other); });
+    sort_youngest_first(recorded_attachments, boot_id);
     std::vector<ipam::Lease> leases;
     for (const state::AttachmentRecord& record : recorded_attachments)
         for (const state::RecordedLease& recorded : record.leases)
@@ -70,7 +69,7 @@ std::vector<ipam::Lease> list_recorded_leases(const state::AttachmentStore& reco
 
 ipam::SqliteStore open_leases(const Node& node, const state::AttachmentStore& records) {
     return ipam::SqliteStore({.state_directory = node.state_directory,
-                              .known_leases = [&records] { return list_recorded_leases(records); }});
+                              .known_leases = [&] { return list_recorded_leases(records, node.boot_id); }});
 }
 
 bool has_leases_beside(const state::AttachmentKey& key, const state::AttachmentStore& records) {
@@ -88,9 +87,9 @@ void release_leases(ipam::SqliteStore& leases, const state::AttachmentKey& key, 
     repairing(leases, node, deadline, [&] { return leases.release(owner_key(key), deadline); });
 }
 
-void withdraw_leases(ipam::SqliteStore& leases, const state::AttachmentRecord& record, const Node& node,
-                     const base::Deadline& deadline) {
-    repairing(leases, node, deadline, [&] { return leases.withdraw(owner_key(record.key), record.created, deadline); });
+void withdraw_leases(ipam::SqliteStore& leases, const state::AttachmentKey& key, const std::vector<ipam::Lease>& fresh,
+                     const Node& node, const base::Deadline& deadline) {
+    repairing(leases, node, deadline, [&] { return leases.withdraw(owner_key(key), fresh, deadline); });
 }
 
 std::vector<ipam::Lease> find_leases(ipam::SqliteStore& leases, const state::AttachmentKey& key, const Node& node,

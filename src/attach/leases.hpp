@@ -27,9 +27,9 @@ namespace rdmanet::attach {
 void release_leases(ipam::SqliteStore& leases, const state::AttachmentKey& key, const Node& node,
                     const base::Deadline& deadline);
 
-/// The same after an ADD that failed: what it took, no program can have used, so that doesn't rest.
-void withdraw_leases(ipam::SqliteStore& leases, const state::AttachmentRecord& record, const Node& node,
-                     const base::Deadline& deadline);
+/// The same after an ADD that failed: what it took, `fresh`, no program can have used, so that doesn't rest.
+void withdraw_leases(ipam::SqliteStore& leases, const state::AttachmentKey& key, const std::vector<ipam::Lease>& fresh,
+                     const Node& node, const base::Deadline& deadline);
 
 [[nodiscard]] std::vector<ipam::Lease> find_leases(ipam::SqliteStore& leases, const state::AttachmentKey& key,
                                                    const Node& node, const base::Deadline& deadline);

@@ -64,7 +64,9 @@ Allocation Allocator::allocate(const Config& config, const Owner& owner, const s
     Allocation allocation;
     const std::vector<Claim> claims = claims_for(config, requested, allocation.warnings);
     take_over_from_predecessors(owner, claims, deadline);
-    allocation.leases = reserve(owner, claims, config, deadline);
+    Granted granted = reserve(owner, claims, config, deadline);
+    allocation.leases = std::move(granted.leases);
+    allocation.fresh = std::move(granted.fresh);
     expect_wanted(claims, allocation.leases);
     for (std::size_t slot = 0; slot < claims.size(); ++slot) {
         const base::IpPrefix& address = allocation.leases[slot].address;
@@ -96,12 +98,12 @@ std::size_t Allocator::reclaim(const std::vector<Lease>& dead, const base::Deadl
 
 /// What the dead hold is taken back before an address is given while it rests. Nobody is probed as long as there are
 /// addresses that are neither leased nor resting.
-std::vector<Lease> Allocator::reserve(const Owner& owner, std::vector<Claim> claims, const Config& config,
-                                      const base::Deadline& deadline) {
+Granted Allocator::reserve(const Owner& owner, std::vector<Claim> claims, const Config& config,
+                           const base::Deadline& deadline) {
     for (Claim& claim : claims) claim.resting = Resting::left_alone;
     for (;;) {
         auto outcome = store_.reserve(owner, claims, deadline);
-        if (auto* granted = std::get_if<Granted>(&outcome)) return std::move(granted->leases);
+        if (auto* granted = std::get_if<Granted>(&outcome)) return std::move(*granted);
         if (const auto* other = std::get_if<Taken>(&outcome)) {
             if (!reclaim_from_dead_holder(other->holder, deadline) || deadline.passed()) throw taken(*other);
             continue;

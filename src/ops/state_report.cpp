@@ -218,14 +218,14 @@ std::string duplicates_text(const StateReport& report) {
 StateReport read_state(const std::string& state_directory) {
     StateReport report;
     const state::AttachmentStore records(state_directory, state::Access::look);
+    const attach::Node node(state_directory, base::Logger(base::LogLevel::error));
     report.attachments = records.list();
     report.rdma = attach::view_rdma(report.attachments.records);
     report.duplicates = attach::view_duplicates(report.attachments.records);
-    report.pods = attach::view_pods(report.attachments.records,
-                                    attach::Node(state_directory, base::Logger(base::LogLevel::error)));
+    report.pods = attach::view_pods(report.attachments.records, node);
     try {
         ipam::SqliteStore store({.state_directory = state_directory,
-                                 .known_leases = [&] { return attach::list_recorded_leases(records); }});
+                                 .known_leases = [&] { return attach::list_recorded_leases(records, node.boot_id); }});
         report.leases = store.list_all(base::Deadline::in(kPatience));
     } catch (const base::Error& error) {
         report.lease_trouble = error.what();

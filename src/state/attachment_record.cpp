@@ -5,6 +5,10 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/state/topic.hpp>
 
+#include <algorithm>
+#include <map>
+#include <tuple>
+
 namespace rdmanet::state {
 namespace {
 
@@ -183,6 +187,22 @@ AttachmentRecord AttachmentRecord::parse(std::string_view text) {
     if (const auto wanted = root.find("wanted")) record.wanted = parse_wanted(*wanted);
     for (const json::Reader& step : root.at("steps").elements()) record.steps.push_back(parse_step(step));
     return record;
+}
+
+void sort_youngest_first(std::vector<AttachmentRecord>& records, std::string_view present_boot) {
+    std::map<std::string, std::int64_t, std::less<>> latest; // of each boot
+    for (const AttachmentRecord& record : records) {
+        const auto [boot, is_new] = latest.try_emplace(record.boot_id, record.created);
+        if (!is_new) boot->second = std::max(boot->second, record.created);
+    }
+    // Boots first, whole: two records of one boot and one of another, compared in pairs by different clocks, may each be
+    // younger than the next.
+    const auto rank = [&](const AttachmentRecord& record) {
+        return std::tuple(record.boot_id == present_boot, latest.at(record.boot_id), std::string_view(record.boot_id),
+                          record.created_since_boot, record.created);
+    };
+    std::stable_sort(records.begin(), records.end(),
+                     [&](const auto& one, const auto& other) { return rank(one) > rank(other); });
 }
 
 } // namespace rdmanet::state

@@ -28,6 +28,7 @@ struct AllocatedAddress {
 struct Allocation {
     std::vector<AllocatedAddress> ips;    // one for each range, then the static ones
     std::vector<Lease> leases;            // the same, as recorded: restores the store if it is lost
+    std::vector<Lease> fresh;             // those among them that the attachment did not have before
     std::vector<OwnerKey> reclaimed_from; // the dead whose leases were taken back for it
     std::vector<Route> routes;
     std::optional<Dns> dns;
@@ -71,8 +72,8 @@ private:
     };
     void take_over_from_predecessors(const Owner& owner, const std::vector<Claim>& claims,
                                      const base::Deadline& deadline);
-    [[nodiscard]] std::vector<Lease> reserve(const Owner& owner, std::vector<Claim> claims, const Config& config,
-                                             const base::Deadline& deadline);
+    [[nodiscard]] Granted reserve(const Owner& owner, std::vector<Claim> claims, const Config& config,
+                                  const base::Deadline& deadline);
     void require_free(const Claim& claim, std::size_t number, const base::Deadline& deadline);
     [[nodiscard]] bool has_dead_holder(const Claim& claim, const base::Deadline& deadline);
     [[nodiscard]] bool reclaim_from_dead_holder(const Lease& held, const base::Deadline& deadline);

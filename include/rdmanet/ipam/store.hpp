@@ -33,6 +33,7 @@ struct Claim {
 /// One lease for each claim, in their order: new ones, and those that the owner held in the same slots before.
 struct Granted {
     std::vector<Lease> leases;
+    std::vector<Lease> fresh; // those among them that the owner did not have before
 };
 /// The wanted address of a claim belongs to someone else. Nothing was reserved.
 struct Taken {
@@ -66,9 +67,9 @@ public:
     /// Gives back what the attachment holds, in every space. Absence is success.
     virtual std::vector<Lease> release(const OwnerKey& key, const base::Deadline& deadline) = 0;
 
-    /// As release(), of addresses that nobody can have used: those taken since then (seconds since the epoch) don't rest.
-    /// Older ones, which were a predecessor's, do.
-    virtual std::vector<Lease> withdraw(const OwnerKey& key, std::int64_t since, const base::Deadline& deadline) = 0;
+    /// As release(), but those of `unused`, which nobody can have used, don't rest. Others were a predecessor's.
+    virtual std::vector<Lease> withdraw(const OwnerKey& key, const std::vector<Lease>& unused,
+                                        const base::Deadline& deadline) = 0;
 
     /// Gives back those of `leases` that are still as they were read; returns them.
     virtual std::vector<Lease> reclaim(const std::vector<Lease>& leases, const base::Deadline& deadline) = 0;

@@ -100,4 +100,8 @@ struct AttachmentRecord {
     [[nodiscard]] static AttachmentRecord parse(std::string_view text);
 };
 
+/// The present boot's first, within each boot by the clock that nobody can set back. Of earlier boots only the wall
+/// clock tells: their order is that of their latest records.
+void sort_youngest_first(std::vector<AttachmentRecord>& records, std::string_view present_boot);
+
 } // namespace rdmanet::state

@@ -26,6 +26,7 @@ ReserveOutcome Book::reserve(const Owner& owner, const std::vector<Claim>& claim
     for (const Lease& held : leases_.find_by_owner(owner.key))
         if (held.slot < leases.size()) leases[held.slot] = keep(held, owner);
 
+    Granted granted;
     std::vector<std::string> freed_in;
     for (const std::size_t slot : in_order_of_taking(claims, leases)) {
         const Claim& claim = claims[slot];
@@ -38,9 +39,8 @@ ReserveOutcome Book::reserve(const Owner& owner, const std::vector<Claim>& claim
         if (const auto* none = std::get_if<Exhausted>(&taken)) return *none;
         leases[slot] = new_lease(owner, claim, slot, std::get<base::IpAddress>(taken));
         leases_.insert(*leases[slot]);
+        granted.fresh.push_back(*leases[slot]);
     }
-
-    Granted granted;
     for (auto& lease : leases) granted.leases.push_back(*std::move(lease));
     return granted;
 }
@@ -99,11 +99,12 @@ bool Book::is_unchanged(const Lease& lease) {
     return leases_.find(lease.space, lease.address.address()) == lease;
 }
 
-std::vector<Lease> Book::release(const std::vector<Lease>& leases, std::int64_t unused_since) {
+std::vector<Lease> Book::release(const std::vector<Lease>& leases, const std::vector<Lease>& unused) {
     std::vector<Lease> released;
     for (const Lease& lease : leases) {
         if (!is_unchanged(lease) || !leases_.erase(lease)) continue;
-        if (lease.since < unused_since && lease.cooldown.count() > 0)
+        const bool was_used = std::find(unused.begin(), unused.end(), lease) == unused.end();
+        if (was_used && lease.cooldown.count() > 0)
             cooling_.insert(lease.space, lease.address.address(), lease.cooldown);
         else
             runs_.erase(lease.space, lease.address.address());

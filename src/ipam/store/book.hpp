@@ -10,7 +10,6 @@
 #include <rdmanet/ipam/store/sqlite_store.hpp>
 
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <variant>
@@ -25,9 +24,8 @@ public:
     /// Store::reserve(). Only Granted may be committed.
     [[nodiscard]] ReserveOutcome reserve(const Owner& owner, const std::vector<Claim>& claims);
 
-    /// Those of `leases` that are still as they were read. Those taken since `unused_since` don't rest.
-    std::vector<Lease> release(const std::vector<Lease>& leases,
-                               std::int64_t unused_since = std::numeric_limits<std::int64_t>::max());
+    /// Those of `leases` that are still as they were read. Those that are among `unused` don't rest.
+    std::vector<Lease> release(const std::vector<Lease>& leases, const std::vector<Lease>& unused = {});
     std::vector<Lease> adopt(const std::vector<Lease>& leases, const Owner& heir);
     std::size_t restore(const std::vector<Lease>& leases);
 

@@ -111,9 +111,10 @@ std::vector<Lease> SqliteStore::release(const OwnerKey& key, const base::Deadlin
     return impl_->write<Leases>(deadline, [&](Book& book) { return book.release(book.leases().find_by_owner(key)); });
 }
 
-std::vector<Lease> SqliteStore::withdraw(const OwnerKey& key, std::int64_t since, const base::Deadline& deadline) {
+std::vector<Lease> SqliteStore::withdraw(const OwnerKey& key, const std::vector<Lease>& unused,
+                                         const base::Deadline& deadline) {
     return impl_->write<Leases>(deadline,
-                                [&](Book& book) { return book.release(book.leases().find_by_owner(key), since); });
+                                [&](Book& book) { return book.release(book.leases().find_by_owner(key), unused); });
 }
 
 std::vector<Lease> SqliteStore::reclaim(const std::vector<Lease>& leases, const base::Deadline& deadline) {

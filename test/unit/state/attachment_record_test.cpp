@@ -127,6 +127,35 @@ TEST_CASE("which of two records is younger is told by the clock that nobody can 
     CHECK(older.is_younger_than(younger));
 }
 
+TEST_CASE("records of several boots have one order, also where a clock was set back between and during them") {
+    const auto record_of = [](const char* name, const char* boot, std::int64_t created,
+                              std::optional<std::int64_t> since) {
+        AttachmentRecord record = state::sample_record();
+        record.key.container_id = name;
+        record.boot_id = boot;
+        record.created = created;
+        record.created_since_boot = since;
+        return record;
+    };
+    // In pairs, by the clock that two have in common, each of the first three is younger than the next: y, x, z, y.
+    const std::vector<AttachmentRecord> expected = {
+        record_of("now", "present", 5, 9),        record_of("y", "one", 100, 20), record_of("z", "one", 300, 10),
+        record_of("old version", "one", 400, {}), record_of("x", "two", 200, 5),
+    };
+    const auto names_of = [](const std::vector<AttachmentRecord>& records) {
+        std::vector<std::string> names;
+        for (const AttachmentRecord& record : records) names.push_back(record.key.container_id);
+        return names;
+    };
+    std::vector<std::size_t> order = {0, 1, 2, 3, 4};
+    do {
+        std::vector<AttachmentRecord> records;
+        for (const std::size_t at : order) records.push_back(expected[at]);
+        sort_youngest_first(records, "present");
+        REQUIRE(names_of(records) == names_of(expected));
+    } while (std::next_permutation(order.begin(), order.end()));
+}
+
 TEST_CASE("a record of another version is refused by name") {
     std::string text = state::sample_record().to_text();
     text.replace(text.find("\"version\": 1"), 12, "\"version\": 2");

@@ -38,7 +38,8 @@ public:
     [[nodiscard]] ReserveOutcome reserve(const Owner& owner, const std::vector<Claim>& claims,
                                          const base::Deadline& deadline) override;
     std::vector<Lease> release(const OwnerKey& key, const base::Deadline& deadline) override;
-    std::vector<Lease> withdraw(const OwnerKey& key, std::int64_t since, const base::Deadline& deadline) override;
+    std::vector<Lease> withdraw(const OwnerKey& key, const std::vector<Lease>& unused,
+                                const base::Deadline& deadline) override;
     std::vector<Lease> reclaim(const std::vector<Lease>& leases, const base::Deadline& deadline) override;
     std::vector<Lease> adopt(const std::vector<Lease>& leases, const Owner& heir,
                              const base::Deadline& deadline) override;
