@@ -177,6 +177,11 @@ bool Link::is_loopback() const {
     return (flags & IFF_LOOPBACK) != 0;
 }
 
+bool Link::can_send() const {
+    constexpr unsigned kAll = IFF_UP | IFF_RUNNING | IFF_LOWER_UP;
+    return (flags & kAll) == kAll && qdisc != "noop";
+}
+
 /// An IPoIB child doesn't name a parent that happens to have its own index: the kernel can't tell them apart
 /// (nla_put_iflink(), net/core/rtnetlink.c), for want of a link_netnsid that macvlan and ipvlan children have.
 bool Link::is_child_of(unsigned parent) const {

@@ -43,6 +43,7 @@ void parse_kind(const Attributes& info, Link& link) {
 void parse_names(const Attributes& attributes, Link& link) {
     link.name = attributes.text(IFLA_IFNAME);
     link.alias = attributes.text(IFLA_IFALIAS);
+    link.qdisc = attributes.text(IFLA_QDISC);
     link.parent_device = attributes.text(IFLA_PARENT_DEV_NAME);
     link.ipv6_address_mode = attributes.nest(IFLA_AF_SPEC).nest(AF_INET6).find_u8(IFLA_INET6_ADDR_GEN_MODE);
     for (const Bytes altname : attributes.nest(IFLA_PROP_LIST).find_all(IFLA_ALT_IFNAME))

@@ -60,10 +60,16 @@ struct Link {
     std::optional<std::uint8_t> ipv6_address_mode; // enum in6_addr_gen_mode, linux/if_link.h; absent without IPv6
     std::string alias;                             // a remark of up to 255 bytes; stays when the link moves
     LinkTuning tuning;
+    std::string qdisc;         // at the root of its queues: "noop", which drops everything, before it has been active
     std::string parent_device; // e.g. "0000:3b:00.2", empty for a virtual device; since Linux 5.14
 
     [[nodiscard]] bool is_up() const; // administratively
     [[nodiscard]] bool is_loopback() const;
+    /// Whether it is up, has a carrier, and the kernel has seen that. A driver's netif_carrier_on() shows at once
+    /// (IFF_LOWER_UP), but what is sent is dropped until the link watch has run (linkwatch_do_dev(),
+    /// net/core/link_watch.c): only then it knows the operational state, which IFF_RUNNING tells and takes for up as
+    /// long as it is unknown (netif_oper_up()), and gives the device its queues.
+    [[nodiscard]] bool can_send() const;
     /// Of the interface with that index, in its parent's namespace.
     [[nodiscard]] bool is_child_of(unsigned parent) const;
     [[nodiscard]] bool is_promiscuous() const; // by the administrator's wish, not by a packet socket's

@@ -20,7 +20,7 @@ bool wait_for_carrier(kernel::Socket& route, unsigned ifindex, const base::Deadl
     constexpr std::chrono::seconds kTimeout{2};
     for (const auto until = deadline.at_most(kTimeout);; std::this_thread::sleep_for(std::chrono::milliseconds{10})) {
         const auto link = kernel::find_link(route, ifindex);
-        if (link && (link->flags & IFF_RUNNING) != 0) return true;
+        if (link && link->can_send()) return true;
         if (!link || until.passed()) return false;
     }
 }

@@ -15,7 +15,8 @@ namespace rdmanet::attach {
 /// Whether the interface uses ARP and neighbour discovery.
 [[nodiscard]] bool has_neighbours(const kernel::Link& link);
 
-/// Whether the interface, which is up, gets a carrier within two seconds. Before, the kernel drops what is sent.
+/// Whether the interface, which is up, gets a carrier within two seconds, and can send. Before, the kernel drops what
+/// is sent.
 [[nodiscard]] bool wait_for_carrier(kernel::Socket& route, unsigned ifindex, const base::Deadline& deadline);
 
 /// Throws CniError with the MAC address of the host that has one of the addresses.

@@ -4,8 +4,11 @@
 
 #include <catch2/catch.hpp>
 
+#include <linux/if.h>
+
 #include <algorithm>
 #include <cerrno>
+#include <thread>
 
 namespace rdmanet::kernel {
 namespace {
@@ -54,6 +57,29 @@ TEST_CASE("links are found by name and number") {
     CHECK_FALSE(find_link_by_altname(host.route, "no-such-alternative-name"));
     CHECK_FALSE(find_link_by_altname(host.route, std::string(500, 'x')));
     CHECK(find_link(host.route, ifname("lo"))->is_loopback());
+}
+
+TEST_CASE("an interface can send once it has a carrier and the kernel has given it queues") {
+    NEEDS_NETNS();
+    Link link;
+    link.qdisc = "noqueue";
+    link.flags = IFF_UP | IFF_RUNNING; // a new device whose driver has switched its carrier off: not looked at yet
+    CHECK_FALSE(link.can_send());
+    link.flags |= IFF_LOWER_UP;
+    CHECK(link.can_send());
+    link.qdisc = "noop"; // its driver has a carrier, the link watch has not run
+    CHECK_FALSE(link.can_send());
+
+    Host host;
+    const auto parent = [&] { return find_link(host.route, host.parent.ifindex).value(); };
+    change_link(host.route, host.parent.ifindex, {.state = AdminState::down});
+    CHECK_FALSE(parent().can_send());
+    change_link(host.route, host.parent.ifindex, {.state = AdminState::up});
+    change_link(host.route, *host.parent.parent_ifindex, {.state = AdminState::up});
+    while (!parent().can_send()) std::this_thread::yield();
+    CHECK(parent().qdisc == "noqueue");
+    change_link(host.route, *host.parent.parent_ifindex, {.state = AdminState::down});
+    while (parent().can_send()) std::this_thread::yield();
 }
 
 TEST_CASE("a macvlan child is born complete in the pod") {
