@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstddef>
+#include <cstdlib>
 #include <string_view>
 
 namespace rdmanet::cmd {
@@ -15,6 +16,12 @@ constexpr std::size_t kUsual = std::size_t{8}
                                << 20U;            // what Linux starts with (include/uapi/linux/resource.h, _STK_LIM)
 constexpr rlim_t kLargeEnough = rlim_t{1} << 20U; // far more than the deepest configuration needs
 constexpr std::size_t kGuard = std::size_t{64} << 10U; // below it: an overflow ends the process, and overwrites nothing
+
+// For when the limit of the stack is too small, and there is no memory for another one.
+constexpr std::string_view kMessage = "rdmanet: the stack limit is too small: set it to 1024 KiB (ulimit -s 1024)\n";
+constexpr std::string_view kDocument = "{\"cniVersion\":\"1.1.0\",\"code\":999,\"msg\":\"the caller's stack limit is "
+                                       "too small: set it to 1024 KiB (ulimit -s "
+                                       "1024), or raise its memory limit\"}\n";
 
 struct Call {
     int (*run)(int, char**);
@@ -55,9 +62,10 @@ int run_with_enough_stack(int (*run)(int, char**), int argc, char** argv) noexce
     if (!is_small()) return run(argc, argv);
     Call call{.run = run, .argc = argc, .argv = argv, .status = 1};
     if (run_on_own_stack(call)) return call.status;
-    constexpr std::string_view kMessage =
-        "rdmanet: the stack limit is too small: set it to 1024 KiB (ulimit -s 1024)\n";
-    (void)!::write(STDERR_FILENO, kMessage.data(), kMessage.size());
+    const char* command = std::getenv("CNI_COMMAND");
+    const bool is_plugin = command != nullptr && *command != '\0';
+    (void)!(is_plugin ? ::write(STDOUT_FILENO, kDocument.data(), kDocument.size())
+                      : ::write(STDERR_FILENO, kMessage.data(), kMessage.size()));
     return 1;
 }
 

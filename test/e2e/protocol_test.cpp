@@ -190,6 +190,25 @@ TEST_CASE("a small stack limit keeps nobody from anything", "[protocol][memory-l
     CHECK(stage.node.difference() == "");
 }
 
+TEST_CASE("without memory for a stack of its own beside a small one, the plugin says so", "[protocol][memory-limit]") {
+    PluginCall call;
+    call.command = "VERSION";
+    // The first limit under which the program itself fits; 8 MiB more don't.
+    std::string none;
+    ProcessResult asked;
+    for (unsigned mib = 1; asked.out.empty() && mib < 64; ++mib) {
+        none = concat("ulimit -s 64; ulimit -v ", mib * 1024, "; exec \"$0\"");
+        asked = run_by_shell(none, call);
+    }
+    CHECK(asked.exit_status == 1);
+    CHECK(error_of(asked) == "code 999: the caller's stack limit is too small: set it to 1024 KiB (ulimit -s 1024), or "
+                             "raise its memory limit");
+    CHECK(asked.err == "");
+    const ProcessResult by_hand = run_by_shell(concat("unset CNI_COMMAND; ", none, " state"), {});
+    CHECK(by_hand.out == "");
+    CHECK_THAT(by_hand.err, Contains("ulimit -s 1024"));
+}
+
 TEST_CASE("ADD, CHECK and DEL at every version, and the shape of its result", "[protocol]") {
     const Stage stage;
     for (const std::string& version : kVersions) {
