@@ -15,16 +15,10 @@ namespace {
 using base::IpPrefix;
 using state::AttachmentRecord;
 
-std::vector<IpPrefix> ipv6_addresses_of(const AttachmentRecord& record) {
-    std::vector<IpPrefix> addresses;
-    for (const std::string& text : record.ips)
-        if (const auto ip = IpPrefix::parse(text); ip && ip->family() == base::Family::v6) addresses.push_back(*ip);
-    return addresses;
-}
-
 /// rdmanet state tells elsewhere of a pod that can't be looked at.
 std::vector<IpPrefix> duplicates_of(const AttachmentRecord& record) try {
-    std::vector<IpPrefix> own = ipv6_addresses_of(record);
+    std::vector<IpPrefix> own = record.prefixes();
+    std::erase_if(own, [](const IpPrefix& ip) { return ip.family() != base::Family::v6; });
     const auto ifname = base::InterfaceName::parse(record.key.ifname);
     if (own.empty() || !ifname) return {};
     const auto netns = find_netns_again(record.netns.path, record.netns);

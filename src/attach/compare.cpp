@@ -42,13 +42,6 @@ Expected expected_from(const cni::Result& result, const state::AttachmentRecord&
     differs(concat("prevResult has no interface ", quoted(record.key.ifname), " in the pod"));
 }
 
-std::vector<base::IpPrefix> prefixes_of(const state::AttachmentRecord& record) {
-    std::vector<base::IpPrefix> prefixes;
-    for (const std::string& ip : record.ips)
-        if (const auto prefix = base::IpPrefix::parse(ip)) prefixes.push_back(*prefix);
-    return prefixes;
-}
-
 } // namespace
 
 Intended wanted_by(const cni::Request& request, const config::Config& config) {
@@ -74,9 +67,8 @@ Intended wanted_by(const state::AttachmentRecord& record) {
                                         .mac = made == nullptr || record.wanted ? written.mac : made->mac,
                                         .mtu = {},
                                         .sandbox = record.netns.path});
-    for (const std::string& ip : record.ips)
-        if (const auto prefix = base::IpPrefix::parse(ip))
-            wanted.result.ips.push_back({.address = *prefix, .gateway = {}, .interface = 0});
+    for (const base::IpPrefix& ip : record.prefixes())
+        wanted.result.ips.push_back({.address = ip, .gateway = {}, .interface = 0});
     for (const std::string& route : record.routes)
         if (const auto prefix = base::IpPrefix::parse(route); prefix && !prefix->is_default_route())
             wanted.result.routes.push_back({.dst = *prefix});
@@ -101,7 +93,7 @@ void compare_leases(const state::AttachmentRecord& record, const Node& node, ipa
                     const base::Deadline& deadline) {
     PodProbe pods(node);
     ipam::Allocator allocator(leases, pods);
-    const auto faults = allocator.check(owner_key(record.key), prefixes_of(record), deadline);
+    const auto faults = allocator.check(owner_key(record.key), record.prefixes(), deadline);
     if (!faults.empty()) differs(faults.front());
 }
 

@@ -68,9 +68,7 @@ private:
 std::vector<GidEntry> gids_of(const AttachmentRecord& record, const RdmaView& view,
                               const std::vector<GidEntry>& table) {
     if (view.infiniband || (view.place == RdmaPlace::pod && record.ips.empty())) return table;
-    std::vector<IpAddress> addresses;
-    for (const std::string& ip : record.ips)
-        if (const auto prefix = base::IpPrefix::parse(ip)) addresses.push_back(prefix->address());
+    const std::vector<IpAddress> addresses = record.addresses();
     std::vector<GidEntry> found;
     std::copy_if(table.begin(), table.end(), std::back_inserter(found), [&](const GidEntry& entry) {
         const bool same_interface = view.place == RdmaPlace::pod || entry.netdev == record.key.ifname;

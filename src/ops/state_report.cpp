@@ -160,8 +160,7 @@ std::map<base::IpAddress, std::string> indexes_of(const RdmaView& view) {
 void add_rows(Table& table, const AttachmentRecord& record, const RdmaView& view) {
     auto indexes = indexes_of(view);
     if (!view.infiniband) // there the address of the pod is no GID
-        for (const std::string& ip : record.ips)
-            if (const auto prefix = base::IpPrefix::parse(ip)) indexes.try_emplace(prefix->address());
+        for (const base::IpAddress& address : record.addresses()) indexes.try_emplace(address);
     const auto add_row = [&](const std::string& address, const std::string& text) {
         table.add_row({device_and_port(view), std::string(to_string(view.place)), joined(view.files),
                        pod_of(record.pod.pod_namespace, record.pod.name), short_id(record.key.container_id),

@@ -131,6 +131,19 @@ std::string AttachmentRecord::device() const {
     return {};
 }
 
+std::vector<base::IpPrefix> AttachmentRecord::prefixes() const {
+    std::vector<base::IpPrefix> prefixes;
+    for (const std::string& ip : ips)
+        if (const auto prefix = base::IpPrefix::parse(ip)) prefixes.push_back(*prefix);
+    return prefixes;
+}
+
+std::vector<base::IpAddress> AttachmentRecord::addresses() const {
+    std::vector<base::IpAddress> addresses;
+    for (const base::IpPrefix& prefix : prefixes()) addresses.push_back(prefix.address());
+    return addresses;
+}
+
 bool AttachmentRecord::is_younger_than(const AttachmentRecord& other) const {
     // One without is of an earlier version, and older.
     if (boot_id == other.boot_id && created_since_boot != other.created_since_boot)

@@ -2,6 +2,7 @@
 // attachment can be undone from it alone.
 #pragma once
 
+#include <rdmanet/base/ip_address.hpp>
 #include <rdmanet/state/attachment_key.hpp>
 #include <rdmanet/state/step.hpp>
 
@@ -88,6 +89,10 @@ struct AttachmentRecord {
 
     /// Bus address of the device that the attachment has, or has not given back whole; empty if there is none.
     [[nodiscard]] std::string device() const;
+
+    /// `ips`, as far as they are such.
+    [[nodiscard]] std::vector<base::IpPrefix> prefixes() const;
+    [[nodiscard]] std::vector<base::IpAddress> addresses() const;
 
     /// Within one boot by the clock that nobody can set back.
     [[nodiscard]] bool is_younger_than(const AttachmentRecord& other) const;

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -30,26 +29,19 @@ struct Holder {
 
 constexpr std::size_t kMostNamed = 3;
 
-std::set<IpAddress> recorded_addresses(const AttachmentRecord& record) {
-    std::set<IpAddress> addresses;
-    for (const std::string& ip : record.ips)
-        if (const auto prefix = base::IpPrefix::parse(ip)) addresses.insert(prefix->address());
-    return addresses;
-}
-
 /// Those that the interface has now, whoever gave them; those of the record if its namespace can't be visited.
-std::set<IpAddress> addresses_of(const AttachmentRecord& record, const base::Deadline& deadline) try {
+std::vector<IpAddress> addresses_of(const AttachmentRecord& record, const base::Deadline& deadline) try {
     const auto netns = find_netns_again(record.netns.path, record.netns);
     const auto name = base::InterfaceName::parse(record.key.ifname);
-    if (!netns || !name) return recorded_addresses(record);
+    if (!netns || !name) return record.addresses();
     kernel::Socket inside = kernel::Socket::open_in(*netns, kernel::Protocol::route, deadline);
-    std::set<IpAddress> addresses;
+    std::vector<IpAddress> addresses;
     if (const auto link = kernel::find_link(inside, *name))
         for (const kernel::Address& address : kernel::list_addresses(inside, link->ifindex))
-            addresses.insert(address.prefix.address());
+            addresses.push_back(address.prefix.address());
     return addresses;
 } catch (const base::Error&) {
-    return recorded_addresses(record);
+    return record.addresses();
 }
 
 std::string name_of(const AttachmentRecord& record) {
@@ -60,9 +52,10 @@ std::string name_of(const AttachmentRecord& record) {
 
 /// Takes the attachment's entries out of the table.
 Holder take_out(std::vector<GidEntry>& table, const AttachmentRecord& record, const base::Deadline& deadline) {
-    const std::set<IpAddress> addresses = addresses_of(record, deadline);
+    const std::vector<IpAddress> addresses = addresses_of(record, deadline);
     const std::size_t taken = std::erase_if(table, [&](const GidEntry& entry) {
-        return entry.netdev == record.key.ifname && addresses.contains(entry.address);
+        return entry.netdev == record.key.ifname &&
+               std::find(addresses.begin(), addresses.end(), entry.address) != addresses.end();
     });
     return {.name = name_of(record), .entries = taken};
 }
