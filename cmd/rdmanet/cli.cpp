@@ -1,8 +1,8 @@
 #include "cli.hpp"
 
 #include "check_command.hpp"
-#include "cli11.hpp"
 #include "forget_command.hpp"
+#include "late_constructors.hpp"
 #include "output.hpp"
 #include "plan_command.hpp"
 #include "plugin.hpp"
@@ -13,6 +13,8 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/json/writer.hpp>
 #include <rdmanet/ops/state_report.hpp>
+
+#include <CLI/CLI.hpp>
 
 #include <unistd.h>
 
@@ -200,7 +202,6 @@ std::string extras_of(const CLI::App& command) {
 }
 
 int parse_and_run(int argc, char** argv) {
-    initialise_streams();
     CLI::App app(kDescription, "rdmanet");
     app.require_subcommand(1);
     app.set_version_flag("--version", version_text());
@@ -257,6 +258,7 @@ int parse_and_run(int argc, char** argv) {
 } // namespace
 
 int run_cli(int argc, char** argv) {
+    run_late_constructors();
     try {
         return parse_and_run(argc, argv);
     } catch (const NobodyReads&) {

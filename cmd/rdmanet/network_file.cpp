@@ -13,25 +13,8 @@
 #include <utility>
 #include <vector>
 
-// Of the static library; a shared one has called them (CMakeLists.txt). The linker makes the names of the section's.
-// NOLINTBEGIN(bugprone-reserved-identifier)
-extern "C" {
-using Constructor = void (*)();
-[[gnu::weak]] extern const Constructor __start_yaml_constructors[];
-[[gnu::weak]] extern const Constructor __stop_yaml_constructors[];
-}
-// NOLINTEND(bugprone-reserved-identifier)
-
 namespace rdmanet::cmd {
 namespace {
-
-void construct_yaml() {
-    static const bool once = [] {
-        std::for_each(__start_yaml_constructors, __stop_yaml_constructors, [](Constructor each) { each(); });
-        return true;
-    }();
-    (void)once;
-}
 
 using base::concat;
 
@@ -84,7 +67,6 @@ struct Manifests {
 };
 
 Manifests read_manifests(const std::string& text) {
-    construct_yaml();
     try {
         Manifests manifests;
         for (const YAML::Node& document : YAML::LoadAll(text)) manifests.take_document(document);
