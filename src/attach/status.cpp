@@ -70,7 +70,6 @@ void require_parent(const cni::Request& request, const config::Config& config, c
 void status(const cni::Request& request, const config::Config& config, const Node& node) {
     const auto deadline = base::Deadline::in(kStatusTimeout);
     require_writable(node.state_directory);
-    require_writable(state::AttachmentStore(node.state_directory).copies_directory());
     try {
         require_parent(request, config, node, deadline);
     } catch (const cni::CniError& error) {

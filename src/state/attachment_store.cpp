@@ -13,7 +13,6 @@
 #include <cerrno>
 #include <map>
 #include <memory>
-#include <set>
 #include <utility>
 
 namespace rdmanet::state {
@@ -25,10 +24,6 @@ constexpr std::size_t kMostBytes = std::size_t{32} << 20U; // a record holds a d
 
 std::string attachments_in(const std::string& directory) {
     return concat(directory, "/attachments");
-}
-
-std::string copies_in(const std::string& directory) {
-    return concat(directory, "-copies");
 }
 
 /// Records of one attachment share its lock, but for that of another entry of the list.
@@ -49,11 +44,6 @@ constexpr std::string_view kRecallSuffix = ".del"; // no longer than that of tem
 
 std::string recall_path(const std::string& directory, const AttachmentKey& key) {
     return concat(attachments_in(directory), '/', locked_as(key).file_name(), kRecallSuffix);
-}
-
-std::string without_slashes_behind(std::string path) {
-    while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-    return path;
 }
 
 struct CloseDirectory {
@@ -96,20 +86,6 @@ private:
     std::unique_ptr<DIR, CloseDirectory> open_;
 };
 
-/// Of the records, and of their second copies.
-struct Directories {
-    explicit Directories(const std::string& state_directory)
-        : first(attachments_in(state_directory)), second(copies_in(state_directory)) {}
-    Directory first;
-    Directory second;
-};
-
-std::set<std::string> names_in(Directory& directory, std::string_view suffix) {
-    std::set<std::string> names;
-    for (const auto& [name, inode] : directory.files(suffix)) names.insert(name);
-    return names;
-}
-
 Unreadable unreadable(const std::string& path, const std::string& name, std::string reason) {
     return {.path = path, .reason = std::move(reason), .key = AttachmentKey::parse_file_name(name)};
 }
@@ -131,66 +107,11 @@ LoadOutcome load_from(const Directory& directory, const std::string& name) {
     }
 }
 
-bool has_other_owner(const AttachmentRecord& other, const AttachmentRecord& record) {
-    return other.device() == record.device() && other.key.container_id != record.key.container_id;
-}
-
-/// Whether a second copy without its record is of an attachment that is no more: the device is another container's by
-/// now, whose record tells so, or a younger copy. Whoever gave it up did not see the copies, from a container that has
-/// the state directory alone.
-bool is_outdated(const AttachmentRecord& alone, Directories& directories) {
-    if (alone.device().empty()) return false;
-    const auto any_in = [&](Directory& directory, const auto& tells) {
-        const std::set<std::string> names = names_in(directory, ".json");
-        return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-            const LoadOutcome outcome = load_from(directory, name);
-            const auto* other = std::get_if<AttachmentRecord>(&outcome);
-            return other != nullptr && has_other_owner(*other, alone) && tells(*other);
-        });
-    };
-    return any_in(directories.first, [](const AttachmentRecord&) { return true; }) ||
-           any_in(directories.second, [&](const AttachmentRecord& other) { return other.is_younger_than(alone); });
-}
-
-/// The second copy of a record that isn't there.
-LoadOutcome load_alone(Directories& directories, const std::string& name) {
-    LoadOutcome copy = load_from(directories.second, name);
-    const auto* record = std::get_if<AttachmentRecord>(&copy);
-    if (record != nullptr && is_outdated(*record, directories)) return NoRecord{};
-    return copy;
-}
-
-/// The record, or else its second copy. Throws SystemError if neither is one and the system didn't give them all.
-LoadOutcome load_either(Directories& directories, const std::string& name) {
+LoadOutcome look_at(const Directory& directory, const std::string& name) {
     try {
-        LoadOutcome first = load_from(directories.first, name);
-        if (std::holds_alternative<AttachmentRecord>(first)) return first;
-        if (std::holds_alternative<NoRecord>(first)) return load_alone(directories, name);
-        LoadOutcome copy = load_from(directories.second, name);
-        return std::holds_alternative<AttachmentRecord>(copy) ? std::move(copy) : std::move(first);
-    } catch (const base::SystemError&) {
-        LoadOutcome copy = load_from(directories.second, name);
-        if (!std::holds_alternative<AttachmentRecord>(copy)) throw;
-        return copy;
-    }
-}
-
-LoadOutcome look_at(Directories& directories, const std::string& name) {
-    try {
-        return load_either(directories, name);
+        return load_from(directory, name);
     } catch (const base::SystemError& error) {
-        return unreadable(directories.first.path_of(name), name, error.what());
-    }
-}
-
-/// The record itself, not its second copy.
-std::optional<AttachmentRecord> find_first(const Directory& directory, const std::string& name) {
-    try {
-        LoadOutcome outcome = load_from(directory, name);
-        auto* record = std::get_if<AttachmentRecord>(&outcome);
-        return record != nullptr ? std::optional(std::move(*record)) : std::nullopt;
-    } catch (const base::SystemError&) {
-        return std::nullopt;
+        return unreadable(directory.path_of(name), name, error.what());
     }
 }
 
@@ -199,26 +120,10 @@ bool is_about(const AttachmentRecord& record, const std::string& topic) {
     return std::find(topics.begin(), topics.end(), topic) != topics.end();
 }
 
-void save_at(const std::string& directory, const AttachmentRecord& record) {
-    base::make_directories(directory);
-    const std::string path = concat(directory, '/', record.key.file_name());
-    // The first time without a temporary file that nobody would come for if this were killed: there is no record yet.
-    if (::access(path.c_str(), F_OK) != 0)
-        base::create_file_durably(path, record.to_text());
-    else
-        base::write_file_durably(path, record.to_text());
-}
-
-void remove_at(const std::string& directory, const AttachmentKey& key) {
-    const std::string path = concat(directory, '/', key.file_name());
-    base::remove_file_durably(concat(path, ".tmp"));
-    base::remove_file_durably(path);
-}
-
 } // namespace
 
 AttachmentStore::AttachmentStore(std::string state_directory, Access access)
-    : directory_(without_slashes_behind(std::move(state_directory))), access_(access) {}
+    : directory_(std::move(state_directory)), access_(access) {}
 
 base::FileLock AttachmentStore::lock_file(const char* name, std::uint64_t slot, const std::string& what,
                                           const base::Deadline& deadline) const {
@@ -273,10 +178,9 @@ void AttachmentStore::remove_recall(const AttachmentKey& key) const {
 std::vector<AttachmentKey> AttachmentStore::list_recalled() const {
     Directory directory(attachments_in(directory_));
     std::vector<AttachmentKey> keys;
-    for (std::string name : names_in(directory, kRecallSuffix)) {
-        name.resize(name.size() - kRecallSuffix.size());
-        if (auto key = AttachmentKey::parse_file_name(name)) keys.push_back(*std::move(key));
-    }
+    for (const auto& [name, inode] : directory.files(kRecallSuffix))
+        if (auto key = AttachmentKey::parse_file_name(name.substr(0, name.size() - kRecallSuffix.size())))
+            keys.push_back(*std::move(key));
     return keys;
 }
 
@@ -293,22 +197,15 @@ base::FileLock AttachmentStore::lock_rdma(const base::Deadline& deadline) const 
     return lock_file("rdma.lock", 0, "the lock of RDMA device moves", deadline);
 }
 
-std::string AttachmentStore::copies_directory() const {
-    return copies_in(directory_);
-}
-
 LoadOutcome AttachmentStore::load(const AttachmentKey& key) const {
-    Directories directories(directory_);
-    return load_either(directories, key.file_name());
+    return load_from(Directory(attachments_in(directory_)), key.file_name());
 }
 
 AttachmentStore::Listing AttachmentStore::list() const {
-    Directories directories(directory_);
-    std::set<std::string> names = names_in(directories.first, ".json");
-    names.merge(names_in(directories.second, ".json"));
+    Directory directory(attachments_in(directory_));
     Listing listing;
-    for (const std::string& name : names) {
-        LoadOutcome outcome = look_at(directories, name);
+    for (const auto& [name, inode] : directory.files(".json")) {
+        LoadOutcome outcome = look_at(directory, name);
         if (auto* record = std::get_if<AttachmentRecord>(&outcome)) listing.records.push_back(std::move(*record));
         if (auto* unreadable = std::get_if<Unreadable>(&outcome)) listing.unreadable.push_back(std::move(*unreadable));
     }
@@ -317,49 +214,44 @@ AttachmentStore::Listing AttachmentStore::list() const {
 
 std::vector<AttachmentRecord> AttachmentStore::list_about(const std::string& topic, const std::string& but_not) const {
     constexpr std::size_t kMostUnknown = 16; // records that are read again rather than the index written
-    Directories directories(directory_);
-    const Files files = directories.first.files(".json");
+    Directory directory(attachments_in(directory_));
+    const Files files = directory.files(".json");
     const bool has_index = RecordIndex::is_possible_in(attachments_in(directory_));
     const RecordIndex known = has_index ? RecordIndex::load(directory_) : RecordIndex();
     RecordIndex present;
     std::size_t unknown = 0;
     std::vector<AttachmentRecord> records;
-    const auto add_if_about = [&](AttachmentRecord record) {
-        if (is_about(record, topic) && !is_about(record, but_not)) records.push_back(std::move(record));
-    };
-    const auto add_by_either_copy = [&](const std::string& name) {
-        LoadOutcome outcome = look_at(directories, name);
-        if (auto* record = std::get_if<AttachmentRecord>(&outcome)) add_if_about(std::move(*record));
-    };
     for (const auto& [name, inode] : files) {
         const bool is_known = known.knows(name, inode);
         if (is_known) present.copy_from(known, name);
         if (is_known && (!known.is_about(topic, name) || known.is_about(but_not, name))) continue;
-        auto record = find_first(directories.first, name);
-        if (!record) {
-            add_by_either_copy(name);
-            continue;
-        }
+        LoadOutcome outcome = look_at(directory, name);
+        auto* record = std::get_if<AttachmentRecord>(&outcome);
+        if (record == nullptr) continue;
         if (!is_known) {
             present.put(name, inode, *record);
             ++unknown;
         }
-        add_if_about(*std::move(record));
+        if (is_about(*record, topic) && !is_about(*record, but_not)) records.push_back(std::move(*record));
     }
-    for (const std::string& name : names_in(directories.second, ".json"))
-        if (files.count(name) == 0) add_by_either_copy(name);
     if (has_index && unknown >= kMostUnknown && access_ == Access::change) present.save_if_possible(directory_);
     return records;
 }
 
 void AttachmentStore::save(const AttachmentRecord& record) const {
-    save_at(attachments_in(directory_), record);
-    save_at(copies_in(directory_), record);
+    base::make_directories(attachments_in(directory_));
+    const std::string path = concat(attachments_in(directory_), '/', record.key.file_name());
+    // The first time without a temporary file that nobody would come for if this were killed: there is no record yet.
+    if (::access(path.c_str(), F_OK) != 0)
+        base::create_file_durably(path, record.to_text());
+    else
+        base::write_file_durably(path, record.to_text());
 }
 
 void AttachmentStore::remove(const AttachmentKey& key) const {
-    remove_at(copies_in(directory_), key); // first: it must not stand in for a record that is no more
-    remove_at(attachments_in(directory_), key);
+    const std::string path = concat(attachments_in(directory_), '/', key.file_name());
+    base::remove_file_durably(concat(path, ".tmp"));
+    base::remove_file_durably(path);
     remove_recall(key); // whom it means, has no record any more
 }
 

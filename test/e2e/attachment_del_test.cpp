@@ -101,7 +101,7 @@ TEST_CASE("DEL without a record recognises the interface by what ADD printed", "
     const Stage stage;
     const PluginCall call = call_for(stage.pod, concat("'attach':'ipvlan',", kLeased));
     const std::string result = add(call);
-    shell("rm -r /run/rdmanet/attachments /run/rdmanet-copies");
+    shell("rm -r /run/rdmanet/attachments");
     CHECK(del(after(call, result)) == "");
     CHECK(stage.node.difference() == "");
 }

@@ -110,7 +110,7 @@ TEST_CASE("what a pod's administrator sets on its interface ends with the pod", 
     const PluginCall call = vf_call(vfs, pod, 0);
     (void)add(call);
     // A record of a version that wrote down less.
-    shell("cd /run && for r in rdmanet/attachments/* rdmanet-copies/*; do jq '.steps[] |= del(.alias,.group,"
+    shell("for r in /run/rdmanet/attachments/*; do jq '.steps[] |= del(.alias,.group,"
           ".txQueueLength,.gsoMaxSize,.gsoMaxSegs,.groMaxSize,.wantedFeatures,.activeFeatures,.files)' $r "
           ">/tmp/old-record && cat /tmp/old-record >$r; done");
     CHECK(del(call) == "");

@@ -71,7 +71,7 @@ TEST_CASE("rdmanet check says which attachments it could not compare, or not in 
     (void)add(of(call_for(dying, kRoutedOnNode), "dead"));
     dying.destroy();
     const auto edit_records = [](const std::string& filter) {
-        shell(concat("for record in /run/rdmanet/attachments/c1* /run/rdmanet-copies/c1*; do jq '", filter,
+        shell(concat("for record in /run/rdmanet/attachments/c1*; do jq '", filter,
                      "' $record >/tmp/record && cp /tmp/record $record; done"));
     };
     CHECK_THAT(shell(concat(binary(), " gc --dry-run")), Contains("kept what 1 attachments of living pods have"));

@@ -1,5 +1,5 @@
 // A state directory that is empty all of a sudden, by a boot, as it is below /run, or by somebody's hand, while pods
-// have devices. How those were is lost if the second copies beside it are gone as well.
+// have devices. How those were is lost.
 #include "vf_stage.hpp"
 
 #include "support/infiniband_node.hpp"
@@ -90,42 +90,11 @@ std::string gc_by_runtime(PluginCall call) {
     return outcome(with(call, "'cni.dev/valid-attachments':[]"), "GC");
 }
 
-constexpr const char* kEmpty = "rm -r /run/rdmanet /run/rdmanet-copies";
+constexpr const char* kEmpty = "rm -r /run/rdmanet";
 
 } // namespace
 
-TEST_CASE("an emptied state directory costs nobody anything: the second copies of the records are beside it",
-          "[sriov][device][ipoib][del][gc]") {
-    NEEDS(OtherNic::possible(), "a NIC with InfiniBand and Ethernet cards");
-    const ThreeCards cards;
-    const UnchangedNode node;
-    {
-        const Pod pod("pod");
-        const auto calls = cards.attach(pod);
-        shell("rm -r /run/rdmanet");
-        CHECK_THAT(gc_by_person(), Contains("nothing to remove") && !Contains("left alone"));
-        const Pod other("other");
-        const PluginCall next = of(vf_call(cards.vfs, other, 1, ipam("10.118.0.0/24")), "c2");
-        CHECK(outcome(calls.front(), "CHECK") == "");
-        CHECK_THAT(shell(concat(binary(), " state")), Contains("10.118.0.3/24"));
-        CHECK_THAT(add(next), Contains("10.118.0.4/24")); // the first three are not given twice
-        CHECK(outcome(calls.front(), "CHECK") == "");
-        CHECK(del(next) == "");
-        CHECK(del_all(calls) == "");
-        CHECK(pod.run("ls /sys/class/net") == "lo\n");
-    }
-    CHECK(node.difference() == "");
-    {
-        const Pod pod("pod");
-        (void)cards.attach(pod);
-    }
-    shell("rm -r /run/rdmanet");
-    CHECK_THAT(gc_by_person(), Contains("removed network") && !Contains("still held"));
-    CHECK(node.difference() == "");
-}
-
-TEST_CASE("without the second copies an emptied state directory keeps no DEL, GC or next pod from its end: only how "
-          "devices were is lost",
+TEST_CASE("an emptied state directory keeps no DEL, GC or next pod from its end: only how devices were is lost",
           "[sriov][device][ipoib][del][gc]") {
     NEEDS(OtherNic::possible(), "a NIC with InfiniBand and Ethernet cards");
     ThreeCards cards;

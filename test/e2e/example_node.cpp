@@ -31,7 +31,6 @@ void forget_earlier_tests() {
     const char* chosen = std::getenv("RDMANET_STATE_DIR");
     const std::string directory = chosen != nullptr ? chosen : "/run/rdmanet";
     fs::remove_all(directory);
-    fs::remove_all(directory + "-copies");
     fs::remove_all("/var/lib/cni/networks");
 }
 

@@ -38,7 +38,7 @@ PluginCall lose_child(const std::string& parent) {
     const PluginCall call = call_for(pod, concat("'attach':'ipoib','master':'", parent, "','pkey':'0x8001'"));
     (void)add(call);
     CHECK_THAT(pod.run("ip link show net1"), Contains("alias rdmanet ") && Contains(" c1:net1:net.json"));
-    shell("rm /run/rdmanet/attachments/* /run/rdmanet-copies/*");
+    shell("rm /run/rdmanet/attachments/*");
     CHECK_THAT(gc(), Contains("nothing to remove"));
     CHECK(pod.succeeds("ip link show net1"));
     pod.destroy();
@@ -160,7 +160,7 @@ TEST_CASE("what another undid while GC waited for it is not undone again: the de
                                        base::Deadline::in(kPatience));
     const std::string pid = shell(concat(binary(), " gc >/run/gc.out 2>&1 & echo -n $!"));
     REQUIRE(comes_true([&] { return succeeds(concat("readlink /proc/", pid, "/fd/* | grep -qx /run/rdmanet/lock")); }));
-    shell(concat("rm /run/rdmanet/attachments/* /run/rdmanet-copies/* && ", set_vlan, "7"));
+    shell(concat("rm /run/rdmanet/attachments/* && ", set_vlan, "7"));
     lock.reset();
     REQUIRE(comes_true([&] { return !succeeds(concat("grep -qx rdmanet /proc/", pid, "/comm")); }));
     CHECK_THAT(shell("cat /run/gc.out; rm /run/gc.out"), !Contains("still held"));

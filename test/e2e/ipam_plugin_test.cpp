@@ -187,9 +187,8 @@ PluginCall edited(PluginCall call) {
 
 /// What earlier versions wrote for an IPAM plugin.
 void forget_roles() {
-    for (const char* directory : {"/run/rdmanet/attachments", "/run/rdmanet-copies"})
-        shell(concat("cd ", directory, " && sed -i 's/\"role\": \"ipam\"/\"role\": \"\"/' c1:net1:net:ipam.json && ",
-                     "mv c1:net1:net:ipam.json c1:net1:net.json"));
+    shell("cd /run/rdmanet/attachments && sed -i 's/\"role\": \"ipam\"/\"role\": \"\"/' c1:net1:net:ipam.json && "
+          "mv c1:net1:net:ipam.json c1:net1:net.json");
 }
 
 } // namespace

@@ -123,7 +123,7 @@ TEST_CASE("a VF is reset whoever takes it from a pod that is gone, and where the
     const PluginCall call = vf_call(vfs, pod, 0, "'reset':true,'rdma':true");
     (void)add(call);
     function.soil();
-    shell("rm /run/rdmanet/attachments/* /run/rdmanet-copies/*");
+    shell("rm /run/rdmanet/attachments/*");
     CHECK(del(call) == "");
     CHECK(function.is_clean());
     CHECK(succeeds(concat("ip link show ", vfs.netdev(0), " && rdma dev show ", vfs.rdma(0))));

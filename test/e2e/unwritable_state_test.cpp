@@ -12,20 +12,14 @@ using Catch::Contains;
 namespace {
 
 const std::string kState = "/run/rdmanet";
-const std::string kCopies = "/run/rdmanet-copies";
 
-/// Both directories are read-only, until the end of the scope.
+/// The directory is read-only, until the end of the scope.
 class ReadOnlyState {
 public:
-    ReadOnlyState() {
-        for (const std::string& path : {kState, kCopies})
-            shell(concat("mount --bind ", path, ' ', path, " && mount -o remount,bind,ro ", path));
-    }
+    ReadOnlyState() { shell(concat("mount --bind ", kState, ' ', kState, " && mount -o remount,bind,ro ", kState)); }
     ReadOnlyState(const ReadOnlyState&) = delete;
     ReadOnlyState& operator=(const ReadOnlyState&) = delete;
-    ~ReadOnlyState() {
-        for (const std::string& path : {kState, kCopies}) (void)succeeds(concat("umount ", path));
-    }
+    ~ReadOnlyState() { (void)succeeds(concat("umount ", kState)); }
 };
 
 /// A small file system with what is in the state directory, and no room for more, until the end of the scope.

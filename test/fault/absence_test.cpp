@@ -85,9 +85,7 @@ TEST_CASE("DEL without the lease database", "[absence]") {
 
 TEST_CASE("DEL without the record", "[absence]") {
     NEEDS_MACVLAN();
-    del_after([](const Stage& stage, const PluginCall&) {
-        for (const std::string& path : stage.records()) fs::remove(path);
-    });
+    del_after([](const Stage& stage, const PluginCall&) { fs::remove(stage.record()); });
 }
 
 TEST_CASE("DEL after somebody removed the link", "[absence]") {
@@ -201,8 +199,6 @@ TEST_CASE("DEL of a VF, whatever is already gone or was edited", "[absence][srio
     after("no lease database", [](const Stage& own, const PluginCall&) {
         shell(concat("rm -f ", own.state_directory(), "/leases.sqlite*"));
     });
-    after("no record", [](const Stage& own, const PluginCall&) { fs::remove(own.records().front()); });
-    after("no state directory", [](const Stage& own, const PluginCall&) { fs::remove_all(own.state_directory()); });
     after("no CNI_NETNS", [](Stage&, PluginCall& call) { call.netns.clear(); });
     after("somebody brought it home", [](Stage&, const PluginCall&) {
         shell("ip -netns fault-pod link set net1 down && ip -netns fault-pod link set net1 netns 1");

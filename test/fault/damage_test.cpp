@@ -35,23 +35,23 @@ NodeState take_as_left_by(Remover remover, Stage& stage) {
     return without_pod;
 }
 
-using PathsOf = std::function<std::vector<std::string>(const Stage&)>;
+using PathOf = std::function<std::string(const Stage&)>;
 using LengthsBelow = std::function<std::vector<std::size_t>(std::size_t)>;
 
-void cut_everywhere(Remover remover, Ipam ipam, const char* what, const PathsOf& paths_of,
+void cut_everywhere(Remover remover, Ipam ipam, const char* what, const PathOf& path_of,
                     const LengthsBelow& lengths_below) {
     // Where another plugin has the addresses, a derived MAC is all that shows whose an interface without a record is.
     Stage stage(ipam == Ipam::built_in ? "macvlan" : "macvlan-derived", ipam);
     NodeState before = take_as_left_by(remover, stage);
     REQUIRE(stage.run("ADD") == "");
-    const std::size_t size = fs::file_size(paths_of(stage).front());
+    const std::size_t size = fs::file_size(path_of(stage));
     REQUIRE(stage.run("DEL") == "");
     const auto lengths = lengths_below(size);
     for (const std::size_t length : lengths) {
         stage.forget_state();
         std::string wrong = stage.run("ADD");
-        for (const std::string& path : paths_of(stage))
-            fs::resize_file(path, std::min<std::size_t>(length, fs::file_size(path)));
+        const std::string path = path_of(stage);
+        fs::resize_file(path, std::min<std::size_t>(length, fs::file_size(path)));
         if (remover == Remover::gc) stage.destroy_pod();
         wrong += remover == Remover::gc ? stage.collect_as_runtime() : stage.run("DEL");
         // A damaged database is set aside for a person to look at.
@@ -67,9 +67,9 @@ void cut_everywhere(Remover remover, Ipam ipam, const char* what, const PathsOf&
               << command_of(remover) << " after it" << std::endl;
 }
 
-void cut_everywhere(Ipam ipam, const char* what, const PathsOf& paths_of, const LengthsBelow& lengths_below) {
+void cut_everywhere(Ipam ipam, const char* what, const PathOf& path_of, const LengthsBelow& lengths_below) {
     for (const Remover remover : {Remover::del, Remover::gc})
-        cut_everywhere(remover, ipam, what, paths_of, lengths_below);
+        cut_everywhere(remover, ipam, what, path_of, lengths_below);
 }
 
 #define NEEDS_STAGE(ipam) NEEDS(missing_for("macvlan", ipam).empty(), missing_for("macvlan", ipam))
@@ -79,13 +79,13 @@ void cut_everywhere(Ipam ipam, const char* what, const PathsOf& paths_of, const 
 TEST_CASE("a record cut at any byte", "[damage]") {
     NEEDS_STAGE(Ipam::built_in);
     cut_everywhere(
-        Ipam::built_in, "the record", [](const Stage& stage) { return stage.records(); }, sample_below);
+        Ipam::built_in, "the record", [](const Stage& stage) { return stage.record(); }, sample_below);
 }
 
 TEST_CASE("a record of a delegated address cut at any byte", "[damage]") {
     NEEDS_STAGE(Ipam::host_local);
     cut_everywhere(
-        Ipam::host_local, "the record", [](const Stage& stage) { return stage.records(); }, sample_below);
+        Ipam::host_local, "the record", [](const Stage& stage) { return stage.record(); }, sample_below);
 }
 
 TEST_CASE("the lease database cut short", "[damage]") {
@@ -103,8 +103,7 @@ TEST_CASE("the lease database cut short", "[damage]") {
     };
     cut_everywhere(
         Ipam::built_in, "the lease database",
-        [](const Stage& stage) { return std::vector{concat(stage.state_directory(), "/leases.sqlite")}; },
-        near_borders);
+        [](const Stage& stage) { return concat(stage.state_directory(), "/leases.sqlite"); }, near_borders);
 }
 
 } // namespace rdmanet::test

@@ -19,7 +19,6 @@ namespace fs = std::filesystem;
 constexpr const char* kNetwork = "fault-net";
 constexpr const char* kPod = "fault-pod";
 const fs::path kState = "/run/rdmanet-fault/state";
-const fs::path kSecondCopies = "/run/rdmanet-fault/state-copies";
 const fs::path kDelegate = "/run/rdmanet-fault/host-local";
 const fs::path kPlugins = "/run/rdmanet-fault/plugins";
 
@@ -134,12 +133,11 @@ std::string Stage::state_directory() const {
     return kState;
 }
 
-std::vector<std::string> Stage::records() const {
+std::string Stage::record() const {
     std::vector<std::string> paths;
-    for (const fs::path& directory : {kState / "attachments", kSecondCopies})
-        for (const auto& entry : fs::directory_iterator(directory)) paths.push_back(entry.path());
-    if (paths.size() != 2) throw base::Error("there is no record and its second copy");
-    return paths;
+    for (const auto& entry : fs::directory_iterator(kState / "attachments")) paths.push_back(entry.path());
+    if (paths.size() != 1) throw base::Error(concat("there are ", paths.size(), " records, expected one"));
+    return paths.front();
 }
 
 std::string complaint(const std::string& what, const ProcessResult& result) {
@@ -190,7 +188,6 @@ void Stage::create_pod() {
 
 void Stage::forget_state() {
     fs::remove_all(kState);
-    fs::remove_all(kSecondCopies);
 }
 
 void Stage::reset() {

@@ -47,8 +47,8 @@ public:
     /// How the node is now.
     [[nodiscard]] NodeState node() const { return NodeState::take(ground_->numbers()); }
     [[nodiscard]] std::string state_directory() const;
-    /// The one record there is, and its second copy.
-    [[nodiscard]] std::vector<std::string> records() const;
+    /// The one record there is.
+    [[nodiscard]] std::string record() const;
 
     /// Runs a command that must succeed. Returns what is wrong: "" or "DEL: exit status 1: …".
     [[nodiscard]] std::string run(const std::string& command) const;

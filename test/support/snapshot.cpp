@@ -142,14 +142,6 @@ std::string state_directory() {
     return chosen != nullptr ? chosen : "/run/rdmanet";
 }
 
-/// Beside the state directory are second copies of the records.
-void add_second_copies(std::multiset<std::string>& lines) {
-    const fs::path directory = concat(state_directory(), "-copies");
-    if (!fs::exists(directory)) return;
-    for (const auto& entry : fs::directory_iterator(directory))
-        lines.insert(concat("second copy: ", entry.path().filename().string()));
-}
-
 /// Files that stay once the plugin has run are no state by themselves; the leases in the database are shown by name.
 /// The database's rollback journal is part of it: a writer that was killed leaves it, the next one takes it away.
 void add_state(std::multiset<std::string>& lines) {
@@ -187,7 +179,6 @@ Snapshot Snapshot::take(Numbers numbers) {
     if (numbers == Numbers::ignored) snapshot.lines_ = without_numbers(snapshot.lines_);
     add_gids(snapshot.lines_);
     add_state(snapshot.lines_);
-    add_second_copies(snapshot.lines_);
     return snapshot;
 }
 

@@ -12,9 +12,6 @@
 //     rdma-names.json                       names that RDMA devices wait for, see OwedNames
 //     records.index                         what the records are about, a cache (src/state/record_index.hpp)
 //     leases.sqlite                         the embedded lease store (room ipam)
-//   STATE_DIR-copies/                       a second copy of each record: how a device was before its first pod, and
-//                                           who has which address, is written nowhere else. Not in the state directory,
-//                                           which people empty
 #pragma once
 
 #include <rdmanet/base/deadline.hpp>
@@ -85,9 +82,7 @@ public:
     /// each time. The last lock to be taken. Throws TimeoutError naming the holder.
     [[nodiscard]] base::FileLock lock_rdma(const base::Deadline& deadline) const;
 
-    /// The record; where it is absent or unreadable, its second copy if there is a good one. A copy alone counts for
-    /// nothing where another container's record has the device. Throws SystemError if there
-    /// is none and a file can't be read: it may hold a good record, that must not be given up.
+    /// Throws SystemError if the file can't be read: it may hold a good record, that must not be given up.
     [[nodiscard]] LoadOutcome load(const AttachmentKey& key) const;
 
     struct Listing {
@@ -103,17 +98,13 @@ public:
     [[nodiscard]] std::vector<AttachmentRecord> list_about(const std::string& topic,
                                                            const std::string& but_not = {}) const;
 
-    /// Durable: each copy is the old or the new record whatever happens, the second never newer than the first. Throws
-    /// SystemError.
+    /// Durable: the file is the old or the new record whatever happens. Throws SystemError.
     void save(const AttachmentRecord& record) const;
 
-    /// Removes the record, before it its second copy, and what a killed writer left of them. Absence is success.
+    /// Removes the record and what a killed writer left of it. Absence is success.
     void remove(const AttachmentKey& key) const;
 
     [[nodiscard]] OwedNames owed_names() const { return OwedNames(directory_); }
-
-    /// Of the second copies.
-    [[nodiscard]] std::string copies_directory() const;
 
 private:
     [[nodiscard]] base::FileLock lock_file(const char* name, std::uint64_t slot, const std::string& what,

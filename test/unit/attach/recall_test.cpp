@@ -53,7 +53,6 @@ public:
     ~Ground() {
         std::error_code ignored;
         std::filesystem::remove_all(directory_, ignored);
-        std::filesystem::remove_all(directory_ + "-copies", ignored);
     }
 
     [[nodiscard]] state::AttachmentStore store() const { return state::AttachmentStore(directory_); }

@@ -88,7 +88,6 @@ TEST_CASE("a damaged record is reported with its path") {
     store.save(record_of_child());
     const std::string path = base::concat(directory.path(), "/attachments/", key.file_name());
     base::write_file_durably(path, "{\"version\": 1");
-    std::filesystem::remove_all(store.copies_directory());
     CHECK(std::get<state::Unreadable>(store.load(key)).path == path);
     REQUIRE(store.list().unreadable.size() == 1);
     CHECK(store.list().unreadable[0].key == key);
@@ -128,108 +127,7 @@ TEST_CASE("a record under another attachment's name is not taken for that attach
     const auto outcome = store.load(other);
     REQUIRE(std::holds_alternative<state::Unreadable>(outcome));
     CHECK(std::get<state::Unreadable>(outcome).reason.find("another attachment") != std::string::npos);
-    REQUIRE(store.list().records.size() == 1);
-    CHECK(store.list().records[0].key == state::sample_record().key); // by its second copy
+    CHECK(store.list().records.empty());
     REQUIRE(store.list().unreadable.size() == 1);
     CHECK(store.list().unreadable[0].key == other);
-}
-
-TEST_CASE("a record is there twice, and either copy does") {
-    const Directory directory;
-    const AttachmentStore store(directory.path());
-    const AttachmentRecord record = state::sample_record();
-    const std::string name = record.key.file_name();
-    const std::string first = base::concat(directory.path(), "/attachments/", name);
-    const std::string second = base::concat(store.copies_directory(), "/", name);
-    const auto is_whole = [&] {
-        const AttachmentStore::Listing listing = store.list();
-        const auto loaded = store.load(record.key);
-        return listing.records.size() == 1 && listing.unreadable.empty() &&
-               std::holds_alternative<AttachmentRecord>(loaded) &&
-               std::get<AttachmentRecord>(loaded).to_text() == record.to_text();
-    };
-    for (const std::string& damaged : {first, second}) {
-        store.save(record);
-        CHECK(is_whole());
-        base::write_file_durably(damaged, "{");
-        CHECK(is_whole());
-        std::filesystem::remove(damaged);
-        CHECK(is_whole());
-    }
-    std::filesystem::remove(first);
-    base::write_file_durably(second, "{");
-    CHECK(std::get<state::Unreadable>(store.load(record.key)).path == second);
-    REQUIRE(store.list().unreadable.size() == 1);
-    base::write_file_durably(first, "{");
-    CHECK(std::get<state::Unreadable>(store.load(record.key)).path == first);
-    REQUIRE(store.list().unreadable.size() == 1);
-    store.remove(record.key);
-    CHECK_FALSE(std::filesystem::exists(first));
-    CHECK_FALSE(std::filesystem::exists(second));
-    store.save(record);
-    std::filesystem::remove(first);
-    std::filesystem::create_directory(first); // EISDIR, as a failing disk's EIO
-    CHECK(is_whole());
-}
-
-TEST_CASE("a second copy never speaks for an attachment that is no more, nor against its record") {
-    const Directory directory;
-    const AttachmentStore store(directory.path());
-    AttachmentRecord record = state::sample_record();
-    const std::string name = record.key.file_name();
-    const std::string first = base::concat(directory.path(), "/attachments/", name);
-    const std::string second = base::concat(store.copies_directory(), "/", name);
-    store.save(record);
-    const std::string older = base::read_file(second, 1U << 20U);
-    record.rdma_device = "mlx5_9/1";
-    store.save(record);
-    base::write_file_durably(second, older); // as if killed between the two
-    CHECK(std::get<AttachmentRecord>(store.load(record.key)).rdma_device == "mlx5_9/1");
-    std::filesystem::remove(first);
-    std::filesystem::create_directory(first);
-    CHECK_THROWS_AS(store.remove(record.key), base::SystemError);
-    CHECK_FALSE(std::filesystem::exists(second));
-    std::filesystem::remove(first);
-    std::filesystem::create_directory(second);
-    CHECK_THROWS_AS(store.save(record), base::SystemError);
-    CHECK(std::filesystem::exists(first));
-}
-
-TEST_CASE("a second copy alone tells how a device was, until another container's record has the device") {
-    const Directory directory;
-    const AttachmentStore store(directory.path() + "//");
-    const AttachmentRecord record = state::sample_record();
-    store.save(record);
-    std::filesystem::remove_all(directory.path());
-    CHECK(std::get<AttachmentRecord>(store.load(record.key)).to_text() == record.to_text());
-    CHECK(store.list().records.size() == 1);
-    AttachmentRecord beside = record; // the other entry of a list
-    beside.key.role = "rdma";
-    store.save(beside);
-    CHECK(store.list().records.size() == 2);
-    AttachmentRecord next = record;
-    next.key.container_id = "next";
-    store.save(next);
-    CHECK(std::holds_alternative<state::NoRecord>(store.load(record.key)));
-    CHECK(store.list().records.size() == 2);
-    std::filesystem::remove_all(directory.path());
-    CHECK(store.list().records.size() == 3); // of the same second
-    next.created -= 3600;                    // somebody set the clock back
-    REQUIRE(record.created_since_boot);
-    next.created_since_boot = *record.created_since_boot + 1;
-    store.save(next);
-    std::filesystem::remove_all(directory.path());
-    CHECK(std::holds_alternative<state::NoRecord>(store.load(record.key)));
-    CHECK(std::holds_alternative<AttachmentRecord>(store.load(next.key)));
-    store.remove(beside.key);
-    store.remove(record.key);
-    store.remove(next.key);
-    CHECK(store.list().records.empty());
-    AttachmentRecord child = record_of_child();
-    child.key.container_id = "child";
-    store.save(child);
-    std::filesystem::remove_all(directory.path());
-    next.steps.resize(1); // has no device either
-    store.save(next);
-    CHECK(std::holds_alternative<AttachmentRecord>(store.load(child.key)));
 }

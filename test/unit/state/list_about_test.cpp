@@ -71,9 +71,8 @@ std::string found(const AttachmentStore& store, const std::string& topic) {
 class Opened {
 public:
     explicit Opened(const RecordsDirectory& directory) : fd_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
-        for (const char* each : {"/attachments", "-copies"})
-            if (::inotify_add_watch(fd_.get(), concat(directory.path(), each).c_str(), IN_OPEN) < 0)
-                throw std::runtime_error("inotify_add_watch");
+        if (::inotify_add_watch(fd_.get(), concat(directory.path(), "/attachments").c_str(), IN_OPEN) < 0)
+            throw std::runtime_error("inotify_add_watch");
     }
     [[nodiscard]] unsigned count() const {
         alignas(inotify_event) char buffer[65536];
@@ -142,7 +141,7 @@ TEST_CASE("records are found by device, parent and device-info file, as they are
     CHECK(found(store, state::parent_topic(12)).empty());
     CHECK(found(store, state::device_topic(device_of(8))) == "container8");
     std::filesystem::remove(concat(directory.path(), "/attachments/", record_of(8).key.file_name()));
-    CHECK(found(store, state::device_topic(device_of(8))) == "container8"); // the second copy
+    CHECK(found(store, state::device_topic(device_of(8))).empty());
 }
 
 TEST_CASE("an index that can't be used, or isn't there, costs time and finds the same") {
