@@ -138,7 +138,7 @@ public:
         if (found_.parent) found_.parent->claim.reset();
         for (std::size_t at = 0; at < steps_.size(); ++at) apply(at, progress);
         for (const cni::IpConfig& ip : progress.own.ips) record_.ips.push_back(ip.address.to_string());
-        for (const cni::Route& route : progress.own.routes) record_.routes.push_back(route.dst.to_string());
+        for (const cni::Route& route : progress.own.routes) record_.routes.push_back(route.destination.to_string());
         record_.wanted = wanted_of(context_.config.rdma);
         const Conclusion end = conclude(progress);
         commit(record_, lock_, session_.node, session_.records, context_.deadline);

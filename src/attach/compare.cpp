@@ -57,7 +57,7 @@ Intended wanted_by(const cni::Request& request, const config::Config& config) {
 
 Intended wanted_by(const state::AttachmentRecord& record) {
     const state::Wanted written = record.wanted.value_or(state::Wanted{});
-    Intended wanted{.kind = record.attach, .vf = to_settings(written.vf)};
+    Intended wanted{.kind = record.attach, .vf = written.vf};
     wanted.rdma.wait_for_gids = written.gids;
     wanted.rdma.on_missing_gid = written.gids ? config::OnMissingGid::refuse : config::OnMissingGid::warn;
     wanted.rdma.on_inactive_port = written.active_port ? config::OnInactivePort::refuse : config::OnInactivePort::warn;
@@ -71,7 +71,7 @@ Intended wanted_by(const state::AttachmentRecord& record) {
         wanted.result.ips.push_back({.address = ip, .gateway = {}, .interface = 0});
     for (const std::string& route : record.routes)
         if (const auto prefix = base::IpPrefix::parse(route); prefix && !prefix->is_default_route())
-            wanted.result.routes.push_back({.dst = *prefix});
+            wanted.result.routes.push_back({.destination = *prefix});
     return wanted;
 }
 

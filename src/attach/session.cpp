@@ -10,19 +10,8 @@ cni::Result to_result(const ipam::Allocation& allocation) {
     cni::Result result;
     for (const ipam::AllocatedAddress& ip : allocation.ips)
         result.ips.push_back({.address = ip.address, .gateway = ip.gateway, .interface = {}});
-    for (const ipam::Route& route : allocation.routes)
-        result.routes.push_back({.dst = route.destination,
-                                 .gw = route.gateway,
-                                 .mtu = route.mtu,
-                                 .advmss = route.advmss,
-                                 .priority = route.priority,
-                                 .table = route.table,
-                                 .scope = route.scope});
-    if (allocation.dns)
-        result.dns = {.nameservers = allocation.dns->nameservers,
-                      .domain = allocation.dns->domain,
-                      .search = allocation.dns->search,
-                      .options = allocation.dns->options};
+    result.routes = allocation.routes;
+    result.dns = allocation.dns;
     return result;
 }
 

@@ -48,8 +48,8 @@ void write_ip(Writer& writer, const IpConfig& ip, SpecVersion version) {
 enum class RouteFields : std::uint8_t { plain, extended };
 
 void write_route(Writer& writer, const Route& route, RouteFields fields) {
-    writer.begin_object().member("dst", route.dst.to_string());
-    if (route.gw) writer.member("gw", route.gw->to_string());
+    writer.begin_object().member("dst", route.destination.to_string());
+    if (route.gateway) writer.member("gw", route.gateway->to_string());
     if (fields == RouteFields::extended) {
         number_if_set(writer, "mtu", route.mtu);
         number_if_set(writer, "advmss", route.advmss);
@@ -83,7 +83,7 @@ void write_family(Writer& writer, std::string_view key, const Result& result, ba
     if (ip == result.ips.end()) return;
     std::vector<Route> routes;
     std::copy_if(result.routes.begin(), result.routes.end(), std::back_inserter(routes),
-                 [&](const Route& route) { return route.dst.family() == family; });
+                 [&](const Route& route) { return route.destination.family() == family; });
     writer.key(key).begin_object().member("ip", ip->address.to_string());
     if (ip->gateway) writer.member("gateway", ip->gateway->to_string());
     list_unless_empty(writer, "routes", routes,

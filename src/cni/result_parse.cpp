@@ -48,7 +48,7 @@ Interface parse_interface(const Reader& reader) {
 }
 
 Route parse_route(const Reader& reader) {
-    Route route{.dst = parse_prefix(reader.at("dst")), .gw = parse_optional_address(reader, "gw")};
+    Route route{.destination = parse_prefix(reader.at("dst")), .gateway = parse_optional_address(reader, "gw")};
     route.mtu = number(reader, "mtu");
     route.advmss = number(reader, "advmss");
     route.priority = number(reader, "priority");

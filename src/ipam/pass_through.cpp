@@ -53,13 +53,13 @@ std::vector<Route> parse_routes(const json::Reader& ipam, std::vector<std::strin
     return routes;
 }
 
-std::optional<Dns> parse_dns(const json::Reader& ipam) {
+Dns parse_dns(const json::Reader& ipam) {
     const auto dns = ipam.find("dns");
-    if (!dns) return std::nullopt;
-    return Dns{.nameservers = strings(*dns, "nameservers"),
-               .domain = string_or_empty(*dns, "domain"),
-               .search = strings(*dns, "search"),
-               .options = strings(*dns, "options")};
+    if (!dns) return {};
+    return {.nameservers = strings(*dns, "nameservers"),
+            .domain = string_or_empty(*dns, "domain"),
+            .search = strings(*dns, "search"),
+            .options = strings(*dns, "options")};
 }
 
 } // namespace rdmanet::ipam

@@ -4,7 +4,6 @@
 #include <rdmanet/ipam/config.hpp>
 #include <rdmanet/json/reader.hpp>
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +11,6 @@ namespace rdmanet::ipam {
 
 /// `routes` and `dns` of the `ipam` object. Throw ValueError.
 [[nodiscard]] std::vector<Route> parse_routes(const json::Reader& ipam, std::vector<std::string>& warnings);
-[[nodiscard]] std::optional<Dns> parse_dns(const json::Reader& ipam);
+[[nodiscard]] Dns parse_dns(const json::Reader& ipam);
 
 } // namespace rdmanet::ipam

@@ -192,7 +192,7 @@ TEST_CASE("a setting that the kernel takes and does not make is a warning of DEL
     shell(concat("mount --bind /proc/sys/kernel/random/write_wakeup_threshold ", file));
     const PluginCall call = moving(stage.pod, "'device':'virt0'");
     (void)add(call);
-    shell("cd /run && for r in rdmanet/attachments/* rdmanet-copies/*; do jq '(.steps[].before.files[] | "
+    shell("for r in /run/rdmanet/attachments/*; do jq '(.steps[].before.files[] | "
           "select(.file == \"gro_flush_timeout\")).value = \"7000\"' $r >/tmp/record && cat /tmp/record >$r; done");
     PluginCall undo = call;
     undo.command = "DEL";

@@ -21,7 +21,8 @@ auto members(const cni::IpConfig& ip) {
     return std::tie(ip.address, ip.gateway, ip.interface);
 }
 auto members(const cni::Route& route) {
-    return std::tie(route.dst, route.gw, route.mtu, route.advmss, route.priority, route.table, route.scope);
+    return std::tie(route.destination, route.gateway, route.mtu, route.advmss, route.priority, route.table,
+                    route.scope);
 }
 auto members(const cni::Dns& dns) {
     return std::tie(dns.nameservers, dns.domain, dns.search, dns.options);
@@ -44,7 +45,8 @@ void append_family(cni::Result& to, const cni::Result& from, base::Family family
     if (ip == from.ips.end()) return;
     to.ips.push_back({.address = ip->address, .gateway = ip->gateway, .interface = {}});
     for (const cni::Route& route : from.routes)
-        if (route.dst.family() == family) to.routes.push_back({.dst = route.dst, .gw = route.gw});
+        if (route.destination.family() == family)
+            to.routes.push_back({.destination = route.destination, .gateway = route.gateway});
 }
 
 cni::Result as_kept_by(SpecVersion version, const cni::Result& result) {

@@ -1,7 +1,9 @@
 // The result of an ADD, in every version's shape.
 #pragma once
 
+#include <rdmanet/base/dns.hpp>
 #include <rdmanet/base/ip_address.hpp>
+#include <rdmanet/base/route.hpp>
 #include <rdmanet/cni/version.hpp>
 #include <rdmanet/json/reader.hpp>
 
@@ -11,6 +13,9 @@
 #include <vector>
 
 namespace rdmanet::cni {
+
+using base::Dns;
+using base::Route;
 
 struct Interface {
     std::string name;
@@ -25,27 +30,6 @@ struct IpConfig {
     base::IpPrefix address;
     std::optional<base::IpAddress> gateway;
     std::optional<std::uint32_t> interface; // index into Result::interfaces
-};
-
-struct Route {
-    base::IpPrefix dst;
-    std::optional<base::IpAddress> gw;
-    std::optional<std::uint32_t> mtu;
-    std::optional<std::uint32_t> advmss;
-    std::optional<std::uint32_t> priority;
-    std::optional<std::uint32_t> table;
-    std::optional<std::uint8_t> scope;
-};
-
-struct Dns {
-    std::vector<std::string> nameservers;
-    std::string domain;
-    std::vector<std::string> search;
-    std::vector<std::string> options;
-
-    [[nodiscard]] bool empty() const {
-        return nameservers.empty() && domain.empty() && search.empty() && options.empty();
-    }
 };
 
 struct Result {

@@ -31,7 +31,7 @@ struct Allocation {
     std::vector<Lease> fresh;             // those among them that the attachment did not have before
     std::vector<OwnerKey> reclaimed_from; // the dead whose leases were taken back for it
     std::vector<Route> routes;
-    std::optional<Dns> dns;
+    Dns dns;
     std::vector<std::string> warnings; // of this call; those of the configuration are in Config
 };
 

@@ -1,7 +1,9 @@
 // The `ipam` object of a network configuration, with the keys of whereabouts, validated as a whole.
 #pragma once
 
+#include <rdmanet/base/dns.hpp>
 #include <rdmanet/base/ip_address.hpp>
+#include <rdmanet/base/route.hpp>
 #include <rdmanet/ipam/range.hpp>
 #include <rdmanet/json/reader.hpp>
 
@@ -13,24 +15,8 @@
 
 namespace rdmanet::ipam {
 
-/// A route for the result (CNI 1.1). The allocator only hands it through.
-struct Route {
-    base::IpPrefix destination; // host bits as written
-    std::optional<base::IpAddress> gateway;
-    std::optional<std::uint32_t> mtu;
-    std::optional<std::uint32_t> advmss;
-    std::optional<std::uint32_t> priority;
-    std::optional<std::uint32_t> table;
-    std::optional<std::uint8_t> scope;
-};
-
-/// Name service for the result; handed through.
-struct Dns {
-    std::vector<std::string> nameservers;
-    std::string domain;
-    std::vector<std::string> search;
-    std::vector<std::string> options;
-};
+using base::Dns;
+using base::Route;
 
 /// One element of the range list: an attachment gets one address of each.
 struct ConfiguredRange {
@@ -49,8 +35,9 @@ struct StaticAddress {
 struct Config {
     std::vector<ConfiguredRange> ranges; // `range` first, then `ipRanges`
     std::vector<StaticAddress> addresses;
+    // For the result; the allocator only hands them through.
     std::vector<Route> routes;
-    std::optional<Dns> dns;
+    Dns dns;
     std::chrono::seconds cooldown{30}; // how long a released address rests before it is given again
 
     /// What the configuration says and the allocator does not do, one sentence each.

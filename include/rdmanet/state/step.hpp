@@ -2,6 +2,7 @@
 // Names and numbers in the encoded form are on disk and do not change their meaning.
 #pragma once
 
+#include <rdmanet/base/vf_settings.hpp>
 #include <rdmanet/json/reader.hpp>
 #include <rdmanet/json/writer.hpp>
 
@@ -13,6 +14,8 @@
 #include <vector>
 
 namespace rdmanet::state {
+
+using base::VfSettings;
 
 /// A macvlan, ipvlan or IPoIB child made in the pod's network namespace. Undone by removing the link of this name
 /// there, if kind, parent and (macvlan) MAC show that it is ours. An IPoIB child is given back to the host when the
@@ -53,21 +56,6 @@ struct KeepDevice {
     // Of the driver, kernel::FeatureSet: the numbers hold for the record's boot. Empty: unknown.
     std::vector<std::uint32_t> wanted_features;
     std::vector<std::uint32_t> active_features;
-};
-
-/// Some of the settings that a PF has for a VF.
-struct VfSettings {
-    std::optional<std::string> mac;
-    std::optional<std::uint16_t> vlan;
-    std::uint8_t vlan_qos = 0;
-    std::string vlan_protocol;                // "802.1q" or "802.1ad"
-    std::optional<std::uint32_t> min_tx_rate; // Mbit/s
-    std::optional<std::uint32_t> max_tx_rate;
-    std::optional<bool> spoof_check;
-    std::optional<bool> trust;
-    std::optional<std::string> link_state; // "auto", "enable", "disable"
-    std::optional<std::string> node_guid;
-    std::optional<std::string> port_guid;
 };
 
 /// Settings of a VF that its PF changed. Undone by setting them again as they were.

@@ -81,13 +81,13 @@ std::optional<base::IpAddress> first_gateway(const std::vector<cni::IpConfig>& i
 std::uint32_t metric_of(const cni::Route& route, config::DefaultRoute policy) {
     constexpr std::uint32_t kOfRouterAdvertisements = 1024;
     if (route.priority) return *route.priority;
-    if (!route.dst.is_default_route() || route.dst.family() == base::Family::v4) return 0;
+    if (!route.destination.is_default_route() || route.destination.family() == base::Family::v4) return 0;
     return policy == config::DefaultRoute::always ? kOfRouterAdvertisements - 1 : kOfRouterAdvertisements + 1;
 }
 
 kernel::Route to_kernel(const cni::Route& route, const kernel::Link& link, config::DefaultRoute policy) {
-    kernel::Route wanted{.destination = *base::IpPrefix::make(route.dst.network(), route.dst.length()),
-                         .gateway = route.gw};
+    kernel::Route wanted{.destination = *base::IpPrefix::make(route.destination.network(), route.destination.length()),
+                         .gateway = route.gateway};
     wanted.ifindex = link.ifindex;
     wanted.table = route.table.value_or(kernel::kMainTable);
     wanted.metric = metric_of(route, policy);
@@ -100,15 +100,15 @@ kernel::Route to_kernel(const cni::Route& route, const kernel::Link& link, confi
 /// With a line in the log: a warning where it follows from what the pod has, and not from the network's own wish.
 bool is_left_out(const cni::Route& route, const kernel::Link& link, PodSide& pod, config::DefaultRoute policy,
                  const base::Logger& log) {
-    if (!route.dst.is_default_route() || policy == config::DefaultRoute::always) return false;
+    if (!route.destination.is_default_route() || policy == config::DefaultRoute::always) return false;
     if (route.table.value_or(kernel::kMainTable) != kernel::kMainTable) return false;
     if (policy == config::DefaultRoute::never) {
-        log.info(concat("route ", route.dst, " of interface ", base::quoted(link.name),
+        log.info(concat("route ", route.destination, " of interface ", base::quoted(link.name),
                         " is not added: \"defaultRoute\" is \"never\""));
         return true;
     }
-    if (!kernel::find_default_route(pod.route, route.dst.family())) return false;
-    log.warn(concat("route ", route.dst, " of interface ", base::quoted(link.name),
+    if (!kernel::find_default_route(pod.route, route.destination.family())) return false;
+    log.warn(concat("route ", route.destination, " of interface ", base::quoted(link.name),
                     " is not added: the pod has a default route already; set \"defaultRoute\": \"always\" to use this "
                     "network's instead, or \"never\" to silence this warning"));
     return true;
@@ -234,7 +234,7 @@ std::vector<cni::Route> add_routes(PodSide& pod, const kernel::Link& link, const
         if (is_left_out(route, link, pod, policy, log)) continue;
         added.push_back(route);
         cni::Route& complete = added.back();
-        if (!complete.gw) complete.gw = first_gateway(wanted.ips, route.dst.family());
+        if (!complete.gateway) complete.gateway = first_gateway(wanted.ips, route.destination.family());
         (void)kernel::add_route(pod.route, to_kernel(complete, link, policy), kernel::RouteOrder::prepended);
     }
     return added;
@@ -338,14 +338,15 @@ void check_routes(kernel::Socket& inside, const Link& link, const cni::Result& r
                   const state::AttachmentRecord& record) {
     const auto present = kernel::list_routes(inside, {.family = {}, .ifindex = link.ifindex, .table = {}});
     for (const cni::Route& route : result.routes) {
-        if (std::find(record.routes.begin(), record.routes.end(), route.dst.to_string()) == record.routes.end())
+        if (std::find(record.routes.begin(), record.routes.end(), route.destination.to_string()) == record.routes.end())
             continue;
         const auto matches = [&](const kernel::Route& candidate) {
-            return candidate.destination.network() == route.dst.network() &&
-                   candidate.destination.length() == route.dst.length() && (!route.gw || candidate.gateway == route.gw);
+            return candidate.destination.network() == route.destination.network() &&
+                   candidate.destination.length() == route.destination.length() &&
+                   (!route.gateway || candidate.gateway == route.gateway);
         };
         if (std::none_of(present.begin(), present.end(), matches))
-            differs(concat("route ", route.dst, " by interface ", quoted(link.name), " is gone"));
+            differs(concat("route ", route.destination, " by interface ", quoted(link.name), " is gone"));
     }
 }
 

@@ -41,7 +41,7 @@ void remember(VfLinkState present, state::AttachmentRecord& record, const VfOf& 
               const state::AttachmentStore& records) {
     state::VfSettings& before = settings_step(record, of).before;
     if (before.link_state) return;
-    before.link_state = kernel::to_string(present);
+    before.link_state = present;
     records.save(record);
 }
 

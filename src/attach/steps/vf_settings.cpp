@@ -51,17 +51,6 @@ std::string difference_text(const FoundVf& vf, const kernel::VfSettings& now, co
     return concat(vf.id, " has ", to_string(kernel::restrict_to(now, missing)), ", expected ", to_string(missing));
 }
 
-kernel::VfLinkState link_state_of(std::string_view text) {
-    for (const auto state : {kernel::VfLinkState::enable, kernel::VfLinkState::disable})
-        if (text == kernel::to_string(state)) return state;
-    return kernel::VfLinkState::automatic;
-}
-
-kernel::VlanProtocol protocol_of(std::string_view text) {
-    return text == kernel::to_string(kernel::VlanProtocol::dot1ad) ? kernel::VlanProtocol::dot1ad
-                                                                   : kernel::VlanProtocol::dot1q;
-}
-
 /// Makes the changes, and reads them back. Throws kernel::NetlinkError for one that the driver refuses, and CniError for
 /// one that it takes and doesn't make; one that it may have made and doesn't tell is a warning.
 void apply_settings(const FoundVf& vf, const base::BusAddress& address, kernel::Socket& route,
@@ -117,7 +106,7 @@ public:
         if (vf_.changes.empty()) return {};
         return {state::SetVf{.pf = vf_.of.pf.to_string(),
                              .number = vf_.of.number,
-                             .before = to_recorded(kernel::restrict_to(vf_.before, vf_.changes)),
+                             .before = kernel::restrict_to(vf_.before, vf_.changes),
                              .device = address_.to_string()}};
     }
 
@@ -139,9 +128,8 @@ public:
     }
 
     void conclude(const AddContext& context, const Progress& /*progress*/, Conclusion& end) const override {
-        if (const auto kept = settings_to_keep(vf_, link_, context.request, context.config, context.deadline))
-            end.record.vf_settings = to_recorded(*kept);
-        end.record.wanted->vf = to_recorded(wanted_settings(context.request, context.config));
+        end.record.vf_settings = settings_to_keep(vf_, link_, context.request, context.config, context.deadline);
+        end.record.wanted->vf = wanted_settings(context.request, context.config);
     }
 
 private:
@@ -175,42 +163,6 @@ void warn_of_inherited_vlan(const FoundVf& vf, const cni::Request& request, cons
                vf.id.pf, " vf ", vf.id.number, " vlan 0`"));
 }
 
-state::VfSettings to_recorded(const kernel::VfSettings& settings) {
-    state::VfSettings recorded;
-    if (settings.mac) recorded.mac = settings.mac->to_string();
-    if (settings.vlan) {
-        recorded.vlan = settings.vlan->id;
-        recorded.vlan_qos = settings.vlan->qos;
-        recorded.vlan_protocol = kernel::to_string(settings.vlan->protocol);
-    }
-    if (settings.rates) {
-        recorded.min_tx_rate = settings.rates->least_mbps;
-        recorded.max_tx_rate = settings.rates->most_mbps;
-    }
-    recorded.spoof_check = settings.spoof_check;
-    recorded.trust = settings.trust;
-    if (settings.link_state) recorded.link_state = kernel::to_string(*settings.link_state);
-    if (settings.node_guid) recorded.node_guid = settings.node_guid->to_string();
-    if (settings.port_guid) recorded.port_guid = settings.port_guid->to_string();
-    return recorded;
-}
-
-kernel::VfSettings to_settings(const state::VfSettings& recorded) {
-    kernel::VfSettings settings;
-    if (recorded.mac) settings.mac = base::MacAddress::parse(*recorded.mac);
-    if (recorded.vlan)
-        settings.vlan = kernel::VfVlan{
-            .id = *recorded.vlan, .qos = recorded.vlan_qos, .protocol = protocol_of(recorded.vlan_protocol)};
-    if (recorded.min_tx_rate && recorded.max_tx_rate)
-        settings.rates = kernel::VfRates{.least_mbps = *recorded.min_tx_rate, .most_mbps = *recorded.max_tx_rate};
-    settings.spoof_check = recorded.spoof_check;
-    settings.trust = recorded.trust;
-    if (recorded.link_state) settings.link_state = link_state_of(*recorded.link_state);
-    if (recorded.node_guid) settings.node_guid = base::Guid::parse(*recorded.node_guid);
-    if (recorded.port_guid) settings.port_guid = base::Guid::parse(*recorded.port_guid);
-    return settings;
-}
-
 void revert_step(const state::SetVf& step, const RevertContext& context) {
     const auto pf = base::PciAddress::parse(step.pf);
     // A PF that loses its driver takes its VFs along, and the settings with them.
@@ -223,8 +175,7 @@ void revert_step(const state::SetVf& step, const RevertContext& context) {
     const auto present = kernel::find_vf(route, *vf);
     if (!present) return;
     std::string refused;
-    for (const kernel::VfSettings& setting : kernel::each_of(kernel::difference(to_settings(step.before), *present)))
-        try {
+    for (const kernel::VfSettings& setting : kernel::each_of(kernel::difference(step.before, *present))) try {
             kernel::change_vf(route, *vf, setting);
         } catch (const base::Error& error) {
             refused += concat(refused.empty() ? "" : "; ", error.what());
@@ -245,8 +196,7 @@ void check_vf_settings(const CheckContext& context) {
     const kernel::Link* const link = context.link ? &*context.link : nullptr;
     Socket route = Socket::open(kernel::Protocol::route, context.deadline);
     const VfView vf = view_vf(*address, route);
-    kernel::VfSettings left =
-        context.record.vf_settings ? to_settings(*context.record.vf_settings) : kernel::VfSettings{};
+    kernel::VfSettings left = context.record.vf_settings.value_or(kernel::VfSettings{});
     // Some PFs tell what the VF has chosen itself (i40e, ice), which a later plugin may have had it do, and nothing for
     // a while after the VF's interface has been down.
     const bool tells_own_mac = link == nullptr || vf.present.mac == link->mac();

@@ -32,9 +32,6 @@ namespace rdmanet::attach {
 void warn_of_inherited_vlan(const FoundVf& vf, const cni::Request& request, const config::Config& config,
                             const base::Logger& log);
 
-[[nodiscard]] state::VfSettings to_recorded(const kernel::VfSettings& settings);
-[[nodiscard]] kernel::VfSettings to_settings(const state::VfSettings& recorded);
-
 [[nodiscard]] std::string describe_step(const state::SetVf& step);
 void revert_step(const state::SetVf& step, const RevertContext& context);
 

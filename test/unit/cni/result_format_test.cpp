@@ -28,15 +28,20 @@ cni::Result full_result() {
     result.ips = {{.address = prefix("10.1.2.2/24"), .gateway = address("10.1.2.1"), .interface = 1},
                   {.address = prefix("10.1.2.3/24"), .gateway = {}, .interface = 1},
                   {.address = prefix("fd00::2/64"), .gateway = {}, .interface = {}}};
-    result.routes = {
-        {.dst = prefix("10.9.0.0/16"),
-         .gw = address("10.1.2.1"),
-         .mtu = 1500,
-         .advmss = 1460,
-         .priority = 200,
-         .table = 100,
-         .scope = 0},
-        {.dst = prefix("fd01::/64"), .gw = {}, .mtu = {}, .advmss = {}, .priority = {}, .table = {}, .scope = {}}};
+    result.routes = {{.destination = prefix("10.9.0.0/16"),
+                      .gateway = address("10.1.2.1"),
+                      .mtu = 1500,
+                      .advmss = 1460,
+                      .priority = 200,
+                      .table = 100,
+                      .scope = 0},
+                     {.destination = prefix("fd01::/64"),
+                      .gateway = {},
+                      .mtu = {},
+                      .advmss = {},
+                      .priority = {},
+                      .table = {},
+                      .scope = {}}};
     return result;
 }
 

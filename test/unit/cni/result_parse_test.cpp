@@ -33,7 +33,7 @@ TEST_CASE("every version's document is read back as what that version can say") 
         const auto read = result_of(cni::format_result(result, version));
         CHECK(read.ips.size() == 2);
         CHECK(read.routes.size() == 2);
-        CHECK(read.routes.at(1).gw->to_string() == "fd00::3");
+        CHECK(read.routes.at(1).gateway->to_string() == "fd00::3");
         CHECK(read.interfaces.size() == (version > SpecVersion::v0_2_0 ? 2U : 0U));
         CHECK(cni::format_result(read, version) == cni::format_result(result, version));
     }
@@ -57,7 +57,7 @@ TEST_CASE("nothing is a result too") {
 
 TEST_CASE("an empty gateway is none") {
     CHECK_FALSE(result_of(R"({"ips": [{"address": "10.0.0.1/24", "gateway": ""}]})").ips.at(0).gateway);
-    CHECK_FALSE(result_of(R"({"routes": [{"dst": "10.0.0.0/8", "gw": ""}]})").routes.at(0).gw);
+    CHECK_FALSE(result_of(R"({"routes": [{"dst": "10.0.0.0/8", "gw": ""}]})").routes.at(0).gateway);
 }
 
 TEST_CASE("damage in a result is named") {

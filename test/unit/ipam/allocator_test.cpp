@@ -71,7 +71,7 @@ TEST_CASE_METHOD(AllocatorFixture, "one address of each range, with gateway, rou
     const Allocation given = allocate(kDual, owner("a"));
     CHECK(ips(kDual, owner("a")) == "10.0.0.2/24 via 10.0.0.1 fd00::1/64");
     CHECK(given.routes.size() == 1);
-    CHECK(given.dns->domain == "x");
+    CHECK(given.dns.domain == "x");
     CHECK(given.leases.size() == 2);
     CHECK(given.leases == store.find(owner("a").key, soon()));
     CHECK(given.warnings.empty());

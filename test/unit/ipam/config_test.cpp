@@ -257,9 +257,8 @@ TEST_CASE("routes and name service pass through") {
     CHECK(parsed.routes[0].table == 4294967295U);
     CHECK(parsed.routes[0].scope == 253);
     CHECK_FALSE(parsed.routes[1].gateway);
-    REQUIRE(parsed.dns);
-    CHECK(parsed.dns->nameservers == std::vector<std::string>{"10.0.0.2"});
-    CHECK(parsed.dns->domain == "a");
+    CHECK(parsed.dns.nameservers == std::vector<std::string>{"10.0.0.2"});
+    CHECK(parsed.dns.domain == "a");
     CHECK_THAT(error_of(R"({"range": "10.0.0.0/24", "routes": [{"gw": "10.0.0.1"}]})"), Contains("routes[0]: missing"));
     CHECK_THAT(error_of(R"({"range": "10.0.0.0/24", "routes": [{"dst": "10.0.0.0/8", "gw": "fd00::1"}]})"),
                Contains("routes[0].gw: "));

@@ -6,17 +6,14 @@ namespace rdmanet::state {
 
 /// Every one of them.
 inline VfSettings sample_settings() {
-    return {.mac = "00:00:00:00:00:00",
-            .vlan = 4094,
-            .vlan_qos = 7,
-            .vlan_protocol = "802.1ad",
-            .min_tx_rate = 1,
-            .max_tx_rate = UINT32_MAX,
+    return {.mac = base::MacAddress::parse("00:00:00:00:00:00"),
+            .vlan = base::VfVlan{.id = 4094, .qos = 7, .protocol = base::VlanProtocol::dot1ad},
+            .rates = base::VfRates{.least_mbps = 1, .most_mbps = UINT32_MAX},
             .spoof_check = true,
             .trust = false,
-            .link_state = "auto",
-            .node_guid = "02:00:00:00:00:00:00:01",
-            .port_guid = "02:00:00:00:00:00:00:02"};
+            .link_state = base::VfLinkState::automatic,
+            .node_guid = base::Guid::parse("02:00:00:00:00:00:00:01"),
+            .port_guid = base::Guid::parse("02:00:00:00:00:00:00:02")};
 }
 
 /// A record in which every field differs from its default.
@@ -35,7 +32,7 @@ inline AttachmentRecord sample_record() {
     record.leases = {{.space = "blue", .slot = 1, .address = "10.1.2.3/24", .cooldown = 30}};
     record.ips = {"10.1.2.3/24", "fd00::3/64"};
     record.routes = {"10.9.0.0/16"};
-    record.vf_settings = VfSettings{.vlan = 0, .trust = true, .link_state = "disable"};
+    record.vf_settings = VfSettings{.vlan = base::VfVlan{}, .trust = true, .link_state = base::VfLinkState::disable};
     record.wanted = Wanted{.mac = "02:00:00:00:00:01", .vf = {.trust = true}, .gids = true, .most_gids = 8};
     record.steps = {
         CreateLink{.kind = "macvlan",

@@ -76,7 +76,7 @@ void Stage::apply(const cni::Result& own) {
         ip.interface = 0;
         record_.ips.push_back(ip.address.to_string());
     }
-    for (const cni::Route& route : own_.routes) record_.routes.push_back(route.dst.to_string());
+    for (const cni::Route& route : own_.routes) record_.routes.push_back(route.destination.to_string());
     own_.interfaces = {end.interface};
 }
 
