@@ -181,8 +181,8 @@ void restore_files(const Link& link, const state::KeepDevice& before, const base
             if (!kernel::find_value(before.files, file).empty()) warn_of_lack(file, before, why, log);
         kernel::NetdevFiles owed = owed_files(now.files, before);
         std::erase_if(owed, [&](const auto& each) {
-            const auto& [file, wanted] = each;
-            return !restore_optional(file, before, log, [&] { kernel::write_netdev_file(*name, file, wanted); });
+            return !restore_optional(each.first, before, log,
+                                     [&] { kernel::write_netdev_file(*name, each.first, each.second); });
         });
         if (owed.empty()) return;
         for (const auto& [file, wanted] : owed_files(kernel::read_netdev_files(*name).files, before))
