@@ -82,10 +82,6 @@ Reader Document::root() const {
     return {&content_->root, ""};
 }
 
-std::string Document::to_text() const {
-    return to_json(content_->root);
-}
-
 std::optional<Reader> Reader::find(std::string_view key) const {
     auto member = find_or_null(key);
     if (member && member->is_null()) return std::nullopt;

@@ -55,16 +55,14 @@ std::vector<Address> list_addresses(Socket& socket, unsigned ifindex) {
                          });
 }
 
-Added add_address(Socket& socket, unsigned ifindex, const IpPrefix& prefix, const AddressOptions& options) {
+void add_address(Socket& socket, unsigned ifindex, const IpPrefix& prefix, Dad dad) {
     Message request = address_message(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, ifindex, prefix);
-    if (options.dad != Dad::full) request.put_u32(IFA_FLAGS, options.dad == Dad::none ? IFA_F_NODAD : IFA_F_OPTIMISTIC);
+    if (dad != Dad::full) request.put_u32(IFA_FLAGS, dad == Dad::none ? IFA_F_NODAD : IFA_F_OPTIMISTIC);
     if (prefix.family() == Family::v4 && prefix.length() <= 30) put_ip(request, IFA_BROADCAST, prefix.last());
     const Answer answer = socket.ask(request);
-    if (answer.errno_value == EEXIST) return Added::was_present;
-    if (answer.errno_value != 0)
+    if (answer.errno_value != 0 && answer.errno_value != EEXIST)
         throw NetlinkError(concat("add address ", prefix, " to interface number ", ifindex), answer.errno_value,
                            answer.kernel_message);
-    return Added::yes;
 }
 
 } // namespace rdmanet::kernel

@@ -10,7 +10,6 @@
 #include <linux/if.h>
 #include <linux/if_arp.h>
 #include <linux/if_link.h>
-#include <linux/net_namespace.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
 
@@ -153,17 +152,6 @@ void remove_altname(Socket& socket, unsigned ifindex, std::string_view altname) 
     change_altname(socket, RTM_DELLINKPROP, 0, ifindex, altname);
 }
 
-std::optional<int> find_netnsid(Socket& socket, const Netns& netns) {
-    Message request(RTM_GETNSID, 0, rtgenmsg{});
-    request.put_u32(NETNSA_FD, static_cast<std::uint32_t>(netns.fd()));
-    const Answer answer = socket.ask(request);
-    if (answer.errno_value != 0 || answer.message == nullptr)
-        throw NetlinkError("look up number of network namespace", answer.errno_value, answer.kernel_message);
-    const auto parsed = parse_message<rtgenmsg>(*answer.message, RTM_NEWNSID);
-    const auto number = parsed ? parsed->second.find_i32(NETNSA_NSID) : std::nullopt;
-    return number && *number >= 0 ? number : std::nullopt; // NETNSA_NSID_NOT_ASSIGNED is -1
-}
-
 bool Link::is_up() const {
     return (flags & IFF_UP) != 0;
 }
@@ -172,9 +160,6 @@ bool Link::is_promiscuous() const {
 }
 bool Link::is_all_multicast() const {
     return (flags & IFF_ALLMULTI) != 0;
-}
-bool Link::is_loopback() const {
-    return (flags & IFF_LOOPBACK) != 0;
 }
 
 bool Link::can_send() const {

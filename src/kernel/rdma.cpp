@@ -50,10 +50,6 @@ std::vector<RdmaPort> list_ports_with_netdev(Socket& rdma) {
 
 } // namespace
 
-std::string_view to_string(RdmaNetnsMode mode) {
-    return mode == RdmaNetnsMode::shared ? "shared" : "exclusive";
-}
-
 // As in sysfs: drivers/infiniband/core/sysfs.c, state_show.
 std::string_view to_string(PortState state) {
     switch (state) {

@@ -38,16 +38,17 @@ void put_metrics(Message& request, const Route& route) {
     });
 }
 
-Message route_message(int type, int flags, const Route& route, std::uint8_t scope) {
+// Without NLM_F_EXCL and NLM_F_APPEND the kernel puts it before others to the same destination (fib_table_insert(),
+// net/ipv4/fib_trie.c).
+Message route_message(const Route& route, std::uint8_t scope) {
     rtmsg header{};
     header.rtm_family = address_family(route.destination.family());
     header.rtm_dst_len = static_cast<std::uint8_t>(route.destination.length());
     header.rtm_table = route.table < 256 ? static_cast<std::uint8_t>(route.table) : std::uint8_t{RT_TABLE_COMPAT};
-    header.rtm_protocol = route.protocol;
+    header.rtm_protocol = RTPROT_BOOT; // an administrator's, as with "ip route add"
     header.rtm_scope = scope;
     header.rtm_type = RTN_UNICAST;
-    if (route.on_link) header.rtm_flags = RTNH_F_ONLINK;
-    Message request(type, flags | NLM_F_ACK, header);
+    Message request(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_ACK, header);
     if (route.destination.length() > 0) put_ip(request, RTA_DST, route.destination.address());
     if (route.gateway) put_gateway(request, route.destination.family(), *route.gateway);
     if (route.ifindex != 0) request.put_u32(RTA_OIF, route.ifindex);
@@ -55,16 +56,6 @@ Message route_message(int type, int flags, const Route& route, std::uint8_t scop
     request.put_u32(RTA_TABLE, route.table);
     put_metrics(request, route);
     return request;
-}
-
-// Without any of the three the kernel prepends (net/ipv4/fib_trie.c, fib_table_insert).
-int flags_of(RouteOrder order) {
-    switch (order) {
-    case RouteOrder::exclusive: return NLM_F_CREATE | NLM_F_EXCL;
-    case RouteOrder::prepended: return NLM_F_CREATE;
-    case RouteOrder::appended: return NLM_F_CREATE | NLM_F_APPEND;
-    }
-    return NLM_F_CREATE;
 }
 
 std::uint8_t scope_of(const Route& route) {
@@ -104,13 +95,11 @@ std::vector<Route> list_family(Socket& socket, Family family, const RouteFilter&
 
 } // namespace
 
-Added add_route(Socket& socket, const Route& route, RouteOrder order) {
-    Message request = route_message(RTM_NEWROUTE, flags_of(order), route, scope_of(route));
+void add_route(Socket& socket, const Route& route) {
+    Message request = route_message(route, scope_of(route));
     const Answer answer = socket.ask(request);
-    if (answer.errno_value == EEXIST) return Added::was_present;
-    if (answer.errno_value != 0)
+    if (answer.errno_value != 0 && answer.errno_value != EEXIST)
         throw NetlinkError(concat("add ", name_of(route)), answer.errno_value, answer.kernel_message);
-    return Added::yes;
 }
 
 std::vector<Route> list_routes(Socket& socket, const RouteFilter& filter) {

@@ -32,8 +32,6 @@ std::optional<Route> parse_common(const rtmsg& header, const Attributes& attribu
     route.table = attributes.find_u32(RTA_TABLE).value_or(header.rtm_table);
     route.metric = attributes.find_u32(RTA_PRIORITY).value_or(0);
     route.scope = header.rtm_scope;
-    route.protocol = header.rtm_protocol;
-    route.on_link = (header.rtm_flags & RTNH_F_ONLINK) != 0;
     const Attributes metrics = attributes.nest(RTA_METRICS);
     route.mtu = metrics.find_u32(RTAX_MTU);
     route.advertised_mss = metrics.find_u32(RTAX_ADVMSS);

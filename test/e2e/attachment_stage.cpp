@@ -57,7 +57,7 @@ std::string add(const PluginCall& call) {
     const ProcessResult result = call.with_command("ADD").run();
     if (result.exit_status != 0)
         throw base::Error(concat("ADD was refused, exit status ", result.exit_status, ": ", result.out, result.err));
-    return document_of(result).to_text();
+    return document_of(result).root().to_text();
 }
 
 std::string refusal(const PluginCall& call) {

@@ -180,7 +180,7 @@ TEST_CASE("a small stack limit keeps nobody from anything", "[protocol][memory-l
     const std::string small = "ulimit -s 16; exec \"$0\" ";
     const ProcessResult added = run_by_shell(small, call);
     REQUIRE(added.exit_status == 0);
-    const PluginCall later = after(call, document_of(added).to_text());
+    const PluginCall later = after(call, document_of(added).root().to_text());
     CHECK(run_by_shell(small, later.with_command("CHECK")).exit_status == 0);
     for (const char* arguments : {"state", "state --json", "gc --dry-run", "gc --json"})
         CHECK(run_by_shell(concat("unset CNI_COMMAND; ", small, arguments), {}).exit_status == 0);
@@ -216,7 +216,7 @@ TEST_CASE("ADD, CHECK and DEL at every version, and the shape of its result", "[
         const PluginCall call = dual_stack(stage.pod, version);
         const ProcessResult added = call.run();
         REQUIRE(added.exit_status == 0);
-        const std::string result = document_of(added).to_text();
+        const std::string result = document_of(added).root().to_text();
         CHECK(result == replaced(replaced(golden(version), "VERSION", version), "MAC", mac_of(stage.pod)));
         CHECK_THAT(added.out, StartsWith("{\n    \"cniVersion\": \"" + version + "\",\n"));
         CHECK_THAT(check(call, result), version >= "0.4.0" ? Catch::Equals("")
@@ -437,7 +437,7 @@ TEST_CASE("a caller that closed standard error gets the same, and nothing is wri
     const PluginCall call = with(dual_stack(stage.pod, "1.0.0"), "'logLevel':'debug'");
     const ProcessResult added = run_by_shell("exec \"$0\" 2>&-", call);
     CHECK(added.exit_status == 0);
-    const std::string result = document_of(added).to_text();
+    const std::string result = document_of(added).root().to_text();
     CHECK(run_by_shell("exec \"$0\" 2>&-", after(call, result).with_command("CHECK")).exit_status == 0);
     CHECK(run_by_shell("exec \"$0\" 2>&-", call.with_command("DEL")).exit_status == 0);
     CHECK(stage.node.difference() == "");

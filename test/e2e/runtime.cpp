@@ -99,7 +99,7 @@ std::string Network::add(const Attachment& attachment) const {
             undo(attachment, result);
             throw error;
         }
-        result = document_of(run).to_text();
+        result = document_of(run).root().to_text();
     }
     return result;
 }

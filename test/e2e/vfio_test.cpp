@@ -56,7 +56,7 @@ TEST_CASE("a VF of vfio-pci gets its settings and its addresses, and the pod nei
         const ProcessResult added = call.run();
         REQUIRE(added.exit_status == 0);
         CHECK_THAT(added.err, Contains("mtu: 1400 is not set: device") && !Contains("mac"));
-        const std::string result = document_of(added).to_text();
+        const std::string result = document_of(added).root().to_text();
         // As sriov-cni says it: programs find the device by what the result says of "net1".
         CHECK(value(result, "interfaces.0.name") == "net1");
         CHECK(value(result, "interfaces.0.mac") == "02:00:00:00:00:42");

@@ -118,7 +118,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     const auto config = unless_refused([&] { return config::parse_config(*conf); });
     if (!config) return 0;
     check_config(*config);
-    const cni::NetConf again = cni::parse_net_conf(conf->document.to_text(), cni::Strictness::strict);
+    const cni::NetConf again = cni::parse_net_conf(conf->document.root().to_text(), cni::Strictness::strict);
     demand(describe(config::parse_config(again)) == describe(*config), "printed, it means something else");
     return 0;
 }

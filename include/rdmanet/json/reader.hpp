@@ -40,8 +40,6 @@ public:
     [[nodiscard]] static Document parse(std::string_view text);
 
     [[nodiscard]] Reader root() const;
-    /// Compact text of the whole document.
-    [[nodiscard]] std::string to_text() const;
 
     struct Content;
 

@@ -9,8 +9,6 @@
 
 namespace rdmanet::kernel {
 
-enum class Added : std::uint8_t { yes, was_present };
-
 struct Address {
     base::IpPrefix prefix;
     /// Duplicate address detection has found another host that has it (IFA_F_DADFAILED): the kernel keeps the address
@@ -28,11 +26,8 @@ enum class Dad : std::uint8_t {
     none,
 };
 
-struct AddressOptions {
-    Dad dad = Dad::full;
-};
-
-/// IPv4 prefixes of up to 30 bits get the broadcast address that belongs to them. Throws NetlinkError.
-Added add_address(Socket& socket, unsigned ifindex, const base::IpPrefix& prefix, const AddressOptions& options = {});
+/// IPv4 prefixes of up to 30 bits get the broadcast address that belongs to them. One that is there is left as it is.
+/// Throws NetlinkError.
+void add_address(Socket& socket, unsigned ifindex, const base::IpPrefix& prefix, Dad dad = Dad::full);
 
 } // namespace rdmanet::kernel

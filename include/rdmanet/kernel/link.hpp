@@ -51,7 +51,7 @@ struct Link {
     unsigned flags = 0;                          // IFF_*, linux/if.h
     unsigned mtu = 0;                            // bytes
     std::optional<unsigned> parent_ifindex;      // in the namespace of parent_netnsid, if that is set
-    std::optional<int> parent_netnsid;           // see find_netnsid()
+    std::optional<int> parent_netnsid;           // the number by which the socket's namespace knows it
     std::optional<unsigned> master_ifindex;      // bond, bridge, VRF, ... that this link is a port of
     std::optional<Macvlan> macvlan;
     std::optional<Ipvlan> ipvlan;
@@ -64,7 +64,6 @@ struct Link {
     std::string parent_device; // e.g. "0000:3b:00.2", empty for a virtual device; since Linux 5.14
 
     [[nodiscard]] bool is_up() const; // administratively
-    [[nodiscard]] bool is_loopback() const;
     /// Whether it is up, has a carrier, and the kernel has seen that. A driver's netif_carrier_on() shows at once
     /// (IFF_LOWER_UP), but what is sent is dropped until the link watch has run (linkwatch_do_dev(),
     /// net/core/link_watch.c): only then it knows the operational state, which IFF_RUNNING tells and takes for up as
@@ -150,9 +149,5 @@ void change_link(Socket& socket, unsigned ifindex, const LinkChange& change);
 /// Alternative names (Linux 5.5). Throws NetlinkError: EEXIST an interface of the namespace has that name.
 void add_altname(Socket& socket, unsigned ifindex, std::string_view altname);
 void remove_altname(Socket& socket, unsigned ifindex, std::string_view altname);
-
-/// The number by which the socket's namespace knows `netns`: what Link::parent_netnsid holds for a parent in there;
-/// nullopt if it has none yet. Throws NetlinkError.
-[[nodiscard]] std::optional<int> find_netnsid(Socket& socket, const Netns& netns);
 
 } // namespace rdmanet::kernel

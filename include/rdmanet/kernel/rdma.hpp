@@ -15,7 +15,6 @@ namespace rdmanet::kernel {
 
 /// Of the whole machine: in shared mode every namespace sees every RDMA device, in exclusive mode only its own.
 enum class RdmaNetnsMode : std::uint8_t { exclusive = 0, shared = 1 };
-[[nodiscard]] std::string_view to_string(RdmaNetnsMode mode);
 
 /// Throws NetlinkError.
 [[nodiscard]] RdmaNetnsMode rdma_netns_mode(Socket& rdma);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <rdmanet/base/ip_address.hpp>
-#include <rdmanet/kernel/address.hpp>
 #include <rdmanet/kernel/netlink_socket.hpp>
 
 #include <cstdint>
@@ -20,20 +19,15 @@ struct Route {
     std::uint32_t table = kMainTable;
     std::uint32_t metric = 0;                      // 0: the kernel's default, which is 1024 for IPv6
     std::optional<std::uint8_t> scope{};           // RT_SCOPE_*; unset: link without a gateway, universe with one
-    std::uint8_t protocol = 3;                     // RTPROT_BOOT: an administrator's, as with "ip route add"
     std::optional<std::uint32_t> mtu{};            // bytes
     std::optional<std::uint32_t> advertised_mss{}; // bytes
-    bool on_link = false;                          // the gateway is reachable though no route says so (RTNH_F_ONLINK)
 };
 
-/// Exclusive: a route to the same destination with the same table and metric, whatever its gateway, counts as present.
-/// Prepended, appended: it is added before or behind those, and only an identical one counts as present. The kernel
-/// takes the first; IPv6 spreads traffic over all of the same metric instead.
-enum class RouteOrder : std::uint8_t { exclusive, prepended, appended };
-
-/// Throws NetlinkError: ENETUNREACH the gateway is not on a connected network, EINVAL host bits in the destination or
-/// an impossible scope, ENETDOWN the interface is down, ENODEV it is absent.
-Added add_route(Socket& socket, const Route& route, RouteOrder order);
+/// Before other routes to its destination with its table and metric, of which the kernel takes the first; IPv6 spreads
+/// traffic over all of them instead. An identical one that is there is left as it is. Throws NetlinkError: ENETUNREACH
+/// the gateway is not on a connected network, EINVAL host bits in the destination or an impossible scope, ENETDOWN the
+/// interface is down, ENODEV it is absent.
+void add_route(Socket& socket, const Route& route);
 
 struct RouteFilter {
     std::optional<base::Family> family;
@@ -43,7 +37,7 @@ struct RouteFilter {
 
 /// Those that pass the filter, in the kernel's order; a route over several next hops is one Route for each. Throws
 /// NetlinkError; an absent interface or table is an empty list.
-[[nodiscard]] std::vector<Route> list_routes(Socket& socket, const RouteFilter& filter = {});
+[[nodiscard]] std::vector<Route> list_routes(Socket& socket, const RouteFilter& filter);
 
 /// The default route of the main table with the lowest metric.
 [[nodiscard]] std::optional<Route> find_default_route(Socket& socket, base::Family family);

@@ -65,7 +65,7 @@ void add_addresses(PodSide& pod, const kernel::Link& link, const std::vector<bas
                    const base::Deadline& deadline) {
     for (const base::IpPrefix& prefix : prefixes)
         after_predecessor(
-            deadline, [&] { kernel::add_address(pod.route, link.ifindex, prefix, {.dad = dad}); },
+            deadline, [&] { kernel::add_address(pod.route, link.ifindex, prefix, dad); },
             [&] { return concat("address ", prefix); });
 }
 
@@ -235,7 +235,7 @@ std::vector<cni::Route> add_routes(PodSide& pod, const kernel::Link& link, const
         added.push_back(route);
         cni::Route& complete = added.back();
         if (!complete.gateway) complete.gateway = first_gateway(wanted.ips, route.destination.family());
-        (void)kernel::add_route(pod.route, to_kernel(complete, link, policy), kernel::RouteOrder::prepended);
+        kernel::add_route(pod.route, to_kernel(complete, link, policy));
     }
     return added;
 }

@@ -53,11 +53,6 @@ void Runs::set_last(const std::string& space, const IpAddress& first, const IpAd
                   AddressKey(last));
 }
 
-bool Runs::contains(const std::string& space, const IpAddress& address) {
-    const auto run = run_at_or_below(space, address);
-    return run && address <= run->last;
-}
-
 std::optional<IpAddress> Runs::lowest_free(const Claim& claim) {
     std::optional<Bounds> run;
     for (const Interval& interval : claim.usable) {

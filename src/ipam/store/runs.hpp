@@ -27,7 +27,6 @@ public:
     /// The lowest address in the claim's intervals that is in no run.
     [[nodiscard]] std::optional<base::IpAddress> lowest_free(const Claim& claim);
 
-    [[nodiscard]] bool contains(const std::string& space, const base::IpAddress& address);
     /// Throws DamagedStore if the address is in a run already.
     void insert(const std::string& space, const base::IpAddress& address);
     /// Throws DamagedStore if the address is in no run.

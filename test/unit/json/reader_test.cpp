@@ -98,7 +98,7 @@ TEST_CASE("long values are shortened for messages, between characters") {
 
 TEST_CASE("a document is written back whole") {
     const Document document = Document::parse(R"({ "a" : [ 1 , null, "x" ] })");
-    CHECK(document.to_text() == R"({"a":[1,null,"x"]})");
+    CHECK(document.root().to_text() == R"({"a":[1,null,"x"]})");
     CHECK(document.root().at("a").to_text() == R"([1,null,"x"])");
     const Document copy = document; // NOLINT: a copy keeps the content alive, that is the point
     CHECK(copy.root().is_object());

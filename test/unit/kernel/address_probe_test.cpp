@@ -27,7 +27,7 @@ TEST_CASE("who has an address on the other end is found by its MAC, for both fam
     for (const char* text : {"192.0.2.7/24", "2001:db8::5/64"}) {
         INFO(text);
         const IpPrefix taken = *IpPrefix::parse(text);
-        add_address(ends.host.route, ends.peer.ifindex, taken, {.dad = Dad::none});
+        add_address(ends.host.route, ends.peer.ifindex, taken, Dad::none);
         // The two ends of the pair are in one namespace here, which answers on either.
         const std::array addresses = {*IpAddress::parse("192.0.2.99"), taken.address()};
         const auto holder = ends.prober().find_holder(addresses, test::soon());
