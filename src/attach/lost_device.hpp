@@ -3,6 +3,7 @@
 
 #include "owners/attachment.hpp"
 
+#include <rdmanet/kernel/netlink_socket.hpp>
 #include <rdmanet/kernel/netns.hpp>
 #include <rdmanet/state/step.hpp>
 

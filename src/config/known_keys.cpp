@@ -1,5 +1,7 @@
 #include "known_keys.hpp"
 
+#include "vf_config.hpp"
+
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/json/known_keys.hpp>
 
@@ -30,12 +32,6 @@ constexpr KnownKey kOurKeys[] = {
     {"ipam"},
     {"strict"},
     {"capabilities"},
-};
-constexpr KnownKey kVfKeys[] = {
-    {"vlan"},          {"vlanQoS"},    {"vlanProto"},           {"spoofchk"},
-    {"trust"},         {"link_state"}, {"min_tx_rate"},         {"max_tx_rate"},
-    {"rdmaIsolation"}, {"guid"},       {"ibKubernetesEnabled"}, {"deviceID"},
-    {"pciBusID"},      {"reset"},
 };
 constexpr KnownKey kHostDeviceKeys[] = {{"device"}, {"hwaddr"}, {"kernelpath"}};
 constexpr KnownKey kRdmaKeys[] = {{"mode"},           {"isolation"},   {"device"},       {"name"},
@@ -111,7 +107,7 @@ void warn_of_keys(const json::Reader& root, KeysOf kind, json::KeyWarnings& warn
     std::span<const KnownKey> of_devices;
     std::span<const KnownKey> of_host_devices;
     if (kind == KeysOf::device) {
-        of_devices = kVfKeys;
+        of_devices = keys_of_vfs();
         of_host_devices = kHostDeviceKeys;
     }
     json::warn_of_keys(root, {kOurKeys, of_devices, of_host_devices, kCallersKeys, kPeersKeys, kComments}, warnings);

@@ -6,7 +6,16 @@ namespace rdmanet::config {
 namespace {
 
 using base::concat;
+using json::KnownKey;
 using json::Reader;
+
+// This list and the table of docs/configuration.md are one: test/e2e/readme_test.cpp.
+constexpr KnownKey kVfKeys[] = {
+    {"vlan"},          {"vlanQoS"},    {"vlanProto"},           {"spoofchk"},
+    {"trust"},         {"link_state"}, {"min_tx_rate"},         {"max_tx_rate"},
+    {"rdmaIsolation"}, {"guid"},       {"ibKubernetesEnabled"}, {"deviceID"},
+    {"pciBusID"},      {"reset"},
+};
 
 constexpr Choice<bool> kSwitches[] = {{"on", true}, {"off", false}};
 constexpr Choice<base::VfLinkState> kVfLinkStates[] = {
@@ -128,6 +137,10 @@ void refuse_keys_of_host_devices(const Reader& root, std::string_view kind, std:
 }
 
 } // namespace
+
+std::span<const KnownKey> keys_of_vfs() {
+    return kVfKeys;
+}
 
 std::optional<Reader> find_device_key(const Reader& root) {
     for (const auto& place : {root.find("runtimeConfig"), std::optional(root)})

@@ -2,15 +2,20 @@
 #pragma once
 
 #include <rdmanet/config/config.hpp>
+#include <rdmanet/json/known_keys.hpp>
 #include <rdmanet/json/reader.hpp>
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace rdmanet::config {
+
+/// Those of VFs that this version knows.
+[[nodiscard]] std::span<const json::KnownKey> keys_of_vfs();
 
 /// Where the device plugin's choice comes in: Multus writes the keys "deviceID" and "pciBusID", a runtime with that
 /// capability "runtimeConfig.deviceID". nullopt if there is none, or an empty text.

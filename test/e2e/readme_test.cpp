@@ -539,7 +539,8 @@ TEST_CASE("the documents' tables have the keys that the parser knows", "[example
     const std::string of_networks = find_source("config", "known_keys.cpp");
     std::set<std::string> known = listed_keys(of_networks, "kOurKeys");
     for (const std::string& key : listed_keys(of_networks, "kRdmaKeys")) known.insert("rdma." + key);
-    for (const std::string& key : listed_keys(of_networks, "kVfKeys")) known.insert("vf." + key);
+    for (const std::string& key : listed_keys(find_source("config", "vf_config.cpp"), "kVfKeys"))
+        known.insert("vf." + key);
     for (const std::string& key : listed_keys(of_networks, "kHostDeviceKeys")) known.insert("device." + key);
     for (const std::string& key : listed_keys(find_source("ipam", "known_keys.cpp"), "kUsed"))
         if (key != "type") known.insert("ipam." + key);

@@ -36,7 +36,7 @@ bool is_on(const kernel::RdmaPort& port, const kernel::Link& link, const kernel:
                        [&](const kernel::GidEntry& entry) { return entry.address == *gid; });
 }
 
-RdmaDevices list_as_made(const BusAddress& address, kernel::Socket* rdma) {
+RdmaDevices list_as_made(const base::BusAddress& address, kernel::Socket* rdma) {
     RdmaDevices devices = rdma != nullptr ? find_rdma_devices(address, *rdma) : RdmaDevices{};
     sort_as_made(devices);
     return devices;
@@ -63,7 +63,7 @@ std::vector<std::string> list_uverbs(const RdmaDevices& devices, kernel::Socket&
     return names;
 }
 
-std::string user_of(const BusAddress& address, kernel::Socket* rdma) {
+std::string user_of(const base::BusAddress& address, kernel::Socket* rdma) {
     for (const kernel::RdmaDevice& device : list_as_made(address, rdma))
         if (std::string use = describe_use(*rdma, device); !use.empty()) return use;
     return {};

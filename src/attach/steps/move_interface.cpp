@@ -7,6 +7,7 @@
 #include "lookup/device_usable.hpp"
 #include "lookup/request.hpp"
 #include "owners/claims.hpp"
+#include "owners/liveness.hpp"
 
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>

@@ -1,11 +1,13 @@
 #include "move_link.hpp"
 
 #include "device_return.hpp"
+#include "findings.hpp"
 
 #include "lookup/device_link.hpp"
 #include "lookup/device_usable.hpp"
 #include "lookup/ipoib.hpp"
 #include "lookup/request.hpp"
+#include "owners/liveness.hpp"
 
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/kernel/device.hpp>

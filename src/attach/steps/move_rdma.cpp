@@ -4,6 +4,7 @@
 
 #include "lookup/rdma_users.hpp"
 #include "owners/claims.hpp"
+#include "owners/liveness.hpp"
 
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
