@@ -144,13 +144,6 @@ std::vector<base::IpAddress> AttachmentRecord::addresses() const {
     return addresses;
 }
 
-bool AttachmentRecord::is_younger_than(const AttachmentRecord& other) const {
-    // One without is of an earlier version, and older.
-    if (boot_id == other.boot_id && created_since_boot != other.created_since_boot)
-        return created_since_boot > other.created_since_boot;
-    return created > other.created;
-}
-
 std::vector<std::string> AttachmentRecord::topics() const {
     std::vector<std::string> topics;
     if (const std::string moved = device(); !moved.empty()) topics.push_back(device_topic(moved));

@@ -94,9 +94,6 @@ struct AttachmentRecord {
     [[nodiscard]] std::vector<base::IpPrefix> prefixes() const;
     [[nodiscard]] std::vector<base::IpAddress> addresses() const;
 
-    /// Within one boot by the clock that nobody can set back.
-    [[nodiscard]] bool is_younger_than(const AttachmentRecord& other) const;
-
     /// What it can be looked for by (rdmanet/state/topic.hpp).
     [[nodiscard]] std::vector<std::string> topics() const;
 

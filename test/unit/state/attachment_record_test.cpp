@@ -107,21 +107,6 @@ TEST_CASE("a number that is written otherwise than a record writes it is refused
     }
 }
 
-TEST_CASE("which of two records is younger is told by the clock that nobody can set back") {
-    const AttachmentRecord older = state::sample_record();
-    AttachmentRecord younger = older;
-    CHECK_FALSE(younger.is_younger_than(older));
-    younger.created_since_boot = 501;
-    younger.created -= 3600;
-    CHECK(younger.is_younger_than(older));
-    CHECK_FALSE(older.is_younger_than(younger));
-    AttachmentRecord of_earlier_version = older;
-    of_earlier_version.created_since_boot.reset();
-    CHECK(older.is_younger_than(of_earlier_version));
-    younger.boot_id = "next"; // another boot's clock began anew
-    CHECK(older.is_younger_than(younger));
-}
-
 TEST_CASE("records of several boots have one order, also where a clock was set back between and during them") {
     const auto record_of = [](const char* name, const char* boot, std::int64_t created,
                               std::optional<std::int64_t> since) {
