@@ -144,6 +144,17 @@ void change_link(Socket& socket, unsigned ifindex, const LinkChange& change) {
     socket.execute(request, concat("change interface number ", ifindex));
 }
 
+void detach_xdp(Socket& socket, unsigned ifindex, const XdpProgram& program) {
+    ifinfomsg header{};
+    header.ifi_index = static_cast<int>(ifindex);
+    Message request(RTM_NEWLINK, 0, header);
+    request.nest(IFLA_XDP, [&] {
+        request.put_value(IFLA_XDP_FD, std::int32_t{-1});
+        request.put_u32(IFLA_XDP_FLAGS, program.mode);
+    });
+    socket.execute(request, concat("detach XDP program ", program.id, " from interface number ", ifindex));
+}
+
 void add_altname(Socket& socket, unsigned ifindex, std::string_view altname) {
     change_altname(socket, RTM_NEWLINKPROP, NLM_F_CREATE | NLM_F_EXCL | NLM_F_APPEND, ifindex, altname);
 }

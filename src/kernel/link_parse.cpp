@@ -66,6 +66,15 @@ void parse_numbers(const Attributes& attributes, Link& link) {
         link.hardware_address.assign(address->begin(), address->end());
 }
 
+void parse_xdp(const Attributes& xdp, Link& link) {
+    const auto add = [&](int attribute, std::uint32_t mode) {
+        if (const auto id = xdp.find_u32(attribute)) link.xdp.push_back({.id = *id, .mode = mode});
+    };
+    add(IFLA_XDP_SKB_PROG_ID, XDP_FLAGS_SKB_MODE);
+    add(IFLA_XDP_DRV_PROG_ID, XDP_FLAGS_DRV_MODE);
+    add(IFLA_XDP_HW_PROG_ID, XDP_FLAGS_HW_MODE);
+}
+
 } // namespace
 
 std::optional<Link> parse_link(const nlmsghdr& message) {
@@ -79,6 +88,7 @@ std::optional<Link> parse_link(const nlmsghdr& message) {
     parse_names(attributes, link);
     parse_numbers(attributes, link);
     parse_kind(attributes.nest(IFLA_LINKINFO), link);
+    parse_xdp(attributes.nest(IFLA_XDP), link);
     return link;
 }
 

@@ -48,19 +48,23 @@ std::optional<Number> find_number(const json::Reader& reader, std::string_view k
     return static_cast<Number>(value->integer(0, std::numeric_limits<Number>::max()));
 }
 
-/// Nothing if there are none.
-void write_numbers(json::Writer& writer, std::string_view key, const std::vector<std::uint32_t>& numbers) {
-    if (numbers.empty()) return;
+void write_list(json::Writer& writer, std::string_view key, const std::vector<std::uint32_t>& numbers) {
     writer.key(key).begin_array();
     for (const std::uint32_t number : numbers) writer.value(number);
     writer.end_array();
 }
 
-std::vector<std::uint32_t> find_numbers(const json::Reader& reader, std::string_view key) {
+/// Nothing if there are none.
+void write_numbers(json::Writer& writer, std::string_view key, const std::vector<std::uint32_t>& numbers) {
+    if (!numbers.empty()) write_list(writer, key, numbers);
+}
+
+std::optional<std::vector<std::uint32_t>> find_list(const json::Reader& reader, std::string_view key) {
+    const auto found = reader.find(key);
+    if (!found) return std::nullopt;
     std::vector<std::uint32_t> numbers;
-    if (const auto found = reader.find(key))
-        for (const json::Reader& number : found->elements())
-            numbers.push_back(static_cast<std::uint32_t>(number.integer(0, UINT32_MAX)));
+    for (const json::Reader& number : found->elements())
+        numbers.push_back(static_cast<std::uint32_t>(number.integer(0, UINT32_MAX)));
     return numbers;
 }
 
@@ -85,6 +89,10 @@ base::VlanProtocol parse_protocol(const json::Reader& text) {
     for (const auto protocol : {base::VlanProtocol::dot1q, base::VlanProtocol::dot1ad})
         if (text.string() == to_string(protocol)) return protocol;
     throw text.unexpected("the protocol of a VLAN");
+}
+
+std::vector<std::uint32_t> find_numbers(const json::Reader& reader, std::string_view key) {
+    return find_list(reader, key).value_or(std::vector<std::uint32_t>{});
 }
 
 void write(json::Writer& writer, const CreateLink& step) {
@@ -122,6 +130,7 @@ void write(json::Writer& writer, const KeepDevice& step) {
     write_if(writer, "groIpv4MaxSize", step.gro_ipv4_max_size);
     write_numbers(writer, "wantedFeatures", step.wanted_features);
     write_numbers(writer, "activeFeatures", step.active_features);
+    if (step.xdp_programs) write_list(writer, "xdpPrograms", *step.xdp_programs);
     if (step.files.empty()) return;
     writer.key("files").begin_array();
     for (const auto& [file, value] : step.files)
@@ -232,7 +241,8 @@ KeepDevice parse_keep_device(const json::Reader& reader) {
                     .gro_ipv4_max_size = find_number<std::uint32_t>(reader, "groIpv4MaxSize"),
                     .files = {},
                     .wanted_features = find_numbers(reader, "wantedFeatures"),
-                    .active_features = find_numbers(reader, "activeFeatures")};
+                    .active_features = find_numbers(reader, "activeFeatures"),
+                    .xdp_programs = find_list(reader, "xdpPrograms")};
     for (const json::Reader& altname : reader.at("altnames").elements()) step.altnames.push_back(altname.string());
     if (const auto files = reader.find("files"))
         for (const json::Reader& file : files->elements())

@@ -6,11 +6,18 @@
 #include "support/reporter.hpp"
 
 #include <rdmanet/base/deadline.hpp>
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/base/unique_fd.hpp>
 #include <rdmanet/kernel/link.hpp>
 #include <rdmanet/kernel/netlink_socket.hpp>
 
 #include <catch2/catch.hpp>
 
+#include <linux/bpf.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -74,6 +81,36 @@ std::string sizes_and_features(const std::string& name) {
     return concat("gso_ipv4_max_size ", tuning.gso_ipv4_max_size.value_or(0), "\ngro_ipv4_max_size ",
                   tuning.gro_ipv4_max_size.value_or(0), '\n', shell(concat("ethtool -k ", name, " | grep -v fixed")));
 }
+
+/// A program that lets every packet pass, in a file system of its own until the end of the scope.
+class PinnedXdpProgram {
+public:
+    PinnedXdpProgram() {
+        shell(concat("mkdir -p ", kDirectory, " && mount -t bpf bpf ", kDirectory));
+        const bpf_insn program[] = {{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = XDP_PASS},
+                                    {.code = BPF_JMP | BPF_EXIT}};
+        bpf_attr load{};
+        load.prog_type = BPF_PROG_TYPE_XDP;
+        load.insns = reinterpret_cast<std::uintptr_t>(program);
+        load.insn_cnt = 2;
+        load.license = reinterpret_cast<std::uintptr_t>("GPL");
+        const base::UniqueFd fd(static_cast<int>(::syscall(SYS_bpf, BPF_PROG_LOAD, &load, sizeof load)));
+        if (!fd) throw base::SystemError("load an XDP program", errno);
+        const std::string path = this->path();
+        bpf_attr pin{};
+        pin.pathname = reinterpret_cast<std::uintptr_t>(path.c_str());
+        pin.bpf_fd = static_cast<std::uint32_t>(fd.get());
+        if (::syscall(SYS_bpf, BPF_OBJ_PIN, &pin, sizeof pin) != 0) throw base::SystemError("pin it", errno);
+    }
+    PinnedXdpProgram(const PinnedXdpProgram&) = delete;
+    PinnedXdpProgram& operator=(const PinnedXdpProgram&) = delete;
+    ~PinnedXdpProgram() { (void)succeeds(concat("umount ", kDirectory)); }
+
+    [[nodiscard]] static std::string path() { return concat(kDirectory, "/pass"); }
+
+private:
+    static constexpr const char* kDirectory = "/run/bpf-of-test";
+};
 
 /// The harness's virtio interface.
 class VirtioInterface {
@@ -182,6 +219,36 @@ TEST_CASE("features and sizes that a pod gives a virtual interface end with the 
         CHECK(node.difference() == "");
         CHECK(sizes_and_features("virt0") == before);
     }
+}
+
+TEST_CASE("an XDP program that a pod gives its interface ends with the pod, and the host's stays", "[device][del]") {
+    NEEDS(kernel_has("veth"), "veth");
+    const VirtualStage stage;
+    const PinnedXdpProgram program;
+    const PluginCall call = moving(stage.pod, "'device':'virt0'");
+    (void)add(call);
+    // `ip netns exec` hides mounts below /sys.
+    const auto in_pod = [&](const std::string& command) {
+        const NetnsVisit visit(stage.pod.path());
+        shell(command);
+    };
+    in_pod(concat("ip link set net1 xdpgeneric pinned ", program.path()));
+    CHECK_THAT(stage.pod.run("ip link show net1"), Contains("xdpgeneric"));
+    CHECK(del(call) == "");
+    CHECK(stage.node->difference() == "");
+
+    shell(concat("ip link set virt0 xdpgeneric pinned ", program.path()));
+    const UnchangedNode node;
+    (void)add(call);
+    CHECK(del(call) == "");
+    CHECK(node.difference() == "");
+    (void)add(call);
+    in_pod("ip link set net1 xdpgeneric off");
+    PluginCall undo = call;
+    undo.command = "DEL";
+    CHECK_THAT(undo.run().err, Contains("device virt0 does not get its XDP program ") &&
+                                   Contains(" back: the pod has taken it off: attach it again"));
+    CHECK(stage.node->difference() == "");
 }
 
 TEST_CASE("a setting that the kernel takes and does not make is a warning of DEL", "[device][del]") {

@@ -41,6 +41,14 @@ struct LinkTuning {
     std::optional<std::uint32_t> gro_ipv4_max_size;
 };
 
+/// A program that looks at every packet which an interface receives, before all else does.
+struct XdpProgram {
+    std::uint32_t id = 0;   // the kernel's, never given again while it runs
+    std::uint32_t mode = 0; // XDP_FLAGS_..._MODE, linux/if_link.h: where it runs; one in each
+
+    friend bool operator==(const XdpProgram&, const XdpProgram&) = default;
+};
+
 /// An interface as the kernel describes it.
 struct Link {
     unsigned ifindex = 0;
@@ -60,8 +68,9 @@ struct Link {
     std::optional<std::uint8_t> ipv6_address_mode; // enum in6_addr_gen_mode, linux/if_link.h; absent without IPv6
     std::string alias;                             // a remark of up to 255 bytes; stays when the link moves
     LinkTuning tuning;
-    std::string qdisc;         // at the root of its queues: "noop", which drops everything, before it has been active
-    std::string parent_device; // e.g. "0000:3b:00.2", empty for a virtual device; since Linux 5.14
+    std::string qdisc;           // at the root of its queues: "noop", which drops everything, before it has been active
+    std::string parent_device;   // e.g. "0000:3b:00.2", empty for a virtual device; since Linux 5.14
+    std::vector<XdpProgram> xdp; // stay when the link moves
 
     [[nodiscard]] bool is_up() const; // administratively
     /// Whether it is up, has a carrier, and the kernel has seen that. A driver's netif_carrier_on() shows at once
@@ -145,6 +154,9 @@ struct LinkChange {
 /// One request. It is no transaction: when the kernel refuses one part (the new name is taken in the target
 /// namespace), earlier ones (the move) have happened. Throws NetlinkError.
 void change_link(Socket& socket, unsigned ifindex, const LinkChange& change);
+
+/// Throws NetlinkError: EBUSY whoever attached it holds it by a descriptor (BPF_LINK_CREATE), and ends it with that.
+void detach_xdp(Socket& socket, unsigned ifindex, const XdpProgram& program);
 
 /// Alternative names (Linux 5.5). Throws NetlinkError: EEXIST an interface of the namespace has that name.
 void add_altname(Socket& socket, unsigned ifindex, std::string_view altname);

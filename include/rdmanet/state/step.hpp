@@ -56,6 +56,7 @@ struct KeepDevice {
     // Of the driver, kernel::FeatureSet: the numbers hold for the record's boot. Empty: unknown.
     std::vector<std::uint32_t> wanted_features;
     std::vector<std::uint32_t> active_features;
+    std::optional<std::vector<std::uint32_t>> xdp_programs; // by the kernel's numbers
 };
 
 /// Settings of a VF that its PF changed. Undone by setting them again as they were.

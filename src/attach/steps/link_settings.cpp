@@ -11,6 +11,7 @@
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace rdmanet::attach {
 namespace {
@@ -215,6 +216,33 @@ void restore_features(unsigned ifindex, const state::KeepDevice& before, const b
     });
 }
 
+bool has_xdp(const Link& link, std::uint32_t id) {
+    return std::any_of(link.xdp.begin(), link.xdp.end(), [&](const auto& program) { return program.id == id; });
+}
+
+/// The pod's programs would look at, and drop, what the next pod receives.
+void restore_xdp(Socket& route, const Link& link, const state::KeepDevice& before, const base::Logger& log) {
+    if (!before.xdp_programs) return;
+    const auto& kept = *before.xdp_programs;
+    for (const kernel::XdpProgram& program : link.xdp) {
+        if (std::find(kept.begin(), kept.end(), program.id) != kept.end()) continue;
+        try {
+            kernel::detach_xdp(route, link.ifindex, program);
+        } catch (const kernel::NetlinkError& error) {
+            log.warn(concat("device ", before.device, " keeps the pod's XDP program ", program.id, ": ", error.what()));
+        }
+    }
+    for (const std::uint32_t id : kept)
+        if (!has_xdp(link, id))
+            warn_of_lack(concat("XDP program ", id), before, "the pod has taken it off: attach it again", log);
+}
+
+std::vector<std::uint32_t> xdp_programs_of(const Link& link) {
+    std::vector<std::uint32_t> ids;
+    for (const kernel::XdpProgram& program : link.xdp) ids.push_back(program.id);
+    return ids;
+}
+
 void warn_of_unmade(const Link& now, const state::KeepDevice& before, const base::Logger& log) {
     const kernel::LinkChange left = owed_settings(now, before);
     const auto say = [&](bool is_left, std::string_view setting) {
@@ -251,13 +279,15 @@ state::KeepDevice keep_link(const std::string& device, const kernel::Link& link,
             .gro_ipv4_max_size = link.tuning.gro_ipv4_max_size,
             .files = files_of(link, log),
             .wanted_features = std::move(features.wanted),
-            .active_features = std::move(features.active)};
+            .active_features = std::move(features.active),
+            .xdp_programs = xdp_programs_of(link)};
 }
 
 void restore_link(Socket& route, const Link& link, const state::KeepDevice& before, const base::Logger& log) {
     remove_new_altnames(route, link, before); // one of them may be the name
     restore_name(route, link, before, log);
     restore_altnames(route, link, before, log);
+    restore_xdp(route, link, before, log); // first: one of them may forbid the MTU
     std::string refused;
     try {
         restore_settings(route, link, before);
