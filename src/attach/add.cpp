@@ -116,7 +116,7 @@ public:
           found_(std::move(prepared.found)), steps_(std::move(prepared.steps)), debts_(std::move(debts)),
           record_(std::move(prepared.record)) {
         unpaid_ = unpaid_of(debts_, record_);
-        take_down();
+        update_record();
     }
 
     /// What has been begun, for undoing it: before the record of the steps is written only the lease, and what the
@@ -165,19 +165,19 @@ private:
         try {
             steps_[at]->apply(context_, progress);
         } catch (const cni::PluginError&) { // an IPAM plugin that refuses owes nothing
-            take_down();
+            update_record();
             save_if_possible();
             throw;
         }
         bool is_changed = false;
         for (std::size_t later = at + 1; later < steps_.size(); ++later)
             if (steps_[later]->learn(context_, progress)) is_changed = true;
-        take_down();
+        update_record();
         if (is_changed) session_.records.save(record_);
     }
 
     /// What the steps know by now.
-    void take_down() {
+    void update_record() {
         record_.steps = unpaid_;
         for (state::Step& step : recorded(steps_)) record_.steps.push_back(std::move(step));
         record_.rdma_device = rdma_device_of(steps_);
