@@ -178,9 +178,9 @@ void del(const cni::Request& request, const Node& node) {
     StillHeld unknown;
     const std::vector<AttachmentRecord> records = find_records(request, session, unknown, deadline);
     StillHeld held = unknown;
+    const Caller caller = caller_of(request);
     for (const AttachmentRecord& record : records) {
-        const StillHeld left =
-            detach(record, caller_of(request), node, session.records, session.leases, deadline, unknown);
+        const StillHeld left = detach(record, caller, node, session.records, session.leases, deadline, unknown);
         held.insert(held.end(), left.begin() + static_cast<std::ptrdiff_t>(unknown.size()), left.end());
     }
     if (!held.empty()) throw still_held_error(held);

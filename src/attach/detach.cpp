@@ -65,6 +65,14 @@ void save_owed(const state::AttachmentRecord& owed, const state::AttachmentStore
     if (recorded != nullptr && recorded->to_text() != owed.to_text()) records.save(owed);
 }
 
+/// What can't be looked at proves nothing.
+template <class Proof>
+bool is_provable(Proof&& proof) try {
+    return proof();
+} catch (const base::Error&) {
+    return false;
+}
+
 /// Whoever still has the device must not use it as the host's. Returns how many steps that has put before the moves.
 std::size_t contain(state::AttachmentRecord& owed, const state::AttachmentStore& records, StillHeld& held) {
     const std::size_t before = owed.steps.size();
@@ -88,7 +96,8 @@ void undo_steps(state::AttachmentRecord& owed, const RevertContext& context, Und
             leave_owed(owed, at);
             continue;
         }
-        if (is_move(step) && std::none_of(failed.begin(), failed.end(), is_move))
+        if (is_move(step) && std::none_of(failed.begin(), failed.end(), is_move) &&
+            is_provable([&] { return is_still_with_attachment(step, context); }))
             at += contain(owed, context.records, held);
         failed.push_back(step);
     }

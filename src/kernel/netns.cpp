@@ -134,6 +134,18 @@ std::optional<Netns> find_other_netns() {
     return std::nullopt;
 }
 
+std::vector<std::string> list_other_netns(const std::string& directory, const Netns& known) {
+    const Netns own = Netns::current();
+    std::vector<std::string> paths;
+    for (const std::string& name : list_directory(directory)) try {
+            std::string path = concat(directory, '/', name);
+            const auto netns = find_netns(path);
+            if (netns && !(*netns == own) && !(*netns == known)) paths.push_back(std::move(path));
+        } catch (const base::Error&) {
+        }
+    return paths;
+}
+
 std::uint64_t netns_cookie(const Netns& netns) {
     const NetnsScope scope(netns);
     const UniqueFd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));

@@ -85,4 +85,44 @@ TEST_CASE("a VF that DEL can't reach keeps what its PF has set, with its link of
     CHECK(node.difference() == "");
 }
 
+TEST_CASE("a stale record switches no living pod's VF off, and DEL waits once for all that the kernel may return",
+          "[sriov][gc][del]") {
+    NEEDS_VFS();
+    const VfNode vfs;
+    const UnchangedNode node(Numbers::ignored);
+    Pod first("first");
+    Pod other("other"); // of another plugin
+    const std::string sleeps = "/tmp/rdmanet-sleeps";
+    std::vector<PluginCall> calls = {vf_call(vfs, first, 0), vf_call(vfs, first, 1)};
+    calls[1].ifname = "net2";
+    calls[1].more_environment = {"RDMANET_STATE_DIR=/run/rdmanet-other"};
+    for (const PluginCall& call : calls) (void)add(call);
+    first.destroy();
+    for (unsigned number : {0U, 1U}) {
+        const std::string device = concat("/sys/bus/pci/devices/", vfs.vf(number));
+        CHECK(comes_true(
+            [&] { return succeeds(concat("[[ $(ls ", device, "/net) && $(ls ", device, "/infiniband) ]]")); }));
+        shell(concat("ip link set $(ls ", device, "/net) netns other && rdma dev set $(ls ", device,
+                     "/infiniband) netns other && ip -n other link set net", number + 1, " up"));
+    }
+    PluginCall counted = calls[0];
+    counted.program = "/tmp/rdmanet-counted";
+    shell(concat("printf '#!/bin/bash\\nexec strace -f --seccomp-bpf -c -e trace=clock_nanosleep -o ", sleeps, " -- ",
+                 binary(), "' >", counted.program, " && chmod +x ", counted.program));
+    auto collected = std::async(
+        std::launch::async, [&] { return succeeds(concat("RDMANET_STATE_DIR=/run/rdmanet-other ", binary(), " gc")); });
+    CHECK_THAT(del(counted), Contains(concat("net device of ", vfs.vf(0), ": the kernel has not returned")));
+    CHECK_FALSE(collected.get());
+    // 15 seconds, 50 ms each.
+    CHECK(std::stoi(shell(concat("awk '$NF == \"total\" {print $4}' ", sleeps))) < 330);
+    for (unsigned number : {0U, 1U}) {
+        CHECK_THAT(vfs.settings(number), !Contains("link-state disable"));
+        CHECK(other.succeeds(concat("ip -br link show net", number + 1, " | grep -q LOWER_UP")));
+    }
+    other.destroy();
+    for (const PluginCall& call : calls) CHECK(del(call) == "");
+    shell(concat("rm -rf /run/rdmanet-other* ", sleeps, ' ', counted.program));
+    CHECK(node.difference() == "");
+}
+
 } // namespace rdmanet::test

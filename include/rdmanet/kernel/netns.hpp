@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace rdmanet::kernel {
 
@@ -60,6 +61,10 @@ private:
 /// One that isn't the caller's, of those with a name in /run/netns (ip-netns(8)), where runtimes keep their pods'.
 /// nullopt if there is none. Throws base::SystemError.
 [[nodiscard]] std::optional<Netns> find_other_netns();
+
+/// Paths of those in a directory that are neither the caller's nor `known`. What can't be looked at is passed over.
+/// Throws base::SystemError where the directory can't be read.
+[[nodiscard]] std::vector<std::string> list_other_netns(const std::string& directory, const Netns& known);
 
 /// A number that no other namespace gets until the next boot, unlike the inode number (SO_NETNS_COOKIE, Linux 5.14);
 /// 0 from older kernels. Throws base::SystemError.

@@ -3,10 +3,13 @@
 #include "registry.hpp"
 
 #include "lookup/vf.hpp"
+#include "owners/liveness.hpp"
 
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/kernel/device.hpp>
+#include <rdmanet/kernel/device_search.hpp>
 #include <rdmanet/kernel/netlink_socket.hpp>
+#include <rdmanet/kernel/netns.hpp>
 #include <rdmanet/kernel/vf.hpp>
 
 #include <algorithm>
@@ -55,6 +58,17 @@ bool switch_link_off(kernel::Socket& route, const kernel::VfId& vf, VfLinkState 
 }
 
 } // namespace
+
+bool is_still_with_attachment(const state::Step& move, const RevertContext& context) {
+    const auto address = base::BusAddress::parse(state::device_of(move));
+    const auto own = find_recorded_netns(context.record, context.caller.netns_path);
+    if (!context.is_of_owner || !address || !own) return false;
+    const bool is_rdma = state::is_any_of<state::MoveRdma>(move);
+    const kernel::ElsewhereDevice moved{.address = *address, .net = !is_rdma, .rdma = is_rdma};
+    const std::string& path = context.record.netns.path; // runtimes mount the namespaces of all pods in one directory
+    const auto others = kernel::list_other_netns(path.substr(0, path.rfind('/')), *own);
+    return !kernel::subtract_devices_in(others, {moved}).empty();
+}
 
 std::string contain_device(state::AttachmentRecord& record, const state::AttachmentStore& records) {
     constexpr std::chrono::seconds kTimeout{2}; // of its own: the time of the call went by with waiting for the device

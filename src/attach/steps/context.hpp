@@ -8,9 +8,14 @@
 #include <rdmanet/state/attachment_record.hpp>
 #include <rdmanet/state/attachment_store.hpp>
 
+#include <chrono>
 #include <string>
 
 namespace rdmanet::attach {
+
+/// The kernel destroys a namespace, and returns what was in it, some time after its last user has gone: the worker that
+/// does so waits for RCU and takes many at once (cleanup_net(), net/core/net_namespace.c).
+inline constexpr std::chrono::seconds kReturnTimeout{15};
 
 /// What the call that undoes says beyond the record: CNI_NETNS; CNI_PATH, where plugins may have moved to; and the
 /// network's present configuration, which may have been corrected since. Empty where nobody calls.
@@ -19,6 +24,8 @@ struct Caller {
     std::string cni_path{};
     std::string ipam_type{};
     std::string config{};
+    /// Until then the kernel may take to return what pods have: for all devices of one call together.
+    base::Deadline returned_by = base::Deadline::in(kReturnTimeout);
     bool is_del = false; // of the attachment itself: GC and other pods' ADDs undo for somebody else
 };
 

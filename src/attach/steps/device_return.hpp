@@ -17,18 +17,19 @@
 
 namespace rdmanet::attach {
 
-/// The kernel destroys a namespace, and returns what was in it, some time after its last user has gone: the worker that
-/// does so waits for RCU and takes many at once (cleanup_net(), net/core/net_namespace.c).
-inline constexpr std::chrono::seconds kReturnTimeout{15};
-
-/// The result of `find` as soon as it has one, nullopt after the time that a return may take.
+/// The result of `find` as soon as it has one, nullopt after the first of the deadlines. It looks once at least.
 template <class Find>
-auto wait_for_return(const RevertContext& context, const Find& find) -> decltype(find()) {
-    const auto until = context.deadline.at_most(kReturnTimeout);
+auto wait_for(const base::Deadline& until, const base::Deadline& deadline, const Find& find) -> decltype(find()) {
     for (auto pause = std::chrono::milliseconds{1};; pause = std::min(pause * 2, std::chrono::milliseconds{50})) {
-        if (auto found = find(); found || until.passed()) return found;
+        if (auto found = find(); found || until.passed() || deadline.passed()) return found;
         std::this_thread::sleep_for(pause);
     }
+}
+
+/// The same while the kernel may still return it.
+template <class Find>
+auto wait_for_return(const RevertContext& context, const Find& find) -> decltype(find()) {
+    return wait_for(context.caller.returned_by, context.deadline, find);
 }
 
 /// nullopt if the device has left the machine.

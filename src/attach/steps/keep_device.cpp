@@ -53,8 +53,9 @@ void revert_step(const state::KeepDevice& step, const RevertContext& context) {
     const auto address = find_present_device(step.device);
     if (!address || step.name.empty() || !has_network_driver(*address)) return;
     Socket route = Socket::open(kernel::Protocol::route, context.deadline);
-    auto link =
-        wait_for_return(context, [&] { return find_link_on_host(*address, route); }); // drivers may take their time
+    // It is home, and drivers may take their time.
+    auto link = wait_for(base::Deadline::in(kReturnTimeout), context.deadline,
+                         [&] { return find_link_on_host(*address, route); });
     if (!link)
         throw base::Error(concat("its net device is not on the host: `dmesg` says what its driver ",
                                  kernel::driver_of(*address), " misses; bind it anew"));
