@@ -175,23 +175,13 @@ int code_of(const std::exception& error) {
     return static_cast<int>(ErrorCode::internal);
 }
 
-/// go-cni takes a DEL for done whose error says "not found" or "no such file or directory", and never repeats it.
-std::string without_words_of_success(std::string text) {
-    constexpr std::pair<std::string_view, std::string_view> kReplacements[] = {
-        {"not found", "missing"}, {"no such file or directory", "absent (ENOENT)"}};
-    for (const auto& [words, instead] : kReplacements)
-        for (auto at = text.find(words); at != std::string::npos; at = text.find(words, at + instead.size()))
-            text.replace(at, words.size(), instead);
-    return text;
-}
-
 std::string error_document(const std::exception& error, std::string_view cni_version, bool of_del) {
     std::string message = error.what();
     const auto* cni_error = dynamic_cast<const cni::CniError*>(&error);
     std::string details = cni_error != nullptr ? cni_error->details() : "";
     if (of_del) {
-        message = without_words_of_success(std::move(message));
-        details = without_words_of_success(std::move(details)); // go-cni's text of an error has them, too
+        message = cni::text_of_del(message);
+        details = cni::text_of_del(details); // go-cni's text of an error has them, too
     }
     return cni::format_error(cni_version, code_of(error), message, details);
 }

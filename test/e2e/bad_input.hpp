@@ -30,11 +30,14 @@ struct Change {
 [[nodiscard]] Change absent_variable(std::string name);
 [[nodiscard]] Change command(std::string name);
 
+/// What the message of a row must say; how it says it is in messages.golden.
 struct Row {
     const char* name;
     std::vector<Change> changes;
-    int code;            // 0: the call succeeds, and the message is in its log
-    const char* message; // how it begins; a part of the log
+    int code;        // 0: the call succeeds, and the message is a warning in its log
+    const char* key; // what is wrong: a key with its path, a variable, an interface
+    std::string value;
+    bool is_golden = true; // false: how it is said depends on the node
 };
 
 /// Files below it that are no network namespaces: file, fifo, directory, dangling, loop, and links to the namespaces

@@ -28,7 +28,16 @@ ProcessOptions PluginCall::options() const {
 }
 
 ProcessResult PluginCall::run() const {
-    return run_process({program}, options());
+    ProcessResult result = run_process({program}, options());
+    if (command == "DEL") refuse_words_of_success(result);
+    return result;
+}
+
+void refuse_words_of_success(const ProcessResult& del) {
+    const std::string text = base::to_lower(del.out);
+    for (const char* words : {"not found", "no such file"})
+        if (text.find(words) != std::string::npos)
+            throw base::Error(concat("DEL says \"", words, "\", which go-cni takes for success: ", del.out));
 }
 
 json::Document document_of(const ProcessResult& result) {

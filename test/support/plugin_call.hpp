@@ -32,8 +32,12 @@ struct PluginCall {
         return call;
     }
     [[nodiscard]] ProcessOptions options() const;
+    /// Every DEL is looked at with refuse_words_of_success().
     [[nodiscard]] ProcessResult run() const;
 };
+
+/// Throws if a DEL failed with words that go-cni takes for success.
+void refuse_words_of_success(const ProcessResult& del);
 
 /// The one JSON document on standard output. Throws if there is none, or more.
 [[nodiscard]] json::Document document_of(const ProcessResult& result);

@@ -1,5 +1,7 @@
 #include <rdmanet/cni/error.hpp>
 
+#include <rdmanet/base/text.hpp>
+
 #include <catch2/catch.hpp>
 
 using namespace rdmanet;
@@ -27,4 +29,18 @@ TEST_CASE("the specification's codes") {
     CHECK(cni::CniError(ErrorCode::invalid_network_config, "x", "d").details() == "d");
     CHECK(cni::CniError(ErrorCode::try_again_later, "x").code() == 11);
     CHECK(cni::CniError(ErrorCode::plugin_not_available, "x").code() == 50);
+}
+
+TEST_CASE("no text of DEL has the words that go-cni takes for success") {
+    CHECK(cni::text_of_del("lease not found") == "lease missing");
+    CHECK(cni::text_of_del("Not Found: open x: No such file or directory, no such files") ==
+          "missing: open x: absent (ENOENT), absents");
+    CHECK(cni::text_of_del("still held: device 0000:3b:00.2") == "still held: device 0000:3b:00.2");
+    for (int number = 0; number < 256; ++number) {
+        const std::string text =
+            base::to_lower(cni::text_of_del(base::SystemError("open", number).what() + std::string(": not found")));
+        INFO(text);
+        CHECK(text.find("not found") == std::string::npos);
+        CHECK(text.find("no such file") == std::string::npos);
+    }
 }
