@@ -42,7 +42,7 @@ struct Options {
 };
 
 void add_common_options(CLI::App& command, Options& options) {
-    command.add_option("--state-dir", options.state_directory, "where the journal and the leases are")
+    command.add_option("--state-dir", options.state_directory, "directory of the attachment records and the leases")
         ->capture_default_str();
     command.add_flag("--json", options.json, "print JSON");
 }
@@ -74,8 +74,7 @@ std::string to_text(const attach::Collected& collected, bool dry_run) {
     for (const std::string& what : collected.removed)
         text += concat(dry_run ? "would remove " : "removed ", what, '\n');
     for (const std::string& what : collected.failed) text += concat("still held: ", what, '\n');
-    if (text.empty())
-        text = "nothing to remove: nothing recorded belongs to a network namespace that is provably gone\n";
+    if (text.empty()) text = "nothing to remove: no record and no lease belongs to a dead pod\n";
     std::size_t alive = 0;
     for (const attach::Kept& kept : collected.kept)
         if (kept.pod == ipam::Liveness::alive)
@@ -84,7 +83,7 @@ std::string to_text(const attach::Collected& collected, bool dry_run) {
             text += concat("kept ", kept.what, ", because ", kept.pod.reason, '\n');
     if (alive != collected.kept.size())
         text += "if you know that one of these pods is gone: `rdmanet gc --forget CONTAINER INTERFACE`\n";
-    if (alive != 0) text += concat("kept what ", alive, " attachments of living pods have\n");
+    if (alive != 0) text += concat("kept ", alive, " attachments of living pods\n");
     for (const std::string& what : collected.noticed) text += concat("left alone: ", what, '\n');
     return text;
 }
@@ -112,8 +111,9 @@ int print_exit(const CLI::App& app, const CLI::ParseError& exit) {
 /// Others see an empty node where they may not look.
 void require_root(const CLI::App& command) {
     if (::geteuid() != 0)
-        throw base::Error(concat("run `rdmanet ", command.get_name(),
-                                 "` as root, whose are the state directory and the ", "pods' network namespaces"));
+        throw base::Error(
+            concat("`rdmanet ", command.get_name(),
+                   "` must be run as root: it reads the state directory and the pods' network namespaces"));
 }
 
 int print_state(const Options& options) {
@@ -144,21 +144,20 @@ int print_plan(PlanOptions plan_options, const Options& options) {
 
 CLI::App* add_plan_command(CLI::App& app, PlanOptions& options) {
     CLI::App* plan = app.add_subcommand(
-        "plan", "tell what ADD would do with a network on this node, or why it would refuse; nothing is changed");
+        "plan", "show what ADD would do with a network on this node, or why it would fail; changes nothing");
     plan->add_option("FILE", options.file,
-                     "JSON or YAML: a network configuration, a list, of which the first rdmanet entry is taken, or "
-                     "manifests with NetworkAttachmentDefinitions; - is standard input")
+                     "JSON or YAML file, - for standard input: a network configuration, a list (its first rdmanet "
+                     "entry counts), or manifests with NetworkAttachmentDefinitions")
         ->capture_default_str();
-    plan->add_option(
-        "--name", options.network,
-        "which NetworkAttachmentDefinition of the file; the network's name where a configuration has none");
-    plan->add_option("--device", options.device, "the device that Multus would choose, 0000:3b:00.2");
-    plan->add_option("--ifname", options.ifname, "the interface's name in the pod")->capture_default_str();
-    plan->add_option("--netns", options.netns, "a pod's network namespace; otherwise a new one that nobody has");
+    plan->add_option("--name", options.network,
+                     "name of the NetworkAttachmentDefinition to use, or of the network if the configuration has none");
+    plan->add_option("--device", options.device, "device that the device plugin would choose, like 0000:3b:00.2");
+    plan->add_option("--ifname", options.ifname, "name of the interface in the pod")->capture_default_str();
+    plan->add_option("--netns", options.netns, "network namespace of a pod; without it, a temporary one");
     plan->add_option("--args", options.args, "CNI_ARGS, like IP=10.0.0.7");
     plan->add_option("--prev-result", options.prev_result,
-                     "a file with the result of the plugins before rdmanet in the list; - is standard input");
-    plan->add_option("--cni-path", options.cni_path, "where other IPAM plugins are")->capture_default_str();
+                     "file with the result of the plugins before rdmanet in the list, - for standard input");
+    plan->add_option("--cni-path", options.cni_path, "directories of other IPAM plugins")->capture_default_str();
     return plan;
 }
 
@@ -207,15 +206,15 @@ int parse_and_run(int argc, char** argv) {
     app.set_version_flag("--version", version_text());
     Options options;
 
-    app.add_subcommand("version", "print the version and the CNI specification versions");
+    app.add_subcommand("version", "print the version and the supported CNI versions");
 
     CLI::App* state =
         app.add_subcommand("state", "show attachments, RDMA devices and leases: who holds what on this node");
     add_common_options(*state, options);
 
-    CLI::App* gc = app.add_subcommand("gc", "remove what belongs to pods that are provably gone");
+    CLI::App* gc = app.add_subcommand("gc", "remove what dead pods left behind");
     add_common_options(*gc, options);
-    gc->add_flag("--dry-run", options.dry_run, "only say what would be removed");
+    gc->add_flag("--dry-run", options.dry_run, "only print what would be removed");
     gc->add_option("--forget", options.forget,
                    "drop the record of one attachment, or an unreadable record by its file's name, and release its "
                    "addresses; prints what is not undone. Refused while the pod's network namespace exists")
@@ -231,7 +230,7 @@ int parse_and_run(int argc, char** argv) {
     add_common_options(*plan_command, options);
 
     std::string topic;
-    CLI::App* help = app.add_subcommand("help", "show this, or the options of a subcommand");
+    CLI::App* help = app.add_subcommand("help", "show this help, or that of a subcommand");
     help->add_option("SUBCOMMAND", topic);
 
     for (CLI::App* each : subcommands_of(app)) each->allow_extras();

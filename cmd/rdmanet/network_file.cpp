@@ -74,7 +74,7 @@ Manifests read_manifests(const std::string& text) {
     } catch (const YAML::Exception& error) {
         const std::string where =
             error.mark.is_null() ? "" : concat("line ", error.mark.line + 1, ", column ", error.mark.column + 1, ": ");
-        throw base::Error(concat("no YAML: ", where, error.msg));
+        throw base::Error(concat("not valid YAML: ", where, error.msg));
     }
 }
 
@@ -145,7 +145,7 @@ NetworkText choose_network(std::string text, const std::string& name) {
     if (chosen.configuration.empty())
         throw base::Error(concat(kDefinition, ' ', base::quoted(chosen.qualified()),
                                  " has no spec.config: Multus takes the list with that name from its confDir on the "
-                                 "node, /etc/cni/multus/net.d by default; plan that file"));
+                                 "node, /etc/cni/multus/net.d by default: run `rdmanet plan` with that file"));
     return {.configuration = chosen.configuration, .definition = chosen.name};
 }
 

@@ -44,7 +44,9 @@ Reader find_ours(const Reader& root) {
     if (!plugins) {
         const auto type = root.find("type");
         if (type && type->string() != config::kPluginName)
-            throw type->unexpected(concat(base::quoted(config::kPluginName), ", of whose ADD is to be told"));
+            throw json::ValueError(type->path(),
+                                   concat("expected ", base::quoted(config::kPluginName), ", found ", type->shown(),
+                                          ": `rdmanet plan` explains networks of that type only"));
         return root;
     }
     for (const Reader& plugin : plugins->elements())
@@ -134,13 +136,13 @@ void require_earlier_results(const cni::Request& request, const config::Config& 
                              const base::Logger& log) {
     if (request.conf.prev_result) return;
     if (config.is_rdma_only())
-        throw base::Error(concat(
-            "\"attach\": \"rdma\" moves the RDMA devices of the interface ", base::quoted(request.ifname().to_string()),
-            " that an earlier plugin of the list puts into the pod, and plan calls no other plugin: "
-            "give that plugin's result with --prev-result FILE, and a pod that has the interface with "
-            "--netns; it must be the interface of a VF, a whole NIC or a sub-function"));
+        throw base::Error(concat("\"attach\": \"rdma\" moves the RDMA devices of interface ",
+                                 base::quoted(request.ifname().to_string()),
+                                 ", which an earlier plugin of the list puts into the pod, but `rdmanet plan` calls no "
+                                 "other plugin: give that plugin's result with --prev-result FILE, and with --netns a "
+                                 "pod that has the interface (of a VF, a whole NIC or a sub-function)"));
     if (!before.empty())
-        log.warn(concat("plan calls no other plugin, and in this list ", before,
+        log.warn(concat("`rdmanet plan` calls no other plugin, but in this list ", before,
                         " comes first: give its result with --prev-result FILE if the network depends on it"));
 }
 
@@ -151,8 +153,8 @@ std::string to_text(const attach::Preview& preview) {
         concat("ADD of network ", base::quoted(record.key.network), " for interface ", base::quoted(record.key.ifname),
                " (", record.attach, device.empty() ? "" : ", device ", device, ") would\n");
     for (const std::string& dead : preview.taken_back)
-        text += concat("  take back what is left of a pod that is gone (", dead,
-                       "), or be refused if that fails; below, the device is as that pod left it\n");
+        text += concat("  reclaim what a dead pod left behind (", dead,
+                       "), or fail if that is impossible; the lines below show the device as that pod left it\n");
     for (const std::string& action : preview.actions) text += concat("  ", action, '\n');
     return text;
 }

@@ -86,7 +86,7 @@ attach::Node make_node(const cni::Request& request) {
 void require_standard_output() {
     const int flags = ::fcntl(STDOUT_FILENO, F_GETFL);
     if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
-        throw cni::CniError(ErrorCode::io_failure, "standard output is closed, a CNI plugin answers there");
+        throw cni::CniError(ErrorCode::io_failure, "standard output is closed: a CNI plugin writes its result there");
 }
 
 /// Prints the result of an ADD. A caller that can't be told has no attachment: it is taken back.

@@ -74,7 +74,7 @@ std::vector<state::Step> undo_earlier_add(const cni::Request& request, PodSide& 
         if (lives(*record, request, session.node, pod))
             throw cni::CniError(cni::ErrorCode::name_taken,
                                 concat("the attachment (", session.key, ") is in ", request.netns_path,
-                                       " already, made by an earlier ADD: DEL comes before another ADD"));
+                                       " already, from an earlier ADD: call DEL before another ADD"));
         const StillHeld held =
             detach(*record, caller_of(request), session.node, session.records, session.leases, deadline);
         if (!held.empty()) return debts_of(session, held);

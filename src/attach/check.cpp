@@ -16,7 +16,8 @@ using base::concat;
 void check(const cni::Request& request, const config::Config& config, const Node& node) {
     const auto deadline = base::Deadline::in(kCheckTimeout);
     if (!config.is_rdma_only() && !request.conf.prev_result)
-        throw cni::CniError(cni::ErrorCode::invalid_network_config, "prevResult is missing, CHECK compares with it");
+        throw cni::CniError(cni::ErrorCode::invalid_network_config,
+                            "prevResult is missing: CHECK compares the pod with it");
     Session session(request, node);
     const auto outcome = session.records.load(session.key);
     const auto* record = std::get_if<state::AttachmentRecord>(&outcome);

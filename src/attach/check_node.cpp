@@ -75,7 +75,7 @@ private:
         const auto deadline = base::Deadline::in(kCheckTimeout);
         const ipam::Verdict pod = pods_.probe(trace_of(record));
         if (pod == Liveness::dead)
-            return {Agreement::not_checked, "its pod is gone: `rdmanet gc` takes back what it had"};
+            return {Agreement::not_checked, "its pod is gone: run `rdmanet gc` to reclaim what it had"};
         if (record.phase == state::Phase::prepared)
             return {Agreement::differs,
                     "it is incomplete, an ADD or a DEL of it failed or ended early: DEL takes back what is left"};

@@ -19,7 +19,7 @@ using base::quoted;
 void warn_of_ignored_requests(const cni::Request& request, const config::Config& config, const base::Logger& log) {
     if (!std::holds_alternative<config::NoIpam>(config.ipam)) return;
     if (const auto ips = cni::requested_ips(request.conf, request.args); !ips.empty())
-        log.warn(concat("address ", ips.front().address, " is asked for, but network ", quoted(request.conf.name),
+        log.warn(concat("address ", ips.front().address, " is requested, but network ", quoted(request.conf.name),
                         " has no \"ipam\" and gives no addresses"));
 }
 

@@ -34,7 +34,7 @@ void tell_leases(Preview& preview, const cni::Request& request, const config::Co
     for (const ipam::ConfiguredRange& configured : own->ranges) {
         const RangeUsage now{.range = configured.range, .usage = allocator.usage(configured, deadline)};
         const std::string resting =
-            now.usage.cooling == 0 ? "" : concat(", of which ", now.usage.cooling, " rest after their last pod");
+            now.usage.cooling == 0 ? "" : concat(", of which ", now.usage.cooling, " in cooldown");
         preview.actions.push_back(concat("lease ", asked_of(now.range, requested), " of range ", now.range, ": ",
                                          ipam::to_text(now.free_count()), " of ",
                                          ipam::to_text(now.range.usable_count()), " are free", resting));

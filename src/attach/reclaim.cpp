@@ -30,7 +30,7 @@ void reclaim_device(const std::string& device, Session& session, const base::Dea
         const StillHeld held = undo_stale(owner.key, pods, session.node, session.records, session.leases, deadline);
         if (!held.empty())
             throw cni::CniError(cni::ErrorCode::parent,
-                                base::concat("device ", device, " is not yet what it was before a pod that is gone (",
+                                base::concat("device ", device, " is not yet restored after a dead pod (",
                                              describe(owner), "): ", held.front()));
     }
 }

@@ -34,7 +34,7 @@ std::vector<std::string> environment_for(const DelegateCall& call, Command comma
     const unsigned depth = current_depth();
     if (depth >= kMostDepth)
         throw_nonsense(concat("IPAM plugin ", quoted(call.plugin), ": plugins call each other ", depth,
-                              " levels deep, does \"ipam.type\" lead back to its caller?"));
+                              " levels deep: correct \"ipam.type\" if it leads back to its caller"));
     const std::pair<const char*, std::string> own[] = {{"CNI_COMMAND", std::string(to_string(command))},
                                                        {"CNI_CONTAINERID", call.container_id},
                                                        {"CNI_NETNS", call.netns_path},
@@ -105,16 +105,16 @@ bool is_own_delegate() {
 Result delegate_add(const DelegateCall& call, const base::Deadline& deadline) {
     const std::string out = call_plugin(call, Command::add, deadline);
     const std::string who = name_of(call, Command::add);
-    if (out.empty()) throw_nonsense(concat(who, " succeeded and printed no result"));
+    if (out.empty()) throw_nonsense(concat(who, " exited with status 0 but printed no result"));
     try {
         const NetConf conf = parse_net_conf(call.config, Strictness::lenient);
         const json::Document document = json::Document::parse(out);
         if (document.root().is_null()) return {}; // as libcni takes it
         return parse_result(document.root(), conf.version);
     } catch (const json::ParseError& error) {
-        throw_nonsense(concat(who, " printed no JSON (", error.what(), ')'), out);
+        throw_nonsense(concat(who, " printed something that is not JSON (", error.what(), ')'), out);
     } catch (const json::ValueError& error) {
-        throw_nonsense(concat(who, " printed no CNI result (", error.what(), ')'), out);
+        throw_nonsense(concat(who, " printed something that is not a CNI result (", error.what(), ')'), out);
     }
 }
 

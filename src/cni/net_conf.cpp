@@ -30,7 +30,7 @@ std::string parse_name(const Reader& root) {
     const auto member = root.find("name");
     std::string name = member ? member->string() : std::string();
     if (name.empty())
-        throw CniError(ErrorCode::invalid_network_config, "name: missing, a network configuration needs one");
+        throw CniError(ErrorCode::invalid_network_config, "name: missing: give the network configuration a name");
     if (!is_identifier(name))
         throw CniError(ErrorCode::invalid_network_config,
                        concat("name: expected ", kIdentifierRules, ", found ", quoted(name)));

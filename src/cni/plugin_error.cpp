@@ -20,15 +20,15 @@ std::string last_words(std::string_view err) {
     constexpr std::size_t kMost = 500;
     while (!err.empty() && (err.back() == '\n' || err.back() == '\r')) err.remove_suffix(1);
     if (err.empty()) return {};
-    return concat(", having said ", quoted(err.substr(err.size() - std::min(err.size(), kMost)), kMost));
+    return concat(" and printed ", quoted(err.substr(err.size() - std::min(err.size(), kMost)), kMost));
 }
 
 std::string cure_of(int exec_errno) {
     switch (exec_errno) {
-    case EACCES: return "make it executable (chmod 0755)";
-    case ENOENT: return "its interpreter is missing";
-    case ETXTBSY: return "it is still being written, try again when its installation is done";
-    default: return "is it a program for this machine?";
+    case EACCES: return "make it executable with `chmod 0755`";
+    case ENOENT: return "install its interpreter";
+    case ETXTBSY: return "try again when its installation is complete, as something still writes to it";
+    default: return "check that it is a program for this machine";
     }
 }
 
@@ -40,7 +40,7 @@ std::string in_seconds(std::chrono::milliseconds duration) {
 
 std::string end_of(const ChildOutcome& outcome) {
     return outcome.signal != 0 ? concat("was killed by signal ", outcome.signal)
-                               : concat("ended with status ", outcome.exit_status);
+                               : concat("exited with status ", outcome.exit_status);
 }
 
 /// Code and details stay the plugin's own; code 0 is the Go library's for an error without one.
@@ -58,15 +58,15 @@ PluginError parse_plugin_error(const std::string& who, const ChildOutcome& outco
 [[noreturn]] void throw_plugin_error(const std::string& who, const ChildOutcome& outcome) {
     if (outcome.out.empty()) {
         const std::string said = last_words(outcome.err);
-        throw_nonsense(concat(who, ' ', end_of(outcome), said.empty() ? " and said nothing" : said));
+        throw_nonsense(concat(who, ' ', end_of(outcome), said.empty() ? " and printed no error" : said));
     }
     try {
         throw parse_plugin_error(who, outcome);
     } catch (const json::ParseError& error) {
-        throw_nonsense(concat(who, ' ', end_of(outcome), " and its error is no JSON (", error.what(), ')'),
+        throw_nonsense(concat(who, ' ', end_of(outcome), " and its error is not JSON (", error.what(), ')'),
                        outcome.out);
     } catch (const json::ValueError& error) {
-        throw_nonsense(concat(who, ' ', end_of(outcome), " and its error is no CNI error (", error.what(), ')'),
+        throw_nonsense(concat(who, ' ', end_of(outcome), " and its error is not a CNI error (", error.what(), ')'),
                        outcome.out);
     }
 }
@@ -86,9 +86,9 @@ void require_success(const std::string& who, const std::string& program, const C
     if (outcome.exec_errno != 0) throw_not_executed(who, program, outcome.exec_errno);
     if (outcome.timed_out)
         throw base::TimeoutError(concat(who, ": gave up after ", in_seconds(patience), " s, ", program, " was killed",
-                                        last_words(outcome.err), ": does it wait for a daemon?"));
+                                        last_words(outcome.err), ": check whether it waits for a daemon"));
     if (outcome.exit_status != 0 || outcome.signal != 0) throw_plugin_error(who, outcome);
-    if (outcome.out_overflowed) throw_nonsense(concat(who, " printed more than a result can be"));
+    if (outcome.out_overflowed) throw_nonsense(concat(who, " printed more than a result may have"));
 }
 
 } // namespace rdmanet::cni

@@ -26,8 +26,10 @@ std::string find_plugin(const std::string& plugin, const std::string& path) {
         throw CniError(ErrorCode::invalid_network_config,
                        concat("ipam.type: expected the name of a plugin without '/', found ", quoted(plugin)));
     if (path.empty())
-        throw CniError(ErrorCode::invalid_environment, concat("required env variables [CNI_PATH] missing: IPAM plugin ",
-                                                              quoted(plugin), " is looked for there"));
+        throw CniError(
+            ErrorCode::invalid_environment,
+            concat("required env variables [CNI_PATH] missing: set it to the directories that hold IPAM plugin ",
+                   quoted(plugin)));
     std::string_view rest = path;
     while (!rest.empty()) {
         const auto colon = rest.find(':');

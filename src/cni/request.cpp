@@ -91,7 +91,8 @@ void require_environment(Command command, const Environment& environment) {
                       quoted(container)));
     const std::string ifname = value_of(environment, "CNI_IFNAME");
     if (!base::InterfaceName::parse(ifname))
-        refuse(concat("CNI_IFNAME is no interface name (", base::InterfaceName::kRules, "): found ", quoted(ifname)));
+        refuse(concat("CNI_IFNAME: expected an interface name (", base::InterfaceName::kRules, "), found ",
+                      quoted(ifname)));
 }
 
 std::string read_configuration(int fd, std::chrono::milliseconds patience) {
@@ -100,7 +101,7 @@ std::string read_configuration(int fd, std::chrono::milliseconds patience) {
     } catch (const base::TimeoutError&) {
         throw CniError(ErrorCode::io_failure,
                        concat("standard input: waited ", patience.count(),
-                              " ms for the end of the network configuration: whoever writes it must close it"));
+                              " ms for the end of the network configuration: the caller must close it after writing"));
     } catch (const base::SystemError& error) {
         throw CniError(ErrorCode::io_failure, error.what());
     }

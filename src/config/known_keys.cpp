@@ -62,28 +62,30 @@ constexpr KnownKey kCallersKeys[] = {
 };
 
 constexpr std::string_view kNoVlan =
-    "ignored, it is for a VF (\"attach\": \"sriov\"): make a VLAN interface on the node and name it in \"master\"";
-constexpr std::string_view kNoVf = "ignored, it is for a VF (\"attach\": \"sriov\")";
-constexpr std::string_view kNoInfiniband = "ignored, it is for an InfiniBand VF (\"attach\": \"sriov\")";
+    "ignored, only a VF (\"attach\": \"sriov\") uses it: create a VLAN interface on the node and set \"master\" to it";
+constexpr std::string_view kNoVf = "ignored, only a VF (\"attach\": \"sriov\") uses it";
+constexpr std::string_view kNoInfiniband = "ignored, only an InfiniBand VF (\"attach\": \"sriov\") uses it";
 constexpr std::string_view kNoIsolation = "ignored, a child of an interface shares its parent's RDMA device";
 constexpr std::string_view kNoDevice =
-    "ignored, it names a device to move (\"attach\": \"host-device\"), and this makes a child of \"master\"";
-constexpr std::string_view kNoReset = "ignored, it is for a device that goes into the pod (\"attach\": \"sriov\")";
-constexpr std::string_view kTuning = "ignored, it is a key of the plugin \"tuning\": put that behind this one";
+    "ignored, it names a device to move (\"attach\": \"host-device\"), and this network creates a child of \"master\"";
+constexpr std::string_view kNoReset =
+    "ignored, only a device that moves into the pod (\"attach\": \"sriov\") can be reset";
+constexpr std::string_view kTuning =
+    "ignored, it is a key of the plugin \"tuning\": add that plugin to the list after this one";
 constexpr KnownKey kPeersKeys[] = {
     // sriov-cni, vlan and bridge
     {"vlan", kNoVlan},
     {"vlanId", kNoVlan},
     {"vlanQoS", kNoVlan},
     {"vlanProto", kNoVlan},
-    {"vlanTrunk", "ignored, this version sets no VLAN trunk"},
+    {"vlanTrunk", "ignored, this version does not set VLAN trunks"},
     {"spoofchk", kNoVf},
     {"trust", kNoVf},
     {"link_state", kNoVf},
     {"min_tx_rate", kNoVf},
     {"max_tx_rate", kNoVf},
     // ib-sriov-cni
-    {"vfioPciMode", "ignored, the VF's driver tells"},
+    {"vfioPciMode", "ignored, the VF's driver decides"},
     {"guid", kNoInfiniband},
     {"ibKubernetesEnabled", kNoInfiniband},
     {"rdmaIsolation", kNoIsolation},
@@ -98,7 +100,7 @@ constexpr KnownKey kPeersKeys[] = {
     {"promiscMode", kTuning},
     {"allmulti", kTuning},
     {"txQLen", kTuning},
-    {"ipMasq", "ignored, this plugin masquerades no addresses"},
+    {"ipMasq", "ignored, this plugin does not masquerade addresses"},
 };
 
 } // namespace

@@ -97,8 +97,10 @@ Macvlan parse_macvlan(const Reader& root) {
     if (const auto mode = find_choice<MacvlanMode>(root, "mode", kMacvlanModes)) macvlan.mode = *mode;
     if (const auto length = root.find("bcqueuelen"))
         macvlan.broadcast_queue_length = static_cast<std::uint32_t>(length->integer(0, UINT32_MAX));
-    refuse_key(root, "pkey", "is a key of ipoib, this is macvlan: remove it, or set \"attach\": \"ipoib\"");
-    refuse_key(root, "flag", "is a key of ipvlan, this is macvlan: remove it, or set \"attach\": \"ipvlan\"");
+    refuse_key(root, "pkey",
+               "is only for \"ipoib\", this network is \"macvlan\": remove it, or set \"attach\": \"ipoib\"");
+    refuse_key(root, "flag",
+               "is only for \"ipvlan\", this network is \"macvlan\": remove it, or set \"attach\": \"ipvlan\"");
     return macvlan;
 }
 
@@ -106,9 +108,12 @@ Ipvlan parse_ipvlan(const Reader& root) {
     Ipvlan ipvlan;
     if (const auto mode = find_choice<IpvlanMode>(root, "mode", kIpvlanModes)) ipvlan.mode = *mode;
     if (const auto flag = find_choice<IpvlanFlag>(root, "flag", kIpvlanFlags)) ipvlan.flag = *flag;
-    refuse_key(root, "pkey", "is a key of ipoib, this is ipvlan: remove it, or set \"attach\": \"ipoib\"");
-    refuse_key(root, "bcqueuelen", "is a key of macvlan, this is ipvlan: remove it");
-    refuse_key(root, "mac", "can't be set, ipvlan shares its parent's MAC address: remove it, or use macvlan");
+    refuse_key(root, "pkey",
+               "is only for \"ipoib\", this network is \"ipvlan\": remove it, or set \"attach\": \"ipoib\"");
+    refuse_key(root, "bcqueuelen", "is only for \"macvlan\", this network is \"ipvlan\": remove it");
+    refuse_key(root, "mac",
+               "cannot be set, because an ipvlan child has its parent's MAC address: remove it, or set \"attach\": "
+               "\"macvlan\"");
     return ipvlan;
 }
 
@@ -117,8 +122,8 @@ Ipoib parse_ipoib(const Reader& root) {
     ipoib.pkey = find_pkey(root);
     ipoib.mode = find_choice<base::IpoibMode>(root, "mode", kIpoibModes);
     for (const std::string_view key : {"bcqueuelen", "flag"})
-        refuse_key(root, key, "is a key of macvlan and ipvlan, this is ipoib: remove it");
-    refuse_key(root, "mac", "can't be set, an IPoIB child has its port's GUID: remove it");
+        refuse_key(root, key, "is only for \"macvlan\" and \"ipvlan\", this network is \"ipoib\": remove it");
+    refuse_key(root, "mac", "cannot be set, because an IPoIB child has its port's GUID: remove it");
     return ipoib;
 }
 
@@ -137,7 +142,7 @@ std::optional<bool> parse_isolation(const Reader& rdma) {
     if (mode) exclusive = choose<bool>(*mode, kRdmaModes);
     if (!isolation) return exclusive;
     if (exclusive && *exclusive != isolation->boolean())
-        throw isolation->unexpected(concat("what \"rdma.mode\" says: ", *exclusive ? "true" : "false"));
+        throw isolation->unexpected(concat(*exclusive ? "true" : "false", ", as \"rdma.mode\" says"));
     return isolation->boolean();
 }
 
@@ -174,7 +179,7 @@ void parse_rdma_isolation(const Reader& root, Config& config) {
     const bool wanted = isolation->boolean();
     const bool is_ignored = wanted && config.rdma.demand == RdmaDemand::ignored;
     if (is_ignored || config.rdma.isolation.value_or(wanted) != wanted)
-        throw isolation->unexpected(concat("what \"rdma\" says: ", wanted ? "false" : "true"));
+        throw isolation->unexpected(concat(wanted ? "false" : "true", ", as \"rdma\" says"));
     config.rdma.isolation = wanted;
     if (wanted) config.rdma.demand = RdmaDemand::required;
 }
@@ -196,10 +201,10 @@ void require_moved_rdma(const Reader& rdma, Config& config) {
         if (!value) continue;
         if (!config.is_device())
             refuse_key(rdma, key,
-                       concat("is for an RDMA device that goes into the pod, this is ", config.kind(),
-                              ": remove it, or set \"attach\": \"sriov\""));
+                       concat("is only for RDMA devices that move into the pod, this network is \"", config.kind(),
+                              "\": remove it, or set \"attach\": \"sriov\""));
         if (!config.rdma.isolation.value_or(true))
-            throw value->unexpected("no key, as \"rdma\" says that RDMA devices stay on the host");
+            throw value->unexpected("no such key, because \"rdma\" keeps RDMA devices on the host");
         config.rdma.isolation = true;
     }
 }
@@ -209,12 +214,12 @@ void require_fitting_rdma(const Reader& root, Config& config) {
         require_moved_rdma(*rdma, config);
         if (config.is_rdma_only() || config.is_ipoib())
             refuse_key(*rdma, "linkLocalGids",
-                       concat("is for an Ethernet interface that this plugin sets up, this is ", config.kind(),
-                              ": remove it"));
+                       concat("is only for Ethernet interfaces that this plugin sets up, this network is \"",
+                              config.kind(), "\": remove it"));
         if (config.is_device() || config.is_ipoib())
             refuse_key(*rdma, "maxGids",
-                       concat("is for pods that share the GID table of an Ethernet parent, this is ", config.kind(),
-                              ": remove it"));
+                       concat("is only for pods that share the GID table of an Ethernet parent, this network is \"",
+                              config.kind(), "\": remove it"));
     }
     if (config.is_rdma_only()) require_rdma_to_move(root, config);
     const auto* vf = std::get_if<Sriov>(&config.attach);
@@ -226,8 +231,8 @@ void require_fitting_rdma(const Reader& root, Config& config) {
     } else if (config.rdma.isolation.value_or(false)) {
         throw cni::CniError(
             cni::ErrorCode::unsupported_field,
-            concat("rdma: a child of an interface shares its parent's RDMA device, it can't have it for "
-                   "itself: use \"mode\": \"shared\", or \"attach\": \"sriov\""));
+            concat("rdma: expected \"mode\": \"shared\", because a child of an interface shares its parent's RDMA "
+                   "device, found \"exclusive\": correct it, or set \"attach\": \"sriov\""));
     }
 }
 
@@ -240,8 +245,10 @@ void parse_duplicate_detection(const Reader& root, Config& config) {
     if (config.duplicate_detection != DuplicateDetection::probe) return;
     const auto* ipvlan = std::get_if<Ipvlan>(&config.attach);
     if (ipvlan != nullptr && ipvlan->mode != IpvlanMode::l2)
-        throw detection->unexpected("\"optimistic\", as ipvlan has neighbours to ask only in mode \"l2\"");
-    if (config.is_ipoib()) throw detection->unexpected("\"optimistic\", as this is ipoib, and only Ethernet is asked");
+        throw detection->unexpected("\"optimistic\", because ipvlan can probe its neighbours in mode \"l2\" only");
+    if (config.is_ipoib())
+        throw detection->unexpected(
+            "\"optimistic\", because this network is \"ipoib\" and only Ethernet neighbours can be probed");
 }
 
 /// The largest MTU of any link (include/uapi/linux/if_ether.h, ETH_MAX_MTU), 68 is the least for IPv4 (RFC 791).
@@ -291,7 +298,7 @@ IpamChoice parse_ipam(const cni::NetConf& conf, std::vector<std::string>& warnin
         const auto ipam = conf.document.root().find("ipam");
         if (ipam && !ipam->members().empty())
             warnings.emplace_back(
-                "ipam has keys but no \"type\", the pod gets no addresses: add \"type\": \"rdmanet\"");
+                "ipam: it has keys but no \"type\", so the pod gets no addresses: add \"type\": \"rdmanet\"");
         return NoIpam{};
     }
     if (*conf.ipam_type != kPluginName) return DelegatedIpam{*conf.ipam_type};
@@ -343,8 +350,8 @@ Config parse_config(const cni::NetConf& conf) {
     require_fitting_rdma(root, config);
     if (config.link_in_container && config.rdma.demand == RdmaDemand::required)
         refuse_key(root, "rdma",
-                   "can't be had with \"linkInContainer\", the RDMA device of a parent in the pod is not "
-                   "looked at by this version: remove one of them");
+                   "cannot be combined with \"linkInContainer\", because this version does not look for the RDMA "
+                   "device of a parent in the pod: remove one of the two");
     require_capabilities(root);
     config.ipam = parse_ipam(conf, config.warnings);
     if (const auto* own = std::get_if<ipam::Config>(&config.ipam))

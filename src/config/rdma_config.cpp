@@ -21,7 +21,7 @@ std::optional<RdmaChoice> parse_rdma_choice(const json::Reader& rdma) {
     if (!device->is_string()) return RdmaChoice(static_cast<std::size_t>(device->integer(0, kLastRdmaPlace)));
     std::string pattern = device->string();
     if (pattern.empty() || pattern.size() > kLongestRdmaName || !base::is_printable_utf8(pattern))
-        throw device->unexpected("a number from 0, or a name of an RDMA device, in which * and ? stand for anything");
+        throw device->unexpected("a number from 0, or the name of an RDMA device (* and ? match anything)");
     return RdmaChoice(std::move(pattern));
 }
 
@@ -34,7 +34,7 @@ std::optional<std::string> parse_rdma_name(const json::Reader& rdma) {
         return std::isalnum(letter) != 0 || letter == '_' || letter == '-' || letter == '.';
     });
     if (name.empty() || name.size() > kLongestRdmaName || !is_plain || name.front() == '.')
-        throw reader->unexpected("up to 63 letters, digits and \"_\", \"-\", \".\", the first no \".\"");
+        throw reader->unexpected("up to 63 letters, digits, \"_\", \"-\" and \".\", not beginning with \".\"");
     return name;
 }
 

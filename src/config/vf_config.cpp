@@ -36,7 +36,7 @@ std::optional<base::VfVlan> parse_vlan(const Reader& root) {
     const auto protocol = find_filled(root, "vlanProto");
     if (!vlan) {
         for (const auto& key : {qos, protocol})
-            if (key) throw key->unexpected("\"vlan\" beside it");
+            if (key) throw key->unexpected("\"vlan\" to be set as well");
         return std::nullopt;
     }
     base::VfVlan wanted{.id = static_cast<std::uint16_t>(vlan->integer(0, kMostVlan))};
@@ -57,7 +57,7 @@ std::optional<base::VfRates> parse_rates(const Reader& root) {
     if (least) rates.least_mbps = static_cast<std::uint32_t>(least->integer(0, UINT32_MAX));
     if (most) rates.most_mbps = static_cast<std::uint32_t>(most->integer(0, UINT32_MAX));
     if (rates.most_mbps != 0 && rates.least_mbps > rates.most_mbps)
-        throw least->unexpected(concat("at most \"max_tx_rate\", ", rates.most_mbps));
+        throw least->unexpected(concat("at most ", rates.most_mbps, ", which is \"max_tx_rate\""));
     return rates;
 }
 
@@ -108,19 +108,20 @@ void require_subnet_manager(const Reader& root, bool has_guid) {
     if (!enabled || !enabled->boolean()) return;
     const auto state = find_in(find_in(root.find("args"), "cni"), "mellanox.infiniband.app");
     if (has_guid && state && state->is_string() && state->string() == "configured") return;
-    throw enabled->unexpected("false, or a pod that ib-kubernetes has configured (it writes the GUID and "
-                              "\"mellanox.infiniband.app\": \"configured\" into the pod's network annotation, and "
-                              "sees only networks of the type ib-sriov: if it isn't there, remove the key)");
+    throw enabled->unexpected("false, or a pod that ib-kubernetes has configured (for networks of type ib-sriov it "
+                              "writes the GUID and \"mellanox.infiniband.app\": \"configured\" into the pod's network "
+                              "annotation; without ib-kubernetes, remove the key)");
 }
 
 void refuse_keys_of_children(const Reader& root, std::string_view kind) {
     for (const std::string_view key : {"master", "mode", "flag", "bcqueuelen", "linkInContainer"})
-        refuse_key(root, key, concat("is a key of children of an interface, this is ", kind, ": remove it"));
+        refuse_key(root, key,
+                   concat("is only for children of an interface, this network is \"", kind, "\": remove it"));
 }
 
 /// An InfiniBand VF's is for ib-kubernetes to read, so only the others have none.
 void refuse_partition(const Reader& root, std::string_view kind) {
-    refuse_key(root, "pkey", concat("is a key of ipoib, this is ", kind, ": remove it"));
+    refuse_key(root, "pkey", concat("is only for \"ipoib\", this network is \"", kind, "\": remove it"));
 }
 
 /// Their PF does it, and these may have none. A pod that isn't in its VLAN must not come into being.
@@ -128,12 +129,13 @@ void refuse_keys_of_vfs(const Reader& root, std::string_view kind) {
     for (const std::string_view key : {"vlan", "vlanQoS", "vlanProto", "spoofchk", "trust", "link_state", "min_tx_rate",
                                        "max_tx_rate", "guid", "ibKubernetesEnabled"})
         refuse_key(root, key,
-                   concat("is a key of VFs, this is ", kind, ": remove it, or set \"attach\": \"sriov\" if it is one"));
+                   concat("is only for VFs, this network is \"", kind,
+                          "\": remove it, or set \"attach\": \"sriov\" if the device is a VF"));
 }
 
 void refuse_keys_of_host_devices(const Reader& root, std::string_view kind, std::string_view cure) {
     for (const std::string_view key : {"device", "hwaddr", "kernelpath"})
-        refuse_key(root, key, concat("is a key of host-device, this is ", kind, ": ", cure));
+        refuse_key(root, key, concat("is only for \"host-device\", this network is \"", kind, "\": ", cure));
 }
 
 } // namespace
@@ -226,7 +228,7 @@ void warn_of_guid_request(const Reader& root, std::string_view kind, std::vector
 
 Sriov parse_sriov(const Reader& root) {
     refuse_keys_of_children(root, "sriov");
-    refuse_keys_of_host_devices(root, "sriov", "name the VF by \"deviceID\"");
+    refuse_keys_of_host_devices(root, "sriov", "name the VF with \"deviceID\"");
     (void)find_pkey(root); // for ib-kubernetes to read: the VF's port has the keys that the subnet manager gives it
     Sriov sriov;
     sriov.settings.vlan = parse_vlan(root);
@@ -256,10 +258,13 @@ RdmaOnly parse_rdma_only(const Reader& root) {
     refuse_keys_of_children(root, "rdma");
     refuse_partition(root, "rdma");
     refuse_keys_of_vfs(root, "rdma");
-    refuse_keys_of_host_devices(root, "rdma", "remove it, the RDMA device follows the interface");
+    refuse_keys_of_host_devices(root, "rdma", "remove it, because the RDMA device follows the interface");
     for (const std::string_view key : {"mtu", "mac", "defaultRoute", "duplicateAddressDetection", "ipam"})
-        refuse_key(root, key, "is for an interface, which the plugin before this one makes: remove it");
-    refuse_key(root, "reset", "is for a device whose interface goes with it, this is rdma: remove it");
+        refuse_key(
+            root, key,
+            "is for an interface, and with \"attach\": \"rdma\" an earlier plugin makes the interface: remove it");
+    refuse_key(root, "reset",
+               "is only for devices that move together with their interface, this network is \"rdma\": remove it");
     return {};
 }
 

@@ -15,16 +15,15 @@ using base::concat;
 constexpr std::size_t kPage = 256; // leases looked at in one piece: bounds the memory, and how long the store is locked
 
 ExhaustedError exhausted(const ConfiguredRange& range, std::size_t leases, std::size_t dead, const std::string& doubt) {
-    return ExhaustedError(concat("no free address in range ", range.range, ": ", leases, " leases on ",
-                                 to_text(range.range.usable_count()), " usable addresses, ", dead,
-                                 " of them held by someone who is provably gone; \"rdmanet state\" shows the holders, "
-                                 "\"rdmanet gc\" takes back what no pod holds any more",
-                                 doubt));
+    return ExhaustedError(concat(
+        "no free address in range ", range.range, ": ", leases, " leases on ", to_text(range.range.usable_count()),
+        " usable addresses, ", dead,
+        " of them stale: run `rdmanet state` to see the owners, or `rdmanet gc` to reclaim stale leases", doubt));
 }
 
 RequestedAddressTaken taken(const Taken& outcome) {
     return RequestedAddressTaken(concat("requested address ", outcome.holder.address.address(), " is taken by ",
-                                        outcome.holder.owner, "; ask for another one, or remove its holder"));
+                                        outcome.holder.owner, ": request another address, or delete that pod"));
 }
 
 /// A repeated ADD keeps what it has: it can't be given another address than the one its interface may already have.
@@ -33,7 +32,7 @@ void expect_wanted(const std::vector<Claim>& claims, const std::vector<Lease>& l
         const auto& wanted = claims[slot].wanted;
         if (!wanted || leases[slot].address.address() == *wanted) continue;
         throw RequestedAddressInvalid(concat("requested address ", *wanted,
-                                             " can not be given: this attachment already "
+                                             " cannot be leased: this attachment already "
                                              "holds ",
                                              leases[slot].address, "; remove it first (DEL)"));
     }
@@ -119,7 +118,9 @@ Granted Allocator::reserve(const Owner& owner, std::vector<Claim> claims, const 
 }
 
 std::string Allocator::Sweep::doubt() const {
-    return unknown == 0 ? "" : concat("; whether the holders of ", unknown, " live is unknown, because ", reason);
+    return unknown == 0
+               ? ""
+               : concat("; it is unknown whether the owners of ", unknown, " leases are alive, because ", reason);
 }
 
 bool Allocator::reclaim_from_dead_holder(const Lease& held, const base::Deadline& deadline) {

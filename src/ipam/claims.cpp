@@ -22,8 +22,8 @@ std::string list_of_ranges(const Config& config) {
 std::string why_no_range_gives(const base::IpAddress& address, const Config& config) {
     for (const ConfiguredRange& range : config.ranges) {
         if (range.range.contains(address))
-            return concat("another requested address takes the place of range ", range.range,
-                          ", which gives one address to an attachment");
+            return concat("another requested address is already from range ", range.range,
+                          ", and an attachment gets one address of a range");
         if (range.gateway == address) return concat("it is the gateway of range ", range.range);
         for (const Route& route : config.routes)
             if (route.gateway == address) return concat("it is the gateway of route ", route.destination);
@@ -31,7 +31,7 @@ std::string why_no_range_gives(const base::IpAddress& address, const Config& con
             return concat("it is excluded from range ", range.range);
     }
     return concat("it is outside of the ranges of this network (", list_of_ranges(config),
-                  "): ask for one inside, or for none");
+                  "): request an address inside of them, or none");
 }
 
 void check_length(const RequestedAddress& requested, const Range& range, std::vector<std::string>& warnings) {
@@ -53,7 +53,7 @@ void place(const RequestedAddress& requested, const Config& config, std::vector<
         return;
     }
     throw RequestedAddressInvalid(concat("requested address ", requested.address,
-                                         " can not be given: ", why_no_range_gives(requested.address, config)));
+                                         " cannot be leased: ", why_no_range_gives(requested.address, config)));
 }
 
 } // namespace

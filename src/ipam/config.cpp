@@ -73,7 +73,7 @@ void apply_gateway(const json::Reader& ipam, std::vector<ConfiguredRange>& range
     }
     if (!contained)
         warnings.push_back(
-            concat(ipam.at("gateway").path(), ": ", *gateway, " is in no range and given to no address"));
+            concat(ipam.at("gateway").path(), ": ", *gateway, " is in none of the ranges, so no address gets it"));
 }
 
 void apply_own_gateway(const json::Reader& element, ConfiguredRange& range) {
@@ -102,7 +102,8 @@ void expect_usable(const ConfiguredRange& range, const json::Reader& element) {
     if (!range.range.usable().empty()) return;
     throw json::ValueError(
         element.at("range").path(),
-        concat("no address of ", range.range, " is left to hand out: the excludes and the gateways take all of it"));
+        concat("no address of ", range.range,
+               " is left to lease, as excludes and gateways take all of them: enlarge the range, or exclude less"));
 }
 
 /// The elements of the range list, `range` first.
@@ -113,8 +114,7 @@ std::vector<json::Reader> range_elements(const json::Reader& ipam, std::vector<s
     else
         for (const std::string_view key : {"range_start", "range_end", "exclude"})
             if (const auto stray = ipam.find(key))
-                warnings.push_back(
-                    concat(stray->path(), ": ignored, because it belongs to \"range\", which is absent"));
+                warnings.push_back(concat(stray->path(), ": ignored, because \"range\" is not set"));
     const auto more = ipam.find("ipRanges");
     if (!more) return elements;
     for (json::Reader& element : more->elements()) elements.push_back(std::move(element));
@@ -172,7 +172,8 @@ std::vector<StaticAddress> parse_addresses(const json::Reader& ipam, const Commo
     for (const json::Reader& element : member->elements()) {
         addresses.push_back(parse_static(element, common, ranges));
         if (!seen.insert(addresses.back().address.address()).second)
-            throw json::ValueError(element.path(), concat(addresses.back().address.address(), " is listed twice"));
+            throw json::ValueError(
+                element.path(), concat(addresses.back().address.address(), " is listed twice: remove one of the two"));
     }
     return addresses;
 }

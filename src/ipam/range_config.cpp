@@ -52,7 +52,7 @@ RangeText parse_range_text(const json::Reader& element, std::vector<std::string>
     if (dash == std::string::npos && range.subnet.has_host_bits())
         warnings.push_back(concat(at.path(), ": ", range.subnet, " has host bits, which are ignored: the range is ",
                                   *IpPrefix::make(range.subnet.network(), range.subnet.length()),
-                                  "; range_start says where to begin"));
+                                  "; set \"range_start\" to choose the first address"));
     for (const auto& [key, bound] : {std::pair("range_start", &range.first), std::pair("range_end", &range.last)}) {
         auto given = find_bound(element, key);
         if (given && dash != std::string::npos)
@@ -65,8 +65,9 @@ RangeText parse_range_text(const json::Reader& element, std::vector<std::string>
 
 Interval usable_bounds(const IpPrefix& subnet, Edges edges, const json::Reader& at) {
     if (edges == Edges::kept_free && subnet.length() + 2 > base::address_bits(subnet.family()))
-        throw json::ValueError(at.path(), concat(subnet, " is too small: its first and last address are not handed out "
-                                                         "and none is left; set \"enable_l3\": true to hand out all"));
+        throw json::ValueError(at.path(),
+                               concat(subnet, " is too small, as its first and last address are reserved: enlarge it, "
+                                              "or set \"enable_l3\": true to lease these two as well"));
     return bounds_of(subnet, edges);
 }
 

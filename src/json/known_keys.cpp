@@ -83,9 +83,9 @@ std::optional<std::string> warning_of(const Reader& object, const std::string& k
         return concat(path_of(object, key), ": ", known->caveat);
     }
     const auto near = find_near(lists, key);
-    const std::string meant = near ? concat("; perhaps \"", *near, "\" is meant") : std::string();
+    const std::string meant = near ? concat(" (did you mean \"", *near, "\"?)") : std::string();
     unknown.push_back(concat(path_of(object, key), ": unknown key", meant));
-    return concat(path_of(object, key), ": unknown key, ignored", meant);
+    return concat(path_of(object, key), ": unknown key", meant, ", ignored");
 }
 
 } // namespace

@@ -202,11 +202,11 @@ std::string duplicates_text(const StateReport& report) {
     for (std::size_t number = 0; number < report.duplicates.size(); ++number)
         for (const base::IpPrefix& ip : report.duplicates[number]) {
             text += concat("\naddress ", ip, " of ", report.attachments.records[number].key,
-                           " is a duplicate, another host in the network has it, too: the pod can't use it");
+                           " is a duplicate: another host in the network has it, so the pod cannot use it");
             for (const RdmaView& view : report.rdma[number])
                 if (const auto indexes = indexes_of(view); indexes.contains(ip.address()))
                     text += concat("; its GID, index ", indexes.at(ip.address()), " of ", device_and_port(view),
-                                   ", can still be used, and should not be");
+                                   ", still works, but must not be used");
             text += ". Delete the pod, and exclude the address from the range\n";
         }
     return text;
@@ -257,14 +257,14 @@ std::string to_table(const StateReport& report) {
                     concat("\nRDMA of ", report.attachments.records[number].key, " as recorded: ", view.trouble, '\n');
     text += duplicates_text(report);
     if (const auto dead = std::count(report.pods.begin(), report.pods.end(), ipam::Liveness::dead); dead != 0)
-        text += concat("\nattachments of dead pods: ", dead, "; `rdmanet gc` removes them\n");
+        text += concat("\nattachments of dead pods: ", dead, ": run `rdmanet gc` to remove them\n");
     for (std::size_t number = 0; number < report.pods.size(); ++number)
         if (report.pods[number] == ipam::Liveness::unknown)
-            text += concat("\nwhether the pod of ", report.attachments.records[number].key,
-                           " lives is unknown, and it keeps what it has, because ", report.pods[number].reason, '\n');
+            text += concat("\nit is unknown whether the pod of ", report.attachments.records[number].key,
+                           " is alive, so it keeps what it has, because ", report.pods[number].reason, '\n');
     for (const state::Unreadable& file : report.attachments.unreadable)
         text += concat("\nunreadable record ", file.path, ": ", file.reason, '\n');
-    if (!report.lease_trouble.empty()) text += concat("\nleases can't be read: ", report.lease_trouble, '\n');
+    if (!report.lease_trouble.empty()) text += concat("\ncannot read the leases: ", report.lease_trouble, '\n');
     return text;
 }
 

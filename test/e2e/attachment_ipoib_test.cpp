@@ -174,7 +174,7 @@ TEST_CASE("what is no parent of an IPoIB child, and what it can't have, is refus
                  " name child0 type ipoib pkey 0x8002 && ip link set child0 up"));
     const auto refused = [&](const std::string& members) { return refusal(call_for(pod, members)); };
     CHECK_THAT(refused("'attach':'ipoib','master':'par0'"),
-               Contains("code 102: parent \"par0\" is no IPoIB interface"));
+               Contains("code 102: parent \"par0\" is not an IPoIB interface"));
     CHECK_THAT(refused("'attach':'ipoib','master':'child0'"), Contains("is itself a child"));
     CHECK_THAT(refused(concat("'master':'", infiniband.parent(0), '\'')), Contains("set \"attach\": \"ipoib\""));
     const std::string parent = concat("'attach':'ipoib','master':'", infiniband.parent(0), "',");

@@ -109,7 +109,7 @@ TEST_CASE("a parent that can't have children is refused, with what to do", "[par
         return error;
     };
     CHECK_THAT(refused("'master':'par9'"), Contains("code 102") && Contains("\"par9\"") && Contains("set \"master\""));
-    CHECK_THAT(refused("'master':'lo'"), Contains("code 102") && Contains("\"lo\" is no Ethernet interface"));
+    CHECK_THAT(refused("'master':'lo'"), Contains("code 102") && Contains("\"lo\""));
     CHECK_THAT(refused("'master':'par0','mtu':1501"),
                Contains("code 7") && Contains("1501") && Contains("MTU 1500 of parent \"par0\""));
     shell("ip link set par0 down");

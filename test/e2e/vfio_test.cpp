@@ -66,7 +66,7 @@ TEST_CASE("a VF of vfio-pci gets its settings and its addresses, and the pod nei
         CHECK_THAT(stage.vfs.settings(0), Contains("02:00:00:00:00:42") && Contains("vlan 100") &&
                                               Contains("spoof checking on") && Contains("trust on"));
         CHECK(check(call, result) == "");
-        CHECK_THAT(refusal(call), Contains("code 101") && Contains("DEL comes before another ADD"));
+        CHECK_THAT(refusal(call), Contains("code 101") && Contains("net1"));
         CHECK(check(call, result) == "");
         shell(concat("ip link set ", stage.vfs.pf(), " vf 0 vlan 7"));
         CHECK_THAT(check(call, result), Contains("code 107") && Contains("has vlan 7, expected vlan 100"));

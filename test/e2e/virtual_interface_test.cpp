@@ -169,7 +169,7 @@ TEST_CASE("a virtual interface goes into the pod and comes back as it was, howev
         CHECK_THAT(stage.pod.run("ip address show net1"),
                    Contains("10.140.0.1/24") && Contains("altname virtual-zero"));
         CHECK(check(call, added.out) == "");
-        CHECK_THAT(refusal(call), Contains("already, made by an earlier ADD"));
+        CHECK_THAT(refusal(call), Contains("already, from an earlier ADD"));
         PluginCall other = of(moving(stage.pod, name), "c2");
         other.ifname = "net2";
         CHECK_THAT(refusal(other), Contains("device virt0 belongs to another attachment"));
@@ -327,7 +327,7 @@ TEST_CASE("a virtual interface that went with its pod's namespace is given up, a
             dead.destroy();
             CHECK(comes_true([] { return !succeeds("ip link show virtpeer0"); })); // goes with its peer
             CHECK_THAT(refusal(of(moving(first.pod, "'device':'absent0'"), "c2")),
-                       Contains("is no interface of the host"));
+                       Contains("is not an interface of the host"));
             if (del_comes) CHECK(del(call) == "");
         }
         const VirtualStage second;

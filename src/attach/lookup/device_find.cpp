@@ -26,7 +26,7 @@ Movable movable_of(const Link& link) {
     if (const auto address = kernel::bus_address_of(link.parent_device)) return *address;
     if (!link.kind.empty()) return link.name;
     refuse_request(concat("interface ", quoted(link.name),
-                          " is of no PCI or auxiliary device, and not virtual: choose ", "another one"));
+                          " has no PCI or auxiliary device and is not virtual: choose another one"));
 }
 
 /// Children may have their parent's MAC: a device of a bus comes first, then what stands on nothing.
@@ -50,11 +50,12 @@ Movable find_host_device(const config::HostDevice& wanted, const FindAttached& f
         if (link) return movable_of(*link);
         if (const auto attached = find_attached(wanted)) return *attached;
         refuse_request(concat("device ", quoted(*wanted.name),
-                              " is no interface of the host: set \"device\" to one that `ip link` shows"));
+                              " is not an interface of the host: set \"device\" to one that `ip link` shows"));
     }
     if (const auto link = find_by_mac(route, *wanted.hwaddr)) return movable_of(*link);
     if (const auto attached = find_attached(wanted)) return *attached;
-    refuse_request(concat("no interface of the host has hwaddr ", *wanted.hwaddr));
+    refuse_request(
+        concat("no interface of the host has hwaddr ", *wanted.hwaddr, ": set \"hwaddr\" to one that `ip link` shows"));
 }
 
 /// The interface that earlier plugins made, in the pod.
@@ -62,7 +63,7 @@ BusAddress address_of_earlier(const cni::Request& request, PodSide& pod) {
     if (!request.conf.prev_result)
         throw cni::CniError(
             cni::ErrorCode::invalid_network_config,
-            "prevResult is missing: \"attach\": \"rdma\" comes behind the plugin that makes the interface");
+            "prevResult is missing: put \"attach\": \"rdma\" after the plugin that makes the interface");
     for (const cni::Interface& interface : request.conf.prev_result->interfaces)
         if (!interface.sandbox.empty() && interface.name == request.ifname().to_string())
             if (const auto address = BusAddress::parse(interface.pci_id)) return *address;

@@ -43,13 +43,15 @@ std::optional<Link> find_ipoib_of_rdma_device(kernel::Socket& route, const std::
 Link named_parent(const std::string& name, const config::Config& config, kernel::Socket& route) {
     if (auto link = find_by_name(route, name)) return *std::move(link);
     if (config.link_in_container)
-        refuse_parent(concat("master ", quoted(name), " is no interface in the pod (\"linkInContainer\"): set ",
-                             "\"master\" to one that an earlier network gives it"));
+        refuse_parent(concat("master ", quoted(name),
+                             " is not an interface in the pod (\"linkInContainer\"): set \"master\" to one that an "
+                             "earlier network creates there"));
     if (const auto netdev = kernel::find_netdev_of_rdma_device(name))
         if (auto link = find_by_name(route, *netdev)) return *std::move(link);
     if (auto link = find_ipoib_of_rdma_device(route, name)) return *std::move(link);
-    refuse_parent(concat("master ", quoted(name), " is neither an interface nor an RDMA device here: ",
-                         "set \"master\" to one that \"ip link\" or \"rdma link\" shows"));
+    refuse_parent(concat(
+        "master ", quoted(name),
+        " is neither an interface nor an RDMA device here: set \"master\" to one that `ip link` or `rdma link` shows"));
 }
 
 /// Chained after another plugin: the one interface it made on the side where the parent must be.
@@ -62,7 +64,7 @@ std::optional<std::string> parent_in_result(const cni::Request& request, const c
     if (names.size() == 1) return names.front();
     refuse_parent(concat("prevResult has ", names.size(), " interfaces ",
                          config.link_in_container ? "in the pod" : "on the host",
-                         " and \"master\" is not set: say which one is the parent"));
+                         " and \"master\" is not set: set it to the one that is the parent"));
 }
 
 Link default_route_parent(kernel::Socket& route) {
@@ -78,8 +80,8 @@ void require_ethernet_parent(const Link& parent, const config::Config& config) {
         refuse_parent(concat("parent ", name, " is an InfiniBand interface, the kernel makes ", config.kind(),
                              " children of Ethernet interfaces only: set \"attach\": \"ipoib\""));
     if (parent.hardware_type != ARPHRD_ETHER)
-        refuse_parent(
-            concat("parent ", name, " is no Ethernet interface, ", config.kind(), " needs one: set \"master\""));
+        refuse_parent(concat("parent ", name, " is not an Ethernet interface, which ", config.kind(),
+                             " needs: set \"master\" to one"));
 }
 
 /// The kernel makes no children of children (ipoib_new_child_link(), drivers/infiniband/ulp/ipoib/ipoib_netlink.c).
@@ -87,12 +89,12 @@ void require_ipoib_parent(const Link& parent) {
     const std::string name = quoted(parent.name);
     if (parent.kind != "ipoib")
         refuse_parent(concat("parent ", name,
-                             " is no IPoIB interface, \"attach\": \"ipoib\" needs one: set \"master\" to ",
-                             "one that `ip link show type ipoib` lists, after `modprobe ib_ipoib`"));
+                             " is not an IPoIB interface, which \"attach\": \"ipoib\" needs: set \"master\" to one "
+                             "that `ip link show type ipoib` lists, after `modprobe ib_ipoib`"));
     if (parent.parent_ifindex)
-        refuse_parent(concat("parent ", name,
-                             " is itself a child, of which the kernel makes none: set \"master\" to its ",
-                             "parent, and \"pkey\""));
+        refuse_parent(concat(
+            "parent ", name,
+            " is itself a child, and the kernel makes no children of it: set \"master\" to its parent, and \"pkey\""));
 }
 
 void require_mtu_below(const Link& parent, const config::Config& config) {

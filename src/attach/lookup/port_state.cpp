@@ -49,8 +49,8 @@ std::string inactive_port_text(const RdmaPort& port, const std::string& interfac
                   waits_for_manager
                       ? std::string("no subnet manager has brought it up: start one in the fabric, for example opensm, "
                                     "or look into the log of the one that runs")
-                      : concat("check the link of ", quoted(interface), ": cable, switch port, of a VF its PF's link ",
-                               "and \"link_state\""));
+                      : concat("check the link of ", quoted(interface),
+                               " (cable, switch port; for a VF also its PF's link and \"link_state\")"));
 }
 
 void require_active_port(const config::RdmaPolicy& policy, const RdmaPort& port, const std::string& interface,

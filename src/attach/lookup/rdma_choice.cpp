@@ -36,9 +36,9 @@ std::string numbered(const RdmaDevices& devices) {
 [[noreturn]] void refuse_choice(const base::BusAddress& address, const config::RdmaChoice& choice,
                                 const RdmaDevices& present) {
     const std::string names = numbered(present);
-    throw cni::CniError(cni::ErrorCode::rdma, concat("rdma.device: ", shown(choice), " is no RDMA device of ", address,
-                                                     ", of whose RDMA devices ", names,
-                                                     ": set it to one of these numbers, or to a pattern of names"));
+    throw cni::CniError(cni::ErrorCode::rdma,
+                        concat("rdma.device: ", address, " has no RDMA device ", shown(choice), "; ", names,
+                               ": set it to one of these numbers, or to a pattern of names"));
 }
 
 /// Among all that there were.
@@ -55,8 +55,8 @@ void refuse_late_choice(const base::BusAddress& address, const config::RdmaPolic
     const std::string key =
         policy.device ? concat("rdma.device: ", shown(*policy.device)) : concat("rdma.name: ", quoted(*policy.name));
     throw cni::CniError(cni::ErrorCode::rdma,
-                        concat(key, " comes too late, the RDMA devices of ", address,
-                               " were moved by an entry of the list before this one: set it there"));
+                        concat(key, " has no effect here, because the RDMA devices of ", address,
+                               " were already moved by an earlier entry of the list: set it there"));
 }
 
 RdmaSelection choose_rdma(const base::BusAddress& address, const config::RdmaPolicy& policy, RdmaDevices present) {
@@ -69,10 +69,9 @@ RdmaSelection choose_rdma(const base::BusAddress& address, const config::RdmaPol
     if (chosen.moving.empty() && policy.device) refuse_choice(address, *policy.device, present);
     chosen.name_in_pod = policy.name.value_or("");
     if (policy.name && chosen.moving.size() > 1)
-        throw cni::CniError(cni::ErrorCode::rdma,
-                            concat("rdma.name: ", quoted(*policy.name), " is one name for ", chosen.moving.size(),
-                                   " RDMA devices of ", address, ", of which ", numbered(present),
-                                   ": set \"rdma.device\", too"));
+        throw cni::CniError(cni::ErrorCode::rdma, concat("rdma.name: ", quoted(*policy.name), " is one name for ",
+                                                         chosen.moving.size(), " RDMA devices of ", address, " (",
+                                                         numbered(present), "): set \"rdma.device\" as well"));
     return chosen;
 }
 

@@ -14,7 +14,7 @@ using base::concat;
 kernel::VfOf find_vf_of(const base::BusAddress& address) {
     const auto pci = address.pci();
     const auto of = pci ? kernel::find_pf_of(*pci) : std::nullopt;
-    if (!of) refuse_device(address, "is no SR-IOV VF, \"attach\": \"sriov\" takes one: \"host-device\" takes others");
+    if (!of) refuse_device(address, "is not an SR-IOV VF: set \"attach\": \"host-device\" for other devices");
     return *of;
 }
 
@@ -38,7 +38,7 @@ VfView view_vf(const base::BusAddress& address, kernel::Socket& route) {
                                       "which VFs are set up: bind the PF to its network driver"));
     kernel::VfId id = id_of(of, *pf);
     const auto present = kernel::find_vf(route, id);
-    if (!present) refuse_device(address, concat("is ", id, ", of which the PF tells nothing"));
+    if (!present) refuse_device(address, concat("is ", id, ", for which its PF reports no settings"));
     return {.of = of, .id = std::move(id), .pf = *std::move(pf), .present = *present};
 }
 

@@ -46,7 +46,7 @@ std::vector<AttachmentRecord> list_owners(const std::string& device, const Attac
     const std::string reason = PodProbe(node).probe(trace_of(owner)).reason;
     throw cni::CniError(cni::ErrorCode::parent,
                         concat("device ", device, " belongs to another attachment (", describe(owner),
-                               "), whose pod is not provably gone: DEL of that one gives it back",
+                               "), whose pod is not proven dead: delete that pod, whose DEL returns the device",
                                reason.empty() ? "" : concat("; nothing is proven because ", reason)));
 }
 

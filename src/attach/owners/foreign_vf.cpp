@@ -29,7 +29,7 @@ VfSettings of_a_pod(const VfSettings& settings) {
 
 std::string text_of(const base::BusAddress& address, const kernel::VfId& id, const VfSettings& found) {
     return concat("device ", address, ", ", id, ", has ", kernel::to_string(found),
-                  " and no pod: the next one gets that, as far as its network says nothing else. If nobody set it on "
+                  " and no pod: the next pod gets these settings unless its network sets others. If nobody set them on "
                   "purpose, run `ip link set ",
                   id.pf, " vf ", id.number, found.vlan ? " vlan 0" : "", found.link_state ? " state auto`" : "`");
 }

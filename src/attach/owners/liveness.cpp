@@ -71,7 +71,7 @@ ipam::Verdict PodProbe::probe(const NetnsTrace& trace) {
 std::string PodProbe::why_not_seen(const NetnsTrace& trace) const {
     const kernel::ProcView& view = node_.view;
     if (view.sees_all()) return {};
-    if (view.id() == 0) return "it can't be told whose processes /proc shows: run `rdmanet gc` on the node itself";
+    if (view.id() == 0) return "cannot tell whose processes /proc shows: run `rdmanet gc` on the node itself";
     // Records of earlier versions have the inode number alone, which a later container may have again: no proof.
     if (trace.pid_view == view.id()) return {};
     return "it was attached from another PID namespace, whose processes can't be seen here: run `rdmanet gc` on the "

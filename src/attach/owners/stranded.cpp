@@ -30,7 +30,8 @@ std::string held_text(const ElsewhereDevice& device, const kernel::HeldNetns& he
 }
 
 std::string lost_text(const ElsewhereDevice& device) {
-    return concat(begin_sentence(device), kWhere, ", held by what can't be seen: unbind and bind its driver ",
+    return concat(begin_sentence(device), kWhere,
+                  ", held by something that cannot be seen: unbind and bind its driver ",
                   kernel::driver_of(device.address), ", which makes them anew on the host");
 }
 

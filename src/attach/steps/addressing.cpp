@@ -54,8 +54,10 @@ void after_predecessor(const base::Deadline& deadline, const Act& act, const Tak
             if (error.errno_value() != EADDRINUSE) throw;
             if (until.passed())
                 throw cni::CniError(cni::ErrorCode::parent,
-                                    concat(taken(), " belongs to the parent or to another of its children: ask for ",
-                                           "another one, or remove what has it (kernel: ", error.what(), ')'));
+                                    concat(taken(),
+                                           " belongs to the parent or to another of its children: request another one, "
+                                           "or delete its owner (kernel: ",
+                                           error.what(), ')'));
         }
         std::this_thread::sleep_for(std::chrono::milliseconds{10});
     }
@@ -191,7 +193,7 @@ void bring_up_after_probe(PodSide& pod, const kernel::Link& link, const base::In
     set_up(pod, link, deadline);
     if (!wait_for_carrier(pod.route, link.ifindex, deadline)) {
         log.warn(concat("interface ", base::quoted(link.name),
-                        " has no carrier: nobody was asked whether another host has its addresses"));
+                        " has no carrier, so no other host was asked whether it has the same addresses"));
         return bring_up_at_once(pod, link, name, wanted, deadline, log);
     }
     const kernel::AddressProber prober = make_prober(asking, link.mac().value());

@@ -124,8 +124,8 @@ FoundInterface plan_interface(const std::string& name, const cni::Request& reque
     const auto parsed = base::InterfaceName::parse(name);
     auto link = parsed ? kernel::find_link(route, *parsed) : std::nullopt;
     if (!link)
-        refuse_device(quoted(name), "is no interface of the host any more: it was destroyed with the namespace of its "
-                                    "last pod, make it anew");
+        refuse_device(quoted(name), "no longer exists on the host, because it was destroyed with the network namespace "
+                                    "of its last pod: create it again");
     require_possible_keys(*link, config);
     require_spare(quoted(name), *link, route);
     require_free_names(quoted(name), *link, pod, request);

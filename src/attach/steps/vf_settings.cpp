@@ -69,14 +69,16 @@ void apply_settings(const FoundVf& vf, const base::BusAddress& address, kernel::
         const kernel::VfSettings certain = kernel::restrict_to(missing, kernel::surely_told(now));
         if (missing.empty()) return;
         if (certain.empty() && until_uncertain.passed()) {
-            log.warn(concat(difference_text(vf, now, missing), ": its PF took that without an error, and either does ",
-                            "nothing or doesn't tell what it did. If `ip -d link show ", vf.id.pf,
-                            "` goes on showing that, remove the setting from the network, or update the NIC's driver"));
+            log.warn(concat(difference_text(vf, now, missing),
+                            ": its PF accepted that without an error, and either ignores it or does not report it. If "
+                            "`ip -d link show ",
+                            vf.id.pf,
+                            "` keeps showing that, remove the setting from the network, or update the NIC's driver"));
             return;
         }
         if (until.passed())
             refuse_device(address, concat("can't be set up: ", difference_text(vf, now, certain),
-                                          ": its PF took that without an error and does nothing; update the NIC's ",
+                                          ": its PF accepted that without an error, but ignores it: update the NIC's "
                                           "driver and firmware, or remove the setting from the network"));
     }
 }
@@ -156,11 +158,10 @@ void warn_of_inherited_vlan(const FoundVf& vf, const cni::Request& request, cons
                             const base::Logger& log) {
     const auto& vlan = vf.before.vlan;
     if (!vlan || vlan->id == 0 || std::get<config::Sriov>(config.attach).settings.vlan) return;
-    log.warn(
-        concat(vf.id, " has VLAN ", vlan->id, ", and network ", quoted(request.conf.name),
-               " says nothing of one: the pod is in that VLAN. Set \"vlan\" to it if it is meant, else run `ip link "
-               "set ",
-               vf.id.pf, " vf ", vf.id.number, " vlan 0`"));
+    log.warn(concat(
+        vf.id, " has VLAN ", vlan->id, ", and network ", quoted(request.conf.name),
+        " sets none: the pod is in that VLAN. Set \"vlan\" to it if that is intended, otherwise run `ip link set ",
+        vf.id.pf, " vf ", vf.id.number, " vlan 0`"));
 }
 
 void revert_step(const state::SetVf& step, const RevertContext& context) {

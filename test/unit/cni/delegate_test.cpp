@@ -115,6 +115,6 @@ TEST_CASE("a caller that ignores the end of children changes nothing") {
     const PluginFixture plugins;
     plugins.install("exit 3");
     const auto before = std::signal(SIGCHLD, SIG_IGN);
-    CHECK(plugins.add_failure() == "106 IPAM plugin \"ipam\" ADD ended with status 3 and said nothing");
+    CHECK(plugins.add_failure() == "106 IPAM plugin \"ipam\" ADD exited with status 3 and printed no error");
     (void)std::signal(SIGCHLD, before);
 }

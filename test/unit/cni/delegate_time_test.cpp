@@ -61,9 +61,9 @@ TEST_CASE("a plugin that hangs is killed at the deadline, with what it started")
         seconds *= 2;
         failure = plugins.add_failure(std::chrono::seconds(seconds));
     } while (find_pid(plugins.file("pid")) == 0 && seconds < 100);
-    CHECK(failure == "timeout IPAM plugin \"ipam\" ADD: gave up after " + std::to_string(seconds) + " s, " +
-                         plugins.file("ipam") +
-                         " was killed, having said \"waiting for dhcpd\": does it wait for a daemon?");
+    CHECK_THAT(failure, Catch::StartsWith("timeout IPAM plugin \"ipam\" ADD: gave up after " + std::to_string(seconds) +
+                                          " s, " + plugins.file("ipam") + " was killed") &&
+                            Catch::Contains("\"waiting for dhcpd\""));
     const pid_t grandchild = find_pid(plugins.file("pid"));
     REQUIRE(grandchild > 0);
     CHECK(is_gone_soon(grandchild));
@@ -93,7 +93,7 @@ TEST_CASE("a grandchild that keeps the output open isn't waited for") {
 TEST_CASE("a grandchild that keeps talking isn't listened to") {
     const PluginFixture plugins;
     plugins.install("yes & echo $! > $CNI_PATH/pid; exit 1");
-    CHECK_THAT(plugins.add_failure(milliseconds(300'000)), Contains("its error is no JSON"));
+    CHECK_THAT(plugins.add_failure(milliseconds(300'000)), Contains("its error is not JSON"));
     (void)::kill(pid_in(plugins.file("pid")), SIGKILL);
 }
 

@@ -51,7 +51,7 @@ TEST_CASE("no ipam, an empty one and an empty type are no IPAM") {
 }
 
 TEST_CASE("names and versions that can't be") {
-    CHECK(refusal("{}") == "7 name: missing, a network configuration needs one");
+    CHECK(refusal("{}").starts_with("7 name: missing"));
     CHECK(refusal(R"({"name": ""})").starts_with("7 name: missing"));
     for (const char* name : {"a/b", "..", "a b", "-a", "a:b"})
         CHECK(refusal(std::string(R"({"name": ")") + name + "\"}").starts_with("7 name: expected"));

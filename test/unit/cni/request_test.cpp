@@ -108,7 +108,7 @@ TEST_CASE("container IDs") {
 
 TEST_CASE("interface names") {
     for (const char* bad : {"a/b", "..", ".", "a:b", "a b", "sixteen-bytes-xx", "net1\n"})
-        CHECK(refusal(Command::add, with("CNI_IFNAME", bad)).starts_with("4 CNI_IFNAME is no interface name"));
+        CHECK(refusal(Command::add, with("CNI_IFNAME", bad)).starts_with("4 CNI_IFNAME: "));
 }
 
 TEST_CASE("text that can't be stored is refused on ADD, and there is nothing to DEL") {
@@ -161,8 +161,7 @@ TEST_CASE("standard input that never ends is given up at the deadline, also whil
         FAIL("no error");
     } catch (const cni::CniError& error) {
         CHECK(error.code() == 5);
-        CHECK(std::string(error.what()) == "standard input: waited 0 ms for the end of the network configuration: "
-                                           "whoever writes it must close it");
+        CHECK(std::string(error.what()).starts_with("standard input: waited 0 ms "));
     }
     (void)::close(endless);
 }
@@ -177,8 +176,7 @@ TEST_CASE("standard input that nobody closes is not waited for for ever") {
             FAIL("no error");
         } catch (const cni::CniError& error) {
             CHECK(error.code() == 5);
-            CHECK(std::string(error.what()) == "standard input: waited 30 ms for the end of the network configuration: "
-                                               "whoever writes it must close it");
+            CHECK(std::string(error.what()).starts_with("standard input: waited 30 ms "));
         }
         (void)::close(ends[0]);
         (void)::close(ends[1]);

@@ -24,82 +24,69 @@ std::string refusal(const std::string& members) {
 
 struct Case {
     const char* members;
-    const char* refusal;
+    const char* begins; // "CODE KEY: "
+    const char* value;
 };
 
 } // namespace
 
 TEST_CASE("ill-typed keys are named with what was found") {
     const Case cases[] = {
-        {R"("mode": 1)", "7 mode: expected one of \"bridge\" \"private\" \"vepa\" \"passthru\", found 1"},
-        {R"("master": ["eth0"])", "7 master: expected a string, found an array"},
-        {R"("mtu": "1400")", "7 mtu: expected a whole number from 0 to 65535, found \"1400\""},
-        {R"("mtu": 4.7)", "7 mtu: expected a whole number from 0 to 65535, found 4.7"},
-        {R"("mtu": -1)", "7 mtu: expected a whole number from 0 to 65535, found -1"},
-        {R"("mtu": 1e300)", "7 mtu: expected a whole number from 0 to 65535, found 1e+300"},
-        {R"("mtu": 65536)", "7 mtu: expected a whole number from 0 to 65535, found 65536"},
-        {R"("mtu": 67)", "7 mtu: expected 0 (the parent's) or a number from 68 to 65535, found 67"},
-        {R"("bcqueuelen": 4294967296)", "7 bcqueuelen: expected a whole number from 0 to 4294967295, found 4294967296"},
-        {R"("linkInContainer": "true")", "7 linkInContainer: expected true or false, found \"true\""},
-        {R"("mac": 2)", "7 mac: expected a string, found 2"},
-        {R"("rdma": "yes")", "7 rdma: expected true, false or an object, found \"yes\""},
-        {R"("rdma": {"waitForGids": 1})", "7 rdma.waitForGids: expected true or false, found 1"},
-        {R"("rdma": {"gidTimeoutMs": 30001})",
-         "7 rdma.gidTimeoutMs: expected a whole number from 0 to 30000, found 30001"},
-        {R"("logLevel": 3)",
-         "7 logLevel: expected one of \"panic\" \"error\" \"warning\" \"info\" \"verbose\" \"debug\", found 3"},
-        {R"("ipam": {"type": 3})", "7 ipam.type: expected a string, found 3"},
-        {R"("ipam": {"type": "rdmanet", "range": 7})", "7 ipam.range: expected a string, found 7"},
+        {R"("mode": 1)", "7 mode: ", "1"},
+        {R"("master": ["eth0"])", "7 master: ", "an array"},
+        {R"("mtu": "1400")", "7 mtu: ", "\"1400\""},
+        {R"("mtu": 4.7)", "7 mtu: ", "4.7"},
+        {R"("mtu": -1)", "7 mtu: ", "-1"},
+        {R"("mtu": 1e300)", "7 mtu: ", "1e+300"},
+        {R"("mtu": 65536)", "7 mtu: ", "65536"},
+        {R"("mtu": 67)", "7 mtu: ", "67"},
+        {R"("bcqueuelen": 4294967296)", "7 bcqueuelen: ", "4294967296"},
+        {R"("linkInContainer": "true")", "7 linkInContainer: ", "\"true\""},
+        {R"("mac": 2)", "7 mac: ", "2"},
+        {R"("rdma": "yes")", "7 rdma: ", "\"yes\""},
+        {R"("rdma": {"waitForGids": 1})", "7 rdma.waitForGids: ", "1"},
+        {R"("rdma": {"gidTimeoutMs": 30001})", "7 rdma.gidTimeoutMs: ", "30001"},
+        {R"("logLevel": 3)", "7 logLevel: ", "3"},
+        {R"("ipam": {"type": 3})", "7 ipam.type: ", "3"},
+        {R"("ipam": {"type": "rdmanet", "range": 7})", "7 ipam.range: ", "7"},
     };
-    for (const auto& [members, expected] : cases) CHECK(refusal(members) == expected);
+    for (const auto& [members, begins, value] : cases)
+        CHECK_THAT(refusal(members), Catch::StartsWith(begins) && Catch::Contains(value));
 }
 
 TEST_CASE("a value that isn't one of a few lists the few") {
     const Case cases[] = {
-        {R"("attach": "bridge")", "7 attach: expected one of \"macvlan\" \"ipvlan\" \"sriov\" \"host-device\" "
-                                  "\"ipoib\" \"rdma\", found \"bridge\""},
-        {R"("mode": true)", "7 mode: expected one of \"bridge\" \"private\" \"vepa\" \"passthru\", found true"},
-        {R"("attach": "sriov", "trust": true)", "7 trust: expected one of \"on\" \"off\", found true"},
-        {R"("attach": "sriov", "spoofchk": false)", "7 spoofchk: expected one of \"on\" \"off\", found false"},
-        {R"("attach": "sriov", "link_state": true)",
-         "7 link_state: expected one of \"auto\" \"enable\" \"disable\", found true"},
-        {R"("attach": "ipvlan", "mode": "bridge")", "7 mode: expected one of \"l2\" \"l3\" \"l3s\", found \"bridge\""},
-        {R"("attach": "macvlan", "mode": "l2")",
-         "7 mode: expected one of \"bridge\" \"private\" \"vepa\" \"passthru\", found \"l2\""},
-        {R"("mode": "l2", "flag": "promiscuous")",
-         "7 flag: expected one of \"bridge\" \"private\" \"vepa\", found \"promiscuous\""},
-        {R"("defaultRoute": " ")", "7 defaultRoute: expected one of \"if-none\" \"always\" \"never\", found \" \""},
-        {R"("rdma": {"mode": "both"})", "7 rdma.mode: expected one of \"shared\" \"exclusive\", found \"both\""},
-        {R"("rdma": {"onInactivePort": "require"})",
-         "7 rdma.onInactivePort: expected one of \"warn\" \"refuse\", found \"require\""},
+        {R"("attach": "bridge")", "7 attach: ", "\"bridge\""},
+        {R"("mode": true)", "7 mode: ", "true"},
+        {R"("attach": "sriov", "trust": true)", "7 trust: ", "true"},
+        {R"("attach": "sriov", "spoofchk": false)", "7 spoofchk: ", "false"},
+        {R"("attach": "sriov", "link_state": true)", "7 link_state: ", "true"},
+        {R"("attach": "ipvlan", "mode": "bridge")", "7 mode: ", "\"bridge\""},
+        {R"("attach": "macvlan", "mode": "l2")", "7 mode: ", "\"l2\""},
+        {R"("mode": "l2", "flag": "promiscuous")", "7 flag: ", "\"promiscuous\""},
+        {R"("defaultRoute": " ")", "7 defaultRoute: ", "\" \""},
+        {R"("rdma": {"mode": "both"})", "7 rdma.mode: ", "\"both\""},
+        {R"("rdma": {"onInactivePort": "require"})", "7 rdma.onInactivePort: ", "\"require\""},
         {R"("attach": "sriov", "link_state": "disable", "rdma": {"onInactivePort": "refuse"})",
-         "7 link_state: expected \"auto\" or \"enable\", as \"rdma.onInactivePort\" is \"refuse\", found \"disable\""},
-        {R"("rdma": {"onMissingGid": "fail"})",
-         "7 rdma.onMissingGid: expected one of \"warn\" \"refuse\", found \"fail\""},
-        {R"("logLevel": "trace")", "7 logLevel: expected one of \"panic\" \"error\" \"warning\" \"info\" \"verbose\" "
-                                   "\"debug\", found \"trace\""},
+         "7 link_state: ", "\"disable\""},
+        {R"("rdma": {"onMissingGid": "fail"})", "7 rdma.onMissingGid: ", "\"fail\""},
+        {R"("logLevel": "trace")", "7 logLevel: ", "\"trace\""},
     };
-    for (const auto& [members, expected] : cases) CHECK(refusal(members) == expected);
+    for (const auto& [members, begins, value] : cases)
+        CHECK_THAT(refusal(members), Catch::StartsWith(begins) && Catch::Contains(value));
 }
 
 TEST_CASE("what this version can't do, and keys of the other kind, are unsupported fields with key and value") {
     const Case cases[] = {
-        {R"("attach": "sriov", "master": "eth1")",
-         "2 master: \"eth1\" is a key of children of an interface, this is sriov: remove it"},
-        {R"("rdma": {"mode": "exclusive"})",
-         "2 rdma: a child of an interface shares its parent's RDMA device, it can't have it "
-         "for itself: use \"mode\": \"shared\", or \"attach\": \"sriov\""},
-        {R"("flag": "vepa")",
-         "2 flag: \"vepa\" is a key of ipvlan, this is macvlan: remove it, or set \"attach\": \"ipvlan\""},
-        {R"("rdma": true, "linkInContainer": true)", "2 rdma: true can't be had with \"linkInContainer\", the RDMA "
-                                                     "device of a parent in the pod is not looked at by "
-                                                     "this version: remove one of them"},
-        {R"("attach": "ipvlan", "bcqueuelen": 10)", "2 bcqueuelen: 10 is a key of macvlan, this is ipvlan: remove it"},
-        {R"("attach": "ipvlan", "mac": "02:00:00:00:00:01")",
-         "2 mac: \"02:00:00:00:00:01\" can't be set, ipvlan shares its parent's MAC address: remove it, or use "
-         "macvlan"},
+        {R"("attach": "sriov", "master": "eth1")", "2 master: ", "\"eth1\""},
+        {R"("rdma": {"mode": "exclusive"})", "2 rdma: ", "\"shared\""},
+        {R"("flag": "vepa")", "2 flag: ", "\"vepa\""},
+        {R"("rdma": true, "linkInContainer": true)", "2 rdma: ", "true"},
+        {R"("attach": "ipvlan", "bcqueuelen": 10)", "2 bcqueuelen: ", "10"},
+        {R"("attach": "ipvlan", "mac": "02:00:00:00:00:01")", "2 mac: ", "\"02:00:00:00:00:01\""},
     };
-    for (const auto& [members, expected] : cases) CHECK(refusal(members) == expected);
+    for (const auto& [members, begins, value] : cases)
+        CHECK_THAT(refusal(members), Catch::StartsWith(begins) && Catch::Contains(value));
 }
 
 TEST_CASE("addresses that no interface can have") {

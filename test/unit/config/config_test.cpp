@@ -189,15 +189,15 @@ TEST_CASE("our keys, the specification's and those of callers are passed over in
 
 TEST_CASE("unknown keys are ignored with a warning, which names the one that may be meant") {
     const std::pair<const char*, const char*> rows[] = {
-        {R"("mater": "eth1")", R"(mater: unknown key, ignored; perhaps "master" is meant)"},
-        {R"("MTUs": 5)", R"(MTUs: unknown key, ignored; perhaps "mtu" is meant)"},
+        {R"("mater": "eth1")", R"(mater: unknown key (did you mean "master"?), ignored)"},
+        {R"("MTUs": 5)", R"(MTUs: unknown key (did you mean "mtu"?), ignored)"},
         {R"("bridgeName": "br0")", "bridgeName: unknown key, ignored"},
         {R"("cni.dev/": 1)", "cni.dev/: unknown key, ignored"},
         {R"("rdma": {"onMissingGids": "warn"})",
-         R"(rdma.onMissingGids: unknown key, ignored; perhaps "onMissingGid" is meant)"},
+         R"(rdma.onMissingGids: unknown key (did you mean "onMissingGid"?), ignored)"},
         {R"("ipam": {"range": "10.0.0.0/24"})",
-         R"(ipam has keys but no "type", the pod gets no addresses: add "type": "rdmanet")"},
-        {R"("dns": {"searches": []})", R"(dns.searches: unknown key, ignored; perhaps "search" is meant)"},
+         R"(ipam: it has keys but no "type", so the pod gets no addresses: add "type": "rdmanet")"},
+        {R"("dns": {"searches": []})", R"(dns.searches: unknown key (did you mean "search"?), ignored)"},
     };
     for (const auto& [members, warning] : rows)
         CHECK(config_with(members).warnings == std::vector<std::string>{warning});

@@ -39,14 +39,14 @@ TEST_CASE("unknown keys are told from keys with a caveat") {
     KeyWarnings warnings;
     warn_of_keys(document.root(), {kUsed, kMissing}, warnings);
     CHECK(warnings.texts.size() == 3);
-    CHECK(warnings.unknown == Warnings{"mtus: unknown key; perhaps \"mtu\" is meant", "x: unknown key"});
+    CHECK(warnings.unknown == Warnings{"mtus: unknown key (did you mean \"mtu\"?)", "x: unknown key"});
 }
 
 TEST_CASE("a key that is used and differs by a letter or two is suggested") {
     const auto suggestion = [](const std::string& key) {
         const std::string warning = warnings_of("{\"" + key + "\": 1}").at(0);
-        const auto begin = warning.find("perhaps \"");
-        return begin == std::string::npos ? "" : warning.substr(begin + 9, warning.rfind('"') - begin - 9);
+        const auto begin = warning.find("did you mean \"");
+        return begin == std::string::npos ? "" : warning.substr(begin + 14, warning.rfind('"') - begin - 14);
     };
     for (const char* key : {"mater", "maser", "mastre", "masterr", "MASTR", "m_aster"})
         CHECK(suggestion(key) == "master");

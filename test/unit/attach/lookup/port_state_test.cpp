@@ -16,12 +16,12 @@ TEST_CASE("an inactive port is told with its states, and the cure that fits them
     port.physical_state = 2;
     CHECK(inactive_port_text(port, "eth1") ==
           "port 1 of RDMA device \"mlx5_0\" is not active: state down, physical state polling; check the link of "
-          "\"eth1\": cable, switch port, of a VF its PF's link and \"link_state\"");
+          "\"eth1\" (cable, switch port; for a VF also its PF's link and \"link_state\")");
     port.lid = 65535;
     port.sm_lid = 0;
     CHECK(inactive_port_text(port, "ib0") ==
           "port 1 of RDMA device \"mlx5_0\" is not active: state down, physical state polling, LID 65535, SM LID 0; "
-          "check the link of \"ib0\": cable, switch port, of a VF its PF's link and \"link_state\"");
+          "check the link of \"ib0\" (cable, switch port; for a VF also its PF's link and \"link_state\")");
     port.state = PortState::initializing;
     port.physical_state = 5;
     port.lid = 0;

@@ -37,14 +37,14 @@ TEST_CASE("RDMA devices are chosen by their place in the order of their making, 
     CHECK(chosen(R"({"device": "roce*"})") == "rocep1 rocep1d1 | ibp1");
     CHECK(chosen(R"({"device": "ibp1"})") == "ibp1 | rocep1 rocep1d1");
     CHECK_THROWS_WITH(chosen(R"({"device": 3})"),
-                      "rdma.device: 3 is no RDMA device of 0000:3b:00.2, of whose RDMA devices 0 is \"rocep1\", 1 is "
-                      "\"rocep1d1\", 2 is \"ibp1\": set it to one of these numbers, or to a pattern of names");
+                      Catch::StartsWith("rdma.device: 0000:3b:00.2 has no RDMA device 3") &&
+                          Catch::Contains("0 is \"rocep1\", 1 is \"rocep1d1\", 2 is \"ibp1\""));
     CHECK_THROWS_WITH(chosen(R"({"device": "r*", "name": "rdma0"})"),
-                      Catch::StartsWith("rdma.name: \"rdma0\" is one name for 2 RDMA devices of 0000:3b:00.2, of which "
-                                        "0 is \"rocep1\", "));
+                      Catch::StartsWith("rdma.name: \"rdma0\" ") && Catch::Contains("2 RDMA devices of 0000:3b:00.2") &&
+                          Catch::Contains("0 is \"rocep1\", "));
     CHECK(chosen(R"({"device": 0, "name": "rdma0"})") == "rocep1 | rocep1d1 ibp1");
     CHECK_THROWS_WITH(chosen(R"({"device": "mlx5_*"})"),
-                      Catch::StartsWith("rdma.device: \"mlx5_*\" is no RDMA device of 0000:3b:00.2"));
+                      Catch::StartsWith("rdma.device: 0000:3b:00.2 has no RDMA device \"mlx5_*\""));
 }
 
 TEST_CASE("the RDMA devices that a driver makes when it is bound anew are chosen by their places") {
@@ -59,18 +59,16 @@ TEST_CASE("the RDMA devices that a driver makes when it is bound anew are chosen
     CHECK(again.moving.front().name == "mlx5_5");
     CHECK(again.staying.size() == 2);
     CHECK_THROWS_WITH(choose_rdma_again(kFunction, config.rdma, again, {{.index = 15, .name = "mlx5_7"}}),
-                      Catch::StartsWith("rdma.device: \"*d?\" is no RDMA device of 0000:3b:00.2"));
+                      Catch::StartsWith("rdma.device: 0000:3b:00.2 has no RDMA device \"*d?\""));
 }
 
 TEST_CASE("a chosen RDMA device goes into the pod, whatever the node's mode lets otherwise") {
     CHECK(config::config_with(R"("attach": "sriov", "rdma": {"device": 1})").rdma.isolation == true);
     CHECK_THROWS_WITH(config::config_with(R"("attach": "sriov", "rdma": {"device": 1, "mode": "shared"})"),
-                      "rdma.device: expected no key, as \"rdma\" says that RDMA devices stay on the host, found 1");
+                      Catch::StartsWith("rdma.device: ") && Catch::EndsWith("found 1"));
     CHECK_FALSE(config::config_with(R"("rdma": {"linkLocalGids": false})").rdma.link_local_gids);
     CHECK_THROWS_WITH(config::config_with(R"("rdma": {"device": "x"})"),
-                      "rdma.device: \"x\" is for an RDMA device that goes into the pod, this is macvlan: remove it, or "
-                      "set \"attach\": \"sriov\"");
+                      Catch::StartsWith("rdma.device: \"x\" ") && Catch::Contains("\"macvlan\""));
     CHECK_THROWS_WITH(config::config_with(R"("attach": "sriov", "rdma": {"device": ""})"),
-                      "rdma.device: expected a number from 0, or a name of an RDMA device, in which * and ? stand for "
-                      "anything, found \"\"");
+                      Catch::StartsWith("rdma.device: ") && Catch::EndsWith("found \"\""));
 }
