@@ -51,12 +51,19 @@ Trace find_meant(const ForgetTarget& target, const state::AttachmentStore& recor
     throw base::Error(concat(to_text(target), " has ", traces.size(), " records: name one of ", files));
 }
 
-/// What another process has changed since is not what the person was told of.
+/// Otherwise the trace is put together from leases, or from what can't be read.
+bool has_record(const Trace& trace) {
+    return !trace.unreadable && !trace.record.attach.empty();
+}
+
+/// What another process has changed since is not what the person was told of. A record that DEL has removed must not be
+/// undone once more: its device may be another pod's by now.
 void require_unchanged(const Trace& trace, const state::AttachmentStore& records) {
     const auto outcome = records.load(trace.record.key);
     const auto* now = std::get_if<AttachmentRecord>(&outcome);
-    const auto* before = trace.unreadable ? nullptr : &trace.record;
-    if (now != nullptr && (before == nullptr || now->to_text() != before->to_text()))
+    if (now == nullptr && has_record(trace))
+        throw base::Error(concat(describe(trace.record), " has been removed meanwhile: nothing is left to forget"));
+    if (now != nullptr && (!has_record(trace) || now->to_text() != trace.record.to_text()))
         throw base::Error(concat(describe(trace.record), " has changed meanwhile: look again with `rdmanet state`"));
 }
 
@@ -91,8 +98,7 @@ Forgotten look_at(const Trace& trace, const ipam::Verdict& pod, const std::vecto
     for (auto step = trace.record.steps.rbegin(); step != trace.record.steps.rend(); ++step)
         forgotten.not_undone.push_back(to_text(*step));
     for (const ipam::Lease& lease : leases) forgotten.released.push_back(lease.address.to_string());
-    const bool has_record = !trace.unreadable && !trace.record.attach.empty(); // else it is put together from leases
-    if (has_record) forgotten.record = trace.record.to_text();
+    if (has_record(trace)) forgotten.record = trace.record.to_text();
     return forgotten;
 }
 

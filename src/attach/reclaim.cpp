@@ -26,7 +26,8 @@ StillHeld undo_stale(const state::AttachmentKey& key, PodProbe& pods, const Node
 
 void reclaim_device(const std::string& device, Session& session, const base::Deadline& deadline) {
     PodProbe pods(session.node);
-    for (const state::AttachmentRecord& owner : list_stale_owners(device, session)) {
+    // Also those that seem to live: a DEL under way still has the pod's namespace, and its lock is waited for.
+    for (const state::AttachmentRecord& owner : list_owners(device, session)) {
         const StillHeld held = undo_stale(owner.key, pods, session.node, session.records, session.leases, deadline);
         if (!held.empty())
             throw cni::CniError(cni::ErrorCode::parent,

@@ -17,8 +17,8 @@
 
 namespace rdmanet::attach {
 
-/// Undoes what stale attachments have left on the device. Throws CniError if it can't be undone. No attachment's lock
-/// may be held.
+/// Undoes what stale attachments have left on the device, once whoever works on its owners, a DEL for one, is done.
+/// Throws CniError if it can't be undone. No attachment's lock may be held.
 void reclaim_device(const std::string& device, Session& session, const base::Deadline& deadline);
 
 /// Undoes an attachment if its pod is provably gone by the time that its lock is had. No attachment's lock may be held.

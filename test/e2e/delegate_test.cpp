@@ -1,5 +1,6 @@
 // Addresses from other IPAM plugins: Debian's own, and plugins of this test's that fail in every way there is.
 #include "attachment_stage.hpp"
+#include "fake_plugin.hpp"
 #include "runtime.hpp"
 #include "support/patience.hpp"
 #include "support/reporter.hpp"
@@ -7,8 +8,6 @@
 #include <rdmanet/base/file.hpp>
 
 #include <catch2/catch.hpp>
-
-#include <sys/stat.h>
 
 #include <chrono>
 #include <filesystem>
@@ -26,42 +25,6 @@ namespace fs = std::filesystem;
 bool has_plugin(const std::string& name) {
     return fs::exists(fs::path(kDebianPlugins) / name);
 }
-
-/// A directory for CNI_PATH with a plugin "fake" that runs a script after noting its command.
-class FakePlugin {
-public:
-    FakePlugin() { fs::create_directories(directory()); }
-    FakePlugin(const FakePlugin&) = delete;
-    FakePlugin& operator=(const FakePlugin&) = delete;
-    ~FakePlugin() {
-        std::error_code ignored;
-        fs::remove_all(directory(), ignored);
-    }
-    [[nodiscard]] static std::string directory() { return "/tmp/rdmanet-fake-plugin"; }
-    [[nodiscard]] static std::string file(const std::string& name) { return concat(directory(), '/', name); }
-
-    /// The script runs with "$CNI_COMMAND" and writes to "$dir".
-    void install(const std::string& script) const {
-        const std::string text =
-            concat("#!/bin/bash\ndir=", directory(), "\necho $CNI_COMMAND >> $dir/calls\n", script, '\n');
-        base::write_file_durably(file("fake"), text);
-        (void)::chmod(file("fake").c_str(), 0755);
-        forget();
-    }
-    void uninstall() const { fs::remove(file("fake")); }
-    void forget() const { fs::remove(file("calls")); }
-    /// "ADD DEL "
-    [[nodiscard]] static std::string calls() {
-        std::string text = base::read_file_if_exists(file("calls"), 4096).value_or("");
-        for (char& c : text)
-            if (c == '\n') c = ' ';
-        return text;
-    }
-};
-
-const char* const kGoodAdd = R"([ $CNI_COMMAND != ADD ] || echo '{"cniVersion":"1.0.0",)"
-                             R"("ips":[{"address":"10.62.0.5/24","gateway":"10.62.0.1"}],)"
-                             R"("routes":[{"dst":"10.63.0.0/16"}],"dns":{"nameservers":["10.62.0.53"]}}')";
 
 PluginCall fake_call(const Pod& pod, const std::string& version = "1.1.0") {
     PluginCall call = call_for(pod, "'master':'par0','ipam':{'type':'fake'}", version);

@@ -22,19 +22,6 @@ bool is_entry_beside(const state::AttachmentKey& key, const Attachment& attachme
            key.ifname == attachment.key.ifname;
 }
 
-/// Other attachments that have the device, or parts of it.
-std::vector<AttachmentRecord> list_owners(const std::string& device, const Attachment& attachment) {
-    std::vector<AttachmentRecord> records = attachment.records.list_about(state::device_topic(device));
-    const auto is_disregarded = [&](const state::AttachmentKey& key) {
-        const auto& disregarded = attachment.disregarded;
-        return std::find(disregarded.begin(), disregarded.end(), key) != disregarded.end();
-    };
-    std::erase_if(records, [&](const AttachmentRecord& record) {
-        return record.key == attachment.key || is_disregarded(record.key);
-    });
-    return records;
-}
-
 [[noreturn]] void refuse_parent_of(const std::string& child, const base::BusAddress& address, const std::string& cure) {
     throw cni::CniError(cni::ErrorCode::parent,
                         concat("device ", address, " has a child (", child,
@@ -51,6 +38,18 @@ std::vector<AttachmentRecord> list_owners(const std::string& device, const Attac
 }
 
 } // namespace
+
+std::vector<AttachmentRecord> list_owners(const std::string& device, const Attachment& attachment) {
+    std::vector<AttachmentRecord> records = attachment.records.list_about(state::device_topic(device));
+    const auto is_disregarded = [&](const state::AttachmentKey& key) {
+        const auto& disregarded = attachment.disregarded;
+        return std::find(disregarded.begin(), disregarded.end(), key) != disregarded.end();
+    };
+    std::erase_if(records, [&](const AttachmentRecord& record) {
+        return record.key == attachment.key || is_disregarded(record.key);
+    });
+    return records;
+}
 
 void require_no_children(const base::BusAddress& address, const kernel::Link& link, const Attachment& attachment,
                          kernel::Socket& route) {

@@ -16,8 +16,10 @@ namespace rdmanet::attach {
 
 // Where `device` is a text, it is the address of one, or the name of an interface without: state::KeepDevice::device.
 
-/// Attachments other than ours that have the device, or parts of it, and whose pods are provably gone: no DEL came for
-/// them.
+/// Attachments other than ours that have the device, or parts of it.
+[[nodiscard]] std::vector<state::AttachmentRecord> list_owners(const std::string& device, const Attachment& attachment);
+
+/// Those whose pods are provably gone: no DEL came for them.
 [[nodiscard]] std::vector<state::AttachmentRecord> list_stale_owners(const std::string& device,
                                                                      const Attachment& attachment);
 

@@ -1,0 +1,54 @@
+// An IPAM plugin that does what a test tells it.
+#pragma once
+
+#include "support/process.hpp"
+
+#include <rdmanet/base/file.hpp>
+#include <rdmanet/base/text.hpp>
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+namespace rdmanet::test {
+
+/// A directory for CNI_PATH with a plugin "fake" that runs a script after noting its command.
+class FakePlugin {
+public:
+    FakePlugin() { std::filesystem::create_directories(directory()); }
+    FakePlugin(const FakePlugin&) = delete;
+    FakePlugin& operator=(const FakePlugin&) = delete;
+    ~FakePlugin() {
+        std::error_code ignored;
+        std::filesystem::remove_all(directory(), ignored);
+    }
+    [[nodiscard]] static std::string directory() { return "/tmp/rdmanet-fake-plugin"; }
+    [[nodiscard]] static std::string file(const std::string& name) { return base::concat(directory(), '/', name); }
+
+    /// The script runs with "$CNI_COMMAND" and writes to "$dir".
+    void install(const std::string& script) const {
+        const std::string text =
+            base::concat("#!/bin/bash\ndir=", directory(), "\necho $CNI_COMMAND >> $dir/calls\n", script, '\n');
+        base::write_file_durably(file("fake"), text);
+        (void)::chmod(file("fake").c_str(), 0755);
+        forget();
+    }
+    void uninstall() const { std::filesystem::remove(file("fake")); }
+    void forget() const { std::filesystem::remove(file("calls")); }
+    /// "ADD DEL "
+    [[nodiscard]] static std::string calls() {
+        std::string text = base::read_file_if_exists(file("calls"), 4096).value_or("");
+        for (char& c : text)
+            if (c == '\n') c = ' ';
+        return text;
+    }
+};
+
+/// A script that answers ADD with an address, a route and DNS.
+inline const char* const kGoodAdd = R"([ $CNI_COMMAND != ADD ] || echo '{"cniVersion":"1.0.0",)"
+                                    R"("ips":[{"address":"10.62.0.5/24","gateway":"10.62.0.1"}],)"
+                                    R"("routes":[{"dst":"10.63.0.0/16"}],"dns":{"nameservers":["10.62.0.53"]}}')";
+
+} // namespace rdmanet::test

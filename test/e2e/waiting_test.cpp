@@ -1,0 +1,97 @@
+// Who works on an attachment while its DEL is under way: they wait for it, and look again.
+#include "attachment_stage.hpp"
+#include "fake_plugin.hpp"
+
+#include "support/patience.hpp"
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <chrono>
+#include <filesystem>
+#include <future>
+#include <optional>
+
+namespace rdmanet::test {
+
+using Catch::Contains;
+
+namespace {
+
+/// A pod with an end of a veth pair of the host, whose addresses come from a plugin.
+struct MovedStage {
+    MovedStage() {
+        shell("ip link add moved0 type veth peer name movedpeer0 && ip link set movedpeer0 addrgenmode none && "
+              "ip link set moved0 addrgenmode none");
+        node.emplace();
+        plugin.install(kGoodAdd);
+        (void)add(call);
+        // DEL doesn't end before the test has seen who waits for it.
+        plugin.install(
+            concat("[ $CNI_COMMAND != DEL ] || [ -e $dir/go ] || { touch $dir/started; until [ -e $dir/go ]; do "
+                   "sleep 0.05; done; }\n",
+                   kGoodAdd));
+    }
+    MovedStage(const MovedStage&) = delete;
+    MovedStage& operator=(const MovedStage&) = delete;
+    ~MovedStage() { (void)succeeds("ip link delete movedpeer0"); }
+
+    static PluginCall call_in(const Pod& pod) {
+        PluginCall call = call_for(pod, "'attach':'host-device','device':'moved0','ipam':{'type':'fake'}");
+        call.path = FakePlugin::directory();
+        return call;
+    }
+
+    Pod pod{"pod"};
+    Pod next{"next"};
+    FakePlugin plugin;
+    PluginCall call = call_in(pod);
+    std::optional<UnchangedNode> node;
+};
+
+std::future<std::string> begin_del(const PluginCall& call) {
+    auto ended = std::async(std::launch::async, [call] { return del(call); });
+    REQUIRE(comes_true([] { return std::filesystem::exists(FakePlugin::file("started")); }));
+    return ended;
+}
+
+/// Until two processes have opened the locks of attachments, or the second has ended without.
+void wait_for_second(std::future<std::string>& second) {
+    REQUIRE(comes_true([&] {
+        return second.wait_for(std::chrono::seconds{0}) == std::future_status::ready ||
+               succeeds(
+                   "[ $(find /proc/[0-9]*/fd -lname /run/rdmanet/lock 2>/dev/null | cut -d/ -f3 | sort -u | wc -l) "
+                   "-ge 2 ]");
+    }));
+}
+
+} // namespace
+
+TEST_CASE("ADD of a device waits for the DEL under way of the pod that has it", "[delegate][device]") {
+    const MovedStage stage;
+    PluginCall call = MovedStage::call_in(stage.next);
+    call.container = "c2";
+    auto deleted = begin_del(stage.call);
+    auto added = std::async(std::launch::async, [&] { return outcome(call, "ADD"); });
+    wait_for_second(added);
+    shell(concat("touch ", FakePlugin::file("go")));
+    CHECK(deleted.get() == "");
+    CHECK(added.get() == "");
+    CHECK(del(call) == "");
+    CHECK(stage.node->difference() == "");
+}
+
+TEST_CASE("what a DEL under way removes is not undone again by `gc --forget`", "[delegate][gc]") {
+    MovedStage stage;
+    stage.pod.destroy(); // nothing of a living pod is forgotten
+    auto deleted = begin_del(stage.call);
+    auto forgotten =
+        std::async(std::launch::async, [] { return shell(concat(binary(), " gc --forget c1 net1 2>&1; true")); });
+    wait_for_second(forgotten);
+    shell(concat("touch ", FakePlugin::file("go")));
+    CHECK(deleted.get() == "");
+    CHECK_THAT(forgotten.get(), Contains("meanwhile"));
+    CHECK(FakePlugin::calls() == "DEL ");
+}
+
+} // namespace rdmanet::test
