@@ -168,6 +168,9 @@ private:
             update_record();
             save_if_possible();
             throw;
+        } catch (...) { // the rollback needs what a step has learned before it failed
+            update_record();
+            throw;
         }
         bool is_changed = false;
         for (std::size_t later = at + 1; later < steps_.size(); ++later)

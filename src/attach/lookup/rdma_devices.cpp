@@ -36,18 +36,18 @@ bool is_on(const kernel::RdmaPort& port, const kernel::Link& link, const kernel:
                        [&](const kernel::GidEntry& entry) { return entry.address == *gid; });
 }
 
-RdmaDevices list_as_made(const base::BusAddress& address, kernel::Socket* rdma) {
-    RdmaDevices devices = rdma != nullptr ? find_rdma_devices(address, *rdma) : RdmaDevices{};
-    sort_as_made(devices);
-    return devices;
-}
-
 } // namespace
 
 std::vector<kernel::RdmaDevice> find_rdma_devices(const base::BusAddress& address, kernel::Socket& rdma) {
     std::vector<kernel::RdmaDevice> devices;
     for (const std::string& name : kernel::rdma_devices_of(address))
         if (auto device = kernel::find_rdma_device(rdma, name)) devices.push_back(*std::move(device));
+    return devices;
+}
+
+RdmaDevices list_as_made(const base::BusAddress& address, kernel::Socket* rdma) {
+    RdmaDevices devices = rdma != nullptr ? find_rdma_devices(address, *rdma) : RdmaDevices{};
+    sort_as_made(devices);
     return devices;
 }
 

@@ -26,6 +26,8 @@ using RdmaDevices = std::vector<kernel::RdmaDevice>;
 
 /// In the order in which the driver made them: a name may become another by udev, a number can't.
 void sort_as_made(RdmaDevices& devices);
+/// The device's in the host's namespace, in that order. None without a socket: the kernel knows no RDMA.
+[[nodiscard]] RdmaDevices list_as_made(const base::BusAddress& address, kernel::Socket* rdma);
 
 /// "uverbs3" of each, in their order; empty for one that has none.
 [[nodiscard]] std::vector<std::string> list_uverbs(const RdmaDevices& devices, kernel::Socket& rdma);

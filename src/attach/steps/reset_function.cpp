@@ -19,12 +19,6 @@ using base::concat;
 using base::quoted;
 using kernel::Socket;
 
-RdmaDevices list_as_made(const BusAddress& address, Socket* rdma) {
-    RdmaDevices devices = rdma != nullptr ? find_rdma_devices(address, *rdma) : RdmaDevices{};
-    sort_as_made(devices);
-    return devices;
-}
-
 std::vector<std::string> list_uverbs_as_made(const BusAddress& address, Socket* rdma) {
     return rdma != nullptr ? list_uverbs(list_as_made(address, rdma), *rdma) : std::vector<std::string>{};
 }

@@ -34,7 +34,7 @@ struct AddContext {
 
 /// What steps learn and later ones need.
 struct Progress {
-    const state::AttachmentRecord& record;  // as it was first written
+    const state::AttachmentRecord& record;  // as it is written down by then
     cni::Result own{};                      // addresses and routes that the attachment gives its interface
     std::optional<kernel::Link> link{};     // its interface, in the pod
     std::optional<RdmaDevices> made_rdma{}; // by a driver that was bound anew

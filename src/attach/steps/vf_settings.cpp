@@ -1,7 +1,5 @@
 #include "vf_settings.hpp"
 
-#include "representor.hpp"
-
 #include "lookup/device_usable.hpp"
 #include "lookup/request.hpp"
 #include "lookup/vf.hpp"

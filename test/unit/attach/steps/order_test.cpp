@@ -44,7 +44,8 @@ std::string kinds_of(const std::vector<state::Step>& steps) {
 }
 
 constexpr const char* kVf =
-    R"("attach": "sriov", "deviceID": "0000:3b:00.2", "reset": true, "ipam": {"type": "other"})";
+    R"("attach": "sriov", "deviceID": "0000:3b:00.2", "reset": true, "ipam": {"type": "other"}, "runtimeConfig":
+       {"CNIDeviceInfoFile": "/var/run/k8s.cni.cncf.io/devinfo/cni/no-such-device.json"})";
 
 } // namespace
 
@@ -54,11 +55,11 @@ TEST_CASE("the journal has a VF's steps in the order in which their undoing is r
     Findings found;
     found.device = find_vf(false);
     CHECK(kinds_of(recorded(plan_steps(stage.context(), found))) ==
-          "keep-device reset-function set-vf set-representor move-link move-rdma move-rdma delegate-ipam");
+          "keep-device reset-function set-vf set-representor move-link move-rdma move-rdma delegate-ipam write-device-info");
     found.device = find_vf(true);
     CHECK(
         kinds_of(recorded(plan_steps(stage.context(), found))) ==
-        "keep-device rebind-driver reset-function set-vf set-representor move-link move-rdma move-rdma delegate-ipam");
+        "keep-device rebind-driver reset-function set-vf set-representor move-link move-rdma move-rdma delegate-ipam write-device-info");
 }
 
 TEST_CASE("RDMA devices that a driver made anew are those that move") {
