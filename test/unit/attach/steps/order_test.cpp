@@ -55,11 +55,12 @@ TEST_CASE("the journal has a VF's steps in the order in which their undoing is r
     Findings found;
     found.device = find_vf(false);
     CHECK(kinds_of(recorded(plan_steps(stage.context(), found))) ==
-          "keep-device reset-function set-vf set-representor move-link move-rdma move-rdma delegate-ipam write-device-info");
+          "keep-device reset-function set-vf set-representor move-link move-rdma move-rdma delegate-ipam "
+          "write-device-info");
     found.device = find_vf(true);
-    CHECK(
-        kinds_of(recorded(plan_steps(stage.context(), found))) ==
-        "keep-device rebind-driver reset-function set-vf set-representor move-link move-rdma move-rdma delegate-ipam write-device-info");
+    CHECK(kinds_of(recorded(plan_steps(stage.context(), found))) ==
+          "keep-device rebind-driver reset-function set-vf set-representor move-link move-rdma move-rdma delegate-ipam "
+          "write-device-info");
 }
 
 TEST_CASE("RDMA devices that a driver made anew are those that move") {
