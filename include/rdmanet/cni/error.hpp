@@ -57,8 +57,8 @@ public:
     using CniError::CniError;
 };
 
-/// `text` for the error of a DEL. go-cni (Remove() in cni.go) takes a DEL whose error has the words "not found" or "no such
-/// file or directory" for done and never repeats it; a delegate's text may have them, and the kernel's.
+/// `text` for the error of a DEL. go-cni (Remove() in cni.go) takes a DEL whose error has the words "not found" or
+/// "no such file or directory" for done and never repeats it; a delegate's text may have them, and the kernel's.
 [[nodiscard]] std::string text_of_del(std::string_view text);
 
 /// The error document. Details are left out if empty.

@@ -112,8 +112,8 @@ void send_rdma_home(const state::MoveRdma& step, const kernel::Netns& pod, const
     kernel::move_rdma_device(*inside, step.index, home);
 }
 
-/// Those that move, the one that gets another name in the pod under that one. Throws NetlinkError; CniError for a device
-/// that has another number in the pod, or can't have the name.
+/// Those that move, the one that gets another name in the pod under that one. Throws NetlinkError; CniError for a
+/// device that has another number in the pod, or can't have the name.
 void move_rdma(const RdmaSelection& selection, const state::AttachmentStore& records, const kernel::Netns& netns,
                const base::Deadline& deadline) {
     if (selection.moving.empty()) return;

@@ -29,10 +29,10 @@ struct Kind {
 
 void check_nothing(const CheckContext& /*context*/) {}
 
-/// In the order of doing. Undone is a record, in the order in which it was written, from its end. Four steps do nothing
-/// forwards, and are where their work belongs on the way back: a device's interface gets what it had when it is home; a
-/// driver is bound anew, and a function reset, when the VF has its settings again; an InfiniBand interface is waited for
-/// when its RDMA device is home.
+/// In the order of doing. Undone is a record, in the order in which it was written, from its end. Four steps do
+/// nothing forwards, and are where their work belongs on the way back: a device's interface gets what it had when it
+/// is home; a driver is bound anew, and a function reset, when the VF has its settings again; an InfiniBand interface
+/// is waited for when its RDMA device is home.
 constexpr Kind kKinds[] = {
     {make_keep_device, check_keep_device}, {make_rebind_after, check_nothing},
     {make_reset_after, check_nothing},     {make_vf_settings, check_vf_settings},

@@ -49,8 +49,8 @@ std::string difference_text(const FoundVf& vf, const kernel::VfSettings& now, co
     return concat(vf.id, " has ", to_string(kernel::restrict_to(now, missing)), ", expected ", to_string(missing));
 }
 
-/// Makes the changes, and reads them back. Throws kernel::NetlinkError for one that the driver refuses, and CniError for
-/// one that it takes and doesn't make; one that it may have made and doesn't tell is a warning.
+/// Makes the changes, and reads them back. Throws kernel::NetlinkError for one that the driver refuses, and CniError
+/// for one that it takes and doesn't make; one that it may have made and doesn't tell is a warning.
 void apply_settings(const FoundVf& vf, const base::BusAddress& address, kernel::Socket& route,
                     const base::Logger& log) {
     // Some make them when the VF has been reset, and show nothing of it meanwhile.
