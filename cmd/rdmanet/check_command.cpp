@@ -26,9 +26,11 @@ std::string to_text(const std::vector<CheckedAttachment>& checked) {
     for (const CheckedAttachment& each : checked)
         if (each.agreement != Agreement::same)
             text += concat(to_string(each.agreement), ": ", each.name, ": ", each.reason, '\n');
-    return concat(text, checked.size(), " attachments: ", count(checked, Agreement::same), " as ADD left them, ",
-                  count(checked, Agreement::differs), " differ, ", count(checked, Agreement::partly),
-                  " partly checked, ", count(checked, Agreement::not_checked), " not checked\n");
+    return concat(
+        text, checked.size(), checked.size() == 1 ? " attachment: " : " attachments: ", count(checked, Agreement::same),
+        " as ADD left them, ", count(checked, Agreement::differs),
+        count(checked, Agreement::differs) == 1 ? " differs, " : " differ, ", count(checked, Agreement::partly),
+        " partly checked, ", count(checked, Agreement::not_checked), " not checked\n");
 }
 
 std::string to_json(const std::vector<CheckedAttachment>& checked) {

@@ -83,7 +83,8 @@ std::string to_text(const attach::Collected& collected, bool dry_run) {
             text += concat("kept ", kept.what, ", because ", kept.pod.reason, '\n');
     if (alive != collected.kept.size())
         text += "if you know that one of these pods is gone: `rdmanet gc --forget CONTAINER INTERFACE`\n";
-    if (alive != 0) text += concat("kept ", alive, " attachments of living pods\n");
+    if (alive != 0)
+        text += concat("kept ", alive, alive == 1 ? " attachment of a living pod\n" : " attachments of living pods\n");
     for (const std::string& what : collected.noticed) text += concat("left alone: ", what, '\n');
     return text;
 }
@@ -137,9 +138,7 @@ int collect_garbage(const Options& options) {
 int print_plan(PlanOptions plan_options, const Options& options) {
     plan_options.state_directory = options.state_directory;
     plan_options.json = options.json;
-    const Plan planned = plan(plan_options);
-    print(planned.text);
-    return planned.has_unknown_keys ? 1 : 0;
+    return plan(plan_options);
 }
 
 CLI::App* add_plan_command(CLI::App& app, PlanOptions& options) {

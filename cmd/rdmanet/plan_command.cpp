@@ -1,21 +1,26 @@
 #include "plan_command.hpp"
 
 #include "network_file.hpp"
+#include "output.hpp"
 #include "plugin.hpp"
 
 #include <rdmanet/attach/preview.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
 #include <rdmanet/cni/request.hpp>
 #include <rdmanet/json/writer.hpp>
+#include <rdmanet/kernel/device.hpp>
 #include <rdmanet/kernel/netns.hpp>
 
 #include <unistd.h>
 
 #include <algorithm>
+#include <exception>
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace rdmanet::cmd {
@@ -25,6 +30,7 @@ using base::concat;
 using json::Reader;
 
 constexpr std::size_t kLargestFile = std::size_t{16} << 20U; // as cni::read_configuration()
+constexpr std::size_t kMostVfs = 4;                          // that are listed
 constexpr const char* kContainer = "rdmanet-plan";           // no runtime calls one so
 
 /// Somebody who types at a terminal may take as long as they like.
@@ -38,19 +44,36 @@ std::string name_of(const std::string& file) {
     return file == "-" ? "standard input" : file;
 }
 
+bool is_of_type(const Reader& object) {
+    const auto type = object.find("type");
+    return type && type->string() == config::kPluginName;
+}
+
+/// Refuses a configuration of another plugin that takes only its addresses from this one.
+void refuse_as_ipam(const Reader& configuration) {
+    const auto ipam = configuration.find("ipam");
+    if (!ipam || !ipam->is_object() || !is_of_type(*ipam)) return;
+    throw json::ValueError(ipam->path(), concat("rdmanet is only the IPAM plugin of this network, the ADD is that of ",
+                                                configuration.at("type").to_text(),
+                                                ": run `rdmanet state` to see the addresses, or set \"type\" to ",
+                                                base::quoted(config::kPluginName)));
+}
+
 /// Of a list the first entry that is this plugin's.
 Reader find_ours(const Reader& root) {
     const auto plugins = root.find("plugins");
     if (!plugins) {
         const auto type = root.find("type");
-        if (type && type->string() != config::kPluginName)
-            throw json::ValueError(type->path(),
-                                   concat("expected ", base::quoted(config::kPluginName), ", found ", type->shown(),
-                                          ": `rdmanet plan` explains networks of that type only"));
-        return root;
+        if (!type || is_of_type(root)) return root;
+        refuse_as_ipam(root);
+        throw json::ValueError(type->path(),
+                               concat("expected ", base::quoted(config::kPluginName), ", found ", type->shown(),
+                                      ": `rdmanet plan` explains networks of that type only"));
     }
     for (const Reader& plugin : plugins->elements())
-        if (const auto type = plugin.find("type"); type && type->string() == config::kPluginName) return plugin;
+        if (is_of_type(plugin)) return plugin;
+    for (const Reader& plugin : plugins->elements())
+        if (plugin.find("type")) refuse_as_ipam(plugin);
     throw plugins->unexpected(concat("an entry of type ", base::quoted(config::kPluginName)));
 }
 
@@ -176,7 +199,8 @@ void write_texts(json::Writer& writer, std::string_view key, const std::vector<s
     writer.end_array();
 }
 
-std::string to_json(const attach::Preview& preview) {
+std::string to_json(const attach::Preview& preview, const json::UselessKeys& useless,
+                    const std::vector<std::string>& warnings) {
     const state::AttachmentRecord& record = preview.record;
     json::Writer writer(json::Layout::indented);
     writer.begin_object()
@@ -191,12 +215,18 @@ std::string to_json(const attach::Preview& preview) {
     for (const attach::RangeUsage& each : preview.ranges) write_range(writer, each);
     writer.end_array().key("steps").begin_array();
     for (const state::Step& step : record.steps) state::write_step(writer, step);
-    return concat(writer.end_array().end_object().to_text(), '\n');
+    writer.end_array();
+    write_texts(writer, "unknownKeys", useless.unknown);
+    write_texts(writer, "idleKeys", useless.idle);
+    write_texts(writer, "warnings", warnings);
+    return concat(writer.end_object().to_text(), '\n');
 }
 
 /// The configuration of the file's network, as the plugin would get it.
 PluginInput read_configuration(PlanOptions& options) {
     std::string text = read_input(options.file);
+    if (text.find_first_not_of(" \t\r\n") == std::string::npos)
+        throw json::ParseError(concat(name_of(options.file), " is empty: expected a network configuration"));
     return base::in_context(name_of(options.file), [&] {
         NetworkText network = choose_network(std::move(text), options.network);
         if (network.definition.empty()) return as_for_plugin(std::move(network.configuration), options);
@@ -206,22 +236,124 @@ PluginInput read_configuration(PlanOptions& options) {
     });
 }
 
-} // namespace
+/// The device that a device plugin chooses for each pod, and that Multus passes on.
+void require_device(const config::Config& config) {
+    if (config.device) return;
+    if (std::holds_alternative<config::Sriov>(config.attach)) {
+        const std::vector<base::PciAddress> vfs = kernel::list_vfs();
+        std::string some;
+        for (std::size_t at = 0; at < std::min(vfs.size(), kMostVfs); ++at)
+            some += concat(at == 0 ? "" : ", ", vfs[at]);
+        throw cni::CniError(cni::ErrorCode::invalid_network_config,
+                            concat("no VF is named, a device plugin chooses one for each pod: name one with `--device ",
+                                   vfs.empty() ? "0000:3b:00.2" : vfs.front().to_string(), "`; this node has ",
+                                   vfs.empty() ? "no VFs" : concat("the VFs ", some),
+                                   vfs.size() > kMostVfs ? concat(" and ", vfs.size() - kMostVfs, " more") : ""));
+    }
+    const auto* whole = std::get_if<config::HostDevice>(&config.attach);
+    if (whole != nullptr && !whole->name && !whole->hwaddr)
+        throw cni::CniError(cni::ErrorCode::invalid_network_config,
+                            "no device is named, a device plugin chooses one for each pod: name one with `--device "
+                            "0000:3b:00.2` or `--device mlx5_core.sf.4`, or set \"device\", \"hwaddr\" or "
+                            "\"kernelpath\"");
+}
 
-Plan plan(PlanOptions options) {
+struct Planned {
+    attach::Preview preview;
+    json::UselessKeys useless;
+};
+
+/// Throws what ADD would throw before its first change, and base::Error for a file that is no network of this plugin's.
+Planned preview(PlanOptions options, std::vector<std::string>& warnings) {
     PluginInput input = read_configuration(options);
     std::optional<kernel::Netns> nobodys;
     if (options.netns.empty()) nobodys = kernel::make_netns();
     const std::string netns_path = nobodys ? concat("/proc/self/fd/", nobodys->fd()) : options.netns;
     const cni::Request request = request_of(options, netns_path, std::move(input.configuration));
-    attach::Node node(options.state_directory, base::Logger(base::LogLevel::warning));
+    attach::Node node(options.state_directory, base::Logger::to_list(warnings, base::LogLevel::warning));
     node.strict = node_is_strict();
     for (const std::string& warning : request.conf.warnings) node.log.warn(warning);
-    const config::Config config = read_config(request, node);
+    config::Config config = read_config(request, node);
     require_earlier_results(request, config, input.before, node.log);
-    const attach::Preview preview = attach::preview_add(request, config, node);
-    return {.text = options.json ? to_json(preview) : to_text(preview),
-            .has_unknown_keys = !config.unknown_keys.empty()};
+    require_device(config);
+    attach::Preview preview = attach::preview_add(request, config, node);
+    return {.preview = std::move(preview), .useless = std::move(config.useless_keys)};
+}
+
+/// The person gave options, which a runtime gives in its environment.
+std::string in_options_words(std::string text) {
+    constexpr std::pair<std::string_view, std::string_view> kOptions[] = {
+        {"CNI_IFNAME", "--ifname"}, {"CNI_NETNS", "--netns"}, {"CNI_ARGS", "--args"}, {"CNI_PATH", "--cni-path"}};
+    for (const auto& [variable, option] : kOptions)
+        for (auto at = text.find(variable); at != std::string::npos; at = text.find(variable, at + option.size()))
+            text.replace(at, variable.size(), option);
+    return text;
+}
+
+struct Refusal {
+    int code = 0;
+    std::string message;
+    std::string details;
+};
+
+Refusal refusal_of(const std::exception& error) {
+    const auto* cni_error = dynamic_cast<const cni::CniError*>(&error);
+    return {.code = code_of(error),
+            .message = in_options_words(error.what()),
+            .details = cni_error != nullptr ? in_options_words(cni_error->details()) : std::string()};
+}
+
+std::string to_json(const Refusal& refusal, const std::vector<std::string>& warnings) {
+    json::Writer writer(json::Layout::indented);
+    writer.begin_object()
+        .member("code", refusal.code)
+        .member("msg", refusal.message)
+        .member("details", refusal.details);
+    write_texts(writer, "warnings", warnings);
+    return concat(writer.end_object().to_text(), '\n');
+}
+
+void say(const std::string& line) {
+    base::write_all(STDERR_FILENO, concat(line, '\n'), "standard error");
+}
+
+/// "2 unknown keys: mastr, rdma.mde".
+std::string list_keys(const std::vector<std::string>& sentences, std::string_view one, std::string_view several) {
+    std::string keys;
+    for (const std::string& each : sentences) keys += concat(keys.empty() ? "" : ", ", each.substr(0, each.find(": ")));
+    return concat(sentences.size(), ' ', sentences.size() == 1 ? one : several, ": ", keys);
+}
+
+std::string to_text(const json::UselessKeys& useless) {
+    std::string text;
+    if (!useless.unknown.empty()) text = list_keys(useless.unknown, "unknown key", "unknown keys");
+    if (!useless.idle.empty())
+        text += concat(text.empty() ? "" : "; ",
+                       list_keys(useless.idle, "key that does nothing here", "keys that do nothing here"));
+    return text;
+}
+
+} // namespace
+
+int plan(const PlanOptions& options) {
+    std::vector<std::string> warnings;
+    std::variant<Refusal, Planned> outcome;
+    try {
+        outcome = preview(options, warnings);
+    } catch (const std::exception& error) {
+        outcome = refusal_of(error);
+    }
+    for (std::string& warning : warnings) say(concat("warning: ", warning = in_options_words(std::move(warning))));
+    if (const auto* refusal = std::get_if<Refusal>(&outcome)) {
+        if (options.json) print(to_json(*refusal, warnings));
+        say(concat("rdmanet: ", refusal->message));
+        return 1;
+    }
+    const auto& [preview, useless] = std::get<Planned>(outcome);
+    print(options.json ? to_json(preview, useless, warnings) : to_text(preview));
+    if (useless.empty()) return 0;
+    say(concat("rdmanet: ", to_text(useless)));
+    return 1;
 }
 
 } // namespace rdmanet::cmd

@@ -19,13 +19,9 @@ struct PlanOptions {
     bool json = false;
 };
 
-struct Plan {
-    std::string text;              // to print
-    bool has_unknown_keys = false; // a mistyped key has no effect
-};
-
-/// Throws what ADD would throw before its first change, and base::Error for a file that is no network of
-/// this plugin's.
-[[nodiscard]] Plan plan(PlanOptions options);
+/// Prints the actions to standard output and warnings to standard error, in JSON both to standard output. The exit
+/// status is 1 with the reason on standard error if ADD would refuse, if the file is no network of this plugin's, or if
+/// keys do nothing: whoever wrote them expects something. Throws what printing throws.
+[[nodiscard]] int plan(const PlanOptions& options);
 
 } // namespace rdmanet::cmd

@@ -158,7 +158,8 @@ void handle(const cni::Request& request) {
     log_outcome(request, node, began, "ok", base::LogLevel::info);
 }
 
-/// The code that the error's type stands for.
+} // namespace
+
 int code_of(const std::exception& error) {
     const auto is = [&]<class Type>(const Type*) { return dynamic_cast<const Type*>(&error) != nullptr; };
     if (const auto* cni_error = dynamic_cast<const cni::CniError*>(&error)) return cni_error->code();
@@ -174,6 +175,8 @@ int code_of(const std::exception& error) {
     if (is(static_cast<const base::SystemError*>(nullptr))) return static_cast<int>(ErrorCode::kernel_refused);
     return static_cast<int>(ErrorCode::internal);
 }
+
+namespace {
 
 std::string error_document(const std::exception& error, std::string_view cni_version, bool of_del) {
     std::string message = error.what();
@@ -237,8 +240,11 @@ bool node_is_strict() {
 
 config::Config read_config(const cni::Request& request, const attach::Node& node) {
     config::Config config = config::parse_config(request.conf);
+    if (request.command != Command::check) {
+        config::require_useful_keys(config.useless_keys, config.strict, node.strict);
+        config::require_sound(config.ipam);
+    }
     for (const std::string& warning : config.warnings) node.log.warn(warning);
-    if (request.command != Command::check) config::require_known_keys(config.unknown_keys, config.strict, node.strict);
     return config;
 }
 

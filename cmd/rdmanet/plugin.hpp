@@ -5,6 +5,7 @@
 #include <rdmanet/cni/request.hpp>
 #include <rdmanet/config/config.hpp>
 
+#include <exception>
 #include <string>
 
 namespace rdmanet::cmd {
@@ -18,6 +19,9 @@ namespace rdmanet::cmd {
 /// What the request configures, as ADD, CHECK and STATUS read it. Warnings go to the log. CHECK is not strict: the
 /// pod has what it has.
 [[nodiscard]] config::Config read_config(const cni::Request& request, const attach::Node& node);
+
+/// The code that the error's type stands for.
+[[nodiscard]] int code_of(const std::exception& error);
 
 /// Does what $CNI_COMMAND says; the exit status. Lets nothing escape.
 int run_plugin() noexcept;

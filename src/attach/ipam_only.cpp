@@ -38,9 +38,11 @@ void require_addresses_only(const cni::Request& request) {
 
 ipam::Config configuration(const cni::Request& request, const Node& node) {
     std::vector<std::string> warnings;
-    auto config = std::get<ipam::Config>(config::parse_ipam(request.conf, warnings));
+    const config::IpamChoice ipam = config::parse_ipam(request.conf, warnings);
+    auto config = std::get<ipam::Config>(ipam);
+    config::require_useful_keys(config.useless_keys, false, node.strict);
+    config::require_sound(ipam);
     for (const std::string& warning : warnings) node.log.warn(warning);
-    if (request.command != cni::Command::check) config::require_known_keys(config.unknown_keys, false, node.strict);
     return config;
 }
 

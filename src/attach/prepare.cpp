@@ -28,8 +28,11 @@ void require_expressible(const cni::Request& request, const config::Config& conf
     const bool has_addresses = !std::holds_alternative<config::NoIpam>(config.ipam) ||
                                (request.conf.prev_result && !request.conf.prev_result->ips.empty());
     if (cni::can_be_expressed(request.conf.version, has_addresses)) return;
+    const std::string version = quoted(cni::to_string(request.conf.version));
+    const bool is_missing = !request.conf.document.root().find("cniVersion");
     throw cni::CniError(cni::ErrorCode::invalid_network_config,
-                        concat("cniVersion ", quoted(cni::to_string(request.conf.version)),
+                        concat("cniVersion ", is_missing ? "is missing, so " : "", version,
+                               is_missing ? " counts, which" : "",
                                " has no results without an address, and no \"ipam\" is configured: use cniVersion "
                                "\"0.3.1\" or later, or configure \"ipam\""));
 }

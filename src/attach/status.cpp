@@ -82,7 +82,8 @@ void ipam_only::status(const cni::Request& request, const Node& node) {
     std::vector<std::string> warnings;
     const config::IpamChoice ipam = config::parse_ipam(request.conf, warnings);
     if (const auto* own = std::get_if<ipam::Config>(&ipam))
-        config::require_known_keys(own->unknown_keys, false, node.strict);
+        config::require_useful_keys(own->useless_keys, false, node.strict);
+    config::require_sound(ipam);
     require_writable(node.state_directory);
     require_ipam(request, ipam, node, base::Deadline::in(kStatusTimeout));
 }

@@ -102,9 +102,19 @@ Logger Logger::to_file(const std::string& directory, const std::string& file, Lo
     return logger;
 }
 
+Logger Logger::to_list(std::vector<std::string>& messages, LogLevel most_verbose) {
+    Logger logger(most_verbose);
+    logger.messages_ = &messages;
+    return logger;
+}
+
 void Logger::log(LogLevel level, std::string_view message) const noexcept {
     if (level > most_verbose_) return;
     try {
+        if (messages_ != nullptr) {
+            messages_->push_back(on_one_line(message));
+            return;
+        }
         const std::string line = concat(utc_now(), " rdmanet ", to_string(level), ' ', on_one_line(message), '\n');
         (void)!::write(file_ ? file_.get() : STDERR_FILENO, line.data(), line.size());
     } catch (...) { // out of memory: nothing left to say it with

@@ -86,6 +86,8 @@ void read_part(NetConf& conf, Strictness strictness, const std::function<void()>
 } // namespace
 
 NetConf parse_net_conf(std::string_view text, Strictness strictness) {
+    if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
+        throw json::ParseError("standard input is empty: expected a network configuration");
     NetConf conf{.document = json::Document::parse(text)};
     const Reader root = conf.document.root();
     root.expect_object();

@@ -307,15 +307,22 @@ IpamChoice parse_ipam(const cni::NetConf& conf, std::vector<std::string>& warnin
     return config;
 }
 
-void require_known_keys(const std::vector<std::string>& unknown, bool network_is_strict, bool node_is_strict) {
-    if (unknown.empty() || (!network_is_strict && !node_is_strict)) return;
-    const std::string& first = unknown.front();
+void require_useful_keys(const json::UselessKeys& useless, bool network_is_strict, bool node_is_strict) {
+    if (useless.empty() || (!network_is_strict && !node_is_strict)) return;
+    std::vector<std::string> keys = useless.unknown;
+    keys.insert(keys.end(), useless.idle.begin(), useless.idle.end());
+    const std::string& first = keys.front();
     const std::size_t colon = first.find(": ");
     std::string others;
-    for (std::size_t at = 1; at < unknown.size(); ++at) others += concat(", and ", unknown[at]);
+    for (std::size_t at = 1; at < keys.size(); ++at) others += concat(", and ", keys[at]);
     throw json::ValueError(first.substr(0, colon),
                            concat(first.substr(colon + 2), others, ": correct or remove it, as ",
                                   network_is_strict ? "\"strict\" is true" : "RDMANET_STRICT is set on this node"));
+}
+
+void require_sound(const IpamChoice& ipam) {
+    if (const auto* own = std::get_if<ipam::Config>(&ipam); own != nullptr && own->fault)
+        throw json::ValueError(*own->fault);
 }
 
 Config parse_config(const cni::NetConf& conf) {
@@ -334,7 +341,7 @@ Config parse_config(const cni::NetConf& conf) {
     json::KeyWarnings keys;
     warn_of_keys(root, config.is_device() ? KeysOf::device : KeysOf::child, keys);
     config.warnings = std::move(keys.texts);
-    config.unknown_keys = std::move(keys.unknown);
+    config.useless_keys = std::move(keys.useless);
     if (const auto strict = root.find("strict")) config.strict = strict->boolean();
     if (!std::holds_alternative<Sriov>(config.attach)) warn_of_guid_request(root, config.kind(), config.warnings);
     if (config.is_device()) config.device_info_file = parse_device_info_file(root);
@@ -354,8 +361,7 @@ Config parse_config(const cni::NetConf& conf) {
                    "device of a parent in the pod: remove one of the two");
     require_capabilities(root);
     config.ipam = parse_ipam(conf, config.warnings);
-    if (const auto* own = std::get_if<ipam::Config>(&config.ipam))
-        config.unknown_keys.insert(config.unknown_keys.end(), own->unknown_keys.begin(), own->unknown_keys.end());
+    if (const auto* own = std::get_if<ipam::Config>(&config.ipam)) config.useless_keys.append(own->useless_keys);
     config.log = parse_log_target(conf);
     return config;
 }

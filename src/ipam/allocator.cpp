@@ -15,10 +15,12 @@ using base::concat;
 constexpr std::size_t kPage = 256; // leases looked at in one piece: bounds the memory, and how long the store is locked
 
 ExhaustedError exhausted(const ConfiguredRange& range, std::size_t leases, std::size_t dead, const std::string& doubt) {
-    return ExhaustedError(concat(
-        "no free address in range ", range.range, ": ", leases, " leases on ", to_text(range.range.usable_count()),
-        " usable addresses, ", dead,
-        " of them stale: run `rdmanet state` to see the owners, or `rdmanet gc` to reclaim stale leases", doubt));
+    const base::Uint128 usable = range.range.usable_count();
+    return ExhaustedError(concat("no free address in range ", range.range, ": ", leases,
+                                 leases == 1 ? " lease on " : " leases on ", to_text(usable),
+                                 usable == 1 ? " usable address, " : " usable addresses, ", dead,
+                                 " of them stale: ", dead == 0 ? "" : "run `rdmanet gc` to reclaim stale leases, ",
+                                 "make the range larger, or delete a pod that `rdmanet state` shows", doubt));
 }
 
 RequestedAddressTaken taken(const Taken& outcome) {

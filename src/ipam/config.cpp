@@ -54,9 +54,9 @@ Common parse_common(const json::Reader& ipam) {
 }
 
 /// `element` is the ipam object or an element of `ipRanges`.
-ConfiguredRange parse_element(const json::Reader& element, const Common& common, std::vector<std::string>& warnings) {
+ConfiguredRange parse_element(const json::Reader& element, const Common& common, Remarks& remarks) {
     const Edges edges = boolean_or(element, "enable_l3", common.enable_l3) ? Edges::handed_out : Edges::kept_free;
-    Range range = parse_range(element, edges, warnings);
+    Range range = parse_range(element, edges, remarks);
     std::string space = common.space_of(range.subnet());
     return {.range = std::move(range), .space = std::move(space), .gateway = std::nullopt};
 }
@@ -72,8 +72,8 @@ void apply_gateway(const json::Reader& ipam, std::vector<ConfiguredRange>& range
         if (!range.gateway) range.gateway = gateway;
     }
     if (!contained)
-        warnings.push_back(
-            concat(ipam.at("gateway").path(), ": ", *gateway, " is in none of the ranges, so no address gets it"));
+        warnings.push_back(concat(ipam.at("gateway").path(), ": ", *gateway,
+                                  " is in none of the ranges, so no address gets it: correct it, or remove it"));
 }
 
 void apply_own_gateway(const json::Reader& element, ConfiguredRange& range) {
@@ -125,15 +125,15 @@ std::vector<json::Reader> range_elements(const json::Reader& ipam, std::vector<s
 }
 
 std::vector<ConfiguredRange> parse_ranges(const json::Reader& ipam, const Common& common,
-                                          const std::vector<Route>& routes, std::vector<std::string>& warnings) {
-    const std::vector<json::Reader> elements = range_elements(ipam, warnings);
+                                          const std::vector<Route>& routes, Remarks& remarks) {
+    const std::vector<json::Reader> elements = range_elements(ipam, remarks.warnings);
     const bool has_range = find_text(ipam, "range").has_value();
     std::vector<ConfiguredRange> ranges;
     for (std::size_t at = 0; at < elements.size(); ++at) {
-        ranges.push_back(parse_element(elements[at], common, warnings));
+        ranges.push_back(parse_element(elements[at], common, remarks));
         if (at > 0 || !has_range) apply_own_gateway(elements[at], ranges.back());
     }
-    apply_gateway(ipam, ranges, warnings);
+    apply_gateway(ipam, ranges, remarks.warnings);
     if (common.exclude_gateway) keep_free(routers_of(ranges, routes), ranges);
     for (std::size_t at = 0; at < ranges.size(); ++at) expect_usable(ranges[at], elements[at]);
     return ranges;
@@ -186,10 +186,13 @@ Config parse_config(const json::Reader& ipam) {
     json::KeyWarnings keys;
     warn_of_keys(ipam, keys);
     config.warnings = std::move(keys.texts);
-    config.unknown_keys = std::move(keys.unknown);
+    config.useless_keys = std::move(keys.useless);
     const Common common = parse_common(ipam);
     config.routes = parse_routes(ipam, config.warnings);
-    config.ranges = parse_ranges(ipam, common, config.routes, config.warnings);
+    Remarks remarks;
+    config.ranges = parse_ranges(ipam, common, config.routes, remarks);
+    config.warnings.insert(config.warnings.end(), remarks.warnings.begin(), remarks.warnings.end());
+    config.fault = std::move(remarks.fault);
     config.addresses = parse_addresses(ipam, common, config.ranges);
     if (config.ranges.empty() && config.addresses.empty())
         throw json::ValueError(ipam.path(),

@@ -43,7 +43,7 @@ constexpr KnownKey kElsewhere[] = {
 
 // Of whereabouts: about sharing a range between nodes.
 constexpr std::string_view kNodeOnly =
-    "ignored by the embedded store: addresses are unique on this node only; give each node a range of its own";
+    "ignored, because the embedded store makes addresses unique on this node only: give each node a range of its own";
 constexpr KnownKey kClusterWide[] = {
     {"node_slice_size", kNodeOnly}, {"kubernetes", kNodeOnly},        {"etcd_host", kNodeOnly},
     {"etcd_username", kNodeOnly},   {"etcd_password", kNodeOnly},     {"etcd_key_file", kNodeOnly},

@@ -71,15 +71,21 @@ Interval usable_bounds(const IpPrefix& subnet, Edges edges, const json::Reader& 
     return bounds_of(subnet, edges);
 }
 
-/// The address if it limits `usable`; one outside is ignored, as by whereabouts.
+/// The address if it limits `usable`. The first or last of the subnet changes nothing. whereabouts ignores one outside
+/// of it as well and hands out the whole range, of which another node may have the other part.
 std::optional<base::Uint128> limit(const std::optional<Bound>& bound, const IpPrefix& subnet, const Interval& usable,
-                                   std::vector<std::string>& warnings) {
+                                   Remarks& remarks) {
     if (!bound) return std::nullopt;
     expect_family_of(subnet, bound->address, bound->at);
     if (usable.contains(bound->address.value())) return bound->address.value();
-    warnings.push_back(concat(bound->at.path(), ": ", bound->address, " is ignored, because it is outside of ",
-                              IpAddress(subnet.family(), usable.first), " to ", IpAddress(subnet.family(), usable.last),
-                              ", the usable addresses of the range"));
+    if (!subnet.contains(bound->address)) {
+        const auto whole = *IpPrefix::make(subnet.network(), subnet.length());
+        if (!remarks.fault) remarks.fault = bound->at.unexpected(concat("an address in ", whole));
+        return std::nullopt;
+    }
+    remarks.warnings.push_back(concat(bound->at.path(), ": ", bound->address, " is ignored, because it is outside of ",
+                                      IpAddress(subnet.family(), usable.first), " to ",
+                                      IpAddress(subnet.family(), usable.last), ", the usable addresses of the range"));
     return std::nullopt;
 }
 
@@ -104,11 +110,11 @@ Interval parse_exclude(const json::Reader& at, const Range& range, std::vector<s
 
 } // namespace
 
-Range parse_range(const json::Reader& element, Edges edges, std::vector<std::string>& warnings) {
-    const RangeText text = parse_range_text(element, warnings);
+Range parse_range(const json::Reader& element, Edges edges, Remarks& remarks) {
+    const RangeText text = parse_range_text(element, remarks.warnings);
     Interval bounds = usable_bounds(text.subnet, edges, element.at("range"));
-    const auto first = limit(text.first, text.subnet, bounds, warnings);
-    const auto last = limit(text.last, text.subnet, bounds, warnings);
+    const auto first = limit(text.first, text.subnet, bounds, remarks);
+    const auto last = limit(text.last, text.subnet, bounds, remarks);
     if (first && last && *first > *last)
         throw json::ValueError(text.last->at.path(),
                                concat("the range ends at ", text.last->address, " before it starts at ",
@@ -122,7 +128,7 @@ Range parse_range(const json::Reader& element, Edges edges, std::vector<std::str
     const auto exclude = element.find("exclude");
     if (!exclude) return range;
     std::vector<Interval> holes;
-    for (const json::Reader& at : exclude->elements()) holes.push_back(parse_exclude(at, range, warnings));
+    for (const json::Reader& at : exclude->elements()) holes.push_back(parse_exclude(at, range, remarks.warnings));
     range.remove(std::move(holes));
     return range;
 }

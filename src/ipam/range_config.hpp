@@ -10,8 +10,13 @@
 
 namespace rdmanet::ipam {
 
-/// The range that the members of `element` describe, excludes taken out. Throws ValueError; adds to `warnings` what
-/// whereabouts silently ignores.
-[[nodiscard]] Range parse_range(const json::Reader& element, Edges edges, std::vector<std::string>& warnings);
+/// What whereabouts silently ignores.
+struct Remarks {
+    std::vector<std::string> warnings;
+    std::optional<json::ValueError> fault; // the first that makes the range another than the one that is meant
+};
+
+/// The range that the members of `element` describe, excludes taken out. Throws ValueError.
+[[nodiscard]] Range parse_range(const json::Reader& element, Edges edges, Remarks& remarks);
 
 } // namespace rdmanet::ipam

@@ -16,7 +16,8 @@ namespace {
 using base::concat;
 using KeyLists = std::initializer_list<std::span<const KnownKey>>;
 
-constexpr std::size_t kMostWarnings = 20; // of one object
+constexpr std::string_view kIgnored = "ignored"; // with which caveats begin
+constexpr std::size_t kMostWarnings = 20;        // of one object
 constexpr std::size_t kLongestShown = 64;
 constexpr std::size_t kLongestName = 31; // of those that we know and that a key is compared with letter by letter
 
@@ -32,19 +33,23 @@ const KnownKey* find_key(KeyLists lists, std::string_view key) {
     return nullptr;
 }
 
-/// How many letters must be inserted, removed or replaced to make one of the other (Levenshtein).
+/// How many letters must be inserted, removed, replaced, or swapped with the next one, to make one of the other
+/// (Damerau and Levenshtein; no letter is changed twice).
 std::size_t distance(std::string_view a, std::string_view b) {
-    std::array<std::size_t, kLongestName + 1> row{};
-    std::iota(row.begin(), row.end(), std::size_t{0});
+    using Row = std::array<std::size_t, kLongestName + 1>;
+    Row before{};
+    Row last{};
+    std::iota(last.begin(), last.end(), std::size_t{0});
     for (std::size_t i = 0; i < a.size(); ++i) {
-        std::size_t diagonal = std::exchange(row[0], i + 1);
+        Row row{i + 1};
         for (std::size_t j = 0; j < b.size(); ++j) {
-            const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-            diagonal = row[j + 1];
-            row[j + 1] = std::min({replaced, diagonal + 1, row[j] + 1});
+            row[j + 1] = std::min({last[j] + (a[i] == b[j] ? 0 : 1), last[j + 1] + 1, row[j] + 1});
+            if (i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j])
+                row[j + 1] = std::min(row[j + 1], before[j - 1] + 1);
         }
+        before = std::exchange(last, row);
     }
-    return row[b.size()];
+    return last[b.size()];
 }
 
 /// The known key that differs least, by two letters at most: by one if it is so short that two would be half of it.
@@ -76,24 +81,49 @@ bool asks_for_something(const Reader& value) {
     return std::find(std::begin(kNothing), std::end(kNothing), value.to_text()) == std::end(kNothing);
 }
 
+/// The key that Reader::find() takes of those that differ from `known` in the case of letters.
+std::string winner_of(const Reader& object, const KnownKey& known) {
+    std::string winner;
+    for (const auto& [key, value] : object.members()) {
+        if (key == known.name) return key;
+        if (base::equals_ignoring_case(key, known.name)) winner = key;
+    }
+    return winner;
+}
+
+/// Why a known key does nothing, beginning with "ignored"; empty if it does something.
+std::string idleness(const Reader& object, const std::string& key, const Reader& value, const KnownKey& known) {
+    if (!known.name.ends_with('/'))
+        if (const std::string winner = winner_of(object, known); winner != key)
+            return concat("ignored, because \"", winner, "\" is the same key: remove one of them");
+    return std::string(asks_for_something(value) ? known.caveat : std::string_view());
+}
+
 std::optional<std::string> warning_of(const Reader& object, const std::string& key, const Reader& value, KeyLists lists,
-                                      std::vector<std::string>& unknown) {
+                                      UselessKeys& useless) {
     if (const KnownKey* known = find_key(lists, key)) {
-        if (known->caveat.empty() || !asks_for_something(value)) return std::nullopt;
-        return concat(path_of(object, key), ": ", known->caveat);
+        const std::string why = idleness(object, key, value, *known);
+        if (why.empty()) return std::nullopt;
+        useless.idle.push_back(concat(path_of(object, key), ": has no effect", why.substr(kIgnored.size())));
+        return concat(path_of(object, key), ": ", why);
     }
     const auto near = find_near(lists, key);
     const std::string meant = near ? concat(" (did you mean \"", *near, "\"?)") : std::string();
-    unknown.push_back(concat(path_of(object, key), ": unknown key", meant));
+    useless.unknown.push_back(concat(path_of(object, key), ": unknown key", meant));
     return concat(path_of(object, key), ": unknown key", meant, ", ignored");
 }
 
 } // namespace
 
+void UselessKeys::append(const UselessKeys& others) {
+    unknown.insert(unknown.end(), others.unknown.begin(), others.unknown.end());
+    idle.insert(idle.end(), others.idle.begin(), others.idle.end());
+}
+
 void warn_of_keys(const Reader& object, KeyLists known, KeyWarnings& warnings) {
     std::size_t count = 0;
     for (const auto& [key, value] : object.members()) {
-        auto warning = warning_of(object, key, value, known, warnings.unknown);
+        auto warning = warning_of(object, key, value, known, warnings.useless);
         if (!warning) continue;
         if (++count > kMostWarnings) {
             warnings.texts.push_back(concat(object.path(), object.path().empty() ? "" : ": ", "more keys are ignored"));

@@ -415,7 +415,7 @@ TEST_CASE("CHECK sees what became of a VF", "[sriov][check]") {
     CHECK_THAT(when(concat(vf, "vlan 7"), concat(vf, "vlan 100")),
                Contains("code 107") && Contains("has vlan 7, expected vlan 100"));
     const std::string check_of_node = concat(binary(), " check; true"); // without configuration and result
-    CHECK_THAT(shell(check_of_node), Contains("1 attachments: 1 as ADD left them"));
+    CHECK_THAT(shell(check_of_node), Contains("1 attachment: 1 as ADD left them"));
     shell(concat(vf, "vlan 7"));
     CHECK_THAT(shell(check_of_node), Contains("differs: ") && Contains("has vlan 7, expected vlan 100"));
     shell(concat(vf, "vlan 100"));

@@ -23,8 +23,8 @@ Table texts() {
     return {
         "standard input that is no JSON",
         {
-            {"nothing", {text("")}, 6, "line 1", ""},
-            {"white space", {text(" \n\t ")}, 6, "line 2", ""},
+            {"nothing", {text("")}, 6, "standard input is empty", ""},
+            {"white space", {text(" \n\t ")}, 6, "standard input is empty", ""},
             {"NUL bytes", {text(std::string(16, '\0'))}, 6, "line 1", ""},
             {"words", {text("hello")}, 6, "line 1", ""},
             {"YAML", {text("name: net\ntype: rdmanet\n")}, 6, "line 1", ""},
@@ -64,7 +64,7 @@ Table texts() {
              ""},
             {"a million levels of arrays", {text(repeated("[", 1'000'000))}, 6, "64 levels", ""},
             {"100000 levels of objects", {text(repeated("{\"a\":", 100'000))}, 6, "64 levels", ""},
-            {"256 KiB of spaces", {text(std::string(kLarge, ' '))}, 6, "line 1", ""},
+            {"256 KiB of spaces", {text(std::string(kLarge, ' '))}, 6, "standard input is empty", ""},
             {"256 KiB in a string that doesn't end",
              {text(kStart + ",\"x\":\"" + std::string(kLarge, 'x'))},
              6,
@@ -72,7 +72,7 @@ Table texts() {
              ""},
             {"more than 16 MiB", {with_member("\"x\":\"" + std::string(64 * kLarge, 'x') + "\"")}, 5, "16777216", ""},
             {"DEL", {command("DEL"), text("{")}, 6, "line 1", ""},
-            {"GC", {command("GC"), text("")}, 6, "line 1", ""},
+            {"GC", {command("GC"), text("")}, 6, "standard input is empty", ""},
             {"CHECK", {command("CHECK"), text("{\"a\"}")}, 6, "line 1", ""},
             {"STATUS", {command("STATUS"), text("NaN")}, 6, "line 1", ""},
         }};
@@ -123,6 +123,11 @@ Table versions() {
             {"GC too early", {command("GC"), version("'1.0.0'")}, 1, "cniVersion", "1.0.0"},
             {"STATUS too early", {command("STATUS"), version("'1.0.0'")}, 1, "cniVersion", "1.0.0"},
             {"0.2.0 without addresses", {version("'0.2.0'"), member("'ipam':{}")}, 7, "cniVersion", "\"0.2.0\""},
+            {"none, without addresses",
+             {version("null"), member("'ipam':{}")},
+             7,
+             "cniVersion is missing",
+             "\"0.1.0\""},
         }};
 }
 

@@ -17,6 +17,7 @@
 namespace rdmanet::test {
 
 using Catch::Contains;
+using Catch::StartsWith;
 namespace fs = std::filesystem;
 
 namespace {
@@ -111,7 +112,7 @@ void check_same_words(const PluginCall& call) {
     const std::string state = look_at_state();
     const std::string said = no_plan(plan(call));
     CHECK(look_at_state() == state);
-    CHECK(said == without_code(refusal(call)));
+    CHECK(said == replaced(without_code(refusal(call)), "CNI_PATH", "--cni-path"));
 }
 
 } // namespace
@@ -271,9 +272,11 @@ TEST_CASE("unknown keys are refused where the network or its node is strict, and
     const ProcessResult planned = plan(call);
     CHECK(planned.exit_status == 1);
     CHECK_THAT(planned.out, Contains("make interface \"net1\" in the pod"));
-    CHECK_THAT(planned.err, Contains("warning mtuu: ") && Contains("\"mtu\"") && Contains("warning ipam.x: "));
+    CHECK(planned.err == "warning: mtuu: unknown key (did you mean \"mtu\"?), ignored\n"
+                         "warning: ipam.x: unknown key, ignored\nrdmanet: 2 unknown keys: mtuu, ipam.x\n");
     const PluginCall strict = with(call, "'strict':true");
     CHECK(no_plan(plan(strict)) == concat(kUnknown, "\"strict\" is true"));
+    CHECK_THAT(plan(strict).err, !Contains("ignored"));
     CHECK(refusal(strict) == concat("code 7: ", kUnknown, "\"strict\" is true"));
     CHECK(outcome(strict, "STATUS") == concat("code 7: ", kUnknown, "\"strict\" is true"));
     PluginCall on_strict_node = call;
@@ -289,6 +292,47 @@ TEST_CASE("unknown keys are refused where the network or its node is strict, and
     CHECK(check(strict, result) == ""); // the pod has what it has
     CHECK(del(strict) == "");
     CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("keys that do nothing for this kind of network are named by a plan, and refused where it is strict",
+          "[plan]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const PluginCall call = call_for(stage.pod, "'master':'par0','vlan':100,'trust':'on','Master':'par1'");
+    const ProcessResult planned = plan(call);
+    CHECK(planned.exit_status == 1);
+    CHECK_THAT(planned.out, Contains("on parent \"par0\""));
+    CHECK(last_line(planned.err) == "rdmanet: 3 keys that do nothing here: Master, trust, vlan");
+    CHECK_THAT(planned.err,
+               StartsWith("warning: Master: ignored, because \"master\" is the same key: remove one of them\n"));
+    const std::string json = plan(call, {"--json"}).out;
+    CHECK_THAT(value(json, "idleKeys.2"), Contains("vlan: has no effect, only a VF"));
+    CHECK_THAT(value(json, "warnings.2"), Contains("vlan: ignored, only a VF"));
+    CHECK(last_line(plan(with(call, "'vlan':0,'trust':'','Master':null,'mdoe':'vepa'")).err) ==
+          "rdmanet: 1 unknown key: mdoe");
+    CHECK_THAT(refusal(with(call, "'strict':true")),
+               StartsWith("code 7: Master: has no effect, because \"master\" is the same key") &&
+                   Contains("vlan: has no effect"));
+    (void)add(call); // as the peers do, which ignore keys that they don't know
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("a refused plan in JSON has ADD's error and the warnings", "[plan]") {
+    const UnchangedNode node;
+    const ProcessResult refused = plan(
+        json_text("{'cniVersion':'1.0.0','name':'net','type':'rdmanet','attach':'macvlan','master':'absent0','x':1}"),
+        {"--json"});
+    CHECK(refused.exit_status == 1);
+    CHECK(value(refused.out, "code") == "102");
+    CHECK_THAT(value(refused.out, "msg"), StartsWith("master \"absent0\" is neither"));
+    CHECK(value(refused.out, "details") == "");
+    CHECK(value(refused.out, "warnings.0") == "x: unknown key, ignored");
+    CHECK_THAT(refused.err, StartsWith("warning: x: unknown key, ignored\nrdmanet: master \"absent0\" is neither"));
+    const ProcessResult absent = plan("", {"--json"});
+    CHECK(absent.exit_status == 1);
+    CHECK(value(absent.out, "code") == "6");
+    CHECK(node.difference() == "");
 }
 
 TEST_CASE("a plan behind another plugin takes that one's result, or says that it is missing", "[plan]") {
@@ -327,25 +371,35 @@ TEST_CASE("what is no network to plan is refused with what is wrong", "[plan]") 
     const std::string network = "{'cniVersion':'1.1.0','name':'net','type':'rdmanet','attach':'sriov'";
     CHECK_THAT(said("", {"/tmp/rdmanet-absent.json"}), Contains("/tmp/rdmanet-absent.json: no such file"));
     CHECK_THAT(said("", {"/tmp"}), Contains("/tmp: is a directory"));
-    CHECK_THAT(said(""), Contains("unexpected end of input"));
+    CHECK(said("") == "standard input is empty: expected a network configuration");
+    CHECK_THAT(refusal(PluginCall{.netns = "/run/netns/absent", .config = " "}),
+               Contains("code 6: standard input is empty: expected a network"));
     CHECK_THAT(said("{'cniVersion"), Contains("line 1"));
     CHECK_THAT(said("[]"), Contains("expected an object"));
     CHECK_THAT(said("{'cniVersion':'1.1.0','name':'net','type':'macvlan'}"),
                StartsWith("standard input: type: expected \"rdmanet\", found \"macvlan\""));
+    const std::string only_ipam = "{'cniVersion':'1.1.0','name':'net','type':'macvlan','ipam':{'type':'rdmanet'}}";
+    CHECK_THAT(said(only_ipam), Contains("ipam: rdmanet is only the IPAM plugin of this network, the ADD is that of "
+                                         "\"macvlan\": run `rdmanet state`"));
+    CHECK_THAT(said(concat("{'cniVersion':'1.1.0','name':'net','plugins':[", only_ipam, "]}")),
+               Contains("is only the IPAM plugin"));
     CHECK_THAT(said("{'cniVersion':'1.1.0','name':'net','plugins':[{'type':'bridge'}]}"),
                Contains("plugins: expected an entry of type \"rdmanet\", found an array"));
     CHECK_THAT(said("{'cniVersion':'1.1.0','name':'net','plugins':7}"), Contains("plugins: expected an array"));
     CHECK_THAT(said(concat(network, ",'vlan':'x'}")), Contains("vlan: expected "));
-    CHECK_THAT(said(concat(network, "}")), Contains("deviceID is missing"));
+    CHECK_THAT(said(concat(network, "}")), Contains("no VF is named, a device plugin chooses one for each pod: name "
+                                                    "one with `--device 0000:3b:00.2`; this node has no VFs"));
+    CHECK_THAT(said(replaced(network, "sriov", "host-device") + "}"),
+               Contains("no device is named, a device plugin chooses one for each pod: name one with `--device "));
     CHECK_THAT(said(concat(network, "}"), {"--device", "0000:ff:1f.7"}),
                Contains("device 0000:ff:1f.7 does not exist on this node"));
     CHECK_THAT(said(concat(network, "}"), {"--device", "a\"b"}), Contains("deviceID: expected "));
-    CHECK_THAT(said(concat(network, "}"), {"--ifname", "a/b"}), Contains("CNI_IFNAME: ") && Contains("\"a/b\""));
-    CHECK_THAT(said(concat(network, "}"), {"--args", "X=1"}), Contains("CNI_ARGS: unknown keys \"X\""));
-    CHECK_THAT(said(concat(network, "}"), {"--netns", "/proc/self/ns/net"}),
+    CHECK_THAT(said(concat(network, "}"), {"--ifname", "a/b"}), StartsWith("--ifname: ") && Contains("\"a/b\""));
+    CHECK_THAT(said(concat(network, "}"), {"--args", "X=1"}), Contains("--args: unknown keys \"X\""));
+    CHECK_THAT(said(concat(network, "}"), {"--device", "0000:ff:1f.7", "--netns", "/proc/self/ns/net"}),
                Contains("is the plugin's own network namespace"));
-    CHECK_THAT(said(concat(network, "}"), {"--netns", "/run/netns/absent"}),
-               Contains("CNI_NETNS: open network namespace"));
+    CHECK_THAT(said(concat(network, "}"), {"--device", "0000:ff:1f.7", "--netns", "/run/netns/absent"}),
+               Contains("--netns: open network namespace"));
     const ProcessResult without_root =
         run_process({"setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin", binary(), "plan"},
                     {.input = json_text(concat(network, "}"))});
@@ -368,7 +422,7 @@ TEST_CASE("the plan of a VF has its settings, its owner and what the dead left",
         told(plan(replaced(call.config, "\"deviceID\":", "\"pciBusID\":\"0000:00:00.0\",\"$comment\":"),
                   {"--device", stage.vfs.vf(0), "--state-dir", kNoState}));
     CHECK_FALSE(fs::exists(kNoState));
-    const std::string missing = "warning capabilities: \"CNIDeviceInfoFile\" is missing";
+    const std::string missing = "warning: capabilities: \"CNIDeviceInfoFile\" is missing";
     CHECK_THAT(plan(call.config, {}).err, Contains(missing));
     CHECK_THAT(plan(with(call, "'capabilities':{'CNIDeviceInfoFile':false}").config, {}).err, Contains(missing));
     CHECK_THAT(plan(with(call, "'capabilities':{'CNIDeviceInfoFile':true}").config, {}).err, !Contains(missing));

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace rdmanet::base {
 
@@ -22,6 +23,9 @@ public:
     /// alone: whoever chose `file` may not choose what it leads to. Throws Error.
     [[nodiscard]] static Logger to_file(const std::string& directory, const std::string& file, LogLevel most_verbose);
 
+    /// Adds the messages to `messages`, which outlives the logger, and writes nothing.
+    [[nodiscard]] static Logger to_list(std::vector<std::string>& messages, LogLevel most_verbose);
+
     /// Writes "TIME LEVEL MESSAGE", one line in one write(2): lines of processes that log at once don't mix. Failing to
     /// log is no reason to fail, so it is ignored.
     void log(LogLevel level, std::string_view message) const noexcept;
@@ -34,6 +38,7 @@ public:
 private:
     LogLevel most_verbose_;
     UniqueFd file_;
+    std::vector<std::string>* messages_ = nullptr;
 };
 
 } // namespace rdmanet::base

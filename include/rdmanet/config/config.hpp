@@ -8,6 +8,7 @@
 #include <rdmanet/base/vf_settings.hpp>
 #include <rdmanet/cni/net_conf.hpp>
 #include <rdmanet/ipam/config.hpp>
+#include <rdmanet/json/known_keys.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -110,8 +111,8 @@ struct Config {
     LogTarget log;
     std::optional<std::string> device_info_file; // "runtimeConfig.CNIDeviceInfoFile": what Multus reads after ADD
     std::vector<std::string> warnings;
-    bool strict = false;                   // unknown keys are an error
-    std::vector<std::string> unknown_keys; // sentences, which `warnings` has as well
+    bool strict = false;            // keys that do nothing are an error
+    json::UselessKeys useless_keys; // `warnings` has them as well
 
     [[nodiscard]] bool is_macvlan() const { return std::holds_alternative<Macvlan>(attach); }
     [[nodiscard]] bool is_ipoib() const { return std::holds_alternative<Ipoib>(attach); }
@@ -128,9 +129,11 @@ struct Config {
 /// Throws json::ValueError naming the key, and CniError (unsupported field) for what this version can't do.
 [[nodiscard]] Config parse_config(const cni::NetConf& conf);
 
-/// Throws json::ValueError if there are unknown keys, and the network or its node refuses them. Only for calls that
-/// must not be done with a wrong configuration.
-void require_known_keys(const std::vector<std::string>& unknown, bool network_is_strict, bool node_is_strict);
+/// Throws json::ValueError if there are keys that do nothing, and the network or its node refuses them. Only for calls
+/// that must not be done with a wrong configuration.
+void require_useful_keys(const json::UselessKeys& useless, bool network_is_strict, bool node_is_strict);
+/// Throws the fault of the built-in allocator's configuration, if it has one. Only for the same calls.
+void require_sound(const IpamChoice& ipam);
 
 /// Only the "ipam" part: what the stand-alone IPAM plugin needs.
 [[nodiscard]] IpamChoice parse_ipam(const cni::NetConf& conf, std::vector<std::string>& warnings);

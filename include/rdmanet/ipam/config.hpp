@@ -5,6 +5,7 @@
 #include <rdmanet/base/ip_address.hpp>
 #include <rdmanet/base/route.hpp>
 #include <rdmanet/ipam/range.hpp>
+#include <rdmanet/json/known_keys.hpp>
 #include <rdmanet/json/reader.hpp>
 
 #include <chrono>
@@ -42,7 +43,9 @@ struct Config {
 
     /// What the configuration says and the allocator does not do, one sentence each.
     std::vector<std::string> warnings;
-    std::vector<std::string> unknown_keys; // sentences, which `warnings` has as well
+    json::UselessKeys useless_keys; // `warnings` has them as well
+    /// What no pod may get addresses by. An attachment that is there already is no worse for it.
+    std::optional<json::ValueError> fault;
 };
 
 /// Throws json::ValueError with the path of the key for anything that can't be meant: whereabouts finds most of it only

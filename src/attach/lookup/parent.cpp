@@ -81,7 +81,7 @@ void require_ethernet_parent(const Link& parent, const config::Config& config) {
                              " children of Ethernet interfaces only: set \"attach\": \"ipoib\""));
     if (parent.hardware_type != ARPHRD_ETHER)
         refuse_parent(concat("parent ", name, " is not an Ethernet interface, which ", config.kind(),
-                             " needs: set \"master\" to one"));
+                             " needs: set \"master\" to an Ethernet interface"));
 }
 
 /// The kernel makes no children of children (ipoib_new_child_link(), drivers/infiniband/ulp/ipoib/ipoib_netlink.c).

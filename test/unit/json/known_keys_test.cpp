@@ -23,9 +23,22 @@ Warnings warnings_of(const std::string& text) {
 } // namespace
 
 TEST_CASE("known keys match without regard to case, and those that end with a slash by their beginning") {
-    CHECK(
-        warnings_of(R"({"master": 1, "MASTER": 1, "Mtu": 1, "cni.dev/x": 1, "CNI.dev/y": 1, "absent": null})").empty());
+    CHECK(warnings_of(R"({"MASTER": 1, "Mtu": 1, "cni.dev/x": 1, "CNI.dev/y": 1, "absent": null})").empty());
     CHECK(warnings_of(R"({"cni.dev/": 1})") == Warnings{"cni.dev/: unknown key, ignored"});
+}
+
+TEST_CASE("of keys that differ only in the case of letters, those that are not read have a warning") {
+    CHECK(warnings_of(R"({"master": 1, "Master": 1})") ==
+          Warnings{R"(Master: ignored, because "master" is the same key: remove one of them)"});
+    for (const char* text : {R"({"Master": 1, "MASTER": 2})", R"({"MASTER": 2, "mAster": 3, "master": 1})"}) {
+        const Document document = Document::parse(text);
+        KeyWarnings warnings;
+        warn_of_keys(document.root(), {kUsed}, warnings);
+        CHECK(warnings.useless.idle.size() + 1 == document.root().members().size());
+        const std::string read = document.root().find("master")->to_text();
+        for (const auto& [key, value] : document.root().members())
+            CHECK((value.to_text() == read) == (warnings.texts.front().find("because \"" + key) != std::string::npos));
+    }
 }
 
 TEST_CASE("a caveat is said if the value asks for something") {
@@ -39,7 +52,8 @@ TEST_CASE("unknown keys are told from keys with a caveat") {
     KeyWarnings warnings;
     warn_of_keys(document.root(), {kUsed, kMissing}, warnings);
     CHECK(warnings.texts.size() == 3);
-    CHECK(warnings.unknown == Warnings{"mtus: unknown key (did you mean \"mtu\"?)", "x: unknown key"});
+    CHECK(warnings.useless.unknown == Warnings{"mtus: unknown key (did you mean \"mtu\"?)", "x: unknown key"});
+    CHECK(warnings.useless.idle == Warnings{"masters: has no effect, one is enough"});
 }
 
 TEST_CASE("a key that is used and differs by a letter or two is suggested") {
@@ -48,9 +62,9 @@ TEST_CASE("a key that is used and differs by a letter or two is suggested") {
         const auto begin = warning.find("did you mean \"");
         return begin == std::string::npos ? "" : warning.substr(begin + 14, warning.rfind('"') - begin - 14);
     };
-    for (const char* key : {"mater", "maser", "mastre", "masterr", "MASTR", "m_aster"})
+    for (const char* key : {"mater", "maser", "mastre", "amster", "masterr", "MASTR", "m_aster"})
         CHECK(suggestion(key) == "master");
-    for (const char* key : {"mt", "mtus", "mta"}) CHECK(suggestion(key) == "mtu");
+    for (const char* key : {"mt", "mtus", "mta", "tmu", "mut"}) CHECK(suggestion(key) == "mtu");
     for (const char* key : {"", "m", "mac", "mast-ers1", "muster1x", "mtuxx", "cni.de"}) CHECK(suggestion(key) == "");
 }
 
