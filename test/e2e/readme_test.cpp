@@ -431,6 +431,24 @@ TEST_CASE("the documented plan works on a node with a default route", "[examples
     CHECK(node.difference() == "");
 }
 
+TEST_CASE("the documented calls by hand attach a namespace and detach it", "[examples][readme]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const UnchangedNode node;
+    shell("ip route add default dev par0");
+    int calls = 0;
+    for (const Markdown& document : documents())
+        for (const CodeBlock& block : document.blocks) {
+            if (!is_commands(block) || block.text.find("CNI_COMMAND=ADD") == std::string::npos) continue;
+            ++calls;
+            const std::string path = concat("PATH=", fs::path(binary()).parent_path().string(), ":$PATH");
+            CHECK(value(shell(concat("set -e; ", path, '\n', block.text)), "interfaces.0.name") == "net1");
+        }
+    CHECK(calls == 1);
+    shell("ip route del default dev par0");
+    CHECK(node.difference() == "");
+}
+
 TEST_CASE("the documented resources are those that the examples configure", "[examples][readme]") {
     Manifests configured;
     for (const char* file :
