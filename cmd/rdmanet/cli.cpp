@@ -63,7 +63,7 @@ std::string to_json(const attach::Collected& collected) {
         writer.begin_object()
             .member("attachment", kept.what)
             .member("pod", kept.pod == ipam::Liveness::alive ? "alive" : "unknown")
-            .member("reason", kept.pod.reason)
+            .member("reason", kept.pod.liveness == ipam::Liveness::alive ? kept.pod.held_by : kept.pod.reason)
             .end_object();
     writer.end_array();
     return concat(writer.end_object().to_text(), '\n');
@@ -76,13 +76,18 @@ std::string to_text(const attach::Collected& collected, bool dry_run) {
     for (const std::string& what : collected.failed) text += concat("still held: ", what, '\n');
     if (text.empty()) text = "nothing to remove: no record and no lease belongs to a dead pod\n";
     std::size_t alive = 0;
+    bool any_unknown = false;
     for (const attach::Kept& kept : collected.kept)
-        if (kept.pod == ipam::Liveness::alive)
-            ++alive;
-        else
+        if (kept.pod != ipam::Liveness::alive) {
+            any_unknown = true;
             text += concat("kept ", kept.what, ", because ", kept.pod.reason, '\n');
-    if (alive != collected.kept.size())
-        text += "if you know that one of these pods is gone: `rdmanet gc --forget CONTAINER INTERFACE`\n";
+        } else if (kept.pod.held_by.empty()) {
+            ++alive;
+        } else {
+            text += concat("kept ", kept.what, ": its network namespace has no name any more, and is ",
+                           kept.pod.held_by, '\n');
+        }
+    if (any_unknown) text += "if you know that one of these pods is gone: `rdmanet gc --forget CONTAINER INTERFACE`\n";
     if (alive != 0)
         text += concat("kept ", alive, alive == 1 ? " attachment of a living pod\n" : " attachments of living pods\n");
     for (const std::string& what : collected.noticed) text += concat("left alone: ", what, '\n');

@@ -76,6 +76,10 @@ private:
         const ipam::Verdict pod = pods_.probe(trace_of(record));
         if (pod == Liveness::dead)
             return {Agreement::not_checked, "its pod is gone: run `rdmanet gc` to reclaim what it had"};
+        if (record.removal_unfinished)
+            return {Agreement::differs,
+                    concat("its DEL is unfinished",
+                           pod.held_by.empty() ? ": repeat it" : concat(", its network namespace is ", pod.held_by))};
         if (record.phase == state::Phase::prepared)
             return {Agreement::differs,
                     "it is incomplete, an ADD or a DEL of it failed or ended early: DEL takes back what is left"};
@@ -84,8 +88,9 @@ private:
         const auto netns = find_netns_again(record.netns.path, record.netns);
         if (!netns)
             return {Agreement::not_checked,
-                    concat("its network namespace is not at ", record.netns.path,
-                           pod.reason.empty() ? "" : ", and whether its pod lives is unknown, because ", pod.reason)};
+                    concat("its network namespace is not at ", record.netns.path, pod.held_by.empty() ? "" : ", but ",
+                           pod.held_by, pod.reason.empty() ? "" : ", and whether its pod lives is unknown, because ",
+                           pod.reason)};
         Intended wanted = wanted_by(record);
         if (auto result = cni::find_cached_result(record.key.network, record.key.container_id, record.key.ifname))
             wanted.result = *std::move(result);

@@ -113,6 +113,7 @@ StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Undo
                                 .deadline = deadline,
                                 .is_of_owner = undoing == Undoing::own_add || caller.is_del};
     state::AttachmentRecord owed = all_owed(record);
+    owed.removal_unfinished = record.removal_unfinished || undoing == Undoing::earlier_add;
     undo_steps(owed, context, undoing, record.boot_id == node.boot_id, held);
     const bool has_no_leases = attempt(held, "addresses", [&] {
         if (!record.key.has_leases()) return;

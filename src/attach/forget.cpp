@@ -67,7 +67,9 @@ void require_unchanged(const Trace& trace, const state::AttachmentStore& records
         throw base::Error(concat(describe(trace.record), " has changed meanwhile: look again with `rdmanet state`"));
 }
 
-[[noreturn]] void refuse_living(const AttachmentRecord& record) {
+[[noreturn]] void refuse_living(const AttachmentRecord& record, const ipam::Verdict& pod) {
+    if (!pod.held_by.empty())
+        throw base::Error(concat(describe(record), ": the pod's network namespace still exists, ", pod.held_by));
     const std::string& path = record.netns.path;
     throw base::Error(concat(describe(record), ": the pod's network namespace still exists",
                              path.empty() ? "" : concat(" (", path, ')'),
@@ -135,7 +137,7 @@ void forget(const ForgetTarget& target, const Node& node, DryRun dry_run,
     if (dry_run == DryRun::no) lock = records.lock(trace.record.key, deadline);
     require_unchanged(trace, records);
     const ipam::Verdict pod = PodProbe(node).probe(trace_of(trace.record));
-    if (pod == ipam::Liveness::alive) refuse_living(trace.record);
+    if (pod == ipam::Liveness::alive) refuse_living(trace.record, pod);
     const auto own_leases = leases_of(trace.record, records, all_leases);
     if (pod == ipam::Liveness::dead && !trace.unreadable && dry_run == DryRun::no)
         detach_first(trace, node, records, leases, deadline);

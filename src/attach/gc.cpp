@@ -118,7 +118,9 @@ Outcome collect_all(const Node& node, DryRun dry_run, const Decide& decide, cons
             if (trace.unreadable)
                 outcome.kept.push_back(std::move(*trace.unreadable));
             else if (decision.fate == Fate::keep)
-                outcome.collected.kept.push_back({.what = describe(trace.record), .pod = std::move(decision.pod)});
+                outcome.collected.kept.push_back({.what = describe(trace.record),
+                                                  .pod = std::move(decision.pod),
+                                                  .removal_unfinished = trace.record.removal_unfinished});
             continue;
         }
         if (trace.unreadable) trace.record.steps = lost_steps;
@@ -230,6 +232,12 @@ Collected collect_dead(const Node& node, DryRun dry_run) {
         node, dry_run, [&](const Trace& trace) { return by_liveness(pods.probe(trace_of(trace.record))); }, {},
         deadline);
     for (const state::Unreadable& file : outcome.kept) outcome.collected.failed.push_back(describe(file));
+    std::erase_if(outcome.collected.kept, [&](const Kept& kept) {
+        const bool is_stuck = kept.removal_unfinished && !kept.pod.held_by.empty();
+        if (is_stuck)
+            outcome.collected.failed.push_back(concat(kept.what, ": its network namespace is ", kept.pod.held_by));
+        return is_stuck;
+    });
     const NameKeeper names{.records = records, .boot_id = node.boot_id, .log = node.log};
     if (dry_run == DryRun::no) settle_owed_names(names);
     notice("devices in namespaces that nobody can reach", outcome.collected, node,

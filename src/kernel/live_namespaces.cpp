@@ -27,6 +27,7 @@ namespace {
 using base::concat;
 
 constexpr std::string_view kNetnsLink = "/ns/net";
+constexpr std::string_view kRoot = "/root"; // of a process: what it sees as "/"
 
 /// The search through one procfs.
 class Search {
@@ -152,7 +153,7 @@ private:
         for (std::size_t at = text->find(mark_text); at != std::string::npos; at = text->find(mark_text, at + 1)) {
             const std::size_t end = text->find(' ', at + 1);
             if (const auto inode = parse_namespace(std::string_view(*text).substr(at + 1, end - at - 1), "net"))
-                mark(*inode, concat(path.substr(0, path.rfind('/')), "/root", mount_point(*text, end + 1)));
+                mark(*inode, concat(path.substr(0, path.rfind('/')), kRoot, mount_point(*text, end + 1)));
         }
     }
 
@@ -195,6 +196,14 @@ private:
 
 LiveNetns list_live_netns(const std::string& proc) {
     return Search(proc).run();
+}
+
+NetnsHolder parse_holder(std::string_view path, std::string_view proc) {
+    std::string_view rest = path.substr(std::min(proc.size() + 1, path.size()));
+    NetnsHolder holder{.pid = base::parse_integer<std::int64_t>(rest.substr(0, rest.find('/'))).value_or(0)};
+    rest.remove_prefix(std::min(rest.find('/'), rest.size()));
+    if (rest.starts_with(kRoot)) holder.mount_point = rest.substr(kRoot.size());
+    return holder;
 }
 
 std::string boot_id() {

@@ -71,7 +71,13 @@ std::string_view to_string(ipam::Liveness pod) {
 
 /// How far the attachment is, or that nobody has it any more.
 std::string phase_of(const AttachmentRecord& record, const ipam::Verdict& pod) {
+    if (record.removal_unfinished) return "DEL unfinished";
     return pod == ipam::Liveness::dead ? "pod dead" : std::string(state::to_string(record.phase));
+}
+
+/// Of an unknown pod why, of one whose namespace lost its name who holds it.
+const std::string& reason_of(const ipam::Verdict& pod) {
+    return pod.held_by.empty() ? pod.reason : pod.held_by;
 }
 
 /// sysfs has one word for two: "IB/RoCE v1".
@@ -107,6 +113,7 @@ void write_attachment(json::Writer& writer, const StateReport& report, std::size
         .member("containerID", record.key.container_id)
         .member("ifname", record.key.ifname)
         .member("phase", state::to_string(record.phase))
+        .member("delUnfinished", record.removal_unfinished)
         .member("attach", record.attach)
         .member("parent", link == nullptr ? "" : link->parent)
         .member("device", record.device())
@@ -117,7 +124,7 @@ void write_attachment(json::Writer& writer, const StateReport& report, std::size
         .member("podName", record.pod.name)
         .member("podUID", record.pod.uid)
         .member("podState", to_string(report.pods[number].liveness))
-        .member("podStateReason", report.pods[number].reason)
+        .member("podStateReason", reason_of(report.pods[number]))
         .member("created", utc(record.created));
     writer.key("ips").begin_array();
     for (const std::string& ip : record.ips) writer.value(ip);
@@ -258,6 +265,10 @@ std::string to_table(const StateReport& report) {
     text += duplicates_text(report);
     if (const auto dead = std::count(report.pods.begin(), report.pods.end(), ipam::Liveness::dead); dead != 0)
         text += concat("\nattachments of dead pods: ", dead, ": run `rdmanet gc` to remove them\n");
+    for (std::size_t number = 0; number < report.pods.size(); ++number)
+        if (const std::string& held_by = report.pods[number].held_by; !held_by.empty())
+            text += concat("\nthe network namespace of ", report.attachments.records[number].key,
+                           " has no name any more, and is ", held_by, '\n');
     for (std::size_t number = 0; number < report.pods.size(); ++number)
         if (report.pods[number] == ipam::Liveness::unknown)
             text += concat("\nit is unknown whether the pod of ", report.attachments.records[number].key,

@@ -28,6 +28,7 @@ void write_identity(json::Writer& writer, const AttachmentRecord& record) {
         .member("bootID", record.boot_id)
         .member("pidNamespace", base::concat(record.pid_view))
         .member("created", record.created);
+    if (record.removal_unfinished) writer.member("removalUnfinished", true);
     if (record.created_since_boot) writer.member("createdSinceBoot", *record.created_since_boot);
     writer.key("netns")
         .begin_object()
@@ -50,6 +51,7 @@ void parse_identity(const json::Reader& root, AttachmentRecord& record) {
                   .ifname = root.at("ifname").string(),
                   .role = root.at("role").string()};
     record.phase = parse_phase(root.at("phase"));
+    if (const auto unfinished = root.find("removalUnfinished")) record.removal_unfinished = unfinished->boolean();
     record.attach = root.at("attach").string();
     record.boot_id = root.at("bootID").string();
     record.pid_view = parse_number_text(root.at("pidNamespace"));

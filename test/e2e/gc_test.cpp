@@ -10,6 +10,8 @@
 namespace rdmanet::test {
 
 using Catch::Contains;
+using Catch::EndsWith;
+using Catch::StartsWith;
 
 namespace {
 
@@ -104,6 +106,42 @@ TEST_CASE("GC keeps a namespace without a path for as long as a process lives in
     CHECK(collect("'cni.dev/valid-attachments':[],") == "");
     CHECK(holders() == "foreign; foreign");
     CHECK(garbage.finish() == "");
+}
+
+TEST_CASE("who keeps the namespace of a pod after its name is gone is named wherever a person looks",
+          "[gc][state][check]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const VethParent parent("par0");
+    const UnchangedNode node;
+    Pod leaving("leaving");
+    const PluginCall call = call_for(leaving, kCollected);
+    (void)add(call);
+    const std::string pid = shell("ip netns exec leaving sleep 300 >/dev/null 2>&1 & echo -n $!");
+    shell(concat("while ! [ /run/netns/leaving -ef /proc/", pid, "/ns/net ]; do :; done"));
+    leaving.destroy();
+    const auto says = [](const std::string& command) {
+        return shell(concat(binary(), ' ', command, " 2>&1; echo $?"));
+    };
+    const auto names = [&](const std::string& holder, bool unfinished) {
+        for (const std::string command : {"gc --dry-run", "gc", "gc --forget c1 net1", "state", "check"}) {
+            INFO(command);
+            CHECK_THAT(says(command), Contains(concat("held by ", holder)) && Contains(", then run `rdmanet gc`"));
+        }
+        CHECK_THAT(says("gc"), unfinished
+                                   ? Contains("still held: network \"net\", container \"c1\"") && EndsWith("\n1\n")
+                                   : Contains("kept network \"net\", container \"c1\"") && EndsWith("\n0\n"));
+        CHECK_THAT(says("state"), Contains(unfinished ? "DEL unfinished" : " attached "));
+        CHECK_THAT(says("check"), StartsWith(unfinished ? "differs: " : "not checked: "));
+    };
+    names(concat("process ", pid, " (sleep): end it"), false);
+    // What a DEL leaves that failed.
+    shell("cd /run/rdmanet/attachments && jq '.removalUnfinished=true|.phase=\"prepared\"' c1* >/tmp/record && "
+          "cp /tmp/record c1*");
+    names(concat("process ", pid, " (sleep): end it"), true);
+    CHECK(value(shell(concat(binary(), " state --json")), "attachments.0.delUnfinished") == "true");
+    shell(concat("kill ", pid, "; while [ -e /proc/", pid, " ]; do sleep 0.02; done"));
+    CHECK(collect("") == "");
+    CHECK(node.difference() == "");
 }
 
 TEST_CASE("rdmanet gc removes the dead of all networks, and says so", "[gc]") {

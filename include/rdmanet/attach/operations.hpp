@@ -46,6 +46,7 @@ enum class DryRun : std::uint8_t { no, yes };
 struct Kept {
     std::string what;
     ipam::Verdict pod; // with the reason, if nothing is proven
+    bool removal_unfinished = false;
 };
 
 /// For a person: what `rdmanet gc` removed, or would remove, and what it could not.

@@ -19,6 +19,9 @@ struct Verdict {
     Liveness liveness = Liveness::unknown;
     /// Of `unknown`, for a person: why nothing is proven, and what to do about it. Fits behind "because".
     std::string reason{};
+    /// Of `alive`, for a person: who still holds the network namespace after its path is gone, and what to do about it.
+    /// Empty while the path leads there.
+    std::string held_by{};
 
     friend bool operator==(const Verdict& verdict, Liveness expected) { return verdict.liveness == expected; }
 };

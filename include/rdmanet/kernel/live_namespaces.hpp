@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 
 namespace rdmanet::kernel {
 
@@ -22,6 +23,13 @@ struct LiveNetns {
 /// descriptor or a socket keeps is not seen; nothing lives in such a one. `proc` is where procfs is. Throws
 /// base::SystemError.
 [[nodiscard]] LiveNetns list_live_netns(const std::string& proc = "/proc");
+
+/// What one of LiveNetns::paths says of who keeps the namespace.
+struct NetnsHolder {
+    std::int64_t pid = 0;      // the process that is in it, or that sees the mount
+    std::string mount_point{}; // as that process sees it; empty if the process itself is in the namespace
+};
+[[nodiscard]] NetnsHolder parse_holder(std::string_view path, std::string_view proc = "/proc");
 
 /// Random text that the kernel makes at each boot (random(4), boot_id), without a newline.
 [[nodiscard]] std::string boot_id();

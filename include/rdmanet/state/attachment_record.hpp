@@ -59,10 +59,11 @@ struct AttachmentRecord {
 
     AttachmentKey key;
     Phase phase = Phase::prepared;
-    std::string attach;         // what the pod gets: "macvlan", "ipvlan"
-    std::string boot_id;        // /proc/sys/kernel/random/boot_id: kernel objects don't survive a reboot
-    std::uint64_t pid_view = 0; // whose /proc can prove the namespace dead: kernel::ProcView::id()
-    std::int64_t created = 0;   // seconds since the epoch
+    bool removal_unfinished = false; // a DEL or GC began to undo it, and something is left
+    std::string attach;              // what the pod gets: "macvlan", "ipvlan"
+    std::string boot_id;             // /proc/sys/kernel/random/boot_id: kernel objects don't survive a reboot
+    std::uint64_t pid_view = 0;      // whose /proc can prove the namespace dead: kernel::ProcView::id()
+    std::int64_t created = 0;        // seconds since the epoch
     /// The same in seconds of CLOCK_BOOTTIME, which nobody can set back. Absent in records of earlier versions.
     std::optional<std::int64_t> created_since_boot;
     NetnsIdentity netns;

@@ -1,5 +1,6 @@
 #include "liveness.hpp"
 
+#include <rdmanet/base/process.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <utility>
@@ -11,6 +12,17 @@ using base::concat;
 
 ipam::Verdict unknown(std::string reason) {
     return {.liveness = ipam::Liveness::unknown, .reason = std::move(reason)};
+}
+
+/// Who keeps a namespace that its recorded path does not lead to. Empty if the node's first process sees that path: then
+/// only the caller does not.
+std::string describe_holder(const std::string& found_by, const state::NetnsIdentity& netns) {
+    constexpr const char* kThen = " it, then run `rdmanet gc`";
+    const kernel::NetnsHolder holder = kernel::parse_holder(found_by);
+    const std::string process = base::describe_process(holder.pid);
+    if (holder.mount_point.empty()) return concat("held by ", process, ": end", kThen);
+    if (holder.pid == 1 && holder.mount_point == netns.path) return {};
+    return concat("held by a mount at ", holder.mount_point, ", as ", process, " sees it: unmount", kThen);
 }
 
 } // namespace
@@ -56,6 +68,9 @@ ipam::Verdict PodProbe::probe(const NetnsTrace& trace) {
     try {
         switch (search(trace.netns)) {
         case Found::yes: return {.liveness = ipam::Liveness::alive};
+        case Found::without_path:
+            return {.liveness = ipam::Liveness::alive,
+                    .held_by = describe_holder(living_->paths.at(trace.netns.inode), trace.netns)};
         case Found::number_of_another: return {.liveness = ipam::Liveness::dead};
         case Found::no: break;
         }
@@ -101,7 +116,7 @@ PodProbe::Found PodProbe::search(const state::NetnsIdentity& netns) {
         if (fresh) living_ = kernel::list_live_netns();
         const auto path = living_->paths.find(netns.inode);
         if (path == living_->paths.end()) return Found::no;
-        if (find_netns_again(path->second, netns)) return Found::yes;
+        if (find_netns_again(path->second, netns)) return Found::without_path;
         const auto now = kernel::find_netns(path->second);
         if (now && now->id().inode == netns.inode) return Found::number_of_another;
         if (fresh) break;

@@ -39,7 +39,7 @@ public:
     [[nodiscard]] ipam::Verdict probe(const ipam::Owner& owner) override;
 
 private:
-    enum class Found : std::uint8_t { yes, no, number_of_another };
+    enum class Found : std::uint8_t { yes, without_path, no, number_of_another };
     [[nodiscard]] Found search(const state::NetnsIdentity& netns);
     [[nodiscard]] std::string why_not_seen(const NetnsTrace& trace) const;
 

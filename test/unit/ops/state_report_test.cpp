@@ -133,7 +133,7 @@ TEST_CASE("who holds what, for a program") {
     const json::Document document = json::Document::parse(ops::to_json(report));
     CHECK(
         document.root().at("attachments").elements().at(0).to_text() ==
-        R"({"attach":"macvlan","containerID":"0123456789abcdef","created":"2023-11-14T22:13:20Z","device":"","duplicates":[],"ifname":"net1",)"
+        R"({"attach":"macvlan","containerID":"0123456789abcdef","created":"2023-11-14T22:13:20Z","delUnfinished":false,"device":"","duplicates":[],"ifname":"net1",)"
         R"("ips":["10.1.2.3/24","fd00::3/64"],"mac":"02:00:00:00:00:01","netns":"/run/netns/p","network":"roce",)"
         R"("parent":"ens1f0","phase":"attached","podName":"train-0","podNamespace":"ml","podState":"unknown",)"
         R"("podStateReason":"nothing says which boot of the node it belongs to","podUID":"u-1",)"
