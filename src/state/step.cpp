@@ -359,6 +359,8 @@ VfSettings parse_settings(const json::Reader& reader) {
     const json::Reader protocol = reader.at("vlanProto");
     if (const auto vlan = find_number<std::uint16_t>(reader, "vlan"))
         settings.vlan = base::VfVlan{.id = *vlan, .qos = qos, .protocol = parse_protocol(protocol)};
+    else if (qos != 0 || !protocol.string().empty())
+        throw protocol.unexpected("nothing, nor a priority, without a VLAN");
     if (const auto least = find_number<std::uint32_t>(reader, "minTxRate"))
         settings.rates =
             base::VfRates{.least_mbps = *least,

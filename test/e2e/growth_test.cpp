@@ -87,7 +87,7 @@ Calls calls_with(int attachments) {
 
 } // namespace
 
-TEST_CASE("each command asks the kernel only so much for each attachment of the node", "[growth]") {
+TEST_CASE("each command asks the kernel only so much for each attachment of the node", "[growth][static]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Calls few = calls_with(kFew);
     const Calls many = calls_with(kMany);
