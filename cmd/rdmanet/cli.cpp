@@ -42,7 +42,9 @@ struct Options {
 };
 
 void add_common_options(CLI::App& command, Options& options) {
-    command.add_option("--state-dir", options.state_directory, "directory of the attachment records and the leases")
+    command
+        .add_option("--state-dir", options.state_directory,
+                    "directory of records and leases; default: RDMANET_STATE_DIR, else /run/rdmanet")
         ->capture_default_str();
     command.add_flag("--json", options.json, "print JSON");
 }

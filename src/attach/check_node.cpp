@@ -47,7 +47,9 @@ public:
                                .reason = std::move(finding.reason)});
         }
         for (const state::Unreadable& file : listing.unreadable)
-            checked.push_back({.name = file.path, .agreement = Agreement::differs, .reason = file.reason});
+            checked.push_back({.name = file.path,
+                               .agreement = Agreement::differs,
+                               .reason = concat(file.reason, ": see `rdmanet gc`")});
         return checked;
     }
 

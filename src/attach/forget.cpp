@@ -44,7 +44,8 @@ Trace find_meant(const ForgetTarget& target, const state::AttachmentStore& recor
     std::vector<Trace> traces = list_traces(records, leases);
     std::erase_if(traces, [&](const Trace& trace) { return !is_meant(trace, target); });
     if (traces.empty())
-        throw base::Error(concat("nothing is recorded of ", to_text(target), ": `rdmanet state` lists what is"));
+        throw base::Error(concat("nothing is recorded of ", to_text(target), ": `rdmanet state` lists what is",
+                                 target.file.empty() ? "" : "; to name an attachment, give CONTAINER and INTERFACE"));
     if (traces.size() == 1) return std::move(traces.front());
     std::string files;
     for (const Trace& trace : traces) files += concat(files.empty() ? "" : ", ", file_of(trace));

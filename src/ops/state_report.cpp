@@ -8,7 +8,10 @@
 #include <rdmanet/json/writer.hpp>
 #include <rdmanet/ops/table.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <ctime>
 #include <map>
@@ -223,6 +226,7 @@ std::string duplicates_text(const StateReport& report) {
 
 StateReport read_state(const std::string& state_directory) {
     StateReport report;
+    if (::access(state_directory.c_str(), F_OK) != 0 && errno == ENOENT) report.missing_directory = state_directory;
     const state::AttachmentStore records(state_directory, state::Access::look);
     const attach::Node node(state_directory, base::Logger(base::LogLevel::error));
     report.attachments = records.list();
@@ -255,7 +259,9 @@ std::string to_table(const StateReport& report) {
         leases.add_row({lease.address.to_string(), lease.space, lease.owner.key.network,
                         pod_of(lease.owner.pod_namespace, lease.owner.pod_name), short_id(lease.owner.key.container_id),
                         lease.owner.key.ifname, utc(lease.since)});
-    std::string text = is_empty(report) ? std::string("nothing attached\n")
+    const std::string& missing = report.missing_directory;
+    std::string text = is_empty(report) ? concat("nothing attached",
+                                                 missing.empty() ? "" : concat(" (", missing, " does not exist)"), '\n')
                                         : concat(attachments.to_text(), rdma_table(report), '\n', leases.to_text());
     for (std::size_t number = 0; number < report.rdma.size(); ++number)
         for (const RdmaView& view : report.rdma[number])
@@ -274,7 +280,7 @@ std::string to_table(const StateReport& report) {
             text += concat("\nit is unknown whether the pod of ", report.attachments.records[number].key,
                            " is alive, so it keeps what it has, because ", report.pods[number].reason, '\n');
     for (const state::Unreadable& file : report.attachments.unreadable)
-        text += concat("\nunreadable record ", file.path, ": ", file.reason, '\n');
+        text += concat("\nunreadable record ", file.path, ": ", file.reason, ": see `rdmanet gc`\n");
     if (!report.lease_trouble.empty()) text += concat("\ncannot read the leases: ", report.lease_trouble, '\n');
     return text;
 }

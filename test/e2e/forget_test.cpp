@@ -10,6 +10,7 @@
 namespace rdmanet::test {
 
 using Catch::Contains;
+using Catch::Matches;
 
 namespace {
 
@@ -88,7 +89,8 @@ TEST_CASE("nothing of a living pod is forgotten, and of a dead one nothing is gi
     CHECK_THAT(refused_forget("c1 net3"),
                Contains("nothing is recorded of container \"c1\", interface \"net3\"") && !Contains("succeeded"));
     CHECK_THAT(refused_forget("c1:net3:net.json"),
-               Contains("nothing is recorded of a file \"c1:net3:net.json\"") && !Contains("succeeded"));
+               Contains("nothing is recorded of a file \"c1:net3:net.json\"") &&
+                   Contains("; to name an attachment, give CONTAINER and INTERFACE") && !Contains("succeeded"));
     CHECK_THAT(refused_forget("c1 net1 net"), Contains("--forget") && !Contains("succeeded"));
     CHECK(recorded_and_leased() == "c1 c1; c1 c1");
     pod.destroy();
@@ -119,6 +121,13 @@ TEST_CASE("records that can't be read are forgotten by their files' names, of se
     CHECK_THAT(shell(concat(binary(), " gc || true")),
                Contains(concat("`rdmanet gc --forget ", kRecords, "stray.json`")) &&
                    Contains(concat("`rdmanet gc --forget ", kRecords, "c1:net1:net.json`")));
+    CHECK_THAT(
+        shell(concat(binary(), " state; ", binary(), " check || true")),
+        Matches(
+            "(.|\n)*unreadable record .*: see `rdmanet gc`(.|\n)*differs: .*stray.json: .*: see `rdmanet gc`(.|\n)*"));
+    CHECK(shell(concat(binary(), " state --state-dir /nope")) == "nothing attached (/nope does not exist)\n");
+    CHECK_THAT(shell(concat(binary(), " state --help")),
+               Contains("records and leases") && Contains("RDMANET_STATE_DIR"));
     for (const std::string name : {"stray.json", "c1:net1:net.json", "c1:net1:net:rdma.json"}) {
         CHECK_THAT(forget(binary(), concat(kRecords, name)),
                    Contains(concat("not undone: what ", kRecords, name, " said, which can't be read")));

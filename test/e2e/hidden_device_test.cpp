@@ -75,6 +75,7 @@ TEST_CASE("a VF that DEL can't reach keeps what its PF has set, with its link of
                                Contains(concat("device ", vfs.vf(0), ": until it is home, VF 0 of \"", vfs.pf(),
                                                "\" keeps its settings, and its link is off")));
     CHECK_THAT(answers[1], Contains(concat("VF 1 of \"", vfs.pf(), "\" keeps its settings, and its link is off")));
+    CHECK(shell(concat(binary(), " state --json | jq -c '[.attachments[].delUnfinished]'")) == "[true,true]\n");
     CHECK(answers[2] == ""); // its driver is bound anew in any case, which ends the interface wherever it is
     CHECK_THAT(vfs.settings(0), Contains("vlan 100") && Contains("spoof checking on") &&
                                     Contains("max_tx_rate 500Mbps") && Contains("link-state disable"));

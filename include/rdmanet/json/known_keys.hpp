@@ -14,7 +14,8 @@ namespace rdmanet::json {
 
 struct KnownKey {
     std::string_view name; // one that ends with '/' stands for all that begin with it
-    /// What to tell whoever sets it, beginning with "ignored". Empty for a key that is used, or whose absence nobody could notice.
+    /// What to tell whoever sets it, beginning with "ignored". Empty for a key that is used, or whose absence nobody
+    /// could notice.
     std::string_view caveat = {};
 };
 
@@ -34,9 +35,9 @@ struct KeyWarnings {
 };
 
 /// Adds "PATH: ..." for each member of `object` whose key is unknown, with the known one that may be meant, or has a
-/// caveat and a value that asks for something: not false, 0, "", [] or {}. So does one that differs from another only in
-/// the case of letters, and is not the one that Reader::find() takes. Keys are cut to a length that a person reads, and
-/// so is the list.
+/// caveat and a value that asks for something: not false, 0, "", [] or {}. So does one that differs from another only
+/// in the case of letters, and is not the one that Reader::find() takes. Keys are cut to a length that a person
+/// reads, and so is the list.
 void warn_of_keys(const Reader& object, std::initializer_list<std::span<const KnownKey>> known, KeyWarnings& warnings);
 
 } // namespace rdmanet::json

@@ -20,7 +20,8 @@ struct StateReport {
     /// Likewise: addresses that another host has, too.
     std::vector<std::vector<base::IpPrefix>> duplicates;
     std::vector<ipam::Lease> leases;
-    std::string lease_trouble; // why the leases could not be read; empty if they could
+    std::string missing_directory; // the state directory, if there is none
+    std::string lease_trouble;     // why the leases could not be read; empty if they could
 };
 
 /// Reads the state directory and the kernel; changes nothing, also if there is none.

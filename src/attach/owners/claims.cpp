@@ -30,11 +30,14 @@ bool is_entry_beside(const state::AttachmentKey& key, const Attachment& attachme
 }
 
 [[noreturn]] void refuse_device_of(const AttachmentRecord& owner, const std::string& device, const Node& node) {
-    const std::string reason = PodProbe(node).probe(trace_of(owner)).reason;
+    const ipam::Verdict pod = PodProbe(node).probe(trace_of(owner));
+    const bool is_alive = pod == ipam::Liveness::alive;
     throw cni::CniError(cni::ErrorCode::parent,
                         concat("device ", device, " belongs to another attachment (", describe(owner),
-                               "), whose pod is not proven dead: delete that pod, whose DEL returns the device",
-                               reason.empty() ? "" : concat("; nothing is proven because ", reason)));
+                               is_alive
+                                   ? "), whose pod is alive: delete that pod, whose DEL returns the device"
+                                   : "), whose pod is not proven dead: delete that pod, whose DEL returns the device",
+                               pod.reason.empty() ? "" : concat("; nothing is proven because ", pod.reason)));
 }
 
 } // namespace

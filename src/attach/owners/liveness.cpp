@@ -14,8 +14,8 @@ ipam::Verdict unknown(std::string reason) {
     return {.liveness = ipam::Liveness::unknown, .reason = std::move(reason)};
 }
 
-/// Who keeps a namespace that its recorded path does not lead to. Empty if the node's first process sees that path: then
-/// only the caller does not.
+/// Who keeps a namespace that its recorded path does not lead to. Empty if the node's first process sees that path:
+/// then only the caller does not.
 std::string describe_holder(const std::string& found_by, const state::NetnsIdentity& netns) {
     constexpr const char* kThen = " it, then run `rdmanet gc`";
     const kernel::NetnsHolder holder = kernel::parse_holder(found_by);

@@ -1,6 +1,7 @@
 #include <rdmanet/ops/state_report.hpp>
 
 #include <rdmanet/base/file.hpp>
+#include <rdmanet/base/text.hpp>
 #include <rdmanet/ipam/store/sqlite_store.hpp>
 #include <rdmanet/json/reader.hpp>
 
@@ -95,7 +96,7 @@ TEST_CASE("a node without state is shown, and nothing is made for it") {
     const std::string absent = state.path() + "/absent";
     CHECK(ops::to_json(ops::read_state(absent)) ==
           "{\n    \"attachments\": [],\n    \"leases\": [],\n    \"unreadable\": []\n}\n");
-    CHECK(ops::to_table(ops::read_state(absent)) == "nothing attached\n");
+    CHECK(ops::to_table(ops::read_state(absent)) == base::concat("nothing attached (", absent, " does not exist)\n"));
     CHECK_FALSE(fs::exists(absent));
     (void)state.report();
     CHECK(fs::is_empty(state.path()));
