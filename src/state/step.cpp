@@ -245,8 +245,12 @@ KeepDevice parse_keep_device(const json::Reader& reader) {
                     .xdp_programs = find_list(reader, "xdpPrograms")};
     for (const json::Reader& altname : reader.at("altnames").elements()) step.altnames.push_back(altname.string());
     if (const auto files = reader.find("files"))
-        for (const json::Reader& file : files->elements())
-            step.files[file.at("file").string()] = file.at("value").string();
+        for (const json::Reader& file : files->elements()) {
+            const json::Reader name = file.at("file");
+            if (!step.files.empty() && name.string() <= step.files.rbegin()->first)
+                throw name.unexpected("each file once, in the order of their names");
+            step.files.emplace(name.string(), file.at("value").string());
+        }
     return step;
 }
 
