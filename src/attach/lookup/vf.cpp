@@ -12,10 +12,12 @@ namespace {
 using base::concat;
 
 kernel::VfOf find_vf_of(const base::BusAddress& address) {
-    require_existing(address);
     const auto pci = address.pci();
     const auto of = pci ? kernel::find_pf_of(*pci) : std::nullopt;
-    if (!of) refuse_device(address, "is not an SR-IOV VF: set \"attach\": \"host-device\" for other devices");
+    if (!of) {
+        require_existing(address);
+        refuse_device(address, "is not an SR-IOV VF: set \"attach\": \"host-device\" for other devices");
+    }
     return *of;
 }
 
