@@ -9,6 +9,7 @@
 #include "version.hpp"
 
 #include <rdmanet/attach/operations.hpp>
+#include <rdmanet/attach/state_directory.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/json/writer.hpp>
@@ -122,6 +123,14 @@ void require_root(const CLI::App& command) {
         throw base::Error(
             concat("`rdmanet ", command.get_name(),
                    "` must be run as root: it reads the state directory and the pods' network namespaces"));
+}
+
+/// These commands do without: they read what is there, and `gc` says what it could not remove.
+void warn_of_state_directory(const std::string& directory) {
+    const std::string fault = attach::find_fault_of_state_directory(directory);
+    if (fault.empty()) return;
+    base::write_all(STDERR_FILENO, concat("warning: ", fault, ". Until then ADD fails with code 109\n"),
+                    "standard error");
 }
 
 int print_state(const Options& options) {
@@ -253,6 +262,7 @@ int parse_and_run(int argc, char** argv) {
     if (help->parsed()) return print_help(app, topic);
     for (const CLI::App* command : {state, gc, check, plan_command})
         if (command->parsed()) require_root(*command);
+    if (state->parsed() || gc->parsed() || check->parsed()) warn_of_state_directory(options.state_directory);
     if (state->parsed()) return print_state(options);
     if (gc->parsed()) return collect_garbage(options);
     if (check->parsed()) return check_node(options.state_directory, options.json);

@@ -8,6 +8,7 @@
 
 #include "lookup/adopted.hpp"
 #include "lookup/request.hpp"
+#include "lookup/state_place.hpp"
 #include "owners/liveness.hpp"
 #include "steps/device_info.hpp"
 #include "steps/rdma_names.hpp"
@@ -225,6 +226,7 @@ void log_success(const AttachmentRecord& record, const base::Logger& log, const 
 
 cni::Result add(const cni::Request& request, const config::Config& config, const Node& node) {
     const auto deadline = base::Deadline::in(kAddTimeout);
+    require_state_directory(node.state_directory);
     Session session(request, node);
     if (config.device_info_file) require_own_device_info(*config.device_info_file, session.key, session.records);
     settle_owed_names(name_keeper(session));

@@ -6,6 +6,7 @@
 
 #include "lookup/pod_side.hpp"
 #include "lookup/request.hpp"
+#include "lookup/state_place.hpp"
 #include "owners/liveness.hpp"
 
 #include <rdmanet/attach/operations.hpp>
@@ -52,6 +53,7 @@ cni::Result add(const cni::Request& request, const Node& node) {
     require_addresses_only(request);
     const auto deadline = base::Deadline::in(kAddTimeout);
     const ipam::Config config = configuration(request, node);
+    require_state_directory(node.state_directory);
     Session session(request, node);
     require_storable(session.key);
     state::AttachmentRecord record = begin_record(request, node, open_pod_netns(request));

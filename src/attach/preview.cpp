@@ -2,6 +2,7 @@
 #include "session.hpp"
 
 #include "lookup/request.hpp"
+#include "lookup/state_place.hpp"
 #include "owners/claims.hpp"
 #include "owners/liveness.hpp"
 
@@ -63,6 +64,7 @@ base::Uint128 RangeUsage::free_count() const {
 
 Preview preview_add(const cni::Request& request, const config::Config& config, const Node& node) {
     const auto deadline = base::Deadline::in(kAddTimeout);
+    require_state_directory(node.state_directory);
     Session session(request, node, state::Access::look);
     Preview preview;
     Target target = find_target(request, config, session, deadline);

@@ -3,18 +3,16 @@
 #include "leases.hpp"
 
 #include "lookup/parent.hpp"
+#include "lookup/state_place.hpp"
 #include "owners/liveness.hpp"
 #include "steps/child_link.hpp"
 
 #include <rdmanet/attach/operations.hpp>
+#include <rdmanet/attach/state_directory.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/delegate.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/ipam/allocator.hpp>
-
-#include <unistd.h>
-
-#include <cerrno>
 
 namespace rdmanet::attach {
 namespace {
@@ -23,15 +21,6 @@ using base::concat;
 
 [[noreturn]] void unavailable(const std::string& why) {
     throw cni::CniError(cni::ErrorCode::plugin_not_available, why);
-}
-
-/// The directory itself, or the nearest one above it in which it would be made.
-void require_writable(std::string directory) {
-    while (::access(directory.c_str(), W_OK) != 0) {
-        if (errno != ENOENT)
-            unavailable(concat("state directory ", directory, " is not writable: ", base::errno_text(errno)));
-        directory.resize(std::max<std::size_t>(directory.rfind('/'), 1));
-    }
 }
 
 void require_free_addresses(const ipam::Config& config, const Node& node, const base::Deadline& deadline) {
@@ -69,8 +58,8 @@ void require_parent(const cni::Request& request, const config::Config& config, c
 
 void status(const cni::Request& request, const config::Config& config, const Node& node) {
     const auto deadline = base::Deadline::in(kStatusTimeout);
-    require_writable(node.state_directory);
     try {
+        require_state_directory(node.state_directory);
         require_parent(request, config, node, deadline);
     } catch (const cni::CniError& error) {
         unavailable(error.what());
@@ -84,7 +73,8 @@ void ipam_only::status(const cni::Request& request, const Node& node) {
     if (const auto* own = std::get_if<ipam::Config>(&ipam))
         config::require_useful_keys(own->useless_keys, false, node.strict);
     config::require_sound(ipam);
-    require_writable(node.state_directory);
+    if (const std::string fault = find_fault_of_state_directory(node.state_directory); !fault.empty())
+        unavailable(fault);
     require_ipam(request, ipam, node, base::Deadline::in(kStatusTimeout));
 }
 

@@ -1,4 +1,4 @@
-// State directories that take no writes by the time that DEL comes.
+// State directories that take no writes, or that root must not trust.
 #include "vf_stage.hpp"
 
 #include "support/reporter.hpp"
@@ -8,6 +8,7 @@
 namespace rdmanet::test {
 
 using Catch::Contains;
+using Catch::StartsWith;
 
 namespace {
 
@@ -37,7 +38,100 @@ public:
     static void make_room() { shell(concat("rm ", kState, "/ballast")); }
 };
 
+struct Said {
+    int exit_status;
+    std::string out;
+    std::string warning; // and what else is on standard error
+};
+
+Said command(const std::string& arguments) {
+    const ProcessResult result = run_process({"/bin/sh", "-c", concat(binary(), ' ', arguments)});
+    return {.exit_status = result.exit_status, .out = result.out, .warning = result.err};
+}
+
+/// What ADD as an interface's plugin and as an IPAM plugin, STATUS and `rdmanet plan` say is one text; it is returned.
+std::string refused_by_all(const PluginCall& call) {
+    const std::string told = refusal(call);
+    CHECK_THAT(told, StartsWith("code 109: ") && Contains(kState));
+    const std::string text = told.substr(told.find(": ") + 2);
+    PluginCall status = call;
+    status.container = status.netns = status.ifname = "";
+    CHECK(outcome(status, "STATUS") == concat("code 50: ", text));
+    PluginCall as_ipam = call;
+    as_ipam.config = replaced(call.config, json_text("'type':'rdmanet','attach':'macvlan'"), json_text("'type':'x'"));
+    CHECK(refusal(as_ipam) == told);
+    const ProcessResult plan =
+        run_process({binary(), "plan", "--json", "--netns", call.netns, "--ifname", "net9"}, {.input = call.config});
+    CHECK(plan.exit_status == 1);
+    CHECK(value(plan.out, "code") == "109");
+    CHECK(value(plan.out, "msg") == text);
+    for (const std::string name : {"state", "gc", "check"}) {
+        INFO(name);
+        CHECK_THAT(command(name).warning, Contains(concat("warning: ", text)) && Contains("109"));
+    }
+    return text;
+}
+
 } // namespace
+
+TEST_CASE("a state directory that ADD can't use is named by ADD, STATUS, plan and the commands with one text",
+          "[status][plan]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const PluginCall living = call_for(stage.pod, concat("'master':'par0',", ipam("10.140.0.0/24")));
+    PluginCall call = of(living, "c2");
+    call.ifname = "net2";
+    (void)add(living);
+    {
+        const ReadOnlyState state;
+        CHECK_THAT(refused_by_all(call), Contains("read-only"));
+    }
+    {
+        const FullState state;
+        CHECK_THAT(refused_by_all(call), Contains("space"));
+    }
+    shell(concat("chown 1000 ", kState));
+    CHECK_THAT(refused_by_all(call), Contains("user 1000") && Contains(concat("`chown -R root ", kState)));
+    shell(concat("chown 0 ", kState, "; chmod 1777 ", kState));
+    CHECK_THAT(refused_by_all(call), Contains(concat("`chmod o-w ", kState)));
+    shell(concat("chmod 700 ", kState));
+    CHECK(del(living) == "");
+    shell(concat("rm -r ", kState, "; touch ", kState));
+    CHECK_THAT(refused_by_all(call), Contains("not a directory"));
+    for (const std::string name : {"state", "gc", "check"}) CHECK(command(name).exit_status == 1);
+    shell(concat("rm ", kState));
+    (void)add(call);
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("rdmanet check compares where the state directory is read-only, and gc says what it could not remove",
+          "[check][gc]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    Pod dying("dying");
+    const PluginCall call = call_for(stage.pod, concat("'master':'par0',", ipam("10.140.0.0/24")));
+    (void)add(call);
+    {
+        const ReadOnlyState state;
+        CHECK_THAT(command("check").out, StartsWith("1 attachment: 1 as ADD left them"));
+        CHECK(command("check").exit_status == 0);
+        stage.pod.run("ip link set net1 down");
+        CHECK_THAT(command("check").out, StartsWith("differs: "));
+        CHECK(command("check").exit_status == 1);
+    }
+    CHECK(del(call) == "");
+    (void)add(of(call_for(dying, "'master':'par0'"), "c2"));
+    dying.destroy();
+    {
+        const ReadOnlyState state;
+        const Said said = command("gc");
+        CHECK(said.exit_status == 1);
+        CHECK_THAT(said.out, Contains("\"c2\"") && Contains("journal record") && Contains("read-only"));
+    }
+    CHECK_THAT(command("gc").out, StartsWith("removed ") && Contains("\"c2\""));
+    CHECK(stage.node.difference() == "");
+}
 
 TEST_CASE("DEL takes away what it can where the state directory is read-only or full, and says what it could not write",
           "[del]") {

@@ -1,12 +1,17 @@
 #include "state_place.hpp"
 
+#include <rdmanet/attach/state_directory.hpp>
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
 #include <rdmanet/kernel/mountinfo.hpp>
 
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 namespace rdmanet::attach {
 
@@ -26,7 +31,57 @@ bool may_be_on_node(dev_t device) try {
     return true;
 }
 
+/// Of a directory that exists. Records say what is undone as root, so nobody else may write them.
+std::string find_fault_of_owner(const struct stat& status, const std::string& directory) {
+    if (status.st_uid != 0 && status.st_uid != ::geteuid())
+        return concat("belongs to user ", status.st_uid, ", who could change its records: run `chown -R root ",
+                      directory, '`');
+    if ((status.st_mode & S_IWOTH) != 0)
+        return concat("can be written by every user, who could change its records: run `chmod o-w ", directory, '`');
+    return {};
+}
+
+bool is_full(const std::string& directory) {
+    struct statvfs system {};
+    return ::statvfs(directory.c_str(), &system) == 0 && system.f_blocks != 0 && system.f_bfree == 0;
+}
+
+std::string directory_of(const std::string& path) {
+    const auto slash = path.rfind('/');
+    if (slash == std::string::npos) return ".";
+    return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+/// Of the state directory itself, or of the nearest one above it, in which it would be made.
+std::string find_fault_of(const struct stat& status, const std::string& directory) {
+    if (!S_ISDIR(status.st_mode)) return "is not a directory: remove it, and rdmanet makes the directory";
+    if (::access(directory.c_str(), W_OK | X_OK) != 0)
+        return concat("cannot be written (", base::errno_text(errno), "): make it writable for root");
+    if (is_full(directory)) return "is on a file system without free space: make room there";
+    return {};
+}
+
 } // namespace
+
+std::string find_fault_of_state_directory(const std::string& state_directory) {
+    struct stat status {};
+    std::string nearest = state_directory;
+    while (::stat(nearest.c_str(), &status) != 0) {
+        if (errno != ENOENT && errno != ENOTDIR)
+            return concat("state directory ", state_directory, " cannot be looked at: ", base::errno_text(errno));
+        nearest = directory_of(nearest);
+    }
+    std::string fault = find_fault_of(status, nearest);
+    if (nearest == state_directory && fault.empty()) fault = find_fault_of_owner(status, nearest);
+    if (fault.empty()) return {};
+    if (nearest == state_directory) return concat("state directory ", state_directory, ' ', fault);
+    return concat("state directory ", state_directory, " cannot be made, because ", nearest, ' ', fault);
+}
+
+void require_state_directory(const std::string& state_directory) {
+    if (std::string fault = find_fault_of_state_directory(state_directory); !fault.empty())
+        throw cni::CniError(cni::ErrorCode::state, std::move(fault));
+}
 
 std::string find_fault_of_state_place(const std::string& state_directory) {
     struct stat ours {};
