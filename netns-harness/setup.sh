@@ -9,7 +9,8 @@ set -euo pipefail
 
 # Building rdmanet; booting and building the kernel module; what tests in the guest use to look at and change the kernel.
 packages=(
-	g++ cmake ninja-build pkg-config libnl-3-dev libsqlite3-dev nlohmann-json3-dev libcli11-dev catch2 libyaml-cpp-dev
+	g++ cmake ninja-build pkg-config libfmt-dev libnl-3-dev libsqlite3-dev nlohmann-json3-dev libcli11-dev catch2
+	libyaml-cpp-dev
 	qemu-system-x86 linux-image-amd64 linux-headers-amd64 gcc libc6-dev make cpio kmod xz-utils binutils
 	iproute2 rdma-core ibverbs-utils ethtool iputils-ping strace jq
 	"$@"

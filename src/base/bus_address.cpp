@@ -1,5 +1,6 @@
 #include <rdmanet/base/bus_address.hpp>
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <algorithm>
@@ -39,7 +40,7 @@ std::optional<BusAddress> BusAddress::parse(std::string_view text) {
 }
 
 std::string BusAddress::sysfs_path() const {
-    return concat("bus/", rdmanet::base::to_string(bus_), "/devices/", name_);
+    return fmt::format("bus/{}/devices/{}", bus_, name_);
 }
 
 } // namespace rdmanet::base

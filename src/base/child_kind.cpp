@@ -1,8 +1,7 @@
 #include <rdmanet/base/child_kind.hpp>
 
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 
-#include <cstdio>
 #include <string_view>
 
 namespace rdmanet::base {
@@ -40,19 +39,17 @@ std::string_view name_of(IpvlanFlag flag) {
 } // namespace
 
 std::string to_string(const Macvlan& macvlan) {
-    return concat("macvlan mode ", name_of(macvlan.mode));
+    return fmt::format("macvlan mode {}", name_of(macvlan.mode));
 }
 
 std::string to_string(const Ipvlan& ipvlan) {
-    return concat("ipvlan mode ", name_of(ipvlan.mode), " flag ", name_of(ipvlan.flag));
+    return fmt::format("ipvlan mode {} flag {}", name_of(ipvlan.mode), name_of(ipvlan.flag));
 }
 
 std::string to_string(const Ipoib& ipoib) {
     constexpr unsigned kFullMember = 0x8000;
-    char pkey[] = "0x....";
-    (void)std::snprintf(pkey, sizeof pkey, "0x%04x", ipoib.pkey.value_or(0) | kFullMember);
     std::string text = "ipoib";
-    if (ipoib.pkey) text += concat(" pkey ", std::string_view(pkey));
+    if (ipoib.pkey) text += fmt::format(" pkey {:#06x}", *ipoib.pkey | kFullMember);
     if (ipoib.mode) text += *ipoib.mode == IpoibMode::connected ? " mode connected" : " mode datagram";
     return text;
 }

@@ -1,5 +1,6 @@
 #include <rdmanet/base/error.hpp>
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <cstring>
@@ -7,15 +8,15 @@
 namespace rdmanet::base {
 
 void Error::add_context(std::string_view context) {
-    message_ = concat(context, ": ", message_);
+    message_ = fmt::format("{}: {}", context, message_);
 }
 
 SystemError::SystemError(std::string_view operation, int errno_value)
-    : Error(concat(operation, ": ", errno_text(errno_value))), errno_value_(errno_value) {}
+    : Error(fmt::format("{}: {}", operation, errno_text(errno_value))), errno_value_(errno_value) {}
 
 std::string errno_text(int errno_value) {
     const char* description = strerrordesc_np(errno_value);
-    if (description == nullptr) return concat("error ", errno_value);
+    if (description == nullptr) return fmt::format("error {}", errno_value);
     std::string text(description);
     // "Device or resource busy" starts a sentence in the C library and continues one here; "RFS ..." stays.
     if (text.size() > 1 && text[1] >= 'a' && text[1] <= 'z') text[0] = to_lower(text.substr(0, 1))[0];

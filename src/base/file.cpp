@@ -1,7 +1,7 @@
 #include <rdmanet/base/file.hpp>
 
 #include <rdmanet/base/error.hpp>
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -27,14 +27,14 @@ bool is_absent(int errno_value) {
 
 void sync_directory(const std::string& directory) {
     const UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!fd) throw SystemError(concat("open directory ", directory), errno);
-    if (::fsync(fd.get()) != 0) throw SystemError(concat("fsync directory ", directory), errno);
+    if (!fd) throw SystemError(fmt::format("open directory {}", directory), errno);
+    if (::fsync(fd.get()) != 0) throw SystemError(fmt::format("fsync directory {}", directory), errno);
 }
 
 /// Removes a temporary file unless it was renamed to its final place.
 class TemporaryFile {
 public:
-    explicit TemporaryFile(const std::string& target) : path_(concat(target, ".tmp")) {}
+    explicit TemporaryFile(const std::string& target) : path_(fmt::format("{}.tmp", target)) {}
     TemporaryFile(const TemporaryFile&) = delete;
     TemporaryFile& operator=(const TemporaryFile&) = delete;
     ~TemporaryFile() {
@@ -44,7 +44,7 @@ public:
     [[nodiscard]] const std::string& path() const { return path_; }
     void rename_to(const std::string& target) {
         if (::rename(path_.c_str(), target.c_str()) != 0)
-            throw SystemError(concat("rename ", path_, " to ", target), errno);
+            throw SystemError(fmt::format("rename {} to {}", path_, target), errno);
         renamed_ = true;
     }
 
@@ -69,10 +69,10 @@ std::string read_to_end(int fd, std::size_t most, std::string_view name, AwaitIn
         await_input();
         const ssize_t count = ::read(fd, buffer, sizeof buffer);
         if (count < 0 && errno == EINTR) continue;
-        if (count < 0) throw SystemError(concat("read ", name), errno);
+        if (count < 0) throw SystemError(fmt::format("read {}", name), errno);
         if (count == 0) return content;
         content.append(buffer, static_cast<std::size_t>(count));
-        if (content.size() > most) throw SystemError(concat("read ", name, ": more than ", most, " bytes"), EFBIG);
+        if (content.size() > most) throw SystemError(fmt::format("read {}: more than {} bytes", name, most), EFBIG);
         const bool is_short = static_cast<std::size_t>(count) < sizeof buffer;
         if (is_short && short_read == ShortRead::is_the_end) return content;
     }
@@ -85,9 +85,9 @@ void await_input_of(int fd, std::string_view name, const Deadline& deadline) {
     while (!deadline.passed()) {
         const int ready = ::poll(&input, 1, static_cast<int>(deadline.remaining().count()));
         if (ready > 0) return;
-        if (ready < 0 && errno != EINTR) throw SystemError(concat("wait for ", name), errno);
+        if (ready < 0 && errno != EINTR) throw SystemError(fmt::format("wait for {}", name), errno);
     }
-    throw TimeoutError(concat("read ", name, ": its end did not come in time"));
+    throw TimeoutError(fmt::format("timed out reading {}: it did not end", name));
 }
 
 } // namespace
@@ -103,7 +103,7 @@ std::string read_all(int fd, std::size_t most, std::string_view name, const Dead
 std::optional<std::string> read_file_if_exists(const std::string& path, std::size_t most) {
     const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd && is_absent(errno)) return std::nullopt;
-    if (!fd) throw SystemError(concat("open ", path), errno);
+    if (!fd) throw SystemError(fmt::format("open {}", path), errno);
     return read_all(fd.get(), most, path);
 }
 
@@ -112,14 +112,14 @@ std::optional<std::string> read_regular_file_if_exists(const std::string& path, 
     const char* const name = directory ? path.c_str() + path.rfind('/') + 1 : path.c_str();
     const UniqueFd fd(::openat(directory.value_or(AT_FDCWD), name, O_RDONLY | O_CLOEXEC));
     if (!fd && is_absent(errno)) return std::nullopt;
-    if (!fd) throw SystemError(concat("open ", path), errno);
+    if (!fd) throw SystemError(fmt::format("open {}", path), errno);
     return read_to_end(
         fd.get(), most, path, [] {}, ShortRead::is_the_end);
 }
 
 std::string read_file(const std::string& path, std::size_t most) {
     auto content = read_file_if_exists(path, most);
-    if (!content) throw SystemError(concat("open ", path), ENOENT);
+    if (!content) throw SystemError(fmt::format("open {}", path), ENOENT);
     return *std::move(content);
 }
 
@@ -127,7 +127,7 @@ void write_all(int fd, std::string_view text, std::string_view name) {
     while (!text.empty()) {
         const ssize_t count = ::write(fd, text.data(), text.size());
         if (count < 0 && errno == EINTR) continue;
-        if (count < 0) throw SystemError(concat("write ", name), errno);
+        if (count < 0) throw SystemError(fmt::format("write {}", name), errno);
         text.remove_prefix(static_cast<std::size_t>(count));
     }
 }
@@ -135,9 +135,9 @@ void write_all(int fd, std::string_view text, std::string_view name) {
 void write_file_durably(const std::string& path, std::string_view content) {
     TemporaryFile temporary(path);
     UniqueFd fd(::open(temporary.path().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!fd) throw SystemError(concat("create ", temporary.path()), errno);
+    if (!fd) throw SystemError(fmt::format("create {}", temporary.path()), errno);
     write_all(fd.get(), content, temporary.path());
-    if (::fsync(fd.get()) != 0) throw SystemError(concat("fsync ", temporary.path()), errno);
+    if (::fsync(fd.get()) != 0) throw SystemError(fmt::format("fsync {}", temporary.path()), errno);
     fd.reset();
     temporary.rename_to(path);
     sync_directory(directory_of(path));
@@ -149,19 +149,19 @@ void create_file_durably(const std::string& path, std::string_view content) {
         write_file_durably(path, content);
         return;
     }
-    if (!fd) throw SystemError(concat("create ", path), errno);
+    if (!fd) throw SystemError(fmt::format("create {}", path), errno);
     write_all(fd.get(), content, path);
-    if (::fsync(fd.get()) != 0) throw SystemError(concat("fsync ", path), errno);
-    const std::string nameless = concat("/proc/self/fd/", fd.get());
+    if (::fsync(fd.get()) != 0) throw SystemError(fmt::format("fsync {}", path), errno);
+    const std::string nameless = fmt::format("/proc/self/fd/{}", fd.get());
     if (::linkat(AT_FDCWD, nameless.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) != 0)
-        throw SystemError(concat("create ", path), errno);
+        throw SystemError(fmt::format("create {}", path), errno);
     sync_directory(directory_of(path));
 }
 
 Removed remove_file_durably(const std::string& path) {
     if (::unlink(path.c_str()) != 0) {
         if (is_absent(errno)) return Removed::was_absent;
-        throw SystemError(concat("remove ", path), errno);
+        throw SystemError(fmt::format("remove {}", path), errno);
     }
     sync_directory(directory_of(path));
     return Removed::yes;
@@ -173,10 +173,10 @@ bool takes_no_writes(int errno_value) {
 
 void make_directories(const std::string& path) {
     if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return;
-    if (errno != ENOENT) throw SystemError(concat("create directory ", path), errno);
+    if (errno != ENOENT) throw SystemError(fmt::format("create directory {}", path), errno);
     make_directories(directory_of(path));
     if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
-        throw SystemError(concat("create directory ", path), errno);
+        throw SystemError(fmt::format("create directory {}", path), errno);
 }
 
 } // namespace rdmanet::base

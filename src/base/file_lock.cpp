@@ -2,8 +2,8 @@
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/process.hpp>
-#include <rdmanet/base/text.hpp>
 
 #include <fcntl.h>
 
@@ -52,9 +52,10 @@ void FileLock::hide(std::uint64_t slot) {
 std::optional<std::int64_t> find_lock_holder(const std::string& path, std::uint64_t slot) {
     const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     if (!fd && errno == ENOENT) return std::nullopt;
-    if (!fd) throw SystemError(concat("open lock file ", path), errno);
+    if (!fd) throw SystemError(fmt::format("open lock file {}", path), errno);
     struct flock range = byte_range(slot);
-    if (::fcntl(fd.get(), F_GETLK, &range) != 0) throw SystemError(concat("look who locks ", path), errno);
+    if (::fcntl(fd.get(), F_GETLK, &range) != 0)
+        throw SystemError(fmt::format("find the holder of lock file {}", path), errno);
     if (range.l_type == F_UNLCK) return std::nullopt;
     return std::max<std::int64_t>(range.l_pid, 0);
 }
@@ -68,13 +69,15 @@ FileLock::FileLock(const std::string& path, std::uint64_t slot, const std::strin
         if (!fd_ && (errno == ENOENT || errno == ENOTDIR)) return;
         type = F_RDLCK; // all that a descriptor for reading may have (fcntl(2))
     }
-    if (!fd_) throw SystemError(concat("open lock file ", path), errno);
+    if (!fd_) throw SystemError(fmt::format("open lock file {}", path), errno);
     const struct flock range = byte_range(slot, type);
     for (auto pause = std::chrono::milliseconds{1};; pause = std::min(pause * 2, std::chrono::milliseconds{20})) {
         if (::fcntl(fd_.get(), F_SETLK, &range) == 0) return;
-        if (errno != EAGAIN && errno != EACCES && errno != EINTR) throw SystemError(concat("lock ", path), errno);
+        if (errno != EAGAIN && errno != EACCES && errno != EINTR)
+            throw SystemError(fmt::format("lock {}", path), errno);
         if (deadline.passed())
-            throw TimeoutError(concat("gave up waiting for ", what, ", held by ", describe_holder(fd_.get(), slot)));
+            throw TimeoutError(
+                fmt::format("gave up waiting for {}, held by {}", what, describe_holder(fd_.get(), slot)));
         std::this_thread::sleep_for(std::min(pause, deadline.remaining()));
     }
 }

@@ -1,5 +1,6 @@
 #include <rdmanet/base/ip_address.hpp>
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <arpa/inet.h>
@@ -88,7 +89,7 @@ bool IpPrefix::contains(const IpAddress& address) const {
 }
 
 std::string IpPrefix::to_string() const {
-    return concat(address_, '/', length_);
+    return fmt::format("{}/{}", address_, length_);
 }
 
 } // namespace rdmanet::base

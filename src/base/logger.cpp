@@ -1,6 +1,7 @@
 #include <rdmanet/base/logger.hpp>
 
 #include <rdmanet/base/error.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <fcntl.h>
@@ -21,8 +22,7 @@ std::string utc_now() {
     (void)::gmtime_r(&now.tv_sec, &parts);
     char seconds[32];
     const auto length = ::strftime(seconds, sizeof seconds, "%Y-%m-%dT%H:%M:%S", &parts);
-    const std::string milliseconds = concat(1000 + now.tv_nsec / 1'000'000);
-    return concat(std::string_view(seconds, length), '.', milliseconds.substr(1), 'Z');
+    return fmt::format("{}.{:03}Z", std::string_view(seconds, length), now.tv_nsec / 1'000'000);
 }
 
 /// One event is one line, whatever foreign text it carries, and paints no terminal.
@@ -33,14 +33,12 @@ std::string on_one_line(std::string_view message) {
     return line;
 }
 
-[[noreturn]] void refuse_log(const std::string& path, std::string_view why) {
-    throw Error(concat("log file: ", quoted(path), ' ', why));
-}
-
 UniqueFd open_unlinked(int directory, const std::string& name, int flags, const std::string& path) {
     UniqueFd fd(::openat(directory, name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC, 0640));
-    if (!fd && errno == ELOOP) refuse_log(path, "is a symbolic link, which logging does not follow: remove it");
-    if (!fd) throw SystemError(concat("log file: open ", quoted(path)), errno);
+    if (!fd && errno == ELOOP)
+        throw Error(
+            fmt::format("log file: {} is a symbolic link, which logging does not follow: remove it", quoted(path)));
+    if (!fd) throw SystemError(fmt::format("log file: open {}", quoted(path)), errno);
     return fd;
 }
 
@@ -48,21 +46,23 @@ UniqueFd open_unlinked(int directory, const std::string& name, int flags, const 
 void require_own(const UniqueFd& fd, mode_t type, const std::string& path) {
     const bool is_directory = type == S_IFDIR;
     struct stat status {};
-    if (::fstat(fd.get(), &status) != 0) throw SystemError(concat("log file: examine ", quoted(path)), errno);
+    if (::fstat(fd.get(), &status) != 0) throw SystemError(fmt::format("log file: examine {}", quoted(path)), errno);
     if ((status.st_mode & S_IFMT) != type)
-        refuse_log(path, is_directory ? "is not a directory: remove it" : "is not a regular file: remove it");
+        throw Error(fmt::format("log file: {} is not a {}: remove it", quoted(path),
+                                is_directory ? "directory" : "regular file"));
     if (status.st_uid != ::geteuid())
-        refuse_log(path, concat("belongs to user ", status.st_uid, ", expected ", ::geteuid(), ": run `chown ",
-                                ::geteuid(), ' ', path, '`'));
+        throw Error(fmt::format("log file: {} belongs to user {}, expected {}: run `chown {} {}`", quoted(path),
+                                status.st_uid, ::geteuid(), ::geteuid(), path));
     if ((status.st_mode & S_IWOTH) != 0)
-        refuse_log(path, concat("can be written by everybody: run `chmod o-w ", path, '`'));
+        throw Error(fmt::format("log file: {} is writable by every user: run `chmod o-w {}`", quoted(path), path));
     if (!is_directory && status.st_nlink > 1)
-        refuse_log(path, concat("has ", status.st_nlink, " names (hard links): remove it"));
+        throw Error(
+            fmt::format("log file: {} has {} hard links, expected 1: remove it", quoted(path), status.st_nlink));
 }
 
 UniqueFd open_log_directory(int parent, const std::string& name, const std::string& path) {
     if (::mkdirat(parent, name.c_str(), 0755) != 0 && errno != EEXIST)
-        throw SystemError(concat("log file: create directory ", quoted(path)), errno);
+        throw SystemError(fmt::format("log file: create directory {}", quoted(path)), errno);
     UniqueFd fd = open_unlinked(parent, name, O_PATH, path); // O_PATH opens a link itself, which is no directory
     require_own(fd, S_IFDIR, path);
     return fd;
@@ -70,13 +70,13 @@ UniqueFd open_log_directory(int parent, const std::string& name, const std::stri
 
 UniqueFd open_log_file(const std::string& directory, const std::string& file) {
     UniqueFd parent(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!parent) throw SystemError(concat("log file: open directory ", quoted(directory)), errno);
+    if (!parent) throw SystemError(fmt::format("log file: open directory {}", quoted(directory)), errno);
     const auto slash = file.find('/');
     if (slash != std::string::npos) {
         const std::string inner = file.substr(0, slash);
-        parent = open_log_directory(parent.get(), inner, concat(directory, '/', inner));
+        parent = open_log_directory(parent.get(), inner, fmt::format("{}/{}", directory, inner));
     }
-    const std::string path = concat(directory, '/', file);
+    const std::string path = fmt::format("{}/{}", directory, file);
     // O_NONBLOCK: opening a fifo that nobody reads would wait for ever.
     UniqueFd fd = open_unlinked(parent.get(), slash == std::string::npos ? file : file.substr(slash + 1),
                                 O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY, path);
@@ -115,7 +115,7 @@ void Logger::log(LogLevel level, std::string_view message) const noexcept {
             messages_->push_back(on_one_line(message));
             return;
         }
-        const std::string line = concat(utc_now(), " rdmanet ", to_string(level), ' ', on_one_line(message), '\n');
+        const std::string line = fmt::format("{} rdmanet {} {}\n", utc_now(), level, on_one_line(message));
         (void)!::write(file_ ? file_.get() : STDERR_FILENO, line.data(), line.size());
     } catch (...) { // out of memory: nothing left to say it with
     }

@@ -1,9 +1,7 @@
 #include <rdmanet/base/pci_address.hpp>
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
-
-#include <array>
-#include <cstdio>
 
 namespace rdmanet::base {
 namespace {
@@ -32,9 +30,7 @@ std::optional<PciAddress> PciAddress::parse(std::string_view text) {
 }
 
 std::string PciAddress::to_string() const {
-    std::array<char, sizeof "12345678:12:12.1"> text{};
-    const int length = std::snprintf(text.data(), text.size(), "%04x:%02x:%02x.%x", domain_, bus_, device_, function_);
-    return {text.data(), static_cast<std::size_t>(length)};
+    return fmt::format("{:04x}:{:02x}:{:02x}.{:x}", domain_, bus_, device_, function_);
 }
 
 } // namespace rdmanet::base

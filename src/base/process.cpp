@@ -2,6 +2,7 @@
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <sys/stat.h>
@@ -58,10 +59,10 @@ std::optional<std::int64_t> parse_innermost_pid(std::string_view status) {
 } // namespace
 
 std::string describe_process(std::int64_t pid) {
-    std::string number = concat("process ", pid);
+    std::string number = fmt::format("process {}", pid);
     try {
-        const std::string name = read_file(concat("/proc/", pid, "/comm"), kMostBytes);
-        return concat(number, " (", name.substr(0, name.find('\n')), ')');
+        const std::string name = read_file(fmt::format("/proc/{}/comm", pid), kMostBytes);
+        return fmt::format("{} ({})", number, name.substr(0, name.find('\n')));
     } catch (const SystemError&) {
         return number;
     }
@@ -70,11 +71,12 @@ std::string describe_process(std::int64_t pid) {
 std::optional<ProcessIdentity> identify_process(std::string_view pid) {
     if (pid != kSelf && !is_own_proc()) return std::nullopt;
     try {
-        const std::string directory = concat("/proc/", pid);
-        const auto start = parse_start(read_file(concat(directory, "/stat"), kMostBytes));
-        const auto innermost = parse_innermost_pid(read_file(concat(directory, "/status"), kMostBytes));
+        const std::string directory = fmt::format("/proc/{}", pid);
+        const auto start = parse_start(read_file(fmt::format("{}/stat", directory), kMostBytes));
+        const auto innermost = parse_innermost_pid(read_file(fmt::format("{}/status", directory), kMostBytes));
         struct stat status {};
-        if (!start || !innermost || ::stat(concat(directory, "/ns/pid").c_str(), &status) != 0) return std::nullopt;
+        if (!start || !innermost || ::stat(fmt::format("{}/ns/pid", directory).c_str(), &status) != 0)
+            return std::nullopt;
         return ProcessIdentity{.pid = *innermost, .pid_namespace_inode = status.st_ino, .start_ticks = *start};
     } catch (const SystemError&) {
         return std::nullopt;

@@ -1,3 +1,4 @@
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <algorithm>
@@ -43,7 +44,7 @@ void append_escaped(std::string& out, char c) {
 } // namespace
 
 std::string scoped_name(std::string_view scope, std::string_view name) {
-    return scope.empty() ? std::string(name) : concat(scope, '/', name);
+    return scope.empty() ? std::string(name) : fmt::format("{}/{}", scope, name);
 }
 
 std::string quoted(std::string_view text, std::size_t most) {

@@ -1,6 +1,6 @@
 #include <rdmanet/base/vf_settings.hpp>
 
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 
 namespace rdmanet::base {
 namespace {
@@ -81,19 +81,19 @@ VfSettings lost(const VfSettings& wanted, const VfSettings& left, const VfSettin
 
 std::string to_string(const VfSettings& settings) {
     std::string text;
-    if (settings.mac) append(text, concat("mac ", *settings.mac));
+    if (settings.mac) append(text, fmt::format("mac {}", *settings.mac));
     if (settings.vlan) {
-        append(text, concat("vlan ", settings.vlan->id));
-        if (settings.vlan->qos != 0) text += concat(" qos ", settings.vlan->qos);
-        if (settings.vlan->protocol != VlanProtocol::dot1q) text += concat(' ', to_string(settings.vlan->protocol));
+        append(text, fmt::format("vlan {}", settings.vlan->id));
+        if (settings.vlan->qos != 0) text += fmt::format(" qos {}", settings.vlan->qos);
+        if (settings.vlan->protocol != VlanProtocol::dot1q) text += fmt::format(" {}", settings.vlan->protocol);
     }
     if (settings.rates)
-        append(text, concat("rates ", settings.rates->least_mbps, " to ", settings.rates->most_mbps, " Mbit/s"));
+        append(text, fmt::format("rates {} to {} Mbit/s", settings.rates->least_mbps, settings.rates->most_mbps));
     if (settings.spoof_check) append(text, *settings.spoof_check ? "spoofchk on" : "spoofchk off");
     if (settings.trust) append(text, *settings.trust ? "trust on" : "trust off");
-    if (settings.link_state) append(text, concat("link_state ", to_string(*settings.link_state)));
-    if (settings.node_guid) append(text, concat("node_guid ", *settings.node_guid));
-    if (settings.port_guid) append(text, concat("port_guid ", *settings.port_guid));
+    if (settings.link_state) append(text, fmt::format("link_state {}", *settings.link_state));
+    if (settings.node_guid) append(text, fmt::format("node_guid {}", *settings.node_guid));
+    if (settings.port_guid) append(text, fmt::format("port_guid {}", *settings.port_guid));
     return text;
 }
 

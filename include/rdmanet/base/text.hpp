@@ -1,6 +1,8 @@
 // Text for messages: concatenation without streams or locales, and quoting of foreign input.
 #pragma once
 
+#include <rdmanet/base/format.hpp>
+
 #include <charconv>
 #include <concepts>
 #include <optional>
@@ -9,11 +11,6 @@
 #include <system_error>
 
 namespace rdmanet::base {
-
-template <class T>
-concept HasToString = requires(const T& value) {
-    { value.to_string() } -> std::convertible_to<std::string>;
-};
 
 inline void append_text(std::string& out, std::string_view piece) {
     out.append(piece);

@@ -52,7 +52,7 @@ TEST_CASE("a log file is a regular file, and no link to one") {
         return concat("log file: \"", directory.path(), '/', name, "\" ", why);
     };
     CHECK(refusal(directory, "link") == told("link", "is a symbolic link, which logging does not follow: remove it"));
-    CHECK(refusal(directory, "second") == told("second", "has 2 names (hard links): remove it"));
+    CHECK(refusal(directory, "second") == told("second", "has 2 hard links, expected 1: remove it"));
     CHECK(refusal(directory, "directory/log") == told("directory", "is not a directory: remove it"));
     CHECK(refusal(directory, "target/log") == told("target", "is not a directory: remove it"));
     CHECK_FALSE(refusal(directory, "fifo").empty()); // nobody reads it
@@ -65,7 +65,7 @@ TEST_CASE("the directory of a log file is made, and is nobody else's to write") 
     CHECK(refusal(directory, "ours/log").empty());
     REQUIRE(::chmod(directory.file("ours").c_str(), 0777) == 0);
     CHECK(refusal(directory, "ours/log") == concat("log file: \"", directory.file("ours"),
-                                                   "\" can be written by everybody: run `chmod o-w ",
+                                                   "\" is writable by every user: run `chmod o-w ",
                                                    directory.file("ours"), '`'));
 }
 
