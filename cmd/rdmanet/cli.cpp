@@ -127,7 +127,7 @@ void require_root(const CLI::App& command) {
 
 /// These commands do without: they read what is there, and `gc` says what it could not remove.
 void warn_of_state_directory(const std::string& directory) {
-    const std::string fault = attach::find_fault_of_state_directory(directory);
+    const std::string fault = attach::find_state_directory_fault(directory);
     if (fault.empty()) return;
     base::write_all(STDERR_FILENO, concat("warning: ", fault, ". Until then ADD fails with code 109\n"),
                     "standard error");

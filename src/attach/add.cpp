@@ -1,5 +1,5 @@
-// ADD: everything is looked at before anything is changed, the lease comes before the journal's record, the record
-// before the kernel. From the lease on, leaving without commit() undoes all of it.
+// ADD. It checks everything before it changes anything. It takes the lease, then writes the record, then changes the
+// kernel. If it fails after it took the lease, the rollback undoes all of it.
 #include "detach.hpp"
 #include "prepare.hpp"
 #include "recall.hpp"
@@ -8,7 +8,7 @@
 
 #include "lookup/adopted.hpp"
 #include "lookup/request.hpp"
-#include "lookup/state_place.hpp"
+#include "lookup/state_directory.hpp"
 #include "owners/liveness.hpp"
 #include "steps/device_info.hpp"
 #include "steps/rdma_names.hpp"
@@ -32,58 +32,59 @@ namespace {
 using base::concat;
 using state::AttachmentRecord;
 
-/// The attachment was made by an ADD that succeeded, in this namespace. What the pod has done to its interface since is
-/// its own matter, and a device with a driver for user space has none.
-bool lives(const AttachmentRecord& record, const cni::Request& request, const Node& node, const PodSide& pod) {
+/// Whether an earlier ADD attached it to this namespace. The interface is not looked at: the pod may have changed it,
+/// and a device with a driver for user space has none.
+bool is_attached(const AttachmentRecord& record, const cni::Request& request, const Node& node, const PodSide& pod) {
     if (record.phase != state::Phase::attached || record.boot_id != node.boot_id) return false;
     const auto netns = find_recorded_netns(record, request.netns_path);
     return netns && *netns == pod.netns;
 }
 
-/// What other programs owe of an earlier ADD, as its record says now. Throws CniError if more than that is left.
-std::vector<state::Step> debts_of(const Session& session, const StillHeld& held) {
+/// The steps of an earlier ADD that could not be undone, if they concern only other programs. Throws CniError if a
+/// device, link or lease is left.
+std::vector<state::Step> remaining_steps_of(const Session& session, const StillHeld& held) {
     const auto outcome = session.records.load(session.key);
-    const auto* owed = std::get_if<AttachmentRecord>(&outcome);
-    const bool is_in_the_way = owed == nullptr || owed->steps.empty() || !owed->leases.empty() ||
-                               !std::all_of(owed->steps.begin(), owed->steps.end(), state::holds_nothing);
-    if (is_in_the_way)
+    const auto* left = std::get_if<AttachmentRecord>(&outcome);
+    const bool holds_something = left == nullptr || left->steps.empty() || !left->leases.empty() ||
+                                 !std::all_of(left->steps.begin(), left->steps.end(), state::holds_nothing);
+    if (holds_something)
         throw cni::CniError(cni::ErrorCode::state,
                             concat("an earlier ADD of this attachment left what can't be undone: ", held.front()));
     for (const std::string& what : held) session.node.log.warn(concat("left of an earlier ADD: ", what));
-    return owed->steps;
+    return left->steps;
 }
 
-/// What an earlier ADD of the attachment owes, unless DEL of this one pays it.
-std::vector<state::Step> unpaid_of(std::vector<state::Step> debts, const AttachmentRecord& record) {
-    std::erase_if(debts, [&](const state::Step& debt) {
-        const auto* theirs = std::get_if<state::DelegateIpam>(&debt);
+/// `remaining` without the steps that this ADD's own record also undoes: the same call of the same IPAM plugin.
+std::vector<state::Step> without_own_steps(std::vector<state::Step> remaining, const AttachmentRecord& record) {
+    std::erase_if(remaining, [&](const state::Step& step) {
+        const auto* theirs = std::get_if<state::DelegateIpam>(&step);
         const auto* ours = record.find_step<state::DelegateIpam>();
         return theirs != nullptr && ours != nullptr && theirs->plugin == ours->plugin && theirs->config == ours->config;
     });
-    return debts;
+    return remaining;
 }
 
-/// A record that is already there is a crashed ADD, or an attachment whose namespace went without a DEL: undone first.
-/// If the attachment lives, repeating ADD is an error (CNI specification, section 2, ADD) and it stays as it is.
-/// What is left then holds nothing that this ADD needs, and goes over into its record.
+/// Undoes what an existing record describes: an ADD that was killed, or an attachment whose namespace is gone and
+/// whose DEL never came. If the attachment lives, a second ADD is an error (CNI specification, section 2, ADD) and
+/// changes nothing. Returns the steps that remain; they hold nothing that this ADD needs, and move into its record.
 std::vector<state::Step> undo_earlier_add(const cni::Request& request, PodSide& pod, Session& session,
                                           const base::Deadline& deadline) {
     const auto outcome = session.records.load(session.key);
     if (const auto* unreadable = std::get_if<state::Unreadable>(&outcome))
         session.node.log.error(concat("ignoring ", unreadable->path, ": ", unreadable->reason));
     if (const auto* record = std::get_if<AttachmentRecord>(&outcome)) {
-        if (lives(*record, request, session.node, pod))
+        if (is_attached(*record, request, session.node, pod))
             throw cni::CniError(cni::ErrorCode::name_taken,
                                 concat("the attachment (", session.key, ") is in ", request.netns_path,
                                        " already, from an earlier ADD: call DEL before another ADD"));
         const StillHeld held =
             detach(*record, caller_of(request), session.node, session.records, session.leases, deadline);
-        if (!held.empty()) return debts_of(session, held);
+        if (!held.empty()) return remaining_steps_of(session, held);
     }
     return {};
 }
 
-/// prevResult's content with our interface and its addresses behind.
+/// prevResult, followed by our interface and its addresses.
 cni::Result complete(const cni::Request& request, const config::Config& config, const Conclusion& end,
                      const cni::Result& own) {
     cni::Result result = rest_of_prev_result(request, config);
@@ -100,31 +101,30 @@ cni::Result complete(const cni::Request& request, const config::Config& config, 
     return result;
 }
 
-/// For comparisons that have no configuration.
+/// What `rdmanet check` needs to know of the configuration, which it does not have.
 state::Wanted wanted_of(const config::RdmaPolicy& rdma) {
     return {.gids = rdma.wait_for_gids && rdma.on_missing_gid == config::OnMissingGid::refuse,
             .active_port = rdma.on_inactive_port == config::OnInactivePort::refuse,
             .most_gids = static_cast<std::uint32_t>(rdma.most_gids.value_or(0))};
 }
 
-/// The changes themselves, each preceded by what undoes it. Fills in the record as the steps learn.
+/// Applies the steps. The record has each step before it is applied, and is updated with what the steps learn.
 class Attaching {
 public:
-    /// `lock` is the attachment's; `claim` is the device's, until the record says whose it is.
-    Attaching(const AddContext& context, Session& session, Prepared prepared, std::vector<state::Step> debts,
+    /// `lock` is the attachment's lock. `claim` is the device's lock, held until the record claims the device.
+    Attaching(const AddContext& context, Session& session, Prepared prepared, std::vector<state::Step> earlier,
               base::FileLock& lock, std::optional<base::FileLock> claim)
         : context_(context), session_(session), lock_(lock), claim_(std::move(claim)),
-          found_(std::move(prepared.found)), steps_(std::move(prepared.steps)), debts_(std::move(debts)),
+          found_(std::move(prepared.found)), steps_(std::move(prepared.steps)), earlier_steps_(std::move(earlier)),
           record_(std::move(prepared.record)) {
-        unpaid_ = unpaid_of(debts_, record_);
+        kept_steps_ = without_own_steps(earlier_steps_, record_);
         update_record();
     }
 
-    /// What has been begun, for undoing it: before the record of the steps is written only the lease, and what the
-    /// record of an earlier ADD says.
-    [[nodiscard]] AttachmentRecord begun() const {
+    /// What the rollback must undo. Before the record is written, that is the lease and the steps of an earlier ADD.
+    [[nodiscard]] AttachmentRecord record_to_undo() const {
         AttachmentRecord record = record_;
-        if (!is_recorded_) record.steps = debts_;
+        if (!is_recorded_) record.steps = earlier_steps_;
         return record;
     }
     [[nodiscard]] const AttachmentRecord& record() const { return record_; }
@@ -165,11 +165,11 @@ private:
     void apply(std::size_t at, Progress& progress) {
         try {
             steps_[at]->apply(context_, progress);
-        } catch (const cni::PluginError&) { // an IPAM plugin that refuses owes nothing
+        } catch (const cni::PluginError&) { // an IPAM plugin that refused holds nothing: the record must say so
             update_record();
             save_if_possible();
             throw;
-        } catch (...) { // the rollback needs what a step has learned before it failed
+        } catch (...) { // the rollback needs what the step learned before it failed
             update_record();
             throw;
         }
@@ -180,14 +180,14 @@ private:
         if (is_changed) session_.records.save(record_);
     }
 
-    /// What the steps know by now.
+    /// Writes what the steps have learned into the record.
     void update_record() {
-        record_.steps = unpaid_;
+        record_.steps = kept_steps_;
         for (state::Step& step : recorded(steps_)) record_.steps.push_back(std::move(step));
         record_.rdma_device = rdma_device_of(steps_);
     }
 
-    /// Else the step is owed like that of an ADD that was killed.
+    /// If this fails, the record still lists the step as if ADD had been killed, and DEL undoes it.
     void save_if_possible() try { session_.records.save(record_); } catch (const base::Error& error) {
         session_.node.log.error(error.what());
     }
@@ -206,15 +206,15 @@ private:
     std::optional<base::FileLock> claim_;
     Findings found_;
     Steps steps_;
-    std::vector<state::Step> debts_;
-    std::vector<state::Step> unpaid_;
+    std::vector<state::Step> earlier_steps_; // left by an earlier ADD
+    std::vector<state::Step> kept_steps_;    // those of them that stay in the record beside our own
     AttachmentRecord record_;
     bool is_recorded_ = false;
     std::vector<ipam::Lease> fresh_leases_;
     std::vector<ipam::OwnerKey> reclaimed_from_;
 };
 
-/// One line in the log for each attachment: who has which device, since when, and how long it took.
+/// One line in the log for each attachment: the pod, its device, and how long ADD took.
 void log_success(const AttachmentRecord& record, const base::Logger& log, const base::Deadline& deadline) {
     const std::string device = record.device();
     log.info(concat("ADD of ", describe(record), ": ", record.attach, device.empty() ? "" : " ", device,
@@ -233,14 +233,14 @@ cni::Result add(const cni::Request& request, const config::Config& config, const
     Target target = find_target(request, config, session, deadline);
     if (target.moving) reclaim_device(to_string(*target.moving), session, deadline);
     std::optional<base::FileLock> lock = session.records.lock_for_add(session.key, deadline);
-    std::vector<state::Step> debts = undo_earlier_add(request, target.pod, session, deadline);
+    std::vector<state::Step> earlier = undo_earlier_add(request, target.pod, session, deadline);
     std::optional<base::FileLock> claim;
     if (target.moving) claim = session.records.lock_device(to_string(*target.moving), deadline);
     const AddContext context{request, config, session, target.pod, deadline};
-    Attaching attaching(context, session, prepare(context, target.moving), std::move(debts), *lock, std::move(claim));
+    Attaching attaching(context, session, prepare(context, target.moving), std::move(earlier), *lock, std::move(claim));
     base::Rollback rollback([&](const std::string& what, const char* why) { node.log.error(concat(what, ": ", why)); });
     rollback.on_failure("undo the failed ADD", [&] {
-        undo_failed_add(attaching.begun(), attaching.fresh_leases(), caller_of(request), node, session.records,
+        undo_failed_add(attaching.record_to_undo(), attaching.fresh_leases(), caller_of(request), node, session.records,
                         session.leases);
     });
     cni::Result result = attaching.run();

@@ -15,7 +15,7 @@ namespace {
 using base::IpPrefix;
 using state::AttachmentRecord;
 
-/// rdmanet state tells elsewhere of a pod that can't be looked at.
+/// None if the pod cannot be entered: `rdmanet state` reports that elsewhere.
 std::vector<IpPrefix> duplicates_of(const AttachmentRecord& record) try {
     std::vector<IpPrefix> own = record.prefixes();
     std::erase_if(own, [](const IpPrefix& ip) { return ip.family() != base::Family::v6; });

@@ -1,4 +1,4 @@
-// CHECK: everything that ADD made is still there, and as it was made.
+// CHECK: everything that ADD created still exists and has not changed.
 #include "compare.hpp"
 #include "session.hpp"
 

@@ -21,9 +21,9 @@ using base::concat;
 using ipam::Liveness;
 using state::AttachmentRecord;
 
-constexpr std::string_view kAttachIpam = "ipam"; // leases alone: another plugin has the interface
+constexpr std::string_view kAttachIpam = "ipam"; // only leases: another plugin made the interface
 
-/// Of a record that was written before ADD wrote down what the network asks for.
+/// Shown for a record without state::Wanted, which earlier versions did not write.
 constexpr const char* kEarlierVersion = "its record is of an earlier version: not compared were the MAC of a device, "
                                         "GIDs, the RDMA port's state, and settings that a VF's PF does not tell";
 
@@ -76,7 +76,7 @@ private:
 
     Finding compare(const AttachmentRecord& record) {
         const auto deadline = base::Deadline::in(kCheckTimeout);
-        const ipam::Verdict pod = pods_.probe(trace_of(record));
+        const ipam::Verdict pod = pods_.probe(pod_of(record));
         if (pod == Liveness::dead)
             return {Agreement::not_checked, "its pod is gone: run `rdmanet gc` to reclaim what it had"};
         if (record.removal_unfinished)

@@ -1,6 +1,10 @@
-// What the kernel shows of an attachment against what ADD made. What later plugins of the chain, Multus or the pod may
-// change is left to them: the MTU, promiscuous mode and sysctls, of which prevResult says nothing; routes moved to
-// another table, addresses added, a default route taken away.
+// Compares an attachment in the kernel with what ADD created.
+//
+// Later plugins of the chain, Multus and the pod may change some things, which are therefore no difference:
+// - the MTU, promiscuous mode and sysctls, because prevResult does not report them
+// - routes that were moved to another table
+// - added addresses
+// - a default route that was removed
 #include "compare.hpp"
 
 #include "leases.hpp"
@@ -25,8 +29,8 @@ using base::concat;
 using base::quoted;
 using kernel::Link;
 
-/// Our part of prevResult: the interface of our name inside the pod, and those addresses of it that ADD made. A later
-/// plugin may have added others, and taken some away.
+/// Our part of prevResult: our interface in the pod, and the addresses that ADD gave it. A later plugin may have
+/// added and removed addresses.
 Expected expected_from(const cni::Result& result, const state::AttachmentRecord& record) {
     const auto is_ours = [&](const cni::IpConfig& ip) {
         return std::find(record.ips.begin(), record.ips.end(), ip.address.to_string()) != record.ips.end();
@@ -85,7 +89,8 @@ void compare_with_kernel(const Intended& wanted, const state::AttachmentRecord& 
     if (has_netdev(record) && name) context.link = kernel::find_link(inside, *name);
     if (context.link) context.addresses = kernel::list_addresses(inside, context.link->ifindex);
     check_steps(context);
-} catch (const cni::CniError& error) { // with a code of ADD's, where a look at the node fails: a PF that went away, say
+} catch (const cni::CniError& error) {
+    // Code 107 for every failure: reading the node may throw codes of ADD, for example if the PF is gone.
     differs(error.what());
 }
 

@@ -1,4 +1,4 @@
-// Comparing an attachment with the kernel and with its leases: for CHECK, and for `rdmanet check`.
+// Compares an attachment with the kernel and with its leases, for CHECK and `rdmanet check`.
 #pragma once
 
 #include "steps/check_context.hpp"
@@ -20,16 +20,16 @@
 namespace rdmanet::attach {
 
 [[nodiscard]] Intended wanted_by(const cni::Request& request, const config::Config& config);
-/// The result is as ADD made it, without default routes, which Multus may have taken away. Of a record of an earlier
-/// version less is known (AttachmentRecord::wanted).
+/// For `rdmanet check`, which has no configuration. The result has no default routes, because Multus may have removed
+/// them. A record of an earlier version holds less (AttachmentRecord::wanted).
 [[nodiscard]] Intended wanted_by(const state::AttachmentRecord& record);
 
-/// Throws CniError (code 107) for the first difference. `netns_path` is for messages.
+/// Throws CniError (code 107) for the first difference. `netns_path` is only for messages.
 void compare_with_kernel(const Intended& wanted, const state::AttachmentRecord& record, const kernel::Netns& netns,
                          const std::string& netns_path, const base::Deadline& deadline);
 
-/// The same for the leases of the built-in allocator: they are the attachment's, also those of addresses that a later
-/// plugin has taken from the interface.
+/// The same for the leases of the built-in allocator. Addresses that a later plugin removed from the interface must
+/// still be leased.
 void compare_leases(const state::AttachmentRecord& record, const Node& node, ipam::Store& leases,
                     const base::Deadline& deadline);
 

@@ -1,8 +1,9 @@
-// DEL: the journal decides what is undone; without a record, only what is provably this attachment's is touched.
+// DEL. The journal decides what is undone. Without a record, DEL undoes only what it can prove to be this
+// attachment's.
 #include "detach.hpp"
-#include "lost_device.hpp"
 #include "recall.hpp"
 #include "session.hpp"
+#include "unrecorded_device.hpp"
 
 #include "owners/attachment.hpp"
 #include "owners/mac.hpp"
@@ -51,9 +52,9 @@ bool has_leased_address(kernel::Socket& inside, const Link& link, Session& sessi
     });
 }
 
-/// The interface of an attachment whose record was lost: of a kind that we make, and shown to be this attachment's by
-/// its MAC, by the result of its ADD, or by a leased address. A stranger's interface that made our ADD fail is none of
-/// these.
+/// The interface of an attachment whose record is lost. It must be of a kind that rdmanet creates, and its MAC, the
+/// result of its ADD or a leased address must prove it ours. Otherwise DEL would remove another plugin's interface
+/// whose name made our ADD fail.
 std::optional<Link> find_unrecorded(kernel::Socket& inside, const cni::Request& request, Session& session,
                                     const base::Deadline& deadline) {
     const auto link = kernel::find_link(inside, request.ifname());
@@ -70,11 +71,11 @@ std::optional<kernel::Netns> find_pod_netns(const cni::Request& request) {
         if (netns && *netns == kernel::Netns::current() && !request.netns_override) return std::nullopt;
         return netns;
     } catch (const kernel::NotANetnsError&) {
-        return std::nullopt; // an unmounted namespace leaves an empty file behind
+        return std::nullopt; // after unmounting a namespace, an empty file remains
     }
 }
 
-/// An IPoIB child that is on the host since its namespace went.
+/// Adds an IPoIB child that the kernel returned to the host when its namespace was destroyed.
 void reconstruct_returned(AttachmentRecord& record, const Session& session, const base::Deadline& deadline) {
     for (const MarkedChild& child : list_returned_children(session.node, deadline)) {
         if (child.record.key != session.key) continue;
@@ -106,8 +107,8 @@ AttachmentRecord bare_record(const state::AttachmentKey& key, const Node& node) 
     return record;
 }
 
-/// What the journal would have said, put together from what is there. What can't be looked at is said, and doesn't keep
-/// the rest: the addresses go back in any case.
+/// Puts together what the lost record would have held, from what exists now. What cannot be read goes into `held`,
+/// and does not stop the rest: the addresses are released in any case.
 AttachmentRecord reconstruct(const cni::Request& request, Session& session, StillHeld& held,
                              const base::Deadline& deadline) {
     AttachmentRecord record = bare_record(session.key, session.node);
@@ -122,7 +123,7 @@ AttachmentRecord reconstruct(const cni::Request& request, Session& session, Stil
     return record;
 }
 
-/// One that the system doesn't give now stays for the next DEL or GC, which it tells more than what is in the pod does.
+/// A record that cannot be read now stays for the next DEL or GC, because it holds more than the pod shows.
 state::LoadOutcome load(const state::AttachmentKey& key, const Session& session, StillHeld& held) {
     try {
         return session.records.load(key);
@@ -132,24 +133,24 @@ state::LoadOutcome load(const state::AttachmentKey& key, const Session& session,
     }
 }
 
-void note(const state::Unreadable& unreadable, const Session& session) {
+void log_unreadable(const state::Unreadable& unreadable, const Session& session) {
     if (!unreadable.path.empty())
         session.node.log.error(concat(unreadable.path, ": ", unreadable.reason, "; going by what is in the pod"));
 }
 
-/// That of the IPAM plugin of another one, who has the interface.
+/// The record of addresses for another plugin's interface.
 std::optional<AttachmentRecord> find_ipam_record(const Session& session, StillHeld& held) {
     if (!session.key.has_leases()) return std::nullopt;
     const state::AttachmentKey key = session.key.with_role(state::kIpamRole);
     auto outcome = load(key, session, held);
     if (std::holds_alternative<state::NoRecord>(outcome)) return std::nullopt;
     if (auto* record = std::get_if<AttachmentRecord>(&outcome)) return std::move(*record);
-    note(std::get<state::Unreadable>(outcome), session);
-    return bare_record(key, session.node); // with it go the leases
+    log_unreadable(std::get<state::Unreadable>(outcome), session);
+    return bare_record(key, session.node); // enough to release the leases
 }
 
-/// All that the attachment has, in whichever role the ADD was called: a configuration that was edited since may name
-/// another one. There is one at least.
+/// The attachment's records in every role, because the configuration may have been edited since ADD. Returns at least
+/// one: if there is none, it is put together from what exists.
 std::vector<AttachmentRecord> find_records(const cni::Request& request, Session& session, StillHeld& held,
                                            const base::Deadline& deadline) {
     const bool is_ipam = session.key.role == state::kIpamRole;
@@ -158,7 +159,7 @@ std::vector<AttachmentRecord> find_records(const cni::Request& request, Session&
     auto outcome = load(session.key, session, held);
     if (auto* record = std::get_if<AttachmentRecord>(&outcome)) records.push_back(std::move(*record));
     if (const auto* unreadable = std::get_if<state::Unreadable>(&outcome)) {
-        note(*unreadable, session);
+        log_unreadable(*unreadable, session);
         records.push_back(reconstruct(request, session, held, deadline));
     }
     if (auto record = find_ipam_record(session, held)) records.push_back(*std::move(record));
@@ -171,7 +172,7 @@ std::vector<AttachmentRecord> find_records(const cni::Request& request, Session&
 } // namespace
 
 void del(const cni::Request& request, const Node& node) {
-    constexpr std::chrono::seconds kUndoTime{10}; // for what is to be done when the lock is had
+    constexpr std::chrono::seconds kUndoTime{10}; // left for the work after the lock is taken
     const auto deadline = base::Deadline::in(kDelTimeout);
     Session session(request, node, state::Access::undo);
     const base::FileLock lock = lock_or_recall(session.key, node, session.records, kDelTimeout - kUndoTime, deadline);

@@ -1,7 +1,7 @@
 #include "detach.hpp"
 
 #include "leases.hpp"
-#include "owed.hpp"
+#include "remaining.hpp"
 
 #include "owners/attachment.hpp"
 #include "steps/contain.hpp"
@@ -16,7 +16,7 @@
 namespace rdmanet::attach {
 namespace {
 
-/// Runs `act`; a failure becomes a sentence instead of ending the rest, and false.
+/// Runs `act`. If it fails, adds a sentence to `held` and returns false, so that the rest goes on.
 template <class Act>
 bool attempt(StillHeld& held, std::string_view what, Act&& act) {
     try {
@@ -28,19 +28,19 @@ bool attempt(StillHeld& held, std::string_view what, Act&& act) {
     }
 }
 
-/// Who undoes: an ADD what it has begun itself, or anybody what an earlier one has left.
+/// Whose work is undone: that of the failed ADD that calls, or that of an earlier ADD.
 enum class Undoing : std::uint8_t { own_add, earlier_add };
 
-/// What a step did to the kernel ended with the kernel: by now the device with that address is as this boot's
-/// administrator has made it, and not to be touched. What is in files of other programs may be on a disk.
+/// Changes of the kernel end with a reboot. Undoing them later would change what the administrator set up since.
+/// Files of other programs may be on a disk, and survive.
 bool outlives_boot(const state::Step& step) {
     return state::holds_nothing(step);
 }
 
-/// An IPAM plugin that refused the ADD owes nothing after this, whatever it says: most often its own configuration is
-/// wrong, which no repetition mends. The ADD itself leaves that to the DEL that every runtime sends after it: with the
-/// record gone, that one could not know.
-bool settles(const state::Step& step, const base::Error& why, Undoing undoing, const base::Logger& log) {
+/// Whether the failure of an IPAM plugin's DEL can be ignored, because that plugin refused the ADD and so holds
+/// nothing. Most often its own configuration is wrong, and repeating DEL would not help. The rollback of ADD does not
+/// ignore it: the record must stay for the DEL that every runtime sends after a failed ADD.
+bool is_ignorable(const state::Step& step, const base::Error& why, Undoing undoing, const base::Logger& log) {
     const auto* delegate = std::get_if<state::DelegateIpam>(&step);
     if (delegate == nullptr || !delegate->refused || undoing == Undoing::own_add) return false;
     log.warn(base::concat(describe(step),
@@ -49,23 +49,23 @@ bool settles(const state::Step& step, const base::Error& why, Undoing undoing, c
     return true;
 }
 
-void revert_or_settle(const state::Step& step, const RevertContext& context, Undoing undoing) {
+void revert_step(const state::Step& step, const RevertContext& context, Undoing undoing) {
     try {
         revert(step, context);
     } catch (const base::Error& error) {
-        if (!settles(step, error, undoing, context.log)) throw;
+        if (!is_ignorable(step, error, undoing, context.log)) throw;
     }
 }
 
-/// What the journal says of the attachment from now on. A record that was put together from what is in the pod is not
-/// written down.
-void save_owed(const state::AttachmentRecord& owed, const state::AttachmentStore& records) {
-    const auto outcome = records.load(owed.key);
+/// Writes what is not yet undone, if the journal has a record. One that DEL put together without a record is not
+/// written.
+void save_remaining(const state::AttachmentRecord& remaining, const state::AttachmentStore& records) {
+    const auto outcome = records.load(remaining.key);
     const auto* recorded = std::get_if<state::AttachmentRecord>(&outcome);
-    if (recorded != nullptr && recorded->to_text() != owed.to_text()) records.save(owed);
+    if (recorded != nullptr && recorded->to_text() != remaining.to_text()) records.save(remaining);
 }
 
-/// What can't be looked at proves nothing.
+/// False if the proof itself fails: what cannot be read proves nothing.
 template <class Proof>
 bool is_provable(Proof&& proof) try {
     return proof();
@@ -73,32 +73,33 @@ bool is_provable(Proof&& proof) try {
     return false;
 }
 
-/// Whoever still has the device must not use it as the host's. Returns how many steps that has put before the moves.
-std::size_t contain(state::AttachmentRecord& owed, const state::AttachmentStore& records, StillHeld& held) {
-    const std::size_t before = owed.steps.size();
-    attempt(held, base::concat("link of device ", owed.device()), [&] {
-        if (const std::string done = contain_device(owed, records); !done.empty())
-            held.push_back(base::concat("device ", owed.device(), ": until it is home, ", done));
+/// Keeps the pod from using a device that could not be taken back, once its settings are the host's again. Returns
+/// how many steps it inserted before the moves.
+std::size_t contain(state::AttachmentRecord& remaining, const state::AttachmentStore& records, StillHeld& held) {
+    const std::size_t before = remaining.steps.size();
+    attempt(held, base::concat("link of device ", remaining.device()), [&] {
+        if (const std::string done = contain_device(remaining, records); !done.empty())
+            held.push_back(base::concat("device ", remaining.device(), ": until it is home, ", done));
     });
-    return owed.steps.size() - before;
+    return remaining.steps.size() - before;
 }
 
-/// Steps that wait for one that failed are not tried.
-void undo_steps(state::AttachmentRecord& owed, const RevertContext& context, Undoing undoing, bool same_boot,
+/// Undoes the steps from the last to the first. A step that must wait for a failed one is not tried.
+void undo_steps(state::AttachmentRecord& remaining, const RevertContext& context, Undoing undoing, bool same_boot,
                 StillHeld& held) {
     std::vector<state::Step> failed;
-    for (std::size_t at = owed.steps.size(); at-- > 0;) {
-        const state::Step step = owed.steps[at];
+    for (std::size_t at = remaining.steps.size(); at-- > 0;) {
+        const state::Step step = remaining.steps[at];
         if (std::any_of(failed.begin(), failed.end(), [&](const auto& other) { return waits_for(step, other); }))
             continue;
         const bool is_gone = !same_boot && !outlives_boot(step);
-        if (is_gone || attempt(held, describe(step), [&] { revert_or_settle(step, context, undoing); })) {
-            leave_owed(owed, at);
+        if (is_gone || attempt(held, describe(step), [&] { revert_step(step, context, undoing); })) {
+            drop_undone_step(remaining, at);
             continue;
         }
         if (is_move(step) && std::none_of(failed.begin(), failed.end(), is_move) &&
             is_provable([&] { return is_still_with_attachment(step, context); }))
-            at += contain(owed, context.records, held);
+            at += contain(remaining, context.records, held);
         failed.push_back(step);
     }
 }
@@ -112,19 +113,20 @@ StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Undo
                                 .log = node.log,
                                 .deadline = deadline,
                                 .is_of_owner = undoing == Undoing::own_add || caller.is_del};
-    state::AttachmentRecord owed = all_owed(record);
-    owed.removal_unfinished = record.removal_unfinished || undoing == Undoing::earlier_add;
-    undo_steps(owed, context, undoing, record.boot_id == node.boot_id, held);
+    state::AttachmentRecord remaining = all_remaining(record);
+    remaining.removal_unfinished = record.removal_unfinished || undoing == Undoing::earlier_add;
+    undo_steps(remaining, context, undoing, record.boot_id == node.boot_id, held);
     const bool has_no_leases = attempt(held, "addresses", [&] {
         if (!record.key.has_leases()) return;
         if (undoing == Undoing::own_add)
             withdraw_leases(leases, record.key, fresh, node,
-                            deadline); // no program of the pod has run: they need no rest
-        else if (!has_leases_beside(record.key, records))
+                            deadline); // no program of the pod has run, so they need no cooldown
+        else if (!has_leases_in_other_role(record.key, records))
             release_leases(leases, record.key, node, deadline);
     });
-    forget_given_back(owed, has_no_leases);
-    attempt(held, "journal record", [&] { held.empty() ? records.remove(record.key) : save_owed(owed, records); });
+    drop_released(remaining, has_no_leases);
+    attempt(held, "journal record",
+            [&] { held.empty() ? records.remove(record.key) : save_remaining(remaining, records); });
     settle_owed_names({.records = records, .boot_id = node.boot_id, .log = node.log});
     return held;
 }

@@ -1,4 +1,4 @@
-// Undoing an attachment: the one piece of code behind DEL, GC and the rollback of a failed ADD.
+// Undoes an attachment. DEL, GC and the rollback of a failed ADD all use this code.
 #pragma once
 
 #include "owners/liveness.hpp"
@@ -19,22 +19,22 @@ namespace rdmanet::attach {
 
 [[nodiscard]] Caller caller_of(const cni::Request& request);
 
-/// What could not be undone, one sentence each; empty if all is gone.
+/// What could not be undone, one sentence each. Empty if everything is undone.
 using StillHeld = std::vector<std::string>;
 
-/// Replays the record's steps backwards, gives back the leases, and removes the record if nothing is held any more;
-/// else leaves in it what is owed. Each part is tried whatever became of the others. The attachment's lock must be
-/// held. `held`: what is known to be held beforehand; it is in the result.
+/// Undoes the record's steps from the last to the first, releases the leases, and removes the record. If something
+/// could not be undone, the record stays and keeps only that. A failure does not stop the rest. The attachment's lock
+/// must be held. `held` is what the caller knows to be held already; the result begins with it.
 [[nodiscard]] StillHeld detach(const state::AttachmentRecord& record, const Caller& caller, const Node& node,
                                const state::AttachmentStore& records, ipam::SqliteStore& leases,
                                const base::Deadline& deadline, StillHeld held = {});
 
-/// For the rollback of an ADD, beyond its deadline: as detach(), and what is still held is logged. The leases that it
-/// took, `fresh`, don't rest: no program of the pod has run.
+/// The rollback of an ADD, with a deadline of its own. As detach(), but logs what is still held. The leases that this
+/// ADD took (`fresh`) need no cooldown, because no program of the pod has run.
 void undo_failed_add(const state::AttachmentRecord& record, const std::vector<ipam::Lease>& fresh, const Caller& caller,
                      const Node& node, const state::AttachmentStore& records, ipam::SqliteStore& leases);
 
-/// What DEL and GC answer then: one error that names all of it.
+/// The error of DEL and GC: one message that names everything still held.
 [[nodiscard]] cni::CniError still_held_error(const StillHeld& held);
 
 } // namespace rdmanet::attach

@@ -24,7 +24,7 @@
 namespace rdmanet::attach {
 namespace {
 
-/// A pod has it: by its record, or because another plugin, which keeps none, moved it away.
+/// Whether a pod has the device: a record says so, or another plugin (which keeps no record) moved it away.
 bool is_with_a_pod(const base::BusAddress& address, const state::AttachmentStore& records, kernel::Socket& route) {
     if (!records.list_about(state::device_topic(address.to_string())).empty()) return true;
     const std::string driver = kernel::driver_of(address);
@@ -32,8 +32,9 @@ bool is_with_a_pod(const base::BusAddress& address, const state::AttachmentStore
     return makes_link && list_links_on_host(address, route).empty();
 }
 
-/// Under the lock of such moves: where the kernel is asked, a device must not just arrive. Not asked where that would
-/// take waiting, or no other namespace is known.
+/// Asks the kernel whether the RDMA devices could move to another namespace. It takes the lock of RDMA moves, so that
+/// no device arrives in that namespace meanwhile. It does not ask if the lock is taken or no other namespace is
+/// known.
 void require_movable_somewhere(FoundDevice& plan, const config::RdmaPolicy& policy, kernel::Socket& rdma,
                                const state::AttachmentStore& records, const base::Logger& log) try {
     if (plan.selection.moving.empty() || policy.demand != config::RdmaDemand::required) return;
@@ -46,7 +47,7 @@ void require_movable_somewhere(FoundDevice& plan, const config::RdmaPolicy& poli
                             [&](const kernel::RdmaDevice& other) { return other.index == device.index; });
     });
     require_movable(plan, policy, rdma, *elsewhere, log);
-} catch (const base::TimeoutError&) { // next time
+} catch (const base::TimeoutError&) { // the next STATUS asks
 }
 
 void require_usable_device(const base::BusAddress& address, const cni::Request& request, const config::Config& config,
@@ -58,7 +59,7 @@ void require_usable_device(const base::BusAddress& address, const cni::Request& 
     if (config.reset) require_resettable(address);
     if (!config.is_rdma_only()) plan.link = find_device_link(address, route);
     if (plan.link) require_spare(address, *plan.link, route);
-    const base::Logger silent(base::LogLevel::error); // a warning is for ADD: this comes twice a second
+    const base::Logger silent(base::LogLevel::error); // ADD warns; STATUS comes twice a second
     auto rdma = kernel::Socket::find_rdma(deadline);
     find_rdma_of_device(plan, config, request, rdma ? &*rdma : nullptr, silent);
     if (rdma) require_movable_somewhere(plan, config.rdma, *rdma, records, silent);
@@ -79,7 +80,7 @@ void require_device(const cni::Request& request, const config::Config& config, c
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
     try {
         require_usable_device(*address, request, config, records, route, deadline);
-    } catch (const cni::CniError&) { // of a device that an ADD is just moving, anything
+    } catch (const cni::CniError&) { // any error is possible while an ADD moves the device
         if (!is_with_a_pod(*address, records, route)) throw;
     }
 }

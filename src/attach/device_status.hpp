@@ -1,4 +1,4 @@
-// STATUS: what can be known of a device before there is a pod.
+// STATUS for networks that move a device.
 #pragma once
 
 #include <rdmanet/attach/node.hpp>
@@ -8,10 +8,10 @@
 
 namespace rdmanet::attach {
 
-/// Throws what ADD would of a device that the configuration names: that it is there, set up and spare, can have what
-/// the network asks of RDMA, and has an active port. Of others only the node's RDMA and its mode: the device plugin has
-/// yet to choose. Says nothing of a device that a pod has: the next ADD comes after. May create and take the lock of
-/// RDMA moves for a moment, to ask the kernel whether the device could move.
+/// Throws what ADD would throw. If the configuration names the device, it must exist, be set up, not be in use by the
+/// node, have what the network asks of RDMA, and have an active port. If the device plugin will choose one, only the
+/// node's RDMA mode is checked. A device that a pod has now is no error: the next ADD comes after that pod. May
+/// create and take the lock of RDMA moves for a moment, to ask the kernel whether the device could move.
 void require_device(const cni::Request& request, const config::Config& config, const Node& node,
                     const base::Deadline& deadline);
 

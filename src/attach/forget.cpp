@@ -2,8 +2,8 @@
 #include "leases.hpp"
 
 #include "owners/attachment.hpp"
+#include "owners/known_attachments.hpp"
 #include "owners/liveness.hpp"
-#include "owners/traces.hpp"
 #include "steps/registry.hpp"
 
 #include <rdmanet/attach/forget.hpp>
@@ -25,13 +25,13 @@ std::string last_part(const std::string& path) {
     return path.substr(path.rfind('/') + 1);
 }
 
-std::string file_of(const Trace& trace) {
-    return trace.unreadable ? last_part(trace.unreadable->path) : trace.record.key.file_name();
+std::string file_of(const KnownAttachment& attachment) {
+    return attachment.unreadable ? last_part(attachment.unreadable->path) : attachment.record.key.file_name();
 }
 
-bool is_meant(const Trace& trace, const ForgetTarget& target) {
-    if (!target.file.empty()) return file_of(trace) == last_part(target.file);
-    return trace.record.key.container_id == target.container_id && trace.record.key.ifname == target.ifname;
+bool matches(const KnownAttachment& attachment, const ForgetTarget& target) {
+    if (!target.file.empty()) return file_of(attachment) == last_part(target.file);
+    return attachment.record.key.container_id == target.container_id && attachment.record.key.ifname == target.ifname;
 }
 
 std::string to_text(const ForgetTarget& target) {
@@ -39,33 +39,35 @@ std::string to_text(const ForgetTarget& target) {
     return concat("container ", quoted(target.container_id), ", interface ", quoted(target.ifname));
 }
 
-Trace find_meant(const ForgetTarget& target, const state::AttachmentStore& records,
-                 const std::vector<ipam::Lease>& leases) {
-    std::vector<Trace> traces = list_traces(records, leases);
-    std::erase_if(traces, [&](const Trace& trace) { return !is_meant(trace, target); });
-    if (traces.empty())
+KnownAttachment find_target(const ForgetTarget& target, const state::AttachmentStore& records,
+                            const std::vector<ipam::Lease>& leases) {
+    std::vector<KnownAttachment> known = list_known_attachments(records, leases);
+    std::erase_if(known, [&](const KnownAttachment& attachment) { return !matches(attachment, target); });
+    if (known.empty())
         throw base::Error(concat("nothing is recorded of ", to_text(target), ": `rdmanet state` lists what is",
                                  target.file.empty() ? "" : "; to name an attachment, give CONTAINER and INTERFACE"));
-    if (traces.size() == 1) return std::move(traces.front());
+    if (known.size() == 1) return std::move(known.front());
     std::string files;
-    for (const Trace& trace : traces) files += concat(files.empty() ? "" : ", ", file_of(trace));
-    throw base::Error(concat(to_text(target), " has ", traces.size(), " records: name one of ", files));
+    for (const KnownAttachment& attachment : known) files += concat(files.empty() ? "" : ", ", file_of(attachment));
+    throw base::Error(concat(to_text(target), " has ", known.size(), " records: name one of ", files));
 }
 
-/// Otherwise the trace is put together from leases, or from what can't be read.
-bool has_record(const Trace& trace) {
-    return !trace.unreadable && !trace.record.attach.empty();
+/// False if only leases or an unreadable file say that the attachment exists.
+bool has_record(const KnownAttachment& attachment) {
+    return !attachment.unreadable && !attachment.record.attach.empty();
 }
 
-/// What another process has changed since is not what the person was told of. A record that DEL has removed must not be
-/// undone once more: its device may be another pod's by now.
-void require_unchanged(const Trace& trace, const state::AttachmentStore& records) {
-    const auto outcome = records.load(trace.record.key);
+/// Throws if the record changed before we had its lock. The person must see what is really given up. A record that
+/// DEL has removed must not be undone again: its device may belong to another pod by now.
+void require_unchanged(const KnownAttachment& attachment, const state::AttachmentStore& records) {
+    const auto outcome = records.load(attachment.record.key);
     const auto* now = std::get_if<AttachmentRecord>(&outcome);
-    if (now == nullptr && has_record(trace))
-        throw base::Error(concat(describe(trace.record), " has been removed meanwhile: nothing is left to forget"));
-    if (now != nullptr && (!has_record(trace) || now->to_text() != trace.record.to_text()))
-        throw base::Error(concat(describe(trace.record), " has changed meanwhile: look again with `rdmanet state`"));
+    if (now == nullptr && has_record(attachment))
+        throw base::Error(
+            concat(describe(attachment.record), " has been removed meanwhile: nothing is left to forget"));
+    if (now != nullptr && (!has_record(attachment) || now->to_text() != attachment.record.to_text()))
+        throw base::Error(
+            concat(describe(attachment.record), " has changed meanwhile: look again with `rdmanet state`"));
 }
 
 [[noreturn]] void refuse_living(const AttachmentRecord& record, const ipam::Verdict& pod) {
@@ -84,44 +86,46 @@ std::string to_text(const state::Step& step) {
     return concat(describe(step), ", recorded as ", writer.to_text());
 }
 
-/// The attachment's, unless another record of it keeps them.
+/// The attachment's leases. None if its record in another role has them.
 std::vector<ipam::Lease> leases_of(const AttachmentRecord& record, const state::AttachmentStore& records,
                                    std::vector<ipam::Lease> leases) {
-    if (!record.key.has_leases() || has_leases_beside(record.key, records)) return {};
+    if (!record.key.has_leases() || has_leases_in_other_role(record.key, records)) return {};
     std::erase_if(leases, [&](const ipam::Lease& lease) { return lease.owner.key != owner_key(record.key); });
     return leases;
 }
 
-Forgotten look_at(const Trace& trace, const ipam::Verdict& pod, const std::vector<ipam::Lease>& leases) {
-    Forgotten forgotten{.what = trace.record.key.container_id.empty() ? file_of(trace) : describe(trace.record),
+Forgotten describe_forgotten(const KnownAttachment& attachment, const ipam::Verdict& pod,
+                             const std::vector<ipam::Lease>& leases) {
+    Forgotten forgotten{.what = attachment.record.key.container_id.empty() ? file_of(attachment)
+                                                                           : describe(attachment.record),
                         .reason = pod.reason};
-    if (trace.unreadable)
-        forgotten.not_undone.push_back(
-            concat("what ", trace.unreadable->path, " said, which can't be read: ", trace.unreadable->reason));
-    for (auto step = trace.record.steps.rbegin(); step != trace.record.steps.rend(); ++step)
+    if (attachment.unreadable)
+        forgotten.not_undone.push_back(concat("what ", attachment.unreadable->path,
+                                              " said, which can't be read: ", attachment.unreadable->reason));
+    for (auto step = attachment.record.steps.rbegin(); step != attachment.record.steps.rend(); ++step)
         forgotten.not_undone.push_back(to_text(*step));
     for (const ipam::Lease& lease : leases) forgotten.released.push_back(lease.address.to_string());
-    if (has_record(trace)) forgotten.record = trace.record.to_text();
+    if (has_record(attachment)) forgotten.record = attachment.record.to_text();
     return forgotten;
 }
 
-/// Undoes what can be. What is left is in the record.
-void detach_first(Trace& trace, const Node& node, const state::AttachmentStore& records, ipam::SqliteStore& leases,
-                  const base::Deadline& deadline) {
-    for (const std::string& held : detach(trace.record, {}, node, records, leases, deadline))
+/// Undoes everything that can be undone. Afterwards, `attachment` holds only what is left.
+void detach_first(KnownAttachment& attachment, const Node& node, const state::AttachmentStore& records,
+                  ipam::SqliteStore& leases, const base::Deadline& deadline) {
+    for (const std::string& held : detach(attachment.record, {}, node, records, leases, deadline))
         node.log.warn(concat("still held: ", held));
-    auto left = records.load(trace.record.key);
+    auto left = records.load(attachment.record.key);
     if (auto* record = std::get_if<AttachmentRecord>(&left))
-        trace.record = std::move(*record);
+        attachment.record = std::move(*record);
     else
-        trace.record.steps.clear();
+        attachment.record.steps.clear();
 }
 
-void drop(const Trace& trace, const state::AttachmentStore& records) {
-    if (trace.record.key.container_id.empty())
-        base::remove_file_durably(trace.unreadable->path); // no record has such a name
+void drop(const KnownAttachment& attachment, const state::AttachmentStore& records) {
+    if (attachment.record.key.container_id.empty())
+        base::remove_file_durably(attachment.unreadable->path); // its name is not that of a record
     else
-        records.remove(trace.record.key);
+        records.remove(attachment.record.key);
 }
 
 } // namespace
@@ -131,21 +135,21 @@ void forget(const ForgetTarget& target, const Node& node, DryRun dry_run,
     const auto deadline = base::Deadline::in(kGcTimeout);
     const state::AttachmentStore records(node.state_directory, state::Access::undo);
     ipam::SqliteStore leases = open_leases(node, records);
-    // A dry run repairs no damaged store.
+    // A dry run does not repair a damaged store.
     const auto all_leases = dry_run == DryRun::yes ? leases.list_all(deadline) : list_leases(leases, node, deadline);
-    Trace trace = find_meant(target, records, all_leases);
+    KnownAttachment attachment = find_target(target, records, all_leases);
     base::FileLock lock;
-    if (dry_run == DryRun::no) lock = records.lock(trace.record.key, deadline);
-    require_unchanged(trace, records);
-    const ipam::Verdict pod = PodProbe(node).probe(trace_of(trace.record));
-    if (pod == ipam::Liveness::alive) refuse_living(trace.record, pod);
-    const auto own_leases = leases_of(trace.record, records, all_leases);
-    if (pod == ipam::Liveness::dead && !trace.unreadable && dry_run == DryRun::no)
-        detach_first(trace, node, records, leases, deadline);
-    say(look_at(trace, pod, own_leases));
+    if (dry_run == DryRun::no) lock = records.lock(attachment.record.key, deadline);
+    require_unchanged(attachment, records);
+    const ipam::Verdict pod = PodProbe(node).probe(pod_of(attachment.record));
+    if (pod == ipam::Liveness::alive) refuse_living(attachment.record, pod);
+    const auto own_leases = leases_of(attachment.record, records, all_leases);
+    if (pod == ipam::Liveness::dead && !attachment.unreadable && dry_run == DryRun::no)
+        detach_first(attachment, node, records, leases, deadline);
+    say(describe_forgotten(attachment, pod, own_leases));
     if (dry_run == DryRun::yes) return;
-    if (!own_leases.empty()) release_leases(leases, trace.record.key, node, deadline);
-    drop(trace, records);
+    if (!own_leases.empty()) release_leases(leases, attachment.record.key, node, deadline);
+    drop(attachment, records);
 }
 
 } // namespace rdmanet::attach

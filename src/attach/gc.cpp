@@ -1,15 +1,15 @@
-// GC: what nobody will send a DEL for. The runtime's list says what is still wanted; Multus never sends one, so a
-// person can start the same with `rdmanet gc`, and a range that runs out takes back what the dead hold.
+// GC: reclaims what belongs to dead pods, for which no DEL will come. A runtime sends GC with the list of what it
+// still wants. Multus sends no GC, so a person or a timer runs `rdmanet gc`.
 #include "detach.hpp"
 #include "recall.hpp"
 #include "session.hpp"
 
 #include "owners/attachment.hpp"
-#include "owners/foreign_vf.hpp"
+#include "owners/known_attachments.hpp"
 #include "owners/liveness.hpp"
 #include "owners/mark.hpp"
-#include "owners/stranded.hpp"
-#include "owners/traces.hpp"
+#include "owners/orphan_vfs.hpp"
+#include "owners/unreachable_devices.hpp"
 #include "steps/delegate.hpp"
 #include "steps/rdma_names.hpp"
 
@@ -30,9 +30,9 @@ using base::concat;
 using ipam::Liveness;
 using state::AttachmentRecord;
 
-/// The leases as they are; of a damaged store none, instead of repairing it. What it would be rebuilt from is among the
-/// records anyway.
-std::vector<ipam::Lease> look_at_leases(ipam::SqliteStore& leases, const Node& node, const base::Deadline& deadline) {
+/// The leases for a dry run. It does not repair a damaged store and returns none: the records have the same leases.
+std::vector<ipam::Lease> list_leases_unrepaired(ipam::SqliteStore& leases, const Node& node,
+                                                const base::Deadline& deadline) {
     try {
         return leases.list_all(deadline);
     } catch (const ipam::DamagedStore& damage) {
@@ -41,7 +41,7 @@ std::vector<ipam::Lease> look_at_leases(ipam::SqliteStore& leases, const Node& n
     }
 }
 
-/// Under the attachment's lock: an ADD that is under way holds it, and has made a newer record if it comes first.
+/// Undoes the attachment under its lock. If an ADD held the lock until now, the record is newer, and nothing is done.
 void collect(const AttachmentRecord& seen, const Caller& caller, const Node& node,
              const state::AttachmentStore& records, ipam::SqliteStore& leases, const base::Deadline& deadline,
              Collected& collected) {
@@ -51,7 +51,7 @@ void collect(const AttachmentRecord& seen, const Caller& caller, const Node& nod
         const auto* now = std::get_if<AttachmentRecord>(&outcome);
         if (now != nullptr && now->to_text() != seen.to_text()) return;
         AttachmentRecord left = seen;
-        // Without its record somebody undid the steps meanwhile, and the device may be another pod's by now.
+        // If the record is gone, another process has undone the steps. The device may belong to another pod by now.
         if (std::holds_alternative<state::NoRecord>(outcome)) left.steps.clear();
         const StillHeld held = detach(left, caller, node, records, leases, deadline);
         if (held.empty()) collected.removed.push_back(describe(seen));
@@ -65,7 +65,7 @@ bool has_record(const state::AttachmentStore& records, const state::AttachmentKe
     return std::holds_alternative<AttachmentRecord>(records.load(key));
 }
 
-/// An IPoIB child that no record tells of any more. One that a record tells of went with it, or is still held.
+/// Removes an IPoIB child that the kernel returned to the host. If it has a record, collect() has dealt with it.
 void collect_returned(const MarkedChild& child, DryRun dry_run, const state::AttachmentStore& records,
                       const base::Deadline& deadline, Collected& collected) {
     const std::string what = concat(describe(child.record), ", given back to the host as \"", child.link.name, '"');
@@ -83,51 +83,51 @@ void collect_returned(const MarkedChild& child, DryRun dry_run, const state::Att
     }
 }
 
-enum class Fate : std::uint8_t {
+enum class Action : std::uint8_t {
     collect,
     keep,
-    not_asked_about, // the runtime's list has it, or it is of another network
+    ignore, // the runtime's list has it, or it belongs to another network
 };
 struct Decision {
-    Fate fate = Fate::keep;
+    Action action = Action::keep;
     ipam::Verdict pod;
 };
-using Decide = std::function<Decision(const Trace&)>;
+using Decide = std::function<Decision(const KnownAttachment&)>;
 
 Decision by_liveness(ipam::Verdict pod) {
-    const Fate fate = pod == Liveness::dead ? Fate::collect : Fate::keep;
-    return {.fate = fate, .pod = std::move(pod)};
+    const Action action = pod == Liveness::dead ? Action::collect : Action::keep;
+    return {.action = action, .pod = std::move(pod)};
 }
 
 struct Outcome {
     Collected collected;
-    std::vector<state::Unreadable> kept; // records that can't be read, of attachments that aren't garbage
+    std::vector<state::Unreadable> kept; // unreadable records that stay, because no pod is proven dead
 };
 
-/// `lost_steps`: what goes for the steps of a record that can't be read.
+/// `lost_steps` replaces the steps of a record that cannot be read.
 Outcome collect_all(const Node& node, DryRun dry_run, const Decide& decide, const std::vector<state::Step>& lost_steps,
                     const base::Deadline& deadline, const Caller& caller = {}) {
     const state::AttachmentStore records(node.state_directory, state::Access::undo);
     ipam::SqliteStore leases = open_leases(node, records);
     const auto found =
-        dry_run == DryRun::yes ? look_at_leases(leases, node, deadline) : list_leases(leases, node, deadline);
+        dry_run == DryRun::yes ? list_leases_unrepaired(leases, node, deadline) : list_leases(leases, node, deadline);
     Outcome outcome;
-    for (Trace& trace : list_traces(records, found)) {
-        Decision decision = decide(trace);
-        if (decision.fate != Fate::collect) {
-            if (trace.unreadable)
-                outcome.kept.push_back(std::move(*trace.unreadable));
-            else if (decision.fate == Fate::keep)
-                outcome.collected.kept.push_back({.what = describe(trace.record),
+    for (KnownAttachment& attachment : list_known_attachments(records, found)) {
+        Decision decision = decide(attachment);
+        if (decision.action != Action::collect) {
+            if (attachment.unreadable)
+                outcome.kept.push_back(std::move(*attachment.unreadable));
+            else if (decision.action == Action::keep)
+                outcome.collected.kept.push_back({.what = describe(attachment.record),
                                                   .pod = std::move(decision.pod),
-                                                  .removal_unfinished = trace.record.removal_unfinished});
+                                                  .removal_unfinished = attachment.record.removal_unfinished});
             continue;
         }
-        if (trace.unreadable) trace.record.steps = lost_steps;
+        if (attachment.unreadable) attachment.record.steps = lost_steps;
         if (dry_run == DryRun::yes)
-            outcome.collected.removed.push_back(describe(trace.record));
+            outcome.collected.removed.push_back(describe(attachment.record));
         else
-            collect(trace.record, caller, node, records, leases, deadline, outcome.collected);
+            collect(attachment.record, caller, node, records, leases, deadline, outcome.collected);
     }
     try {
         if (dry_run == DryRun::no) forget_void_recalls(node, records, deadline);
@@ -136,7 +136,7 @@ Outcome collect_all(const Node& node, DryRun dry_run, const Decide& decide, cons
     }
     try {
         for (const MarkedChild& child : list_returned_children(node, deadline))
-            if (decide({.record = child.record, .unreadable = {}}).fate == Fate::collect)
+            if (decide({.record = child.record, .unreadable = {}}).action == Action::collect)
                 collect_returned(child, dry_run, records, deadline, outcome.collected);
     } catch (const base::Error& error) {
         outcome.collected.failed.push_back(concat("IPoIB children on the host: ", error.what()));
@@ -144,14 +144,14 @@ Outcome collect_all(const Node& node, DryRun dry_run, const Decide& decide, cons
     return outcome;
 }
 
-/// What an unreadable record of the request's network would have named, as far as the configuration tells. The
-/// interface isn't among it: in a pod that is gone it is gone as well, and another pod's is not to be guessed at.
+/// The steps that an unreadable record of this network would have, as far as the configuration tells. They do not
+/// include the interface: it went with its pod, and another pod's interface must not be guessed.
 std::vector<state::Step> steps_by_configuration(const cni::Request& request) {
     if (!request.conf.ipam_type || *request.conf.ipam_type == config::kPluginName) return {};
     return {delegate_step(request, *request.conf.ipam_type)};
 }
 
-/// For a person: nobody else looks at such a file until a DEL or GC comes.
+/// Tells a person what to do with an unreadable record.
 std::string describe(const state::Unreadable& file) {
     if (!file.key)
         return concat(file.path, " can't be read (", file.reason,
@@ -169,24 +169,25 @@ bool is_listed(const state::AttachmentKey& key, const std::vector<cni::ValidAtta
     });
 }
 
-/// What the runtime asks for: attachments of this network that it does not list, or of this network if it gives no
-/// list. Its list alone proves nothing: runtimes forget pods, and call from places that can't see them. Only a record
-/// that can't be read goes by the list, if no lease says which namespace to look for.
-Decide unlisted(const cni::Request& request, PodProbe& pods) {
-    return [&](const Trace& trace) -> Decision {
+/// Decides for the runtime's GC: attachments of this network that are not in the runtime's list, or all of the
+/// network if there is no list. Their pods must also be proven dead, because runtimes forget pods and call from
+/// places that cannot see them. Only an unreadable record without leases, which names no namespace, is decided by the
+/// list alone.
+Decide by_list_and_liveness(const cni::Request& request, PodProbe& pods) {
+    return [&](const KnownAttachment& attachment) -> Decision {
         const auto& valid = request.conf.valid_attachments;
-        if (trace.record.key.network != request.conf.name) return {.fate = Fate::not_asked_about, .pod = {}};
-        if (valid && is_listed(trace.record.key, *valid)) return {.fate = Fate::not_asked_about, .pod = {}};
-        const bool tells_nothing = trace.unreadable && trace.record.boot_id.empty();
-        if (valid && tells_nothing) return {.fate = Fate::collect, .pod = {}};
-        return by_liveness(pods.probe(trace_of(trace.record)));
+        if (attachment.record.key.network != request.conf.name) return {.action = Action::ignore, .pod = {}};
+        if (valid && is_listed(attachment.record.key, *valid)) return {.action = Action::ignore, .pod = {}};
+        const bool tells_nothing = attachment.unreadable && attachment.record.boot_id.empty();
+        if (valid && tells_nothing) return {.action = Action::collect, .pod = {}};
+        return by_liveness(pods.probe(pod_of(attachment.record)));
     };
 }
 
 void collect_for_runtime(const cni::Request& request, const Node& node, const base::Deadline& deadline) {
     PodProbe pods(node);
-    const Collected collected = collect_all(node, DryRun::no, unlisted(request, pods), steps_by_configuration(request),
-                                            deadline, caller_of(request))
+    const Collected collected = collect_all(node, DryRun::no, by_list_and_liveness(request, pods),
+                                            steps_by_configuration(request), deadline, caller_of(request))
                                     .collected;
     for (const std::string& what : collected.removed) node.log.info(concat("GC removed ", what));
     for (const Kept& kept : collected.kept)
@@ -196,7 +197,7 @@ void collect_for_runtime(const cni::Request& request, const Node& node, const ba
     if (!collected.failed.empty()) throw still_held_error(collected.failed);
 }
 
-/// What could not be looked for is no failure of the collection.
+/// A search that fails is only a warning.
 template <class Describe>
 void notice(std::string_view what, Collected& collected, const Node& node, const Describe& describe) try {
     for (std::string& text : describe()) collected.noticed.push_back(std::move(text));
@@ -213,7 +214,7 @@ void collect_garbage(const cni::Request& request, const Node& node) {
         try {
             cni::delegate_gc(cni::delegate_call(request, *request.conf.ipam_type), deadline);
         } catch (const base::Error& error) {
-            delegate_failure = error.what(); // our own part is done all the same
+            delegate_failure = error.what(); // our own GC still runs
         }
     }
     collect_for_runtime(request, node, deadline);
@@ -229,7 +230,8 @@ Collected collect_dead(const Node& node, DryRun dry_run) {
     const state::AttachmentStore records(node.state_directory, state::Access::undo);
     PodProbe pods(node);
     Outcome outcome = collect_all(
-        node, dry_run, [&](const Trace& trace) { return by_liveness(pods.probe(trace_of(trace.record))); }, {},
+        node, dry_run,
+        [&](const KnownAttachment& attachment) { return by_liveness(pods.probe(pod_of(attachment.record))); }, {},
         deadline);
     for (const state::Unreadable& file : outcome.kept) outcome.collected.failed.push_back(describe(file));
     std::erase_if(outcome.collected.kept, [&](const Kept& kept) {
@@ -241,9 +243,9 @@ Collected collect_dead(const Node& node, DryRun dry_run) {
     const NameKeeper names{.records = records, .boot_id = node.boot_id, .log = node.log};
     if (dry_run == DryRun::no) settle_owed_names(names);
     notice("devices in namespaces that nobody can reach", outcome.collected, node,
-           [&] { return describe_stranded_devices(deadline); });
+           [&] { return describe_unreachable_devices(deadline); });
     notice("VFs with settings and no pod", outcome.collected, node,
-           [&] { return describe_foreign_vfs(records, deadline); });
+           [&] { return describe_orphan_vfs(records, deadline); });
     notice("RDMA devices without their names", outcome.collected, node, [&] { return describe_owed_names(names); });
     return outcome.collected;
 }

@@ -1,4 +1,4 @@
-// The same binary named in "ipam.type" of another plugin's configuration: leases, and nothing in the kernel.
+// rdmanet as the IPAM plugin ("ipam.type") of another plugin: it leases addresses and changes nothing in the kernel.
 #include "detach.hpp"
 #include "recall.hpp"
 #include "reclaim.hpp"
@@ -6,7 +6,7 @@
 
 #include "lookup/pod_side.hpp"
 #include "lookup/request.hpp"
-#include "lookup/state_place.hpp"
+#include "lookup/state_directory.hpp"
 #include "owners/liveness.hpp"
 
 #include <rdmanet/attach/operations.hpp>
@@ -26,9 +26,11 @@ namespace {
 using base::concat;
 using base::quoted;
 
-constexpr const char* kAttachIpam = "ipam"; // what `rdmanet state` shows: addresses, the interface is another plugin's
+constexpr const char* kAttachIpam =
+    "ipam"; // `rdmanet state` shows it: only addresses, the interface is another plugin's
 
-/// Whoever renames the plugin, for whatever serves only a certain type, would get pods without an interface.
+/// A binary that was installed under another name would be taken for an IPAM plugin, and its pods would get no
+/// interface.
 void require_addresses_only(const cni::Request& request) {
     if (request.conf.document.root().find("attach"))
         throw cni::CniError(cni::ErrorCode::invalid_network_config,
@@ -59,8 +61,8 @@ cni::Result add(const cni::Request& request, const Node& node) {
     state::AttachmentRecord record = begin_record(request, node, open_pod_netns(request));
     record.attach = kAttachIpam;
     std::optional<base::FileLock> lock = session.records.lock_for_add(session.key, deadline);
-    // A repeated ADD has the leases of the first, which stay whatever becomes of it, and so has one for an attachment
-    // whose interface this plugin made before its configuration was edited.
+    // A repeated ADD gets the leases of the first one. If it fails, they must stay. The same is true if rdmanet made
+    // the interface itself before the configuration was edited.
     const auto is_absent = [&](const state::AttachmentKey& key) {
         return std::holds_alternative<state::NoRecord>(session.records.load(key));
     };

@@ -8,7 +8,7 @@
 namespace rdmanet::attach {
 namespace {
 
-/// Runs `act`, once more after a repair if the store turns out to be damaged.
+/// Runs `act`. If the store is damaged, repairs it and runs `act` again.
 template <class Act>
 auto repairing(ipam::SqliteStore& leases, const Node& node, const base::Deadline& deadline, Act act) {
     try {
@@ -52,7 +52,8 @@ std::vector<state::RecordedLease> to_recorded(const std::vector<ipam::Lease>& le
 
 std::vector<ipam::Lease> list_recorded_leases(const state::AttachmentStore& records, const std::string& boot_id) {
     std::vector<state::AttachmentRecord> recorded_attachments = records.list().records;
-    // Of two that name one address the younger has it: the elder is dead, and its lease was taken back.
+    // If two records name one address, the younger one has it: the older attachment is dead and its lease was
+    // reclaimed.
     sort_youngest_first(recorded_attachments, boot_id);
     std::vector<ipam::Lease> leases;
     for (const state::AttachmentRecord& record : recorded_attachments)
@@ -72,13 +73,13 @@ ipam::SqliteStore open_leases(const Node& node, const state::AttachmentStore& re
                               .known_leases = [&] { return list_recorded_leases(records, node.boot_id); }});
 }
 
-bool has_leases_beside(const state::AttachmentKey& key, const state::AttachmentStore& records) {
+bool has_leases_in_other_role(const state::AttachmentKey& key, const state::AttachmentStore& records) {
     try {
         const auto outcome = records.load(key.with_role(key.role.empty() ? state::kIpamRole : ""));
         const auto* beside = std::get_if<state::AttachmentRecord>(&outcome);
         return beside != nullptr && !beside->leases.empty();
     } catch (const base::SystemError&) {
-        return false; // addresses are given back whatever else fails
+        return false; // addresses are released whatever else fails
     }
 }
 

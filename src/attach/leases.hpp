@@ -1,4 +1,4 @@
-// Between the journal and the lease store: each can be told from the other.
+// Translates between the journal's records and the lease store.
 #pragma once
 
 #include <rdmanet/attach/node.hpp>
@@ -15,19 +15,19 @@ namespace rdmanet::attach {
 [[nodiscard]] ipam::Owner owner_of(const state::AttachmentRecord& record);
 [[nodiscard]] std::vector<state::RecordedLease> to_recorded(const std::vector<ipam::Lease>& leases);
 
-/// The node's lease store. Made anew, it starts with the leases that the journal knows.
+/// The node's lease store. A new store starts with the leases in the journal's records.
 [[nodiscard]] ipam::SqliteStore open_leases(const Node& node, const state::AttachmentStore& records);
 
-// A damaged store is put right first, from the journal: DEL and GC must not fail for ever because a file is broken.
+/// Whether the attachment's record in another role has its leases. They are released with that record.
+[[nodiscard]] bool has_leases_in_other_role(const state::AttachmentKey& key, const state::AttachmentStore& records);
 
-/// Whether the attachment's record in another role names its leases: they are given back with that one.
-[[nodiscard]] bool has_leases_beside(const state::AttachmentKey& key, const state::AttachmentStore& records);
+// These first rebuild a damaged store from the journal: DEL and GC must not fail for ever because a file is broken.
 
-/// Gives back what the attachment holds.
+/// Releases the attachment's leases.
 void release_leases(ipam::SqliteStore& leases, const state::AttachmentKey& key, const Node& node,
                     const base::Deadline& deadline);
 
-/// The same after an ADD that failed: what it took, `fresh`, no program can have used, so that doesn't rest.
+/// The same after an ADD that failed. The leases that it took (`fresh`) get no cooldown: no program has used them.
 void withdraw_leases(ipam::SqliteStore& leases, const state::AttachmentKey& key, const std::vector<ipam::Lease>& fresh,
                      const Node& node, const base::Deadline& deadline);
 

@@ -8,7 +8,7 @@ std::vector<ipam::Verdict> view_pods(const std::vector<state::AttachmentRecord>&
     PodProbe pods(node);
     std::vector<ipam::Verdict> verdicts;
     verdicts.reserve(records.size());
-    for (const state::AttachmentRecord& record : records) verdicts.push_back(pods.probe(trace_of(record)));
+    for (const state::AttachmentRecord& record : records) verdicts.push_back(pods.probe(pod_of(record)));
     return verdicts;
 }
 

@@ -23,7 +23,7 @@ void warn_of_ignored_requests(const cni::Request& request, const config::Config&
                         " has no \"ipam\" and gives no addresses"));
 }
 
-/// At 0.1.0 and 0.2.0 a result can't be written without an address: find that out before there is an interface.
+/// A result of versions 0.1.0 and 0.2.0 needs an address. Find that out before there is an interface.
 void require_expressible(const cni::Request& request, const config::Config& config) {
     const bool has_addresses = !std::holds_alternative<config::NoIpam>(config.ipam) ||
                                (request.conf.prev_result && !request.conf.prev_result->ips.empty());
@@ -37,7 +37,7 @@ void require_expressible(const cni::Request& request, const config::Config& conf
                                "\"0.3.1\" or later, or configure \"ipam\""));
 }
 
-/// Throws CniError for what no plan can mend: a result that the version can't express, an IPAM plugin that isn't there.
+/// Throws CniError if the version cannot express the result, or if the IPAM plugin is not installed.
 void require_possible(const cni::Request& request, const config::Config& config, const base::Logger& log) {
     require_expressible(request, config);
     if (const auto* other = std::get_if<config::DelegatedIpam>(&config.ipam))

@@ -1,4 +1,4 @@
-// The part of an ADD that changes nothing, which a dry run is: from the request to what is to be done.
+// The read-only part of ADD, which `rdmanet plan` also runs: from the request to the list of steps.
 #pragma once
 
 #include "lookup/device_find.hpp"
@@ -16,24 +16,24 @@
 
 namespace rdmanet::attach {
 
-/// What the ADD is about, found before the attachment's lock is taken.
+/// The pod and the device, found before the attachment's lock is taken.
 struct Target {
     PodSide pod;
     std::optional<Movable> moving;
 };
 
-/// Throws CniError for what no plan can mend.
+/// Throws CniError if ADD cannot succeed whatever the kernel holds.
 [[nodiscard]] Target find_target(const cni::Request& request, const config::Config& config,
                                  const Attachment& attachment, const base::Deadline& deadline);
 
 struct Prepared {
     Findings found;
     Steps steps;
-    state::AttachmentRecord record; // as it is first written, but for the leases
+    state::AttachmentRecord record; // as ADD first writes it, without the leases
 };
 
-/// Everything else that is before an ADD's first change. What earlier attachments left is undone or disregarded by now.
-/// Throws CniError with the cure for whatever would make the ADD fail later.
+/// Plans the steps. The caller has undone what earlier attachments left, or ignores it (Attachment::disregarded).
+/// Throws CniError with the cure for everything that would make ADD fail later.
 [[nodiscard]] Prepared prepare(const AddContext& context, const std::optional<Movable>& moving);
 
 } // namespace rdmanet::attach

@@ -2,7 +2,7 @@
 #include "session.hpp"
 
 #include "lookup/request.hpp"
-#include "lookup/state_place.hpp"
+#include "lookup/state_directory.hpp"
 #include "owners/claims.hpp"
 #include "owners/liveness.hpp"
 
@@ -18,14 +18,14 @@ namespace {
 
 using base::concat;
 
-std::string asked_of(const ipam::Range& range, const std::vector<ipam::RequestedAddress>& requested) {
+std::string lease_target(const ipam::Range& range, const std::vector<ipam::RequestedAddress>& requested) {
     for (const ipam::RequestedAddress& each : requested)
         if (range.contains(each.address)) return concat(each.address, ", which is asked for,");
     return "an address";
 }
 
-void tell_leases(Preview& preview, const cni::Request& request, const config::Config& config, Session& session,
-                 const base::Deadline& deadline) {
+void describe_leases(Preview& preview, const cni::Request& request, const config::Config& config, Session& session,
+                     const base::Deadline& deadline) {
     const auto* own = std::get_if<ipam::Config>(&config.ipam);
     if (own == nullptr) return;
     const auto requested = requested_addresses(request);
@@ -36,7 +36,7 @@ void tell_leases(Preview& preview, const cni::Request& request, const config::Co
         const RangeUsage now{.range = configured.range, .usage = allocator.usage(configured, deadline)};
         const std::string resting =
             now.usage.cooling == 0 ? "" : concat(", of which ", now.usage.cooling, " in cooldown");
-        preview.actions.push_back(concat("lease ", asked_of(now.range, requested), " of range ", now.range, ": ",
+        preview.actions.push_back(concat("lease ", lease_target(now.range, requested), " of range ", now.range, ": ",
                                          ipam::to_text(now.free_count()), " of ",
                                          ipam::to_text(now.range.usable_count()), " are free", resting));
         preview.ranges.push_back(now);
@@ -45,7 +45,7 @@ void tell_leases(Preview& preview, const cni::Request& request, const config::Co
         preview.actions.push_back(concat("lease ", each.address, ", which the configuration names"));
 }
 
-/// ADD can't know whether a runtime without that capability is meant to have it.
+/// Only `rdmanet plan` warns: ADD cannot know whether the runtime has that capability.
 void warn_of_missing_capability(const AddContext& context, const Findings& found) {
     if (!found.device || context.config.device_info_file) return;
     const auto capabilities = context.request.conf.document.root().find("capabilities");
@@ -76,7 +76,7 @@ Preview preview_add(const cni::Request& request, const config::Config& config, c
     const AddContext context{request, config, session, target.pod, deadline};
     Prepared prepared = prepare(context, target.moving);
     warn_of_missing_capability(context, prepared.found);
-    tell_leases(preview, request, config, session, deadline);
+    describe_leases(preview, request, config, session, deadline);
     Description description;
     for (const auto& step : prepared.steps) step->describe(context, description);
     for (const auto* texts : {&description.add, &description.end})

@@ -24,10 +24,10 @@ using kernel::RdmaDevice;
 using kernel::RdmaPort;
 using state::AttachmentRecord;
 
-/// The host's RDMA, each thing read once, however many attachments share it.
+/// The host's RDMA. Everything is read only once, because many attachments share it.
 class HostRdma {
 public:
-    /// Null if this kernel has no RDMA.
+    /// Null if the kernel has no RDMA.
     kernel::Socket* socket() {
         if (!asked_) socket_ = kernel::Socket::find_rdma(base::Deadline::in(kStatusTimeout));
         asked_ = true;
@@ -45,7 +45,7 @@ public:
         return place->second;
     }
 
-    /// Of one port, and of its device.
+    /// The files in /dev/infiniband of one port and its device.
     std::vector<std::string> files(const std::string& device, unsigned port) {
         if (!files_) files_ = kernel::list_rdma_files();
         std::vector<std::string> names;
@@ -94,12 +94,12 @@ public:
 private:
     using ReadGids = std::function<std::vector<GidEntry>(const RdmaPort&)>;
 
-    /// No more than the record tells.
+    /// A view that holds only what the record says.
     RdmaView recorded(const std::string& device, unsigned port, const std::string& trouble) {
         RdmaView view{.device = device, .port = port, .files = {}, .gids = {}, .trouble = trouble};
         try {
             view.files = host_.files(device, port);
-        } catch (const base::Error&) { // the trouble is told already
+        } catch (const base::Error&) { // `trouble` says enough
         }
         return view;
     }
@@ -126,7 +126,7 @@ private:
         return [this](const RdmaPort& port) { return host_.gids(port); };
     }
 
-    /// The ports of the device, if it is on this side.
+    /// Adds the ports of the device if it is in the namespace of `rdma`.
     void append_ports(const AttachmentRecord& record, const state::MoveRdma& moved, kernel::Socket* rdma,
                       RdmaPlace place, const ReadGids& read_gids, std::vector<RdmaView>& views) {
         const auto device = rdma == nullptr ? std::nullopt : kernel::find_rdma_device(*rdma, moved.index);
@@ -135,7 +135,7 @@ private:
             views.push_back(view_port(record, *device, port, place, read_gids));
     }
 
-    /// In the pod, or back on the host: DEL or the kernel may just have returned it.
+    /// Looks in the pod, then on the host: DEL or the kernel may just have returned the device.
     void append_moved(const AttachmentRecord& record, const state::MoveRdma& moved, std::vector<RdmaView>& views) {
         const std::size_t before = views.size();
         try {
@@ -174,7 +174,7 @@ private:
         }
     }
 
-    /// The port under an IPoIB child: the one that has its GID. In exclusive mode the pod does not see it.
+    /// Finds the port of an IPoIB child by the child's GID. In exclusive mode the pod does not see that port.
     void append_ipoib(const AttachmentRecord& record, const state::CreateLink& link, std::vector<RdmaView>& views) {
         const auto gid = kernel::parse_port_gid(link.mac);
         try {

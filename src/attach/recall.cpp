@@ -12,15 +12,15 @@ namespace {
 
 using base::concat;
 
-/// The commit and the recall each take moments.
+/// Commit and recall hold the lock only for moments.
 constexpr std::chrono::seconds kShort{5};
 
-/// Of one process of one boot.
+/// Identifies one process of one boot.
 std::string name_of(const base::ProcessIdentity& process, const Node& node) {
     return concat(process.pid, ' ', process.start_ticks, ' ', process.pid_namespace_inode, ' ', node.boot_id, '\n');
 }
 
-/// Too late: no ADD is under way, or it has committed and gives the lock back in a moment.
+/// too_late: no ADD is running, or it has committed and releases the lock in a moment.
 enum class Recall : std::uint8_t { done, too_late, impossible };
 
 Recall recall_add(const state::AttachmentKey& key, const Node& node, const state::AttachmentStore& records) try {
@@ -29,10 +29,10 @@ Recall recall_add(const state::AttachmentKey& key, const Node& node, const state
     if (!pid) return Recall::too_late;
     const auto process = *pid == 0 ? std::nullopt : base::identify_process(concat(*pid));
     if (!process) return Recall::impossible;
-    if (records.find_add(key) != pid) return Recall::too_late; // the number may be another's by now
+    if (records.find_add(key) != pid) return Recall::too_late; // another process may have the number by now
     records.save_recall(key, name_of(*process, node));
     return Recall::done;
-} catch (const base::Error& error) { // what DEL has to say is that it could not get the lock
+} catch (const base::Error& error) { // DEL's own error says that it could not get the lock
     node.log.error(concat("the ADD under way could not be told to undo itself: ", error.what()));
     return Recall::impossible;
 }

@@ -1,6 +1,8 @@
-// A DEL that finds an ADD of its attachment under way, and can't wait for its end: runtimes send one DEL, and an ADD
-// may take longer than they wait for that. The DEL then recalls the ADD, which undoes itself instead of committing.
-// Commit and recall exclude each other, so exactly one of them comes first.
+// A DEL that comes while an ADD of the same attachment runs.
+//
+// Runtimes send only one DEL, and an ADD may take longer than the runtime waits for it. Such a DEL recalls the ADD:
+// the ADD then undoes itself instead of committing. Commit and recall exclude each other by a lock, so exactly one
+// wins.
 #pragma once
 
 #include <rdmanet/attach/node.hpp>
@@ -11,18 +13,19 @@
 
 namespace rdmanet::attach {
 
-/// The end of an ADD: its record says from now on that it succeeded. Throws CniError (try again later) if a DEL has
-/// recalled it. A recall that names another process is void: container IDs are used again.
-/// `lock`: the attachment's, as lock_for_add() gives it.
+/// Ends an ADD: from now on its record says that it succeeded. Throws CniError (try again later) if a DEL has
+/// recalled it. A recall that names another process is ignored, because container IDs are used again. `lock` is the
+/// attachment's lock from lock_for_add().
 void commit(state::AttachmentRecord& record, base::FileLock& lock, const Node& node,
             const state::AttachmentStore& records, const base::Deadline& deadline);
 
-/// The attachment's lock for DEL. An ADD that has not committed within `patience` is recalled, and TimeoutError thrown.
+/// Takes the attachment's lock for DEL. If an ADD does not commit within `patience`, recalls it and throws
+/// TimeoutError.
 [[nodiscard]] base::FileLock lock_or_recall(const state::AttachmentKey& key, const Node& node,
                                             const state::AttachmentStore& records, std::chrono::milliseconds patience,
                                             const base::Deadline& deadline);
 
-/// Removes recalls of processes that have ended.
+/// Removes recalls of ADDs that have ended.
 void forget_void_recalls(const Node& node, const state::AttachmentStore& records, const base::Deadline& deadline);
 
 } // namespace rdmanet::attach

@@ -17,7 +17,7 @@ StillHeld undo_stale(const state::AttachmentKey& key, PodProbe& pods, const Node
         const base::FileLock lock = records.lock(key, deadline);
         const auto outcome = records.load(key);
         const auto* record = std::get_if<state::AttachmentRecord>(&outcome);
-        if (record == nullptr || pods.probe(trace_of(*record)) != ipam::Liveness::dead) return {};
+        if (record == nullptr || pods.probe(pod_of(*record)) != ipam::Liveness::dead) return {};
         return detach(*record, {}, node, records, leases, deadline);
     } catch (const base::Error& error) {
         return {base::concat("journal record: ", error.what())};
@@ -26,7 +26,8 @@ StillHeld undo_stale(const state::AttachmentKey& key, PodProbe& pods, const Node
 
 void reclaim_device(const std::string& device, Session& session, const base::Deadline& deadline) {
     PodProbe pods(session.node);
-    // Also those that seem to live: a DEL under way still has the pod's namespace, and its lock is waited for.
+    // Includes owners that seem to live: while their DEL runs, the namespace still exists. Their lock waits for that
+    // DEL.
     for (const state::AttachmentRecord& owner : list_owners(device, session)) {
         const StillHeld held = undo_stale(owner.key, pods, session.node, session.records, session.leases, deadline);
         if (!held.empty())
@@ -38,7 +39,7 @@ void reclaim_device(const std::string& device, Session& session, const base::Dea
 
 void undo_reclaimed(const std::vector<ipam::OwnerKey>& keys, const Node& node, const state::AttachmentStore& records,
                     ipam::SqliteStore& leases) {
-    constexpr std::chrono::seconds kTimeout{2}; // for all: the runtime waits for an ADD that is done
+    constexpr std::chrono::seconds kTimeout{2}; // for all of them: the runtime is waiting for this ADD, which is done
     const auto deadline = base::Deadline::in(kTimeout);
     PodProbe pods(node);
     for (const ipam::OwnerKey& key : keys) {

@@ -1,4 +1,4 @@
-// Taking back what attachments of pods that are gone have left, and no DEL came for.
+// Reclaims what stale attachments hold. Their pods are dead, and no DEL came for them.
 #pragma once
 
 #include "detach.hpp"
@@ -17,18 +17,19 @@
 
 namespace rdmanet::attach {
 
-/// Undoes what stale attachments have left on the device, once whoever works on its owners, a DEL for one, is done.
-/// Throws CniError if it can't be undone. No attachment's lock may be held.
+/// Undoes the stale attachments that have the device. First waits for a DEL that is working on one of them. Throws
+/// CniError if something cannot be undone. The caller must not hold the lock of an attachment.
 void reclaim_device(const std::string& device, Session& session, const base::Deadline& deadline);
 
-/// Undoes an attachment if its pod is provably gone by the time that its lock is had. No attachment's lock may be held.
+/// Takes the attachment's lock, and undoes the attachment if its pod is then proven dead. The caller must not hold
+/// the lock of an attachment.
 [[nodiscard]] StillHeld undo_stale(const state::AttachmentKey& key, PodProbe& pods, const Node& node,
                                    const state::AttachmentStore& records, ipam::SqliteStore& leases,
                                    const base::Deadline& deadline);
 
-/// Undoes what is left of dead attachments whose leases another one has been given, so that no address is written down
-/// for two. What is not dead, or in use, is left alone; failures are logged, GC comes to it again. No attachment's lock
-/// may be held.
+/// Undoes the rest of stale attachments whose leases were reclaimed, so that no address is in two records. It skips
+/// an attachment that is not proven dead. Failures are only logged, because GC tries again. The caller must not hold
+/// the lock of an attachment.
 void undo_reclaimed(const std::vector<ipam::OwnerKey>& keys, const Node& node, const state::AttachmentStore& records,
                     ipam::SqliteStore& leases);
 

@@ -1,9 +1,9 @@
-// STATUS: whether ADD would work now. Changes nothing of the node, and looks at little: CRI-O asks every half second.
+// STATUS: whether ADD would work now. It changes nothing, and reads little because CRI-O asks every half second.
 #include "device_status.hpp"
 #include "leases.hpp"
 
 #include "lookup/parent.hpp"
-#include "lookup/state_place.hpp"
+#include "lookup/state_directory.hpp"
 #include "owners/liveness.hpp"
 #include "steps/child_link.hpp"
 
@@ -45,11 +45,11 @@ void require_ipam(const cni::Request& request, const config::IpamChoice& ipam, c
 void require_parent(const cni::Request& request, const config::Config& config, const Node& node,
                     const base::Deadline& deadline) {
     if (config.is_device()) return require_device(request, config, node, deadline);
-    if (config.link_in_container) return; // so is the parent
+    if (config.link_in_container) return; // the parent is in the pod, which does not exist yet
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
     const kernel::Link parent = find_parent(request, config, route);
     require_usable(parent, config);
-    const base::Logger silent(base::LogLevel::error); // a warning is for ADD: this comes twice a second
+    const base::Logger silent(base::LogLevel::error); // ADD warns; STATUS comes twice a second
     const auto port = find_rdma_of_parent(parent, request, config, silent, deadline);
     if (port) require_gids(parent, *port, request, config, {}, silent);
 }
@@ -73,8 +73,7 @@ void ipam_only::status(const cni::Request& request, const Node& node) {
     if (const auto* own = std::get_if<ipam::Config>(&ipam))
         config::require_useful_keys(own->useless_keys, false, node.strict);
     config::require_sound(ipam);
-    if (const std::string fault = find_fault_of_state_directory(node.state_directory); !fault.empty())
-        unavailable(fault);
+    if (const std::string fault = find_state_directory_fault(node.state_directory); !fault.empty()) unavailable(fault);
     require_ipam(request, ipam, node, base::Deadline::in(kStatusTimeout));
 }
 

@@ -1,4 +1,4 @@
-// What the kernel shows at present of the addresses that attachments have: for people, beside what the journal says.
+// The present state of attachments' addresses in the kernel, which `rdmanet state` shows beside the journal.
 #pragma once
 
 #include <rdmanet/base/ip_address.hpp>
@@ -8,9 +8,8 @@
 
 namespace rdmanet::attach {
 
-/// For each record, in their order, those of its IPv6 addresses that duplicate address detection has found at another
-/// host. The pod can't use them, but their GIDs stay in the table. Empty where the pod can't be looked at. Changes
-/// nothing.
+/// For each record, in order: its IPv6 addresses that duplicate address detection found at another host. The pod
+/// cannot use them, but their GIDs stay in the table. Empty if the pod cannot be entered. Changes nothing.
 [[nodiscard]] std::vector<std::vector<base::IpPrefix>>
 view_duplicates(const std::vector<state::AttachmentRecord>& records);
 

@@ -1,5 +1,5 @@
-// All attachments of the node compared with the kernel, for a person or a timer: nobody sends CHECK for secondary
-// networks.
+// `rdmanet check`: compares all attachments of the node with the kernel. A person or a timer runs it, because Multus
+// sends no CHECK for secondary networks.
 #pragma once
 
 #include <rdmanet/attach/node.hpp>
@@ -14,22 +14,22 @@ namespace rdmanet::attach {
 
 enum class Agreement : std::uint8_t {
     same,        // as ADD left it
-    partly,      // as far as the record tells: it is of an earlier version
+    partly,      // the same as far as the record tells, which an earlier version wrote
     differs,     // or the record can't be read
-    not_checked, // the pod is gone or can't be looked at, or an ADD or DEL is under way
+    not_checked, // the pod is dead or cannot be entered, or an ADD or DEL is running
 };
 /// "same", "partly checked", "differs", "not checked"
 [[nodiscard]] std::string_view to_string(Agreement agreement);
 
 struct CheckedAttachment {
-    std::string name; // the attachment, its pod and its addresses; of an unreadable record its path
+    std::string name; // the attachment, its pod and its addresses; the path of a record that cannot be read
     Agreement agreement = Agreement::same;
-    std::string reason; // the first difference, or why it was not checked; empty: the same
+    std::string reason; // the first difference, or why it was not checked; empty if all is the same
 };
 
-/// Each record by itself, under its lock: what one of them throws is its own. Where libcni has kept the runtime's
-/// result, MAC, addresses and routes are compared with that, as CHECK would. Other IPAM plugins are not asked. Changes
-/// nothing.
+/// Checks each record under its own lock. An error concerns only that record. If libcni has cached the runtime's
+/// result, MAC, addresses and routes are compared with it, as CHECK does. Other IPAM plugins are not executed.
+/// Changes nothing.
 [[nodiscard]] std::vector<CheckedAttachment> check_node(const Node& node);
 
 } // namespace rdmanet::attach

@@ -1,4 +1,4 @@
-// `rdmanet gc --forget`: a person drops what the node has written down about one attachment.
+// `rdmanet gc --forget`: a person drops the record and the leases of one attachment.
 #pragma once
 
 #include <rdmanet/attach/node.hpp>
@@ -14,22 +14,22 @@ namespace rdmanet::attach {
 struct ForgetTarget {
     std::string container_id;
     std::string ifname;
-    std::string file; // a path's last part counts; empty: see above
+    std::string file; // the name of the record's file, or a path to it; if set, it counts alone
 };
 
 /// What a person gives up by forgetting.
 struct Forgotten {
     std::string what;                    // the attachment, or the file
-    std::string reason;                  // why liveness could not be decided; empty: the pod is gone
-    std::vector<std::string> not_undone; // steps with what the record says of them, or why nobody can tell
+    std::string reason;                  // why liveness is unknown; empty if the pod is dead
+    std::vector<std::string> not_undone; // each step as it is recorded, or why it is not known
     std::vector<std::string> released;   // addresses
-    std::string record;                  // JSON; empty if it can't be read, or there is none
+    std::string record;                  // JSON; empty if there is none or it cannot be read
 };
 
-/// Drops the record and releases the leases of one attachment whose pod is dead or unknown. Of a dead pod all that can
-/// be is undone first, as collect_dead() does; of an unknown one nothing is, as it may live. `say` is called before
-/// anything is dropped, and a dry run ends there: if it throws, the record stays. Throws if the attachment isn't there,
-/// if several are meant, and if its pod lives.
+/// Drops the record and releases the leases of one attachment whose pod is dead or unknown. If the pod is dead, it
+/// first undoes everything that can be undone, as collect_dead() does. If the pod is unknown, it undoes nothing,
+/// because the pod may live. `say` is called before anything is dropped; if it throws, the record stays. A dry run
+/// ends there. Throws if there is no such attachment, if `target` fits several, or if the pod lives.
 void forget(const ForgetTarget& target, const Node& node, DryRun dry_run,
             const std::function<void(const Forgotten&)>& say);
 

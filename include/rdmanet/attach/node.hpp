@@ -1,4 +1,4 @@
-// The node as every operation sees it, and how long operations may take.
+// The node as every operation sees it, and the time limits of operations.
 #pragma once
 
 #include <rdmanet/base/logger.hpp>
@@ -10,7 +10,7 @@
 
 namespace rdmanet::attach {
 
-/// Where the journal and the leases live. Gone after a reboot, like the kernel objects and pods that they describe.
+/// Holds the journal and the leases. A reboot empties it, as it ends the kernel objects and pods that they describe.
 inline constexpr const char* kDefaultStateDirectory = "/run/rdmanet";
 
 struct Node {
@@ -24,14 +24,14 @@ struct Node {
     bool strict = false; // configurations with unknown keys are refused
 };
 
-// Each fits inside what callers allow, with time left to undo: kubelet gives a sandbox 4 minutes, CRI-O 1 minute to
-// DEL and 30 seconds to GC.
+// Each limit is shorter than the caller's, so that time is left to undo. kubelet waits 4 minutes for a sandbox, CRI-O
+// 1 minute for DEL and 30 seconds for GC.
 inline constexpr std::chrono::seconds kAddTimeout{100};
 inline constexpr std::chrono::seconds kDelTimeout{50};
 inline constexpr std::chrono::seconds kCheckTimeout{20};
 inline constexpr std::chrono::seconds kGcTimeout{25};
 inline constexpr std::chrono::seconds kStatusTimeout{5};
-/// For undoing a failed ADD, beyond the ADD's own deadline.
+/// For the rollback of a failed ADD, after ADD's own deadline.
 inline constexpr std::chrono::seconds kUndoTimeout{20};
 
 } // namespace rdmanet::attach

@@ -13,26 +13,25 @@
 
 namespace rdmanet::attach {
 
-/// Creates the attachment or leaves the node as it was. The result contains prevResult's content.
+/// Creates the attachment, or leaves the node as it was. The result includes prevResult.
 [[nodiscard]] cni::Result add(const cni::Request& request, const config::Config& config, const Node& node);
 
-/// Removes whatever is left of the attachment; success if nothing is. Goes on past each failure and throws one CniError
-/// that names all that is still held. The configuration is only a hint: the journal decides, also whether the interface
-/// is ours or that of a plugin whose IPAM this one is.
+/// Removes what is left of the attachment, and succeeds if nothing is. A failure does not stop the rest: one CniError
+/// names everything that is still held. The journal decides what is removed, also whether rdmanet made the interface
+/// or was only its IPAM plugin. The configuration counts only if the record is lost.
 void del(const cni::Request& request, const Node& node);
 
-/// Throws the first thing that differs from what ADD made, with what was found and what was expected.
+/// Throws CniError for the first difference from what ADD created, with what was found and what was expected.
 void check(const cni::Request& request, const config::Config& config, const Node& node);
 
-/// Removes attachments of this network that the runtime doesn't list and whose namespace is provably gone; logs those
-/// that it keeps because nothing is proven. For a record that can't be read the configuration tells what it would
-/// have said, as for DEL.
+/// Removes the attachments of this network that the runtime does not list and whose pods are proven dead. Logs those
+/// whose pods are unknown, which it keeps. If a record cannot be read, the configuration replaces it, as for DEL.
 void collect_garbage(const cni::Request& request, const Node& node);
 
-/// Throws with CNI code 50 when ADD can't work now.
+/// Throws CniError with code 50 if ADD would fail now.
 void status(const cni::Request& request, const config::Config& config, const Node& node);
 
-/// The same binary named in "ipam.type" of another plugin's configuration: addresses only.
+/// rdmanet as the IPAM plugin ("ipam.type") of another plugin: only addresses.
 namespace ipam_only {
 [[nodiscard]] cni::Result add(const cni::Request& request, const Node& node);
 void check(const cni::Request& request, const Node& node);
@@ -42,23 +41,23 @@ void status(const cni::Request& request, const Node& node);
 
 enum class DryRun : std::uint8_t { no, yes };
 
-/// An attachment, or leases without a record, that stays.
+/// An attachment, or leases without a record, that GC keeps.
 struct Kept {
     std::string what;
-    ipam::Verdict pod; // with the reason, if nothing is proven
+    ipam::Verdict pod; // with the reason if it is unknown
     bool removal_unfinished = false;
 };
 
-/// For a person: what `rdmanet gc` removed, or would remove, and what it could not.
+/// What `rdmanet gc` removed, or would remove, and what it could not remove.
 struct Collected {
     std::vector<std::string> removed;
     std::vector<std::string> failed;
     std::vector<Kept> kept;           // alive or unknown
-    std::vector<std::string> noticed; // what is left alone, and a person should know of
+    std::vector<std::string> noticed; // what a person should know, and GC leaves alone
 };
-/// Removes every attachment and lease, of any network, whose namespace is provably gone. A record that can't be
-/// read, and that no lease shows to be a dead pod's, is among `failed`, with what to do about it. Devices that nobody
-/// can reach, and VFs that are set up and have no pod, are noticed. A dry run changes nothing.
+/// Removes all attachments and leases, of every network, whose pods are proven dead. An unreadable record goes into
+/// `failed` with the cure, unless a lease proves its pod dead. Unreachable devices and VFs with settings but no pod
+/// go into `noticed`. A dry run changes nothing.
 [[nodiscard]] Collected collect_dead(const Node& node, DryRun dry_run);
 
 } // namespace rdmanet::attach

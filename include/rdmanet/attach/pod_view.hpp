@@ -1,4 +1,4 @@
-// Whether the pods that the journal knows still live: for people, beside what it says.
+// Whether the pods in the journal's records still live, which `rdmanet state` shows.
 #pragma once
 
 #include <rdmanet/attach/node.hpp>
@@ -9,7 +9,7 @@
 
 namespace rdmanet::attach {
 
-/// For each record, in their order. Dead is what GC would remove. Reads /proc at most twice; changes nothing.
+/// For each record, in order. GC would remove the dead ones. Reads /proc at most twice. Changes nothing.
 [[nodiscard]] std::vector<ipam::Verdict> view_pods(const std::vector<state::AttachmentRecord>& records,
                                                    const Node& node);
 

@@ -1,4 +1,4 @@
-// What an ADD would do, found out by ADD's own code, for a person who plans a network.
+// `rdmanet plan`: what ADD would do, found out by ADD's own code.
 #pragma once
 
 #include <rdmanet/attach/node.hpp>
@@ -16,19 +16,19 @@ struct RangeUsage {
     ipam::Range range;
     ipam::Usage usage;
 
-    /// Resting ones among them.
+    /// Includes addresses in cooldown.
     [[nodiscard]] base::Uint128 free_count() const;
 };
 
 struct Preview {
-    state::AttachmentRecord record;      // as ADD would write it first, but for the leases
-    std::vector<std::string> taken_back; // attachments of dead pods that have the device; ADD undoes them first
-    std::vector<std::string> actions;    // what it does then, in order
+    state::AttachmentRecord record;      // as ADD would first write it, without the leases
+    std::vector<std::string> taken_back; // stale attachments that have the device: ADD reclaims them first
+    std::vector<std::string> actions;    // what ADD then does, in order
     std::vector<RangeUsage> ranges;      // of the built-in allocator
 };
 
-/// Throws what ADD would throw before it changes anything. Makes no file, waits for no lock, changes nothing: what is
-/// told may be otherwise when a pod comes.
+/// Throws what ADD would throw before it changes anything. Creates no file, waits for no lock and changes nothing, so
+/// the node may have changed by the time a pod comes.
 [[nodiscard]] Preview preview_add(const cni::Request& request, const config::Config& config, const Node& node);
 
 } // namespace rdmanet::attach

@@ -1,4 +1,4 @@
-// What the kernel shows at present of the RDMA that attachments have: for people, beside what the journal says.
+// The present state of attachments' RDMA devices in the kernel, which `rdmanet state` shows beside the journal.
 #pragma once
 
 #include <rdmanet/kernel/gid.hpp>
@@ -15,19 +15,18 @@ enum class RdmaPlace : std::uint8_t { unknown, host, pod };
 
 /// A port of an RDMA device that an attachment has.
 struct RdmaView {
-    std::string device; // its name now; the record's if it isn't found
-    unsigned port = 0;  // from 1; 0: not known
+    std::string device; // its present name, or the recorded one if the device is not found
+    unsigned port = 0;  // counted from 1; 0 if unknown
     RdmaPlace place = RdmaPlace::unknown;
     bool infiniband = false;
     std::vector<std::string> files; // in /dev/infiniband: "uverbs0", "umad0", "issm0", "rdma_cm"
-    /// Of the attachment's addresses. Of InfiniBand, and of a device in the pod of an attachment without addresses, all
-    /// that the port has.
+    /// The GIDs of the attachment's addresses. All GIDs of the port for InfiniBand, and for a device in the pod of an
+    /// attachment without addresses.
     std::vector<kernel::GidEntry> gids;
-    std::string trouble; // why this is no more than the record tells; empty: it is all
+    std::string trouble; // why this holds only what the record says; empty if it is complete
 };
 
-/// For each record, in their order, the ports that it has; none for one without RDMA. What can't be read is said in the
-/// view. Changes nothing.
+/// For each record, in order: the ports that it has. None for a record without RDMA. Changes nothing.
 [[nodiscard]] std::vector<std::vector<RdmaView>> view_rdma(const std::vector<state::AttachmentRecord>& records);
 
 } // namespace rdmanet::attach

@@ -1,4 +1,4 @@
-// What the journal knows of leases.
+// The leases in the journal's records.
 #pragma once
 
 #include <rdmanet/ipam/lease.hpp>
@@ -9,7 +9,7 @@
 
 namespace rdmanet::attach {
 
-/// For a lease store that is lost, the younger attachments' first. Reads the journal. `boot_id`: the present boot's.
+/// All of them, those of younger attachments first. They replace a lost lease store. `boot_id` is the present boot's.
 [[nodiscard]] std::vector<ipam::Lease> list_recorded_leases(const state::AttachmentStore& records,
                                                             const std::string& boot_id);
 

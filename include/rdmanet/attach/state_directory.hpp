@@ -5,8 +5,8 @@
 
 namespace rdmanet::attach {
 
-/// What keeps ADD from using the directory, with the cure: it is no directory, takes no writes, or a user other than
-/// root could change it. Empty if there is nothing. A directory that does not exist yet is made.
-[[nodiscard]] std::string find_fault_of_state_directory(const std::string& state_directory);
+/// Why ADD cannot use the directory, with the cure: it is not a directory, cannot be written, has no space, or a user
+/// other than root could change it. Empty if it can be used. ADD creates a directory that does not exist.
+[[nodiscard]] std::string find_state_directory_fault(const std::string& state_directory);
 
 } // namespace rdmanet::attach

@@ -5,7 +5,7 @@
 namespace rdmanet::attach {
 namespace {
 
-/// At the index one may rely on: a prevResult with one that is too large is refused when it is read.
+/// `interface` is a valid index: parsing prevResult refuses one that is too large.
 bool is_in_pod(const cni::IpConfig& ip, const cni::Result& result) {
     return ip.interface && !result.interfaces.at(*ip.interface).sandbox.empty();
 }

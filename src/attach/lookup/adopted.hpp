@@ -1,4 +1,4 @@
-// Addresses that an earlier plugin of the list chose, for an interface of ours.
+// Addresses that an earlier plugin of the list chose for our interface.
 #pragma once
 
 #include <rdmanet/cni/request.hpp>
@@ -7,11 +7,11 @@
 
 namespace rdmanet::attach {
 
-/// As the reference plugin does: ipvlan without "ipam" sets up the addresses and routes of prevResult, and what the
-/// earlier plugin made is its parent. Addresses of an interface in the pod are set up already. Empty for other kinds.
+/// ipvlan without "ipam" takes the addresses and routes of prevResult, as the reference ipvlan plugin does. Addresses
+/// of an interface that is already in the pod are not taken. Empty for other kinds of attachment.
 [[nodiscard]] cni::Result adopt_addresses(const cni::Request& request, const config::Config& config);
 
-/// prevResult without what adopt_addresses() takes: its content before ours.
+/// prevResult without what adopt_addresses() takes.
 [[nodiscard]] cni::Result rest_of_prev_result(const cni::Request& request, const config::Config& config);
 
 } // namespace rdmanet::attach

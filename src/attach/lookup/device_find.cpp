@@ -19,9 +19,10 @@ using kernel::Link;
     throw cni::CniError(cni::ErrorCode::parent, why);
 }
 
-/// The kernel destroys what has a kind with the namespace that it is in, and gives back what has none
-/// (default_device_exit_batch(), net/core/dev.c). An interface of another bus would come back without being known
-/// again.
+/// An interface can move if rdmanet can identify it later, by its bus address or because it is virtual. When a
+/// namespace ends, the kernel destroys virtual interfaces and returns the others to the host
+/// (default_device_exit_batch(), net/core/dev.c). An interface on another kind of bus would return, and nothing would
+/// identify it.
 Movable movable_of(const Link& link) {
     if (const auto address = kernel::bus_address_of(link.parent_device)) return *address;
     if (!link.kind.empty()) return link.name;
@@ -29,7 +30,7 @@ Movable movable_of(const Link& link) {
                           " has no PCI or auxiliary device and is not virtual: choose another one"));
 }
 
-/// Children may have their parent's MAC: a device of a bus comes first, then what stands on nothing.
+/// Several interfaces may have one MAC, because children may have their parent's. A bus device is preferred.
 std::optional<Link> find_by_mac(kernel::Socket& route, const base::MacAddress& mac) {
     std::optional<Link> found;
     for (Link& link : kernel::list_links(route)) {
@@ -40,7 +41,7 @@ std::optional<Link> find_by_mac(kernel::Socket& route, const base::MacAddress& m
     return found;
 }
 
-/// Has a name or a MAC.
+/// `wanted` must have a name or a MAC.
 Movable find_host_device(const config::HostDevice& wanted, const FindAttached& find_attached,
                          const base::Deadline& deadline) {
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
@@ -58,8 +59,8 @@ Movable find_host_device(const config::HostDevice& wanted, const FindAttached& f
         concat("no interface of the host has hwaddr ", *wanted.hwaddr, ": set \"hwaddr\" to one that `ip link` shows"));
 }
 
-/// The interface that earlier plugins made, in the pod.
-BusAddress address_of_earlier(const cni::Request& request, PodSide& pod) {
+/// The device of the interface that earlier plugins put into the pod.
+BusAddress device_of_earlier_interface(const cni::Request& request, PodSide& pod) {
     if (!request.conf.prev_result)
         throw cni::CniError(
             cni::ErrorCode::invalid_network_config,
@@ -86,7 +87,7 @@ std::string to_string(const Movable& movable) {
     return std::visit([](const auto& concrete) { return concat(concrete); }, movable);
 }
 
-// Multus injects the address of the device plugin's choice beside "device" and "hwaddr".
+// Multus may add the device plugin's choice to a configuration that has "device" or "hwaddr".
 std::optional<Movable> find_named_device(const config::Config& config, const FindAttached& find_attached,
                                          const base::Deadline& deadline) {
     const auto* wanted = std::get_if<config::HostDevice>(&config.attach);
@@ -105,7 +106,7 @@ std::optional<Movable> find_named_device(const config::Config& config, const Fin
 Movable find_movable(const cni::Request& request, const config::Config& config, PodSide& pod,
                      const FindAttached& find_attached, const base::Deadline& deadline) {
     if (auto named = find_named_device(config, find_attached, deadline)) return *std::move(named);
-    if (config.is_rdma_only()) return address_of_earlier(request, pod);
+    if (config.is_rdma_only()) return device_of_earlier_interface(request, pod);
     if (std::holds_alternative<config::HostDevice>(config.attach))
         throw cni::CniError(cni::ErrorCode::invalid_network_config,
                             "no device is named: set \"device\", \"hwaddr\", \"kernelpath\" or \"deviceID\"");

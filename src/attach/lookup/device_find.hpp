@@ -1,4 +1,4 @@
-// Which device is meant.
+// Finds the device that an attachment moves.
 #pragma once
 
 #include "pod_side.hpp"
@@ -15,24 +15,24 @@
 
 namespace rdmanet::attach {
 
-/// What moves: a device of a bus, or an interface that none has, by its name on the host.
+/// What moves into the pod: a bus device, or a virtual interface by its name on the host.
 using Movable = std::variant<base::BusAddress, std::string>;
 
 [[nodiscard]] std::string to_string(const Movable& movable);
 
-/// An interface that the kernel made for nobody's hardware.
+/// Whether the interface has no hardware: veth, dummy, bridge and the like.
 [[nodiscard]] bool is_virtual(const kernel::Link& link);
 
-/// What a pod has, or what came back from one under the pod's name for it, by what it was on the host. The journal
-/// knows.
+/// Finds in the journal a device that a pod has, or that returned with the pod's name, by its name or MAC on the
+/// host.
 using FindAttached = std::function<std::optional<Movable>(const config::HostDevice& wanted)>;
 
-/// Which device: the one that the device plugin chose, or the configuration describes, or that an earlier plugin's
-/// interface is of. Throws CniError if that is none.
+/// The device that the device plugin chose, or that the configuration names, or that has the interface of an earlier
+/// plugin. Throws CniError if there is none.
 [[nodiscard]] Movable find_movable(const cni::Request& request, const config::Config& config, PodSide& pod,
                                    const FindAttached& find_attached, const base::Deadline& deadline);
 
-/// The one that the configuration names. nullopt if it leaves that to the device plugin. Throws CniError if it is none.
+/// The device that the configuration names; nullopt if the device plugin chooses. Throws CniError if it cannot move.
 [[nodiscard]] std::optional<Movable> find_named_device(const config::Config& config, const FindAttached& find_attached,
                                                        const base::Deadline& deadline);
 

@@ -1,4 +1,4 @@
-// The net device of a device, wherever it is.
+// The net device of a bus device.
 #pragma once
 
 #include <rdmanet/base/bus_address.hpp>
@@ -10,13 +10,13 @@
 
 namespace rdmanet::attach {
 
-// IPoIB children are the device's net devices, too, and are not meant.
+// In sysfs, IPoIB children are net devices of the bus device, too. These functions leave them out.
 
-/// On the host; `route` is a socket of the calling thread's namespace.
+/// Looks on the host. `route` is a socket of the calling thread's namespace.
 [[nodiscard]] std::vector<kernel::Link> list_links_on_host(const base::BusAddress& address, kernel::Socket& route);
 [[nodiscard]] std::optional<kernel::Link> find_link_on_host(const base::BusAddress& address, kernel::Socket& route);
 
-/// In the namespace of the socket, whichever that is; from Linux 5.14 on (IFLA_PARENT_DEV_NAME).
+/// Looks in the namespace of the socket. Needs Linux 5.14 (IFLA_PARENT_DEV_NAME).
 [[nodiscard]] std::optional<kernel::Link> find_link_inside(const base::BusAddress& address, kernel::Socket& inside);
 
 } // namespace rdmanet::attach

@@ -1,4 +1,4 @@
-// Binding a device's driver anew: what it makes of the device then has other numbers, and perhaps other names.
+// Waits for what a driver creates after it was bound: the net device and the RDMA devices.
 #pragma once
 
 #include "rdma_devices.hpp"
@@ -11,14 +11,14 @@
 
 namespace rdmanet::attach {
 
-/// What a driver is expected to make, at least.
+/// What the driver must create at least.
 struct MadeByDriver {
     bool link = true;
     std::size_t rdma_devices = 1;
 };
 
-/// The RDMA devices as soon as all is there that is expected, which may be some time after the driver was bound;
-/// nullopt if it doesn't come. `rdma`: null if this kernel has no RDMA.
+/// Waits until everything expected exists, and returns the RDMA devices. nullopt if it does not exist in time. `rdma`
+/// is null if the kernel has no RDMA.
 [[nodiscard]] std::optional<RdmaDevices> wait_for_devices(const base::BusAddress& address, const MadeByDriver& expected,
                                                           kernel::Socket& route, kernel::Socket* rdma,
                                                           const base::Deadline& until);

@@ -18,7 +18,7 @@ using base::concat;
 using base::quoted;
 using kernel::Link;
 
-/// Whether one of the node's default routes goes by the device's interface, or by what stands on it: a VLAN, a bond.
+/// Whether a default route of the node uses the interface, or an interface on top of it such as a VLAN or bond.
 bool carries_default_route(const Link& link, kernel::Socket& route) {
     std::vector<Link> carriers;
     for (const base::Family family : {base::Family::v4, base::Family::v6})

@@ -1,4 +1,4 @@
-// Whether a device can go into a pod, as far as the device itself tells.
+// Whether a device can move into a pod, as far as the device itself tells.
 #pragma once
 
 #include <rdmanet/base/bus_address.hpp>
@@ -11,24 +11,25 @@
 
 namespace rdmanet::attach {
 
-/// The error of a device that can't be had.
+/// Throws the error of a device that cannot be used.
 [[noreturn]] void refuse_device(const std::string& device, const std::string& why);
 [[noreturn]] void refuse_device(const base::BusAddress& address, const std::string& why);
 
-/// Drivers that leave a device to programs in user space and make no net device of it.
+/// Whether the driver passes the device to programs in user space. Such a driver creates no net device.
 [[nodiscard]] bool is_user_space_driver(std::string_view driver);
 
-/// Of these, vfio-pci and those for one kind of NIC, "mlx5_vfio_pci" (drivers/vfio/pci).
+/// vfio-pci, and the VFIO drivers of single kinds of NIC such as mlx5_vfio_pci (drivers/vfio/pci).
 [[nodiscard]] bool is_vfio_driver(std::string_view driver);
 
-/// Throws CniError unless the machine has the device.
+/// Throws CniError if the node does not have the device.
 void require_existing(const base::BusAddress& address);
 
-/// Its net device, on the host; nullopt for a driver for user space. Throws CniError for several net devices or none.
+/// The device's net device on the host; nullopt if its driver is for user space. Throws CniError if it has several
+/// net devices or none.
 [[nodiscard]] std::optional<kernel::Link> find_device_link(const base::BusAddress& address, kernel::Socket& route);
 
-/// Throws CniError for what the node itself needs: a PF with VFs, a port of a bond or bridge, the way to a default
-/// gateway.
+/// Throws CniError if the node itself needs the device: a PF with VFs, a port of a bond or bridge, or the interface
+/// of a default route.
 void require_spare(const std::string& device, const kernel::Link& link, kernel::Socket& route);
 void require_spare(const base::BusAddress& address, const kernel::Link& link, kernel::Socket& route);
 

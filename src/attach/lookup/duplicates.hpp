@@ -1,4 +1,4 @@
-// Whether another host in the network has an address that a pod is to get.
+// Whether another host in the network has an address that a pod is about to get.
 #pragma once
 
 #include <rdmanet/base/deadline.hpp>
@@ -15,11 +15,11 @@ namespace rdmanet::attach {
 /// Whether the interface uses ARP and neighbour discovery.
 [[nodiscard]] bool has_neighbours(const kernel::Link& link);
 
-/// Whether the interface, which is up, gets a carrier within two seconds, and can send. Before, the kernel drops what
-/// is sent.
+/// Waits up to two seconds until the interface, which is up, has a carrier and can send. Before that the kernel drops
+/// what is sent. False if it still cannot send.
 [[nodiscard]] bool wait_for_carrier(kernel::Socket& route, unsigned ifindex, const base::Deadline& deadline);
 
-/// Throws CniError with the MAC address of the host that has one of the addresses.
+/// Throws CniError if another host has one of the addresses. The message has that host's MAC address.
 void refuse_taken_addresses(const kernel::AddressProber& prober, const std::vector<base::IpAddress>& addresses,
                             const std::string& interface, const base::Deadline& deadline);
 

@@ -8,19 +8,20 @@
 namespace rdmanet::attach {
 namespace {
 
-// IPOIB_CM_MTU, and IPOIB_UD_MTU() of InfiniBand's largest packet, 4096 bytes (drivers/infiniband/ulp/ipoib/ipoib.h).
+// IPOIB_CM_MTU, and IPOIB_UD_MTU() of the largest InfiniBand packet, 4096 bytes
+// (drivers/infiniband/ulp/ipoib/ipoib.h).
 constexpr unsigned kMostConnected = 65520;
 constexpr unsigned kMostDatagram = 4092;
 
-/// An interface in datagram mode has its carrier from when it has joined its broadcast group, and the group's MTU just
-/// before (ipoib_mcast_carrier_on_task()). IFF_RUNNING is set sooner, as long as the link watch has not looked
+/// An interface in datagram mode gets its carrier after it has joined its broadcast group and has the group's MTU
+/// (ipoib_mcast_carrier_on_task()). IFF_RUNNING does not tell: it is set earlier, until the link watch has run
 /// (dev_get_flags(), net/core/dev.c).
 bool has_joined(const kernel::Link& link) {
     return (link.flags & IFF_LOWER_UP) != 0;
 }
 
-/// IPOIB_UD_MTU() of a packet size that InfiniBand has: 256 to 4096 bytes.
-bool is_of_a_group(unsigned mtu) {
+/// Whether it is IPOIB_UD_MTU() of an InfiniBand packet size, 256 to 4096 bytes.
+bool is_group_mtu(unsigned mtu) {
     constexpr unsigned kEncapsulation = 4;
     return mtu >= 252 && std::has_single_bit(mtu + kEncapsulation);
 }
@@ -51,9 +52,9 @@ std::optional<unsigned> mtu_of_device_when_joined(const kernel::Link& link, cons
     if (is_connected(link) || has_joined(link)) return link.mtu;
     const bool same_group = pf != nullptr && link.ipoib && pf->ipoib && link.ipoib->pkey == pf->ipoib->pkey;
     if (!same_group || is_connected(*pf) || !has_joined(*pf)) return std::nullopt;
-    // The PF has what the administrator allows it of the group's MTU, so the group has at least that.
+    // The administrator may have lowered the PF's MTU, so the group's MTU is at least the PF's.
     if (link.mtu <= pf->mtu) return link.mtu;
-    return is_of_a_group(pf->mtu) ? std::optional(pf->mtu) : std::nullopt;
+    return is_group_mtu(pf->mtu) ? std::optional(pf->mtu) : std::nullopt;
 }
 
 bool is_connected(const kernel::Link& link) {

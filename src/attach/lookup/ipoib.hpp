@@ -1,5 +1,7 @@
-// What is particular to IPoIB children: mode and MTU. In datagram mode an interface falls to the MTU of its broadcast
-// group when it joins, some time after it came up; in connected mode it keeps its own (ipoib_mcast_join_finish(),
+// Mode and MTU of IPoIB interfaces.
+//
+// In datagram mode, an interface takes the MTU of its broadcast group when it joins the group, some time after it came
+// up. In connected mode it keeps its own MTU (ipoib_mcast_join_finish(),
 // drivers/infiniband/ulp/ipoib/ipoib_multicast.c).
 #pragma once
 
@@ -10,18 +12,18 @@
 
 namespace rdmanet::attach {
 
-/// The configured child of `parent`; what isn't configured is as the parent is.
+/// The child as configured. What is not configured is taken from the parent.
 [[nodiscard]] kernel::Ipoib ipoib_child(const config::Config& config, const kernel::Link& parent);
 
-/// The largest MTU that the child can have, as far as is known before it joins.
+/// The largest MTU that the child can have, as far as that is known before it joins its group.
 [[nodiscard]] unsigned most_mtu_of_ipoib(const config::Config& config, const kernel::Link& parent);
 
-/// The MTU that an IPoIB interface will keep; nullopt if nobody knows before it joins. `parent` is the parent of a
-/// child, which has joined.
+/// The MTU that an IPoIB child will keep; nullopt if it is not known before the child joins its group. `parent` has
+/// joined its own group; it is null if the interface is not a child.
 [[nodiscard]] std::optional<unsigned> mtu_when_joined(const kernel::Link& link, const kernel::Link* parent);
 
-/// As above, for a device that has come up in the pod. `pf` is the interface of a VF's PF, null if there is none: it is
-/// in the same broadcast group if it has the same partition.
+/// The same for a device that is up in the pod. `pf` is the interface of the VF's PF, or null. PF and VF are in the
+/// same broadcast group if they have the same partition key.
 [[nodiscard]] std::optional<unsigned> mtu_of_device_when_joined(const kernel::Link& link, const kernel::Link* pf);
 
 [[nodiscard]] bool is_connected(const kernel::Link& link);

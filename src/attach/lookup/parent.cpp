@@ -29,7 +29,7 @@ std::optional<Link> find_by_name(kernel::Socket& route, const std::string& name)
     return kernel::find_link_by_altname(route, name);
 }
 
-/// An InfiniBand device's first, of which the kernel tells no net device.
+/// The first IPoIB interface of an RDMA device. The kernel names the net device only for Ethernet ports.
 std::optional<Link> find_ipoib_of_rdma_device(kernel::Socket& route, const std::string& name) {
     for (Link& link : kernel::list_links(route)) {
         const auto address = base::BusAddress::parse(link.parent_device);
@@ -54,7 +54,7 @@ Link named_parent(const std::string& name, const config::Config& config, kernel:
         " is neither an interface nor an RDMA device here: set \"master\" to one that `ip link` or `rdma link` shows"));
 }
 
-/// Chained after another plugin: the one interface it made on the side where the parent must be.
+/// The only interface that an earlier plugin of the chain made where the parent must be, on the host or in the pod.
 std::optional<std::string> parent_in_result(const cni::Request& request, const config::Config& config) {
     if (!request.conf.prev_result) return std::nullopt;
     std::vector<std::string> names;
@@ -84,7 +84,7 @@ void require_ethernet_parent(const Link& parent, const config::Config& config) {
                              " needs: set \"master\" to an Ethernet interface"));
 }
 
-/// The kernel makes no children of children (ipoib_new_child_link(), drivers/infiniband/ulp/ipoib/ipoib_netlink.c).
+/// A child cannot be a parent (ipoib_new_child_link(), drivers/infiniband/ulp/ipoib/ipoib_netlink.c).
 void require_ipoib_parent(const Link& parent) {
     const std::string name = quoted(parent.name);
     if (parent.kind != "ipoib")

@@ -1,4 +1,4 @@
-// The interface that a child is made on.
+// Finds and checks the parent of a child.
 #pragma once
 
 #include <rdmanet/cni/request.hpp>
@@ -8,12 +8,12 @@
 
 namespace rdmanet::attach {
 
-/// The parent: "master" (an interface or an RDMA device), else the one interface of prevResult, else that of the
-/// default route. `route` is a socket of the namespace in which the parent lives. Throws CniError with the cure.
+/// The parent is "master" (an interface or an RDMA device), or else the only interface in prevResult, or else the
+/// interface of the default route. `route` is a socket of the parent's namespace. Throws CniError with the cure.
 [[nodiscard]] kernel::Link find_parent(const cni::Request& request, const config::Config& config,
                                        kernel::Socket& route);
 
-/// Throws CniError unless a child as configured can be made on the parent: up, Ethernet, MTU large enough.
+/// Throws CniError if the parent is down, of the wrong kind, or has too small an MTU for the configured child.
 void require_usable(const kernel::Link& parent, const config::Config& config);
 
 } // namespace rdmanet::attach

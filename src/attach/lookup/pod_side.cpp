@@ -12,7 +12,7 @@ namespace {
 using base::concat;
 using base::quoted;
 
-/// What a caller in a container lacks if it can't find what its runtime means.
+/// What a caller in a container lacks if it cannot see the runtime's path.
 std::string cure_for_netns(const std::string& path) {
     if (path.starts_with("/proc/")) return "; a container that calls rdmanet needs the node's processes (hostPID)";
     return "; a container that calls rdmanet needs the node's /run/netns, with mountPropagation HostToContainer";

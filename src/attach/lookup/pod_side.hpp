@@ -1,4 +1,4 @@
-// The pod's side of an attachment.
+// The pod's network namespace.
 #pragma once
 
 #include <rdmanet/base/deadline.hpp>
@@ -8,16 +8,16 @@
 
 namespace rdmanet::attach {
 
-/// The pod's side of an attachment: its namespace and a socket in it.
+/// The pod's namespace and a routing socket in it.
 struct PodSide {
     kernel::Netns netns;
     kernel::Socket route;
 };
 
-/// The pod's namespace as CNI_NETNS names it. Throws CniError: nothing there, no namespace, or our own (code 8).
+/// The namespace that CNI_NETNS names. Throws CniError if it does not exist, is not a network namespace, or is our
+/// own (code 8).
 [[nodiscard]] kernel::Netns open_pod_netns(const cni::Request& request);
 
-/// The pod's namespace and a socket in it.
 [[nodiscard]] PodSide open_pod_side(const cni::Request& request, const base::Deadline& deadline);
 
 } // namespace rdmanet::attach

@@ -1,4 +1,4 @@
-// Whether an RDMA port is active. One that isn't is a warning, or the end of the ADD, as the policy says.
+// Whether an RDMA port is active. The policy decides whether an inactive port is a warning or an error.
 #pragma once
 
 #include <rdmanet/base/deadline.hpp>
@@ -13,27 +13,26 @@
 namespace rdmanet::attach {
 
 /// `port 1 of RDMA device "mlx5_0" is not active: state down, physical state disabled; ` and the cure. `interface` is
-/// the one that the port is on.
+/// the port's net device.
 [[nodiscard]] std::string inactive_port_text(const kernel::RdmaPort& port, const std::string& interface);
 
-/// Throws CniError, or logs a warning, unless the port is active. `interface` is its own, for the message.
+/// Throws CniError or logs a warning if the port is not active. `interface` is its net device, for the message.
 void require_active_port(const config::RdmaPolicy& policy, const kernel::RdmaPort& port, const std::string& interface,
                          const base::Logger& log);
 
-/// The same for a parent that is an IPoIB interface.
+/// The same for the port of an IPoIB parent.
 void require_active_port_of_ipoib(const config::RdmaPolicy& policy, const kernel::Link& parent, const base::Logger& log,
                                   const base::Deadline& deadline);
 
-/// The port that an IPoIB interface of the host is on.
+/// The port of an IPoIB interface on the host.
 [[nodiscard]] std::optional<kernel::RdmaPort> find_port_of_ipoib(kernel::Socket& rdma, const kernel::Link& link);
 
-/// The port as it is once it is active, or when time is over; as it was if its device has gone. A driver that brings up
-/// a VF gets its link at once or some milliseconds later, an InfiniBand VF's is active when the subnet manager has been
-/// there.
+/// Waits until the port is active or the policy's time is over, and returns its last state. The port of a VF becomes
+/// active some milliseconds after the driver is bound; on InfiniBand, after the subnet manager has configured it.
 [[nodiscard]] kernel::RdmaPort wait_for_active(kernel::Socket& rdma, kernel::RdmaPort port,
                                                const config::RdmaPolicy& policy, const base::Deadline& deadline);
 
-/// Throws CniError, or logs a warning, as the policy says.
+/// Throws CniError or logs a warning, as the policy says.
 void complain_of_port(const config::RdmaPolicy& policy, const std::string& what, const base::Logger& log);
 
 } // namespace rdmanet::attach

@@ -41,7 +41,7 @@ std::string numbered(const RdmaDevices& devices) {
                                ": set it to one of these numbers, or to a pattern of names"));
 }
 
-/// Among all that there were.
+/// The device's place among all devices of the earlier choice.
 std::size_t place_of(const kernel::RdmaDevice& device, const RdmaSelection& all) {
     const auto is_before = [&](const kernel::RdmaDevice& other) { return other.index < device.index; };
     return static_cast<std::size_t>(std::count_if(all.moving.begin(), all.moving.end(), is_before) +

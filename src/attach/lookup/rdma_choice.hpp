@@ -1,26 +1,26 @@
-// Which of a function's RDMA devices go into the pod, and what they are called there.
+// Chooses which RDMA devices of a function move into the pod, and their names there.
 #pragma once
 
 #include "rdma_devices.hpp"
 
 namespace rdmanet::attach {
 
-/// Throws CniError where the policy chooses, but another entry of the list has chosen and moved already.
+/// Throws CniError if the policy has a choice, because an earlier plugin of the list has already moved the devices.
 void refuse_late_choice(const base::BusAddress& address, const config::RdmaPolicy& policy);
 
 struct RdmaSelection {
     RdmaDevices moving{};      // into the pod
-    RdmaDevices staying{};     // on the host all the same
-    std::string name_in_pod{}; // of the one that moves; empty: as on the host
+    RdmaDevices staying{};     // on the host
+    std::string name_in_pod{}; // the new name of the moving device; empty if it keeps its name
 };
 
-/// Of the RDMA devices that the function has on the host. Throws CniError that lists them where none is meant, or
-/// several are to have one name.
+/// Chooses from the RDMA devices that the function has on the host. Throws CniError, which lists them, if the policy
+/// fits none, or gives one name to several.
 [[nodiscard]] RdmaSelection choose_rdma(const base::BusAddress& address, const config::RdmaPolicy& policy,
                                         RdmaDevices present);
 
-/// The same again of what the driver has made when it was bound anew, by their places: the names may be the kernel's
-/// own yet, until udev gives them others.
+/// Repeats the choice after the driver was bound again and has created new devices. It goes by their order, not by
+/// their names, because udev may not have renamed them yet.
 [[nodiscard]] RdmaSelection choose_rdma_again(const base::BusAddress& address, const config::RdmaPolicy& policy,
                                               const RdmaSelection& before, RdmaDevices made);
 

@@ -27,7 +27,7 @@ std::vector<kernel::GidEntry> gids_of(const kernel::RdmaPort& port, const kernel
     return kernel::list_gids(port, sysfs.path("class/infiniband"));
 }
 
-/// The kernel tells the ports of Ethernet interfaces alone.
+/// The kernel reports the net device only of Ethernet ports. An InfiniBand port is found by its GID.
 bool is_on(const kernel::RdmaPort& port, const kernel::Link& link, const kernel::Netns* pod) {
     const auto gid = link.port_gid();
     if (!gid) return port.netdev_ifindex == link.ifindex;

@@ -15,20 +15,21 @@ namespace {
 using base::concat;
 using base::quoted;
 
-/// What devices have anyway: queue pairs of ib_core, for management, of their driver (mlx5_ib registers memory by one),
-/// and of IPoIB, whose interface goes along or is made anew. mlx4_ib is seen as a driver from Linux 6.6 on alone.
-bool is_no_user(const std::string& module) {
+/// Whether the module's queue pairs do not stop a move: ib_core has some for management, the driver has its own
+/// (mlx5_ib registers memory with one), and IPoIB's interface moves too or is created again. is_driver_module()
+/// recognizes mlx4_ib only from Linux 6.6 on.
+bool is_part_of_device(const std::string& module) {
     for (const char* known : {"ib_core", "ib_ipoib", "mlx4_ib", "mlx5_ib"})
         if (module == known) return true;
     return kernel::is_driver_module(module);
 }
 
-/// Of each module.
+/// For each module that uses the device.
 std::map<std::string, unsigned> count_queue_pairs(kernel::Socket& rdma, const kernel::RdmaDevice& device) {
     std::map<std::string, unsigned> counts;
     for (kernel::KernelQueuePair& pair : kernel::list_kernel_queue_pairs(rdma, device.index))
         ++counts[std::move(pair.module)];
-    std::erase_if(counts, [](const auto& count) { return is_no_user(count.first); });
+    std::erase_if(counts, [](const auto& count) { return is_part_of_device(count.first); });
     return counts;
 }
 

@@ -1,4 +1,4 @@
-// Who uses an RDMA device on the host: a move would take it from them.
+// Who uses an RDMA device on the host. Moving the device would take it from them.
 #pragma once
 
 #include <rdmanet/kernel/rdma.hpp>
@@ -10,10 +10,11 @@ namespace rdmanet::attach {
 /// Which processes or kernel modules use the device, and the cure; empty if none does.
 [[nodiscard]] std::string describe_use(kernel::Socket& rdma, const kernel::RdmaDevice& device);
 
-/// Throws CniError that names them, if processes or kernel modules use the device. A move would cut off whoever has a
-/// context open: its calls fail with EIO from then on (ib_uverbs, disassociate_ucontext). From modules the kernel
-/// takes the device (drivers/infiniband/core/device.c, disable_device()), and nvme_rdma deletes its controllers then.
-/// DEL asks nobody: the pod is over, and whoever still uses its device loses it so.
+/// Throws CniError that names the processes or kernel modules that use the device. A move would end their use:
+/// - All calls of a process that has a context open fail with EIO (ib_uverbs, disassociate_ucontext).
+/// - The kernel removes the device from modules (disable_device(), drivers/infiniband/core/device.c). nvme_rdma then
+///   deletes its controllers.
+/// DEL does not check this: the pod has ended.
 void require_unused(kernel::Socket& rdma, const kernel::RdmaDevice& device);
 
 } // namespace rdmanet::attach

@@ -1,4 +1,4 @@
-// What the pod and the network ask for, wherever the conventions let them say it.
+// What the pod or the network asks for. The pod can say it in several places (CNI_ARGS, "args", "runtimeConfig").
 #pragma once
 
 #include <rdmanet/base/mac_address.hpp>
@@ -11,13 +11,13 @@
 
 namespace rdmanet::attach {
 
-/// Addresses that the pod asked for, from wherever the conventions let it.
+/// The addresses that the pod asks for.
 [[nodiscard]] std::vector<ipam::RequestedAddress> requested_addresses(const cni::Request& request);
 
-/// What the pod asked for, else the configuration's.
+/// The MAC that the pod asks for, or else that of the configuration.
 [[nodiscard]] std::optional<base::MacAddress> wanted_mac(const cni::Request& request, const config::Config& config);
 
-/// What the pod or the configuration asks the VF to be.
+/// The VF settings that the configuration and the pod ask for.
 [[nodiscard]] base::VfSettings wanted_settings(const cni::Request& request, const config::Config& config);
 
 } // namespace rdmanet::attach

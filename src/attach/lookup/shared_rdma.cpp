@@ -16,7 +16,7 @@ using base::quoted;
     throw cni::CniError(cni::ErrorCode::rdma, message);
 }
 
-/// Where RDMA is required a shortcoming ends the ADD, where it is only used if present the pod goes without.
+/// If RDMA is required, this ends the ADD. If it is used only where present, the pod gets none.
 std::optional<kernel::RdmaPort> without_rdma(const config::RdmaPolicy& policy, const std::string& why,
                                              const base::Logger& log) {
     if (policy.demand == config::RdmaDemand::required) refuse(why);
@@ -29,12 +29,13 @@ std::string needs_shared_mode(const std::string& network) {
                   " needs shared: run `rdma system set netns shared` before any pod starts");
 }
 
-void complain(const config::RdmaPolicy& policy, const std::string& what, const base::Logger& log) {
+void refuse_or_warn(const config::RdmaPolicy& policy, const std::string& what, const base::Logger& log) {
     if (policy.on_missing_gid == config::OnMissingGid::refuse) refuse(what);
     log.warn(what);
 }
 
-/// To find them costs a visit to each pod: only for the error that ends an ADD, and the error is told without them too.
+/// Finding the holders means entering each pod, so it is done only for an error. If it fails, the error is reported
+/// without them.
 std::string find_holders(const config::RdmaPolicy& policy, const GidHolders& holders) try {
     return holders && policy.on_missing_gid == config::OnMissingGid::refuse ? holders() : std::string();
 } catch (const base::Error&) {
@@ -48,7 +49,7 @@ std::string full_table_cure(const config::RdmaPolicy& policy, const GidHolders& 
                   "\"rdma.maxGids\"");
 }
 
-/// An empty table doesn't tell: then it is what hardware has, RoCE v1 and v2.
+/// How many GIDs an address gets. An empty table does not show that; NICs have two types, RoCE v1 and v2.
 std::size_t gids_of_an_address(std::size_t types) {
     return types == 0 ? kernel::kMostGidTypes : types;
 }
@@ -92,10 +93,10 @@ void require_gid_room(const config::RdmaPolicy& policy, const kernel::RdmaPort& 
     const kernel::GidTable table = kernel::read_gid_table(port);
     const std::size_t needed = addresses * gids_of_an_address(table.types);
     if (table.length - table.used >= needed) return;
-    complain(policy,
-             concat("GID table of ", port, ", parent ", quoted(parent), ", is full: ", table.used, " of ", table.length,
-                    " entries used, ", needed, " more needed; ", full_table_cure(policy, holders)),
-             log);
+    refuse_or_warn(policy,
+                   concat("GID table of ", port, ", parent ", quoted(parent), ", is full: ", table.used, " of ",
+                          table.length, " entries used, ", needed, " more needed; ", full_table_cure(policy, holders)),
+                   log);
 }
 
 void require_gid_share(const config::RdmaPolicy& policy, const kernel::RdmaPort& port, std::size_t addresses) {
@@ -133,7 +134,7 @@ void wait_for_gids(const config::RdmaPolicy& policy, const kernel::RdmaPort& por
         if (missing.empty()) return;
         if (deadline.passed()) {
             const kernel::GidTable table = kernel::read_gid_table(port, sysfs);
-            complain(
+            refuse_or_warn(
                 policy,
                 concat("no GID of ", missing.front(), " on ", port, " after ", policy.gid_timeout.count(), " ms (",
                        table.used, " of ", table.length, " entries used): ",

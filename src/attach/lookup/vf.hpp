@@ -1,4 +1,4 @@
-// A VF as its PF administers it.
+// A VF with the settings that its PF reports.
 #pragma once
 
 #include <rdmanet/base/bus_address.hpp>
@@ -15,13 +15,13 @@ struct VfView {
     kernel::VfOf of;
     kernel::VfId id;
     kernel::Link pf;
-    kernel::VfSettings present; // as far as the driver tells
+    kernel::VfSettings present; // only what the driver reports
 };
 
-/// Throws CniError for what is no VF, or has a PF that can't be asked.
+/// Throws CniError if the device is not a VF, or its PF cannot be asked.
 [[nodiscard]] VfView view_vf(const base::BusAddress& address, kernel::Socket& route);
 
-/// The VF by its PF's net device; nullopt if that isn't in the host's namespace.
+/// The VF's number and its PF's net device; nullopt if the host has no such net device.
 [[nodiscard]] std::optional<kernel::VfId> find_vf_id(const kernel::VfOf& of, kernel::Socket& route);
 
 } // namespace rdmanet::attach

@@ -1,4 +1,4 @@
-// Devices that pods have, by what they were on the host.
+// Finds a device that a pod has, by the name or MAC that it had on the host.
 #pragma once
 
 #include "lookup/device_find.hpp"
@@ -10,7 +10,7 @@
 
 namespace rdmanet::attach {
 
-/// See FindAttached. Reads all records.
+/// Implements FindAttached (lookup/device_find.hpp). Reads all records.
 [[nodiscard]] std::optional<Movable> find_attached(const config::HostDevice& wanted,
                                                    const state::AttachmentStore& records);
 

@@ -1,6 +1,6 @@
 #include "attachment.hpp"
 
-#include "lookup/state_place.hpp"
+#include "lookup/state_directory.hpp"
 
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
@@ -40,7 +40,8 @@ state::NetnsIdentity identify(const std::string& path, const kernel::Netns& netn
 }
 
 state::AttachmentRecord begin_record(const cni::Request& request, const Node& node, const kernel::Netns& netns) {
-    if (const std::string fault = find_fault_of_state_place(node.state_directory); !fault.empty()) node.log.warn(fault);
+    if (const std::string fault = why_state_directory_is_not_the_nodes(node.state_directory); !fault.empty())
+        node.log.warn(fault);
     const ipam::Time now = ipam::system_time();
     state::AttachmentRecord record;
     record.key = key_of(request);

@@ -13,11 +13,11 @@ namespace rdmanet::attach {
 
 [[nodiscard]] state::AttachmentKey key_of(const cni::Request& request);
 
-/// Throws CniError if the journal can't have a file of that name. Only for ADD: what was never stored has no DEL that
-/// could fail for it.
+/// Throws CniError if the record's file name would be too long. Only ADD calls it: DEL must succeed for an attachment
+/// that was never recorded.
 void require_storable(const state::AttachmentKey& key);
 
-/// The node, the attachment's name and the journal.
+/// The attachment's key, with the node and its journal.
 struct Attachment {
     explicit Attachment(const cni::Request& request, const Node& its_node, state::Access access = state::Access::change)
         : node(its_node), key(key_of(request)), records(its_node.state_directory, access) {}
@@ -27,7 +27,7 @@ struct Attachment {
     const Node& node;
     state::AttachmentKey key;
     state::AttachmentStore records;
-    /// Attachments that a dry run takes for reclaimed: ADD undoes what they have left, and a dry run can't.
+    /// Stale attachments that ADD would reclaim. A dry run cannot reclaim them, so it ignores them.
     std::vector<state::AttachmentKey> disregarded{};
 };
 

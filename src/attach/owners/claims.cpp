@@ -16,8 +16,8 @@ using base::concat;
 using base::quoted;
 using state::AttachmentRecord;
 
-/// Entries of one list may each have a part of a device: its net device, its RDMA devices.
-bool is_entry_beside(const state::AttachmentKey& key, const Attachment& attachment) {
+/// Two plugins of one list may share a device: one has its net device, the other its RDMA devices.
+bool is_of_same_list(const state::AttachmentKey& key, const Attachment& attachment) {
     return key.network == attachment.key.network && key.container_id == attachment.key.container_id &&
            key.ifname == attachment.key.ifname;
 }
@@ -30,7 +30,7 @@ bool is_entry_beside(const state::AttachmentKey& key, const Attachment& attachme
 }
 
 [[noreturn]] void refuse_device_of(const AttachmentRecord& owner, const std::string& device, const Node& node) {
-    const ipam::Verdict pod = PodProbe(node).probe(trace_of(owner));
+    const ipam::Verdict pod = PodProbe(node).probe(pod_of(owner));
     const bool is_alive = pod == ipam::Liveness::alive;
     throw cni::CniError(cni::ErrorCode::parent,
                         concat("device ", device, " belongs to another attachment (", describe(owner),
@@ -61,7 +61,7 @@ void require_no_children(const base::BusAddress& address, const kernel::Link& li
             refuse_parent_of(concat(quoted(each.name), " on the host"), address, "remove it");
     PodProbe pods(attachment.node);
     for (const AttachmentRecord& record : attachment.records.list_about(state::parent_topic(link.ifindex)))
-        if (pods.probe(trace_of(record)) != ipam::Liveness::dead)
+        if (pods.probe(pod_of(record)) != ipam::Liveness::dead)
             refuse_parent_of(describe(record), address, "delete that pod");
 }
 
@@ -69,13 +69,13 @@ std::vector<AttachmentRecord> list_stale_owners(const std::string& device, const
     PodProbe probe(attachment.node);
     std::vector<AttachmentRecord> owners = list_owners(device, attachment);
     std::erase_if(owners,
-                  [&](const AttachmentRecord& owner) { return probe.probe(trace_of(owner)) != ipam::Liveness::dead; });
+                  [&](const AttachmentRecord& owner) { return probe.probe(pod_of(owner)) != ipam::Liveness::dead; });
     return owners;
 }
 
 void require_unclaimed(const std::string& device, const Attachment& attachment) {
     for (const AttachmentRecord& owner : list_owners(device, attachment))
-        if (!is_entry_beside(owner.key, attachment)) refuse_device_of(owner, device, attachment.node);
+        if (!is_of_same_list(owner.key, attachment)) refuse_device_of(owner, device, attachment.node);
 }
 
 RdmaDevices moved_devices(const state::AttachmentRecord& record) {
@@ -89,7 +89,7 @@ RdmaDevices moved_devices(const state::AttachmentRecord& record) {
 bool is_rdma_moved_beside(const base::BusAddress& address, const Attachment& attachment) {
     const auto owners = list_owners(address.to_string(), attachment);
     return std::any_of(owners.begin(), owners.end(), [&](const AttachmentRecord& owner) {
-        return is_entry_beside(owner.key, attachment) && owner.phase == state::Phase::attached &&
+        return is_of_same_list(owner.key, attachment) && owner.phase == state::Phase::attached &&
                !moved_devices(owner).empty();
     });
 }

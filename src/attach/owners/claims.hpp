@@ -1,4 +1,4 @@
-// Whose a device is, by the journal.
+// Which attachment owns a device, according to the journal.
 #pragma once
 
 #include "attachment.hpp"
@@ -14,29 +14,30 @@
 
 namespace rdmanet::attach {
 
-// Where `device` is a text, it is the address of one, or the name of an interface without: state::KeepDevice::device.
+// A `device` of type std::string is a bus address, or the name of an interface that has none (see
+// state::KeepDevice::device).
 
-/// Attachments other than ours that have the device, or parts of it.
+/// The other attachments that have the device, or a part of it.
 [[nodiscard]] std::vector<state::AttachmentRecord> list_owners(const std::string& device, const Attachment& attachment);
 
-/// Those whose pods are provably gone: no DEL came for them.
+/// The owners whose pods are proven dead. No DEL came for them.
 [[nodiscard]] std::vector<state::AttachmentRecord> list_stale_owners(const std::string& device,
                                                                      const Attachment& attachment);
 
-/// Throws CniError naming the other attachment that has the device, unless that is another entry of the same list.
-/// AttachmentStore::lock_device() keeps others from claiming it until our record is written.
+/// Throws CniError if another attachment has the device. Another plugin of the same list may have a part of it.
+/// The caller holds AttachmentStore::lock_device(), so that nobody claims the device before our record is written.
 void require_unclaimed(const std::string& device, const Attachment& attachment);
 
-/// Throws CniError if the device's interface has children, on the host or in living pods: they go with it when the
-/// driver is bound anew, and those of IPoIB also when the RDMA device moves (ipoib_remove_one(),
-/// drivers/infiniband/ulp/ipoib/ipoib_main.c). One that is made at the same moment is not seen.
+/// Throws CniError if the device's interface has children on the host or in living pods. The kernel destroys them
+/// when the driver is bound again. It also destroys IPoIB children when the RDMA device moves (ipoib_remove_one(),
+/// drivers/infiniband/ulp/ipoib/ipoib_main.c). A child that is created at the same moment is not seen.
 void require_no_children(const base::BusAddress& address, const kernel::Link& link, const Attachment& attachment,
                          kernel::Socket& route);
 
-/// Whether an entry of the same list, the one that moved the interface, has moved the device's RDMA devices with it.
+/// Whether an earlier plugin of the same list moved the interface and its RDMA devices into the pod.
 [[nodiscard]] bool is_rdma_moved_beside(const base::BusAddress& address, const Attachment& attachment);
 
-/// Those that the attachment's ADD moved into the pod, or was about to.
+/// The RDMA devices that the attachment's ADD moved into the pod, or was about to move.
 [[nodiscard]] RdmaDevices moved_devices(const state::AttachmentRecord& record);
 
 } // namespace rdmanet::attach

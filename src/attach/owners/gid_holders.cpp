@@ -29,7 +29,7 @@ struct Holder {
 
 constexpr std::size_t kMostNamed = 3;
 
-/// Those that the interface has now, whoever gave them; those of the record if its namespace can't be visited.
+/// The interface's present addresses, or those of the record if the namespace cannot be entered.
 std::vector<IpAddress> addresses_of(const AttachmentRecord& record, const base::Deadline& deadline) try {
     const auto netns = find_netns_again(record.netns.path, record.netns);
     const auto name = base::InterfaceName::parse(record.key.ifname);
@@ -50,8 +50,8 @@ std::string name_of(const AttachmentRecord& record) {
     return concat("pod ", quoted(base::scoped_name(record.pod.pod_namespace, record.pod.name)), interface);
 }
 
-/// Takes the attachment's entries out of the table.
-Holder take_out(std::vector<GidEntry>& table, const AttachmentRecord& record, const base::Deadline& deadline) {
+/// Removes the attachment's entries from `table` and counts them.
+Holder count_and_remove(std::vector<GidEntry>& table, const AttachmentRecord& record, const base::Deadline& deadline) {
     const std::vector<IpAddress> addresses = addresses_of(record, deadline);
     const std::size_t taken = std::erase_if(table, [&](const GidEntry& entry) {
         return entry.netdev == record.key.ifname &&
@@ -60,8 +60,8 @@ Holder take_out(std::vector<GidEntry>& table, const AttachmentRecord& record, co
     return {.name = name_of(record), .entries = taken};
 }
 
-/// Of what no attachment has: by interfaces, which are the node's, or another plugin's pods'.
-std::vector<Holder> others_of(const std::vector<GidEntry>& table, const base::Deadline& deadline) {
+/// Counts the entries that no attachment has, for each interface. It is the node's, or in a pod of another plugin.
+std::vector<Holder> count_by_interface(const std::vector<GidEntry>& table, const base::Deadline& deadline) {
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
     std::vector<Holder> holders;
     for (const GidEntry& entry : table) {
@@ -102,8 +102,8 @@ std::string describe_gid_holders(const kernel::RdmaPort& port, const state::Atta
     std::vector<Holder> holders;
     for (const AttachmentRecord& record : records.list().records)
         if (record.created_link() != nullptr && record.rdma_device == port.link_name())
-            holders.push_back(take_out(table, record, deadline));
-    for (Holder& other : others_of(table, deadline)) holders.push_back(std::move(other));
+            holders.push_back(count_and_remove(table, record, deadline));
+    for (Holder& other : count_by_interface(table, deadline)) holders.push_back(std::move(other));
     std::erase_if(holders, [](const Holder& holder) { return holder.entries == 0; });
     return to_text(std::move(holders));
 }

@@ -1,4 +1,4 @@
-// Who has taken the places of a GID table that many pods share.
+// Who holds the entries of a GID table that many pods share.
 #pragma once
 
 #include <rdmanet/base/deadline.hpp>
@@ -9,10 +9,10 @@
 
 namespace rdmanet::attach {
 
-/// `pod "default/a", interface "net1" (280), the node's interface "eth1" (2)`: the three that have the most entries,
-/// and how many entries others have. Visits the namespace of each attachment on the port, as a pod may have given
-/// itself more addresses than ADD did; where that can't be, the record's addresses count. Throws base::Error where
-/// the table, the records or the node's interfaces can't be read.
+/// `pod "default/a", interface "net1" (280), the node's interface "eth1" (2)`: the three holders with the most
+/// entries, and how many entries the others have. Reads the addresses in each pod on the port, because a pod may have
+/// added some itself. If it cannot enter a pod's namespace, it uses the addresses of the record. Throws base::Error
+/// if the table, the records or the node's interfaces cannot be read.
 [[nodiscard]] std::string describe_gid_holders(const kernel::RdmaPort& port, const state::AttachmentStore& records,
                                                const base::Deadline& deadline);
 

@@ -14,7 +14,7 @@ namespace {
 
 using base::concat;
 
-/// A PF that can't be asked about its VF says nothing against the GUID.
+/// A VF whose PF cannot be read does not count as a user of the GUID.
 std::optional<kernel::VfId> find_user(const base::PciAddress& vf, const base::Guid& guid, kernel::Socket& route) try {
     const auto of = kernel::find_pf_of(vf);
     auto id = of ? find_vf_id(*of, route) : std::nullopt;
@@ -24,7 +24,7 @@ std::optional<kernel::VfId> find_user(const base::PciAddress& vf, const base::Gu
     return std::nullopt;
 }
 
-/// ", which SOME ATTACHMENT has", or nothing if it is in no record.
+/// " (ATTACHMENT)", or nothing if the VF is in no record.
 std::string owner_text(const base::PciAddress& vf, const Attachment& attachment) {
     for (const state::AttachmentRecord& record : attachment.records.list_about(state::device_topic(vf.to_string())))
         return concat(" (", attach::describe(record), ')');

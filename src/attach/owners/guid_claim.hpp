@@ -1,4 +1,4 @@
-// GUIDs of InfiniBand ports: each only once.
+// No two VFs of the node may have the same GUID.
 #pragma once
 
 #include "attachment.hpp"
@@ -9,9 +9,9 @@
 
 namespace rdmanet::attach {
 
-/// Throws CniError if a PF of this node has given `guid` to another VF: the subnet manager takes both for one port
+/// Throws CniError if another VF of this node has `guid`. The subnet manager would take both VFs for one port
 /// (InfiniBand Architecture Specification, volume 1, section 4.1.1: port GUIDs are unique within a subnet). A VF that
-/// gets it at the same moment is not seen.
+/// gets the GUID at the same moment is not seen.
 void require_unused_guid(const base::BusAddress& address, const base::Guid& guid, const Attachment& attachment,
                          kernel::Socket& route);
 

@@ -14,8 +14,8 @@ ipam::Verdict unknown(std::string reason) {
     return {.liveness = ipam::Liveness::unknown, .reason = std::move(reason)};
 }
 
-/// Who keeps a namespace that its recorded path does not lead to. Empty if the node's first process sees that path:
-/// then only the caller does not.
+/// What holds a namespace that no longer has its recorded path, with the cure. Empty if the node's first process
+/// still sees that path: then only the caller does not see it.
 std::string describe_holder(const std::string& found_by, const state::NetnsIdentity& netns) {
     constexpr const char* kThen = " it, then run `rdmanet gc`";
     const kernel::NetnsHolder holder = kernel::parse_holder(found_by);
@@ -44,51 +44,52 @@ std::optional<kernel::Netns> find_recorded_netns(const state::AttachmentRecord& 
     return find_netns_again(netns_path, record.netns);
 }
 
-NetnsTrace trace_of(const state::AttachmentRecord& record) {
+PodIdentity pod_of(const state::AttachmentRecord& record) {
     return {.netns = record.netns, .pid_view = record.pid_view, .boot_id = record.boot_id};
 }
 
-// The whole policy. Only `dead` is ever collected.
+// The whole policy. Only what is `dead` is ever reclaimed.
 //
-//   boot       the recorded namespace                            who looks                     the pod is
-//   ---------  ------------------------------------------------  ----------------------------  ----------
+//   boot      the recorded namespace                             PID namespace of the caller   the pod is
+//   --------  -------------------------------------------------  ----------------------------  ----------
 //   unknown                                                                                    unknown
 //   earlier                                                                                    dead
-//   this one   is not recorded                                                                 unknown
-//   this one   is at its path, or a process or mount has it      anybody                       alive
-//   this one   has lost its number to a younger one              anybody                       dead
-//   this one   is not found, everything was examined             who sees every process, or    dead
-//                                                                the view that attached it
-//   this one   is not found, everything was examined             another view                  unknown
-//   this one   is not found, something could not be examined     anybody                       unknown
-ipam::Verdict PodProbe::probe(const NetnsTrace& trace) {
-    if (trace.boot_id.empty()) return unknown("nothing says which boot of the node it belongs to");
-    if (trace.boot_id != node_.boot_id) return {.liveness = ipam::Liveness::dead};
-    if (trace.netns.inode == 0) return unknown("nothing says which network namespace its pod has");
+//   present   is not recorded                                                                  unknown
+//   present   is at its path, or a process or mount has it       any                           alive
+//   present   is gone, and a new namespace has its inode number  any                           dead
+//   present   is not found, everything was examined              the initial one, or the one   dead
+//                                                                that wrote the record
+//   present   is not found, everything was examined              another one                   unknown
+//   present   is not found, something could not be examined      any                           unknown
+ipam::Verdict PodProbe::probe(const PodIdentity& pod) {
+    if (pod.boot_id.empty()) return unknown("nothing says which boot of the node it belongs to");
+    if (pod.boot_id != node_.boot_id) return {.liveness = ipam::Liveness::dead};
+    if (pod.netns.inode == 0) return unknown("nothing says which network namespace its pod has");
     try {
-        switch (search(trace.netns)) {
+        switch (search(pod.netns)) {
         case Found::yes: return {.liveness = ipam::Liveness::alive};
         case Found::without_path:
             return {.liveness = ipam::Liveness::alive,
-                    .held_by = describe_holder(living_->paths.at(trace.netns.inode), trace.netns)};
-        case Found::number_of_another: return {.liveness = ipam::Liveness::dead};
+                    .held_by = describe_holder(living_->paths.at(pod.netns.inode), pod.netns)};
+        case Found::inode_reused: return {.liveness = ipam::Liveness::dead};
         case Found::no: break;
         }
     } catch (const base::Error& error) {
         return unknown(concat(error.what(), ": try again"));
     }
-    if (std::string reason = why_not_seen(trace); !reason.empty()) return unknown(std::move(reason));
+    if (std::string reason = why_not_seen(pod); !reason.empty()) return unknown(std::move(reason));
     if (!living_->doubt.empty()) return unknown(living_->doubt);
     return {.liveness = ipam::Liveness::dead};
 }
 
-/// Why our /proc need not show the processes of that pod; empty if it does.
-std::string PodProbe::why_not_seen(const NetnsTrace& trace) const {
+/// Why the processes of the pod may be missing in our /proc. Empty if /proc shows all of them.
+std::string PodProbe::why_not_seen(const PodIdentity& pod) const {
     const kernel::ProcView& view = node_.view;
     if (view.sees_all()) return {};
     if (view.id() == 0) return "cannot tell whose processes /proc shows: run `rdmanet gc` on the node itself";
-    // Records of earlier versions have the inode number alone, which a later container may have again: no proof.
-    if (trace.pid_view == view.id()) return {};
+    // Records of earlier versions have only the inode number. A later container may get the same one: it proves
+    // nothing.
+    if (pod.pid_view == view.id()) return {};
     return "it was attached from another PID namespace, whose processes can't be seen here: run `rdmanet gc` on the "
            "node "
            "itself, not in a container";
@@ -96,31 +97,31 @@ std::string PodProbe::why_not_seen(const NetnsTrace& trace) const {
 
 ipam::Verdict PodProbe::probe(const ipam::Owner& owner) {
     return probe(
-        NetnsTrace{.netns = {.path = owner.netns_path, .inode = owner.netns_inode, .cookie = owner.netns_cookie},
-                   .pid_view = owner.pid_view,
-                   .boot_id = owner.boot_id});
+        PodIdentity{.netns = {.path = owner.netns_path, .inode = owner.netns_inode, .cookie = owner.netns_cookie},
+                    .pid_view = owner.pid_view,
+                    .boot_id = owner.boot_id});
 }
 
-/// A path that may not be looked at proves nothing. If a mount or a living process is behind it, the search comes to
-/// that, too.
-bool leads_there(const std::string& path, const state::NetnsIdentity& netns) try {
+/// False if the path cannot be read, because that proves nothing. If a mount or a living process has the namespace,
+/// the search over all processes finds it anyway.
+bool is_at_path(const std::string& path, const state::NetnsIdentity& netns) try {
     return find_netns_again(path, netns).has_value();
 } catch (const base::SystemError&) {
     return false;
 }
 
-/// Throws base::Error if nothing comes of it.
+/// Throws base::Error if processes start and end too quickly to tell.
 PodProbe::Found PodProbe::search(const state::NetnsIdentity& netns) {
-    if (leads_there(netns.path, netns)) return Found::yes;
+    if (is_at_path(netns.path, netns)) return Found::yes;
     for (const bool fresh : {!living_.has_value(), true}) {
         if (fresh) living_ = kernel::list_live_netns();
         const auto path = living_->paths.find(netns.inode);
         if (path == living_->paths.end()) return Found::no;
         if (find_netns_again(path->second, netns)) return Found::without_path;
         const auto now = kernel::find_netns(path->second);
-        if (now && now->id().inode == netns.inode) return Found::number_of_another;
+        if (now && now->id().inode == netns.inode) return Found::inode_reused;
         if (fresh) break;
-        // The process by which it was found has ended or gone elsewhere since: others may live in it.
+        // The process that led to the namespace has ended or left it. Search again: other processes may be in it.
     }
     throw base::Error("processes of its network namespace come and go");
 }

@@ -13,35 +13,35 @@
 
 namespace rdmanet::attach {
 
-/// The namespace that `recorded` is about, if `path` leads to it: same inode, and same cookie where both are known.
+/// The recorded namespace if it is at `path`: it has the recorded inode and, if one was recorded, the cookie.
 [[nodiscard]] std::optional<kernel::Netns> find_netns_again(const std::string& path,
                                                             const state::NetnsIdentity& recorded);
 
-/// The namespace of the record, by the record's path or by `netns_path`, if one of them still leads to it.
+/// The record's namespace if it is at the record's path or at `netns_path`.
 [[nodiscard]] std::optional<kernel::Netns> find_recorded_netns(const state::AttachmentRecord& record,
                                                                const std::string& netns_path);
 
-/// Where and when a network namespace was seen.
-struct NetnsTrace {
+/// What identifies a pod: its network namespace, and when and from where that was recorded.
+struct PodIdentity {
     state::NetnsIdentity netns;
-    std::uint64_t pid_view = 0; // of whoever wrote it down: kernel::ProcView::id()
+    std::uint64_t pid_view = 0; // the recorder's kernel::ProcView::id()
     std::string boot_id;
 };
-[[nodiscard]] NetnsTrace trace_of(const state::AttachmentRecord& record);
+[[nodiscard]] PodIdentity pod_of(const state::AttachmentRecord& record);
 
-/// Whether pods live: the table is in liveness.cpp. /proc is read at most twice for each object of this class, for the
-/// dead don't come back.
+/// Decides whether pods live, by the table in liveness.cpp. Each object reads /proc at most twice, because a dead pod
+/// stays dead.
 class PodProbe final : public ipam::LivenessProbe {
 public:
     explicit PodProbe(const Node& node) : node_(node) {}
 
-    [[nodiscard]] ipam::Verdict probe(const NetnsTrace& trace);
+    [[nodiscard]] ipam::Verdict probe(const PodIdentity& pod);
     [[nodiscard]] ipam::Verdict probe(const ipam::Owner& owner) override;
 
 private:
-    enum class Found : std::uint8_t { yes, without_path, no, number_of_another };
+    enum class Found : std::uint8_t { yes, without_path, no, inode_reused };
     [[nodiscard]] Found search(const state::NetnsIdentity& netns);
-    [[nodiscard]] std::string why_not_seen(const NetnsTrace& trace) const;
+    [[nodiscard]] std::string why_not_seen(const PodIdentity& pod) const;
 
     const Node& node_;
     std::optional<kernel::LiveNetns> living_;

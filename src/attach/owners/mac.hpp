@@ -1,4 +1,4 @@
-// The MAC address of an attachment that nobody chose one for.
+// The MAC address of an attachment for which nobody chose one.
 #pragma once
 
 #include <rdmanet/base/mac_address.hpp>
@@ -8,9 +8,9 @@
 
 namespace rdmanet::attach {
 
-/// The same for the same attachment as long as the node runs, different for every other attachment and node: 46 bits
-/// of a hash over the boot ID, which is random per node and boot (machine IDs are copied with disk images), and the
-/// attachment's key. Unicast and locally administered (IEEE 802c, SLAP quadrant left alone).
+/// The same for one attachment until the node reboots, and different for other attachments and nodes. It is 46 bits
+/// of a hash of the boot ID and the attachment's key. The boot ID is random on each node; a machine ID may be copied
+/// with a disk image. The address is unicast and locally administered (IEEE 802c, any SLAP quadrant).
 [[nodiscard]] base::MacAddress derive_mac(std::string_view boot_id, const state::AttachmentKey& key);
 
 } // namespace rdmanet::attach

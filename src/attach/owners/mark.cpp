@@ -13,10 +13,10 @@ using base::concat;
 using state::AttachmentRecord;
 
 constexpr std::string_view kMarkBegin = "rdmanet ";
-// The zero behind the text counts (ifla_policy, net/core/rtnetlink.c).
+// The kernel counts the terminating zero (ifla_policy, net/core/rtnetlink.c).
 constexpr std::size_t kLongestAlias = IFALIASZ - 2;
 
-/// Up to the next space, which goes as well.
+/// Removes the first word and the space after it from `text`, and returns the word.
 std::string_view take_word(std::string_view& text) {
     const std::size_t space = text.find(' ');
     const std::string_view word = text.substr(0, space);
@@ -24,7 +24,7 @@ std::string_view take_word(std::string_view& text) {
     return word;
 }
 
-bool was_given_back(const kernel::Link& link) {
+bool is_returned(const kernel::Link& link) {
     return link.kind == "ipoib" && link.parent_ifindex && !link.parent_netnsid && !link.is_up();
 }
 
@@ -47,7 +47,7 @@ std::optional<AttachmentRecord> parse_mark(const std::string& alias, const Node&
     if (!inode || !cookie || !pid_namespace || !key) return std::nullopt;
     AttachmentRecord record;
     record.key = *std::move(key);
-    record.boot_id = node.boot_id; // a link is of this boot
+    record.boot_id = node.boot_id; // a link does not survive a reboot
     record.pid_view = *pid_namespace;
     record.netns.inode = *inode;
     record.netns.cookie = *cookie;
@@ -58,7 +58,7 @@ std::vector<MarkedChild> list_returned_children(const Node& node, const base::De
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
     std::vector<MarkedChild> children;
     for (kernel::Link& link : kernel::list_links(route)) {
-        if (!was_given_back(link)) continue;
+        if (!is_returned(link)) continue;
         if (auto record = parse_mark(link.alias, node))
             children.push_back({.link = std::move(link), .record = *std::move(record)});
     }

@@ -1,12 +1,12 @@
-// IPoIB children bear a mark, because the kernel doesn't destroy them with their namespace: it gives them back to the
-// host (default_device_exit_net(), net/core/dev.c), some time after the last user has gone. A child whose record is
-// lost by then, or whose DEL did not wait that long, would stay there for ever.
+// IPoIB children carry a mark that names their attachment.
 //
-// The mark is the link's alias, which moves along: whose the child is, and the namespace that it was made in. One that
-// is found on the host, down as the kernel leaves what it moves, and whose namespace is provably dead, is ours and
-// nobody's. An administrator's own children have no such alias. A child without it is left alone: nothing tells it from
-// theirs. The same holds for VFs whose settings no record explains: a VLAN or MAC that a lost record would have put
-// back looks like one that the administrator gave the VF.
+// The kernel does not destroy an IPoIB child with its namespace. It returns the child to the host, some time after the
+// last user of the namespace has gone (default_device_exit_net(), net/core/dev.c). If its record is lost by then, or
+// DEL did not wait that long, the child would stay on the host for ever.
+//
+// The mark is the link's alias, which moves with the link. It holds the attachment's key and the namespace. GC removes
+// a child on the host if it has a mark, is down (the kernel leaves it down after the move) and its namespace is proven
+// dead. An administrator's own children have no such alias, so a child without a mark is left alone.
 #pragma once
 
 #include <rdmanet/attach/node.hpp>
@@ -20,17 +20,17 @@
 
 namespace rdmanet::attach {
 
-/// nullopt if it is too long for an alias.
+/// nullopt if the mark is too long for an alias.
 [[nodiscard]] std::optional<std::string> mark_of(const state::AttachmentRecord& record);
 
-/// What of a record the mark holds: key, namespace, and whose /proc can prove it dead. nullopt if it is none.
+/// A record with what the mark holds: key, namespace, and whose /proc can prove it dead. nullopt if it is not a mark.
 [[nodiscard]] std::optional<state::AttachmentRecord> parse_mark(const std::string& alias, const Node& node);
 
 struct MarkedChild {
     kernel::Link link;
-    state::AttachmentRecord record; // of the mark
+    state::AttachmentRecord record; // from the mark
 };
-/// Children on the host that bear a mark and were given back, as far as looking at them tells.
+/// Children on the host that have a mark and look as if the kernel returned them.
 [[nodiscard]] std::vector<MarkedChild> list_returned_children(const Node& node, const base::Deadline& deadline);
 
 } // namespace rdmanet::attach

@@ -26,7 +26,7 @@ std::optional<base::FileLock> agree_with_siblings(const state::CreateLink& ours,
     for (const state::AttachmentRecord& record : different) {
         const state::CreateLink* theirs = record.created_link();
         if (theirs == nullptr || record.key == attachment.key) continue;
-        if (pods.probe(trace_of(record)) == ipam::Liveness::dead) continue;
+        if (pods.probe(pod_of(record)) == ipam::Liveness::dead) continue;
         throw cni::CniError(
             cni::ErrorCode::parent,
             concat("parent ", quoted(ours.parent), " has a child that is ", theirs->mode, " (", record.key,

@@ -1,4 +1,4 @@
-// The other children of an ipvlan child's parent.
+// All ipvlan children of a parent must have the same mode and flag.
 #pragma once
 
 #include "attachment.hpp"
@@ -10,11 +10,11 @@
 
 namespace rdmanet::attach {
 
-/// All ipvlan children of a parent have one mode and one flag, and the last child that is made decides for all of them
-/// (drivers/net/ipvlan/ipvlan_main.c, ipvlan_link_new()): a pod of another network would silently lose its isolation.
-/// Throws CniError if the journal knows a living child of our parent of another kind, mode or flag. The lock that
-/// comes back keeps others from making such a child until our record is written. Macvlan children each have their own
-/// mode: nothing is looked at, no lock.
+/// Throws CniError if a living attachment has a child of our parent with another kind, mode or flag. In the kernel,
+/// the last ipvlan child that is created sets mode and flag of all of them (ipvlan_link_new(),
+/// drivers/net/ipvlan/ipvlan_main.c), so a pod of another network could silently lose its isolation. Returns a lock
+/// that keeps others from creating such a child until our record is written. Macvlan children each have a mode of
+/// their own: for them nothing is checked, and there is no lock.
 [[nodiscard]] std::optional<base::FileLock>
 agree_with_siblings(const state::CreateLink& ours, const Attachment& attachment, const base::Deadline& deadline);
 

@@ -1,4 +1,4 @@
-#include "state_place.hpp"
+#include "state_directory.hpp"
 
 #include <rdmanet/attach/state_directory.hpp>
 #include <rdmanet/base/error.hpp>
@@ -19,8 +19,8 @@ using base::concat;
 
 namespace {
 
-/// Whether the node may have this file system, then under another path. A runtime mounts a container's root on the
-/// node, too, but what is there ends with the container.
+/// Whether the node may have this file system at another path. The container's own root does not count: it is mounted
+/// on the node, too, but ends with the container.
 bool may_be_on_node(dev_t device) try {
     const auto mountinfo = kernel::read_mountinfo("/proc/1");
     if (!mountinfo) return true; // the first process is hidden
@@ -63,7 +63,7 @@ std::string find_fault_of(const struct stat& status, const std::string& director
 
 } // namespace
 
-std::string find_fault_of_state_directory(const std::string& state_directory) {
+std::string find_state_directory_fault(const std::string& state_directory) {
     struct stat status {};
     std::string nearest = state_directory;
     while (::stat(nearest.c_str(), &status) != 0) {
@@ -79,11 +79,11 @@ std::string find_fault_of_state_directory(const std::string& state_directory) {
 }
 
 void require_state_directory(const std::string& state_directory) {
-    if (std::string fault = find_fault_of_state_directory(state_directory); !fault.empty())
+    if (std::string fault = find_state_directory_fault(state_directory); !fault.empty())
         throw cni::CniError(cni::ErrorCode::state, std::move(fault));
 }
 
-std::string find_fault_of_state_place(const std::string& state_directory) {
+std::string why_state_directory_is_not_the_nodes(const std::string& state_directory) {
     struct stat ours {};
     struct stat theirs {};
     if (::stat(state_directory.c_str(), &ours) != 0) return {};

@@ -1,4 +1,4 @@
-#include "lost_device.hpp"
+#include "unrecorded_device.hpp"
 
 #include "lookup/device_link.hpp"
 #include "lookup/rdma_devices.hpp"
@@ -14,7 +14,7 @@
 namespace rdmanet::attach {
 namespace {
 
-/// None in shared mode, where every namespace has them.
+/// None in shared mode, in which every namespace sees all RDMA devices.
 RdmaDevices find_rdma_devices_inside(const base::BusAddress& address, const kernel::Netns& netns,
                                      const base::Deadline& deadline) {
     RdmaDevices devices;
@@ -25,7 +25,7 @@ RdmaDevices find_rdma_devices_inside(const base::BusAddress& address, const kern
     return devices;
 }
 
-/// A configuration that was edited names none: DEL does without.
+/// nullopt if the configuration names no usable device, because it was edited since ADD.
 std::optional<base::BusAddress> find_device_of_request(const cni::Request& request) try {
     return config::find_device(request.conf.document.root());
 } catch (const json::ValueError&) {

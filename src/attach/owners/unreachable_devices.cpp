@@ -1,4 +1,4 @@
-#include "stranded.hpp"
+#include "unreachable_devices.hpp"
 
 #include <rdmanet/base/process.hpp>
 #include <rdmanet/base/text.hpp>
@@ -35,7 +35,7 @@ std::string lost_text(const ElsewhereDevice& device) {
                   kernel::driver_of(device.address), ", which makes them anew on the host");
 }
 
-/// Moves what is in the namespaces of descriptors from `devices` to `texts`.
+/// Describes the devices in namespaces that a process has open. Returns the other devices.
 Devices describe_held(Devices devices, const kernel::LiveNetns& living, std::vector<std::string>& texts) {
     for (const kernel::HeldNetns& held : kernel::list_held_netns(living)) {
         if (devices.empty()) break;
@@ -54,7 +54,7 @@ Devices describe_held(Devices devices, const kernel::LiveNetns& living, std::vec
     return devices;
 }
 
-/// What of `devices` is in no namespace that a process or mount leads to.
+/// The devices that are in no namespace of a process or mount.
 Devices find_unreachable(const kernel::LiveNetns& living, Devices devices) {
     std::vector<std::string> paths;
     for (const auto& [inode, path] : living.paths) paths.push_back(path);
@@ -63,7 +63,7 @@ Devices find_unreachable(const kernel::LiveNetns& living, Devices devices) {
 
 } // namespace
 
-std::vector<std::string> describe_stranded_devices(const base::Deadline& deadline) {
+std::vector<std::string> describe_unreachable_devices(const base::Deadline& deadline) {
     constexpr std::chrono::seconds kTimeout{5};
     if (!kernel::read_proc_view().sees_all()) return {};
     const auto until = deadline.at_most(kTimeout);
@@ -74,8 +74,8 @@ std::vector<std::string> describe_stranded_devices(const base::Deadline& deadlin
         if (!living.doubt.empty()) return {};
         std::vector<std::string> texts;
         const Devices lost = describe_held(find_unreachable(living, std::move(elsewhere)), living, texts);
-        if (lost.empty() && texts == before)
-            return texts; // one that is on its way to a pod is there at the second look
+        // Look twice: a device that was being moved into a pod has arrived by the second look.
+        if (lost.empty() && texts == before) return texts;
         if (until.passed()) {
             for (const ElsewhereDevice& device : lost) texts.push_back(lost_text(device));
             return texts;

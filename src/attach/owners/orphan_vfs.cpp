@@ -1,4 +1,4 @@
-#include "foreign_vf.hpp"
+#include "orphan_vfs.hpp"
 
 #include "lookup/device_link.hpp"
 #include "lookup/vf.hpp"
@@ -18,9 +18,9 @@ bool is_recorded(const base::PciAddress& vf, const state::AttachmentStore& recor
     return !records.list_about(state::device_topic(vf.to_string())).empty();
 }
 
-/// Those of the settings that a VF without a pod has no use for. MAC, trust and spoof check are the driver's or the
-/// administrator's taste, and some drivers tell the port's speed where no rate was set (qed, qed_sriov.c).
-VfSettings of_a_pod(const VfSettings& settings) {
+/// Keeps only settings that a VF without a pod has no use for. Drivers and administrators have their own defaults for
+/// MAC, trust and spoof check. Some drivers report the port's speed as the rate (qed, qed_sriov.c).
+VfSettings keep_pod_settings(const VfSettings& settings) {
     VfSettings found;
     if (settings.vlan && (settings.vlan->id != 0 || settings.vlan->qos != 0)) found.vlan = settings.vlan;
     if (settings.link_state == kernel::VfLinkState::disable) found.link_state = settings.link_state;
@@ -34,14 +34,14 @@ std::string text_of(const base::BusAddress& address, const kernel::VfId& id, con
                   id.pf, " vf ", id.number, found.vlan ? " vlan 0" : "", found.link_state ? " state auto`" : "`");
 }
 
-/// Empty where there is nothing to say of the VF.
-std::string sentence_on(const base::PciAddress& vf, kernel::Socket& route) try {
+/// Empty if the VF has no such settings.
+std::string describe_vf(const base::PciAddress& vf, kernel::Socket& route) try {
     const base::BusAddress address(vf);
     const auto of = kernel::find_pf_of(vf);
     if (!of || !find_link_on_host(address, route)) return {};
     const auto id = find_vf_id(*of, route);
     const auto settings = id ? kernel::find_vf(route, *id) : std::nullopt;
-    const VfSettings found = settings ? of_a_pod(*settings) : VfSettings{};
+    const VfSettings found = settings ? keep_pod_settings(*settings) : VfSettings{};
     return found.empty() ? std::string() : text_of(address, *id, found);
 } catch (const base::Error& error) {
     return concat("device ", vf, ": its settings can't be read: ", error.what());
@@ -49,16 +49,18 @@ std::string sentence_on(const base::PciAddress& vf, kernel::Socket& route) try {
 
 } // namespace
 
-std::vector<std::string> describe_foreign_vfs(const state::AttachmentStore& records, const base::Deadline& deadline) {
+std::vector<std::string> describe_orphan_vfs(const state::AttachmentStore& records, const base::Deadline& deadline) {
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
-    std::vector<std::string> foreign;
+    std::vector<std::string> orphans;
     for (const base::PciAddress& vf : kernel::list_vfs()) {
-        if (sentence_on(vf, route).empty() || is_recorded(vf, records)) continue;
-        std::string text = sentence_on(vf, route); // none where a DEL has taken the settings back, then its record
-        if (text.empty() || is_recorded(vf, records)) continue; // an ADD writes its record, then the settings
-        foreign.push_back(std::move(text));
+        if (describe_vf(vf, route).empty() || is_recorded(vf, records)) continue;
+        // Look twice. A DEL restores the settings before it removes its record, so the first look may have been too
+        // early. An ADD writes its record before the settings, so the second look finds it.
+        std::string text = describe_vf(vf, route);
+        if (text.empty() || is_recorded(vf, records)) continue;
+        orphans.push_back(std::move(text));
     }
-    return foreign;
+    return orphans;
 }
 
 } // namespace rdmanet::attach

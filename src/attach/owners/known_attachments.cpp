@@ -1,4 +1,4 @@
-#include "traces.hpp"
+#include "known_attachments.hpp"
 
 #include <algorithm>
 #include <map>
@@ -24,31 +24,32 @@ AttachmentRecord record_from(const ipam::Lease& lease) {
 
 } // namespace
 
-std::vector<Trace> list_traces(const state::AttachmentStore& records, const std::vector<ipam::Lease>& leases) {
+std::vector<KnownAttachment> list_known_attachments(const state::AttachmentStore& records,
+                                                    const std::vector<ipam::Lease>& leases) {
     state::AttachmentStore::Listing listing = records.list();
-    std::map<AttachmentKey, Trace> traces;
-    for (AttachmentRecord& record : listing.records) traces[record.key].record = std::move(record);
+    std::map<AttachmentKey, KnownAttachment> known;
+    for (AttachmentRecord& record : listing.records) known[record.key].record = std::move(record);
     const auto has_file = [&](const AttachmentKey& key) {
-        return traces.contains(key) || std::any_of(listing.unreadable.begin(), listing.unreadable.end(),
-                                                   [&](const state::Unreadable& file) { return file.key == key; });
+        return known.contains(key) || std::any_of(listing.unreadable.begin(), listing.unreadable.end(),
+                                                  [&](const state::Unreadable& file) { return file.key == key; });
     };
     for (const ipam::Lease& lease : leases) {
         AttachmentRecord record = record_from(lease);
         if (AttachmentKey ipam = record.key.with_role(state::kIpamRole); has_file(ipam)) record.key = std::move(ipam);
-        const auto [at, is_new] = traces.try_emplace(record.key);
+        const auto [at, is_new] = known.try_emplace(record.key);
         if (is_new) at->second.record = std::move(record);
     }
-    std::vector<Trace> list;
+    std::vector<KnownAttachment> list;
     for (state::Unreadable& file : listing.unreadable) {
         if (!file.key) {
             list.push_back({.record = {}, .unreadable = std::move(file)});
             continue;
         }
-        Trace& trace = traces[*file.key];
-        trace.record.key = *file.key;
-        trace.unreadable = std::move(file);
+        KnownAttachment& attachment = known[*file.key];
+        attachment.record.key = *file.key;
+        attachment.unreadable = std::move(file);
     }
-    for (auto& [key, trace] : traces) list.push_back(std::move(trace));
+    for (auto& [key, attachment] : known) list.push_back(std::move(attachment));
     return list;
 }
 

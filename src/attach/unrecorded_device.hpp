@@ -1,4 +1,4 @@
-// A device in a pod whose record was lost.
+// A device in a pod, if the attachment's record is lost.
 #pragma once
 
 #include "owners/attachment.hpp"
@@ -11,9 +11,10 @@
 
 namespace rdmanet::attach {
 
-/// What the journal would have said of the moves of a device that the configuration names by its address (Multus does
-/// for each pod) and that the pod has as the attachment's interface. How the device was before nobody knows: it goes
-/// home as it is. Empty for any other device, which may be a stranger's. `inside` is a routing socket of `netns`.
+/// The steps that moved the device into the pod, so that DEL can move it back. The configuration must name the device
+/// by its address, as Multus does for each pod, and the pod must have it as the attachment's interface. Otherwise the
+/// device may be another plugin's, and the result is empty. Nothing tells how the device was before, so DEL does not
+/// restore its settings. `inside` is a routing socket of `netns`.
 [[nodiscard]] std::vector<state::Step> steps_of_unrecorded_device(const cni::Request& request,
                                                                   const Attachment& attachment,
                                                                   const kernel::Netns& netns, kernel::Socket& inside,

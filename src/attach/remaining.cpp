@@ -1,0 +1,49 @@
+#include "remaining.hpp"
+
+#include "steps/move_rdma.hpp"
+#include "steps/registry.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace rdmanet::attach {
+namespace {
+
+using state::AttachmentRecord;
+
+/// Adds the device to steps of earlier versions, which recorded it only in KeepDevice.
+void name_device(state::Step& step, const std::string& device) {
+    if (auto* vf = std::get_if<state::SetVf>(&step); vf != nullptr && vf->device.empty()) vf->device = device;
+    if (auto* port = std::get_if<state::SetRepresentor>(&step); port != nullptr && port->device.empty())
+        port->device = device;
+}
+
+} // namespace
+
+AttachmentRecord all_remaining(const AttachmentRecord& record) {
+    AttachmentRecord remaining = record;
+    remaining.phase = state::Phase::prepared;
+    const std::string device = record.device();
+    for (state::Step& step : remaining.steps) name_device(step, device);
+    return remaining;
+}
+
+void drop_undone_step(AttachmentRecord& remaining, std::size_t at) {
+    const auto step = std::next(remaining.steps.begin(), static_cast<std::ptrdiff_t>(at));
+    if (std::any_of(std::next(step), remaining.steps.end(),
+                    [&](const state::Step& other) { return is_spoilt_by(*step, other); }))
+        return;
+    const state::Step undone = std::move(*step);
+    remaining.steps.erase(step);
+    if (const auto* home = std::get_if<state::MoveRdma>(&undone)) remember_beside(*home, remaining.steps);
+}
+
+void drop_released(AttachmentRecord& remaining, bool has_no_leases) {
+    if (has_no_leases) remaining.leases.clear();
+    if (has_no_leases && remaining.find_step<state::DelegateIpam>() == nullptr) remaining.ips.clear();
+    if (remaining.device().empty() && remaining.created_link() == nullptr) remaining.rdma_device.clear();
+    remaining.routes.clear();
+    remaining.vf_settings.reset();
+}
+
+} // namespace rdmanet::attach

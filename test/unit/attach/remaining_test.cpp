@@ -1,0 +1,85 @@
+// A record keeps only what is not yet undone.
+#include "remaining.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+
+using namespace rdmanet;
+using namespace rdmanet::attach;
+using state::AttachmentRecord;
+
+namespace {
+
+constexpr const char* kDevice = "0000:3b:00.2";
+
+/// A record of an earlier version, which named the device of the settings only once.
+AttachmentRecord record_of_vf() {
+    AttachmentRecord record;
+    record.phase = state::Phase::attached;
+    record.rdma_device = "mlx5_2";
+    record.leases = {{.address = "10.0.0.1/24"}};
+    record.ips = {"10.0.0.1/24"};
+    record.steps = {state::KeepDevice{.device = kDevice},
+                    state::ResetFunction{.device = kDevice},
+                    state::SetVf{.pf = "0000:3b:00.0", .number = 1},
+                    state::MoveLink{.device = kDevice},
+                    state::MoveRdma{.device = kDevice, .index = 1},
+                    state::MoveRdma{.device = kDevice, .index = 2},
+                    state::DelegateIpam{.plugin = "host-local"}};
+    return record;
+}
+
+/// The record after all steps but these were undone, from the last to the first.
+AttachmentRecord remaining_when_failed(const std::vector<std::size_t>& failed, bool has_no_leases = true) {
+    AttachmentRecord remaining = all_remaining(record_of_vf());
+    for (std::size_t at = remaining.steps.size(); at-- > 0;)
+        if (std::find(failed.begin(), failed.end(), at) == failed.end()) drop_undone_step(remaining, at);
+    drop_released(remaining, has_no_leases);
+    return remaining;
+}
+
+} // namespace
+
+TEST_CASE("the call of another IPAM plugin that is not undone names neither device nor lease") {
+    const AttachmentRecord remaining = remaining_when_failed({6});
+    REQUIRE(remaining.steps.size() == 1);
+    CHECK(remaining.find_step<state::DelegateIpam>() != nullptr);
+    CHECK(remaining.phase == state::Phase::prepared);
+    CHECK(remaining.device().empty());
+    CHECK(remaining.rdma_device.empty());
+    CHECK(remaining.leases.empty());
+}
+
+TEST_CASE(
+    "settings that are not undone stay with their device and the reset that comes after them, also in old records") {
+    AttachmentRecord remaining = remaining_when_failed({2});
+    REQUIRE(remaining.steps.size() == 3); // the reset comes after them, and makes the net device anew
+    CHECK(remaining.device() == kDevice);
+    drop_undone_step(remaining, 2);
+    drop_undone_step(remaining, 1);
+    drop_undone_step(remaining, 0);
+    CHECK(remaining.steps.empty());
+    AttachmentRecord without_reset = record_of_vf();
+    without_reset.steps.erase(without_reset.steps.begin() + 1);
+    without_reset = all_remaining(without_reset);
+    for (const std::size_t at : {5U, 4U, 3U, 2U, 0U}) drop_undone_step(without_reset, at);
+    REQUIRE(without_reset.steps.size() == 1);
+    CHECK(without_reset.device() == kDevice);
+}
+
+TEST_CASE("the record of an RDMA device in the pod still names its sibling that is back on the host") {
+    const AttachmentRecord remaining = remaining_when_failed({4});
+    const auto* move = remaining.find_step<state::MoveRdma>();
+    REQUIRE(move != nullptr);
+    CHECK(move->index == 1);
+    CHECK(move->stayed == std::vector<std::uint32_t>{2});
+    CHECK(remaining.rdma_device == "mlx5_2");
+}
+
+TEST_CASE("leases that could not be released stay in the record") {
+    const AttachmentRecord remaining = remaining_when_failed({}, false);
+    CHECK(remaining.steps.empty());
+    CHECK(remaining.leases.size() == 1);
+    CHECK(remaining.ips.size() == 1);
+}
