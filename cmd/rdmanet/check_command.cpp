@@ -3,7 +3,7 @@
 #include "output.hpp"
 
 #include <rdmanet/attach/check_node.hpp>
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/json/writer.hpp>
 
 #include <algorithm>
@@ -14,7 +14,6 @@ namespace {
 
 using attach::Agreement;
 using attach::CheckedAttachment;
-using base::concat;
 
 std::ptrdiff_t count(const std::vector<CheckedAttachment>& checked, Agreement agreement) {
     return std::count_if(checked.begin(), checked.end(),
@@ -25,12 +24,12 @@ std::string to_text(const std::vector<CheckedAttachment>& checked) {
     std::string text;
     for (const CheckedAttachment& each : checked)
         if (each.agreement != Agreement::same)
-            text += concat(to_string(each.agreement), ": ", each.name, ": ", each.reason, '\n');
-    return concat(
-        text, checked.size(), checked.size() == 1 ? " attachment: " : " attachments: ", count(checked, Agreement::same),
-        " as ADD left them, ", count(checked, Agreement::differs),
-        count(checked, Agreement::differs) == 1 ? " differs, " : " differ, ", count(checked, Agreement::partly),
-        " partly checked, ", count(checked, Agreement::not_checked), " not checked\n");
+            text += fmt::format("{}: {}: {}\n", to_string(each.agreement), each.name, each.reason);
+    return fmt::format("{}{}{}{} as ADD left them, {}{}{} partly checked, {} not checked\n", text, checked.size(),
+                       checked.size() == 1 ? " attachment: " : " attachments: ", count(checked, Agreement::same),
+                       count(checked, Agreement::differs),
+                       count(checked, Agreement::differs) == 1 ? " differs, " : " differ, ",
+                       count(checked, Agreement::partly), count(checked, Agreement::not_checked));
 }
 
 std::string to_json(const std::vector<CheckedAttachment>& checked) {
@@ -42,7 +41,7 @@ std::string to_json(const std::vector<CheckedAttachment>& checked) {
             .member("verdict", to_string(each.agreement))
             .member("reason", each.reason)
             .end_object();
-    return concat(writer.end_array().end_object().to_text(), '\n');
+    return fmt::format("{}\n", writer.end_array().end_object().to_text());
 }
 
 } // namespace

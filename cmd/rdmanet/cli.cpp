@@ -11,6 +11,7 @@
 #include <rdmanet/attach/operations.hpp>
 #include <rdmanet/attach/state_directory.hpp>
 #include <rdmanet/base/file.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/json/writer.hpp>
 #include <rdmanet/ops/state_report.hpp>
@@ -26,8 +27,6 @@
 
 namespace rdmanet::cmd {
 namespace {
-
-using base::concat;
 
 constexpr const char* kDescription =
     "rdmanet gives Kubernetes pods RDMA-capable network interfaces. As a CNI plugin it is executed by a container\n"
@@ -69,40 +68,41 @@ std::string to_json(const attach::Collected& collected) {
             .member("reason", kept.pod.liveness == ipam::Liveness::alive ? kept.pod.held_by : kept.pod.reason)
             .end_object();
     writer.end_array();
-    return concat(writer.end_object().to_text(), '\n');
+    return fmt::format("{}\n", writer.end_object().to_text());
 }
 
 std::string to_text(const attach::Collected& collected, bool dry_run) {
     std::string text;
     for (const std::string& what : collected.removed)
-        text += concat(dry_run ? "would remove " : "removed ", what, '\n');
-    for (const std::string& what : collected.failed) text += concat("still held: ", what, '\n');
+        text += fmt::format("{}{}\n", dry_run ? "would remove " : "removed ", what);
+    for (const std::string& what : collected.failed) text += fmt::format("still held: {}\n", what);
     if (text.empty()) text = "nothing to remove: no record and no lease belongs to a dead pod\n";
     std::size_t alive = 0;
     bool any_unknown = false;
     for (const attach::Kept& kept : collected.kept)
         if (kept.pod != ipam::Liveness::alive) {
             any_unknown = true;
-            text += concat("kept ", kept.what, ", because ", kept.pod.reason, '\n');
+            text += fmt::format("kept {}, because {}\n", kept.what, kept.pod.reason);
         } else if (kept.pod.held_by.empty()) {
             ++alive;
         } else {
-            text += concat("kept ", kept.what, ": its network namespace has no name any more, and is ",
-                           kept.pod.held_by, '\n');
+            text += fmt::format("kept {}: its network namespace has no name any more, and is {}\n", kept.what,
+                                kept.pod.held_by);
         }
     if (any_unknown) text += "if you know that one of these pods is gone: `rdmanet gc --forget CONTAINER INTERFACE`\n";
     if (alive != 0)
-        text += concat("kept ", alive, alive == 1 ? " attachment of a living pod\n" : " attachments of living pods\n");
-    for (const std::string& what : collected.noticed) text += concat("left alone: ", what, '\n');
+        text += fmt::format("kept {}{}", alive,
+                            alive == 1 ? " attachment of a living pod\n" : " attachments of living pods\n");
+    for (const std::string& what : collected.noticed) text += fmt::format("left alone: {}\n", what);
     return text;
 }
 
 std::string version_text() {
-    return concat("rdmanet ", kVersion, " (commit ", kCommit, ')');
+    return fmt::format("rdmanet {} (commit {})", kVersion, kCommit);
 }
 
 int print_version() {
-    print(concat(version_text(), "\nCNI protocol versions supported: ", cni::supported_versions_text(), '\n'));
+    print(fmt::format("{}\nCNI protocol versions supported: {}\n", version_text(), cni::supported_versions_text()));
     return 0;
 }
 
@@ -120,16 +120,16 @@ int print_exit(const CLI::App& app, const CLI::ParseError& exit) {
 /// Others see an empty node where they may not look.
 void require_root(const CLI::App& command) {
     if (::geteuid() != 0)
-        throw base::Error(
-            concat("`rdmanet ", command.get_name(),
-                   "` must be run as root: it reads the state directory and the pods' network namespaces"));
+        throw base::Error(fmt::format(
+            "`rdmanet {}` must be run as root: it reads the state directory and the pods' network namespaces",
+            command.get_name()));
 }
 
 /// These commands do without: they read what is there, and `gc` says what it could not remove.
 void warn_of_state_directory(const std::string& directory) {
     const std::string fault = attach::find_state_directory_fault(directory);
     if (fault.empty()) return;
-    base::write_all(STDERR_FILENO, concat("warning: ", fault, ". Until then ADD fails with code 109\n"),
+    base::write_all(STDERR_FILENO, fmt::format("warning: {}. Until then ADD fails with code 109\n", fault),
                     "standard error");
 }
 
@@ -178,7 +178,7 @@ CLI::App* add_plan_command(CLI::App& app, PlanOptions& options) {
 
 /// What is wrong with the command line.
 int refuse_usage(const std::string& message, const std::string& help) {
-    base::write_all(STDERR_FILENO, concat("rdmanet: ", message, ": run `", help, "`\n"), "standard error");
+    base::write_all(STDERR_FILENO, fmt::format("rdmanet: {}: run `{}`\n", message, help), "standard error");
     return kWrongUsage;
 }
 
@@ -194,8 +194,9 @@ const CLI::App* find_subcommand(CLI::App& app, const std::string& name) {
 
 int refuse_subcommand(CLI::App& app, const std::string& name) {
     std::string known;
-    for (const CLI::App* each : subcommands_of(app)) known += concat(known.empty() ? "" : ", ", each->get_name());
-    return refuse_usage(concat("unknown subcommand ", base::quoted(name), ", expected one of ", known),
+    for (const CLI::App* each : subcommands_of(app))
+        known += fmt::format("{}{}", known.empty() ? "" : ", ", each->get_name());
+    return refuse_usage(fmt::format("unknown subcommand {}, expected one of {}", base::quoted(name), known),
                         "rdmanet --help");
 }
 
@@ -211,7 +212,8 @@ int print_help(CLI::App& app, const std::string& topic) {
 /// In the order in which they were given; the library says them backwards.
 std::string extras_of(const CLI::App& command) {
     std::string extras;
-    for (const std::string& each : command.remaining()) extras += concat(extras.empty() ? "" : " ", base::quoted(each));
+    for (const std::string& each : command.remaining())
+        extras += fmt::format("{}{}", extras.empty() ? "" : " ", base::quoted(each));
     return extras;
 }
 
@@ -258,7 +260,8 @@ int parse_and_run(int argc, char** argv) {
     }
     for (const CLI::App* command : app.get_subcommands())
         if (const std::string extras = extras_of(*command); !extras.empty())
-            return refuse_usage(concat("unexpected arguments ", extras), concat("rdmanet help ", command->get_name()));
+            return refuse_usage(fmt::format("unexpected arguments {}", extras),
+                                fmt::format("rdmanet help {}", command->get_name()));
     if (help->parsed()) return print_help(app, topic);
     for (const CLI::App* command : {state, gc, check, plan_command})
         if (command->parsed()) require_root(*command);
@@ -279,7 +282,7 @@ int run_cli(int argc, char** argv) {
     } catch (const NobodyReads&) {
         return 1;
     } catch (const std::exception& error) {
-        const std::string message = concat("rdmanet: ", error.what(), '\n');
+        const std::string message = fmt::format("rdmanet: {}\n", error.what());
         (void)!::write(STDERR_FILENO, message.data(), message.size()); // if that fails, too, the status has to do
         return 1;
     }

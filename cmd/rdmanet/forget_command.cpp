@@ -3,7 +3,7 @@
 #include "output.hpp"
 
 #include <rdmanet/attach/forget.hpp>
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/json/writer.hpp>
 
 #include <utility>
@@ -12,15 +12,14 @@ namespace rdmanet::cmd {
 namespace {
 
 using attach::Forgotten;
-using base::concat;
 
 std::string to_text(const Forgotten& forgotten, bool dry_run) {
-    std::string text = concat(dry_run ? "would forget " : "forgets ", forgotten.what, '\n');
-    if (!forgotten.reason.empty()) text += concat("  its pod may still live: ", forgotten.reason, '\n');
-    for (const std::string& address : forgotten.released) text += concat("  released: ", address, '\n');
+    std::string text = fmt::format("{}{}\n", dry_run ? "would forget " : "forgets ", forgotten.what);
+    if (!forgotten.reason.empty()) text += fmt::format("  its pod may still live: {}\n", forgotten.reason);
+    for (const std::string& address : forgotten.released) text += fmt::format("  released: {}\n", address);
     const bool tries_first = dry_run && forgotten.reason.empty();
     for (const std::string& step : forgotten.not_undone)
-        text += concat(tries_first ? "  tried first, as by `rdmanet gc`: " : "  not undone: ", step, '\n');
+        text += fmt::format("{}{}\n", tries_first ? "  tried first, as by `rdmanet gc`: " : "  not undone: ", step);
     if (forgotten.not_undone.empty()) text += "  nothing is left to undo\n";
     return text;
 }
@@ -38,7 +37,7 @@ std::string to_json(const Forgotten& forgotten, bool dry_run) {
         writer.end_array();
     }
     if (!forgotten.record.empty()) writer.key("record").raw(forgotten.record);
-    return concat(writer.end_object().to_text(), '\n');
+    return fmt::format("{}\n", writer.end_object().to_text());
 }
 
 } // namespace

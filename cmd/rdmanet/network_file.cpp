@@ -2,6 +2,7 @@
 #include "network_file.hpp"
 
 #include <rdmanet/base/error.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/json/reader.hpp>
 
@@ -16,8 +17,6 @@
 namespace rdmanet::cmd {
 namespace {
 
-using base::concat;
-
 constexpr std::string_view kDefinition = "NetworkAttachmentDefinition";
 
 struct Definition {
@@ -25,7 +24,7 @@ struct Definition {
     std::string name_space;
     std::string configuration;
 
-    [[nodiscard]] std::string qualified() const { return concat(name_space, '/', name); }
+    [[nodiscard]] std::string qualified() const { return fmt::format("{}/{}", name_space, name); }
     [[nodiscard]] bool is_called(const std::string& wanted) const { return wanted == name || wanted == qualified(); }
 };
 
@@ -73,8 +72,8 @@ Manifests read_manifests(const std::string& text) {
         return manifests;
     } catch (const YAML::Exception& error) {
         const std::string where =
-            error.mark.is_null() ? "" : concat("line ", error.mark.line + 1, ", column ", error.mark.column + 1, ": ");
-        throw base::Error(concat("not valid YAML: ", where, error.msg));
+            error.mark.is_null() ? "" : fmt::format("line {}, column {}: ", error.mark.line + 1, error.mark.column + 1);
+        throw base::Error(fmt::format("not valid YAML: {}{}", where, error.msg));
     }
 }
 
@@ -102,7 +101,7 @@ bool is_configuration(const std::string& text) {
 
 std::string join(const std::vector<std::string>& texts) {
     std::string all;
-    for (const std::string& text : texts) all += concat(all.empty() ? "" : ", ", text);
+    for (const std::string& text : texts) all += fmt::format("{}{}", all.empty() ? "" : ", ", text);
     return all;
 }
 
@@ -117,16 +116,16 @@ const Definition& choose(const std::vector<Definition>& definitions, const std::
     if (name.empty()) {
         if (definitions.size() == 1) return definitions.front();
         throw base::Error(
-            concat("has ", definitions.size(), " networks, ", names_of(definitions), ": choose one with --name"));
+            fmt::format("has {} networks, {}: choose one with --name", definitions.size(), names_of(definitions)));
     }
     const auto matches = [&](const Definition& each) { return each.is_called(name); };
     switch (std::count_if(definitions.begin(), definitions.end(), matches)) {
     case 0:
-        throw base::Error(concat("has no ", kDefinition, ' ', base::quoted(name), ", only ", names_of(definitions)));
+        throw base::Error(fmt::format("has no {} {}, only {}", kDefinition, base::quoted(name), names_of(definitions)));
     case 1: return *std::find_if(definitions.begin(), definitions.end(), matches);
     default:
-        throw base::Error(concat("has several networks ", base::quoted(name), " among ", names_of(definitions),
-                                 ": give --name as NAMESPACE/NAME"));
+        throw base::Error(fmt::format("has several networks {} among {}: give --name as NAMESPACE/NAME",
+                                      base::quoted(name), names_of(definitions)));
     }
 }
 
@@ -138,14 +137,15 @@ NetworkText choose_network(std::string text, const std::string& name) {
     if (!error && is_configuration(text)) return {.configuration = std::move(text), .definition = {}};
     const Manifests manifests = read_manifests(text);
     if (manifests.definitions.empty())
-        throw base::Error(concat("expected a network configuration (JSON) or a ", kDefinition,
-                                 " (YAML or JSON), found ",
-                                 manifests.other_kinds.empty() ? "neither" : join(manifests.other_kinds)));
+        throw base::Error(fmt::format("expected a network configuration (JSON) or a {} (YAML or JSON), found {}",
+                                      kDefinition,
+                                      manifests.other_kinds.empty() ? "neither" : join(manifests.other_kinds)));
     const Definition& chosen = choose(manifests.definitions, name);
     if (chosen.configuration.empty())
-        throw base::Error(concat(kDefinition, ' ', base::quoted(chosen.qualified()),
-                                 " has no spec.config: Multus takes the list with that name from its confDir on the "
-                                 "node, /etc/cni/multus/net.d by default: run `rdmanet plan` with that file"));
+        throw base::Error(
+            fmt::format("{} {} has no spec.config: Multus takes the list with that name from its confDir on the node, "
+                        "/etc/cni/multus/net.d by default: run `rdmanet plan` with that file",
+                        kDefinition, base::quoted(chosen.qualified())));
     return {.configuration = chosen.configuration, .definition = chosen.name};
 }
 

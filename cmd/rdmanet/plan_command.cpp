@@ -6,6 +6,7 @@
 
 #include <rdmanet/attach/preview.hpp>
 #include <rdmanet/base/file.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/cni/request.hpp>
@@ -26,7 +27,6 @@
 namespace rdmanet::cmd {
 namespace {
 
-using base::concat;
 using json::Reader;
 
 constexpr std::size_t kLargestFile = std::size_t{16} << 20U; // as cni::read_configuration()
@@ -53,10 +53,10 @@ bool is_of_type(const Reader& object) {
 void refuse_as_ipam(const Reader& configuration) {
     const auto ipam = configuration.find("ipam");
     if (!ipam || !ipam->is_object() || !is_of_type(*ipam)) return;
-    throw json::ValueError(ipam->path(), concat("rdmanet is only the IPAM plugin of this network, the ADD is that of ",
-                                                configuration.at("type").to_text(),
-                                                ": run `rdmanet state` to see the addresses, or set \"type\" to ",
-                                                base::quoted(config::kPluginName)));
+    throw json::ValueError(ipam->path(),
+                           fmt::format("rdmanet is only the IPAM plugin of this network, the ADD is that of {}: run "
+                                       "`rdmanet state` to see the addresses, or set \"type\" to {}",
+                                       configuration.at("type").to_text(), base::quoted(config::kPluginName)));
 }
 
 /// Of a list the first entry that is this plugin's.
@@ -67,14 +67,14 @@ Reader find_ours(const Reader& root) {
         if (!type || is_of_type(root)) return root;
         refuse_as_ipam(root);
         throw json::ValueError(type->path(),
-                               concat("expected ", base::quoted(config::kPluginName), ", found ", type->shown(),
-                                      ": `rdmanet plan` explains networks of that type only"));
+                               fmt::format("expected {}, found {}: `rdmanet plan` explains networks of that type only",
+                                           base::quoted(config::kPluginName), type->shown()));
     }
     for (const Reader& plugin : plugins->elements())
         if (is_of_type(plugin)) return plugin;
     for (const Reader& plugin : plugins->elements())
         if (plugin.find("type")) refuse_as_ipam(plugin);
-    throw plugins->unexpected(concat("an entry of type ", base::quoted(config::kPluginName)));
+    throw plugins->unexpected(fmt::format("an entry of type {}", base::quoted(config::kPluginName)));
 }
 
 std::string json_of(const std::string& text) {
@@ -110,7 +110,7 @@ std::string types_before(const Reader& root, const Reader& ours) {
     for (const Reader& plugin : plugins->elements()) {
         if (plugin.path() == ours.path()) break;
         const auto type = plugin.find("type");
-        types += concat(types.empty() ? "" : ", ", base::quoted(type ? type->string() : std::string()));
+        types += fmt::format("{}{}", types.empty() ? "" : ", ", base::quoted(type ? type->string() : std::string()));
     }
     return types;
 }
@@ -159,26 +159,28 @@ void require_earlier_results(const cni::Request& request, const config::Config& 
                              const base::Logger& log) {
     if (request.conf.prev_result) return;
     if (config.is_rdma_only())
-        throw base::Error(concat("\"attach\": \"rdma\" moves the RDMA devices of interface ",
-                                 base::quoted(request.ifname().to_string()),
-                                 ", which an earlier plugin of the list puts into the pod, but `rdmanet plan` calls no "
-                                 "other plugin: give that plugin's result with --prev-result FILE, and with --netns a "
-                                 "pod that has the interface (of a VF, a whole NIC or a sub-function)"));
+        throw base::Error(fmt::format(
+            "\"attach\": \"rdma\" moves the RDMA devices of interface {}, which an earlier plugin of the list puts "
+            "into the pod, but `rdmanet plan` calls no other plugin: give that plugin's result with --prev-result "
+            "FILE, and with --netns a pod that has the interface (of a VF, a whole NIC or a sub-function)",
+            base::quoted(request.ifname().to_string())));
     if (!before.empty())
-        log.warn(concat("`rdmanet plan` calls no other plugin, but in this list ", before,
-                        " comes first: give its result with --prev-result FILE if the network depends on it"));
+        log.warn(fmt::format("`rdmanet plan` calls no other plugin, but in this list {} comes first: give its result "
+                             "with --prev-result FILE if the network depends on it",
+                             before));
 }
 
 std::string to_text(const attach::Preview& preview) {
     const state::AttachmentRecord& record = preview.record;
     const std::string device = record.device();
     std::string text =
-        concat("ADD of network ", base::quoted(record.key.network), " for interface ", base::quoted(record.key.ifname),
-               " (", record.attach, device.empty() ? "" : ", device ", device, ") would\n");
+        fmt::format("ADD of network {} for interface {} ({}{}{}) would\n", base::quoted(record.key.network),
+                    base::quoted(record.key.ifname), record.attach, device.empty() ? "" : ", device ", device);
     for (const std::string& dead : preview.taken_back)
-        text += concat("  reclaim what a dead pod left behind (", dead,
-                       "), or fail if that is impossible; the lines below show the device as that pod left it\n");
-    for (const std::string& action : preview.actions) text += concat("  ", action, '\n');
+        text += fmt::format("  reclaim what a dead pod left behind ({}), or fail if that is impossible; the lines "
+                            "below show the device as that pod left it\n",
+                            dead);
+    for (const std::string& action : preview.actions) text += fmt::format("  {}\n", action);
     return text;
 }
 
@@ -219,19 +221,19 @@ std::string to_json(const attach::Preview& preview, const json::UselessKeys& use
     write_texts(writer, "unknownKeys", useless.unknown);
     write_texts(writer, "idleKeys", useless.idle);
     write_texts(writer, "warnings", warnings);
-    return concat(writer.end_object().to_text(), '\n');
+    return fmt::format("{}\n", writer.end_object().to_text());
 }
 
 /// The configuration of the file's network, as the plugin would get it.
 PluginInput read_configuration(PlanOptions& options) {
     std::string text = read_input(options.file);
     if (text.find_first_not_of(" \t\r\n") == std::string::npos)
-        throw json::ParseError(concat(name_of(options.file), " is empty: expected a network configuration"));
+        throw json::ParseError(fmt::format("{} is empty: expected a network configuration", name_of(options.file)));
     return base::in_context(name_of(options.file), [&] {
         NetworkText network = choose_network(std::move(text), options.network);
         if (network.definition.empty()) return as_for_plugin(std::move(network.configuration), options);
         options.network = network.definition; // as Multus calls a network without a name of its own
-        return base::in_context(concat("NetworkAttachmentDefinition ", base::quoted(network.definition)),
+        return base::in_context(fmt::format("NetworkAttachmentDefinition {}", base::quoted(network.definition)),
                                 [&] { return as_for_plugin(std::move(network.configuration), options); });
     });
 }
@@ -243,12 +245,14 @@ void require_device(const config::Config& config) {
         const std::vector<base::PciAddress> vfs = kernel::list_vfs();
         std::string some;
         for (std::size_t at = 0; at < std::min(vfs.size(), kMostVfs); ++at)
-            some += concat(at == 0 ? "" : ", ", vfs[at]);
-        throw cni::CniError(cni::ErrorCode::invalid_network_config,
-                            concat("no VF is named, a device plugin chooses one for each pod: name one with `--device ",
-                                   vfs.empty() ? "0000:3b:00.2" : vfs.front().to_string(), "`; this node has ",
-                                   vfs.empty() ? "no VFs" : concat("the VFs ", some),
-                                   vfs.size() > kMostVfs ? concat(" and ", vfs.size() - kMostVfs, " more") : ""));
+            some += fmt::format("{}{}", at == 0 ? "" : ", ", vfs[at]);
+        throw cni::CniError(
+            cni::ErrorCode::invalid_network_config,
+            fmt::format("no VF is named, a device plugin chooses one for each pod: name one with `--device {}`; this "
+                        "node has {}{}",
+                        vfs.empty() ? "0000:3b:00.2" : vfs.front().to_string(),
+                        vfs.empty() ? "no VFs" : fmt::format("the VFs {}", some),
+                        vfs.size() > kMostVfs ? fmt::format(" and {} more", vfs.size() - kMostVfs) : ""));
     }
     const auto* whole = std::get_if<config::HostDevice>(&config.attach);
     if (whole != nullptr && !whole->name && !whole->hwaddr)
@@ -268,7 +272,7 @@ Planned preview(PlanOptions options, std::vector<std::string>& warnings) {
     PluginInput input = read_configuration(options);
     std::optional<kernel::Netns> nobodys;
     if (options.netns.empty()) nobodys = kernel::make_netns();
-    const std::string netns_path = nobodys ? concat("/proc/self/fd/", nobodys->fd()) : options.netns;
+    const std::string netns_path = nobodys ? fmt::format("/proc/self/fd/{}", nobodys->fd()) : options.netns;
     const cni::Request request = request_of(options, netns_path, std::move(input.configuration));
     attach::Node node(options.state_directory, base::Logger::to_list(warnings, base::LogLevel::warning));
     node.strict = node_is_strict();
@@ -310,26 +314,27 @@ std::string to_json(const Refusal& refusal, const std::vector<std::string>& warn
         .member("msg", refusal.message)
         .member("details", refusal.details);
     write_texts(writer, "warnings", warnings);
-    return concat(writer.end_object().to_text(), '\n');
+    return fmt::format("{}\n", writer.end_object().to_text());
 }
 
 void say(const std::string& line) {
-    base::write_all(STDERR_FILENO, concat(line, '\n'), "standard error");
+    base::write_all(STDERR_FILENO, fmt::format("{}\n", line), "standard error");
 }
 
 /// "2 unknown keys: mastr, rdma.mde".
 std::string list_keys(const std::vector<std::string>& sentences, std::string_view one, std::string_view several) {
     std::string keys;
-    for (const std::string& each : sentences) keys += concat(keys.empty() ? "" : ", ", each.substr(0, each.find(": ")));
-    return concat(sentences.size(), ' ', sentences.size() == 1 ? one : several, ": ", keys);
+    for (const std::string& each : sentences)
+        keys += fmt::format("{}{}", keys.empty() ? "" : ", ", each.substr(0, each.find(": ")));
+    return fmt::format("{} {}: {}", sentences.size(), sentences.size() == 1 ? one : several, keys);
 }
 
 std::string to_text(const json::UselessKeys& useless) {
     std::string text;
     if (!useless.unknown.empty()) text = list_keys(useless.unknown, "unknown key", "unknown keys");
     if (!useless.idle.empty())
-        text += concat(text.empty() ? "" : "; ",
-                       list_keys(useless.idle, "key that does nothing here", "keys that do nothing here"));
+        text += fmt::format("{}{}", text.empty() ? "" : "; ",
+                            list_keys(useless.idle, "key that does nothing here", "keys that do nothing here"));
     return text;
 }
 
@@ -343,16 +348,17 @@ int plan(const PlanOptions& options) {
     } catch (const std::exception& error) {
         outcome = refusal_of(error);
     }
-    for (std::string& warning : warnings) say(concat("warning: ", warning = in_options_words(std::move(warning))));
+    for (std::string& warning : warnings)
+        say(fmt::format("warning: {}", warning = in_options_words(std::move(warning))));
     if (const auto* refusal = std::get_if<Refusal>(&outcome)) {
         if (options.json) print(to_json(*refusal, warnings));
-        say(concat("rdmanet: ", refusal->message));
+        say(fmt::format("rdmanet: {}", refusal->message));
         return 1;
     }
     const auto& [preview, useless] = std::get<Planned>(outcome);
     print(options.json ? to_json(preview, useless, warnings) : to_text(preview));
     if (useless.empty()) return 0;
-    say(concat("rdmanet: ", to_text(useless)));
+    say(fmt::format("rdmanet: {}", to_text(useless)));
     return 1;
 }
 

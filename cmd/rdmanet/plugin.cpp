@@ -2,8 +2,8 @@
 
 #include <rdmanet/attach/operations.hpp>
 #include <rdmanet/base/file.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/rollback.hpp>
-#include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/delegate.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/cni/request.hpp>
@@ -21,7 +21,6 @@
 namespace rdmanet::cmd {
 namespace {
 
-using base::concat;
 using cni::Command;
 using cni::ErrorCode;
 
@@ -76,7 +75,7 @@ attach::Node make_node(const cni::Request& request) {
     const std::string directory = state_directory();
     if (!directory.starts_with('/')) // another one wherever a runtime starts us
         throw cni::CniError(ErrorCode::invalid_environment,
-                            concat("RDMANET_STATE_DIR is \"", directory, "\", expected an absolute path"));
+                            fmt::format("RDMANET_STATE_DIR is \"{}\", expected an absolute path", directory));
     attach::Node node(directory, lenient ? open_log_leniently(request.conf) : open_log(request.conf));
     node.strict = node_is_strict();
     return node;
@@ -134,8 +133,9 @@ void log_outcome(const cni::Request& request, const attach::Node& node, std::chr
         const auto took =
             std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - began);
         const std::string ifname = request.pod_ifname ? request.pod_ifname->to_string() : "";
-        node.log.log(level, concat(cni::to_string(request.command), " network=", request.conf.name, " container=",
-                                   request.container_id, " ifname=", ifname, " took=", took.count(), "us ", outcome));
+        node.log.log(level,
+                     fmt::format("{} network={} container={} ifname={} took={}us {}", cni::to_string(request.command),
+                                 request.conf.name, request.container_id, ifname, took.count(), outcome));
     } catch (const std::exception&) { // a result that was printed must not be followed by an error
     }
 }
@@ -152,7 +152,7 @@ void handle(const cni::Request& request) {
         else
             serve(request, node);
     } catch (const std::exception& error) {
-        log_outcome(request, node, began, concat("failed: ", error.what()), base::LogLevel::info);
+        log_outcome(request, node, began, fmt::format("failed: {}", error.what()), base::LogLevel::info);
         throw;
     }
     log_outcome(request, node, began, "ok", base::LogLevel::info);

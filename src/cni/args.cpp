@@ -1,5 +1,6 @@
 #include <rdmanet/cni/args.hpp>
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 
@@ -8,7 +9,6 @@
 namespace rdmanet::cni {
 namespace {
 
-using base::concat;
 using base::quoted;
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
@@ -54,7 +54,7 @@ bool parse_ignore_unknown(std::string_view value, Strictness strictness) {
     const std::string flag = base::to_lower(value);
     if (flag == "1" || flag == "true") return true;
     if (flag == "0" || flag == "false" || strictness == Strictness::lenient) return false;
-    refuse_args(concat("CNI_ARGS: IgnoreUnknown: expected 1, true, 0 or false, found ", quoted(value)));
+    refuse_args(fmt::format("CNI_ARGS: IgnoreUnknown: expected 1, true, 0 or false, found {}", quoted(value)));
 }
 
 } // namespace
@@ -65,22 +65,22 @@ Args parse_args(std::string_view text, Strictness strictness) {
     std::string unknown;
     // The journal is JSON, which can't hold other bytes: DEL would give a delegate other arguments than ADD did.
     if (strictness == Strictness::strict && !base::is_utf8(text))
-        refuse_args(concat("CNI_ARGS: expected UTF-8, found ", quoted(text)));
+        refuse_args(fmt::format("CNI_ARGS: expected UTF-8, found {}", quoted(text)));
     for (const std::string_view part : split(text, ';')) {
         const auto equals = part.find('=');
         const bool is_pair = equals != std::string_view::npos && part.find('=', equals + 1) == std::string_view::npos;
         if (!is_pair && strictness == Strictness::strict)
-            refuse_args(concat("CNI_ARGS: expected KEY=VALUE pairs separated by ';', found ", quoted(part)));
+            refuse_args(fmt::format("CNI_ARGS: expected KEY=VALUE pairs separated by ';', found {}", quoted(part)));
         if (!is_pair) continue;
         const std::string_view key = part.substr(0, equals);
         const std::string_view value = part.substr(equals + 1);
         if (key == "IgnoreUnknown")
             ignore_unknown = parse_ignore_unknown(value, strictness);
         else if (!take(args, key, value))
-            unknown += concat(unknown.empty() ? "" : ", ", quoted(key));
+            unknown += fmt::format("{}{}", unknown.empty() ? "" : ", ", quoted(key));
     }
     if (!unknown.empty() && !ignore_unknown && strictness == Strictness::strict)
-        refuse_args(concat("CNI_ARGS: unknown keys ", unknown, ": remove them, or add IgnoreUnknown=1"));
+        refuse_args(fmt::format("CNI_ARGS: unknown keys {}: remove them, or add IgnoreUnknown=1", unknown));
     return args;
 }
 

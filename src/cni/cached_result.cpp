@@ -1,13 +1,11 @@
 #include <rdmanet/cni/cached_result.hpp>
 
 #include <rdmanet/base/file.hpp>
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/json/reader.hpp>
 
 namespace rdmanet::cni {
 namespace {
-
-using base::concat;
 
 constexpr std::size_t kLargestFile = std::size_t{1} << 20U;
 
@@ -37,8 +35,8 @@ std::optional<Result> find_cached_result(std::string_view network, std::string_v
                                          std::string_view ifname, const std::vector<std::string>& directories) {
     for (const std::string& directory : directories) {
         try {
-            const auto text = base::read_file_if_exists(concat(directory, '/', network, '-', container_id, '-', ifname),
-                                                        kLargestFile);
+            const auto text = base::read_file_if_exists(
+                fmt::format("{}/{}-{}-{}", directory, network, container_id, ifname), kLargestFile);
             if (!text) continue;
             if (auto result = parse_cached(*text, network, container_id, ifname)) return result;
         } catch (const base::Error&) { // another program's file: what it does not tell is not known

@@ -1,5 +1,6 @@
 #include <rdmanet/cni/delegate.hpp>
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 
@@ -17,7 +18,6 @@
 namespace rdmanet::cni {
 namespace {
 
-using base::concat;
 using base::quoted;
 
 /// How deep plugins may call each other: an "ipam.type" that leads back here would go on for ever.
@@ -33,15 +33,16 @@ unsigned current_depth() {
 std::vector<std::string> environment_for(const DelegateCall& call, Command command) {
     const unsigned depth = current_depth();
     if (depth >= kMostDepth)
-        throw_nonsense(concat("IPAM plugin ", quoted(call.plugin), ": plugins call each other ", depth,
-                              " levels deep: correct \"ipam.type\" if it leads back to its caller"));
+        throw_nonsense(fmt::format("IPAM plugin {}: plugins call each other {} levels deep: correct \"ipam.type\" if "
+                                   "it leads back to its caller",
+                                   quoted(call.plugin), depth));
     const std::pair<const char*, std::string> own[] = {{"CNI_COMMAND", std::string(to_string(command))},
                                                        {"CNI_CONTAINERID", call.container_id},
                                                        {"CNI_NETNS", call.netns_path},
                                                        {"CNI_IFNAME", call.ifname},
                                                        {"CNI_ARGS", call.args},
                                                        {"CNI_PATH", call.path},
-                                                       {kDepthVariable, concat(depth + 1)}};
+                                                       {kDepthVariable, fmt::format("{}", depth + 1)}};
     std::vector<std::string> variables;
     for (char** variable = environ; *variable != nullptr; ++variable) {
         const std::string_view text = *variable;
@@ -49,7 +50,7 @@ std::vector<std::string> environment_for(const DelegateCall& call, Command comma
         if (std::none_of(std::begin(own), std::end(own), [&](const auto& pair) { return name == pair.first; }))
             variables.emplace_back(text);
     }
-    for (const auto& [name, value] : own) variables.push_back(concat(name, '=', value));
+    for (const auto& [name, value] : own) variables.push_back(fmt::format("{}={}", name, value));
     return variables;
 }
 
@@ -67,7 +68,7 @@ ChildOutcome run_retrying(const std::string& program, const DelegateCall& call, 
 }
 
 std::string name_of(const DelegateCall& call, Command command) {
-    return concat("IPAM plugin ", quoted(call.plugin), ' ', to_string(command));
+    return fmt::format("IPAM plugin {} {}", quoted(call.plugin), to_string(command));
 }
 
 /// Standard output of a successful call.
@@ -105,16 +106,16 @@ bool is_own_delegate() {
 Result delegate_add(const DelegateCall& call, const base::Deadline& deadline) {
     const std::string out = call_plugin(call, Command::add, deadline);
     const std::string who = name_of(call, Command::add);
-    if (out.empty()) throw_nonsense(concat(who, " exited with status 0 but printed no result"));
+    if (out.empty()) throw_nonsense(fmt::format("{} exited with status 0 but printed no result", who));
     try {
         const NetConf conf = parse_net_conf(call.config, Strictness::lenient);
         const json::Document document = json::Document::parse(out);
         if (document.root().is_null()) return {}; // as libcni takes it
         return parse_result(document.root(), conf.version);
     } catch (const json::ParseError& error) {
-        throw_nonsense(concat(who, " printed something that is not JSON (", error.what(), ')'), out);
+        throw_nonsense(fmt::format("{} printed something that is not JSON ({})", who, error.what()), out);
     } catch (const json::ValueError& error) {
-        throw_nonsense(concat(who, " printed something that is not a CNI result (", error.what(), ')'), out);
+        throw_nonsense(fmt::format("{} printed something that is not a CNI result ({})", who, error.what()), out);
     }
 }
 

@@ -1,5 +1,6 @@
 #include <rdmanet/cni/net_conf.hpp>
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 
@@ -11,7 +12,6 @@
 namespace rdmanet::cni {
 namespace {
 
-using base::concat;
 using base::quoted;
 using json::Reader;
 
@@ -21,8 +21,8 @@ SpecVersion parse_spec_version(const Reader& root) {
     const auto version = parse_version(text);
     if (!version)
         throw CniError(ErrorCode::incompatible_version,
-                       concat("incompatible CNI versions: cniVersion ", quoted(text), " is not supported, use one of ",
-                              supported_versions_text()));
+                       fmt::format("incompatible CNI versions: cniVersion {} is not supported, use one of {}",
+                                   quoted(text), supported_versions_text()));
     return *version;
 }
 
@@ -33,7 +33,7 @@ std::string parse_name(const Reader& root) {
         throw CniError(ErrorCode::invalid_network_config, "name: missing: give the network configuration a name");
     if (!is_identifier(name))
         throw CniError(ErrorCode::invalid_network_config,
-                       concat("name: expected ", kIdentifierRules, ", found ", quoted(name)));
+                       fmt::format("name: expected {}, found {}", kIdentifierRules, quoted(name)));
     return name;
 }
 
@@ -51,9 +51,9 @@ Result parse_prev_result(const Reader& reader, SpecVersion version) {
     Result result = parse_result(reader, version);
     for (std::size_t at = 0; at < result.ips.size(); ++at)
         if (result.ips[at].interface && *result.ips[at].interface >= result.interfaces.size())
-            throw json::ValueError(concat(reader.path(), ".ips[", at, "].interface"),
-                                   concat("expected the index of one of its ", result.interfaces.size(),
-                                          " interfaces, found ", *result.ips[at].interface));
+            throw json::ValueError(fmt::format("{}.ips[{}].interface", reader.path(), at),
+                                   fmt::format("expected the index of one of its {} interfaces, found {}",
+                                               result.interfaces.size(), *result.ips[at].interface));
     return result;
 }
 
@@ -79,7 +79,7 @@ void read_part(NetConf& conf, Strictness strictness, const std::function<void()>
         read();
     } catch (const json::ValueError& error) {
         if (strictness == Strictness::strict) throw;
-        conf.warnings.push_back(concat("ignored: ", error.what()));
+        conf.warnings.push_back(fmt::format("ignored: {}", error.what()));
     }
 }
 

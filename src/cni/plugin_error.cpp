@@ -1,5 +1,6 @@
 #include "plugin_error.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/json/reader.hpp>
@@ -10,7 +11,6 @@
 namespace rdmanet::cni {
 namespace {
 
-using base::concat;
 using base::quoted;
 
 constexpr std::size_t kMostDetails = 2000;
@@ -20,7 +20,7 @@ std::string last_words(std::string_view err) {
     constexpr std::size_t kMost = 500;
     while (!err.empty() && (err.back() == '\n' || err.back() == '\r')) err.remove_suffix(1);
     if (err.empty()) return {};
-    return concat(" and printed ", quoted(err.substr(err.size() - std::min(err.size(), kMost)), kMost));
+    return fmt::format(" and printed {}", quoted(err.substr(err.size() - std::min(err.size(), kMost)), kMost));
 }
 
 std::string cure_of(int exec_errno) {
@@ -35,12 +35,12 @@ std::string cure_of(int exec_errno) {
 /// "1.5": deadlines shrink while we work, so the exact number would be an odd one.
 std::string in_seconds(std::chrono::milliseconds duration) {
     const auto tenths = (duration.count() + 50) / 100;
-    return tenths % 10 == 0 ? concat(tenths / 10) : concat(tenths / 10, '.', tenths % 10);
+    return tenths % 10 == 0 ? fmt::format("{}", tenths / 10) : fmt::format("{}.{}", tenths / 10, tenths % 10);
 }
 
 std::string end_of(const ChildOutcome& outcome) {
-    return outcome.signal != 0 ? concat("was killed by signal ", outcome.signal)
-                               : concat("exited with status ", outcome.exit_status);
+    return outcome.signal != 0 ? fmt::format("was killed by signal {}", outcome.signal)
+                               : fmt::format("exited with status {}", outcome.exit_status);
 }
 
 /// Code and details stay the plugin's own; code 0 is the Go library's for an error without one.
@@ -51,22 +51,22 @@ PluginError parse_plugin_error(const std::string& who, const ChildOutcome& outco
     const auto code = root.find("code");
     const auto number = code ? static_cast<int>(code->integer(0, INT32_MAX)) : 0;
     const auto details = root.find("details");
-    return {number != 0 ? number : static_cast<int>(ErrorCode::delegate), concat(who, ": ", message),
+    return {number != 0 ? number : static_cast<int>(ErrorCode::delegate), fmt::format("{}: {}", who, message),
             details ? details->string() : std::string()};
 }
 
 [[noreturn]] void throw_plugin_error(const std::string& who, const ChildOutcome& outcome) {
     if (outcome.out.empty()) {
         const std::string said = last_words(outcome.err);
-        throw_nonsense(concat(who, ' ', end_of(outcome), said.empty() ? " and printed no error" : said));
+        throw_nonsense(fmt::format("{} {}{}", who, end_of(outcome), said.empty() ? " and printed no error" : said));
     }
     try {
         throw parse_plugin_error(who, outcome);
     } catch (const json::ParseError& error) {
-        throw_nonsense(concat(who, ' ', end_of(outcome), " and its error is not JSON (", error.what(), ')'),
+        throw_nonsense(fmt::format("{} {} and its error is not JSON ({})", who, end_of(outcome), error.what()),
                        outcome.out);
     } catch (const json::ValueError& error) {
-        throw_nonsense(concat(who, ' ', end_of(outcome), " and its error is not a CNI error (", error.what(), ')'),
+        throw_nonsense(fmt::format("{} {} and its error is not a CNI error ({})", who, end_of(outcome), error.what()),
                        outcome.out);
     }
 }
@@ -78,17 +78,19 @@ void throw_nonsense(const std::string& message, std::string_view output) {
 }
 
 void throw_not_executed(const std::string& who, const std::string& program, int exec_errno) {
-    throw_nonsense(concat(who, ": execute ", program, ": ", base::errno_text(exec_errno), ": ", cure_of(exec_errno)));
+    throw_nonsense(
+        fmt::format("{}: execute {}: {}: {}", who, program, base::errno_text(exec_errno), cure_of(exec_errno)));
 }
 
 void require_success(const std::string& who, const std::string& program, const ChildOutcome& outcome,
                      std::chrono::milliseconds patience) {
     if (outcome.exec_errno != 0) throw_not_executed(who, program, outcome.exec_errno);
     if (outcome.timed_out)
-        throw base::TimeoutError(concat(who, ": gave up after ", in_seconds(patience), " s, ", program, " was killed",
-                                        last_words(outcome.err), ": check whether it waits for a daemon"));
+        throw base::TimeoutError(
+            fmt::format("{}: gave up after {} s, {} was killed{}: check whether it waits for a daemon", who,
+                        in_seconds(patience), program, last_words(outcome.err)));
     if (outcome.exit_status != 0 || outcome.signal != 0) throw_plugin_error(who, outcome);
-    if (outcome.out_overflowed) throw_nonsense(concat(who, " printed more than a result may have"));
+    if (outcome.out_overflowed) throw_nonsense(fmt::format("{} printed more than a result may have", who));
 }
 
 } // namespace rdmanet::cni

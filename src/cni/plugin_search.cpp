@@ -1,5 +1,6 @@
 #include "plugin_search.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 
@@ -10,7 +11,6 @@
 namespace rdmanet::cni {
 namespace {
 
-using base::concat;
 using base::quoted;
 
 /// A NUL would cut the path short at a system call.
@@ -24,23 +24,25 @@ bool is_file_name(const std::string& name) {
 std::string find_plugin(const std::string& plugin, const std::string& path) {
     if (!is_file_name(plugin))
         throw CniError(ErrorCode::invalid_network_config,
-                       concat("ipam.type: expected the name of a plugin without '/', found ", quoted(plugin)));
+                       fmt::format("ipam.type: expected the name of a plugin without '/', found {}", quoted(plugin)));
     if (path.empty())
         throw CniError(
             ErrorCode::invalid_environment,
-            concat("required env variables [CNI_PATH] missing: set it to the directories that hold IPAM plugin ",
-                   quoted(plugin)));
+            fmt::format("required env variables [CNI_PATH] missing: set it to the directories that hold IPAM plugin {}",
+                        quoted(plugin)));
     std::string_view rest = path;
     while (!rest.empty()) {
         const auto colon = rest.find(':');
-        std::string candidate = concat(rest.substr(0, colon), '/', plugin);
+        std::string candidate = fmt::format("{}/{}", rest.substr(0, colon), plugin);
         struct stat status {};
         if (colon != 0 && ::stat(candidate.c_str(), &status) == 0 && S_ISREG(status.st_mode)) return candidate;
         rest = colon == std::string_view::npos ? std::string_view() : rest.substr(colon + 1);
     }
-    throw CniError(ErrorCode::delegate,
-                   concat("IPAM plugin ", quoted(plugin), " is in none of the directories of CNI_PATH (",
-                          quoted(path, 1000), "): install it there, or correct \"ipam.type\""));
+    throw CniError(
+        ErrorCode::delegate,
+        fmt::format(
+            "IPAM plugin {} is in none of the directories of CNI_PATH ({}): install it there, or correct \"ipam.type\"",
+            quoted(plugin), quoted(path, 1000)));
 }
 
 } // namespace rdmanet::cni

@@ -1,6 +1,7 @@
 #include <rdmanet/cni/request.hpp>
 
 #include <rdmanet/base/file.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 
@@ -12,7 +13,6 @@
 namespace rdmanet::cni {
 namespace {
 
-using base::concat;
 using base::quoted;
 
 constexpr std::array<std::pair<std::string_view, Command>, 6> kCommands = {{{"ADD", Command::add},
@@ -45,14 +45,15 @@ void require_version(Command command, SpecVersion version) {
                          ((command == Command::gc || command == Command::status) && version < SpecVersion::v1_1_0);
     if (!too_old) return;
     throw CniError(ErrorCode::incompatible_version,
-                   concat("config version does not allow ", to_string(command), ": cniVersion is ", to_string(version),
-                          ", ", to_string(command), " came with ", command == Command::check ? "0.4.0" : "1.1.0"));
+                   fmt::format("config version does not allow {}: cniVersion is {}, {} came with {}",
+                               to_string(command), to_string(version), to_string(command),
+                               command == Command::check ? "0.4.0" : "1.1.0"));
 }
 
 /// Only of ADD: what was never stored under such names has no DEL that could fail for them.
 void require_storable(const Request& request) {
     for (const auto& [name, value] : {std::pair("CNI_NETNS", &request.netns_path), {"CNI_PATH", &request.path_text}})
-        if (!base::is_utf8(*value)) refuse(concat(name, ": expected UTF-8, found ", quoted(*value)));
+        if (!base::is_utf8(*value)) refuse(fmt::format("{}: expected UTF-8, found {}", name, quoted(*value)));
 }
 
 bool is_true(std::string_view flag) {
@@ -72,36 +73,36 @@ Command parse_command(const Environment& environment) {
     if (text.empty()) refuse("required env variables [CNI_COMMAND] missing");
     for (const auto& [name, command] : kCommands)
         if (text == name) return command;
-    refuse(concat("unknown CNI_COMMAND: ", quoted(text), ", expected ADD, DEL, CHECK, GC, STATUS or VERSION"));
+    refuse(fmt::format("unknown CNI_COMMAND: {}, expected ADD, DEL, CHECK, GC, STATUS or VERSION", quoted(text)));
 }
 
 void require_environment(Command command, const Environment& environment) {
     std::string missing;
     const auto require = [&](const char* name) {
-        if (value_of(environment, name).empty()) missing += concat(missing.empty() ? "" : ",", name);
+        if (value_of(environment, name).empty()) missing += fmt::format("{}{}", missing.empty() ? "" : ",", name);
     };
     if (is_about_a_container(command)) require("CNI_CONTAINERID");
     if (needs_netns(command)) require("CNI_NETNS");
     if (is_about_a_container(command)) require("CNI_IFNAME");
-    if (!missing.empty()) refuse(concat("required env variables [", missing, "] missing"));
+    if (!missing.empty()) refuse(fmt::format("required env variables [{}] missing", missing));
     if (!is_about_a_container(command)) return;
     const std::string container = value_of(environment, "CNI_CONTAINERID");
     if (!is_identifier(container))
-        refuse(concat("invalid characters in containerID: CNI_CONTAINERID must be ", kIdentifierRules, ", found ",
-                      quoted(container)));
+        refuse(fmt::format("invalid characters in containerID: CNI_CONTAINERID must be {}, found {}", kIdentifierRules,
+                           quoted(container)));
     const std::string ifname = value_of(environment, "CNI_IFNAME");
     if (!base::InterfaceName::parse(ifname))
-        refuse(concat("CNI_IFNAME: expected an interface name (", base::InterfaceName::kRules, "), found ",
-                      quoted(ifname)));
+        refuse(fmt::format("CNI_IFNAME: expected an interface name ({}), found {}", base::InterfaceName::kRules,
+                           quoted(ifname)));
 }
 
 std::string read_configuration(int fd, std::chrono::milliseconds patience) {
     try {
         return base::read_all(fd, kLargestConfiguration, "standard input", base::Deadline::in(patience));
     } catch (const base::TimeoutError&) {
-        throw CniError(ErrorCode::io_failure,
-                       concat("standard input: waited ", patience.count(),
-                              " ms for the end of the network configuration: the caller must close it after writing"));
+        throw CniError(ErrorCode::io_failure, fmt::format("standard input: waited {} ms for the end of the network "
+                                                          "configuration: the caller must close it after writing",
+                                                          patience.count()));
     } catch (const base::SystemError& error) {
         throw CniError(ErrorCode::io_failure, error.what());
     }

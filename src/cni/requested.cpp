@@ -2,12 +2,12 @@
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/cni/net_conf.hpp>
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 
 namespace rdmanet::cni {
 namespace {
 
-using base::concat;
 using base::quoted;
 using json::Reader;
 
@@ -62,7 +62,7 @@ std::optional<RequestedMac> requested_mac(const NetConf& conf, const Args& args)
     const auto mac = parse_mac(args.mac);
     if (!mac)
         throw CniError(ErrorCode::invalid_environment,
-                       concat("CNI_ARGS MAC: expected ", kMacExpected, ", found ", quoted(args.mac)));
+                       fmt::format("CNI_ARGS MAC: expected {}, found {}", kMacExpected, quoted(args.mac)));
     return RequestedMac{.mac = *mac, .source = "CNI_ARGS MAC"};
 }
 
@@ -76,7 +76,7 @@ std::vector<RequestedIp> requested_ips(const NetConf& conf, const Args& args) {
         auto ip = parse_ip(text, "CNI_ARGS IP");
         if (!ip)
             throw CniError(ErrorCode::invalid_environment,
-                           concat("CNI_ARGS IP: expected ", kIpExpected, ", found ", quoted(text)));
+                           fmt::format("CNI_ARGS IP: expected {}, found {}", kIpExpected, quoted(text)));
         ips.push_back(*std::move(ip));
     }
     return ips;

@@ -1,6 +1,7 @@
 // Values that are one of a few texts, and keys that belong to another kind of attachment.
 #pragma once
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/json/reader.hpp>
@@ -35,7 +36,7 @@ T choose(const json::Reader& reader, std::span<const Choice<T>> choices) {
     std::string expected = "one of";
     for (const auto& [name, value] : choices) {
         if (reader.is_string() && base::equals_ignoring_case(name, reader.string())) return value;
-        expected += base::concat(" \"", name, '"');
+        expected += fmt::format(" \"{}\"", name);
     }
     throw reader.unexpected(expected);
 }
@@ -51,7 +52,7 @@ std::optional<T> find_choice(const json::Reader& root, std::string_view key, std
 inline void refuse_key(const json::Reader& root, std::string_view key, std::string_view reason) {
     if (const auto value = find_filled(root, key))
         throw cni::CniError(cni::ErrorCode::unsupported_field,
-                            base::concat(value->path(), ": ", value->shown(), ' ', reason));
+                            fmt::format("{}: {} {}", value->path(), value->shown(), reason));
 }
 
 } // namespace rdmanet::config

@@ -1,6 +1,7 @@
 // Where the configuration wants the log.
 #include "choices.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/config/config.hpp>
 
@@ -29,7 +30,7 @@ bool is_our_log(std::string_view file) {
 /// is another program's, which may read what a tenant wrote there (wtmp, the journal, logs of other pods).
 std::string parse_log_file(const Reader& reader) {
     const std::string path = reader.string();
-    const std::string directory = base::concat(kLogDirectory, '/');
+    const std::string directory = fmt::format("{}/", kLogDirectory);
     std::string file = path.starts_with(directory) ? path.substr(directory.size()) : std::string();
     if (!is_our_log(file) || !base::is_printable_utf8(file))
         throw reader.unexpected("/var/log/rdmanet.log, /var/log/rdmanet-NAME.log or a file in /var/log/rdmanet/");

@@ -5,6 +5,7 @@
 #include "rdma_config.hpp"
 #include "vf_config.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 
@@ -13,7 +14,6 @@
 namespace rdmanet::config {
 namespace {
 
-using base::concat;
 using json::Reader;
 
 using base::IpvlanFlag;
@@ -142,7 +142,7 @@ std::optional<bool> parse_isolation(const Reader& rdma) {
     if (mode) exclusive = choose<bool>(*mode, kRdmaModes);
     if (!isolation) return exclusive;
     if (exclusive && *exclusive != isolation->boolean())
-        throw isolation->unexpected(concat(*exclusive ? "true" : "false", ", as \"rdma.mode\" says"));
+        throw isolation->unexpected(fmt::format("{}, as \"rdma.mode\" says", *exclusive ? "true" : "false"));
     return isolation->boolean();
 }
 
@@ -179,7 +179,7 @@ void parse_rdma_isolation(const Reader& root, Config& config) {
     const bool wanted = isolation->boolean();
     const bool is_ignored = wanted && config.rdma.demand == RdmaDemand::ignored;
     if (is_ignored || config.rdma.isolation.value_or(wanted) != wanted)
-        throw isolation->unexpected(concat(wanted ? "false" : "true", ", as \"rdma\" says"));
+        throw isolation->unexpected(fmt::format("{}, as \"rdma\" says", wanted ? "false" : "true"));
     config.rdma.isolation = wanted;
     if (wanted) config.rdma.demand = RdmaDemand::required;
 }
@@ -187,9 +187,9 @@ void parse_rdma_isolation(const Reader& root, Config& config) {
 void require_rdma_to_move(const Reader& root, Config& config) {
     constexpr const char* kWhy = ", as \"attach\": \"rdma\" moves RDMA devices";
     const bool stays = config.rdma.demand == RdmaDemand::ignored || !config.rdma.isolation.value_or(true);
-    if (stays) throw root.at("rdma").unexpected(concat("true or mode \"exclusive\"", kWhy));
+    if (stays) throw root.at("rdma").unexpected(fmt::format("true or mode \"exclusive\"{}", kWhy));
     if (const auto isolation = root.find("rdmaIsolation"); isolation && !isolation->boolean())
-        throw isolation->unexpected(concat("true", kWhy));
+        throw isolation->unexpected(fmt::format("true{}", kWhy));
     config.rdma.isolation = true;
     config.rdma.demand = RdmaDemand::required;
 }
@@ -201,8 +201,9 @@ void require_moved_rdma(const Reader& rdma, Config& config) {
         if (!value) continue;
         if (!config.is_device())
             refuse_key(rdma, key,
-                       concat("is only for RDMA devices that move into the pod, this network is \"", config.kind(),
-                              "\": remove it, or set \"attach\": \"sriov\""));
+                       fmt::format("is only for RDMA devices that move into the pod, this network is \"{}\": remove "
+                                   "it, or set \"attach\": \"sriov\"",
+                                   config.kind()));
         if (!config.rdma.isolation.value_or(true))
             throw value->unexpected("no such key, because \"rdma\" keeps RDMA devices on the host");
         config.rdma.isolation = true;
@@ -213,13 +214,16 @@ void require_fitting_rdma(const Reader& root, Config& config) {
     if (const auto rdma = root.find("rdma"); rdma && rdma->is_object()) {
         require_moved_rdma(*rdma, config);
         if (config.is_rdma_only() || config.is_ipoib())
-            refuse_key(*rdma, "linkLocalGids",
-                       concat("is only for Ethernet interfaces that this plugin sets up, this network is \"",
-                              config.kind(), "\": remove it"));
+            refuse_key(
+                *rdma, "linkLocalGids",
+                fmt::format(
+                    "is only for Ethernet interfaces that this plugin sets up, this network is \"{}\": remove it",
+                    config.kind()));
         if (config.is_device() || config.is_ipoib())
             refuse_key(*rdma, "maxGids",
-                       concat("is only for pods that share the GID table of an Ethernet parent, this network is \"",
-                              config.kind(), "\": remove it"));
+                       fmt::format("is only for pods that share the GID table of an Ethernet parent, this network is "
+                                   "\"{}\": remove it",
+                                   config.kind()));
     }
     if (config.is_rdma_only()) require_rdma_to_move(root, config);
     const auto* vf = std::get_if<Sriov>(&config.attach);
@@ -231,8 +235,8 @@ void require_fitting_rdma(const Reader& root, Config& config) {
     } else if (config.rdma.isolation.value_or(false)) {
         throw cni::CniError(
             cni::ErrorCode::unsupported_field,
-            concat("rdma: expected \"mode\": \"shared\", because a child of an interface shares its parent's RDMA "
-                   "device, found \"exclusive\": correct it, or set \"attach\": \"sriov\""));
+            std::string("rdma: expected \"mode\": \"shared\", because a child of an interface shares its parent's RDMA "
+                        "device, found \"exclusive\": correct it, or set \"attach\": \"sriov\""));
     }
 }
 
@@ -261,7 +265,7 @@ std::optional<std::uint32_t> parse_mtu(const Reader& root) {
     const std::int64_t value = mtu->integer(0, kMostMtu);
     if (value == 0) return std::nullopt; // as in the reference plugins: the parent's
     if (value < kLeastMtu)
-        throw mtu->unexpected(concat("0 (the parent's) or a number from ", kLeastMtu, " to ", kMostMtu));
+        throw mtu->unexpected(fmt::format("0 (the parent's) or a number from {} to {}", kLeastMtu, kMostMtu));
     return static_cast<std::uint32_t>(value);
 }
 
@@ -314,10 +318,11 @@ void require_useful_keys(const json::UselessKeys& useless, bool network_is_stric
     const std::string& first = keys.front();
     const std::size_t colon = first.find(": ");
     std::string others;
-    for (std::size_t at = 1; at < keys.size(); ++at) others += concat(", and ", keys[at]);
-    throw json::ValueError(first.substr(0, colon),
-                           concat(first.substr(colon + 2), others, ": correct or remove it, as ",
-                                  network_is_strict ? "\"strict\" is true" : "RDMANET_STRICT is set on this node"));
+    for (std::size_t at = 1; at < keys.size(); ++at) others += fmt::format(", and {}", keys[at]);
+    throw json::ValueError(
+        first.substr(0, colon),
+        fmt::format("{}{}: correct or remove it, as {}", first.substr(colon + 2), others,
+                    network_is_strict ? "\"strict\" is true" : "RDMANET_STRICT is set on this node"));
 }
 
 void require_sound(const IpamChoice& ipam) {

@@ -2,10 +2,11 @@
 
 #include "choices.hpp"
 
+#include <rdmanet/base/format.hpp>
+
 namespace rdmanet::config {
 namespace {
 
-using base::concat;
 using json::KnownKey;
 using json::Reader;
 
@@ -57,7 +58,7 @@ std::optional<base::VfRates> parse_rates(const Reader& root) {
     if (least) rates.least_mbps = static_cast<std::uint32_t>(least->integer(0, UINT32_MAX));
     if (most) rates.most_mbps = static_cast<std::uint32_t>(most->integer(0, UINT32_MAX));
     if (rates.most_mbps != 0 && rates.least_mbps > rates.most_mbps)
-        throw least->unexpected(concat("at most ", rates.most_mbps, ", which is \"max_tx_rate\""));
+        throw least->unexpected(fmt::format("at most {}, which is \"max_tx_rate\"", rates.most_mbps));
     return rates;
 }
 
@@ -116,12 +117,12 @@ void require_subnet_manager(const Reader& root, bool has_guid) {
 void refuse_keys_of_children(const Reader& root, std::string_view kind) {
     for (const std::string_view key : {"master", "mode", "flag", "bcqueuelen", "linkInContainer"})
         refuse_key(root, key,
-                   concat("is only for children of an interface, this network is \"", kind, "\": remove it"));
+                   fmt::format("is only for children of an interface, this network is \"{}\": remove it", kind));
 }
 
 /// An InfiniBand VF's is for ib-kubernetes to read, so only the others have none.
 void refuse_partition(const Reader& root, std::string_view kind) {
-    refuse_key(root, "pkey", concat("is only for \"ipoib\", this network is \"", kind, "\": remove it"));
+    refuse_key(root, "pkey", fmt::format("is only for \"ipoib\", this network is \"{}\": remove it", kind));
 }
 
 /// Their PF does it, and these may have none. A pod that isn't in its VLAN must not come into being.
@@ -129,13 +130,14 @@ void refuse_keys_of_vfs(const Reader& root, std::string_view kind) {
     for (const std::string_view key : {"vlan", "vlanQoS", "vlanProto", "spoofchk", "trust", "link_state", "min_tx_rate",
                                        "max_tx_rate", "guid", "ibKubernetesEnabled"})
         refuse_key(root, key,
-                   concat("is only for VFs, this network is \"", kind,
-                          "\": remove it, or set \"attach\": \"sriov\" if the device is a VF"));
+                   fmt::format("is only for VFs, this network is \"{}\": remove it, or set \"attach\": \"sriov\" if "
+                               "the device is a VF",
+                               kind));
 }
 
 void refuse_keys_of_host_devices(const Reader& root, std::string_view kind, std::string_view cure) {
     for (const std::string_view key : {"device", "hwaddr", "kernelpath"})
-        refuse_key(root, key, concat("is only for \"host-device\", this network is \"", kind, "\": ", cure));
+        refuse_key(root, key, fmt::format("is only for \"host-device\", this network is \"{}\": {}", kind, cure));
 }
 
 } // namespace
@@ -195,7 +197,7 @@ std::optional<base::BusAddress> find_device(const Reader& root) {
     if (!address)
         throw device->unexpected("a PCI address like \"0000:3b:00.0\", or an auxiliary device like \"mlx5_core.sf.4\"");
     if (in_sysfs && *in_sysfs != *address)
-        throw device->unexpected(concat("the device of \"kernelpath\", ", *in_sysfs, ": remove one of them"));
+        throw device->unexpected(fmt::format("the device of \"kernelpath\", {}: remove one of them", *in_sysfs));
     return address;
 }
 
@@ -214,16 +216,16 @@ std::optional<std::string> parse_device_info_file(const Reader& root) {
     const std::string_view name = device_info_name(path);
     if (name.empty() || name == "." || name == ".." || name.find('/') != std::string_view::npos ||
         !base::is_printable_utf8(name))
-        throw file->unexpected(concat("a file in /var", kDeviceInfoDirectory, ", as Multus sets it: remove the key"));
+        throw file->unexpected(
+            fmt::format("a file in /var{}, as Multus sets it: remove the key", kDeviceInfoDirectory));
     return path;
 }
 
 void warn_of_guid_request(const Reader& root, std::string_view kind, std::vector<std::string>& warnings) {
     if (const auto request = find_guid_request(root))
-        warnings.push_back(concat(request->path(), ": ",
-                                  base::quoted(request->is_string() ? request->string() : request->to_text()),
-                                  " is ignored, this network is of kind ", kind,
-                                  ": only an InfiniBand VF (\"attach\": \"sriov\") gets a GUID"));
+        warnings.push_back(fmt::format(
+            "{}: {} is ignored, this network is of kind {}: only an InfiniBand VF (\"attach\": \"sriov\") gets a GUID",
+            request->path(), base::quoted(request->is_string() ? request->string() : request->to_text()), kind));
 }
 
 Sriov parse_sriov(const Reader& root) {

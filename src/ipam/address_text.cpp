@@ -1,11 +1,11 @@
 #include "address_text.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 
 namespace rdmanet::ipam {
 namespace {
 
-using base::concat;
 using base::quoted;
 
 bool is_digit(char c) {
@@ -26,10 +26,10 @@ constexpr std::string_view kNotAssignable[] = {"0.0.0.0/8",          "127.0.0.0/
 
 json::ValueError not_an(std::string_view expected, const json::Reader& at, std::string_view text) {
     if (has_leading_zero(text))
-        return {at.path(), concat("expected ", expected, ", found ", quoted(text),
-                                  ": leading zeros are refused, because some programs read them as octal; "
-                                  "write the numbers without them")};
-    return {at.path(), concat("expected ", expected, ", found ", quoted(text))};
+        return {at.path(), fmt::format("expected {}, found {}: leading zeros are refused, because some programs read "
+                                       "them as octal; write the numbers without them",
+                                       expected, quoted(text))};
+    return {at.path(), fmt::format("expected {}, found {}", expected, quoted(text))};
 }
 
 } // namespace
@@ -61,7 +61,7 @@ std::optional<base::IpAddress> find_address(const json::Reader& object, std::str
 void expect_family_of(const base::IpPrefix& other, const base::IpAddress& address, const json::Reader& at) {
     if (address.family() == other.family()) return;
     throw json::ValueError(
-        at.path(), concat("expected an ", name_of(other.family()), " address, as in ", other, ", found ", address));
+        at.path(), fmt::format("expected an {} address, as in {}, found {}", name_of(other.family()), other, address));
 }
 
 void expect_assignable(const base::IpAddress& first, const base::IpAddress& last, const json::Reader& at) {
@@ -69,7 +69,7 @@ void expect_assignable(const base::IpAddress& first, const base::IpAddress& last
         const base::IpPrefix prefix = *base::IpPrefix::parse(text);
         const bool overlap = prefix.family() == first.family() && prefix.network().value() <= last.value() &&
                              first.value() <= prefix.last().value();
-        if (overlap) throw at.unexpected(concat("addresses that an interface can have, none of ", text));
+        if (overlap) throw at.unexpected(fmt::format("addresses that an interface can have, none of {}", text));
     }
 }
 

@@ -2,7 +2,7 @@
 
 #include "claims.hpp"
 
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -10,22 +10,21 @@
 namespace rdmanet::ipam {
 namespace {
 
-using base::concat;
-
 constexpr std::size_t kPage = 256; // leases looked at in one piece: bounds the memory, and how long the store is locked
 
 ExhaustedError exhausted(const ConfiguredRange& range, std::size_t leases, std::size_t dead, const std::string& doubt) {
     const base::Uint128 usable = range.range.usable_count();
-    return ExhaustedError(concat("no free address in range ", range.range, ": ", leases,
-                                 leases == 1 ? " lease on " : " leases on ", to_text(usable),
-                                 usable == 1 ? " usable address, " : " usable addresses, ", dead,
-                                 " of them stale: ", dead == 0 ? "" : "run `rdmanet gc` to reclaim stale leases, ",
-                                 "make the range larger, or delete a pod that `rdmanet state` shows", doubt));
+    return ExhaustedError(fmt::format("no free address in range {}: {}{}{}{}{} of them stale: {}make the range larger, "
+                                      "or delete a pod that `rdmanet state` shows{}",
+                                      range.range, leases, leases == 1 ? " lease on " : " leases on ", to_text(usable),
+                                      usable == 1 ? " usable address, " : " usable addresses, ", dead,
+                                      dead == 0 ? "" : "run `rdmanet gc` to reclaim stale leases, ", doubt));
 }
 
 RequestedAddressTaken taken(const Taken& outcome) {
-    return RequestedAddressTaken(concat("requested address ", outcome.holder.address.address(), " is taken by ",
-                                        outcome.holder.owner, ": request another address, or delete that pod"));
+    return RequestedAddressTaken(
+        fmt::format("requested address {} is taken by {}: request another address, or delete that pod",
+                    outcome.holder.address.address(), outcome.holder.owner));
 }
 
 /// A repeated ADD keeps what it has: it can't be given another address than the one its interface may already have.
@@ -33,10 +32,9 @@ void expect_wanted(const std::vector<Claim>& claims, const std::vector<Lease>& l
     for (std::size_t slot = 0; slot < claims.size(); ++slot) {
         const auto& wanted = claims[slot].wanted;
         if (!wanted || leases[slot].address.address() == *wanted) continue;
-        throw RequestedAddressInvalid(concat("requested address ", *wanted,
-                                             " cannot be leased: this attachment already "
-                                             "holds ",
-                                             leases[slot].address, "; remove it first (DEL)"));
+        throw RequestedAddressInvalid(fmt::format(
+            "requested address {} cannot be leased: this attachment already holds {}; remove it first (DEL)", *wanted,
+            leases[slot].address));
     }
 }
 
@@ -122,7 +120,7 @@ Granted Allocator::reserve(const Owner& owner, std::vector<Claim> claims, const 
 std::string Allocator::Sweep::doubt() const {
     return unknown == 0
                ? ""
-               : concat("; it is unknown whether the owners of ", unknown, " leases are alive, because ", reason);
+               : fmt::format("; it is unknown whether the owners of {} leases are alive, because {}", unknown, reason);
 }
 
 bool Allocator::reclaim_from_dead_holder(const Lease& held, const base::Deadline& deadline) {
@@ -201,11 +199,11 @@ std::vector<std::string> Allocator::check(const OwnerKey& key, const std::vector
         return std::any_of(leases.begin(), leases.end(), [&](const Lease& lease) { return lease.address == address; });
     };
     for (const base::IpPrefix& address : addresses)
-        if (!is_leased(address)) faults.push_back(concat("address ", address, " is not leased to this attachment"));
+        if (!is_leased(address)) faults.push_back(fmt::format("address {} is not leased to this attachment", address));
     for (const Lease& lease : leases)
         if (std::find(addresses.begin(), addresses.end(), lease.address) == addresses.end())
             faults.push_back(
-                concat("address ", lease.address, " is leased to this attachment, which does not have it"));
+                fmt::format("address {} is leased to this attachment, which does not have it", lease.address));
     return faults;
 }
 

@@ -1,13 +1,11 @@
 #include "claims.hpp"
 
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 
 #include <algorithm>
 
 namespace rdmanet::ipam {
 namespace {
-
-using base::concat;
 
 std::string list_of_ranges(const Config& config) {
     std::string text;
@@ -22,22 +20,23 @@ std::string list_of_ranges(const Config& config) {
 std::string why_no_range_gives(const base::IpAddress& address, const Config& config) {
     for (const ConfiguredRange& range : config.ranges) {
         if (range.range.contains(address))
-            return concat("another requested address is already from range ", range.range,
-                          ", and an attachment gets one address of a range");
-        if (range.gateway == address) return concat("it is the gateway of range ", range.range);
+            return fmt::format(
+                "another requested address is already from range {}, and an attachment gets one address of a range",
+                range.range);
+        if (range.gateway == address) return fmt::format("it is the gateway of range {}", range.range);
         for (const Route& route : config.routes)
-            if (route.gateway == address) return concat("it is the gateway of route ", route.destination);
+            if (route.gateway == address) return fmt::format("it is the gateway of route {}", route.destination);
         if (address.family() == range.range.family() && range.range.bounds().contains(address.value()))
-            return concat("it is excluded from range ", range.range);
+            return fmt::format("it is excluded from range {}", range.range);
     }
-    return concat("it is outside of the ranges of this network (", list_of_ranges(config),
-                  "): request an address inside of them, or none");
+    return fmt::format("it is outside of the ranges of this network ({}): request an address inside of them, or none",
+                       list_of_ranges(config));
 }
 
 void check_length(const RequestedAddress& requested, const Range& range, std::vector<std::string>& warnings) {
     if (!requested.prefix_length || *requested.prefix_length == range.subnet().length()) return;
-    warnings.push_back(concat("requested address ", requested.address, '/', *requested.prefix_length,
-                              " is given with the prefix length of its range, ", range.subnet().length()));
+    warnings.push_back(fmt::format("requested address {}/{} is given with the prefix length of its range, {}",
+                                   requested.address, *requested.prefix_length, range.subnet().length()));
 }
 
 /// The first range that can give the address and has no other to give.
@@ -52,8 +51,8 @@ void place(const RequestedAddress& requested, const Config& config, std::vector<
         check_length(requested, range, warnings);
         return;
     }
-    throw RequestedAddressInvalid(concat("requested address ", requested.address,
-                                         " cannot be leased: ", why_no_range_gives(requested.address, config)));
+    throw RequestedAddressInvalid(fmt::format("requested address {} cannot be leased: {}", requested.address,
+                                              why_no_range_gives(requested.address, config)));
 }
 
 } // namespace

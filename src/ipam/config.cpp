@@ -5,6 +5,7 @@
 #include "pass_through.hpp"
 #include "range_config.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <set>
@@ -13,8 +14,6 @@
 
 namespace rdmanet::ipam {
 namespace {
-
-using base::concat;
 
 constexpr std::int64_t kMostCooldown = 86400;
 constexpr std::size_t kMostRanges = 256;         // an attachment gets an address of each
@@ -28,7 +27,7 @@ struct Common {
     bool enable_l3 = false;
 
     [[nodiscard]] std::string space_of(const base::IpPrefix& subnet) const {
-        return overlapping ? network_name : concat(network_name, '@', subnet.network(), '/', subnet.length());
+        return overlapping ? network_name : fmt::format("{}@{}/{}", network_name, subnet.network(), subnet.length());
     }
 };
 
@@ -42,7 +41,7 @@ std::string parse_network_name(const json::Reader& ipam) {
     if (!member) return {};
     std::string name = member->string();
     if (name.size() > kLongestNetworkName || name.find('@') != std::string::npos || !base::is_printable_utf8(name))
-        throw member->unexpected(concat("up to ", kLongestNetworkName, " bytes without '@' and control characters"));
+        throw member->unexpected(fmt::format("up to {} bytes without '@' and control characters", kLongestNetworkName));
     return name;
 }
 
@@ -72,14 +71,15 @@ void apply_gateway(const json::Reader& ipam, std::vector<ConfiguredRange>& range
         if (!range.gateway) range.gateway = gateway;
     }
     if (!contained)
-        warnings.push_back(concat(ipam.at("gateway").path(), ": ", *gateway,
-                                  " is in none of the ranges, so no address gets it: correct it, or remove it"));
+        warnings.push_back(
+            fmt::format("{}: {} is in none of the ranges, so no address gets it: correct it, or remove it",
+                        ipam.at("gateway").path(), *gateway));
 }
 
 void apply_own_gateway(const json::Reader& element, ConfiguredRange& range) {
     range.gateway = find_address(element, "gateway");
     if (range.gateway && !range.range.subnet().contains(*range.gateway))
-        throw element.at("gateway").unexpected(concat("an address in ", range.range.subnet()));
+        throw element.at("gateway").unexpected(fmt::format("an address in {}", range.range.subnet()));
 }
 
 /// The addresses of routers: of the ranges' gateways and of those that routes name.
@@ -100,10 +100,10 @@ void keep_free(const std::set<base::IpAddress>& addresses, std::vector<Configure
 
 void expect_usable(const ConfiguredRange& range, const json::Reader& element) {
     if (!range.range.usable().empty()) return;
-    throw json::ValueError(
-        element.at("range").path(),
-        concat("no address of ", range.range,
-               " is left to lease, as excludes and gateways take all of them: enlarge the range, or exclude less"));
+    throw json::ValueError(element.at("range").path(),
+                           fmt::format("no address of {} is left to lease, as excludes and gateways take all of them: "
+                                       "enlarge the range, or exclude less",
+                                       range.range));
 }
 
 /// The elements of the range list, `range` first.
@@ -114,13 +114,13 @@ std::vector<json::Reader> range_elements(const json::Reader& ipam, std::vector<s
     else
         for (const std::string_view key : {"range_start", "range_end", "exclude"})
             if (const auto stray = ipam.find(key))
-                warnings.push_back(concat(stray->path(), ": ignored, because \"range\" is not set"));
+                warnings.push_back(fmt::format("{}: ignored, because \"range\" is not set", stray->path()));
     const auto more = ipam.find("ipRanges");
     if (!more) return elements;
     for (json::Reader& element : more->elements()) elements.push_back(std::move(element));
     if (elements.size() > kMostRanges)
         throw json::ValueError(more->path(),
-                               concat("expected up to ", kMostRanges, " ranges, found ", elements.size()));
+                               fmt::format("expected up to {} ranges, found {}", kMostRanges, elements.size()));
     return elements;
 }
 
@@ -145,8 +145,9 @@ std::vector<ConfiguredRange> parse_ranges(const json::Reader& ipam, const Common
 void expect_host(const base::IpPrefix& address, const Common& common, const json::Reader& at) {
     if (common.enable_l3 || address.length() + 2 > base::address_bits(address.family())) return;
     if (bounds_of(address, Edges::kept_free).contains(address.address().value())) return;
-    throw at.unexpected(concat("an address between ", address.network(), " and ", address.last(),
-                               ", which are not a host's (\"enable_l3\": true makes them usable)"));
+    throw at.unexpected(
+        fmt::format("an address between {} and {}, which are not a host's (\"enable_l3\": true makes them usable)",
+                    address.network(), address.last()));
 }
 
 StaticAddress parse_static(const json::Reader& element, const Common& common,
@@ -172,8 +173,8 @@ std::vector<StaticAddress> parse_addresses(const json::Reader& ipam, const Commo
     for (const json::Reader& element : member->elements()) {
         addresses.push_back(parse_static(element, common, ranges));
         if (!seen.insert(addresses.back().address.address()).second)
-            throw json::ValueError(
-                element.path(), concat(addresses.back().address.address(), " is listed twice: remove one of the two"));
+            throw json::ValueError(element.path(), fmt::format("{} is listed twice: remove one of the two",
+                                                               addresses.back().address.address()));
     }
     return addresses;
 }

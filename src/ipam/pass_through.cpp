@@ -2,7 +2,7 @@
 
 #include "address_text.hpp"
 
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 
 #include <limits>
 
@@ -32,7 +32,7 @@ Route parse_route(const json::Reader& route, std::vector<std::string>& warnings)
     const json::Reader dst = route.at("dst");
     const base::IpPrefix destination = prefix_in(dst, dst.string());
     if (destination.has_host_bits())
-        warnings.push_back(base::concat(dst.path(), ": ", destination, " has host bits, which a route ignores"));
+        warnings.push_back(fmt::format("{}: {} has host bits, which a route ignores", dst.path(), destination));
     const auto gateway = find_address(route, "gw");
     if (gateway) expect_family_of(destination, *gateway, route.at("gw"));
     return {.destination = destination,

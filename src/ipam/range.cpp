@@ -1,6 +1,6 @@
 #include <rdmanet/ipam/range.hpp>
 
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -83,8 +83,8 @@ std::string Range::to_string() const {
         bounds_ == bounds_of(subnet_, Edges::handed_out) ||
         (subnet_.length() + 2 <= base::address_bits(family()) && bounds_ == bounds_of(subnet_, Edges::kept_free));
     if (whole) return subnet_.to_string();
-    return base::concat(subnet_, " (", base::IpAddress(family(), bounds_.first), " to ",
-                        base::IpAddress(family(), bounds_.last), ')');
+    return fmt::format("{} ({} to {})", subnet_, base::IpAddress(family(), bounds_.first),
+                       base::IpAddress(family(), bounds_.last));
 }
 
 Interval bounds_of(const base::IpPrefix& subnet, Edges edges) {

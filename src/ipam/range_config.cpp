@@ -2,6 +2,7 @@
 
 #include "address_text.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <string_view>
@@ -10,7 +11,6 @@
 namespace rdmanet::ipam {
 namespace {
 
-using base::concat;
 using base::IpAddress;
 using base::IpPrefix;
 using base::quoted;
@@ -37,9 +37,10 @@ RangeText parse_first_to_last(const json::Reader& at, const std::string& text, s
     const IpPrefix last = prefix_in(at, std::string_view(text).substr(dash + 1));
     expect_family_of(last, first, at);
     if (!last.contains(first))
-        throw json::ValueError(at.path(), concat("first address ", first, " is not in ",
-                                                 *IpPrefix::make(last.network(), last.length()),
-                                                 ", the subnet of the last one; expected FIRST-LAST/LENGTH"));
+        throw json::ValueError(
+            at.path(),
+            fmt::format("first address {} is not in {}, the subnet of the last one; expected FIRST-LAST/LENGTH", first,
+                        *IpPrefix::make(last.network(), last.length())));
     return {.subnet = last, .first = Bound{first, at}, .last = Bound{last.address(), at}};
 }
 
@@ -50,13 +51,14 @@ RangeText parse_range_text(const json::Reader& element, std::vector<std::string>
     RangeText range = dash != std::string::npos ? parse_first_to_last(at, text, dash)
                                                 : RangeText{.subnet = prefix_in(at, text), .first = {}, .last = {}};
     if (dash == std::string::npos && range.subnet.has_host_bits())
-        warnings.push_back(concat(at.path(), ": ", range.subnet, " has host bits, which are ignored: the range is ",
-                                  *IpPrefix::make(range.subnet.network(), range.subnet.length()),
-                                  "; set \"range_start\" to choose the first address"));
+        warnings.push_back(fmt::format(
+            "{}: {} has host bits, which are ignored: the range is {}; set \"range_start\" to choose the first address",
+            at.path(), range.subnet, *IpPrefix::make(range.subnet.network(), range.subnet.length())));
     for (const auto& [key, bound] : {std::pair("range_start", &range.first), std::pair("range_end", &range.last)}) {
         auto given = find_bound(element, key);
         if (given && dash != std::string::npos)
-            warnings.push_back(concat(given->at.path(), ": ignored, because range ", quoted(text), " says it already"));
+            warnings.push_back(
+                fmt::format("{}: ignored, because range {} says it already", given->at.path(), quoted(text)));
         else if (given)
             *bound = std::move(given);
     }
@@ -66,8 +68,9 @@ RangeText parse_range_text(const json::Reader& element, std::vector<std::string>
 Interval usable_bounds(const IpPrefix& subnet, Edges edges, const json::Reader& at) {
     if (edges == Edges::kept_free && subnet.length() + 2 > base::address_bits(subnet.family()))
         throw json::ValueError(at.path(),
-                               concat(subnet, " is too small, as its first and last address are reserved: enlarge it, "
-                                              "or set \"enable_l3\": true to lease these two as well"));
+                               fmt::format("{} is too small, as its first and last address are reserved: enlarge it, "
+                                           "or set \"enable_l3\": true to lease these two as well",
+                                           subnet));
     return bounds_of(subnet, edges);
 }
 
@@ -80,12 +83,12 @@ std::optional<base::Uint128> limit(const std::optional<Bound>& bound, const IpPr
     if (usable.contains(bound->address.value())) return bound->address.value();
     if (!subnet.contains(bound->address)) {
         const auto whole = *IpPrefix::make(subnet.network(), subnet.length());
-        if (!remarks.fault) remarks.fault = bound->at.unexpected(concat("an address in ", whole));
+        if (!remarks.fault) remarks.fault = bound->at.unexpected(fmt::format("an address in {}", whole));
         return std::nullopt;
     }
-    remarks.warnings.push_back(concat(bound->at.path(), ": ", bound->address, " is ignored, because it is outside of ",
-                                      IpAddress(subnet.family(), usable.first), " to ",
-                                      IpAddress(subnet.family(), usable.last), ", the usable addresses of the range"));
+    remarks.warnings.push_back(fmt::format(
+        "{}: {} is ignored, because it is outside of {} to {}, the usable addresses of the range", bound->at.path(),
+        bound->address, IpAddress(subnet.family(), usable.first), IpAddress(subnet.family(), usable.last)));
     return std::nullopt;
 }
 
@@ -100,11 +103,11 @@ Interval parse_exclude(const json::Reader& at, const Range& range, std::vector<s
     expect_family_of(range.subnet(), prefix.address(), at);
     const Interval hole{prefix.network().value(), prefix.last().value()};
     if (prefix.has_host_bits())
-        warnings.push_back(concat(at.path(), ": ", prefix, " has host bits, which are ignored: all of ",
-                                  prefix.network(), " to ", prefix.last(), " is excluded"));
+        warnings.push_back(fmt::format("{}: {} has host bits, which are ignored: all of {} to {} is excluded",
+                                       at.path(), prefix, prefix.network(), prefix.last()));
     if (hole.last < range.bounds().first || hole.first > range.bounds().last)
         warnings.push_back(
-            concat(at.path(), ": ", prefix, " is outside of the range ", range, " and excludes nothing"));
+            fmt::format("{}: {} is outside of the range {} and excludes nothing", at.path(), prefix, range));
     return hole;
 }
 
@@ -116,9 +119,10 @@ Range parse_range(const json::Reader& element, Edges edges, Remarks& remarks) {
     const auto first = limit(text.first, text.subnet, bounds, remarks);
     const auto last = limit(text.last, text.subnet, bounds, remarks);
     if (first && last && *first > *last)
-        throw json::ValueError(text.last->at.path(),
-                               concat("the range ends at ", text.last->address, " before it starts at ",
-                                      text.first->address, "; expected an end that is not below the start"));
+        throw json::ValueError(
+            text.last->at.path(),
+            fmt::format("the range ends at {} before it starts at {}; expected an end that is not below the start",
+                        text.last->address, text.first->address));
     if (first) bounds.first = *first;
     if (last) bounds.last = *last;
     const base::Family family = text.subnet.family();

@@ -1,5 +1,6 @@
 #include <rdmanet/json/known_keys.hpp>
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <algorithm>
@@ -13,7 +14,6 @@
 namespace rdmanet::json {
 namespace {
 
-using base::concat;
 using KeyLists = std::initializer_list<std::span<const KnownKey>>;
 
 constexpr std::string_view kIgnored = "ignored"; // with which caveats begin
@@ -73,7 +73,7 @@ std::optional<std::string_view> find_near(KeyLists lists, std::string_view key) 
 std::string path_of(const Reader& object, std::string_view key) {
     const bool harmless = key.size() <= kLongestShown && base::is_printable_utf8(key);
     const std::string shown = harmless ? std::string(key) : base::quoted(key, kLongestShown);
-    return object.path().empty() ? shown : concat(object.path(), '.', shown);
+    return object.path().empty() ? shown : fmt::format("{}.{}", object.path(), shown);
 }
 
 bool asks_for_something(const Reader& value) {
@@ -95,7 +95,7 @@ std::string winner_of(const Reader& object, const KnownKey& known) {
 std::string idleness(const Reader& object, const std::string& key, const Reader& value, const KnownKey& known) {
     if (!known.name.ends_with('/'))
         if (const std::string winner = winner_of(object, known); winner != key)
-            return concat("ignored, because \"", winner, "\" is the same key: remove one of them");
+            return fmt::format("ignored, because \"{}\" is the same key: remove one of them", winner);
     return std::string(asks_for_something(value) ? known.caveat : std::string_view());
 }
 
@@ -104,13 +104,13 @@ std::optional<std::string> warning_of(const Reader& object, const std::string& k
     if (const KnownKey* known = find_key(lists, key)) {
         const std::string why = idleness(object, key, value, *known);
         if (why.empty()) return std::nullopt;
-        useless.idle.push_back(concat(path_of(object, key), ": has no effect", why.substr(kIgnored.size())));
-        return concat(path_of(object, key), ": ", why);
+        useless.idle.push_back(fmt::format("{}: has no effect{}", path_of(object, key), why.substr(kIgnored.size())));
+        return fmt::format("{}: {}", path_of(object, key), why);
     }
     const auto near = find_near(lists, key);
-    const std::string meant = near ? concat(" (did you mean \"", *near, "\"?)") : std::string();
-    useless.unknown.push_back(concat(path_of(object, key), ": unknown key", meant));
-    return concat(path_of(object, key), ": unknown key", meant, ", ignored");
+    const std::string meant = near ? fmt::format(" (did you mean \"{}\"?)", *near) : std::string();
+    useless.unknown.push_back(fmt::format("{}: unknown key{}", path_of(object, key), meant));
+    return fmt::format("{}: unknown key{}, ignored", path_of(object, key), meant);
 }
 
 } // namespace
@@ -126,7 +126,8 @@ void warn_of_keys(const Reader& object, KeyLists known, KeyWarnings& warnings) {
         auto warning = warning_of(object, key, value, known, warnings.useless);
         if (!warning) continue;
         if (++count > kMostWarnings) {
-            warnings.texts.push_back(concat(object.path(), object.path().empty() ? "" : ": ", "more keys are ignored"));
+            warnings.texts.push_back(
+                fmt::format("{}{}more keys are ignored", object.path(), object.path().empty() ? "" : ": "));
             return;
         }
         warnings.texts.push_back(*std::move(warning));

@@ -1,5 +1,6 @@
 #include <rdmanet/json/reader.hpp>
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <nlohmann/json.hpp>
@@ -9,7 +10,6 @@
 namespace rdmanet::json {
 
 using Node = nlohmann::json;
-using base::concat;
 
 struct Document::Content {
     Node root;
@@ -35,7 +35,7 @@ std::string_view type_name(const Node& node) {
 }
 
 std::string member_path(const std::string& parent, std::string_view key) {
-    return parent.empty() ? std::string(key) : concat(parent, '.', key);
+    return parent.empty() ? std::string(key) : fmt::format("{}.{}", parent, key);
 }
 
 std::string to_json(const Node& node) {
@@ -54,7 +54,7 @@ void expect_shallow(std::string_view text) {
         if (in_string) continue;
         if (c == ']' || c == '}') --depth;
         if ((c == '[' || c == '{') && ++depth > kDeepest)
-            throw ParseError(concat("nested deeper than ", kDeepest, " levels"));
+            throw ParseError(fmt::format("nested deeper than {} levels", kDeepest));
     }
 }
 
@@ -67,7 +67,7 @@ std::string without_library_prefix(std::string_view message) {
 } // namespace
 
 ValueError::ValueError(std::string path, const std::string& reason)
-    : Error(path.empty() ? reason : concat(path, ": ", reason)), path_(std::move(path)) {}
+    : Error(path.empty() ? reason : fmt::format("{}: {}", path, reason)), path_(std::move(path)) {}
 
 Document Document::parse(std::string_view text) {
     expect_shallow(text);
@@ -104,7 +104,7 @@ std::optional<Reader> Reader::find_or_null(std::string_view key) const {
 
 Reader Reader::at(std::string_view key) const {
     auto member = find(key);
-    if (!member) throw ValueError(path_, concat("missing required key \"", key, '"'));
+    if (!member) throw ValueError(path_, fmt::format("missing required key \"{}\"", key));
     return *std::move(member);
 }
 
@@ -122,7 +122,7 @@ bool Reader::boolean() const {
 
 std::int64_t Reader::integer(std::int64_t least, std::int64_t most) const {
     const Node& node = as_node(node_);
-    const std::string expected = concat("a whole number from ", least, " to ", most);
+    const std::string expected = fmt::format("a whole number from {} to {}", least, most);
     // nlohmann's get<>() converts between signs and truncates fractions silently: look at the stored type first.
     if (!node.is_number_integer()) throw unexpected(expected);
     if (node.is_number_unsigned() && node.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX))
@@ -137,7 +137,7 @@ std::vector<Reader> Reader::elements() const {
     if (!node.is_array()) throw unexpected("an array");
     std::vector<Reader> readers;
     readers.reserve(node.size());
-    for (const Node& element : node) readers.push_back(Reader(&element, concat(path_, '[', readers.size(), ']')));
+    for (const Node& element : node) readers.push_back(Reader(&element, fmt::format("{}[{}]", path_, readers.size())));
     return readers;
 }
 
@@ -175,7 +175,7 @@ std::string Reader::shown() const {
     if (text.size() <= kMost) return text;
     std::size_t end = kMost;
     while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) --end; // not inside a UTF-8 sequence
-    return concat(text.substr(0, end), "...");
+    return fmt::format("{}...", text.substr(0, end));
 }
 
 std::string Reader::to_text() const {
@@ -185,7 +185,8 @@ std::string Reader::to_text() const {
 ValueError Reader::unexpected(std::string_view expected) const {
     const Node& node = as_node(node_);
     const bool type_says_it = node.is_null() || node.is_object() || node.is_array();
-    return {path_, concat("expected ", expected, ", found ", type_says_it ? std::string(type_name(node)) : shown())};
+    return {path_,
+            fmt::format("expected {}, found {}", expected, type_says_it ? std::string(type_name(node)) : shown())};
 }
 
 } // namespace rdmanet::json

@@ -1,6 +1,6 @@
 #include <rdmanet/json/writer.hpp>
 
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -69,10 +69,10 @@ Writer& Writer::value(std::string_view text) {
 }
 
 Writer& Writer::value(std::int64_t number) {
-    return raw(base::concat(number));
+    return raw(fmt::format("{}", number));
 }
 Writer& Writer::value(std::uint64_t number) {
-    return raw(base::concat(number));
+    return raw(fmt::format("{}", number));
 }
 Writer& Writer::value(bool flag) {
     return raw(flag ? "true" : "false");

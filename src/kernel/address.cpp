@@ -4,7 +4,7 @@
 #include "list.hpp"
 #include "message.hpp"
 
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 
 #include <linux/if_addr.h>
 #include <linux/rtnetlink.h>
@@ -14,7 +14,6 @@
 namespace rdmanet::kernel {
 namespace {
 
-using base::concat;
 using base::Family;
 using base::IpPrefix;
 
@@ -49,7 +48,7 @@ std::vector<Address> list_addresses(Socket& socket, unsigned ifindex) {
     ifaddrmsg header{};
     header.ifa_index = ifindex;
     Message request(RTM_GETADDR, 0, header);
-    return list<Address>(socket, request, concat("list addresses of interface number ", ifindex),
+    return list<Address>(socket, request, fmt::format("list addresses of interface number {}", ifindex),
                          [&](const nlmsghdr& message, std::vector<Address>& found) {
                              if (const auto address = parse_address(message, ifindex)) found.push_back(*address);
                          });
@@ -61,7 +60,7 @@ void add_address(Socket& socket, unsigned ifindex, const IpPrefix& prefix, Dad d
     if (prefix.family() == Family::v4 && prefix.length() <= 30) put_ip(request, IFA_BROADCAST, prefix.last());
     const Answer answer = socket.ask(request);
     if (answer.errno_value != 0 && answer.errno_value != EEXIST)
-        throw NetlinkError(concat("add address ", prefix, " to interface number ", ifindex), answer.errno_value,
+        throw NetlinkError(fmt::format("add address {} to interface number {}", prefix, ifindex), answer.errno_value,
                            answer.kernel_message);
 }
 

@@ -1,7 +1,7 @@
 #include <rdmanet/kernel/address_probe.hpp>
 
 #include <rdmanet/base/error.hpp>
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/kernel/neighbour_packet.hpp>
 
 #include <arpa/inet.h>
@@ -19,7 +19,6 @@
 namespace rdmanet::kernel {
 namespace {
 
-using base::concat;
 using base::IpAddress;
 using base::MacAddress;
 using base::SystemError;
@@ -77,7 +76,7 @@ base::UniqueFd open_packet_socket(const Netns& netns, unsigned ifindex) {
     let_pass_neighbour_discovery(fd.get());
     const sockaddr_ll address = on_interface(ifindex);
     if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-        throw SystemError(concat("bind packet socket to interface number ", ifindex), errno);
+        throw SystemError(fmt::format("bind packet socket to interface number {}", ifindex), errno);
     return fd;
 }
 
@@ -123,7 +122,7 @@ void AddressProber::join(const MacAddress::Bytes& group) const {
     request.mr_alen = static_cast<unsigned short>(group.size());
     std::copy(group.begin(), group.end(), request.mr_address);
     if (::setsockopt(fd_.get(), SOL_PACKET, PACKET_ADD_MEMBERSHIP, &request, sizeof request) != 0)
-        throw SystemError(concat("join multicast group on interface number ", ifindex_), errno);
+        throw SystemError(fmt::format("join multicast group on interface number {}", ifindex_), errno);
 }
 
 void AddressProber::send(std::span<const unsigned char> frame) const {
@@ -132,7 +131,7 @@ void AddressProber::send(std::span<const unsigned char> frame) const {
                                   reinterpret_cast<const sockaddr*>(&to), sizeof to);
     // A full queue drops this one; there are others, and announcements only save time.
     if (sent < 0 && errno != ENOBUFS && errno != EAGAIN)
-        throw SystemError(concat("send to the neighbours of interface number ", ifindex_), errno);
+        throw SystemError(fmt::format("send to the neighbours of interface number {}", ifindex_), errno);
 }
 
 std::optional<AddressHolder> AddressProber::listen(std::span<const IpAddress> addresses,

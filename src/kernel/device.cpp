@@ -4,6 +4,7 @@
 #include "port_name.hpp"
 
 #include <rdmanet/base/error.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <fcntl.h>
@@ -16,18 +17,17 @@ namespace rdmanet::kernel {
 namespace {
 
 using base::BusAddress;
-using base::concat;
 using base::PciAddress;
 
 /// A PCI function that is a virtio device has that below it ("0000:00:03.0/virtio0"), and its interface is that one's.
 constexpr std::string_view kVirtio = "virtio";
 
 std::string directory_of(const BusAddress& address) {
-    return concat("/sys/", address.sysfs_path());
+    return fmt::format("/sys/{}", address.sysfs_path());
 }
 
 std::string directory_of_driver(const BusAddress& address, const std::string& driver) {
-    return concat("/sys/bus/", to_string(address.bus()), "/drivers/", driver);
+    return fmt::format("/sys/bus/{}/drivers/{}", address.bus(), driver);
 }
 
 std::string last_part(const std::string& path) {
@@ -50,7 +50,7 @@ std::string line_in(const base::UniqueFd& directory, const char* file) try {
 }
 
 base::UniqueFd directory_of_netdev(const PciAddress& pf, const std::string& netdev) {
-    return open_directory(concat(directory_of(pf), "/net/", netdev));
+    return open_directory(fmt::format("{}/net/{}", directory_of(pf), netdev));
 }
 
 /// Which switch the net device is a port of; some drivers tell one in legacy mode, too.
@@ -77,18 +77,18 @@ bool is_uplink(const PciAddress& pf, const std::string& netdev) {
 void write_line(const std::string& path, const std::string& text) {
     const base::UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
     if (!fd || ::write(fd.get(), text.data(), text.size()) < 0)
-        throw base::SystemError(concat("write ", text, " to ", path), errno);
+        throw base::SystemError(fmt::format("write {} to {}", text, path), errno);
 }
 
 } // namespace
 
 void unbind(const BusAddress& address) {
     if (const std::string present = driver_of(address); !present.empty())
-        write_line(concat(directory_of_driver(address, present), "/unbind"), address.to_string());
+        write_line(fmt::format("{}/unbind", directory_of_driver(address, present)), address.to_string());
 }
 
 void bind(const BusAddress& address, const std::string& driver) {
-    write_line(concat(directory_of_driver(address, driver), "/bind"), address.to_string());
+    write_line(fmt::format("{}/bind", directory_of_driver(address, driver)), address.to_string());
 }
 
 void bind_anew(const BusAddress& address, const std::string& driver) {
@@ -109,7 +109,7 @@ Resettable resettable(const BusAddress& address) {
 }
 
 void reset(const BusAddress& address) {
-    write_line(concat(directory_of(address), "/reset"), "1");
+    write_line(fmt::format("{}/reset", directory_of(address)), "1");
 }
 
 bool device_exists(const BusAddress& address) {
@@ -117,7 +117,7 @@ bool device_exists(const BusAddress& address) {
 }
 
 std::optional<VfOf> find_pf_of(const PciAddress& address) {
-    const auto link = find_symlink(concat(directory_of(address), "/physfn"));
+    const auto link = find_symlink(fmt::format("{}/physfn", directory_of(address)));
     if (!link) return std::nullopt;
     const auto pf = PciAddress::parse(last_part(*link));
     if (!pf) return std::nullopt;
@@ -125,7 +125,7 @@ std::optional<VfOf> find_pf_of(const PciAddress& address) {
     for (const std::string& name : list_directory(directory_of(*pf))) {
         if (!name.starts_with(prefix)) continue;
         const auto number = base::parse_integer<unsigned>(std::string_view(name).substr(prefix.size()));
-        const auto target = find_symlink(concat(directory_of(*pf), '/', name));
+        const auto target = find_symlink(fmt::format("{}/{}", directory_of(*pf), name));
         if (number && target && PciAddress::parse(last_part(*target)) == address) return VfOf{*pf, *number};
     }
     return std::nullopt;
@@ -136,7 +136,7 @@ std::vector<PciAddress> list_vfs() {
     std::vector<PciAddress> vfs;
     for (const std::string& name : sorted_names_in(directory)) {
         const auto address = PciAddress::parse(name);
-        if (address && find_symlink(concat(directory, '/', name, "/physfn"))) vfs.push_back(*address);
+        if (address && find_symlink(fmt::format("{}/{}/physfn", directory, name))) vfs.push_back(*address);
     }
     return vfs;
 }
@@ -148,37 +148,37 @@ unsigned count_vfs_of(const BusAddress& address) {
 }
 
 std::string driver_of(const BusAddress& address) {
-    const auto link = find_symlink(concat(directory_of(address), "/driver"));
+    const auto link = find_symlink(fmt::format("{}/driver", directory_of(address)));
     return link ? last_part(*link) : std::string();
 }
 
 bool is_driver_module(std::string_view name) {
-    return static_cast<bool>(open_directory(concat("/sys/module/", name, "/drivers")));
+    return static_cast<bool>(open_directory(fmt::format("/sys/module/{}/drivers", name)));
 }
 
 std::optional<BusAddress> bus_address_of(const std::string& parent_device) {
     if (auto address = BusAddress::parse(parent_device)) return address;
     if (!parent_device.starts_with(kVirtio) || parent_device.find('/') != std::string::npos) return std::nullopt;
     // "../../../devices/pci0000:00/0000:00:03.0/virtio0"
-    const auto link = find_symlink(concat("/sys/bus/virtio/devices/", parent_device));
+    const auto link = find_symlink(fmt::format("/sys/bus/virtio/devices/{}", parent_device));
     if (!link) return std::nullopt;
     return BusAddress::parse(last_part(link->substr(0, link->rfind('/'))));
 }
 
 std::vector<std::string> netdevs_of(const BusAddress& address) {
-    std::vector<std::string> names = sorted_names_in(concat(directory_of(address), "/net"));
+    std::vector<std::string> names = sorted_names_in(fmt::format("{}/net", directory_of(address)));
     if (!names.empty()) return names;
     for (const std::string& name : sorted_names_in(directory_of(address)))
-        if (name.starts_with(kVirtio)) return sorted_names_in(concat(directory_of(address), '/', name, "/net"));
+        if (name.starts_with(kVirtio)) return sorted_names_in(fmt::format("{}/{}/net", directory_of(address), name));
     return names;
 }
 
 std::vector<std::string> rdma_devices_of(const BusAddress& address) {
-    return sorted_names_in(concat(directory_of(address), "/infiniband"));
+    return sorted_names_in(fmt::format("{}/infiniband", directory_of(address)));
 }
 
 std::vector<std::string> rdma_devices_of(const BusAddress& address, const NetnsSysfs& sysfs) {
-    return sorted_names_in(concat(sysfs.path(address.sysfs_path()), "/infiniband"));
+    return sorted_names_in(fmt::format("{}/infiniband", sysfs.path(address.sysfs_path())));
 }
 
 std::optional<std::string> uplink_of(const PciAddress& pf) {

@@ -3,6 +3,7 @@
 #include "directory.hpp"
 
 #include <rdmanet/base/error.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/kernel/netns.hpp>
 #include <rdmanet/kernel/netns_sysfs.hpp>
@@ -20,7 +21,6 @@ namespace {
 
 using base::Bus;
 using base::BusAddress;
-using base::concat;
 
 constexpr const char* kNet = "net";
 constexpr const char* kRdma = "infiniband";
@@ -30,7 +30,7 @@ bool is_there_and_empty(const std::string& directory) {
 }
 
 bool has_entries(const NetnsSysfs& sysfs, const BusAddress& address, const char* part) {
-    return !list_directory(sysfs.path(concat(address.sysfs_path(), '/', part))).empty();
+    return !list_directory(sysfs.path(fmt::format("{}/{}", address.sysfs_path(), part))).empty();
 }
 
 void subtract_devices_in(const NetnsSysfs& sysfs, std::vector<ElsewhereDevice>& devices) {
@@ -74,12 +74,12 @@ std::string ElsewhereDevice::parts_text() const {
 std::vector<ElsewhereDevice> list_devices_elsewhere() {
     std::vector<ElsewhereDevice> devices;
     for (const Bus bus : {Bus::pci, Bus::auxiliary}) {
-        const std::string directory = concat("/sys/bus/", to_string(bus), "/devices/");
+        const std::string directory = fmt::format("/sys/bus/{}/devices/", bus);
         for (const std::string& name : list_directory(directory)) {
             const auto address = BusAddress::parse(name);
             if (!address) continue;
-            const bool net = is_there_and_empty(concat(directory, name, '/', kNet));
-            const bool rdma = is_there_and_empty(concat(directory, name, '/', kRdma));
+            const bool net = is_there_and_empty(fmt::format("{}{}/{}", directory, name, kNet));
+            const bool rdma = is_there_and_empty(fmt::format("{}{}/{}", directory, name, kRdma));
             if (net || rdma) devices.push_back({.address = *address, .net = net, .rdma = rdma});
         }
     }
@@ -102,9 +102,9 @@ std::vector<HeldNetns> list_held_netns(const LiveNetns& living, const std::strin
     for (const std::string& name : list_directory(proc)) {
         const auto pid = base::parse_integer<unsigned>(name);
         if (!pid) continue;
-        const std::string directory = concat(proc, '/', name, "/fd");
+        const std::string directory = fmt::format("{}/{}/fd", proc, name);
         for (const std::string& fd : list_descriptors(directory)) {
-            const std::string path = concat(directory, '/', fd);
+            const std::string path = fmt::format("{}/{}", directory, fd);
             const auto inode = namespace_inode(path, namespaces_device);
             if (inode && !living.paths.contains(*inode) && seen.insert(*inode).second)
                 held.push_back({.path = path, .pid = *pid});

@@ -1,7 +1,7 @@
 #include "directory.hpp"
 
 #include <rdmanet/base/error.hpp>
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -14,7 +14,6 @@
 namespace rdmanet::kernel {
 namespace {
 
-using base::concat;
 using base::SystemError;
 using base::UniqueFd;
 
@@ -31,7 +30,7 @@ bool means_no_file(int errno_value) {
 
 UniqueFd open_directory(const std::string& path) {
     UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!fd && !means_no_file(errno)) throw SystemError(concat("open directory ", path), errno);
+    if (!fd && !means_no_file(errno)) throw SystemError(fmt::format("open directory {}", path), errno);
     return fd;
 }
 
@@ -39,25 +38,25 @@ std::vector<std::string> list_directory(const std::string& path) {
     std::vector<std::string> names;
     const std::unique_ptr<DIR, CloseDirectory> directory(::opendir(path.c_str()));
     if (!directory && means_no_file(errno)) return names;
-    if (!directory) throw SystemError(concat("open directory ", path), errno);
+    if (!directory) throw SystemError(fmt::format("open directory {}", path), errno);
     errno = 0;
     while (const dirent* entry = ::readdir(directory.get())) {
         const std::string_view name = entry->d_name;
         if (name != "." && name != "..") names.emplace_back(name);
         errno = 0;
     }
-    if (errno != 0 && !means_no_file(errno)) throw SystemError(concat("read directory ", path), errno);
+    if (errno != 0 && !means_no_file(errno)) throw SystemError(fmt::format("read directory {}", path), errno);
     return names;
 }
 
 std::optional<std::string> find_line(int directory, const std::string& name) {
     const UniqueFd fd(::openat(directory, name.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd && means_no_file(errno)) return std::nullopt;
-    if (!fd) throw SystemError(concat("open ", name), errno);
+    if (!fd) throw SystemError(fmt::format("open {}", name), errno);
     char buffer[4096]; // a sysfs attribute is a page at most
     const ssize_t count = ::read(fd.get(), buffer, sizeof buffer);
     if (count < 0 && (means_no_file(errno) || errno == EINVAL)) return std::nullopt;
-    if (count < 0) throw SystemError(concat("read ", name), errno);
+    if (count < 0) throw SystemError(fmt::format("read {}", name), errno);
     std::string_view text(buffer, static_cast<std::size_t>(count));
     if (text.ends_with('\n')) text.remove_suffix(1);
     return std::string(text);
@@ -67,7 +66,7 @@ std::optional<std::string> find_symlink(const std::string& path) {
     char buffer[256];
     const ssize_t count = ::readlink(path.c_str(), buffer, sizeof buffer);
     if (count < 0 && means_no_file(errno)) return std::nullopt;
-    if (count < 0) throw SystemError(concat("read link ", path), errno);
+    if (count < 0) throw SystemError(fmt::format("read link {}", path), errno);
     return std::string(buffer, static_cast<std::size_t>(count));
 }
 

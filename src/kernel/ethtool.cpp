@@ -2,7 +2,7 @@
 
 #include "message.hpp"
 
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 
 #include <linux/ethtool_netlink.h>
 #include <linux/genetlink.h>
@@ -14,8 +14,6 @@
 
 namespace rdmanet::kernel {
 namespace {
-
-using base::concat;
 
 constexpr std::uint32_t kWordBits = 32;
 
@@ -53,7 +51,7 @@ Attributes require_answer(const Answer& answer, int family, unsigned ifindex) {
                             ? parse_message<genlmsghdr>(*answer.message, family)
                             : std::nullopt;
     if (!parsed)
-        throw NetlinkError(concat("read features of interface number ", ifindex),
+        throw NetlinkError(fmt::format("read features of interface number {}", ifindex),
                            answer.errno_value == 0 ? EBADMSG : answer.errno_value, answer.kernel_message);
     return parsed->second;
 }
@@ -105,7 +103,7 @@ void Ethtool::want_features(unsigned ifindex, const FeatureSet& wanted, const Fe
         request.put(ETHTOOL_A_BITSET_VALUE, bytes_of(values));
         request.put(ETHTOOL_A_BITSET_MASK, bytes_of(which));
     });
-    socket_.execute(request, concat("change features of interface number ", ifindex));
+    socket_.execute(request, fmt::format("change features of interface number {}", ifindex));
 }
 
 std::string Ethtool::names_of(unsigned ifindex, const FeatureSet& features) {
@@ -118,7 +116,7 @@ std::string Ethtool::names_of(unsigned ifindex, const FeatureSet& features) {
         const Attributes feature(bit);
         const auto number = feature.find_u32(ETHTOOL_A_BITSET_BIT_INDEX);
         if (number && has(features, *number))
-            names += concat(names.empty() ? "" : ", ", feature.text(ETHTOOL_A_BITSET_BIT_NAME));
+            names += fmt::format("{}{}", names.empty() ? "" : ", ", feature.text(ETHTOOL_A_BITSET_BIT_NAME));
     }
     return names;
 }

@@ -2,6 +2,7 @@
 
 #include "directory.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/base/unique_fd.hpp>
 
@@ -12,7 +13,6 @@
 namespace rdmanet::kernel {
 namespace {
 
-using base::concat;
 using base::IpAddress;
 
 /// The table of one port. Files are named relative to an open directory: walking the long path costs more than
@@ -20,29 +20,31 @@ using base::IpAddress;
 class TableFiles {
 public:
     TableFiles(const RdmaPort& port, const std::string& root)
-        : path_(concat(root, '/', port.device, "/ports/", port.port)), directory_(open_directory(path_)) {}
+        : path_(fmt::format("{}/{}/ports/{}", root, port.device, port.port)), directory_(open_directory(path_)) {}
 
     [[nodiscard]] unsigned length() const {
         unsigned length = 0;
         if (!directory_) return length;
-        for (const std::string& name : list_directory(concat(path_, "/gids")))
+        for (const std::string& name : list_directory(fmt::format("{}/gids", path_)))
             if (const auto index = base::parse_integer<unsigned>(name)) length = std::max(length, *index + 1);
         return length;
     }
 
     /// nullopt for an empty place, where "gids" shows zeros (drivers/infiniband/core/sysfs.c, show_port_gid).
     [[nodiscard]] std::optional<IpAddress> find_address(unsigned index) const {
-        const auto address = IpAddress::parse(find(concat("gids/", index)));
+        const auto address = IpAddress::parse(find(fmt::format("gids/{}", index)));
         return address && !address->is_unspecified() ? address : std::nullopt;
     }
 
-    [[nodiscard]] GidType type_of(unsigned index) const { return parse_type(find(concat("gid_attrs/types/", index))); }
+    [[nodiscard]] GidType type_of(unsigned index) const {
+        return parse_type(find(fmt::format("gid_attrs/types/{}", index)));
+    }
 
     [[nodiscard]] GidEntry describe(unsigned index, const IpAddress& address) const {
         return {.index = index,
                 .address = address,
                 .type = type_of(index),
-                .netdev = find(concat("gid_attrs/ndevs/", index))};
+                .netdev = find(fmt::format("gid_attrs/ndevs/{}", index))};
     }
 
 private:

@@ -1,6 +1,7 @@
 #include "hidden_processes.hpp"
 
 #include <rdmanet/base/error.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/kernel/mountinfo.hpp>
 
@@ -17,8 +18,6 @@
 
 namespace rdmanet::kernel {
 namespace {
-
-using base::concat;
 
 /// The value of "KEY=VALUE" among options that have commas between them; empty without it.
 std::string_view value_of(std::string_view key, std::string_view options) {
@@ -54,8 +53,8 @@ bool may_trace() {
 /// found out anyway.
 std::string find_reason_for_hidden_processes(const std::string& proc) {
     struct stat status {};
-    if (::stat(proc.c_str(), &status) != 0) throw base::SystemError(concat("stat ", proc), errno);
-    const std::string mountinfo = read_mountinfo(concat(proc, "/self")).value_or(std::string());
+    if (::stat(proc.c_str(), &status) != 0) throw base::SystemError(fmt::format("stat {}", proc), errno);
+    const std::string mountinfo = read_mountinfo(fmt::format("{}/self", proc)).value_or(std::string());
     const std::string_view mount = find_mount(status.st_dev, mountinfo);
     const std::string_view options = mount.substr(mount.rfind(' ') + 1); // the last word
     const std::string_view hidepid = value_of("hidepid=", options);
@@ -64,9 +63,10 @@ std::string find_reason_for_hidden_processes(const std::string& proc) {
     if (!is_from_strangers && !is_from_all) return {};
     const auto group = base::parse_integer<gid_t>(value_of("gid=", options)).value_or(0);
     const bool is_shown_all = may_trace() || (is_from_strangers && is_member(group));
-    if (is_shown_all && ::access(concat(proc, "/1").c_str(), F_OK) == 0) return {};
-    return concat("/proc hides processes (mount options ", options, ") that may be in its network namespace: run ",
-                  "`rdmanet gc` as root of the node with CAP_SYS_PTRACE, or `mount -o remount,hidepid=off /proc`");
+    if (is_shown_all && ::access(fmt::format("{}/1", proc).c_str(), F_OK) == 0) return {};
+    return fmt::format("/proc hides processes (mount options {}) that may be in its network namespace: run `rdmanet "
+                       "gc` as root of the node with CAP_SYS_PTRACE, or `mount -o remount,hidepid=off /proc`",
+                       options);
 }
 
 } // namespace rdmanet::kernel

@@ -4,6 +4,7 @@
 #include "list.hpp"
 #include "message.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/hex_pairs.hpp>
 #include <rdmanet/base/text.hpp>
 
@@ -19,7 +20,6 @@
 namespace rdmanet::kernel {
 namespace {
 
-using base::concat;
 using base::quoted;
 
 Message get_link_message(unsigned ifindex = 0) {
@@ -34,7 +34,7 @@ std::optional<Link> find(Socket& socket, Message& request, std::string_view what
     const Answer answer = socket.ask(request);
     if (answer.errno_value == ENODEV) return std::nullopt;
     if (answer.errno_value != 0)
-        throw NetlinkError(concat("look up interface ", what), answer.errno_value, answer.kernel_message);
+        throw NetlinkError(fmt::format("look up interface {}", what), answer.errno_value, answer.kernel_message);
     return answer.message == nullptr ? std::nullopt : parse_link(*answer.message);
 }
 
@@ -43,7 +43,8 @@ void change_altname(Socket& socket, int type, int flags, unsigned ifindex, std::
     header.ifi_index = static_cast<int>(ifindex);
     Message request(type, flags, header);
     request.nest(IFLA_PROP_LIST, [&] { request.put_text(IFLA_ALT_IFNAME, altname); });
-    socket.execute(request, concat(type == RTM_NEWLINKPROP ? "add" : "remove", " alternative name ", quoted(altname)));
+    socket.execute(request,
+                   fmt::format("{} alternative name {}", type == RTM_NEWLINKPROP ? "add" : "remove", quoted(altname)));
 }
 
 constexpr std::size_t kQueuePairBytes = 4;
@@ -65,7 +66,7 @@ std::optional<Link> find_link(Socket& socket, const base::InterfaceName& name) {
 std::optional<Link> find_link(Socket& socket, unsigned ifindex) {
     if (ifindex == 0) return std::nullopt; // the kernel would answer EINVAL: no name, no number
     Message request = get_link_message(ifindex);
-    return find(socket, request, concat("number ", ifindex));
+    return find(socket, request, fmt::format("number {}", ifindex));
 }
 
 std::optional<Link> find_link_by_altname(Socket& socket, std::string_view altname) {
@@ -105,7 +106,8 @@ Removed remove_link(Socket& socket, unsigned ifindex) {
     const Answer answer = socket.ask(request);
     if (answer.errno_value == ENODEV) return Removed::was_absent;
     if (answer.errno_value != 0)
-        throw NetlinkError(concat("remove interface number ", ifindex), answer.errno_value, answer.kernel_message);
+        throw NetlinkError(fmt::format("remove interface number {}", ifindex), answer.errno_value,
+                           answer.kernel_message);
     return Removed::yes;
 }
 
@@ -141,7 +143,7 @@ void change_link(Socket& socket, unsigned ifindex, const LinkChange& change) {
         request.nest(IFLA_AF_SPEC, [&] {
             request.nest(AF_INET6, [&] { request.put_u8(IFLA_INET6_ADDR_GEN_MODE, *change.ipv6_address_mode); });
         });
-    socket.execute(request, concat("change interface number ", ifindex));
+    socket.execute(request, fmt::format("change interface number {}", ifindex));
 }
 
 void detach_xdp(Socket& socket, unsigned ifindex, const XdpProgram& program) {
@@ -152,7 +154,7 @@ void detach_xdp(Socket& socket, unsigned ifindex, const XdpProgram& program) {
         request.put_value(IFLA_XDP_FD, std::int32_t{-1});
         request.put_u32(IFLA_XDP_FLAGS, program.mode);
     });
-    socket.execute(request, concat("detach XDP program ", program.id, " from interface number ", ifindex));
+    socket.execute(request, fmt::format("detach XDP program {} from interface number {}", program.id, ifindex));
 }
 
 void add_altname(Socket& socket, unsigned ifindex, std::string_view altname) {

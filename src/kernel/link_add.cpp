@@ -2,6 +2,7 @@
 
 #include "message.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <linux/if.h>
@@ -11,7 +12,6 @@
 namespace rdmanet::kernel {
 namespace {
 
-using base::concat;
 using base::quoted;
 
 std::string_view kind_name(const Macvlan&) {
@@ -69,7 +69,7 @@ Message new_link_message(const ChildSpec& child) {
 void execute(Socket& socket, Message& request, const ChildSpec& child) {
     const auto kind = std::visit([](const auto& chosen) { return kind_name(chosen); }, child.kind);
     socket.execute(request,
-                   concat("create ", kind, ' ', quoted(child.name.to_string()), " on ", quoted(child.parent_name)));
+                   fmt::format("create {} {} on {}", kind, quoted(child.name.to_string()), quoted(child.parent_name)));
 }
 
 } // namespace

@@ -3,7 +3,7 @@
 
 #include "message.hpp"
 
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/kernel/netlink_socket.hpp>
 
 #include <cerrno>
@@ -22,7 +22,7 @@ template <class T, class Parse>
         std::vector<T> found;
         if (socket.dump(request, operation, [&](const nlmsghdr& message) { parse(message, found); })) return found;
     }
-    throw NetlinkError(base::concat(operation, ", which changed during each of ", kMostDumps, " readings"), EAGAIN, {});
+    throw NetlinkError(fmt::format("{}, which changed during each of {} readings", operation, kMostDumps), EAGAIN, {});
 }
 
 } // namespace rdmanet::kernel

@@ -6,6 +6,7 @@
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/process.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/kernel/mountinfo.hpp>
@@ -24,8 +25,6 @@
 namespace rdmanet::kernel {
 namespace {
 
-using base::concat;
-
 constexpr std::string_view kNetnsLink = "/ns/net";
 constexpr std::string_view kRoot = "/root"; // of a process: what it sees as "/"
 
@@ -38,7 +37,8 @@ public:
         doubt(find_reason_for_hidden_processes(proc_));
         for (const std::string& name : list_directory(proc_))
             if (base::parse_integer<unsigned>(name))
-                try_process(concat(proc_, '/', name), [&] { visit_process(concat(proc_, '/', name)); });
+                try_process(fmt::format("{}/{}", proc_, name),
+                            [&] { visit_process(fmt::format("{}/{}", proc_, name)); });
         visit_denied_mounts();
         settle_denied();
         return std::move(found_);
@@ -56,14 +56,15 @@ private:
     void visit_process(const std::string& process) {
         visit_thread(process);
         if (has_more_threads(process))
-            for (const std::string& thread : list_directory(concat(process, "/task")))
-                visit_thread(concat(process, "/task/", thread));
+            for (const std::string& thread : list_directory(fmt::format("{}/task", process)))
+                visit_thread(fmt::format("{}/task/{}", process, thread));
         visit_mounts_of(process);
     }
 
     void visit_mounts_of(const std::string& process) try {
-        const auto mounts = parse_namespace(find_symlink(concat(process, "/ns/mnt")).value_or(std::string()), "mnt");
-        if (mounts && seen_mounts_.insert(*mounts).second) visit_mounts(concat(process, "/mountinfo"), *mounts);
+        const auto mounts =
+            parse_namespace(find_symlink(fmt::format("{}/ns/mnt", process)).value_or(std::string()), "mnt");
+        if (mounts && seen_mounts_.insert(*mounts).second) visit_mounts(fmt::format("{}/mountinfo", process), *mounts);
     } catch (const base::SystemError& error) {
         if (!is_denied(error)) throw;
         denied_mounts_.push_back(process);
@@ -75,7 +76,7 @@ private:
         std::set<std::string> seen;
         for (const std::string& process : denied_mounts_)
             try_process(process, [&] {
-                const std::string path = concat(process, "/mountinfo");
+                const std::string path = fmt::format("{}/mountinfo", process);
                 const std::string beginning = find_line(AT_FDCWD, path).value_or(std::string());
                 if (seen.insert(beginning.substr(0, beginning.find('\n'))).second) visit_mounts(path, 0);
             });
@@ -84,12 +85,13 @@ private:
     /// The link count of a "task" directory is the number of threads and two (fs/proc/base.c, proc_task_getattr).
     static bool has_more_threads(const std::string& process) {
         struct stat status {};
-        return ::stat(concat(process, "/task").c_str(), &status) == 0 && status.st_nlink != 3;
+        return ::stat(fmt::format("{}/task", process).c_str(), &status) == 0 && status.st_nlink != 3;
     }
 
     void visit_thread(const std::string& thread) try {
-        if (const auto inode = parse_namespace(find_symlink(concat(thread, "/ns/net")).value_or(std::string()), "net"))
-            mark(*inode, concat(thread, kNetnsLink));
+        if (const auto inode =
+                parse_namespace(find_symlink(fmt::format("{}/ns/net", thread)).value_or(std::string()), "net"))
+            mark(*inode, fmt::format("{}{}", thread, kNetnsLink));
     } catch (const base::SystemError& error) {
         if (!is_denied(error)) throw;
         if (const auto files = netns_files(thread)) denied_.push_back({thread, error.what(), *files});
@@ -104,11 +106,11 @@ private:
     /// with inode numbers of their own: they tell whether two processes share one. nullopt for a process without any:
     /// it has ended.
     static std::optional<ino_t> netns_files(const std::string& thread) {
-        const std::string path = concat(thread, "/net/dev");
+        const std::string path = fmt::format("{}/net/dev", thread);
         struct stat status {};
         if (::stat(path.c_str(), &status) == 0) return status.st_ino;
         if (errno == ENOENT || errno == ESRCH) return std::nullopt;
-        throw base::SystemError(concat("stat ", path), errno);
+        throw base::SystemError(fmt::format("stat {}", path), errno);
     }
 
     /// Threads that may not be looked at are as good as others if they share a namespace with one that may: the host's
@@ -119,7 +121,7 @@ private:
         const auto add = [&](const std::string& thread) {
             if (const auto files = netns_files(thread)) known.insert(*files);
         };
-        add(concat(proc_, "/self"));
+        add(fmt::format("{}/self", proc_));
         for (const auto& [inode, path] : found_.paths)
             if (path.ends_with(kNetnsLink)) add(path.substr(0, path.size() - kNetnsLink.size()));
         for (const Denied& denied : denied_)
@@ -133,9 +135,9 @@ private:
     }
 
     void doubt_of(const std::string& thread, std::string_view error) {
-        doubt(concat(base::describe_process(pid_of(thread)), " can't be examined (", error,
-                     ") and may be in its network namespace: ",
-                     "run `rdmanet gc` as root of the node with CAP_SYS_PTRACE, or end that process"));
+        doubt(fmt::format("{} can't be examined ({}) and may be in its network namespace: run `rdmanet gc` as root of "
+                          "the node with CAP_SYS_PTRACE, or end that process",
+                          base::describe_process(pid_of(thread)), error));
     }
 
     void doubt(std::string why) {
@@ -153,7 +155,8 @@ private:
         for (std::size_t at = text->find(mark_text); at != std::string::npos; at = text->find(mark_text, at + 1)) {
             const std::size_t end = text->find(' ', at + 1);
             if (const auto inode = parse_namespace(std::string_view(*text).substr(at + 1, end - at - 1), "net"))
-                mark(*inode, concat(path.substr(0, path.rfind('/')), kRoot, mount_point(*text, end + 1)));
+                mark(*inode,
+                     fmt::format("{}{}{}", path.substr(0, path.rfind('/')), kRoot, mount_point(*text, end + 1)));
         }
     }
 
@@ -210,9 +213,9 @@ std::string boot_id() {
     constexpr const char* kFile = "/proc/sys/kernel/random/boot_id";
     auto read = base::read_file_if_exists(kFile, 64);
     if (!read)
-        throw base::Error(base::concat(kFile,
-                                       " is missing, and with it the boot ID, processes and sysctls: mount /proc "
-                                       "(`mount -t proc proc /proc`)"));
+        throw base::Error(fmt::format(
+            "{} is missing, and with it the boot ID, processes and sysctls: mount /proc (`mount -t proc proc /proc`)",
+            kFile));
     std::string text = *std::move(read);
     while (text.ends_with('\n')) text.pop_back();
     return text;

@@ -3,7 +3,7 @@
 #include "directory.hpp"
 
 #include <rdmanet/base/error.hpp>
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -14,12 +14,10 @@
 namespace rdmanet::kernel {
 namespace {
 
-using base::concat;
-
 constexpr std::string_view kQueues = "queues/tx-";
 
 std::string directory_of(const base::InterfaceName& interface) {
-    return concat("/sys/class/net/", interface.to_string());
+    return fmt::format("/sys/class/net/{}", interface.to_string());
 }
 
 /// nullopt where the driver has no such setting (EOPNOTSUPP), and of interfaces that are about to go.
@@ -33,7 +31,7 @@ std::optional<std::string> find_setting(int directory, const std::string& file) 
 /// The same file of the first queue: "queues/tx-0/tx_maxrate" for "queues/tx-7/tx_maxrate".
 std::string of_first_queue(const std::string& file) {
     if (!file.starts_with(kQueues)) return file;
-    return concat(kQueues, '0', file.substr(file.find('/', kQueues.size())));
+    return fmt::format("{}0{}", kQueues, file.substr(file.find('/', kQueues.size())));
 }
 
 } // namespace
@@ -50,20 +48,20 @@ NetdevFilesRead read_netdev_files(const base::InterfaceName& interface) {
         }
     };
     for (const char* file : {"gro_flush_timeout", "napi_defer_hard_irqs"}) add(file);
-    for (const std::string& queue : list_directory(concat(directory_of(interface), "/queues"))) {
+    for (const std::string& queue : list_directory(fmt::format("{}/queues", directory_of(interface)))) {
         if (!queue.starts_with("tx-")) continue;
         for (const char* file : {"tx_maxrate", "byte_queue_limits/limit_max", "byte_queue_limits/limit_min",
                                  "byte_queue_limits/hold_time"})
-            add(concat("queues/", queue, '/', file));
+            add(fmt::format("queues/{}/{}", queue, file));
     }
     return found;
 }
 
 void write_netdev_file(const base::InterfaceName& interface, const std::string& file, const std::string& value) {
-    const std::string path = concat(directory_of(interface), '/', file);
+    const std::string path = fmt::format("{}/{}", directory_of(interface), file);
     const base::UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
     if (!fd || ::write(fd.get(), value.data(), value.size()) < 0)
-        throw base::SystemError(concat("write ", value, " to ", path), errno);
+        throw base::SystemError(fmt::format("write {} to {}", value, path), errno);
 }
 
 NetdevFiles without_repetitions(const NetdevFiles& files) {

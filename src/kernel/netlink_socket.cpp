@@ -3,7 +3,7 @@
 #include "answer.hpp"
 #include "message.hpp"
 
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -15,7 +15,6 @@
 namespace rdmanet::kernel {
 namespace {
 
-using base::concat;
 using base::SystemError;
 using base::UniqueFd;
 
@@ -34,7 +33,7 @@ NetlinkError::NetlinkError(std::string_view operation, int errno_value, std::str
 
 const char* NetlinkError::what() const noexcept try {
     if (kernel_message_.empty()) return SystemError::what();
-    text_ = concat(SystemError::what(), " (kernel: ", kernel_message_, ')');
+    text_ = fmt::format("{} (kernel: {})", SystemError::what(), kernel_message_);
     return text_.c_str();
 } catch (...) {
     return SystemError::what();

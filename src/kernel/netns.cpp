@@ -2,6 +2,7 @@
 
 #include "directory.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <fcntl.h>
@@ -21,7 +22,6 @@
 namespace rdmanet::kernel {
 namespace {
 
-using base::concat;
 using base::quoted;
 using base::SystemError;
 using base::UniqueFd;
@@ -84,13 +84,13 @@ NetnsId identify(int fd) {
 } // namespace
 
 NotANetnsError::NotANetnsError(std::string_view path, std::string_view found)
-    : Error(concat("open network namespace ", quoted(path), ": it is ", found)) {}
+    : Error(fmt::format("open network namespace {}: it is {}", quoted(path), found)) {}
 
 Netns::Netns(UniqueFd fd) : fd_(std::move(fd)), id_(identify(fd_.get())) {}
 
 Netns Netns::current() {
     UniqueFd fd(::open(kOwnNetns, O_RDONLY | O_CLOEXEC));
-    if (!fd) throw SystemError(concat("open ", kOwnNetns), errno);
+    if (!fd) throw SystemError(fmt::format("open {}", kOwnNetns), errno);
     return Netns(std::move(fd));
 }
 
@@ -99,11 +99,11 @@ std::optional<Netns> find_netns(const std::string& path) {
     const UniqueFd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
     if (!place && means_no_namespace(errno)) return std::nullopt;
     if (!place && !dead_end(errno).empty()) throw NotANetnsError(path, dead_end(errno));
-    if (!place) throw SystemError(concat("open network namespace ", quoted(path)), errno);
+    if (!place) throw SystemError(fmt::format("open network namespace {}", quoted(path)), errno);
     if (!is_on_nsfs(place.get())) throw NotANetnsError(path, kind_of_file(place.get()));
 
-    UniqueFd fd(::open(concat("/proc/self/fd/", place.get()).c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd) throw SystemError(concat("open network namespace ", quoted(path)), errno);
+    UniqueFd fd(::open(fmt::format("/proc/self/fd/{}", place.get()).c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd) throw SystemError(fmt::format("open network namespace {}", quoted(path)), errno);
     const int type = ::ioctl(fd.get(), NS_GET_NSTYPE);
     if (type != CLONE_NEWNET) throw NotANetnsError(path, kind_of_namespace(type));
     return Netns(std::move(fd));
@@ -111,7 +111,7 @@ std::optional<Netns> find_netns(const std::string& path) {
 
 Netns get_netns(const std::string& path) {
     auto netns = find_netns(path);
-    if (!netns) throw SystemError(concat("open network namespace ", quoted(path)), ENOENT);
+    if (!netns) throw SystemError(fmt::format("open network namespace {}", quoted(path)), ENOENT);
     return *std::move(netns);
 }
 
@@ -127,7 +127,7 @@ std::optional<Netns> find_other_netns() {
     constexpr const char* kNames = "/run/netns";
     const Netns own = Netns::current();
     for (const std::string& name : list_directory(kNames)) try {
-            auto netns = find_netns(concat(kNames, '/', name));
+            auto netns = find_netns(fmt::format("{}/{}", kNames, name));
             if (netns && !(*netns == own)) return netns;
         } catch (const NotANetnsError&) { // an unmounted one leaves an empty file behind
         }
@@ -138,7 +138,7 @@ std::vector<std::string> list_other_netns(const std::string& directory, const Ne
     const Netns own = Netns::current();
     std::vector<std::string> paths;
     for (const std::string& name : list_directory(directory)) try {
-            std::string path = concat(directory, '/', name);
+            std::string path = fmt::format("{}/{}", directory, name);
             const auto netns = find_netns(path);
             if (netns && !(*netns == own) && !(*netns == known)) paths.push_back(std::move(path));
         } catch (const base::Error&) {
@@ -158,7 +158,7 @@ std::uint64_t netns_cookie(const Netns& netns) {
 }
 
 NetnsScope::NetnsScope(const Netns& target) : home_(::open(kOwnNetns, O_RDONLY | O_CLOEXEC)) {
-    if (!home_) throw SystemError(concat("open ", kOwnNetns), errno);
+    if (!home_) throw SystemError(fmt::format("open {}", kOwnNetns), errno);
     if (::setns(target.fd(), CLONE_NEWNET) != 0) throw SystemError("enter network namespace", errno);
 }
 

@@ -1,7 +1,7 @@
 #include <rdmanet/kernel/netns_sysfs.hpp>
 
 #include <rdmanet/base/error.hpp>
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 
 #include <sys/mount.h>
 
@@ -28,7 +28,7 @@ NetnsSysfs::NetnsSysfs(const Netns& netns) {
 }
 
 std::string NetnsSysfs::path(std::string_view directory) const {
-    return base::concat("/proc/self/fd/", mount_.get(), '/', directory);
+    return fmt::format("/proc/self/fd/{}/{}", mount_.get(), directory);
 }
 
 } // namespace rdmanet::kernel

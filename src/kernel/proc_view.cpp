@@ -5,6 +5,7 @@
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <algorithm>
@@ -14,8 +15,6 @@
 
 namespace rdmanet::kernel {
 namespace {
-
-using base::concat;
 
 constexpr std::uint64_t kInitial = 0xeffffffc; // PROC_PID_INIT_INO, include/linux/proc_ns.h
 constexpr std::size_t kMostBytes = 65536;      // "status" and "stat" of a process have some 2000
@@ -52,15 +51,15 @@ std::uint64_t read_link_if_allowed(const std::string& path) try {
 
 /// The procfs is the caller's own namespace's, or else that of its first process.
 std::uint64_t read_pid_namespace(const std::string& proc) {
-    const std::size_t levels = count_levels(read_if_shown(concat(proc, "/self/status")));
+    const std::size_t levels = count_levels(read_if_shown(fmt::format("{}/self/status", proc)));
     if (levels == 0) return 0;
-    return read_link_if_allowed(concat(proc, levels == 1 ? "/self/ns/pid" : "/1/ns/pid"));
+    return read_link_if_allowed(fmt::format("{}{}", proc, levels == 1 ? "/self/ns/pid" : "/1/ns/pid"));
 }
 
 /// Field 22 of proc_pid_stat(5), counted from behind the name in parentheses, which may hold anything.
 std::uint64_t read_start(const std::string& proc) {
     constexpr int kFieldsBefore = 19; // between the name and the start
-    const std::string text = read_if_shown(concat(proc, "/1/stat"));
+    const std::string text = read_if_shown(fmt::format("{}/1/stat", proc));
     std::size_t at = text.rfind(')');
     if (at == std::string::npos) return 0;
     at = text.find(' ', at);

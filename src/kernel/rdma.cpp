@@ -4,6 +4,7 @@
 #include "message.hpp"
 #include "rdma_parse.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <rdma/rdma_netlink.h>
@@ -16,7 +17,6 @@
 namespace rdmanet::kernel {
 namespace {
 
-using base::concat;
 using base::quoted;
 
 Message rdma_message(int command) {
@@ -64,11 +64,11 @@ std::string_view to_string(PortState state) {
 }
 
 std::string RdmaPort::to_string() const {
-    return concat("port ", port, " of RDMA device ", quoted(device));
+    return fmt::format("port {} of RDMA device {}", port, quoted(device));
 }
 
 std::string RdmaPort::link_name() const {
-    return concat(device, '/', port);
+    return fmt::format("{}/{}", device, port);
 }
 
 std::optional<RdmaPort> parse_rdma_link_name(std::string_view name) {
@@ -83,9 +83,8 @@ bool RdmaPort::has_physical_link() const {
 }
 
 std::string RdmaPort::states_text() const {
-    std::string text =
-        concat("state ", kernel::to_string(state), ", physical state ", physical_state_text(physical_state));
-    if (lid) text += concat(", LID ", *lid, ", SM LID ", sm_lid.value_or(0));
+    std::string text = fmt::format("state {}, physical state {}", state, physical_state_text(physical_state));
+    if (lid) text += fmt::format(", LID {}, SM LID {}", *lid, sm_lid.value_or(0));
     return text;
 }
 
@@ -132,14 +131,15 @@ std::optional<RdmaDevice> find_rdma_device(Socket& rdma, std::uint32_t index) {
     // nldev.c, nldev_get_doit: EINVAL is its word for an index that the namespace does not have.
     if (answer.errno_value == EINVAL || answer.errno_value == ENODEV) return std::nullopt;
     if (answer.errno_value != 0)
-        throw NetlinkError(concat("look up RDMA device number ", index), answer.errno_value, answer.kernel_message);
+        throw NetlinkError(fmt::format("look up RDMA device number {}", index), answer.errno_value,
+                           answer.kernel_message);
     return answer.message == nullptr ? std::nullopt : parse_rdma_device(*answer.message);
 }
 
 std::vector<RdmaPort> list_rdma_ports(Socket& rdma, const RdmaDevice& device) try {
     Message request = rdma_message(RDMA_NLDEV_CMD_PORT_GET);
     request.put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, device.index);
-    return list<RdmaPort>(rdma, request, concat("list ports of RDMA device ", quoted(device.name)),
+    return list<RdmaPort>(rdma, request, fmt::format("list ports of RDMA device {}", quoted(device.name)),
                           [&](const nlmsghdr& message, std::vector<RdmaPort>& found) {
                               auto port = parse_rdma_port(message);
                               if (port && port->device_index == device.index) found.push_back(*std::move(port));
@@ -181,7 +181,7 @@ bool is_rdma_device_movable(Socket& rdma, std::uint32_t index, const Netns& else
     if (home == elsewhere) return true; // else the kernel would do it: the device would be made anew
     Message request = request_to_move(index, home);
     const NetnsScope scope(elsewhere);
-    rdma.execute(request, concat("ask whether RDMA device number ", index, " can move"));
+    rdma.execute(request, fmt::format("ask whether RDMA device number {} can move", index));
     return true;
 } catch (const NetlinkError& error) {
     if (error.errno_value() == ENODEV || error.errno_value() == EOPNOTSUPP) return error.errno_value() == ENODEV;
@@ -190,14 +190,14 @@ bool is_rdma_device_movable(Socket& rdma, std::uint32_t index, const Netns& else
 
 void move_rdma_device(Socket& rdma, std::uint32_t index, const Netns& netns) {
     Message request = request_to_move(index, netns);
-    rdma.execute(request, concat("move RDMA device number ", index, " to another network namespace"));
+    rdma.execute(request, fmt::format("move RDMA device number {} to another network namespace", index));
 }
 
 void rename_rdma_device(Socket& rdma, std::uint32_t index, std::string_view name) {
     Message request = rdma_message(RDMA_NLDEV_CMD_SET);
     request.put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, index);
     request.put_text(RDMA_NLDEV_ATTR_DEV_NAME, name);
-    rdma.execute(request, concat("rename RDMA device number ", index, " to ", quoted(name)));
+    rdma.execute(request, fmt::format("rename RDMA device number {} to {}", index, quoted(name)));
 }
 
 } // namespace rdmanet::kernel

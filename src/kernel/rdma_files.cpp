@@ -2,6 +2,7 @@
 
 #include "directory.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <algorithm>
@@ -9,15 +10,13 @@
 namespace rdmanet::kernel {
 namespace {
 
-using base::concat;
-
 /// Those of a class whose names begin with `prefix`. Beside them the class has attributes of its own ("abi_version").
 void append_files(const std::string& directory, std::string_view prefix, std::vector<RdmaFile>& files) {
     std::vector<std::string> names = list_directory(directory);
     std::sort(names.begin(), names.end());
     for (std::string& name : names) {
         if (!name.starts_with(prefix)) continue;
-        const base::UniqueFd attributes = open_directory(concat(directory, '/', name));
+        const base::UniqueFd attributes = open_directory(fmt::format("{}/{}", directory, name));
         auto device = attributes ? find_line(attributes.get(), "ibdev") : std::nullopt;
         if (!device) continue; // gone meanwhile
         const auto port = base::parse_integer<unsigned>(find_line(attributes.get(), "port").value_or(""));
@@ -29,10 +28,11 @@ void append_files(const std::string& directory, std::string_view prefix, std::ve
 
 std::vector<RdmaFile> list_rdma_files(const std::string& root) {
     std::vector<RdmaFile> files;
-    append_files(concat(root, "/infiniband_verbs"), "uverbs", files);
-    append_files(concat(root, "/infiniband_mad"), "umad", files);
-    append_files(concat(root, "/infiniband_mad"), "issm", files);
-    if (open_directory(concat(root, "/misc/rdma_cm"))) files.push_back({.name = "rdma_cm", .device = {}, .port = 0});
+    append_files(fmt::format("{}/infiniband_verbs", root), "uverbs", files);
+    append_files(fmt::format("{}/infiniband_mad", root), "umad", files);
+    append_files(fmt::format("{}/infiniband_mad", root), "issm", files);
+    if (open_directory(fmt::format("{}/misc/rdma_cm", root)))
+        files.push_back({.name = "rdma_cm", .device = {}, .port = 0});
     return files;
 }
 

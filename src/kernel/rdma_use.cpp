@@ -4,7 +4,7 @@
 #include "message.hpp"
 #include "rdma_parse.hpp"
 
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 
 #include <rdma/rdma_netlink.h>
 
@@ -14,8 +14,6 @@
 
 namespace rdmanet::kernel {
 namespace {
-
-using base::concat;
 
 Message request_of(int command, std::uint32_t index) {
     Message request(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command), 0);
@@ -41,7 +39,7 @@ template <class T, class Parse>
 std::vector<T> list_resources(Socket& rdma, int command, std::uint32_t index, std::string_view what,
                               const Parse& parse) try {
     Message request = request_of(command, index);
-    return list<T>(rdma, request, concat("list ", what, " of RDMA device number ", index), parse);
+    return list<T>(rdma, request, fmt::format("list {} of RDMA device number {}", what, index), parse);
 } catch (const NetlinkError& error) {
     // EINVAL is also the word for a device that is gone, which has none.
     if (error.errno_value() == EINVAL || error.errno_value() == EOPNOTSUPP || error.errno_value() == ENODEV) return {};

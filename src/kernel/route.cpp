@@ -5,7 +5,7 @@
 #include "message.hpp"
 #include "route_parse.hpp"
 
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 
 #include <linux/rtnetlink.h>
 
@@ -15,7 +15,6 @@
 namespace rdmanet::kernel {
 namespace {
 
-using base::concat;
 using base::Family;
 using base::IpAddress;
 
@@ -63,10 +62,10 @@ std::uint8_t scope_of(const Route& route) {
 }
 
 std::string name_of(const Route& route) {
-    std::string name = concat("route to ", route.destination);
-    if (route.gateway) name += concat(" via ", *route.gateway);
-    if (route.ifindex != 0) name += concat(" on interface number ", route.ifindex);
-    return route.table == kMainTable ? name : concat(name, " in table ", route.table);
+    std::string name = fmt::format("route to {}", route.destination);
+    if (route.gateway) name += fmt::format(" via {}", *route.gateway);
+    if (route.ifindex != 0) name += fmt::format(" on interface number {}", route.ifindex);
+    return route.table == kMainTable ? name : fmt::format("{} in table {}", name, route.table);
 }
 
 bool passes(const Route& route, const RouteFilter& filter) {
@@ -99,7 +98,7 @@ void add_route(Socket& socket, const Route& route) {
     Message request = route_message(route, scope_of(route));
     const Answer answer = socket.ask(request);
     if (answer.errno_value != 0 && answer.errno_value != EEXIST)
-        throw NetlinkError(concat("add ", name_of(route)), answer.errno_value, answer.kernel_message);
+        throw NetlinkError(fmt::format("add {}", name_of(route)), answer.errno_value, answer.kernel_message);
 }
 
 std::vector<Route> list_routes(Socket& socket, const RouteFilter& filter) {

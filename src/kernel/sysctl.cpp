@@ -2,6 +2,7 @@
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/base/unique_fd.hpp>
 
@@ -14,7 +15,6 @@
 namespace rdmanet::kernel {
 namespace {
 
-using base::concat;
 using base::quoted;
 using base::SystemError;
 
@@ -33,7 +33,7 @@ std::string_view path_of(Sysctl sysctl) {
 std::string file_of(const base::InterfaceName& interface, Sysctl sysctl) {
     const std::string& name = interface.to_string();
     const std::string_view path = path_of(sysctl); // FAMILY/NAME
-    return concat("/proc/sys/net/", path.substr(0, 4), "/conf/", name, path.substr(4));
+    return fmt::format("/proc/sys/net/{}/conf/{}{}", path.substr(0, 4), name, path.substr(4));
 }
 
 } // namespace
@@ -43,7 +43,7 @@ std::optional<int> find_sysctl(const base::InterfaceName& interface, Sysctl sysc
     const auto text = base::read_file_if_exists(path, 64);
     if (!text) return std::nullopt;
     const auto value = base::parse_integer<int>(std::string_view(*text).substr(0, text->find('\n')));
-    if (!value) throw base::Error(concat("read ", path, ": not a number: ", quoted(*text)));
+    if (!value) throw base::Error(fmt::format("read {}: not a number: {}", path, quoted(*text)));
     return value;
 }
 
@@ -51,8 +51,8 @@ Written write_sysctl(const base::InterfaceName& interface, Sysctl sysctl, int va
     const std::string path = file_of(interface, sysctl);
     const base::UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
     if (!fd && errno == ENOENT) return Written::no_such_sysctl;
-    if (!fd) throw SystemError(concat("open ", path), errno);
-    base::write_all(fd.get(), concat(value), path);
+    if (!fd) throw SystemError(fmt::format("open {}", path), errno);
+    base::write_all(fd.get(), fmt::format("{}", value), path);
     return Written::yes;
 }
 

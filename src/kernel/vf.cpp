@@ -4,6 +4,7 @@
 #include "message.hpp"
 #include "vf_parse.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <arpa/inet.h>
@@ -19,8 +20,6 @@
 
 namespace rdmanet::kernel {
 namespace {
-
-using base::concat;
 
 /// How long a driver may be busy: some (iavf) answer so while the VF is being reset.
 constexpr std::chrono::seconds kBusyTimeout{2};
@@ -45,7 +44,7 @@ void set(Socket& route, const VfId& vf, const std::string& what, const Put& put)
         const Answer answer = route.ask(request);
         if (answer.errno_value == 0) return;
         if (!is_busy(answer) || busy_until.passed())
-            throw NetlinkError(concat("set ", what, " of ", vf), answer.errno_value, answer.kernel_message);
+            throw NetlinkError(fmt::format("set {} of {}", what, vf), answer.errno_value, answer.kernel_message);
         std::this_thread::sleep_for(std::chrono::milliseconds{20});
     }
 }
@@ -135,7 +134,7 @@ std::optional<VfSettings> parse_vf(const nlmsghdr& message, unsigned number) {
 }
 
 std::string VfId::to_string() const {
-    return concat("VF ", number, " of ", base::quoted(pf));
+    return fmt::format("VF {} of {}", number, base::quoted(pf));
 }
 
 std::optional<VfSettings> find_vf(Socket& route, const VfId& vf) {
@@ -144,7 +143,7 @@ std::optional<VfSettings> find_vf(Socket& route, const VfId& vf) {
     const Answer answer = route.ask(request);
     if (answer.errno_value == ENODEV) return std::nullopt;
     if (answer.errno_value != 0)
-        throw NetlinkError(concat("read settings of ", vf), answer.errno_value, answer.kernel_message);
+        throw NetlinkError(fmt::format("read settings of {}", vf), answer.errno_value, answer.kernel_message);
     return answer.message == nullptr ? std::nullopt : parse_vf(*answer.message, vf.number);
 }
 
@@ -193,27 +192,26 @@ void change_vf(Socket& route, const VfId& vf, const VfSettings& wanted) {
 VfSettings without_port_speed(const VfSettings& present, const VfId& vf) {
     VfSettings rest = present;
     if (!rest.rates || rest.rates->most_mbps == 0) return rest;
-    const auto speed = find_line(AT_FDCWD, concat("/sys/class/net/", vf.pf, "/speed"));
+    const auto speed = find_line(AT_FDCWD, fmt::format("/sys/class/net/{}/speed", vf.pf));
     if (speed && base::parse_integer<std::uint32_t>(*speed) == rest.rates->most_mbps) rest.rates.reset();
     return rest;
 }
 
 std::string to_command(const VfSettings& settings, const VfId& vf) {
-    std::string text = concat("ip link set ", vf.pf, " vf ", vf.number);
-    if (settings.mac) text += concat(" mac ", *settings.mac);
+    std::string text = fmt::format("ip link set {} vf {}", vf.pf, vf.number);
+    if (settings.mac) text += fmt::format(" mac {}", *settings.mac);
     if (settings.vlan) {
-        text += concat(" vlan ", settings.vlan->id);
-        if (settings.vlan->qos != 0) text += concat(" qos ", settings.vlan->qos);
-        if (settings.vlan->protocol != VlanProtocol::dot1q)
-            text += concat(" proto ", to_string(settings.vlan->protocol));
+        text += fmt::format(" vlan {}", settings.vlan->id);
+        if (settings.vlan->qos != 0) text += fmt::format(" qos {}", settings.vlan->qos);
+        if (settings.vlan->protocol != VlanProtocol::dot1q) text += fmt::format(" proto {}", settings.vlan->protocol);
     }
     if (settings.rates)
-        text += concat(" max_tx_rate ", settings.rates->most_mbps, " min_tx_rate ", settings.rates->least_mbps);
+        text += fmt::format(" max_tx_rate {} min_tx_rate {}", settings.rates->most_mbps, settings.rates->least_mbps);
     if (settings.spoof_check) text += *settings.spoof_check ? " spoofchk on" : " spoofchk off";
     if (settings.trust) text += *settings.trust ? " trust on" : " trust off";
-    if (settings.link_state) text += concat(" state ", to_string(*settings.link_state));
-    if (settings.node_guid) text += concat(" node_guid ", *settings.node_guid);
-    if (settings.port_guid) text += concat(" port_guid ", *settings.port_guid);
+    if (settings.link_state) text += fmt::format(" state {}", *settings.link_state);
+    if (settings.node_guid) text += fmt::format(" node_guid {}", *settings.node_guid);
+    if (settings.port_guid) text += fmt::format(" port_guid {}", *settings.port_guid);
     return text;
 }
 

@@ -3,6 +3,7 @@
 #include <rdmanet/attach/address_view.hpp>
 #include <rdmanet/attach/pod_view.hpp>
 #include <rdmanet/attach/recorded_leases.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/ipam/store/sqlite_store.hpp>
 #include <rdmanet/json/writer.hpp>
@@ -21,7 +22,6 @@ namespace {
 
 using attach::RdmaPlace;
 using attach::RdmaView;
-using base::concat;
 using kernel::GidEntry;
 using state::AttachmentRecord;
 
@@ -50,7 +50,7 @@ std::string short_id(const std::string& id) {
 
 std::string joined(const std::vector<std::string>& texts) {
     std::string out;
-    for (const std::string& text : texts) out += concat(out.empty() ? "" : ",", text);
+    for (const std::string& text : texts) out += fmt::format("{}{}", out.empty() ? "" : ",", text);
     return out;
 }
 
@@ -153,7 +153,7 @@ void write_lease(json::Writer& writer, const ipam::Lease& lease) {
 }
 
 std::string device_and_port(const RdmaView& view) {
-    return view.port == 0 ? view.device : concat(view.device, '/', view.port);
+    return view.port == 0 ? view.device : fmt::format("{}/{}", view.device, view.port);
 }
 
 /// "2 (RoCE v1), 3 (RoCE v2)" of each address.
@@ -161,7 +161,7 @@ std::map<base::IpAddress, std::string> indexes_of(const RdmaView& view) {
     std::map<base::IpAddress, std::string> indexes;
     for (const GidEntry& entry : view.gids) {
         std::string& text = indexes[entry.address];
-        text += concat(text.empty() ? "" : ", ", entry.index, " (", type_of(view, entry), ')');
+        text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", entry.index, type_of(view, entry));
     }
     return indexes;
 }
@@ -202,7 +202,7 @@ std::string rdma_table(const StateReport& report) {
             add_rows(table, report.attachments.records[number], view);
             any = true;
         }
-    return any ? concat('\n', table.to_text()) : std::string();
+    return any ? fmt::format("\n{}", table.to_text()) : std::string();
 }
 
 /// A line for each address that another host has, too. Its GIDs are no less usable for that: traffic of both arrives at
@@ -211,12 +211,13 @@ std::string duplicates_text(const StateReport& report) {
     std::string text;
     for (std::size_t number = 0; number < report.duplicates.size(); ++number)
         for (const base::IpPrefix& ip : report.duplicates[number]) {
-            text += concat("\naddress ", ip, " of ", report.attachments.records[number].key,
-                           " is a duplicate: another host in the network has it, so the pod cannot use it");
+            text += fmt::format(
+                "\naddress {} of {} is a duplicate: another host in the network has it, so the pod cannot use it", ip,
+                report.attachments.records[number].key);
             for (const RdmaView& view : report.rdma[number])
                 if (const auto indexes = indexes_of(view); indexes.contains(ip.address()))
-                    text += concat("; its GID, index ", indexes.at(ip.address()), " of ", device_and_port(view),
-                                   ", still works, but must not be used");
+                    text += fmt::format("; its GID, index {} of {}, still works, but must not be used",
+                                        indexes.at(ip.address()), device_and_port(view));
             text += ". Delete the pod, and exclude the address from the range\n";
         }
     return text;
@@ -260,28 +261,29 @@ std::string to_table(const StateReport& report) {
                         pod_of(lease.owner.pod_namespace, lease.owner.pod_name), short_id(lease.owner.key.container_id),
                         lease.owner.key.ifname, utc(lease.since)});
     const std::string& missing = report.missing_directory;
-    std::string text = is_empty(report) ? concat("nothing attached",
-                                                 missing.empty() ? "" : concat(" (", missing, " does not exist)"), '\n')
-                                        : concat(attachments.to_text(), rdma_table(report), '\n', leases.to_text());
+    std::string text =
+        is_empty(report)
+            ? fmt::format("nothing attached{}\n", missing.empty() ? "" : fmt::format(" ({} does not exist)", missing))
+            : fmt::format("{}{}\n{}", attachments.to_text(), rdma_table(report), leases.to_text());
     for (std::size_t number = 0; number < report.rdma.size(); ++number)
         for (const RdmaView& view : report.rdma[number])
             if (!view.trouble.empty())
                 text +=
-                    concat("\nRDMA of ", report.attachments.records[number].key, " as recorded: ", view.trouble, '\n');
+                    fmt::format("\nRDMA of {} as recorded: {}\n", report.attachments.records[number].key, view.trouble);
     text += duplicates_text(report);
     if (const auto dead = std::count(report.pods.begin(), report.pods.end(), ipam::Liveness::dead); dead != 0)
-        text += concat("\nattachments of dead pods: ", dead, ": run `rdmanet gc` to remove them\n");
+        text += fmt::format("\nattachments of dead pods: {}: run `rdmanet gc` to remove them\n", dead);
     for (std::size_t number = 0; number < report.pods.size(); ++number)
         if (const std::string& held_by = report.pods[number].held_by; !held_by.empty())
-            text += concat("\nthe network namespace of ", report.attachments.records[number].key,
-                           " has no name any more, and is ", held_by, '\n');
+            text += fmt::format("\nthe network namespace of {} has no name any more, and is {}\n",
+                                report.attachments.records[number].key, held_by);
     for (std::size_t number = 0; number < report.pods.size(); ++number)
         if (report.pods[number] == ipam::Liveness::unknown)
-            text += concat("\nit is unknown whether the pod of ", report.attachments.records[number].key,
-                           " is alive, so it keeps what it has, because ", report.pods[number].reason, '\n');
+            text += fmt::format("\nit is unknown whether the pod of {} is alive, so it keeps what it has, because {}\n",
+                                report.attachments.records[number].key, report.pods[number].reason);
     for (const state::Unreadable& file : report.attachments.unreadable)
-        text += concat("\nunreadable record ", file.path, ": ", file.reason, ": see `rdmanet gc`\n");
-    if (!report.lease_trouble.empty()) text += concat("\ncannot read the leases: ", report.lease_trouble, '\n');
+        text += fmt::format("\nunreadable record {}: {}: see `rdmanet gc`\n", file.path, file.reason);
+    if (!report.lease_trouble.empty()) text += fmt::format("\ncannot read the leases: {}\n", report.lease_trouble);
     return text;
 }
 
@@ -297,10 +299,10 @@ std::string to_json(const StateReport& report) {
         writer.begin_object().member("path", file.path).member("reason", file.reason).end_object();
     if (!report.lease_trouble.empty())
         writer.begin_object()
-            .member("path", concat("leases of this node"))
+            .member("path", std::string("leases of this node"))
             .member("reason", report.lease_trouble)
             .end_object();
-    return concat(writer.end_array().end_object().to_text(), '\n');
+    return fmt::format("{}\n", writer.end_array().end_object().to_text());
 }
 
 } // namespace rdmanet::ops

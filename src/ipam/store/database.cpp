@@ -2,6 +2,7 @@
 
 #include "lock_holder.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/ipam/errors.hpp>
 
@@ -16,7 +17,6 @@
 namespace rdmanet::ipam {
 namespace {
 
-using base::concat;
 using base::quoted;
 
 constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE;
@@ -94,24 +94,25 @@ std::string Database::image() {
 }
 
 void Database::remove_cold_journal() const {
-    (void)::unlink(concat(path_, "-journal").c_str());
+    (void)::unlink(fmt::format("{}-journal", path_).c_str());
 }
 
 void Database::fail(int code) {
     const char* text = connection_ ? sqlite3_errmsg(connection_.get()) : sqlite3_errstr(code);
     if (code == SQLITE_READONLY_DBMOVED) throw DatabaseMoved{};
     if ((code & 0xff) == SQLITE_BUSY)
-        throw base::TimeoutError(concat("waited for the lease store ", quoted(path_), lock_holder_of(path_)));
+        throw base::TimeoutError(fmt::format("waited for the lease store {}{}", quoted(path_), lock_holder_of(path_)));
     if (means_damage(code)) fail_as_damaged(text);
     const int errno_value = connection_ ? sqlite3_system_errno(connection_.get()) : 0;
-    throw StoreError(kind_of(code), concat("use lease store ", quoted(path_), ": ", text,
-                                           errno_value != 0 ? concat(" (", base::errno_text(errno_value), ')') : ""));
+    throw StoreError(kind_of(code),
+                     fmt::format("use lease store {}: {}{}", quoted(path_), text,
+                                 errno_value != 0 ? fmt::format(" ({})", base::errno_text(errno_value)) : ""));
 }
 
 void Database::fail_as_damaged(std::string_view what) const {
-    throw DamagedStore(
-        concat("lease store ", quoted(path_), " is damaged (", what,
-               "): run \"rdmanet gc\", which moves it aside and rebuilds it from the attachment records"));
+    throw DamagedStore(fmt::format("lease store {} is damaged ({}): run \"rdmanet gc\", which moves it aside and "
+                                   "rebuilds it from the attachment records",
+                                   quoted(path_), what));
 }
 
 Transaction::Transaction(Database& database, Mode mode) : database_(database) {

@@ -3,6 +3,7 @@
 #include "lock_holder.hpp"
 
 #include <rdmanet/base/error.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <fcntl.h>
@@ -14,18 +15,17 @@
 
 namespace rdmanet::ipam {
 
-using base::concat;
 using base::quoted;
 
 DirectoryLock::DirectoryLock(const std::string& directory, const base::Deadline& deadline)
     : fd_(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    if (!fd_) throw base::SystemError(concat("open directory ", quoted(directory)), errno);
+    if (!fd_) throw base::SystemError(fmt::format("open directory {}", quoted(directory)), errno);
     while (::flock(fd_.get(), LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK && errno != EINTR)
-            throw base::SystemError(concat("lock directory ", quoted(directory)), errno);
+            throw base::SystemError(fmt::format("lock directory {}", quoted(directory)), errno);
         if (deadline.passed())
-            throw base::TimeoutError(
-                concat("waited for the directory of the lease store ", quoted(directory), lock_holder_of(directory)));
+            throw base::TimeoutError(fmt::format("waited for the directory of the lease store {}{}", quoted(directory),
+                                                 lock_holder_of(directory)));
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
 }

@@ -2,6 +2,7 @@
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/process.hpp>
 #include <rdmanet/base/text.hpp>
 
@@ -53,7 +54,7 @@ std::optional<int> find_writer(const std::string& path) {
 std::string lock_holder_of(const std::string& path) try {
     const auto pid = find_writer(path);
     if (!pid) return {};
-    return base::concat(", which ", base::describe_process(*pid), " has locked");
+    return fmt::format(", which {} has locked", base::describe_process(*pid));
 } catch (const base::Error&) {
     return {}; // no /proc, or the holder has just gone
 }

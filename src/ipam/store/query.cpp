@@ -1,6 +1,6 @@
 #include "database.hpp"
 
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 
 namespace rdmanet::ipam {
 
@@ -42,7 +42,7 @@ void Query::bind(int at, const AddressKey& key) {
 void Query::expect_type(int column, int type) {
     if (sqlite3_column_type(statement_.get(), column) == type) return;
     database_->fail_as_damaged(
-        base::concat("column ", sqlite3_column_name(statement_.get(), column), " has another type"));
+        fmt::format("column {} has another type", sqlite3_column_name(statement_.get(), column)));
 }
 
 std::string Query::text(int column) {

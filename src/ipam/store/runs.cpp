@@ -1,6 +1,6 @@
 #include "runs.hpp"
 
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 
 namespace rdmanet::ipam {
 namespace {
@@ -69,7 +69,7 @@ std::optional<IpAddress> Runs::lowest_free(const Claim& claim) {
 void Runs::insert(const std::string& space, const IpAddress& address) {
     const auto left = run_at_or_below(space, address);
     if (left && address <= left->last)
-        database_.fail_as_damaged(base::concat(address, " counts as taken without a lease"));
+        database_.fail_as_damaged(fmt::format("{} counts as taken without a lease", address));
     const auto right_last = is_highest(address) ? std::nullopt : last_of_run_from(space, next(address));
     if (right_last) erase_run(space, next(address));
     const IpAddress last = right_last.value_or(address);
@@ -82,7 +82,7 @@ void Runs::insert(const std::string& space, const IpAddress& address) {
 void Runs::erase(const std::string& space, const IpAddress& address) {
     const auto run = run_at_or_below(space, address);
     if (!run || run->last < address)
-        database_.fail_as_damaged(base::concat(address, " counts as free although it was leased"));
+        database_.fail_as_damaged(fmt::format("{} counts as free although it was leased", address));
     if (run->first < address)
         set_last(space, run->first, previous(address));
     else
@@ -103,7 +103,7 @@ void visit_true_runs(Database& database, Visit visit) {
         const IpAddress address = taken.address(1);
         const bool same_kind = run && run->space == space && run->last.family() == address.family();
         if (same_kind && address == run->last)
-            database.fail_as_damaged(base::concat(address, " is leased and resting at once"));
+            database.fail_as_damaged(fmt::format("{} is leased and resting at once", address));
         if (same_kind && !is_highest(run->last) && next(run->last) == address) {
             run->last = address;
             continue;

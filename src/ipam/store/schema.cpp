@@ -1,5 +1,6 @@
 #include "schema.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/ipam/errors.hpp>
 
@@ -40,7 +41,7 @@ void check_size(const Database& database) {
     struct stat status {};
     if (::stat(database.path().c_str(), &status) != 0 && errno == ENOENT) throw DatabaseMoved{};
     if (status.st_size == 0 || status.st_size % kPageSize != 0)
-        database.fail_as_damaged(base::concat("cut short at ", status.st_size, " bytes"));
+        database.fail_as_damaged(fmt::format("cut short at {} bytes", status.st_size));
 }
 
 void check_version(Database& database) {
@@ -49,9 +50,9 @@ void check_version(Database& database) {
     if (version == kSchemaVersion) return;
     if (version <= 0) database.fail_as_damaged("it carries no version");
     throw StoreError(StoreError::Kind::permanent,
-                     base::concat("lease store ", base::quoted(database.path()), " has version ", version,
-                                  ", this program knows versions up to ", kSchemaVersion,
-                                  ": use the rdmanet that wrote it, or a newer one"));
+                     fmt::format("lease store {} has version {}, this program knows versions up to {}: use the rdmanet "
+                                 "that wrote it, or a newer one",
+                                 base::quoted(database.path()), version, kSchemaVersion));
 }
 
 } // namespace

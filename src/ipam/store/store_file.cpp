@@ -5,6 +5,7 @@
 #include "schema.hpp"
 
 #include <rdmanet/base/file.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <sys/stat.h>
@@ -17,7 +18,6 @@
 namespace rdmanet::ipam {
 namespace {
 
-using base::concat;
 using base::quoted;
 
 enum class Presence { absent, regular, other };
@@ -27,23 +27,23 @@ Presence presence_of(const std::string& path) {
     if (::stat(path.c_str(), &status) == 0) return S_ISREG(status.st_mode) ? Presence::regular : Presence::other;
     if (errno == ENOENT || errno == ENOTDIR) return Presence::absent;
     throw StoreError(StoreError::Kind::permanent,
-                     concat("look for lease store ", quoted(path), ": ", base::errno_text(errno)));
+                     fmt::format("look for lease store {}: {}", quoted(path), base::errno_text(errno)));
 }
 
 std::string journal_of(const std::string& path) {
-    return concat(path, "-journal");
+    return fmt::format("{}-journal", path);
 }
 
 /// Renames `from`, if it is there, so that it never replaces anything.
 void rename_if_present(const std::string& from, const std::string& to) {
     if (::rename(from.c_str(), to.c_str()) != 0 && errno != ENOENT)
-        throw base::SystemError(concat("rename ", quoted(from), " to ", quoted(to)), errno);
+        throw base::SystemError(fmt::format("rename {} to {}", quoted(from), quoted(to)), errno);
 }
 
 std::string free_name(const std::string& path, std::int64_t now) {
-    std::string name = concat(path, ".corrupt-", now);
+    std::string name = fmt::format("{}.corrupt-{}", path, now);
     for (int attempt = 2; ::access(name.c_str(), F_OK) == 0; ++attempt)
-        name = concat(path, ".corrupt-", now, '-', attempt);
+        name = fmt::format("{}.corrupt-{}-{}", path, now, attempt);
     return name;
 }
 
@@ -59,7 +59,7 @@ bool is_damaged(Database& database, std::optional<Transaction>& lock) try {
 } // namespace
 
 StoreFile::StoreFile(const SqliteStore::Options& options)
-    : options_(options), path_(concat(options.state_directory, "/leases.sqlite")) {}
+    : options_(options), path_(fmt::format("{}/leases.sqlite", options.state_directory)) {}
 
 std::unique_ptr<Database> StoreFile::open() const {
     switch (presence_of(path_)) {
