@@ -41,16 +41,31 @@ std::vector<ipam::Lease> list_leases_unrepaired(ipam::SqliteStore& leases, const
     }
 }
 
-/// Undoes the attachment under its lock. If an ADD held the lock until now, the record is newer, and nothing is done.
-void collect(const AttachmentRecord& seen, const Caller& caller, const Node& node,
+enum class Action : std::uint8_t {
+    collect,
+    keep,
+    ignore, // the runtime's list has it, or it belongs to another network
+};
+struct Decision {
+    Action action = Action::keep;
+    ipam::Verdict pod;
+};
+using Decide = std::function<Decision(const KnownAttachment&)>;
+
+/// Undoes the attachment under its lock. If an ADD held the lock until now, the record is newer, and nothing is done. A
+/// record that could be read only under the lock says more than the lease by which `decide` has judged it.
+void collect(const KnownAttachment& attachment, const Decide& decide, const Caller& caller, const Node& node,
              const state::AttachmentStore& records, ipam::SqliteStore& leases, const base::Deadline& deadline,
              Collected& collected) {
+    const AttachmentRecord& seen = attachment.record;
     try {
         const base::FileLock lock = records.lock(seen.key, deadline);
         const auto outcome = records.load(seen.key);
         const auto* now = std::get_if<AttachmentRecord>(&outcome);
-        if (now != nullptr && now->to_text() != seen.to_text()) return;
-        AttachmentRecord left = seen;
+        const bool is_readable_now = now != nullptr && attachment.unreadable;
+        if (is_readable_now && decide({.record = *now, .unreadable = {}}).action != Action::collect) return;
+        AttachmentRecord left = is_readable_now ? *now : seen;
+        if (now != nullptr && now->to_text() != left.to_text()) return;
         // If the record is gone, another process has undone the steps. The device may belong to another pod by now.
         if (std::holds_alternative<state::NoRecord>(outcome)) left.steps.clear();
         const StillHeld held = detach(left, caller, node, records, leases, deadline);
@@ -82,17 +97,6 @@ void collect_returned(const MarkedChild& child, DryRun dry_run, const state::Att
         collected.failed.push_back(concat(what, ": ", error.what()));
     }
 }
-
-enum class Action : std::uint8_t {
-    collect,
-    keep,
-    ignore, // the runtime's list has it, or it belongs to another network
-};
-struct Decision {
-    Action action = Action::keep;
-    ipam::Verdict pod;
-};
-using Decide = std::function<Decision(const KnownAttachment&)>;
 
 Decision by_liveness(ipam::Verdict pod) {
     const Action action = pod == Liveness::dead ? Action::collect : Action::keep;
@@ -127,7 +131,7 @@ Outcome collect_all(const Node& node, DryRun dry_run, const Decide& decide, cons
         if (dry_run == DryRun::yes)
             outcome.collected.removed.push_back(describe(attachment.record));
         else
-            collect(attachment.record, caller, node, records, leases, deadline, outcome.collected);
+            collect(attachment, decide, caller, node, records, leases, deadline, outcome.collected);
     }
     try {
         if (dry_run == DryRun::no) forget_void_recalls(node, records, deadline);

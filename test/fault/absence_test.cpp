@@ -216,4 +216,41 @@ TEST_CASE("DEL of a VF, whatever is already gone or was edited", "[absence][srio
     edited("\"rdma\":true", "\"rdma\":false");
 }
 
+TEST_CASE("DEL of addresses for another plugin's interface, whatever is already gone or was edited",
+          "[absence][ipam-only]") {
+    NEEDS_MACVLAN();
+    Stage stage("ipam-only", Ipam::built_in);
+    const NodeState before = NodeState::take();
+    const auto after = [&](const char* what, const auto& disturb) {
+        INFO(what);
+        del_after_on(stage, before, disturb);
+    };
+    const auto edited = [&](const char* from, const char* to) {
+        after(to, [&](Stage&, PluginCall& call) { replace(call.config, from, to); });
+    };
+    CHECK(stage.run("DEL") == "");
+    CHECK(difference_from(before) == "");
+    after("twice before", [](Stage&, const PluginCall& call) {
+        CHECK(run_del(call) == "");
+        CHECK(run_del(call) == "");
+    });
+    after("no state directory", [](Stage& own, const PluginCall&) { own.forget_state(); });
+    after("no record", [](Stage& own, const PluginCall&) { fs::remove(own.record()); });
+    after("no lease database",
+          [](Stage& own, const PluginCall&) { shell(concat("rm -f ", own.state_directory(), "/leases.sqlite*")); });
+    after("no CNI_NETNS", [](Stage&, PluginCall& call) { call.netns.clear(); });
+    for (const char* netns : {"/run/netns/fault-pod", ""})
+        after("no namespace", [&](Stage& own, PluginCall& call) {
+            own.destroy_pod();
+            call.netns = netns;
+            CHECK(run_del(call) == "");
+            own.create_pod();
+        });
+    edited("\"fault0\"", "\"elsewhere0\"");
+    edited("\"type\":\"macvlan\"", "\"type\":\"rdmanet\",\"attach\":\"macvlan\"");
+    edited("10.99.0.0/24", "10.77.0.0/24");
+    edited("\"range\":\"10.99.0.0/24\"", "\"range\":7");
+    edited("\"ipRanges\":[{\"range\":\"fd99::/64\"}]", "\"ipRanges\":[{\"range\":\"fd99::/48\"}]");
+}
+
 } // namespace rdmanet::test

@@ -38,10 +38,9 @@ NodeState take_as_left_by(Remover remover, Stage& stage) {
 using PathOf = std::function<std::string(const Stage&)>;
 using LengthsBelow = std::function<std::vector<std::size_t>(std::size_t)>;
 
-void cut_everywhere(Remover remover, Ipam ipam, const char* what, const PathOf& path_of,
+void cut_everywhere(Remover remover, const char* kind, Ipam ipam, const char* what, const PathOf& path_of,
                     const LengthsBelow& lengths_below) {
-    // Where another plugin has the addresses, a derived MAC is all that shows whose an interface without a record is.
-    Stage stage(ipam == Ipam::built_in ? "macvlan" : "macvlan-derived", ipam);
+    Stage stage(kind, ipam);
     NodeState before = take_as_left_by(remover, stage);
     REQUIRE(stage.run("ADD") == "");
     const std::size_t size = fs::file_size(path_of(stage));
@@ -67,9 +66,30 @@ void cut_everywhere(Remover remover, Ipam ipam, const char* what, const PathOf& 
               << command_of(remover) << " after it" << std::endl;
 }
 
-void cut_everywhere(Ipam ipam, const char* what, const PathOf& path_of, const LengthsBelow& lengths_below) {
+void cut_everywhere(const char* kind, Ipam ipam, const char* what, const PathOf& path_of,
+                    const LengthsBelow& lengths_below) {
     for (const Remover remover : {Remover::del, Remover::gc})
-        cut_everywhere(remover, ipam, what, path_of, lengths_below);
+        cut_everywhere(remover, kind, ipam, what, path_of, lengths_below);
+}
+
+std::string record_of(const Stage& stage) {
+    return stage.record();
+}
+
+std::string lease_database_of(const Stage& stage) {
+    return concat(stage.state_directory(), "/leases.sqlite");
+}
+
+/// Pages are the unit in which a database breaks: a sample is taken of what lies around each border, in the header, and
+/// some lengths in between.
+std::vector<std::size_t> sample_near_borders(std::size_t size) {
+    std::vector<std::size_t> lengths = sample_below(size);
+    if (lengths.size() == size) return lengths;
+    lengths.clear();
+    for (std::size_t page = 0; page < size; page += 4096)
+        for (const std::size_t offset : {0U, 1U, 16U, 99U, 100U, 2048U, 4095U})
+            lengths.push_back(std::min(page + offset, size));
+    return sample_of(lengths);
 }
 
 #define NEEDS_STAGE(ipam) NEEDS(missing_for("macvlan", ipam).empty(), missing_for("macvlan", ipam))
@@ -78,32 +98,24 @@ void cut_everywhere(Ipam ipam, const char* what, const PathOf& path_of, const Le
 
 TEST_CASE("a record cut at any byte", "[damage]") {
     NEEDS_STAGE(Ipam::built_in);
-    cut_everywhere(
-        Ipam::built_in, "the record", [](const Stage& stage) { return stage.record(); }, sample_below);
+    cut_everywhere("macvlan", Ipam::built_in, "the record", record_of, sample_below);
 }
 
 TEST_CASE("a record of a delegated address cut at any byte", "[damage]") {
     NEEDS_STAGE(Ipam::host_local);
-    cut_everywhere(
-        Ipam::host_local, "the record", [](const Stage& stage) { return stage.record(); }, sample_below);
+    // Another plugin has the addresses: a derived MAC is all that shows whose an interface without a record is.
+    cut_everywhere("macvlan-derived", Ipam::host_local, "the record", record_of, sample_below);
+}
+
+TEST_CASE("a record of addresses for another plugin's interface cut at any byte", "[damage][ipam-only]") {
+    NEEDS_STAGE(Ipam::built_in);
+    cut_everywhere("ipam-only", Ipam::built_in, "the record", record_of, sample_below);
 }
 
 TEST_CASE("the lease database cut short", "[damage]") {
     NEEDS_STAGE(Ipam::built_in);
-    // Pages are the unit in which it breaks: a sample is taken of what lies around each border, in the header, and some
-    // lengths in between.
-    const auto near_borders = [](std::size_t size) {
-        std::vector<std::size_t> lengths = sample_below(size);
-        if (lengths.size() == size) return lengths;
-        lengths.clear();
-        for (std::size_t page = 0; page < size; page += 4096)
-            for (const std::size_t offset : {0U, 1U, 16U, 99U, 100U, 2048U, 4095U})
-                lengths.push_back(std::min(page + offset, size));
-        return sample_of(lengths);
-    };
-    cut_everywhere(
-        Ipam::built_in, "the lease database",
-        [](const Stage& stage) { return concat(stage.state_directory(), "/leases.sqlite"); }, near_borders);
+    for (const char* kind : {"macvlan", "ipam-only"})
+        cut_everywhere(kind, Ipam::built_in, "the lease database", lease_database_of, sample_near_borders);
 }
 
 } // namespace rdmanet::test

@@ -1,5 +1,5 @@
-// Whatever system call fails: ADD leaves all or nothing and says what is wrong, DEL removes all or says what it could
-// not, and the next DEL does.
+// Whatever system call fails: ADD leaves all or nothing and says what is wrong, DEL and GC remove all or say what they
+// could not, and the next one does. CHECK changes nothing.
 #include "faults.hpp"
 #include "sampling.hpp"
 #include "stage.hpp"
@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <iostream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -60,17 +61,43 @@ std::string judge_del(const Stage& stage, const NodeState& before, const TracedR
     return wrong + difference_from(before);
 }
 
+std::string judge_check(const Stage& stage, const NodeState& before, const TracedResult& result) {
+    std::string wrong;
+    if (result.process.exit_status != 0)
+        wrong = document_complaint(result);
+    else if (!result.process.out.empty())
+        wrong = complaint("printed something", result.process);
+    const ProcessResult again = stage.prepared_call("CHECK").run();
+    if (again.exit_status != 0) wrong += complaint("CHECK after it", again);
+    wrong += stage.run("DEL");
+    return wrong + difference_from(before);
+}
+
+/// Where GC can't see whether the pod lives, it keeps what the pod has, and says so.
+std::string judge_gc(const Stage& stage, const NodeState& before, const TracedResult& result) {
+    std::string wrong;
+    if (result.process.exit_status != 0)
+        wrong = document_complaint(result);
+    else if (!result.process.out.empty())
+        wrong = complaint("printed something", result.process);
+    const bool keeps = result.process.err.find("GC kept ") != std::string::npos;
+    if (result.process.exit_status != 0 || keeps) wrong += stage.collect_as_runtime();
+    return wrong + difference_from(before);
+}
+
 using Judge = std::string (*)(const Stage&, const NodeState&, const TracedResult&);
 
-std::string prepare(Stage& stage, const std::string& command) {
-    stage.forget_state();
-    return command == "DEL" ? stage.run("ADD") : "";
+/// As what is to be found after it: GC comes when the pod is gone.
+NodeState look_at(Stage& stage, const std::string& command) {
+    if (!stage.has_pod()) stage.create_pod();
+    if (command == "GC") stage.destroy_pod();
+    return stage.node();
 }
 
 void fail_everywhere(Stage& stage, const std::string& command, Judge judge) {
-    NodeState before = stage.node();
-    REQUIRE(prepare(stage, command) == "");
-    const auto calls = run_traced(binary(), stage.call(command).options()).calls;
+    NodeState before = look_at(stage, command);
+    REQUIRE(stage.prepare_for(command) == "");
+    const auto calls = run_traced(binary(), stage.prepared_call(command).options()).calls;
     REQUIRE(stage.run("DEL") == "");
     REQUIRE(difference_from(before) == ""); // otherwise no point says anything
     const auto all = errors_at(calls);
@@ -78,8 +105,8 @@ void fail_everywhere(Stage& stage, const std::string& command, Judge judge) {
     unsigned missed = 0;
     unsigned coped = 0;
     for (const Fault& point : points) {
-        std::string wrong = prepare(stage, command);
-        const TracedResult result = run_traced(binary(), stage.call(command).options(), point);
+        std::string wrong = stage.prepare_for(command);
+        const TracedResult result = run_traced(binary(), stage.prepared_call(command).options(), point);
         missed += result.reached ? 0 : 1;
         coped += result.process.exit_status == 0 ? 1 : 0;
         wrong += judge(stage, before, result);
@@ -87,81 +114,87 @@ void fail_everywhere(Stage& stage, const std::string& command, Judge judge) {
         FAIL_CHECK(concat(command, ": ", describe(point), ' ', result.at.text, " (call ", point.occurrence,
                           " of that name):\n", wrong));
         stage.reset();
-        before = stage.node();
+        before = look_at(stage, command);
     }
     std::cout << "     " << command << " given " << points.size() - missed << " of " << all.size()
               << " errors by its system calls; succeeded in spite of " << coped << std::endl;
 }
 
-void fail_add_and_del(const std::string& kind, Ipam ipam) {
+void fail_calls(const std::string& kind, Ipam ipam, const Commands& commands = kAddAndDel) {
+    static const std::map<std::string, Judge> kJudges = {
+        {"ADD", judge_add}, {"DEL", judge_del}, {"CHECK", judge_check}, {"GC", judge_gc}};
     const std::string missing = missing_for(kind, ipam);
     NEEDS(missing.empty(), missing);
     Stage stage(kind, ipam);
-    if (is_wanted("ADD")) fail_everywhere(stage, "ADD", judge_add);
-    if (is_wanted("DEL")) fail_everywhere(stage, "DEL", judge_del);
+    for (const std::string& command : commands)
+        if (is_wanted(command)) fail_everywhere(stage, command, kJudges.at(command));
 }
 
 } // namespace
 
 TEST_CASE("macvlan with the built-in allocator, any system call fails", "[error][macvlan]") {
-    fail_add_and_del("macvlan", Ipam::built_in);
+    fail_calls("macvlan", Ipam::built_in, kAllCommands);
+}
+
+TEST_CASE("addresses for another plugin's interface, any system call fails", "[error][ipam-only]") {
+    fail_calls("ipam-only", Ipam::built_in, kAllCommands);
 }
 
 TEST_CASE("a macvlan in passthru mode, any system call fails", "[error][passthru]") {
-    fail_add_and_del("passthru", Ipam::built_in);
+    fail_calls("passthru", Ipam::built_in);
 }
 
 TEST_CASE("ipvlan with the built-in allocator, any system call fails", "[error][ipvlan]") {
-    fail_add_and_del("ipvlan", Ipam::built_in);
+    fail_calls("ipvlan", Ipam::built_in);
 }
 
 TEST_CASE("a VF with the built-in allocator, any system call fails", "[error][sriov]") {
-    fail_add_and_del("sriov", Ipam::built_in);
+    fail_calls("sriov", Ipam::built_in);
 }
 
 TEST_CASE("a VF that is reset, any system call fails", "[error][reset]") {
-    fail_add_and_del("reset", Ipam::built_in);
+    fail_calls("reset", Ipam::built_in);
 }
 
 TEST_CASE("a VF with a representor, any system call fails", "[error][switchdev]") {
-    fail_add_and_del("switchdev", Ipam::built_in);
+    fail_calls("switchdev", Ipam::built_in);
 }
 
 TEST_CASE("an RDMA device behind another plugin's interface, any system call fails", "[error][rdma-only]") {
-    fail_add_and_del("rdma", Ipam::built_in);
+    fail_calls("rdma", Ipam::built_in);
 }
 
 TEST_CASE("a whole function with the built-in allocator, any system call fails", "[error][host-device]") {
-    fail_add_and_del("host-device", Ipam::built_in);
+    fail_calls("host-device", Ipam::built_in);
 }
 
 TEST_CASE("a virtual interface with the built-in allocator, any system call fails", "[error][virtual]") {
-    fail_add_and_del("virtual", Ipam::built_in);
+    fail_calls("virtual", Ipam::built_in);
 }
 
 TEST_CASE("a sub-function with the built-in allocator, any system call fails", "[error][subfunction]") {
-    fail_add_and_del("subfunction", Ipam::built_in);
+    fail_calls("subfunction", Ipam::built_in);
 }
 
 TEST_CASE("a VF of vfio-pci with the built-in allocator, any system call fails", "[error][vfio]") {
-    fail_add_and_del("vfio", Ipam::built_in);
+    fail_calls("vfio", Ipam::built_in);
 }
 
 TEST_CASE("an IPoIB child with the built-in allocator, any system call fails", "[error][ipoib]") {
-    fail_add_and_del("ipoib", Ipam::built_in);
+    fail_calls("ipoib", Ipam::built_in);
 }
 
 TEST_CASE("an InfiniBand VF with another GUID with the built-in allocator, any system call fails",
           "[error][infiniband]") {
-    fail_add_and_del("infiniband", Ipam::built_in);
+    fail_calls("infiniband", Ipam::built_in);
 }
 
 TEST_CASE("macvlan with host-local, any system call fails", "[error][macvlan][host-local]") {
-    fail_add_and_del("macvlan", Ipam::host_local);
+    fail_calls("macvlan", Ipam::host_local);
 }
 
 TEST_CASE("ipvlan with host-local, any system call fails", "[error][ipvlan][host-local]") {
-    fail_add_and_del("ipvlan", Ipam::host_local);
+    fail_calls("ipvlan", Ipam::host_local);
 }
 
 } // namespace rdmanet::test

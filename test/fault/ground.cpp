@@ -155,6 +155,21 @@ private:
     VfNode vfs_;
 };
 
+/// The other plugin has made its interface when it asks for the addresses. Nothing of that is ours to remove.
+class IpamOnlyGround : public Ground {
+public:
+    std::string type() const override { return "macvlan"; }
+    std::string members() const override { return concat(R"("master":")", parent_.name(), '"'); }
+    std::string parent() const override { return parent_.name(); }
+    void furnish(const Pod& pod) const override {
+        ip_batch(concat("link add link ", parent_.name(), " netns ", pod.name(), " name ", ifname(),
+                        " address 02:00:00:00:00:42 type macvlan mode bridge\n"));
+    }
+
+private:
+    VethParent parent_{"fault0"};
+};
+
 /// A small GID table, which a snapshot reads entry by entry.
 constexpr const char* kInfinibandCard = "nics=1 ports=1 vfs=1 gid_table_len=16 link_layer=ib";
 
@@ -208,6 +223,8 @@ const std::map<std::string, Kind>& kinds() {
         {"host-device", {kNic, OtherNic::possible, [] { return std::make_unique<FunctionGround>(); }}},
         {"virtual",
          {"veth in its kernel", [] { return kernel_has("veth"); }, [] { return std::make_unique<VirtualGround>(); }}},
+        {"ipam-only",
+         {kMacvlan, [] { return kernel_has("macvlan"); }, [] { return std::make_unique<IpamOnlyGround>(); }}},
         {"subfunction",
          {"a NIC with sub-functions", OtherNic::possible, [] { return std::make_unique<SubfunctionGround>(); }}},
         {"vfio", {"a VF of vfio-pci", OtherNic::possible, [] { return std::make_unique<VfioGround>(); }}},

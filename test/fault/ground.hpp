@@ -18,6 +18,8 @@ public:
     Ground& operator=(const Ground&) = delete;
     virtual ~Ground() = default;
 
+    /// Of a configuration: the plugin that makes the interface. Where it is another one, ours hands out the addresses.
+    [[nodiscard]] virtual std::string type() const { return "rdmanet"; }
     /// Of a configuration: what the pod gets.
     [[nodiscard]] virtual std::string members() const = 0;
     /// Of children: interface of the host; else empty.
@@ -40,7 +42,8 @@ public:
 /// "macvlan-derived", whose MAC address no configuration names; "passthru", a macvlan that gives its parent its MAC
 /// address; "sriov"; "reset", a VF that is reset when it comes back; "switchdev", a VF with a representor;
 /// "host-device", a whole function; "subfunction"; "vfio", a VF of vfio-pci; "ipoib"; "infiniband", a VF whose driver
-/// is bound anew for its GUID; "rdma", the RDMA device of a VF that an earlier plugin put into the pod.
+/// is bound anew for its GUID; "rdma", the RDMA device of a VF that an earlier plugin put into the pod; "ipam-only",
+/// addresses for the interface of another plugin.
 [[nodiscard]] std::unique_ptr<Ground> make_ground(const std::string& kind);
 
 /// Empty if this machine can play it; otherwise what is missing.

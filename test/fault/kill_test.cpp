@@ -1,4 +1,4 @@
-// Killed before any system call of ADD or DEL, the next DEL or GC leaves the node as it was found.
+// Killed before any system call of ADD, DEL, CHECK or GC, the next DEL or GC leaves the node as it was found.
 #include "faults.hpp"
 #include "sampling.hpp"
 #include "stage.hpp"
@@ -44,8 +44,8 @@ public:
     Killer(Stage& stage, std::string command) : stage_(stage), command_(std::move(command)) { remember(); }
 
     void play() {
-        REQUIRE(prepare() == "");
-        const auto calls = run_traced(binary(), stage_.call(command_).options()).calls;
+        REQUIRE(stage_.prepare_for(command_) == "");
+        const auto calls = run_traced(binary(), stage_.prepared_call(command_).options()).calls;
         REQUIRE(recover(Recovery::del) == ""); // otherwise no point says anything
         const auto all = points_of(calls);
         const auto points =
@@ -65,21 +65,13 @@ private:
         with_pod_ = stage_.node();
     }
 
-    std::string prepare() {
-        if (!has_pod_) stage_.create_pod();
-        has_pod_ = true;
-        stage_.forget_state();
-        return command_ == "DEL" ? stage_.run("ADD") : "";
-    }
-
     /// What is wrong after it. A live namespace is nobody's garbage, so the pod goes away before GC.
     std::string recover(Recovery recovery) {
         if (recovery == Recovery::del) {
             const std::string failed = stage_.run("DEL");
-            return failed + difference_from(with_pod_);
+            return failed + difference_from(stage_.has_pod() ? with_pod_ : without_pod_);
         }
-        stage_.destroy_pod();
-        has_pod_ = false;
+        if (stage_.has_pod()) stage_.destroy_pod();
         const std::string wrong =
             recovery == Recovery::runtime_gc ? stage_.collect_as_runtime() : stage_.collect_as_person();
         return wrong + difference_from(without_pod_);
@@ -87,8 +79,8 @@ private:
 
     /// False if this run didn't come to that call: waiting for the kernel takes more calls at times.
     bool play_at(const Point& point) {
-        std::string wrong = prepare();
-        const TracedResult killed = run_traced(binary(), stage_.call(command_).options(), point.fault);
+        std::string wrong = stage_.prepare_for(command_);
+        const TracedResult killed = run_traced(binary(), stage_.prepared_call(command_).options(), point.fault);
         if (killed.left_children) wrong += "a delegate outlived the plugin\n";
         wrong += recover(point.recovery);
         if (wrong.empty()) return killed.reached;
@@ -96,7 +88,6 @@ private:
                           " of that name), then ", command_of(point.recovery), ":\n", wrong));
         stage_.reset();
         remember();
-        has_pod_ = true;
         return killed.reached;
     }
 
@@ -104,13 +95,12 @@ private:
     std::string command_;
     NodeState with_pod_;
     NodeState without_pod_;
-    bool has_pod_ = true;
 };
 
-void kill_everywhere(const std::string& kind, Ipam ipam) {
+void kill_everywhere(const std::string& kind, Ipam ipam, const Commands& commands = kAddAndDel) {
     const std::string missing = missing_for(kind, ipam);
     NEEDS(missing.empty(), missing);
-    for (const char* command : {"ADD", "DEL"}) {
+    for (const std::string& command : commands) {
         if (!is_wanted(command)) continue;
         Stage stage(kind, ipam);
         Killer(stage, command).play();
@@ -120,7 +110,11 @@ void kill_everywhere(const std::string& kind, Ipam ipam) {
 } // namespace
 
 TEST_CASE("macvlan with the built-in allocator, killed at any system call", "[kill][macvlan]") {
-    kill_everywhere("macvlan", Ipam::built_in);
+    kill_everywhere("macvlan", Ipam::built_in, kAllCommands);
+}
+
+TEST_CASE("addresses for another plugin's interface, killed at any system call", "[kill][ipam-only]") {
+    kill_everywhere("ipam-only", Ipam::built_in, kAllCommands);
 }
 
 TEST_CASE("a macvlan in passthru mode, killed at any system call", "[kill][passthru]") {

@@ -48,11 +48,9 @@ std::string mac_of(unsigned number) {
     return concat("02:00:00:00:01:", kDigits[number / 16 % 16], kDigits[number % 16]);
 }
 
-} // namespace
-
-TEST_CASE("a crowd of pods comes and goes", "[crowd]") {
-    NEEDS(missing_for("macvlan", Ipam::built_in).empty(), missing_for("macvlan", Ipam::built_in));
-    Stage stage("macvlan", Ipam::built_in);
+void come_and_go_together(const char* kind) {
+    NEEDS(missing_for(kind, Ipam::built_in).empty(), missing_for(kind, Ipam::built_in));
+    Stage stage(kind, Ipam::built_in);
     std::vector<std::unique_ptr<Pod>> pods;
     std::vector<PluginCall> adds;
     for (unsigned i = 0; i < crowd_size(); ++i) {
@@ -82,6 +80,16 @@ TEST_CASE("a crowd of pods comes and goes", "[crowd]") {
         }
         CHECK(difference_from(before) == "");
     }
+}
+
+} // namespace
+
+TEST_CASE("a crowd of pods comes and goes", "[crowd]") {
+    come_and_go_together("macvlan");
+}
+
+TEST_CASE("a crowd of pods whose interfaces another plugin makes comes and goes", "[crowd][ipam-only]") {
+    come_and_go_together("ipam-only");
 }
 
 } // namespace rdmanet::test

@@ -3,7 +3,9 @@
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/text.hpp>
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -44,8 +46,9 @@ std::optional<std::size_t> turn_of(std::size_t call, std::size_t count) {
 bool is_wanted(std::string_view command) {
     const char* chosen = std::getenv("RDMANET_FAULT_COMMAND");
     if (chosen == nullptr) return true;
-    if (std::string_view(chosen) != "ADD" && std::string_view(chosen) != "DEL")
-        throw base::Error(base::concat("RDMANET_FAULT_COMMAND is \"", chosen, "\", wanted ADD or DEL"));
+    constexpr std::string_view kCommands[] = {"ADD", "DEL", "CHECK", "GC"};
+    if (std::find(std::begin(kCommands), std::end(kCommands), chosen) == std::end(kCommands))
+        throw base::Error(base::concat("RDMANET_FAULT_COMMAND is \"", chosen, "\", wanted ADD, DEL, CHECK or GC"));
     return command == chosen;
 }
 

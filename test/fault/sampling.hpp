@@ -3,7 +3,7 @@
 //   RDMANET_FAULT_SAMPLE   "1/250" (default): every 250th point; "1/1" or "all": every point; "calls": every system
 //                          call, with one of its errors or one way to recover, by turns
 //   RDMANET_SEED           which of the 250 samples; test/run.sh takes it from the commit (test/seed); default 0
-//   RDMANET_FAULT_COMMAND  "ADD" or "DEL": only the points of that command
+//   RDMANET_FAULT_COMMAND  "ADD", "DEL", "CHECK" or "GC": only the points of that command
 #pragma once
 
 #include <algorithm>
@@ -42,7 +42,7 @@ std::vector<Point> sample_of(const std::vector<Point>& points, IsSameCall is_sam
     return sample;
 }
 
-/// Whether the points of "ADD" or "DEL" are wanted.
+/// Whether the points of "ADD", "DEL", "CHECK" or "GC" are wanted.
 [[nodiscard]] bool is_wanted(std::string_view command);
 
 /// 0 up to `end`, those in the sample.

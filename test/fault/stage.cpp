@@ -22,15 +22,12 @@ const fs::path kState = "/run/rdmanet-fault/state";
 const fs::path kDelegate = "/run/rdmanet-fault/host-local";
 const fs::path kPlugins = "/run/rdmanet-fault/plugins";
 
-std::string configuration(const Ground& ground, Ipam ipam) {
-    const std::string addresses =
-        ipam == Ipam::built_in
-            ? std::string(R"({"type":"rdmanet","range":"10.99.0.0/24","gateway":"10.99.0.1",)"
-                          R"("ipRanges":[{"range":"fd99::/64"}],)"
-                          R"("routes":[{"dst":"0.0.0.0/0"},{"dst":"10.97.0.0/16","gw":"10.99.0.254"}]})")
-            : concat(R"({"type":"host-local","dataDir":")", kDelegate.string(), R"(","subnet":"10.98.0.0/24"})");
-    return concat(R"({"cniVersion":"1.0.0","name":")", kNetwork, R"(","type":"rdmanet",)", ground.members(),
-                  ground.has_addresses() ? concat(R"(,"ipam":)", addresses) : "", '}');
+std::string addresses_from(Ipam ipam) {
+    return ipam == Ipam::built_in
+               ? std::string(R"({"type":"rdmanet","range":"10.99.0.0/24","gateway":"10.99.0.1",)"
+                             R"("ipRanges":[{"range":"fd99::/64"}],)"
+                             R"("routes":[{"dst":"0.0.0.0/0"},{"dst":"10.97.0.0/16","gw":"10.99.0.254"}]})")
+               : concat(R"({"type":"host-local","dataDir":")", kDelegate.string(), R"(","subnet":"10.98.0.0/24"})");
 }
 
 std::string with_prev_result(const std::string& config, const std::string& result) {
@@ -101,9 +98,15 @@ Stage::Stage(std::string kind, Ipam ipam) : kind_(std::move(kind)), ipam_(ipam) 
 
 void Stage::prepare() {
     ground_ = make_ground(kind_);
-    config_ = configuration(*ground_, ipam_);
+    config_ = config_with("1.0.0", "");
     create_pod();
     wait_for_quiet();
+}
+
+std::string Stage::config_with(const std::string& version, const std::string& members) const {
+    return concat(R"({"cniVersion":")", version, R"(","name":")", kNetwork, R"(","type":")", ground_->type(), R"(",)",
+                  members, ground_->members(),
+                  ground_->has_addresses() ? concat(R"(,"ipam":)", addresses_from(ipam_)) : "", '}');
 }
 
 Stage::~Stage() {
@@ -157,15 +160,32 @@ std::string Stage::check(const std::string& result) const {
     return outcome.exit_status == 0 ? "" : complaint("CHECK after an ADD that succeeded", outcome);
 }
 
+PluginCall Stage::collecting_call() const {
+    return {.command = "GC",
+            .container = "",
+            .ifname = "",
+            .path = ipam_ == Ipam::host_local ? kPlugins.string() : PluginCall{}.path,
+            .config = config_with("1.1.0", R"("cni.dev/valid-attachments":[],)")};
+}
+
+std::string Stage::prepare_for(const std::string& command) {
+    if (!has_pod()) create_pod();
+    forget_state();
+    if (command == "ADD") return {};
+    const ProcessResult added = call("ADD").run();
+    if (added.exit_status != 0) return complaint("ADD", added);
+    result_ = added.out;
+    if (command == "GC") destroy_pod();
+    return {};
+}
+
+PluginCall Stage::prepared_call(const std::string& command) const {
+    if (command == "GC") return collecting_call();
+    return command == "CHECK" ? call_after(result_, command) : call(command);
+}
+
 std::string Stage::collect_as_runtime() const {
-    const PluginCall gc{.command = "GC",
-                        .container = "",
-                        .ifname = "",
-                        .path = ipam_ == Ipam::host_local ? kPlugins.string() : PluginCall{}.path,
-                        .config = concat(R"({"cniVersion":"1.1.0","name":")", kNetwork,
-                                         R"(","type":"rdmanet","cni.dev/valid-attachments":[],)",
-                                         config_.substr(config_.find(R"("attach")")))};
-    const ProcessResult result = gc.run();
+    const ProcessResult result = collecting_call().run();
     const bool delegate_cannot =
         ipam_ == Ipam::host_local && result.out.find("\"host-local\\\" GC") != std::string::npos;
     return delegate_cannot || (result.exit_status == 0 && result.out.empty()) ? "" : complaint("GC", result);

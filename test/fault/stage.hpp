@@ -16,6 +16,10 @@ namespace rdmanet::test {
 
 enum class Ipam : std::uint8_t { built_in, host_local };
 
+using Commands = std::vector<std::string>;
+inline const Commands kAddAndDel = {"ADD", "DEL"};
+inline const Commands kAllCommands = {"ADD", "DEL", "CHECK", "GC"};
+
 /// The node and what the delegate has written down.
 class NodeState {
 public:
@@ -44,6 +48,11 @@ public:
     [[nodiscard]] PluginCall call_after(const std::string& result, const std::string& command) const;
     [[nodiscard]] const std::string& config() const { return config_; }
     [[nodiscard]] std::string parent() const { return ground_->parent(); }
+    /// Until a runtime makes that call: it has added what DEL, CHECK and GC are about, and the pod is gone before GC,
+    /// because a live namespace is nobody's garbage. Returns what is wrong.
+    [[nodiscard]] std::string prepare_for(const std::string& command);
+    /// That call.
+    [[nodiscard]] PluginCall prepared_call(const std::string& command) const;
     /// How the node is now.
     [[nodiscard]] NodeState node() const { return NodeState::take(ground_->numbers()); }
     [[nodiscard]] std::string state_directory() const;
@@ -60,6 +69,7 @@ public:
     /// `rdmanet gc`.
     [[nodiscard]] std::string collect_as_person() const;
 
+    [[nodiscard]] bool has_pod() const { return pod_ != nullptr; }
     void destroy_pod();
     void create_pod();
     /// As on a node where the plugin never ran.
@@ -69,11 +79,16 @@ public:
 
 private:
     void prepare();
+    /// The network configuration, with other members before the plugin's own.
+    [[nodiscard]] std::string config_with(const std::string& version, const std::string& members) const;
+    /// GC with nothing valid.
+    [[nodiscard]] PluginCall collecting_call() const;
 
     std::string kind_;
     Ipam ipam_;
     std::unique_ptr<Ground> ground_;
     std::string config_;
+    std::string result_; // of the ADD before CHECK
     std::unique_ptr<Pod> pod_;
 };
 
