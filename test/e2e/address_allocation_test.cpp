@@ -1,6 +1,7 @@
 // Which addresses the built-in allocator gives.
 #include "attachment_stage.hpp"
 
+#include "support/names.hpp"
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
@@ -33,9 +34,7 @@ TEST_CASE("addresses are given lowest first, but for the gateway and excluded on
     CHECK(give(numbered(call, 1)) == "10.21.0.2/29");
     CHECK(give(numbered(call, 2)) == "10.21.0.4/29");
     CHECK(give(numbered(call, 3)) == "10.21.0.6/29");
-    CHECK_THAT(refusal(numbered(call, 4)), Contains("code 104: no free address in range 10.21.0.0/29") &&
-                                               Contains("3 leases on 3 usable addresses") &&
-                                               Contains("0 of them stale: make the range larger, or delete a pod"));
+    CHECK_THAT(refusal(numbered(call, 4)), Names("code 104", "10.21.0.0/29", "3 leases", "0 of them"));
     CHECK(del(numbered(call, 2)) == "");
     CHECK(give(numbered(call, 4)) == "10.21.0.4/29");
     for (const int number : {1, 3, 4}) CHECK(del(numbered(call, number)) == "");
@@ -113,7 +112,7 @@ TEST_CASE("a requested address that is taken or outside is refused, with who has
     const UnchangedNode held;
     const PluginCall other = numbered(call, 2);
     CHECK_THAT(refusal(with(other, "'runtimeConfig':{'ips':['10.21.6.7']}")),
-               Contains("code 105: requested address 10.21.6.7 is taken by") && Contains("shop/till"));
+               Names("code 105", "10.21.6.7", "taken", "shop/till"));
     CHECK_THAT(refusal(with(other, "'runtimeConfig':{'ips':['10.22.6.7']}")),
                Contains("code 7") && Contains("10.22.6.7"));
     CHECK_THAT(refusal(with(other, "'runtimeConfig':{'ips':['10.21.6.254']}")),

@@ -2,6 +2,7 @@
 #include "attachment_stage.hpp"
 
 #include "support/infiniband_node.hpp"
+#include "support/names.hpp"
 #include "support/patience.hpp"
 #include "support/reporter.hpp"
 
@@ -49,7 +50,7 @@ TEST_CASE("an InfiniBand VF goes into the pod with its RDMA device and its IPoIB
     CHECK(check(call, result) == "");
     shell(concat("ip link set ", stage.infiniband.parent(0), " vf 0 port_guid 02:00:00:00:00:00:00:77"));
     const std::string said = check(call, result);
-    CHECK_THAT(said, Contains("has port_guid 02:00:00:00:00:00:00:77, expected port_guid "));
+    CHECK_THAT(said, Names("port_guid", "02:00:00:00:00:00:00:77", "expected port_guid"));
     shell(cure_in(said));
     CHECK(check(call, result) == "");
     CHECK(del(call) == "");
@@ -109,8 +110,7 @@ TEST_CASE("an InfiniBand VF gets the GUID that its pod asks for, and its own bac
         };
         tell("02:00:00:00:00:00:00:98");
         CHECK_THAT(check(with(call, "'runtimeConfig':{'infinibandGUID':'02:00:00:00:00:00:00:98'}"), result),
-                   Contains("code 107: interface \"net1\" has GUID 02:00:00:00:00:00:00:99, expected "
-                            "02:00:00:00:00:00:00:98"));
+                   Names("code 107", "net1", "GUID", "02:00:00:00:00:00:00:99", "expected 02:00:00:00:00:00:00:98"));
         CHECK_THAT(check(call, result), Contains("code 107: VF 0 of ") && Contains(":98, expected "));
         tell("02:00:00:00:00:00:00:99");
         CHECK(del(call) == "");
@@ -130,9 +130,7 @@ TEST_CASE("a GUID that another VF of the node has is refused, with the attachmen
     PluginCall second = vf_call(*stage.pod, 1, guid);
     second.ifname = "net2";
     CHECK_THAT(refusal(second),
-               Contains(concat("device ", InfinibandNode::vf(1), " can't have GUID 02:00:00:00:00:00:00:99, device ",
-                               InfinibandNode::vf(0), " has it")) &&
-                   Contains("container \"c1\", interface \"net1\""));
+               Names(InfinibandNode::vf(1), "GUID", "02:00:00:00:00:00:00:99", InfinibandNode::vf(0), "c1", "net1"));
     CHECK(del(second) == "");
     CHECK(del(first) == "");
     (void)add(second);
@@ -192,7 +190,7 @@ TEST_CASE("an ADD that fails leaves an InfiniBand VF's driver alone", "[infiniba
     (void)add(holder);
     CHECK_THAT(refusal(vf_call(*stage.pod, 0, concat(guid, one_address))), Contains("10.102.0.2"));
     CHECK_THAT(refusal(vf_call(*stage.pod, 0, concat(guid, "'mac':'02:00:00:00:00:42'"))),
-               Contains("code 2: mac: 02:00:00:00:00:42 can't be set") && Contains("set \"guid\""));
+               Names("code 2", "mac", "02:00:00:00:00:42", "guid"));
     CHECK(number() == before);
     CHECK(del(holder) == "");
     CHECK(but_numbers.difference() == "");
@@ -224,9 +222,7 @@ TEST_CASE("an InfiniBand VF's RDMA device doesn't follow its IPoIB interface, wh
               "{\"cniVersion\":\"1.1.0\",\"interfaces\":[{\"name\":\"net1\",\"sandbox\":\"pod\"}]}");
     CHECK_THAT(refusal(call), Contains(concat("IPoIB interface \"", name, '"')));
     shell(concat("ip link set ", name, " netns pod name net1"));
-    CHECK_THAT(refusal(call), Contains(concat("code 102: device ", InfinibandNode::vf(0), " is InfiniBand")) &&
-                                  Contains("IPoIB interface \"net1\" when its RDMA device moves alone") &&
-                                  Contains("move both"));
+    CHECK_THAT(refusal(call), Names("code 102", InfinibandNode::vf(0), "InfiniBand", "IPoIB", "net1", "move both"));
     CHECK(del(call) == "");
     CHECK(stage.pod->succeeds("ip link show net1"));
     stage.pod->run(concat("ip link set net1 netns 1 name ", name));
@@ -242,13 +238,12 @@ TEST_CASE("InfiniBand with IPoIB children on the host or in a pod is not taken f
     const std::string parent = stage.infiniband.parent(1); // without VFs
     const PluginCall call = call_for(*stage.pod, concat("'attach':'host-device','device':'", parent, '\''));
     shell(concat("ip link add ibchild link ", parent, " type ipoib pkey 0x8001"));
-    CHECK_THAT(refusal(call), Contains("code 102: device 0002:00:00.0 has a child (\"ibchild\" on the host)"));
+    CHECK_THAT(refusal(call), Names("code 102", "0002:00:00.0", "child", "ibchild"));
     CHECK(succeeds("ip link delete ibchild"));
     const PluginCall child =
         of(call_for(other, concat("'attach':'ipoib','rdma':false,'master':'", parent, '\'')), "c2");
     (void)add(child);
-    CHECK_THAT(refusal(call),
-               Contains("has a child (network \"net\", container \"c2\"") && Contains("delete that pod"));
+    CHECK_THAT(refusal(call), Names("child", "net", "c2"));
     CHECK(del(child) == "");
     CHECK(node.difference() == "");
 }
@@ -263,8 +258,7 @@ TEST_CASE("settings of Ethernet are refused before an InfiniBand VF changes, unl
                                        {"min_tx_rate", "'min_tx_rate':100"},
                                        {"max_tx_rate", "'max_tx_rate':100"},
                                        {"rdma.linkLocalGids", "'rdma':{'linkLocalGids':false}"}})
-        CHECK_THAT(refusal(vf_call(*stage.pod, 0, members)), Contains(concat("code 2: ", key, ": can't be set, device ",
-                                                                             InfinibandNode::vf(0), " is InfiniBand")));
+        CHECK_THAT(refusal(vf_call(*stage.pod, 0, members)), Names("code 2", key, InfinibandNode::vf(0), "InfiniBand"));
     CHECK(stage.node->difference() == "");
     const PluginCall call = vf_call(*stage.pod, 0, "'vlan':0,'trust':'off'");
     (void)add(call);
@@ -276,10 +270,9 @@ TEST_CASE("GUIDs that are none, and pods that ib-kubernetes has not configured, 
     const InfinibandStage stage;
     for (const std::string guid :
          {"00:00:00:00:00:00:00:00", "ff:ff:ff:ff:ff:ff:ff:ff", "02:00", "0200:0000:0000:0099"})
-        CHECK_THAT(refusal(vf_call(*stage.pod, 0, concat("'guid':'", guid, '\''))),
-                   Contains("code 7: guid: expected a GUID like"));
+        CHECK_THAT(refusal(vf_call(*stage.pod, 0, concat("'guid':'", guid, '\''))), Names("code 7", "guid", "GUID"));
     CHECK_THAT(refusal(vf_call(*stage.pod, 0, "'ibKubernetesEnabled':true,'guid':'02:00:00:00:00:00:00:99'")),
-               Contains("code 7: ibKubernetesEnabled: expected false, or a pod that ib-kubernetes has configured"));
+               Names("code 7", "ibKubernetesEnabled"));
     CHECK(stage.node->difference() == "");
 }
 

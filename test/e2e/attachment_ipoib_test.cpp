@@ -2,6 +2,7 @@
 #include "attachment_stage.hpp"
 
 #include "support/infiniband_node.hpp"
+#include "support/names.hpp"
 #include "support/patience.hpp"
 #include "support/reporter.hpp"
 
@@ -113,15 +114,15 @@ TEST_CASE("an IPoIB child has the mode and the MTU that its network asks for, wh
     expect("'mtu':1400,", "datagram", "1400");
     expect("'mode':'connected',", "connected", "65520");
     expect("'mode':'connected','mtu':9000,", "connected", "9000");
-    CHECK_THAT(refused("'mtu':2045"), Contains(concat("above the MTU 2044 of parent \"", parent, '"')));
+    CHECK_THAT(refused("'mtu':2045"), Names("MTU 2044", parent));
     CHECK_THAT(refused("'mode':'connected','mtu':65521"),
-               Contains("code 7: mtu: 65521 is above 65520, the most that ipoib pkey 0xffff mode connected has"));
+               Names("code 7", "mtu", "65521", "above 65520", "ipoib", "0xffff"));
 
     shell(concat("echo connected >/sys/class/net/", parent, "/mode"));
     expect("", "connected", "65520");
     expect("'mode':'datagram',", "datagram", "2044");
     expect("'mode':'datagram','mtu':1400,", "datagram", "1400");
-    CHECK_THAT(refused("'mode':'datagram','mtu':4093"), Contains("is above 4092, the most that ipoib pkey "));
+    CHECK_THAT(refused("'mode':'datagram','mtu':4093"), Names("above 4092", "ipoib"));
     shell(concat("echo datagram >/sys/class/net/", parent, "/mode"));
     CHECK(node.difference() == "");
 }
@@ -173,16 +174,14 @@ TEST_CASE("what is no parent of an IPoIB child, and what it can't have, is refus
     shell(concat("ip link add link ", infiniband.parent(0),
                  " name child0 type ipoib pkey 0x8002 && ip link set child0 up"));
     const auto refused = [&](const std::string& members) { return refusal(call_for(pod, members)); };
-    CHECK_THAT(refused("'attach':'ipoib','master':'par0'"),
-               Contains("code 102: parent \"par0\" is not an IPoIB interface"));
+    CHECK_THAT(refused("'attach':'ipoib','master':'par0'"), Names("code 102", "par0", "ipoib"));
     CHECK_THAT(refused("'attach':'ipoib','master':'child0'"), Contains("is itself a child"));
     CHECK_THAT(refused(concat("'master':'", infiniband.parent(0), '\'')), Contains("set \"attach\": \"ipoib\""));
     const std::string parent = concat("'attach':'ipoib','master':'", infiniband.parent(0), "',");
     for (const std::string pkey : {"0", "'0x8000'", "'0x10000'", "'x'", "65536"})
         CHECK_THAT(refused(concat(parent, "'pkey':", pkey)), Contains("code 7: pkey: expected "));
     CHECK_THAT(refused(concat(parent, "'mac':'02:00:00:00:00:01'")), Contains("code 2: mac: "));
-    CHECK_THAT(refused(concat(parent, "'mode':'bridge'")),
-               Contains("mode: expected one of \"datagram\" \"connected\""));
+    CHECK_THAT(refused(concat(parent, "'mode':'bridge'")), Names("mode", "datagram", "connected"));
     shell("ip link delete child0");
     CHECK(node.difference() == "");
 }

@@ -1,6 +1,7 @@
 #include "bad_input.hpp"
 #include "golden.hpp"
 
+#include "support/names.hpp"
 #include "support/netns_view.hpp"
 #include "support/patience.hpp"
 #include "support/reporter.hpp"
@@ -155,26 +156,6 @@ void expect_no_crash(const ProcessResult& result) {
     CHECK_FALSE(result.timed_out);
     for (const char* sign : {"Sanitizer", "runtime error:", "terminate called"})
         CHECK_THAT(result.err, !Contains(sign));
-}
-
-bool is_word(char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
-}
-
-/// Where `thing` stands in `text`, not as a part of a longer word, number or key; the last of such places.
-std::size_t last_place(const std::string& text, const std::string& thing) {
-    for (auto at = text.rfind(thing); at != std::string::npos; at = at == 0 ? at - 1 : text.rfind(thing, at - 1)) {
-        const auto end = at + thing.size();
-        const bool begins = at == 0 || !is_word(thing.front()) || !is_word(text[at - 1]);
-        if (begins && (end == text.size() || !is_word(thing.back()) || !is_word(text[end]))) return at;
-    }
-    return std::string::npos;
-}
-
-/// A thing that ends with "..." is how it begins.
-bool names(const std::string& text, const std::string& thing) {
-    if (thing.ends_with("...")) return text.find(thing.substr(0, thing.size() - 3)) != std::string::npos;
-    return thing.empty() || last_place(text, thing) != std::string::npos;
 }
 
 /// Rows with different values get the same message.

@@ -2,6 +2,7 @@
 // and directories they need, and what they are refused without.
 #include "containers.hpp"
 
+#include "support/names.hpp"
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
@@ -67,7 +68,7 @@ void expect_everything_to_work(const Wrapper& daemon) {
         }
         (void)add(daemon_call(named.path(), daemon, "dead"));
     }
-    CHECK_THAT(run_in(daemon, "gc"), Contains("removed network \"net\", container \"dead\""));
+    CHECK_THAT(run_in(daemon, "gc"), Names("removed", "net", "dead"));
     CHECK(node.difference() == "");
 }
 
@@ -104,8 +105,7 @@ TEST_CASE("a daemon without hostPID reaches named namespaces, and judges its own
         const Pod dying("dying");
         (void)add(daemon_call(dying.path(), daemon, "dead"));
     }
-    CHECK_THAT(run_in(daemon, "state"), Contains("it was attached from another PID namespace") &&
-                                            Contains("run `rdmanet gc` on the node itself"));
+    CHECK_THAT(run_in(daemon, "state"), Names("another PID namespace", "`rdmanet gc`"));
     CHECK_THAT(run_in(daemon, "gc"), !Contains("removed"));
     // A person who knows better sends its DEL.
     CHECK(del(daemon_call("", daemon, "dead")) == "");
@@ -120,12 +120,11 @@ TEST_CASE("a daemon with a /run of its own is refused the pods that it can't see
     const std::string cure =
         "a container that calls rdmanet needs the node's /run/netns, with mountPropagation HostToContainer";
     const Wrapper own_run("daemon", concat(kWithHostPid, " bash -c 'mount -t tmpfs run /run && exec \"$0\" \"$@\"'"));
-    CHECK_THAT(refusal(daemon_call(pod.path(), own_run)), Contains("no such file or directory") && Contains(cure));
+    CHECK_THAT(refusal(daemon_call(pod.path(), own_run)), Names("code 4", pod.path(), "no such file", cure));
     // Without propagation the file of a later pod is there, its mount is not.
     const Wrapper no_propagation("later", concat("unshare --mount --propagation private bash -c 'umount -l ",
                                                  pod.path(), " && exec \"$0\" \"$@\"'"));
-    CHECK_THAT(refusal(daemon_call(pod.path(), no_propagation)),
-               Contains("it is an empty regular file") && Contains(cure));
+    CHECK_THAT(refusal(daemon_call(pod.path(), no_propagation)), Names("code 4", pod.path(), "empty", cure));
     CHECK(node.difference() == "");
 }
 
@@ -138,8 +137,7 @@ TEST_CASE("a daemon with a /run of its own is warned that its state ends with it
     const PluginCall call = daemon_call(pod.path(), own_run);
     const ProcessResult result = call.run();
     CHECK(result.exit_status == 0);
-    CHECK_THAT(result.err, Contains("state directory /run/rdmanet is not the node's but this container's") &&
-                               Contains("mount the node's /run into it"));
+    CHECK_THAT(result.err, Names("/run/rdmanet", "container's", "/run"));
     CHECK(lease_count() == "0");
     CHECK(succeeds(concat("nsenter --net=", pod.path(), " ip link delete net1"))); // nobody knows of it any more
     CHECK(node.difference() == "");
@@ -168,7 +166,7 @@ TEST_CASE("a daemon that has the node's state under another path is not warned o
     call.program = own_root.path();
     const ProcessResult warned = call.run();
     CHECK(warned.exit_status == 0);
-    CHECK_THAT(warned.err, Contains("state directory /own is not the node's but this container's"));
+    CHECK_THAT(warned.err, Names("/own", "container's"));
     CHECK(del(call) == "");
     CHECK(node.difference() == "");
 }

@@ -1,6 +1,7 @@
 // Addresses that another host in the network has already.
 #include "attachment_stage.hpp"
 
+#include "support/names.hpp"
 #include "support/patience.hpp"
 #include "support/reporter.hpp"
 
@@ -77,7 +78,7 @@ TEST_CASE("an IPv6 address that another host has stays with it, CHECK and state 
     CHECK(addresses(result) == "fd61::1/64");
     std::string said;
     CHECK(comes_true([&] { return !(said = check(call, result)).empty(); }));
-    CHECK_THAT(said, Contains("code 107: address fd61::1/64 of interface \"net1\" is a duplicate"));
+    CHECK_THAT(said, Names("code 107", "fd61::1/64", "net1", "duplicate"));
     CHECK_THAT(Neighbour::mac_for("fd61::1"), Contains(kOwnersMac));
     CHECK_THAT(shell(concat(binary(), " state")),
                Contains("address fd61::1/64 of network \"net\"") && Contains("duplicate"));
@@ -115,8 +116,7 @@ TEST_CASE("where the kernel can't use an address before duplicate address detect
     call.program = sysctls.path();
     const ProcessResult result = call.with_command("ADD").run();
     REQUIRE(result.exit_status == 0);
-    CHECK_THAT(result.err, Contains("IPv6 addresses of interface \"net1\" are usable 1 to 2 seconds after ADD") &&
-                               Contains("read-only file system"));
+    CHECK_THAT(result.err, Names("IPv6", "net1", "usable 1", "2", "ADD", "read-only file system"));
     CHECK_THAT(stage.pod.run("ip -6 address show dev net1 scope global"), !Contains("optimistic"));
     CHECK(comes_true([&] {
         return stage.pod.run("ip -6 address show dev net1 scope global").find("tentative") == std::string::npos;
@@ -140,8 +140,7 @@ TEST_CASE("ADD that probes refuses an address of another host, names its MAC and
                                              ipam("10.61.0.2-10.61.0.9/24", "'ipRanges':[{'range':'fd61::/64'}]"))),
                   "fd61::1")};
     for (const auto& [call, taken] : calls) {
-        CHECK_THAT(refusal(call), Contains(concat("code 105: interface \"net1\": address ", taken, " is in use")) &&
-                                      Contains(concat("the host with MAC address ", kOwnersMac, " has it")));
+        CHECK_THAT(refusal(call), Names("code 105", "net1", "in use", taken, "MAC", kOwnersMac));
         CHECK_THAT(Neighbour::mac_for(taken), Contains(kOwnersMac));
         CHECK_FALSE(stage.pod.succeeds("ip link show net1"));
         CHECK(shell(concat(binary(), " state --json | grep -c fd61: || true")) == "0\n");
@@ -181,7 +180,7 @@ TEST_CASE("an interface without a carrier is not probed, with a warning", "[addr
     const PluginCall call = call_for(stage.pod, concat("'master':'par0',", kProbe, ipam("10.61.0.0/24")));
     const ProcessResult result = call.with_command("ADD").run();
     CHECK(result.exit_status == 0);
-    CHECK_THAT(result.err, Contains("interface \"net1\" has no carrier"));
+    CHECK_THAT(result.err, Names("net1", "no carrier"));
     CHECK(addresses(result.out) == "10.61.0.1/24");
     CHECK(del(call) == "");
     CHECK(node.difference() == "");
@@ -200,7 +199,7 @@ TEST_CASE("an ipvlan child's addresses are probed for from its parent", "[addres
     CHECK_THAT(refusal(call("10.61.0.254-10.61.0.254/24", "fd61::1-fd61::9/64")),
                Contains(concat("10.61.0.254 is in use")) && Contains(mac));
     CHECK_THAT(refusal(call("10.61.0.1-10.61.0.9/24", "fd61::ff-fd61::ff/64")),
-               Contains(concat("fd61::ff is in use")) && Contains(mac));
+               Names("in use", "fd61::ff") && Contains(mac));
     const PluginCall free = call("10.61.0.1-10.61.0.9/24", "fd61::1-fd61::9/64");
     const std::string result = add(free);
     CHECK(stage.pod.succeeds("ping -6 -c 1 -W 10 fd61::ff"));

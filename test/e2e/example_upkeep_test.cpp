@@ -3,6 +3,7 @@
 #include "example_pod.hpp"
 #include "markdown.hpp"
 
+#include "support/names.hpp"
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
@@ -43,9 +44,7 @@ void expect_upkeep(const std::string& script) {
     }
     pod.run("ip link set net1 down");
     CHECK_THAT(shell(concat('{', script, "\n} 2>&1 || true")),
-               Contains("removed network \"net\", container \"dead\"") &&
-                   Contains("differs: network \"net\", container \"c1\", interface \"net1\"") &&
-                   !Contains("not checked:"));
+               Names("removed", "net", "dead", "differs", "c1", "net1") && !Contains("not checked:"));
     CHECK(del(call) == "");
     CHECK(node.difference() == "");
 }

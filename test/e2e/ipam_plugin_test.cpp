@@ -1,6 +1,7 @@
 // The binary as the IPAM plugin of Debian's macvlan and bridge, and of runtimes that ask it what those are too old for.
 #include "attachment_stage.hpp"
 #include "runtime.hpp"
+#include "support/names.hpp"
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
@@ -103,7 +104,7 @@ TEST_CASE("as an IPAM plugin: the abbreviated result, the same address again, re
     without_netns.netns = "";
     CHECK(del(without_netns) == "");
     CHECK(del(without_netns) == "");
-    CHECK_THAT(check(call, result), StartsWith("code 107: no address is leased to "));
+    CHECK_THAT(check(call, result), Names("code 107", "leased"));
     CHECK(stage.node.difference() == "");
 }
 
@@ -170,8 +171,7 @@ TEST_CASE("as an IPAM plugin: STATUS tells an exhausted range, refusals leave no
     CHECK_THAT(refusal(call), StartsWith("code 7: "));
     call.config = json_text(
         concat("{'cniVersion':'1.1.0','name':'net','type':'ib-sriov','attach':'sriov',", ipam("10.65.0.0/29"), '}'));
-    CHECK(refusal(call) == "code 7: attach: expected none where \"type\" is \"ib-sriov\", for which rdmanet only hands "
-                           "out addresses: set \"type\" to \"rdmanet\", or remove \"attach\"");
+    CHECK_THAT(refusal(call), Names("code 7", "attach", "type", "ib-sriov"));
     call.netns = "/run/netns/absent";
     CHECK_THAT(refusal(call), StartsWith("code "));
     CHECK(stage.node.difference() == "");

@@ -1,6 +1,7 @@
 // What a runtime sees of the binary whatever it asks for: environment and standard input in, one JSON document or
 // nothing out, in every version of the specification.
 #include "attachment_stage.hpp"
+#include "support/names.hpp"
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
@@ -88,8 +89,8 @@ TEST_CASE("without a command it says what it is, to whoever is looking", "[proto
         CHECK(result.exit_status == 0);
         CHECK(result.out.empty());
         CHECK_THAT(result.err, StartsWith("CNI plugin rdmanet v"));
-        CHECK_THAT(result.err, Contains("\nCNI protocol versions supported: 0.1.0, 0.2.0, 0.3.0, 0.3.1, 0.4.0, 1.0.0, "
-                                        "1.1.0\n"));
+        CHECK_THAT(result.err,
+                   Names("versions supported", "0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"));
     }
 }
 
@@ -99,7 +100,7 @@ TEST_CASE("a person who can't be answered is told so", "[protocol]") {
         const std::string call = concat("unset CNI_COMMAND; exec \"$0\" ", arguments, " >/dev/full");
         const ProcessResult result = run_by_shell(call, {});
         CHECK(result.exit_status == 1);
-        CHECK(result.err == "rdmanet: write standard output: no space left on device\n");
+        CHECK_THAT(result.err, Names("rdmanet", "standard output", "no space"));
         CHECK(run_by_shell(concat(call, " 2>&1"), {}).exit_status == 1);
     }
 }
@@ -112,13 +113,12 @@ TEST_CASE("a person who mistypes is told what there is", "[protocol]") {
         const ProcessResult unknown = said(arguments);
         CHECK(unknown.exit_status == 2);
         CHECK(unknown.out.empty());
-        CHECK_THAT(unknown.err, StartsWith("rdmanet: unknown subcommand \"stat\", expected one of ") &&
-                                    Contains("state, ") && Contains(": run `rdmanet --help`\n"));
+        CHECK_THAT(unknown.err, Names("stat", "state", "`rdmanet --help`"));
     }
     const ProcessResult extra = said("gc one --two three");
     CHECK(extra.exit_status == 2);
     CHECK(extra.out.empty());
-    CHECK(extra.err == "rdmanet: unexpected arguments \"one\" \"--two\" \"three\": run `rdmanet help gc`\n");
+    CHECK_THAT(extra.err, Names("rdmanet", "one", "--two", "three", "`rdmanet help gc`"));
     CHECK(said("--two").exit_status == 2);
     CHECK(said("help").out == said("--help").out);
     CHECK_THAT(said("help plan").out, Contains("--prev-result"));
@@ -131,8 +131,7 @@ TEST_CASE("without /proc a person is told to mount it", "[protocol]") {
         "state' \"$0\"";
     const ProcessResult result = run_by_shell(call, {});
     CHECK(result.exit_status == 1);
-    CHECK_THAT(result.err, Contains("rdmanet: /proc/sys/kernel/random/boot_id is missing, ") &&
-                               Contains("mount /proc (`mount -t proc proc /proc`)"));
+    CHECK_THAT(result.err, Names("/proc/sys/kernel/random/boot_id", "missing", "/proc", "`mount -t proc proc /proc`"));
 }
 
 TEST_CASE("a reader that went away doesn't stop a command half way", "[protocol]") {
@@ -170,9 +169,9 @@ TEST_CASE("standard input that never ends is given up by every command", "[proto
     const ProcessResult added = run_by_shell(concat(endless, "\"$0\""), call);
     planning.join();
     CHECK_FALSE(added.timed_out);
-    CHECK_THAT(error_of(added), StartsWith("code 5: standard input: waited 10000 ms for the end of"));
+    CHECK_THAT(error_of(added), Names("code 5", "standard input", "10000 ms"));
     CHECK_FALSE(planned.timed_out);
-    CHECK_THAT(planned.err, StartsWith("rdmanet: standard input: waited 10000 ms for the end of"));
+    CHECK_THAT(planned.err, Names("standard input", "10000 ms"));
 }
 
 TEST_CASE("a small stack limit keeps nobody from anything", "[protocol][memory-limit]") {
@@ -185,8 +184,7 @@ TEST_CASE("a small stack limit keeps nobody from anything", "[protocol][memory-l
     CHECK(run_by_shell(small, later.with_command("CHECK")).exit_status == 0);
     for (const char* arguments : {"state", "state --json", "gc --dry-run", "gc --json"})
         CHECK(run_by_shell(concat("unset CNI_COMMAND; ", small, arguments), {}).exit_status == 0);
-    CHECK(error_of(run_by_shell(small, with(call, "'mtu':'x'"))) ==
-          "code 7: mtu: expected a whole number from 0 to 65535, found \"x\"");
+    CHECK_THAT(error_of(run_by_shell(small, with(call, "'mtu':'x'"))), Names("code 7", "mtu", "x"));
     CHECK(run_by_shell(small, later.with_command("DEL")).exit_status == 0);
     CHECK(stage.node.difference() == "");
 }
@@ -202,8 +200,7 @@ TEST_CASE("without memory for a stack of its own beside a small one, the plugin 
         asked = run_by_shell(none, call);
     }
     CHECK(asked.exit_status == 1);
-    CHECK(error_of(asked) == "code 999: the caller's stack limit is too small: set it to 1024 KiB (ulimit -s 1024), or "
-                             "raise its memory limit");
+    CHECK_THAT(error_of(asked), Names("code 999", "stack limit", "1024 KiB", "ulimit -s 1024"));
     CHECK(asked.err == "");
     const ProcessResult by_hand = run_by_shell(concat("unset CNI_COMMAND; ", none, " state"), {});
     CHECK(by_hand.out == "");
@@ -220,10 +217,10 @@ TEST_CASE("ADD, CHECK and DEL at every version, and the shape of its result", "[
         const std::string result = document_of(added).root().to_text();
         CHECK(result == replaced(replaced(golden(version), "VERSION", version), "MAC", mac_of(stage.pod)));
         CHECK_THAT(added.out, StartsWith("{\n    \"cniVersion\": \"" + version + "\",\n"));
-        CHECK_THAT(check(call, result), version >= "0.4.0" ? Catch::Equals("")
-                                                           : Catch::Equals("code 1: config version does not allow "
-                                                                           "CHECK: cniVersion is " +
-                                                                           version + ", CHECK came with 0.4.0"));
+        if (version >= "0.4.0")
+            CHECK(check(call, result) == "");
+        else
+            CHECK_THAT(check(call, result), Names("code 1", "CHECK", version, "0.4.0"));
         CHECK(del(version >= "0.4.0" ? after(call, result) : call).empty());
         CHECK(stage.node.difference() == "");
     }
@@ -250,8 +247,7 @@ TEST_CASE("GC and STATUS came with 1.1.0, and print nothing", "[protocol]") {
                 CHECK(result.exit_status == 0);
                 CHECK(result.out.empty());
             } else {
-                CHECK_THAT(error_of(result),
-                           StartsWith("code 1: config version does not allow " + std::string(command)));
+                CHECK_THAT(error_of(result), Names("code 1", command, version, "1.1.0"));
             }
         }
     CHECK(stage.node.difference() == "");
@@ -259,13 +255,12 @@ TEST_CASE("GC and STATUS came with 1.1.0, and print nothing", "[protocol]") {
 
 TEST_CASE("STATUS says with code 50 that ADD can't work", "[protocol]") {
     const Stage stage;
-    CHECK_THAT(outcome(call_for(stage.pod, "'master':'absent0'"), "STATUS"),
-               StartsWith("code 50: master \"absent0\" is neither an interface nor an RDMA device"));
+    CHECK_THAT(outcome(call_for(stage.pod, "'master':'absent0'"), "STATUS"), Names("code 50", "master", "absent0"));
     const PluginCall full = call_for(stage.pod, concat("'master':'par0',", ipam("10.60.0.0/30", "'exclude':["
                                                                                                 "'10.60.0.2/32']")));
     CHECK(outcome(full, "STATUS").empty());
     (void)add(full);
-    CHECK_THAT(outcome(full, "STATUS"), StartsWith("code 50: range 10.60.0.0/30 is exhausted"));
+    CHECK_THAT(outcome(full, "STATUS"), Names("code 50", "10.60.0.0/30", "exhausted"));
     CHECK(del(full).empty());
     CHECK(stage.node.difference() == "");
 }
@@ -277,7 +272,7 @@ TEST_CASE("an attachment without an address is refused before anything is touche
         INFO(version);
         const PluginCall call = call_for(stage.pod, "'master':'par0'", version);
         if (version < "0.3.0") {
-            CHECK_THAT(refusal(call), StartsWith("code 7: cniVersion \"" + version + "\" has no results without an"));
+            CHECK_THAT(refusal(call), Names("code 7", "cniVersion", version, "address"));
             CHECK(stage.node.difference() == "");
         } else {
             CHECK(addresses(add(call)).empty());

@@ -1,6 +1,7 @@
 // A name of its own for the RDMA device in the pod.
 #include "vf_stage.hpp"
 
+#include "support/names.hpp"
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
@@ -41,16 +42,14 @@ TEST_CASE("an RDMA device has the name in the pod that its network gives it, and
         shell(concat("echo 1 >", fault)); // would be what the error says if something were tried
         PluginCall second = of(vf_call(stage.vfs, stage.pod, 1, named("'vlan':100,")), "c2");
         second.ifname = "net2";
-        CHECK_THAT(refusal(second),
-                   Contains("code 103: rdma.name: \"rdma0\" is an RDMA device in /run/netns/pod already"));
+        CHECK_THAT(refusal(second), Names("code 103", "rdma.name", "rdma0", "/run/netns/pod"));
         shell(concat("echo 0 >", fault));
         CHECK_THAT(refusal(of(vf_call(stage.vfs, pod, 1, named("'vlan':100,")), "c2")),
-                   Contains("code 103: rdma.name: \"rdma0\" is the name of another RDMA device of this node"));
+                   Names("code 103", "rdma.name", "rdma0", "another RDMA device"));
         CHECK(node.difference() == "");
     }
     stage.pod.run("rdma dev set rdma0 name mine");
-    CHECK_THAT(check(call, result), Contains(concat("code 107: RDMA device of ", stage.vfs.vf(0),
-                                                    " is called \"mine\" in the pod, expected \"rdma0\"")));
+    CHECK_THAT(check(call, result), Names("code 107", stage.vfs.vf(0), "mine", "expected \"rdma0\""));
     CHECK(del(call) == "");
     CHECK(stage.node.difference() == "");
 }
@@ -70,9 +69,7 @@ TEST_CASE("an RDMA device that was named for its pod gets its own name back when
         const ProcessResult gone = call.with_command("DEL").run();
         CHECK(gone.exit_status == 0);
         if (is_taken) {
-            CHECK_THAT(gone.err,
-                       Contains(concat("warning RDMA device of ", vfs.vf(0),
-                                       " stays \"rdma0\", another one on the host has its name \"", vfs.rdma(0), '"')));
+            CHECK_THAT(gone.err, Names("warning", "RDMA", vfs.vf(0), "rdma0", vfs.rdma(0)));
             const std::string waiting = concat("RDMA device \"rdma0\" of ", vfs.vf(0), ": another one on the host has");
             const std::string look = "stat -c '%i %z' ${RDMANET_STATE_DIR:-/run/rdmanet}/rdma-names.json";
             const std::string written = shell(look);
@@ -104,8 +101,7 @@ TEST_CASE("RDMA devices whose pods have swapped their names get them back, and w
     attach_and_swap();
     const ProcessResult gone = first.with_command("DEL").run();
     CHECK(gone.exit_status == 0);
-    CHECK_THAT(gone.err, Contains(concat("RDMA device of ", vfs.vf(0), " stays \"", vfs.rdma(1),
-                                         "\", one in a pod has its name \"", vfs.rdma(0), '"')));
+    CHECK_THAT(gone.err, Names(vfs.vf(0), concat("stays \"", vfs.rdma(1)), vfs.rdma(0)));
     CHECK_THAT(other.run("rdma dev"), Contains(vfs.rdma(0))); // its name is the pod's matter
     CHECK(del(second) == "");
     CHECK(node.difference() == "");

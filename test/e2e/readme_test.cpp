@@ -4,6 +4,7 @@
 #include "example_node.hpp"
 #include "example_pod.hpp"
 #include "markdown.hpp"
+#include "support/names.hpp"
 #include "support/reporter.hpp"
 
 #include <rdmanet/base/file.hpp>
@@ -344,8 +345,7 @@ TEST_CASE("the documented networks with shared RDMA give a pod its addresses and
     const int pods = for_each_pod(NodeKind::shared, [&](const PodManifest& manifest, const Manifests& all) {
         const std::string& config = all.network(manifest.networks.at(0).key).config;
         CHECK_THAT(run_process({binary(), "plan", "--name", "documented"}, {.input = config}).out,
-                   Contains("\n  make interface \"net1\" in the pod: ") &&
-                       Contains("  share port 1 of RDMA device \"mlx5_0\", which stays on the host\n"));
+                   Names("interface \"net1\"", "port 1", "mlx5_0"));
         const RunningPod pod(manifest, all);
         CHECK_THAT(addresses(pod.result(0)), StartsWith("192.168."));
         CHECK(addresses_without_gid(pod.result(0), "mlx5_0", "net1") == "");
@@ -384,9 +384,7 @@ TEST_CASE("the documented networks of InfiniBand are understood", "[examples][re
         const ProcessResult result =
             run_process({binary(), "plan", "--name", network.name, "--device", "ffff:ff:1f.7"},
                         {.input = concat(network.config.substr(0, network.config.rfind('}')), ",\"strict\":true}")});
-        CHECK_THAT(result.err,
-                   StartsWith("rdmanet: master \"ibs1\" is neither an interface nor an RDMA device here: ") ||
-                       StartsWith("rdmanet: device ffff:ff:1f.7 does not exist on this node: "));
+        CHECK_THAT(result.err, Names("rdmanet: master", "ibs1") || Names("rdmanet: device", "ffff:ff:1f.7"));
     });
     CHECK(pods >= 1);
 }
@@ -424,7 +422,7 @@ TEST_CASE("the documented plan works on a node with a default route", "[examples
                 if (!is_commands(block) || line.find("| rdmanet plan") == std::string::npos) continue;
                 ++plans;
                 CHECK_THAT(shell(concat("PATH=", fs::path(binary()).parent_path().string(), ":$PATH; ", line)),
-                           Contains("ADD of network \"try\"") && Contains(" on parent \"par0\""));
+                           Names("network \"try\"", "par0"));
             }
     CHECK(plans == 1);
     shell("ip route del default dev par0");

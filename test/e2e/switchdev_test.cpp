@@ -1,6 +1,7 @@
 // VFs of a PF in switchdev mode: its uplink is told from the VFs' representors, which are net devices of the PF, too.
 #include "vf_stage.hpp"
 
+#include "support/names.hpp"
 #include "support/patience.hpp"
 #include "support/reporter.hpp"
 
@@ -97,11 +98,11 @@ TEST_CASE("a VF's representor gets the pod's MTU, comes up, is named, and looked
         return check_between(call, result, change, repair);
     };
     CHECK_THAT(when(set_link + "down", set_link + "up"),
-               Contains(concat("code 107: representor \"", representor, "\" of ", switched.vfs().vf(1), " is down")));
-    CHECK_THAT(when(set_link + "mtu 1350", set_link + "mtu 9000"), Contains("has MTU 1350, expected at least 1400"));
+               Names("code 107", "representor", representor, switched.vfs().vf(1), "down"));
+    CHECK_THAT(when(set_link + "mtu 1350", set_link + "mtu 9000"), Names("code 107", "MTU 1350", "1400"));
     CHECK_THAT(when(set_link + "netns pod", concat("ip -n pod link set ", representor, " netns 1 && ", set_link,
                                                    "name other && ip link set other up")),
-               Contains("is gone from the host"));
+               Names("code 107", "representor", "gone"));
     shell(concat("ip link set other down && ip link set other name ", representor, " up"));
     CHECK(del(call) == "");
     CHECK(node.difference() == "");
@@ -130,7 +131,7 @@ TEST_CASE("a VF whose representor is not on the host goes into the pod with a wa
     const PluginCall call = vf_call(switched.vfs(), pod, 0, "'mtu':1400");
     const ProcessResult added = call.with_command("ADD").run();
     CHECK(added.exit_status == 0);
-    CHECK_THAT(added.err, Contains(concat("VF 0 of \"", switched.vfs().pf(), "\" has no representor")));
+    CHECK_THAT(added.err, Names("VF 0", switched.vfs().pf(), "representor"));
     CHECK_FALSE(succeeds(concat("echo '", added.out, "' | grep rep0")));
     CHECK(check(call, added.out) == "");
     CHECK(del(call) == "");
@@ -144,9 +145,9 @@ TEST_CASE("what a PF in switchdev mode can't do is refused, and nothing changed"
     const Pod pod("pod");
     const UnchangedNode node;
     CHECK_THAT(refusal(vf_call(vfs, pod, 0, "'vlan':100,'trust':'on'")),
-               Contains(concat("vlan 100 of VF 0 of \"", vfs.pf(), "\": operation not supported")));
+               Names("vlan 100", "VF 0", vfs.pf(), "not supported"));
     CHECK_THAT(refusal(call_for(pod, concat("'attach':'host-device','device':'", vfs.pf(), '\''))),
-               Contains("has several net devices") && Contains("in switchdev mode a VF instead of its PF"));
+               Names("several net devices", "VF", "PF"));
     CHECK(node.difference() == "");
 }
 

@@ -1,6 +1,8 @@
 // DEL and an ADD that is under way, each in a process of its own: exactly one of them wins.
 #include "recall.hpp"
 
+#include "support/names.hpp"
+
 #include <rdmanet/base/unique_fd.hpp>
 #include <rdmanet/cni/error.hpp>
 
@@ -17,6 +19,7 @@
 using namespace rdmanet;
 using namespace rdmanet::attach;
 using Catch::Matchers::Contains;
+using rdmanet::test::Names;
 
 namespace {
 
@@ -113,7 +116,7 @@ TEST_CASE("an ADD that was recalled does not commit, and the next one of the sam
     };
     const pid_t first = start(add);
     locked.await();
-    CHECK_THAT(recall_at_once(ground), Contains("told to undo itself") && Contains("held by process"));
+    CHECK_THAT(recall_at_once(ground), Names("undo itself", "held by process"));
     CHECK(ground.store().list_recalled() == std::vector<state::AttachmentKey>{kAttachment});
     forget_void_recalls(ground.node(), ground.store(), base::Deadline::in(kLong));
     CHECK(ground.store().find_recall(kAttachment)); // whom it means, is there

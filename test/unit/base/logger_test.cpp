@@ -1,3 +1,5 @@
+#include "support/names.hpp"
+
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/logger.hpp>
@@ -13,6 +15,7 @@
 #include <algorithm>
 
 using namespace rdmanet::base;
+using rdmanet::test::Names;
 
 TEST_CASE("an event is one line, whatever it carries, and only if it is wanted") {
     const TemporaryDirectory directory;
@@ -64,9 +67,8 @@ TEST_CASE("the directory of a log file is made, and is nobody else's to write") 
     const TemporaryDirectory directory;
     CHECK(refusal(directory, "ours/log").empty());
     REQUIRE(::chmod(directory.file("ours").c_str(), 0777) == 0);
-    CHECK(refusal(directory, "ours/log") == concat("log file: \"", directory.file("ours"),
-                                                   "\" is writable by every user: run `chmod o-w ",
-                                                   directory.file("ours"), '`'));
+    CHECK_THAT(refusal(directory, "ours/log"),
+               Names(directory.file("ours"), "writable", concat("`chmod o-w ", directory.file("ours"), "`")));
 }
 
 TEST_CASE("a log file of another user is refused", "[root]") {
@@ -74,7 +76,6 @@ TEST_CASE("a log file of another user is refused", "[root]") {
     const TemporaryDirectory directory;
     write_file_durably(directory.file("log"), "");
     REQUIRE(::chown(directory.file("log").c_str(), 12345, 0) == 0);
-    CHECK(refusal(directory, "log") == concat("log file: \"", directory.file("log"),
-                                              "\" belongs to user 12345, expected 0: run `chown 0 ",
-                                              directory.file("log"), '`'));
+    CHECK_THAT(refusal(directory, "log"),
+               Names(directory.file("log"), "12345", "expected 0", concat("`chown 0 ", directory.file("log"), "`")));
 }

@@ -1,3 +1,5 @@
+#include "support/names.hpp"
+
 #include <rdmanet/cni/args.hpp>
 #include <rdmanet/cni/error.hpp>
 
@@ -5,6 +7,7 @@
 
 using namespace rdmanet;
 using cni::Strictness;
+using rdmanet::test::Names;
 
 TEST_CASE("what Multus sends") {
     const auto args = cni::parse_args("IgnoreUnknown=true;K8S_POD_NAMESPACE=ml;K8S_POD_NAME=train-0;"
@@ -33,15 +36,15 @@ TEST_CASE("unknown keys are named all together") {
 
 TEST_CASE("a part holds exactly one '='") {
     CHECK_THROWS_WITH(cni::parse_args("IgnoreUnknown=1;FOO", Strictness::strict),
-                      "CNI_ARGS: expected KEY=VALUE pairs separated by ';', found \"FOO\"");
+                      Names("CNI_ARGS", "KEY=VALUE", "FOO"));
     CHECK_THROWS_AS(cni::parse_args("IgnoreUnknown=1;A=B=C", Strictness::strict), cni::CniError);
     CHECK_THROWS_WITH(cni::parse_args("IgnoreUnknown=yes", Strictness::strict),
-                      "CNI_ARGS: IgnoreUnknown: expected 1, true, 0 or false, found \"yes\"");
+                      Names("CNI_ARGS", "IgnoreUnknown", "yes"));
 }
 
 TEST_CASE("bytes that JSON can't hold, and the journal with it, are refused") {
     CHECK_THROWS_WITH(cni::parse_args("K8S_POD_NAME=p\xff", Strictness::strict),
-                      "CNI_ARGS: expected UTF-8, found \"K8S_POD_NAME=p\\xff\"");
+                      Names("CNI_ARGS", "expected UTF-8", "K8S_POD_NAME=p\\xff"));
     CHECK(cni::parse_args("K8S_POD_NAME=p\xff", Strictness::lenient).pod_name == "p\xff");
     CHECK(cni::parse_args("K8S_POD_NAME=\xc3\xbc", Strictness::strict).pod_name == "\xc3\xbc");
 }

@@ -1,4 +1,6 @@
 // Plugins that fail, and what the message says then.
+#include "support/names.hpp"
+
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/cni/error.hpp>
 
@@ -12,8 +14,10 @@
 
 using namespace rdmanet;
 using Catch::Matchers::Contains;
+using Catch::Matchers::EndsWith;
 using Catch::Matchers::StartsWith;
 using cni::PluginFixture;
+using rdmanet::test::Names;
 
 TEST_CASE("a plugin's own error keeps code and details, and says whose it is") {
     const PluginFixture plugins;
@@ -23,7 +27,7 @@ TEST_CASE("a plugin's own error keeps code and details, and says whose it is") {
         FAIL("no error");
     } catch (const cni::CniError& error) {
         CHECK(error.code() == 11);
-        CHECK(std::string(error.what()) == "IPAM plugin \"ipam\" ADD: no lease yet");
+        CHECK_THAT(error.what(), Names("IPAM plugin", "ipam", "ADD", "no lease yet"));
         CHECK(error.details() == "eth0");
     }
 }
@@ -31,41 +35,39 @@ TEST_CASE("a plugin's own error keeps code and details, and says whose it is") {
 TEST_CASE("an error without a code gets ours") {
     const PluginFixture plugins;
     plugins.install(R"(echo '{"msg": "no"}'; exit 1)");
-    CHECK(plugins.add_failure() == "106 IPAM plugin \"ipam\" ADD: no");
+    CHECK_THAT(plugins.add_failure(), Names("106 IPAM plugin", "ipam", "ADD") && EndsWith(": no"));
     plugins.install(R"(echo '{"code": 0, "msg": "no"}'; exit 1)");
-    CHECK(plugins.add_failure() == "106 IPAM plugin \"ipam\" ADD: no");
+    CHECK_THAT(plugins.add_failure(), Names("106 IPAM plugin", "ipam", "ADD") && EndsWith(": no"));
 }
 
 TEST_CASE("a plugin that fails without an error document is quoted") {
     const PluginFixture plugins;
     plugins.install("echo 'panic: nil map' >&2; exit 2");
-    CHECK_THAT(plugins.add_failure(),
-               StartsWith("106 IPAM plugin \"ipam\" ADD ") && Contains("status 2") && Contains("\"panic: nil map\""));
+    CHECK_THAT(plugins.add_failure(), Names("106 IPAM plugin", "ipam", "ADD", "status 2", "panic: nil map"));
     plugins.install("kill -SEGV $$");
-    CHECK_THAT(plugins.add_failure(), StartsWith("106 IPAM plugin \"ipam\" ADD ") && Contains("signal 11"));
+    CHECK_THAT(plugins.add_failure(), Names("106 IPAM plugin", "ipam", "ADD", "signal 11"));
     plugins.install("echo rubbish; exit 1");
-    CHECK_THAT(plugins.add_failure(), StartsWith("106 IPAM plugin \"ipam\" ADD ") && Contains("status 1") &&
-                                          Contains("parse error at line 1"));
+    CHECK_THAT(plugins.add_failure(), Names("106 IPAM plugin", "ipam", "ADD", "status 1", "line 1"));
     plugins.install("echo '[]'; exit 1");
-    CHECK_THAT(plugins.add_failure(), Contains("(expected an object, found an array)"));
+    CHECK_THAT(plugins.add_failure(), Names("106 IPAM plugin", "object", "array"));
 }
 
 TEST_CASE("success needs a result") {
     const PluginFixture plugins;
     plugins.install("exit 0");
-    CHECK_THAT(plugins.add_failure(), StartsWith("106 IPAM plugin \"ipam\" ADD ") && Contains("status 0"));
+    CHECK_THAT(plugins.add_failure(), Names("106 IPAM plugin", "ipam", "ADD", "status 0"));
     plugins.install("echo OK");
-    CHECK_THAT(plugins.add_failure(), StartsWith("106 IPAM plugin \"ipam\" ADD ") && Contains("parse error at line 1"));
+    CHECK_THAT(plugins.add_failure(), Names("106 IPAM plugin", "ipam", "ADD", "line 1"));
     plugins.install(R"(echo '{"ips": [{"address": "10.0.0.1"}]}')");
     CHECK_THAT(plugins.add_failure(), Contains("ips[0].address") && Contains("\"10.0.0.1\""));
     plugins.install("echo '{}'; echo '{}'");
-    CHECK_THAT(plugins.add_failure(), Contains("parse error at line 2"));
+    CHECK_THAT(plugins.add_failure(), Names("106 IPAM plugin", "line 2"));
 }
 
 TEST_CASE("a plugin that prints without end is bounded") {
     const PluginFixture plugins;
     plugins.install("head -c 5000000 /dev/zero | tr '\\0' 'x'");
-    CHECK_THAT(plugins.add_failure(), StartsWith("106 IPAM plugin \"ipam\" ADD ") && Contains("more than a result"));
+    CHECK_THAT(plugins.add_failure(), Names("106 IPAM plugin", "ipam", "ADD", "a result"));
 }
 
 TEST_CASE("a plugin that isn't there") {
@@ -75,8 +77,7 @@ TEST_CASE("a plugin that isn't there") {
     CHECK(PluginFixture::failure_of(call) == "106 IPAM plugin \"ipam\" is in none of the directories of CNI_PATH (\"" +
                                                  call.path + "\"): install it there, or correct \"ipam.type\"");
     call.path = "";
-    CHECK_THAT(PluginFixture::failure_of(call),
-               StartsWith("4 required env variables [CNI_PATH] missing: ") && Contains("\"ipam\""));
+    CHECK_THAT(PluginFixture::failure_of(call), Names("4 required", "[CNI_PATH]", "ipam"));
 }
 
 TEST_CASE("a plugin's name is a file name") {
@@ -84,8 +85,7 @@ TEST_CASE("a plugin's name is a file name") {
     cni::DelegateCall call = plugins.call();
     for (const char* name : {"../ipam", "/bin/sh", "a/b", ".", "..", ""}) {
         call.plugin = name;
-        CHECK_THAT(PluginFixture::failure_of(call),
-                   StartsWith("7 ipam.type: expected the name of a plugin without '/'"));
+        CHECK_THAT(PluginFixture::failure_of(call), Names("7 ipam.type", "'/'"));
     }
     call.plugin = std::string("ipam\0x", 6);
     CHECK_THAT(PluginFixture::failure_of(call), StartsWith("7 "));

@@ -1,3 +1,5 @@
+#include "support/names.hpp"
+
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/cni/net_conf.hpp>
 
@@ -6,6 +8,7 @@
 using namespace rdmanet;
 using cni::SpecVersion;
 using cni::Strictness;
+using rdmanet::test::Names;
 
 namespace {
 
@@ -46,8 +49,7 @@ TEST_CASE("keys match without regard to case") {
 TEST_CASE("no ipam, an empty one and an empty type are no IPAM") {
     for (const char* ipam : {"null", "{}", R"({"type": ""})", R"({"type": null, "subnet": "x"})"})
         CHECK_FALSE(conf_of(std::string(R"({"name": "n", "ipam": )") + ipam + "}").ipam_type);
-    CHECK_THROWS_WITH(conf_of(R"({"name": "n", "ipam": "host-local"})"),
-                      "ipam: expected an object, found \"host-local\"");
+    CHECK_THROWS_WITH(conf_of(R"({"name": "n", "ipam": "host-local"})"), Names("ipam", "object", "host-local"));
 }
 
 TEST_CASE("names and versions that can't be") {
@@ -55,12 +57,10 @@ TEST_CASE("names and versions that can't be") {
     CHECK(refusal(R"({"name": ""})").starts_with("7 name: missing"));
     for (const char* name : {"a/b", "..", "a b", "-a", "a:b"})
         CHECK(refusal(std::string(R"({"name": ")") + name + "\"}").starts_with("7 name: expected"));
-    CHECK(refusal(R"({"name": "n", "cniVersion": "1.0"})") ==
-          "1 incompatible CNI versions: cniVersion \"1.0\" is not supported, use one of 0.1.0, 0.2.0, 0.3.0, 0.3.1, "
-          "0.4.0, "
-          "1.0.0, 1.1.0");
+    CHECK_THAT(refusal(R"({"name": "n", "cniVersion": "1.0"})"),
+               Names("1 incompatible", "cniVersion \"1.0\"", "0.1.0", "1.1.0"));
     CHECK(conf_of(R"({"name": "n"})").version == SpecVersion::v0_1_0);
-    CHECK_THROWS_WITH(conf_of(R"({"name": 7})"), "name: expected a string, found 7");
+    CHECK_THROWS_WITH(conf_of(R"({"name": 7})"), Names("name", "string", "7"));
     CHECK_THROWS_AS(conf_of("[]"), json::ValueError);
     CHECK_THROWS_AS(conf_of(""), json::ParseError);
 }
@@ -85,7 +85,7 @@ TEST_CASE("what DEL doesn't need can't stop it") {
     CHECK_FALSE(conf.prev_result);
     CHECK_FALSE(conf.ipam_type);
     REQUIRE(conf.warnings.size() == 4);
-    CHECK(conf.warnings[0] == "ignored: type: expected a string, found 1");
+    CHECK_THAT(conf.warnings[0], Names("ignored", "type", "string", "1"));
 }
 
 TEST_CASE("a list of valid attachments: absent, null and empty are three things") {

@@ -1,3 +1,5 @@
+#include "support/names.hpp"
+
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/cni/request.hpp>
@@ -14,6 +16,7 @@
 
 using namespace rdmanet;
 using cni::Command;
+using rdmanet::test::Names;
 
 namespace {
 
@@ -75,15 +78,16 @@ TEST_CASE("commands are upper case and exact") {
     CHECK(command("ADD") == Command::add);
     CHECK(command("STATUS") == Command::status);
     CHECK(cni::to_string(command("GC")) == "GC");
-    CHECK_THROWS_WITH(command("add"), "unknown CNI_COMMAND: \"add\", expected ADD, DEL, CHECK, GC, STATUS or VERSION");
-    CHECK_THROWS_WITH(command(""), "required env variables [CNI_COMMAND] missing");
+    CHECK_THROWS_WITH(command("add"),
+                      Names("CNI_COMMAND", "\"add\"", "ADD", "DEL", "CHECK", "GC", "STATUS", "VERSION"));
+    CHECK_THROWS_WITH(command(""), Names("[CNI_COMMAND]"));
     CHECK_THROWS_AS(command(nullptr), cni::CniError);
 }
 
 TEST_CASE("missing variables are reported together, and empty is missing") {
-    CHECK(refusal(Command::add, {}) == "4 required env variables [CNI_CONTAINERID,CNI_NETNS,CNI_IFNAME] missing");
-    CHECK(refusal(Command::check, with("CNI_NETNS", "")) == "4 required env variables [CNI_NETNS] missing");
-    CHECK(refusal(Command::del, {}) == "4 required env variables [CNI_CONTAINERID,CNI_IFNAME] missing");
+    CHECK_THAT(refusal(Command::add, {}), Names("4 required", "[CNI_CONTAINERID,CNI_NETNS,CNI_IFNAME]"));
+    CHECK_THAT(refusal(Command::check, with("CNI_NETNS", "")), Names("4 required", "[CNI_NETNS]"));
+    CHECK_THAT(refusal(Command::del, {}), Names("4 required", "[CNI_CONTAINERID,CNI_IFNAME]"));
     CHECK(refusal(Command::add, {}, "no JSON").starts_with("4 ")); // the environment comes first
 }
 
@@ -103,7 +107,7 @@ TEST_CASE("container IDs") {
     for (const char* good : {"a", "0", "A_b.c-D9", "0123456789abcdef"})
         CHECK(refusal(Command::add, with("CNI_CONTAINERID", good)) == "accepted");
     for (const char* bad : {".", "..", "-a", "_a", "a/b", "a b", "a\n", "a:b", "\xc3\xbc", "../../etc"})
-        CHECK(refusal(Command::add, with("CNI_CONTAINERID", bad)).starts_with("4 invalid characters in containerID"));
+        CHECK(refusal(Command::add, with("CNI_CONTAINERID", bad)).starts_with("4 invalid characters"));
 }
 
 TEST_CASE("interface names") {
@@ -112,26 +116,25 @@ TEST_CASE("interface names") {
 }
 
 TEST_CASE("text that can't be stored is refused on ADD, and there is nothing to DEL") {
-    CHECK(refusal(Command::add, with("CNI_NETNS", "/run/\xff")) == "4 CNI_NETNS: expected UTF-8, found \"/run/\\xff\"");
-    CHECK(refusal(Command::add, with("CNI_PATH", "/opt/\xc0\xaf")) ==
-          "4 CNI_PATH: expected UTF-8, found \"/opt/\\xc0\\xaf\"");
+    CHECK_THAT(refusal(Command::add, with("CNI_NETNS", "/run/\xff")), Names("4 CNI_NETNS", "UTF-8", "/run/\\xff"));
+    CHECK_THAT(refusal(Command::add, with("CNI_PATH", "/opt/\xc0\xaf")),
+               Names("4 CNI_PATH", "UTF-8", "/opt/\\xc0\\xaf"));
     CHECK(refusal(Command::del, with("CNI_NETNS", "/run/\xff")) == "accepted");
 }
 
 TEST_CASE("a command that the configuration's version doesn't have") {
     const auto conf = [](const std::string& version) { return R"({"cniVersion": ")" + version + R"(", "name": "n"})"; };
-    CHECK(refusal(Command::check, complete(), conf("0.3.1")) ==
-          "1 config version does not allow CHECK: cniVersion is 0.3.1, CHECK came with 0.4.0");
+    CHECK_THAT(refusal(Command::check, complete(), conf("0.3.1")),
+               Names("1 config version", "CHECK", "0.3.1", "0.4.0"));
     CHECK(refusal(Command::check, complete(), conf("0.4.0")) == "accepted");
-    CHECK(refusal(Command::gc, complete(), conf("1.0.0")) ==
-          "1 config version does not allow GC: cniVersion is 1.0.0, GC came with 1.1.0");
+    CHECK_THAT(refusal(Command::gc, complete(), conf("1.0.0")), Names("1 config version", "GC", "1.0.0", "1.1.0"));
     CHECK(refusal(Command::status, complete(), conf("1.0.0")).starts_with("1 "));
     CHECK(refusal(Command::status, complete(), conf("1.1.0")) == "accepted");
 }
 
 TEST_CASE("bad CNI_ARGS stop an ADD, never a DEL") {
     const Variables variables = with("CNI_ARGS", "FOO=1;K8S_POD_NAME=p");
-    CHECK(refusal(Command::add, variables).starts_with("4 CNI_ARGS: unknown keys"));
+    CHECK(refusal(Command::add, variables).starts_with("4 CNI_ARGS: "));
     CHECK(request_of(Command::del, variables).args.pod_name == "p");
     CHECK(refusal(Command::gc, variables) == "accepted");
 }

@@ -1,9 +1,12 @@
+#include "support/names.hpp"
+
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/cni/net_conf.hpp>
 
 #include <catch2/catch.hpp>
 
 using namespace rdmanet;
+using rdmanet::test::Names;
 
 namespace {
 
@@ -52,15 +55,12 @@ TEST_CASE("what can't be had is refused by its source") {
         (void)cni::requested_ips(conf_with(members), args(text));
     };
     CHECK_THROWS_WITH(mac(R"("runtimeConfig": {"mac": "01:00:5e:00:00:01"})", ""),
-                      "runtimeConfig.mac: expected a unicast MAC address like \"02:00:00:00:00:01\", found "
-                      "\"01:00:5e:00:00:01\"");
-    CHECK_THROWS_WITH(mac(R"("args": {"cni": {"mac": 5}})", ""), "args.cni.mac: expected a string, found 5");
-    CHECK_THROWS_WITH(mac(R"("dns": {})", "MAC=zz"),
-                      "CNI_ARGS MAC: expected a unicast MAC address like \"02:00:00:00:00:01\", found \"zz\"");
+                      Names("runtimeConfig.mac", "unicast", "01:00:5e:00:00:01"));
+    CHECK_THROWS_WITH(mac(R"("args": {"cni": {"mac": 5}})", ""), Names("args.cni.mac", "string", "5"));
+    CHECK_THROWS_WITH(mac(R"("dns": {})", "MAC=zz"), Names("CNI_ARGS MAC", "zz"));
     CHECK_THROWS_WITH(ips(R"("args": {"cni": {"ips": ["10.0.0.1", "10.0.0.300"]}})", ""),
-                      "args.cni.ips[1]: expected an IP address, with or without prefix length, found \"10.0.0.300\"");
-    CHECK_THROWS_WITH(ips(R"("dns": {})", "IP=10.0.0.1/33"),
-                      "CNI_ARGS IP: expected an IP address, with or without prefix length, found \"10.0.0.1/33\"");
+                      Names("args.cni.ips[1]", "10.0.0.300"));
+    CHECK_THROWS_WITH(ips(R"("dns": {})", "IP=10.0.0.1/33"), Names("CNI_ARGS IP", "10.0.0.1/33"));
     CHECK_THROWS_WITH(ips(R"("runtimeConfig": {"ips": "10.0.0.1"})", ""),
-                      "runtimeConfig.ips: expected an array, found \"10.0.0.1\"");
+                      Names("runtimeConfig.ips", "array", "10.0.0.1"));
 }

@@ -1,12 +1,15 @@
 // What a configuration may not say, and the words that lead to the cure.
 #include "conf.hpp"
 
+#include "support/names.hpp"
+
 #include <rdmanet/cni/error.hpp>
 
 #include <catch2/catch.hpp>
 
 using namespace rdmanet::config;
 using namespace rdmanet;
+using rdmanet::test::Names;
 
 namespace {
 
@@ -90,17 +93,14 @@ TEST_CASE("what this version can't do, and keys of the other kind, are unsupport
 }
 
 TEST_CASE("addresses that no interface can have") {
-    CHECK(refusal(R"("mac": "02:00:00:00:00")") ==
-          "7 mac: expected a MAC address like \"02:00:00:00:00:01\", found \"02:00:00:00:00\"");
+    CHECK_THAT(refusal(R"("mac": "02:00:00:00:00")"), Names("7 mac", "02:00:00:00:00"));
     for (const std::string mac : {"01:00:5e:00:00:01", "ff:ff:ff:ff:ff:ff", "00:00:00:00:00:00"})
-        CHECK(refusal("\"mac\": \"" + mac + "\"") ==
-              "7 mac: expected a unicast MAC address (first byte even), found \"" + mac + "\"");
+        CHECK_THAT(refusal("\"mac\": \"" + mac + "\""), Names("7 mac", "unicast", mac));
 }
 
 TEST_CASE("parents that nothing can be called") {
     for (const std::string name : {"a/b", "..\\u0000", "a\\nb", "/sys", "\\u001b[31m"})
-        CHECK(refusal("\"master\": \"" + name + "\"")
-                  .starts_with("7 master: expected the name of an interface or of an RDMA device, found "));
+        CHECK(refusal("\"master\": \"" + name + "\"").starts_with("7 master: "));
     CHECK(refusal("\"master\": \"" + std::string(64, 'x') + "\"").starts_with("7 master: "));
 }
 
@@ -132,5 +132,5 @@ TEST_CASE("root writes only logs of its own below /var/log: a configuration may 
         CHECK(refusal("\"logFile\": \"" + std::string(path) + "\"")
                   .starts_with("7 logFile: expected /var/log/rdmanet.log, /var/log/rdmanet-NAME.log or a file in "
                                "/var/log/rdmanet/, found "));
-    CHECK(refusal(R"("logFile": 1)") == "7 logFile: expected a string, found 1");
+    CHECK_THAT(refusal(R"("logFile": 1)"), Names("7 logFile", "string", "1"));
 }

@@ -1,6 +1,8 @@
 // What each key means.
 #include "conf.hpp"
 
+#include "support/names.hpp"
+
 #include <rdmanet/base/text.hpp>
 
 #include <catch2/catch.hpp>
@@ -15,6 +17,7 @@ using namespace rdmanet;
 using base::IpvlanFlag;
 using base::IpvlanMode;
 using base::MacvlanMode;
+using rdmanet::test::Names;
 
 TEST_CASE("a configuration that says nothing gets a macvlan in bridge mode") {
     const Config config = config_with("");
@@ -153,8 +156,7 @@ TEST_CASE("a whole function may be named twice, and by a device plugin's ID that
     const char* path = R"("kernelpath": "/sys/devices/pci0000:3a/0000:3a:00.0/0000:3b:00.0", "deviceID": )";
     CHECK(device(base::concat(path, R"("0000:3b:00.0")").c_str())->to_string() == "0000:3b:00.0");
     CHECK_THROWS_WITH(config_with(base::concat(path, R"("0000:3b:00.1")").c_str()),
-                      "deviceID: expected the device of \"kernelpath\", 0000:3b:00.0: remove one of them, found "
-                      "\"0000:3b:00.1\"");
+                      Names("deviceID", "kernelpath", "0000:3b:00.0", "0000:3b:00.1"));
 }
 
 TEST_CASE("the log goes to standard error unless a file is named, and a file gets more of it") {

@@ -1,5 +1,7 @@
 #include "fixture.hpp"
 
+#include "support/names.hpp"
+
 #include <rdmanet/base/text.hpp>
 
 #include <catch2/catch.hpp>
@@ -9,6 +11,7 @@ using namespace rdmanet::ipam;
 using namespace rdmanet::ipam::test;
 using Catch::Matchers::Contains;
 using Catch::Matchers::Equals;
+using rdmanet::test::Names;
 
 namespace {
 
@@ -79,7 +82,7 @@ TEST_CASE("a gateway goes to the ranges of its family that contain it") {
     CHECK(usable_of(parsed, 1) == "10.0.0.1-10.0.0.254 ");
 
     CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "gateway": "10.0.1.1"})"),
-               Catch::StartsWith("gateway: 10.0.1.1 ") && Catch::EndsWith(": correct it, or remove it"));
+               Names("gateway", "10.0.1.1", "remove it"));
     CHECK(config(R"({"range": "10.0.0.0/24", "gateway": ""})").warnings.empty());
 }
 
@@ -96,12 +99,11 @@ TEST_CASE("routers' addresses are not handed out") {
 TEST_CASE("what no interface can have is no range, in part or as a whole") {
     for (const char* range : {"::/0", "0.0.0.0/0", "127.0.0.0/24", "224.0.0.0/24", "192.0.0.0/2", "ff02::/64", "::/64"})
         CHECK_THROWS_WITH(config(std::string(R"({"range": ")") + range + R"("})"),
-                          Catch::StartsWith("range: expected addresses that an interface can have, none of "));
+                          Names("range", "interface can have"));
 }
 
 TEST_CASE("small ranges need enable_l3") {
-    CHECK_THAT(error_of(R"({"range": "10.0.0.0/31"})"),
-               Contains("range: 10.0.0.0/31 is too small") && Contains("\"enable_l3\": true"));
+    CHECK_THAT(error_of(R"({"range": "10.0.0.0/31"})"), Names("10.0.0.0/31", "too small", "\"enable_l3\": true"));
     CHECK_THAT(error_of(R"({"range": "fd00::/127"})"), Contains("too small"));
     CHECK(usable_of(config(R"({"range": "10.0.0.0/31", "enable_l3": true})")) == "10.0.0.0-10.0.0.1 ");
     CHECK(usable_of(config(R"({"range": "fd00::7/128", "enable_l3": true})")) == "fd00::7-fd00::7 ");
@@ -113,16 +115,15 @@ TEST_CASE("small ranges need enable_l3") {
 
 TEST_CASE("what whereabouts silently ignores is ignored with a warning") {
     CHECK_THAT(only_warning(R"({"range": "10.0.0.100/24"})"),
-               Contains("range: 10.0.0.100/24 has host bits, which are ignored: the range is 10.0.0.0/24"));
+               Names("host bits", "10.0.0.100/24", "ignored", "10.0.0.0/24"));
     CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "range_end": "10.0.0.255"})"),
-               Equals("range_end: 10.0.0.255 is ignored, because it is outside of 10.0.0.1 to 10.0.0.254, the usable "
-                      "addresses of the range"));
+               Names("range_end", "10.0.0.255", "ignored", "10.0.0.1", "10.0.0.254"));
     CHECK_FALSE(config(R"({"range": "10.0.0.0/24", "range_end": "10.0.0.255"})").fault);
     CHECK_THAT(only_warning(R"({"range": "10.0.0.0-10.0.0.9/24"})"), Contains("10.0.0.0 is ignored"));
     CHECK_THAT(only_warning(R"({"range": "10.0.0.4-10.0.0.9/24", "range_start": "10.0.0.5"})"),
-               Contains("range_start: ignored, because range \"10.0.0.4-10.0.0.9/24\" says it already"));
+               Names("range_start", "ignored", "10.0.0.4-10.0.0.9/24"));
     CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "exclude": ["10.0.0.229/30"]})"),
-               Contains("exclude[0]: 10.0.0.229/30 has host bits") && Contains("10.0.0.228 to 10.0.0.231"));
+               Names("host bits", "exclude[0]", "10.0.0.229/30", "10.0.0.228", "10.0.0.231"));
     CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "exclude": ["10.0.1.0/24"]})"), Contains("excludes nothing"));
     CHECK_THAT(only_warning(R"({"ipRanges": [{"range": "10.0.0.0/24"}], "exclude": ["10.0.0.5"]})"),
                Catch::StartsWith("exclude: ignored") && Contains("\"range\""));
@@ -132,7 +133,7 @@ TEST_CASE("a start or an end outside of the range is a fault, which is no reason
     const Config faulty = config(R"({"range": "10.0.0.7/24", "range_start": "10.0.1.1", "range_end": "9.9.9.9"})");
     CHECK(usable_of(faulty) == "10.0.0.1-10.0.0.254 ");
     REQUIRE(faulty.fault);
-    CHECK(std::string(faulty.fault->what()) == "range_start: expected an address in 10.0.0.0/24, found \"10.0.1.1\"");
+    CHECK_THAT(std::string(faulty.fault->what()), Names("range_start", "10.0.0.0/24", "10.0.1.1"));
 }
 
 TEST_CASE("keys that mean nothing here are accepted; those about uniqueness and unknown ones with a warning") {
@@ -144,8 +145,7 @@ TEST_CASE("keys that mean nothing here are accepted; those about uniqueness and 
         CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", ")" + key + R"(": "x"})"),
                    Contains(key + ": ignored, because the embedded store makes addresses unique on this node only"));
     CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "configuration_path": "/etc/x"})"),
-               Equals("configuration_path: ignored, this version reads no other file: put the keys of that file into "
-                      "\"ipam\""));
+               Names("configuration_path", "ignored"));
     CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "rangeStart": "10.0.0.9"})"),
                Catch::StartsWith("rangeStart: unknown key") && Contains("\"range_start\""));
 }
@@ -173,31 +173,29 @@ TEST_CASE("unknown keys in the parts of the object are warned of as well") {
 }
 
 TEST_CASE("what can not be meant is refused with the path of the key") {
-    CHECK_THAT(error_of(R"({})"), Contains("expected \"range\", \"ipRanges\" or \"addresses\""));
-    CHECK_THAT(error_of(R"({"range": 5})"), Contains("range: expected a string, found 5"));
+    CHECK_THAT(error_of(R"({})"), Names("range", "ipRanges", "addresses"));
+    CHECK_THAT(error_of(R"({"range": 5})"), Names("range", "string", "5"));
     CHECK_THAT(error_of(R"({"range": "10.0.0.0"})"), Contains("range: ") && Contains("found \"10.0.0.0\""));
     CHECK_THAT(error_of(R"({"range": "10.0.0.0/33"})"), Contains("range: "));
     CHECK_THAT(error_of(R"({"range": "10.0.1.1-10.0.0.9/24"})"), Contains("is not in 10.0.0.0/24"));
-    CHECK_THAT(error_of(R"({"range": "fd00::1-10.0.0.9/24"})"), Contains("expected an IPv4 address"));
-    CHECK_THAT(error_of(R"({"range": "10.0.0.9-10.0.0.1/24"})"), Contains("ends at 10.0.0.1 before it starts"));
+    CHECK_THAT(error_of(R"({"range": "fd00::1-10.0.0.9/24"})"), Names("range", "IPv4", "fd00::1"));
+    CHECK_THAT(error_of(R"({"range": "10.0.0.9-10.0.0.1/24"})"), Names("range", "10.0.0.1", "before"));
     CHECK_THAT(error_of(R"({"range": "10.0.0.0/24", "range_start": "x"})"), Contains("range_start: "));
     CHECK_THAT(error_of(R"({"range": "10.0.0.0/24", "range_start": "10.0.0.9", "range_end": "10.0.0.8"})"),
-               Contains("range_end: ") && Contains("before it starts at 10.0.0.9"));
-    CHECK_THAT(error_of(R"({"range": "10.0.0.0/24", "range_start": "fd00::1"})"),
-               Contains("range_start: expected an IPv4 address"));
+               Names("range_end", "before", "10.0.0.9"));
+    CHECK_THAT(error_of(R"({"range": "10.0.0.0/24", "range_start": "fd00::1"})"), Names("range_start", "IPv4"));
     CHECK_THAT(error_of(R"({"range": "10.0.0.0/24", "exclude": ["10.0.0.300"]})"), Contains("exclude[0]: "));
-    CHECK_THAT(error_of(R"({"range": "10.0.0.0/24", "exclude": ["fd00::/100"]})"),
-               Contains("exclude[0]: expected an IPv4 address"));
+    CHECK_THAT(error_of(R"({"range": "10.0.0.0/24", "exclude": ["fd00::/100"]})"), Names("exclude[0]", "IPv4"));
     CHECK_THAT(error_of(R"({"range": "10.0.0.0/24", "exclude": ["fd00::1"]})"), Contains("exclude[0]: "));
-    CHECK_THAT(error_of(R"({"range": "10.0.0.0/24", "exclude": "10.0.0.1"})"), Contains("exclude: expected an array"));
+    CHECK_THAT(error_of(R"({"range": "10.0.0.0/24", "exclude": "10.0.0.1"})"), Names("exclude", "array", "10.0.0.1"));
     CHECK_THAT(error_of(R"({"range": "10.0.0.0/24", "exclude": ["10.0.0.0/25", "10.0.0.128/25"]})"),
-               Contains("no address of 10.0.0.0/24 is left"));
+               Names("no address", "10.0.0.0/24"));
     CHECK_THAT(error_of(R"({"range": "10.0.0.1/32", "enable_l3": true, "gateway": "10.0.0.1"})"), Contains("gateway"));
     CHECK_THAT(error_of(R"({"range": "10.0.0.0/24", "gateway": "10.0.0.1/24"})"), Contains("gateway: "));
     CHECK_THAT(error_of(R"({"ipRanges": [{"range": "10.0.0.0/24"}, {"range_start": "10.0.0.1"}]})"),
-               Contains("ipRanges[1]: missing required key \"range\""));
+               Names("ipRanges[1]", "missing", "range"));
     CHECK_THAT(error_of(R"({"ipRanges": [{"range": "10.0.0.0/24", "gateway": "10.0.1.1"}]})"),
-               Contains("ipRanges[0].gateway: expected an address in 10.0.0.0/24"));
+               Names("ipRanges[0].gateway", "10.0.0.0/24"));
     CHECK_THAT(error_of(R"({"range": "010.0.0.0/24"})"), Contains("leading zeros"));
     CHECK_THAT(error_of(R"({"range": "10.0.0.0/24", "range_start": "10.0.0.010"})"), Contains("leading zeros"));
     CHECK_THAT(error_of(R"({"range": "10.0.0.0/24", "cooldown": -1})"), Contains("cooldown: "));
@@ -226,7 +224,7 @@ TEST_CASE("static addresses") {
     CHECK_THAT(error_of(R"({"addresses": [{"address": "10.0.0.9/24", "gateway": "fd00::1"}]})"),
                Contains("addresses[0].gateway: "));
     CHECK_THAT(error_of(R"({"addresses": [{"address": "10.0.0.9/24"}, {"address": "10.0.0.9/16"}]})"),
-               Contains("addresses[1]: 10.0.0.9 is listed twice"));
+               Names("addresses[1]", "10.0.0.9", "twice"));
     CHECK_THAT(error_of(R"({"addresses": [{"address": "224.0.0.9/24"}]})"), Contains("addresses[0].address: "));
 }
 
@@ -237,8 +235,7 @@ TEST_CASE("static addresses are a host's, unless enable_l3 says otherwise") {
     for (const char* address : {"10.1.2.0/24", "10.1.2.255/24", "10.1.2.0/30", "10.1.2.3/30", "10.0.0.0/8", "fd00::/64",
                                 "fd00::ffff:ffff:ffff:ffff/64", "fd00::4/126"}) {
         INFO(address);
-        CHECK_THAT(error_of(with(address, "")),
-                   Contains("addresses[0].address: expected an address between ") && Contains("\"enable_l3\": true"));
+        CHECK_THAT(error_of(with(address, "")), Names("addresses[0].address", "\"enable_l3\": true"));
         CHECK(config(with(address, R"(, "enable_l3": true)")).addresses[0].address == prefix(address));
     }
     for (const char* address :

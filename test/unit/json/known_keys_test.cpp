@@ -1,3 +1,5 @@
+#include "support/names.hpp"
+
 #include <rdmanet/json/known_keys.hpp>
 
 #include <catch2/catch.hpp>
@@ -6,6 +8,7 @@
 #include <vector>
 
 using namespace rdmanet::json;
+using rdmanet::test::Names;
 using Warnings = std::vector<std::string>;
 
 namespace {
@@ -76,5 +79,5 @@ TEST_CASE("long, painting and countless keys make short warnings") {
     std::string many = "{";
     for (int key = 0; key < 21; ++key) many += (key == 0 ? "\"key-" : ",\"key-") + std::to_string(key) + "\": 1";
     CHECK(warnings_of(many + "}").size() == 21);
-    CHECK(warnings_of(many + "}").back() == "more keys are ignored");
+    CHECK_THAT(warnings_of(many + "}").back(), Names("more keys", "ignored"));
 }

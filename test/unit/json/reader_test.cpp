@@ -1,3 +1,5 @@
+#include "support/names.hpp"
+
 #include <rdmanet/json/reader.hpp>
 
 #include <catch2/catch.hpp>
@@ -8,6 +10,7 @@
 using namespace rdmanet;
 using Catch::Matchers::Contains;
 using json::Document;
+using rdmanet::test::Names;
 
 namespace {
 
@@ -26,16 +29,15 @@ TEST_CASE("values are found by path, and errors say the path") {
     const Document document = Document::parse(R"({"ipam": {"ranges": [{"start": "x"}, {"start": 7}]}, "mtu": "1400"})");
     const auto ranges = document.root().at("ipam").at("ranges").elements();
     CHECK(ranges.at(1).at("start").path() == "ipam.ranges[1].start");
-    CHECK(message_of([&] { (void)ranges[1].at("start").string(); }) ==
-          "ipam.ranges[1].start: expected a string, found 7");
-    CHECK(message_of([&] { (void)document.root().at("mtu").integer(68, 9216); }) ==
-          "mtu: expected a whole number from 68 to 9216, found \"1400\"");
-    CHECK(message_of([&] { (void)ranges[0].at("end"); }) == "ipam.ranges[0]: missing required key \"end\"");
-    CHECK(message_of([&] { (void)document.root().at("name"); }) == "missing required key \"name\"");
-    CHECK(message_of([&] { (void)document.root().at("ipam").boolean(); }) ==
-          "ipam: expected true or false, found an object");
-    CHECK(message_of([&] { (void)document.root().at("mtu").find("x"); }) == "mtu: expected an object, found \"1400\"");
-    CHECK(message_of([&] { (void)document.root().elements(); }) == "expected an array, found an object");
+    CHECK_THAT(message_of([&] { (void)ranges[1].at("start").string(); }), Names("ipam.ranges[1].start", "string", "7"));
+    CHECK_THAT(message_of([&] { (void)document.root().at("mtu").integer(68, 9216); }),
+               Names("mtu", "from 68 to 9216", "\"1400\""));
+    CHECK_THAT(message_of([&] { (void)ranges[0].at("end"); }), Names("ipam.ranges[0]", "missing", "end"));
+    CHECK_THAT(message_of([&] { (void)document.root().at("name"); }), Names("missing", "name"));
+    CHECK_THAT(message_of([&] { (void)document.root().at("ipam").boolean(); }),
+               Names("ipam", "true or false", "object"));
+    CHECK_THAT(message_of([&] { (void)document.root().at("mtu").find("x"); }), Names("mtu", "object", "\"1400\""));
+    CHECK_THAT(message_of([&] { (void)document.root().elements(); }), Names("array", "object"));
 }
 
 TEST_CASE("keys match without regard to case, the last duplicate and our own spelling win") {
@@ -51,9 +53,9 @@ TEST_CASE("null is absent, unless one asks for it") {
     REQUIRE(document.root().find_or_null("MAC"));
     CHECK(document.root().find_or_null("mac")->is_null());
     CHECK(document.root().members().size() == 1);
-    CHECK(message_of([&] { (void)document.root().at("mac"); }) == "missing required key \"mac\"");
-    CHECK(message_of([&] { (void)document.root().at("list").elements().at(0).string(); }) ==
-          "list[0]: expected a string, found null");
+    CHECK_THAT(message_of([&] { (void)document.root().at("mac"); }), Names("missing", "mac"));
+    CHECK_THAT(message_of([&] { (void)document.root().at("list").elements().at(0).string(); }),
+               Names("list[0]", "string", "null"));
 }
 
 TEST_CASE("whole numbers are neither fractions nor wrapped around") {
@@ -84,7 +86,7 @@ TEST_CASE("text that isn't UTF-8 is refused") {
 TEST_CASE("nesting is bounded") {
     const auto nested = [](std::size_t levels) { return std::string(levels, '[') + std::string(levels, ']'); };
     CHECK_NOTHROW(Document::parse(nested(60)));
-    CHECK_THROWS_WITH(Document::parse(nested(70)), "nested deeper than 64 levels");
+    CHECK_THROWS_WITH(Document::parse(nested(70)), Names("nested", "64 levels"));
     CHECK_THROWS_AS(Document::parse(std::string(1'000'000, '[')), json::ParseError);
 }
 

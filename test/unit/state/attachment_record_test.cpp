@@ -1,8 +1,11 @@
 #include "sample_record.hpp"
 
+#include "support/names.hpp"
+
 #include <catch2/catch.hpp>
 
 using namespace rdmanet;
+using rdmanet::test::Names;
 using state::AttachmentRecord;
 
 TEST_CASE("a record that was written is read back whole") {
@@ -102,8 +105,7 @@ TEST_CASE("a number that is written otherwise than a record writes it is refused
     for (std::size_t at = text.find(number); at != std::string::npos; at = text.find(number, at + 1)) {
         std::string other = text;
         other.insert(at + 1, "0");
-        CHECK_THROWS_WITH(AttachmentRecord::parse(other),
-                          Catch::Contains("expected a decimal number in quotes, without leading zeros, found \"0"));
+        CHECK_THROWS_WITH(AttachmentRecord::parse(other), Names("decimal number", "\"0..."));
     }
 }
 
@@ -139,11 +141,11 @@ TEST_CASE("records of several boots have one order, also where a clock was set b
 TEST_CASE("a record of another version is refused by name") {
     std::string text = state::sample_record().to_text();
     text.replace(text.find("\"version\": 1"), 12, "\"version\": 2");
-    CHECK_THROWS_WITH(AttachmentRecord::parse(text), "version: expected a whole number from 1 to 1, found 2");
+    CHECK_THROWS_WITH(AttachmentRecord::parse(text), Names("version", "1 to 1", "2"));
 }
 
 TEST_CASE("a step that this version doesn't know is refused, never skipped") {
     std::string text = state::sample_record().to_text();
     text.replace(text.find("create-link"), 11, "move-device");
-    CHECK_THROWS_WITH(AttachmentRecord::parse(text), "steps[0].step: expected a known step, found \"move-device\"");
+    CHECK_THROWS_WITH(AttachmentRecord::parse(text), Names("steps[0].step", "move-device"));
 }

@@ -3,12 +3,15 @@
 
 #include "lookup/rdma_choice.hpp"
 
+#include "support/names.hpp"
+
 #include <rdmanet/base/text.hpp>
 
 #include <catch2/catch.hpp>
 
 using namespace rdmanet::attach;
 using namespace rdmanet;
+using rdmanet::test::Names;
 
 namespace {
 
@@ -36,15 +39,13 @@ TEST_CASE("RDMA devices are chosen by their place in the order of their making, 
     CHECK(chosen(R"({"device": "*d?"})") == "rocep1d1 | rocep1 ibp1");
     CHECK(chosen(R"({"device": "roce*"})") == "rocep1 rocep1d1 | ibp1");
     CHECK(chosen(R"({"device": "ibp1"})") == "ibp1 | rocep1 rocep1d1");
-    CHECK_THROWS_WITH(chosen(R"({"device": 3})"),
-                      Catch::StartsWith("rdma.device: 0000:3b:00.2 has no RDMA device 3") &&
-                          Catch::Contains("0 is \"rocep1\", 1 is \"rocep1d1\", 2 is \"ibp1\""));
+    CHECK_THROWS_WITH(chosen(R"({"device": 3})"), Names("rdma.device", "0000:3b:00.2", "device 3", "0 is \"rocep1\"",
+                                                        "1 is \"rocep1d1\"", "2 is \"ibp1\""));
     CHECK_THROWS_WITH(chosen(R"({"device": "r*", "name": "rdma0"})"),
                       Catch::StartsWith("rdma.name: \"rdma0\" ") && Catch::Contains("2 RDMA devices of 0000:3b:00.2") &&
                           Catch::Contains("0 is \"rocep1\", "));
     CHECK(chosen(R"({"device": 0, "name": "rdma0"})") == "rocep1 | rocep1d1 ibp1");
-    CHECK_THROWS_WITH(chosen(R"({"device": "mlx5_*"})"),
-                      Catch::StartsWith("rdma.device: 0000:3b:00.2 has no RDMA device \"mlx5_*\""));
+    CHECK_THROWS_WITH(chosen(R"({"device": "mlx5_*"})"), Names("rdma.device", "0000:3b:00.2", "RDMA", "mlx5_*"));
 }
 
 TEST_CASE("the RDMA devices that a driver makes when it is bound anew are chosen by their places") {
@@ -59,7 +60,7 @@ TEST_CASE("the RDMA devices that a driver makes when it is bound anew are chosen
     CHECK(again.moving.front().name == "mlx5_5");
     CHECK(again.staying.size() == 2);
     CHECK_THROWS_WITH(choose_rdma_again(kFunction, config.rdma, again, {{.index = 15, .name = "mlx5_7"}}),
-                      Catch::StartsWith("rdma.device: 0000:3b:00.2 has no RDMA device \"*d?\""));
+                      Names("rdma.device", "0000:3b:00.2", "RDMA", "*d?"));
 }
 
 TEST_CASE("a chosen RDMA device goes into the pod, whatever the node's mode lets otherwise") {

@@ -1,11 +1,14 @@
 // An interface of no bus that a pod gets, and gives back.
 #include "stage.hpp"
 
+#include "support/names.hpp"
+
 #include <catch2/catch.hpp>
 
 using namespace rdmanet;
 using namespace rdmanet::attach;
 using attach::test::Stage;
+using rdmanet::test::Names;
 
 namespace {
 
@@ -23,7 +26,7 @@ TEST_CASE("an end of a pair goes into the pod and comes back as it was") {
     const auto before = find_at_home(stage).value();
     kernel::add_altname(stage.host(), before.ifindex, "an-altname-of-peer0");
     stage.plan("peer0");
-    CHECK(stage.described().at(0) == "move interface \"peer0\" into the pod as \"net1\", MTU 1500 -> 1400");
+    CHECK_THAT(stage.described().at(0), Names("peer0", "net1", "MTU 1500", "1400"));
     stage.apply(attach::test::addresses({"10.9.0.2/24"}));
     REQUIRE(stage.link());
     CHECK(stage.link()->mtu == 1400);
