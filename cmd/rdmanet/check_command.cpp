@@ -7,6 +7,7 @@
 #include <rdmanet/json/writer.hpp>
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 namespace rdmanet::cmd {
@@ -20,8 +21,18 @@ std::ptrdiff_t count(const std::vector<CheckedAttachment>& checked, Agreement ag
                          [&](const CheckedAttachment& each) { return each.agreement == agreement; });
 }
 
-std::string to_text(const std::vector<CheckedAttachment>& checked) {
+/// Each warning once, with the attachments that it is about.
+std::string warnings_text(const std::vector<CheckedAttachment>& checked) {
+    std::map<std::string, std::string> attachments;
+    for (const CheckedAttachment& each : checked)
+        if (!each.warning.empty()) attachments[each.warning] += fmt::format("  affects {}\n", each.name);
     std::string text;
+    for (const auto& [warning, lines] : attachments) text += fmt::format("warning: {}\n{}", warning, lines);
+    return text;
+}
+
+std::string to_text(const std::vector<CheckedAttachment>& checked) {
+    std::string text = warnings_text(checked);
     for (const CheckedAttachment& each : checked)
         if (each.agreement != Agreement::same)
             text += fmt::format("{}: {}: {}\n", to_string(each.agreement), each.name, each.reason);
@@ -40,6 +51,7 @@ std::string to_json(const std::vector<CheckedAttachment>& checked) {
             .member("attachment", each.name)
             .member("verdict", to_string(each.agreement))
             .member("reason", each.reason)
+            .member("warning", each.warning)
             .end_object();
     return fmt::format("{}\n", writer.end_array().end_object().to_text());
 }

@@ -2,6 +2,7 @@
 
 #include "compare.hpp"
 #include "leases.hpp"
+#include "port_trouble.hpp"
 
 #include "owners/attachment.hpp"
 #include "owners/liveness.hpp"
@@ -45,7 +46,8 @@ public:
             Finding finding = check(record);
             checked.push_back({.name = attach::describe(record),
                                .agreement = finding.agreement,
-                               .reason = std::move(finding.reason)});
+                               .reason = std::move(finding.reason),
+                               .warning = warning_of(record)});
         }
         for (const state::Unreadable& file : listing.unreadable)
             checked.push_back({.name = file.path,
@@ -66,6 +68,15 @@ private:
         return {Agreement::differs, error.what()};
     } catch (const base::Error& error) {
         return {Agreement::not_checked, error.what()};
+    }
+
+    /// Of a port that is down CHECK says nothing: the attachment is as ADD left it.
+    std::string warning_of(const AttachmentRecord& record) try {
+        const auto netns = find_netns_again(record.netns.path, record.netns);
+        if (!netns || record.phase != state::Phase::attached) return {};
+        return find_port_trouble(record, *netns, base::Deadline::in(kCheckTimeout));
+    } catch (const base::Error&) { // the comparison says what can't be looked at
+        return {};
     }
 
     std::optional<base::FileLock> try_to_lock(const state::AttachmentKey& key) try {

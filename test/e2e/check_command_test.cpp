@@ -63,6 +63,28 @@ TEST_CASE("rdmanet check compares every attachment of the node, and exits with 1
     CHECK(node.difference() == "");
 }
 
+TEST_CASE("rdmanet check warns of a parent that is down, which is no difference", "[check]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const PluginCall call = call_for(stage.pod, kRoutedOnNode);
+    const std::string result = add(call);
+    const auto warning_of = [] { return value(check_of_node("--json").substr(2), "attachments.0.warning"); };
+    CHECK(warning_of() == "");
+    shell("ip link set par0 down");
+    CHECK_THAT(check_of_node(), StartsWith("0\nwarning: parent \"par0\" is down") &&
+                                    Contains("`ip link set par0 up`\n") &&
+                                    Contains("affects network \"net\", container \"c1\"") &&
+                                    Contains("1 attachment: 1 as ADD left them"));
+    CHECK_THAT(warning_of(), StartsWith("parent \"par0\" is down"));
+    CHECK(check(call, result) == "");
+    stage.pod.run("ip addr flush dev net1");
+    CHECK_THAT(check_of_node(), StartsWith("1\nwarning: parent \"par0\" is down") && Contains("\ndiffers: "));
+    shell("ip link set par0 up");
+    CHECK(warning_of() == "");
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
 TEST_CASE("rdmanet check says which attachments it could not compare, or not in full", "[check]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;

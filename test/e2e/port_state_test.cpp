@@ -10,6 +10,7 @@
 namespace rdmanet::test {
 
 using Catch::Contains;
+using Catch::StartsWith;
 
 namespace {
 
@@ -52,6 +53,11 @@ std::string status_of(PluginCall call) {
     return outcome(call, "STATUS");
 }
 
+/// Of the one attachment of the node.
+std::string warning_of_check() {
+    return value(run_process({binary(), "check", "--json"}).out, "attachments.0.warning");
+}
+
 } // namespace
 
 TEST_CASE("a parent whose RDMA port isn't active is warned of, or refused before anything changes", "[rdma][port]") {
@@ -92,9 +98,11 @@ TEST_CASE("of a VF the PF's port tells before, and its own when it is up in the 
     const std::string of_vf = concat("port 1 of RDMA device \"", stage.vfs.rdma(0), "\" is not active");
     const std::string result = add(refusing); // on the host its own port is down
     CHECK(check(refusing, result) == "");
+    CHECK(warning_of_check() == "");
     {
         const Without cable("cable");
         CHECK_THAT(check(refusing, result), Contains(concat("code 107: ", of_vf)) && Contains("\"net1\""));
+        CHECK_THAT(warning_of_check(), Contains(concat("PF \"", stage.vfs.pf(), "\" has no carrier")));
         CHECK(del(refusing) == "");
         const std::string log = log_of(warned);
         CHECK(count(log, " is not active") == 1);
@@ -111,6 +119,9 @@ TEST_CASE("of a VF the PF's port tells before, and its own when it is up in the 
     const UnchangedNode with_pf_down;
     CHECK_THAT(log_of(warned), Names("net1") && Contains(of_vf));
     CHECK_THAT(refusal(refusing), Contains(concat("code 103: ", of_vf)));
+    (void)add(warned);
+    CHECK_THAT(warning_of_check(), Contains(concat("PF \"", stage.vfs.pf(), "\" is down")));
+    CHECK(del(warned) == "");
     CHECK(with_pf_down.difference() == "");
     shell(concat(set, "up"));
     CHECK(stage.node.difference() == "");
@@ -142,6 +153,7 @@ TEST_CASE("a whole function's port tells before if its interface is up, else in 
     const std::string result = add(refusing);
     {
         const Without cable("cable");
+        CHECK_THAT(warning_of_check(), StartsWith("device ") && Contains(" has no carrier"));
         CHECK(check(refusing, result) == ""); // a link that went down for the move may not be back
         shell("sed -i 's/\"createdSinceBoot\": [0-9]*,//' /run/rdmanet/attachments/*");
         CHECK_THAT(check(refusing, result), Contains(concat("code 107: ", said)) && Contains("\"net1\""));

@@ -24,7 +24,8 @@ enum class Agreement : std::uint8_t {
 struct CheckedAttachment {
     std::string name; // the attachment, its pod and its addresses; the path of a record that cannot be read
     Agreement agreement = Agreement::same;
-    std::string reason; // the first difference, or why it was not checked; empty if all is the same
+    std::string reason;  // the first difference, or why it was not checked; empty if all is the same
+    std::string warning; // what keeps the pod without traffic, although it is no difference; empty if nothing is known
 };
 
 /// Checks each record under its own lock. An error concerns only that record. If libcni has cached the runtime's
