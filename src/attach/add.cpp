@@ -15,8 +15,8 @@
 #include "steps/registry.hpp"
 
 #include <rdmanet/attach/operations.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/rollback.hpp>
-#include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/ipam/allocator.hpp>
 
@@ -29,7 +29,6 @@
 namespace rdmanet::attach {
 namespace {
 
-using base::concat;
 using state::AttachmentRecord;
 
 /// Whether an earlier ADD attached it to this namespace. The interface is not looked at: the pod may have changed it,
@@ -48,9 +47,13 @@ std::vector<state::Step> remaining_steps_of(const Session& session, const StillH
     const bool holds_something = left == nullptr || left->steps.empty() || !left->leases.empty() ||
                                  !std::all_of(left->steps.begin(), left->steps.end(), state::holds_nothing);
     if (holds_something)
-        throw cni::CniError(cni::ErrorCode::state,
-                            concat("an earlier ADD of this attachment left what can't be undone: ", held.front()));
-    for (const std::string& what : held) session.node.log.warn(concat("left of an earlier ADD: ", what));
+        throw cni::CniError(
+            cni::ErrorCode::state,
+            fmt::format("an earlier ADD of this attachment cannot be undone: {}; correct that, then try "
+                        "again",
+                        held.front()));
+    for (const std::string& what : held)
+        session.node.log.warn(fmt::format("an earlier ADD is not completely undone: {}", what));
     return left->steps;
 }
 
@@ -71,12 +74,13 @@ std::vector<state::Step> undo_earlier_add(const cni::Request& request, PodSide& 
                                           const base::Deadline& deadline) {
     const auto outcome = session.records.load(session.key);
     if (const auto* unreadable = std::get_if<state::Unreadable>(&outcome))
-        session.node.log.error(concat("ignoring ", unreadable->path, ": ", unreadable->reason));
+        session.node.log.error(fmt::format("record {} of an earlier ADD cannot be read and is ignored: {}",
+                                           unreadable->path, unreadable->reason));
     if (const auto* record = std::get_if<AttachmentRecord>(&outcome)) {
         if (is_attached(*record, request, session.node, pod))
             throw cni::CniError(cni::ErrorCode::name_taken,
-                                concat("the attachment (", session.key, ") is in ", request.netns_path,
-                                       " already, from an earlier ADD: call DEL before another ADD"));
+                                fmt::format("the attachment ({}) already exists in {}: call DEL before another ADD",
+                                            session.key, request.netns_path));
         const StillHeld held =
             detach(*record, caller_of(request), session.node, session.records, session.leases, deadline);
         if (!held.empty()) return remaining_steps_of(session, held);
@@ -216,10 +220,11 @@ private:
 
 /// One line in the log for each attachment: the pod, its device, and how long ADD took.
 void log_success(const AttachmentRecord& record, const base::Logger& log, const base::Deadline& deadline) {
-    const std::string device = record.device();
-    log.info(concat("ADD of ", describe(record), ": ", record.attach, device.empty() ? "" : " ", device,
-                    record.rdma_device.empty() ? "" : ", RDMA device ", record.rdma_device, ", after ",
-                    (kAddTimeout - deadline.remaining()).count(), " ms"));
+    std::string made = record.attach;
+    if (const std::string device = record.device(); !device.empty()) made += fmt::format(" {}", device);
+    if (!record.rdma_device.empty()) made += fmt::format(", RDMA device {}", record.rdma_device);
+    log.info(fmt::format("ADD of {}: {}, after {} ms", describe(record), made,
+                         (kAddTimeout - deadline.remaining()).count()));
 }
 
 } // namespace
@@ -238,7 +243,8 @@ cni::Result add(const cni::Request& request, const config::Config& config, const
     if (target.moving) claim = session.records.lock_device(to_string(*target.moving), deadline);
     const AddContext context{request, config, session, target.pod, deadline};
     Attaching attaching(context, session, prepare(context, target.moving), std::move(earlier), *lock, std::move(claim));
-    base::Rollback rollback([&](const std::string& what, const char* why) { node.log.error(concat(what, ": ", why)); });
+    base::Rollback rollback(
+        [&](const std::string& what, const char* why) { node.log.error(fmt::format("{}: {}", what, why)); });
     rollback.on_failure("undo the failed ADD", [&] {
         undo_failed_add(attaching.record_to_undo(), attaching.fresh_leases(), caller_of(request), node, session.records,
                         session.leases);

@@ -5,13 +5,11 @@
 #include "lookup/pod_side.hpp"
 
 #include <rdmanet/attach/operations.hpp>
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/cni/delegate.hpp>
 #include <rdmanet/cni/error.hpp>
 
 namespace rdmanet::attach {
-
-using base::concat;
 
 void check(const cni::Request& request, const config::Config& config, const Node& node) {
     const auto deadline = base::Deadline::in(kCheckTimeout);
@@ -22,11 +20,14 @@ void check(const cni::Request& request, const config::Config& config, const Node
     const auto outcome = session.records.load(session.key);
     const auto* record = std::get_if<state::AttachmentRecord>(&outcome);
     if (record == nullptr)
-        differs(concat("the journal in ", node.state_directory, " has no usable record of the attachment (",
-                       session.key, ')'));
+        differs(
+            fmt::format("the journal in {} has no readable record of the attachment ({}): delete the pod, and the next "
+                        "pod gets one",
+                        node.state_directory, session.key));
     if (record->phase != state::Phase::attached)
-        differs(concat("the attachment (", session.key,
-                       ") is incomplete: an ADD or a DEL of it has failed or ended early"));
+        differs(fmt::format(
+            "an ADD or DEL of the attachment ({}) failed or was killed: call DEL, which undoes what is left",
+            session.key));
 
     compare_with_kernel(wanted_by(request, config), *record, open_pod_netns(request), request.netns_path, deadline);
     if (const auto* other = std::get_if<config::DelegatedIpam>(&config.ipam))

@@ -7,7 +7,7 @@
 #include "owners/attachment.hpp"
 #include "owners/liveness.hpp"
 
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/cni/cached_result.hpp>
 #include <rdmanet/cni/error.hpp>
 
@@ -18,15 +18,24 @@
 namespace rdmanet::attach {
 namespace {
 
-using base::concat;
 using ipam::Liveness;
 using state::AttachmentRecord;
 
 constexpr std::string_view kAttachIpam = "ipam"; // only leases: another plugin made the interface
 
 /// Shown for a record without state::Wanted, which earlier versions did not write.
-constexpr const char* kEarlierVersion = "its record is of an earlier version: not compared were the MAC of a device, "
-                                        "GIDs, the RDMA port's state, and settings that a VF's PF does not tell";
+constexpr const char* kEarlierVersion = "an earlier version wrote its record, so these were not compared: the MAC of a "
+                                        "device, GIDs, the RDMA port's state, and "
+                                        "VF settings that the PF does not report";
+
+std::string describe_missing_netns(const AttachmentRecord& record, const ipam::Verdict& pod) {
+    if (!pod.held_by.empty())
+        return fmt::format("its network namespace is no longer at {}, and is {}", record.netns.path, pod.held_by);
+    if (!pod.reason.empty())
+        return fmt::format("its network namespace is not at {}, and it is unknown whether its pod lives: {}",
+                           record.netns.path, pod.reason);
+    return fmt::format("its network namespace is not at {}", record.netns.path);
+}
 
 struct Finding {
     Agreement agreement = Agreement::same;
@@ -52,17 +61,17 @@ public:
         for (const state::Unreadable& file : listing.unreadable)
             checked.push_back({.name = file.path,
                                .agreement = Agreement::differs,
-                               .reason = concat(file.reason, ": see `rdmanet gc`")});
+                               .reason = fmt::format("{}: `rdmanet gc` says what to do", file.reason)});
         return checked;
     }
 
 private:
     Finding check(const AttachmentRecord& seen) try {
         const auto lock = try_to_lock(seen.key);
-        if (!lock) return {Agreement::not_checked, "an ADD or DEL of it is under way"};
+        if (!lock) return {Agreement::not_checked, "its ADD or DEL is running"};
         const auto outcome = records_.load(seen.key);
         const auto* record = std::get_if<AttachmentRecord>(&outcome);
-        if (record == nullptr) return {Agreement::not_checked, "DEL has removed it meanwhile"};
+        if (record == nullptr) return {Agreement::not_checked, "its DEL has just removed it"};
         return compare(*record);
     } catch (const cni::CniError& error) {
         return {Agreement::differs, error.what()};
@@ -89,22 +98,18 @@ private:
         const auto deadline = base::Deadline::in(kCheckTimeout);
         const ipam::Verdict pod = pods_.probe(pod_of(record));
         if (pod == Liveness::dead)
-            return {Agreement::not_checked, "its pod is gone: run `rdmanet gc` to reclaim what it had"};
+            return {Agreement::not_checked, "its pod is dead: run `rdmanet gc` to reclaim what it has"};
         if (record.removal_unfinished)
             return {Agreement::differs,
-                    concat("its DEL is unfinished",
-                           pod.held_by.empty() ? ": repeat it" : concat(", its network namespace is ", pod.held_by))};
+                    pod.held_by.empty()
+                        ? std::string("its DEL is unfinished: call DEL again")
+                        : fmt::format("its DEL is unfinished, because its network namespace is {}", pod.held_by)};
         if (record.phase == state::Phase::prepared)
-            return {Agreement::differs,
-                    "it is incomplete, an ADD or a DEL of it failed or ended early: DEL takes back what is left"};
+            return {Agreement::differs, "its ADD or DEL failed or was killed: call DEL, which undoes what is left"};
         if (!record.leases.empty()) compare_leases(record, node_, leases_, deadline);
         if (record.attach == kAttachIpam) return {};
         const auto netns = find_netns_again(record.netns.path, record.netns);
-        if (!netns)
-            return {Agreement::not_checked,
-                    concat("its network namespace is not at ", record.netns.path, pod.held_by.empty() ? "" : ", but ",
-                           pod.held_by, pod.reason.empty() ? "" : ", and whether its pod lives is unknown, because ",
-                           pod.reason)};
+        if (!netns) return {Agreement::not_checked, describe_missing_netns(record, pod)};
         Intended wanted = wanted_by(record);
         if (auto result = cni::find_cached_result(record.key.network, record.key.container_id, record.key.ifname))
             wanted.result = *std::move(result);

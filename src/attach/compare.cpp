@@ -14,6 +14,7 @@
 #include "steps/registry.hpp"
 #include "steps/vf_settings.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/ipam/allocator.hpp>
@@ -25,7 +26,6 @@
 namespace rdmanet::attach {
 namespace {
 
-using base::concat;
 using base::quoted;
 using kernel::Link;
 
@@ -43,7 +43,8 @@ Expected expected_from(const cni::Result& result, const state::AttachmentRecord&
             if (ip.interface == at && is_ours(ip)) expected.ips.push_back(ip.address);
         return expected;
     }
-    differs(concat("prevResult has no interface ", quoted(record.key.ifname), " in the pod"));
+    differs(fmt::format("prevResult has no interface {} in the pod, expected the result of ADD",
+                        quoted(record.key.ifname)));
 }
 
 } // namespace

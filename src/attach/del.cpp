@@ -11,6 +11,7 @@
 #include "steps/delegate.hpp"
 
 #include <rdmanet/attach/operations.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/config/config.hpp>
 #include <rdmanet/kernel/address.hpp>
@@ -24,7 +25,6 @@
 namespace rdmanet::attach {
 namespace {
 
-using base::concat;
 using kernel::Link;
 using state::AttachmentRecord;
 
@@ -116,7 +116,7 @@ AttachmentRecord reconstruct(const cni::Request& request, Session& session, Stil
     try {
         reconstruct_link(record, request, session, deadline);
     } catch (const base::Error& error) {
-        held.push_back(concat("interface \"", session.key.ifname, "\": ", error.what()));
+        held.push_back(fmt::format("interface {}: {}", base::quoted(session.key.ifname), error.what()));
     }
     const auto& ipam_type = request.conf.ipam_type;
     if (ipam_type && *ipam_type != config::kPluginName) record.steps.emplace_back(delegate_step(request, *ipam_type));
@@ -128,14 +128,15 @@ state::LoadOutcome load(const state::AttachmentKey& key, const Session& session,
     try {
         return session.records.load(key);
     } catch (const base::SystemError& error) {
-        held.push_back(concat("journal record: ", error.what()));
+        held.push_back(fmt::format("journal record: {}", error.what()));
         return state::Unreadable{.path = {}, .reason = {}};
     }
 }
 
 void log_unreadable(const state::Unreadable& unreadable, const Session& session) {
     if (!unreadable.path.empty())
-        session.node.log.error(concat(unreadable.path, ": ", unreadable.reason, "; going by what is in the pod"));
+        session.node.log.error(fmt::format("record {} cannot be read, so DEL undoes what it sees in the pod: {}",
+                                           unreadable.path, unreadable.reason));
 }
 
 /// The record of addresses for another plugin's interface.
@@ -186,7 +187,7 @@ void del(const cni::Request& request, const Node& node) {
     }
     if (!held.empty()) throw still_held_error(held);
     node.log.info(
-        concat("DEL of ", describe(records.front()), ", after ", (kDelTimeout - deadline.remaining()).count(), " ms"));
+        fmt::format("DEL of {}, after {} ms", describe(records.front()), (kDelTimeout - deadline.remaining()).count()));
 }
 
 } // namespace rdmanet::attach

@@ -7,7 +7,7 @@
 #include "steps/contain.hpp"
 #include "steps/registry.hpp"
 
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -23,7 +23,7 @@ bool attempt(StillHeld& held, std::string_view what, Act&& act) {
         act();
         return true;
     } catch (const base::Error& error) {
-        held.push_back(base::concat(what, ": ", error.what()));
+        held.push_back(fmt::format("{}: {}", what, error.what()));
         return false;
     }
 }
@@ -43,9 +43,8 @@ bool outlives_boot(const state::Step& step) {
 bool is_ignorable(const state::Step& step, const base::Error& why, Undoing undoing, const base::Logger& log) {
     const auto* delegate = std::get_if<state::DelegateIpam>(&step);
     if (delegate == nullptr || !delegate->refused || undoing == Undoing::own_add) return false;
-    log.warn(base::concat(describe(step),
-                          ": its ADD was refused, so it is taken to hold none, although its DEL fails (", why.what(),
-                          ')'));
+    log.warn(fmt::format("{}: the plugin refused the ADD and so holds nothing; the failure of its DEL is ignored ({})",
+                         describe(step), why.what()));
     return true;
 }
 
@@ -77,9 +76,9 @@ bool is_provable(Proof&& proof) try {
 /// how many steps it inserted before the moves.
 std::size_t contain(state::AttachmentRecord& remaining, const state::AttachmentStore& records, StillHeld& held) {
     const std::size_t before = remaining.steps.size();
-    attempt(held, base::concat("link of device ", remaining.device()), [&] {
+    attempt(held, fmt::format("link of device {}", remaining.device()), [&] {
         if (const std::string done = contain_device(remaining, records); !done.empty())
-            held.push_back(base::concat("device ", remaining.device(), ": until it is home, ", done));
+            held.push_back(fmt::format("device {}: until it is back on the host, {}", remaining.device(), done));
     });
     return remaining.steps.size() - before;
 }
@@ -151,12 +150,12 @@ void undo_failed_add(const state::AttachmentRecord& record, const std::vector<ip
                      const Node& node, const state::AttachmentStore& records, ipam::SqliteStore& leases) {
     const auto deadline = base::Deadline::in(kUndoTimeout);
     for (const std::string& what : undo(record, caller, Undoing::own_add, node, records, leases, deadline, {}, fresh))
-        node.log.error(base::concat("still held after a failed ADD: ", what));
+        node.log.error(fmt::format("still held after a failed ADD: {}", what));
 }
 
 cni::CniError still_held_error(const StillHeld& held) {
     std::string message = "still held: ";
-    for (const std::string& what : held) message += base::concat(&what == held.data() ? "" : "; ", what);
+    for (const std::string& what : held) message += fmt::format("{}{}", &what == held.data() ? "" : "; ", what);
     return {cni::ErrorCode::still_held, message};
 }
 

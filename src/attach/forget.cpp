@@ -8,6 +8,7 @@
 
 #include <rdmanet/attach/forget.hpp>
 #include <rdmanet/base/file.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/json/writer.hpp>
 
@@ -17,7 +18,6 @@
 namespace rdmanet::attach {
 namespace {
 
-using base::concat;
 using base::quoted;
 using state::AttachmentRecord;
 
@@ -35,8 +35,8 @@ bool matches(const KnownAttachment& attachment, const ForgetTarget& target) {
 }
 
 std::string to_text(const ForgetTarget& target) {
-    if (!target.file.empty()) return concat("a file ", quoted(last_part(target.file)));
-    return concat("container ", quoted(target.container_id), ", interface ", quoted(target.ifname));
+    if (!target.file.empty()) return fmt::format("file {}", quoted(last_part(target.file)));
+    return fmt::format("container {}, interface {}", quoted(target.container_id), quoted(target.ifname));
 }
 
 KnownAttachment find_target(const ForgetTarget& target, const state::AttachmentStore& records,
@@ -44,12 +44,18 @@ KnownAttachment find_target(const ForgetTarget& target, const state::AttachmentS
     std::vector<KnownAttachment> known = list_known_attachments(records, leases);
     std::erase_if(known, [&](const KnownAttachment& attachment) { return !matches(attachment, target); });
     if (known.empty())
-        throw base::Error(concat("nothing is recorded of ", to_text(target), ": `rdmanet state` lists what is",
-                                 target.file.empty() ? "" : "; to name an attachment, give CONTAINER and INTERFACE"));
+        throw base::Error(
+            target.file.empty()
+                ? fmt::format("nothing is recorded of {}: `rdmanet state` lists what is recorded", to_text(target))
+                : fmt::format("no record has the {}: `rdmanet gc` names unreadable files; to name an attachment, give "
+                              "CONTAINER and INTERFACE",
+                              to_text(target)));
     if (known.size() == 1) return std::move(known.front());
     std::string files;
-    for (const KnownAttachment& attachment : known) files += concat(files.empty() ? "" : ", ", file_of(attachment));
-    throw base::Error(concat(to_text(target), " has ", known.size(), " records: name one of ", files));
+    for (const KnownAttachment& attachment : known)
+        files += fmt::format("{}{}", files.empty() ? "" : ", ", file_of(attachment));
+    throw base::Error(
+        fmt::format("{} has {} records: name one of these files: {}", to_text(target), known.size(), files));
 }
 
 /// False if only leases or an unreadable file say that the attachment exists.
@@ -64,26 +70,26 @@ void require_unchanged(const KnownAttachment& attachment, const state::Attachmen
     const auto* now = std::get_if<AttachmentRecord>(&outcome);
     if (now == nullptr && has_record(attachment))
         throw base::Error(
-            concat(describe(attachment.record), " has been removed meanwhile: nothing is left to forget"));
+            fmt::format("{} has just been removed: nothing is left to forget", describe(attachment.record)));
     if (now != nullptr && (!has_record(attachment) || now->to_text() != attachment.record.to_text()))
         throw base::Error(
-            concat(describe(attachment.record), " has changed meanwhile: look again with `rdmanet state`"));
+            fmt::format("{} has just changed: look at it again with `rdmanet state`", describe(attachment.record)));
 }
 
 [[noreturn]] void refuse_living(const AttachmentRecord& record, const ipam::Verdict& pod) {
     if (!pod.held_by.empty())
-        throw base::Error(concat(describe(record), ": the pod's network namespace still exists, ", pod.held_by));
-    const std::string& path = record.netns.path;
-    throw base::Error(concat(describe(record), ": the pod's network namespace still exists",
-                             path.empty() ? "" : concat(" (", path, ')'),
-                             ": delete the pod, and its DEL gives everything back; if no pod has that namespace any "
-                             "more, remove the namespace and run `rdmanet gc`"));
+        throw base::Error(
+            fmt::format("{}: the pod's network namespace still exists, {}", describe(record), pod.held_by));
+    throw base::Error(
+        fmt::format("{}: the pod's network namespace {} still exists: delete the pod, and its DEL returns "
+                    "everything; if no pod has that namespace any more, remove it and run `rdmanet gc`",
+                    describe(record), record.netns.path));
 }
 
 std::string to_text(const state::Step& step) {
     json::Writer writer;
     state::write_step(writer, step);
-    return concat(describe(step), ", recorded as ", writer.to_text());
+    return fmt::format("{}, recorded as {}", describe(step), writer.to_text());
 }
 
 /// The attachment's leases. None if its record in another role has them.
@@ -100,8 +106,8 @@ Forgotten describe_forgotten(const KnownAttachment& attachment, const ipam::Verd
                                                                            : describe(attachment.record),
                         .reason = pod.reason};
     if (attachment.unreadable)
-        forgotten.not_undone.push_back(concat("what ", attachment.unreadable->path,
-                                              " said, which can't be read: ", attachment.unreadable->reason));
+        forgotten.not_undone.push_back(fmt::format("the contents of {}, which cannot be read: {}",
+                                                   attachment.unreadable->path, attachment.unreadable->reason));
     for (auto step = attachment.record.steps.rbegin(); step != attachment.record.steps.rend(); ++step)
         forgotten.not_undone.push_back(to_text(*step));
     for (const ipam::Lease& lease : leases) forgotten.released.push_back(lease.address.to_string());
@@ -113,7 +119,7 @@ Forgotten describe_forgotten(const KnownAttachment& attachment, const ipam::Verd
 void detach_first(KnownAttachment& attachment, const Node& node, const state::AttachmentStore& records,
                   ipam::SqliteStore& leases, const base::Deadline& deadline) {
     for (const std::string& held : detach(attachment.record, {}, node, records, leases, deadline))
-        node.log.warn(concat("still held: ", held));
+        node.log.warn(fmt::format("still held: {}", held));
     auto left = records.load(attachment.record.key);
     if (auto* record = std::get_if<AttachmentRecord>(&left))
         attachment.record = std::move(*record);

@@ -14,6 +14,7 @@
 #include "steps/rdma_names.hpp"
 
 #include <rdmanet/attach/operations.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/delegate.hpp>
 #include <rdmanet/ipam/errors.hpp>
@@ -26,7 +27,6 @@
 namespace rdmanet::attach {
 namespace {
 
-using base::concat;
 using ipam::Liveness;
 using state::AttachmentRecord;
 
@@ -36,7 +36,7 @@ std::vector<ipam::Lease> list_leases_unrepaired(ipam::SqliteStore& leases, const
     try {
         return leases.list_all(deadline);
     } catch (const ipam::DamagedStore& damage) {
-        node.log.error(concat(damage.what(), "; left as it is by a dry run, which goes by the journal alone"));
+        node.log.error(fmt::format("{}; a dry run does not repair it, and uses only the journal", damage.what()));
         return {};
     }
 }
@@ -70,9 +70,9 @@ void collect(const KnownAttachment& attachment, const Decide& decide, const Call
         if (std::holds_alternative<state::NoRecord>(outcome)) left.steps.clear();
         const StillHeld held = detach(left, caller, node, records, leases, deadline);
         if (held.empty()) collected.removed.push_back(describe(seen));
-        for (const std::string& what : held) collected.failed.push_back(concat(describe(seen), ": ", what));
+        for (const std::string& what : held) collected.failed.push_back(fmt::format("{}: {}", describe(seen), what));
     } catch (const base::Error& error) {
-        collected.failed.push_back(concat(describe(seen), ": ", error.what()));
+        collected.failed.push_back(fmt::format("{}: {}", describe(seen), error.what()));
     }
 }
 
@@ -83,7 +83,8 @@ bool has_record(const state::AttachmentStore& records, const state::AttachmentKe
 /// Removes an IPoIB child that the kernel returned to the host. If it has a record, collect() has dealt with it.
 void collect_returned(const MarkedChild& child, DryRun dry_run, const state::AttachmentStore& records,
                       const base::Deadline& deadline, Collected& collected) {
-    const std::string what = concat(describe(child.record), ", given back to the host as \"", child.link.name, '"');
+    const std::string what =
+        fmt::format("{}, returned to the host as {}", describe(child.record), base::quoted(child.link.name));
     try {
         if (has_record(records, child.record.key)) return;
         if (dry_run == DryRun::no) {
@@ -94,7 +95,7 @@ void collect_returned(const MarkedChild& child, DryRun dry_run, const state::Att
         }
         collected.removed.push_back(what);
     } catch (const base::Error& error) {
-        collected.failed.push_back(concat(what, ": ", error.what()));
+        collected.failed.push_back(fmt::format("{}: {}", what, error.what()));
     }
 }
 
@@ -136,14 +137,14 @@ Outcome collect_all(const Node& node, DryRun dry_run, const Decide& decide, cons
     try {
         if (dry_run == DryRun::no) forget_void_recalls(node, records, deadline);
     } catch (const base::Error& error) {
-        outcome.collected.failed.push_back(concat("recalls of ADDs: ", error.what()));
+        outcome.collected.failed.push_back(fmt::format("recalls of ADDs: {}", error.what()));
     }
     try {
         for (const MarkedChild& child : list_returned_children(node, deadline))
             if (decide({.record = child.record, .unreadable = {}}).action == Action::collect)
                 collect_returned(child, dry_run, records, deadline, outcome.collected);
     } catch (const base::Error& error) {
-        outcome.collected.failed.push_back(concat("IPoIB children on the host: ", error.what()));
+        outcome.collected.failed.push_back(fmt::format("IPoIB children on the host: {}", error.what()));
     }
     return outcome;
 }
@@ -158,13 +159,14 @@ std::vector<state::Step> steps_by_configuration(const cni::Request& request) {
 /// Tells a person what to do with an unreadable record.
 std::string describe(const state::Unreadable& file) {
     if (!file.key)
-        return concat(file.path, " can't be read (", file.reason,
-                      "), and its name is not that of a record: remove it with `rdmanet gc --forget ", file.path, '`');
-    return concat(
-        file.path, " can't be read (", file.reason, "): DEL of ", *file.key,
-        " removes it, and so does the runtime's GC of that network once the pod is gone. If neither will come, "
-        "give back what another IPAM plugin holds for the container, then run `rdmanet gc --forget ",
-        file.path, '`');
+        return fmt::format(
+            "{0} cannot be read ({1}), and its name is not that of a record: remove it with `rdmanet gc --forget {0}`",
+            file.path, file.reason);
+    return fmt::format(
+        "{0} cannot be read ({1}). A DEL of {2} removes it, and so does the runtime's GC of that network once "
+        "the pod is gone. If neither will come, release what another IPAM plugin holds for the container, "
+        "then run `rdmanet gc --forget {0}`",
+        file.path, file.reason, *file.key);
 }
 
 bool is_listed(const state::AttachmentKey& key, const std::vector<cni::ValidAttachment>& valid) {
@@ -193,9 +195,10 @@ void collect_for_runtime(const cni::Request& request, const Node& node, const ba
     const Collected collected = collect_all(node, DryRun::no, by_list_and_liveness(request, pods),
                                             steps_by_configuration(request), deadline, caller_of(request))
                                     .collected;
-    for (const std::string& what : collected.removed) node.log.info(concat("GC removed ", what));
+    for (const std::string& what : collected.removed) node.log.info(fmt::format("GC removed {}", what));
     for (const Kept& kept : collected.kept)
-        if (kept.pod == Liveness::unknown) node.log.warn(concat("GC kept ", kept.what, ", because ", kept.pod.reason));
+        if (kept.pod == Liveness::unknown)
+            node.log.warn(fmt::format("GC kept {}, because {}", kept.what, kept.pod.reason));
     const state::AttachmentStore records(node.state_directory, state::Access::undo);
     settle_owed_names({.records = records, .boot_id = node.boot_id, .log = node.log});
     if (!collected.failed.empty()) throw still_held_error(collected.failed);
@@ -206,7 +209,7 @@ template <class Describe>
 void notice(std::string_view what, Collected& collected, const Node& node, const Describe& describe) try {
     for (std::string& text : describe()) collected.noticed.push_back(std::move(text));
 } catch (const base::Error& error) {
-    node.log.warn(concat(what, " were not looked for: ", error.what()));
+    node.log.warn(fmt::format("cannot look for {}: {}", what, error.what()));
 }
 
 } // namespace
@@ -241,7 +244,8 @@ Collected collect_dead(const Node& node, DryRun dry_run) {
     std::erase_if(outcome.collected.kept, [&](const Kept& kept) {
         const bool is_stuck = kept.removal_unfinished && !kept.pod.held_by.empty();
         if (is_stuck)
-            outcome.collected.failed.push_back(concat(kept.what, ": its network namespace is ", kept.pod.held_by));
+            outcome.collected.failed.push_back(
+                fmt::format("{}: its network namespace is {}", kept.what, kept.pod.held_by));
         return is_stuck;
     });
     const NameKeeper names{.records = records, .boot_id = node.boot_id, .log = node.log};

@@ -10,6 +10,7 @@
 #include "owners/liveness.hpp"
 
 #include <rdmanet/attach/operations.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/rollback.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
@@ -23,7 +24,6 @@
 namespace rdmanet::attach::ipam_only {
 namespace {
 
-using base::concat;
 using base::quoted;
 
 constexpr const char* kAttachIpam =
@@ -34,9 +34,9 @@ constexpr const char* kAttachIpam =
 void require_addresses_only(const cni::Request& request) {
     if (request.conf.document.root().find("attach"))
         throw cni::CniError(cni::ErrorCode::invalid_network_config,
-                            concat("attach: expected none where \"type\" is ", quoted(request.conf.type),
-                                   ", for which ", config::kPluginName, " only hands out addresses: set \"type\" to ",
-                                   quoted(config::kPluginName), ", or remove \"attach\""));
+                            fmt::format("attach: expected no such key, because \"type\" is {} and rdmanet only leases "
+                                        "addresses for other types: set \"type\" to \"rdmanet\", or remove \"attach\"",
+                                        quoted(request.conf.type)));
 }
 
 ipam::Config configuration(const cni::Request& request, const Node& node) {
@@ -70,7 +70,8 @@ cni::Result add(const cni::Request& request, const Node& node) {
     PodProbe pods(node);
     ipam::Allocator allocator(session.leases, pods);
     ipam::Allocation allocation;
-    base::Rollback rollback([&](const std::string& what, const char* why) { node.log.error(concat(what, ": ", why)); });
+    base::Rollback rollback(
+        [&](const std::string& what, const char* why) { node.log.error(fmt::format("{}: {}", what, why)); });
     if (is_first)
         rollback.on_failure("undo the failed ADD", [&] {
             undo_failed_add(record, allocation.fresh, {}, node, session.records, session.leases);
@@ -91,14 +92,19 @@ void check(const cni::Request& request, const Node& node) {
     Session session(request, node);
     const auto leases = session.leases.find(owner_key(session.key), deadline);
     if (leases.empty())
-        throw cni::CniError(cni::ErrorCode::check_failed, concat("no address is leased to ", session.key));
+        throw cni::CniError(
+            cni::ErrorCode::check_failed,
+            fmt::format(
+                "no address is leased to {}, expected the one of ADD: delete the pod, and the next pod gets one",
+                session.key));
     if (!request.conf.prev_result) return;
     const std::vector<cni::IpConfig>& ips = request.conf.prev_result->ips;
     for (const ipam::Lease& lease : leases)
         if (std::none_of(ips.begin(), ips.end(), [&](const cni::IpConfig& ip) { return ip.address == lease.address; }))
-            throw cni::CniError(cni::ErrorCode::check_failed,
-                                concat("address ", lease.address, " is leased to this attachment (", session.key,
-                                       "), whose prevResult does not have it"));
+            throw cni::CniError(
+                cni::ErrorCode::check_failed,
+                fmt::format("address {} is leased to the attachment ({}), but prevResult does not have it",
+                            lease.address, session.key));
 }
 
 } // namespace rdmanet::attach::ipam_only

@@ -1,7 +1,7 @@
 #include "leases.hpp"
 
 #include <rdmanet/attach/recorded_leases.hpp>
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 
 #include <algorithm>
 
@@ -15,8 +15,9 @@ auto repairing(ipam::SqliteStore& leases, const Node& node, const base::Deadline
         return act();
     } catch (const ipam::DamagedStore& damage) {
         const auto moved = leases.repair(deadline);
-        node.log.error(base::concat(damage.what(), "; rebuilt from the journal",
-                                    moved ? base::concat(", the damaged file is now ", *moved) : std::string()));
+        node.log.error(moved ? fmt::format("{}; it was rebuilt from the journal, and the damaged file is now {}",
+                                           damage.what(), *moved)
+                             : fmt::format("{}; it was rebuilt from the journal", damage.what()));
         return act();
     }
 }

@@ -3,6 +3,7 @@
 #include "owners/attached_device.hpp"
 #include "steps/registry.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/delegate.hpp>
 #include <rdmanet/cni/error.hpp>
@@ -13,14 +14,15 @@
 namespace rdmanet::attach {
 namespace {
 
-using base::concat;
 using base::quoted;
 
 void warn_of_ignored_requests(const cni::Request& request, const config::Config& config, const base::Logger& log) {
     if (!std::holds_alternative<config::NoIpam>(config.ipam)) return;
     if (const auto ips = cni::requested_ips(request.conf, request.args); !ips.empty())
-        log.warn(concat("address ", ips.front().address, " is requested, but network ", quoted(request.conf.name),
-                        " has no \"ipam\" and gives no addresses"));
+        log.warn(
+            fmt::format("address {} is requested, but network {} gives no addresses: add \"ipam\" to the network, or "
+                        "remove the request",
+                        ips.front().address, quoted(request.conf.name)));
 }
 
 /// A result of versions 0.1.0 and 0.2.0 needs an address. Find that out before there is an interface.
@@ -29,12 +31,16 @@ void require_expressible(const cni::Request& request, const config::Config& conf
                                (request.conf.prev_result && !request.conf.prev_result->ips.empty());
     if (cni::can_be_expressed(request.conf.version, has_addresses)) return;
     const std::string version = quoted(cni::to_string(request.conf.version));
-    const bool is_missing = !request.conf.document.root().find("cniVersion");
-    throw cni::CniError(cni::ErrorCode::invalid_network_config,
-                        concat("cniVersion ", is_missing ? "is missing, so " : "", version,
-                               is_missing ? " counts, which" : "",
-                               " has no results without an address, and no \"ipam\" is configured: use cniVersion "
-                               "\"0.3.1\" or later, or configure \"ipam\""));
+    if (!request.conf.document.root().find("cniVersion"))
+        throw cni::CniError(cni::ErrorCode::invalid_network_config,
+                            fmt::format("cniVersion is missing, which means {}, and a result of that version needs an "
+                                        "address: set \"cniVersion\" to \"0.3.1\" or later, or add \"ipam\"",
+                                        version));
+    throw cni::CniError(
+        cni::ErrorCode::invalid_network_config,
+        fmt::format("cniVersion is {}, and a result of that version needs an address: set \"cniVersion\" to "
+                    "\"0.3.1\" or later, or add \"ipam\"",
+                    version));
 }
 
 /// Throws CniError if the version cannot express the result, or if the IPAM plugin is not installed.
@@ -60,9 +66,10 @@ Target find_target(const cni::Request& request, const config::Config& config, co
 Prepared prepare(const AddContext& context, const std::optional<Movable>& moving) {
     const cni::Request& request = context.request;
     if (!context.config.is_rdma_only() && kernel::find_link(context.pod.route, request.ifname()))
-        throw cni::CniError(cni::ErrorCode::name_taken,
-                            concat("interface ", quoted(request.ifname().to_string()), " exists already in ",
-                                   request.netns_path, ": remove it, or choose another interface name"));
+        throw cni::CniError(
+            cni::ErrorCode::name_taken,
+            fmt::format("interface {} already exists in {}: remove it, or choose another interface name",
+                        quoted(request.ifname().to_string()), request.netns_path));
     Prepared prepared{.found = find_out(context, moving),
                       .steps = {},
                       .record = begin_record(request, context.attachment.node, context.pod.netns)};

@@ -7,7 +7,7 @@
 #include "owners/liveness.hpp"
 
 #include <rdmanet/attach/preview.hpp>
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/ipam/allocator.hpp>
 
 #include <utility>
@@ -16,12 +16,20 @@
 namespace rdmanet::attach {
 namespace {
 
-using base::concat;
-
+/// What ADD would lease from the range: an address, or the requested one.
 std::string lease_target(const ipam::Range& range, const std::vector<ipam::RequestedAddress>& requested) {
     for (const ipam::RequestedAddress& each : requested)
-        if (range.contains(each.address)) return concat(each.address, ", which is asked for,");
+        if (range.contains(each.address)) return fmt::format("the requested address {}", each.address);
     return "an address";
+}
+
+std::string describe_lease(const RangeUsage& now, const std::string& target) {
+    const std::string free = ipam::to_text(now.free_count());
+    const std::string usable = ipam::to_text(now.range.usable_count());
+    if (now.usage.cooling == 0)
+        return fmt::format("lease {} from range {}: {} of {} are free", target, now.range, free, usable);
+    return fmt::format("lease {} from range {}: {} of {} are free, {} of these in cooldown", target, now.range, free,
+                       usable, now.usage.cooling);
 }
 
 void describe_leases(Preview& preview, const cni::Request& request, const config::Config& config, Session& session,
@@ -34,15 +42,11 @@ void describe_leases(Preview& preview, const cni::Request& request, const config
     for (const std::string& warning : allocator.foresee(*own, requested, deadline)) session.node.log.warn(warning);
     for (const ipam::ConfiguredRange& configured : own->ranges) {
         const RangeUsage now{.range = configured.range, .usage = allocator.usage(configured, deadline)};
-        const std::string resting =
-            now.usage.cooling == 0 ? "" : concat(", of which ", now.usage.cooling, " in cooldown");
-        preview.actions.push_back(concat("lease ", lease_target(now.range, requested), " of range ", now.range, ": ",
-                                         ipam::to_text(now.free_count()), " of ",
-                                         ipam::to_text(now.range.usable_count()), " are free", resting));
+        preview.actions.push_back(describe_lease(now, lease_target(now.range, requested)));
         preview.ranges.push_back(now);
     }
     for (const ipam::StaticAddress& each : own->addresses)
-        preview.actions.push_back(concat("lease ", each.address, ", which the configuration names"));
+        preview.actions.push_back(fmt::format("lease {}, which the configuration names", each.address));
 }
 
 /// Only `rdmanet plan` warns: ADD cannot know whether the runtime has that capability.

@@ -2,6 +2,7 @@
 
 #include "owners/liveness.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/kernel/netns_sysfs.hpp>
 #include <rdmanet/kernel/rdma_files.hpp>
@@ -16,7 +17,6 @@
 namespace rdmanet::attach {
 namespace {
 
-using base::concat;
 using base::IpAddress;
 using base::quoted;
 using kernel::GidEntry;
@@ -150,9 +150,10 @@ private:
             if (views.size() == before)
                 append_ports(record, moved, host_.socket(), RdmaPlace::host, host_gids(), views);
             if (views.size() == before)
-                views.push_back(recorded(moved.name, 0,
-                                         concat("RDMA device ", quoted(moved.name), " is neither in the namespace ",
-                                                record.netns.path, " nor on the host")));
+                views.push_back(
+                    recorded(moved.name, 0,
+                             fmt::format("RDMA device {} is neither in network namespace {} nor on the host",
+                                         quoted(moved.name), record.netns.path)));
         } catch (const base::Error& error) {
             views.push_back(recorded(moved.name, 0, error.what()));
         }
@@ -168,7 +169,7 @@ private:
                 for (const RdmaPort& port : kernel::list_rdma_ports(*host_.socket(), device))
                     if (port.port == number) return view_port(record, device, port, RdmaPlace::host, host_gids());
             }
-            return recorded(name, number, concat("RDMA device ", quoted(record.rdma_device), " is not on the host"));
+            return recorded(name, number, fmt::format("RDMA device {} is not on the host", quoted(record.rdma_device)));
         } catch (const base::Error& error) {
             return recorded(name, number, error.what());
         }

@@ -1,7 +1,7 @@
 #include "recall.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/process.hpp>
-#include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 
 #include <optional>
@@ -10,14 +10,12 @@
 namespace rdmanet::attach {
 namespace {
 
-using base::concat;
-
 /// Commit and recall hold the lock only for moments.
 constexpr std::chrono::seconds kShort{5};
 
 /// Identifies one process of one boot.
 std::string name_of(const base::ProcessIdentity& process, const Node& node) {
-    return concat(process.pid, ' ', process.start_ticks, ' ', process.pid_namespace_inode, ' ', node.boot_id, '\n');
+    return fmt::format("{} {} {} {}\n", process.pid, process.start_ticks, process.pid_namespace_inode, node.boot_id);
 }
 
 /// too_late: no ADD is running, or it has committed and releases the lock in a moment.
@@ -27,13 +25,13 @@ Recall recall_add(const state::AttachmentKey& key, const Node& node, const state
     const base::FileLock commit_lock = records.lock_commit(key, base::Deadline::in(kShort));
     const auto pid = records.find_add(key);
     if (!pid) return Recall::too_late;
-    const auto process = *pid == 0 ? std::nullopt : base::identify_process(concat(*pid));
+    const auto process = *pid == 0 ? std::nullopt : base::identify_process(std::to_string(*pid));
     if (!process) return Recall::impossible;
     if (records.find_add(key) != pid) return Recall::too_late; // another process may have the number by now
     records.save_recall(key, name_of(*process, node));
     return Recall::done;
 } catch (const base::Error& error) { // DEL's own error says that it could not get the lock
-    node.log.error(concat("the ADD under way could not be told to undo itself: ", error.what()));
+    node.log.error(fmt::format("the running ADD could not be told to undo itself: {}", error.what()));
     return Recall::impossible;
 }
 
@@ -46,8 +44,10 @@ void commit(state::AttachmentRecord& record, base::FileLock& lock, const Node& n
         records.remove_recall(record.key);
         const auto self = base::identify_process("self");
         if (!self || *recalled == name_of(*self, node))
-            throw cni::CniError(cni::ErrorCode::try_again_later,
-                                concat("a DEL of the attachment (", record.key, ") came before the end of this ADD"));
+            throw cni::CniError(
+                cni::ErrorCode::try_again_later,
+                fmt::format("a DEL of the attachment ({}) came before this ADD ended, so the ADD was undone",
+                            record.key));
     }
     record.phase = state::Phase::attached;
     records.save(record);
@@ -60,7 +60,7 @@ base::FileLock lock_or_recall(const state::AttachmentKey& key, const Node& node,
         return records.lock(key, deadline.at_most(patience));
     } catch (base::TimeoutError& error) {
         switch (recall_add(key, node, records)) {
-        case Recall::done: error.add_context("the ADD under way was told to undo itself instead of succeeding"); throw;
+        case Recall::done: error.add_context("the running ADD was told to undo itself"); throw;
         case Recall::impossible: throw;
         case Recall::too_late: break;
         }
@@ -72,7 +72,7 @@ void forget_void_recalls(const Node& node, const state::AttachmentStore& records
     for (const state::AttachmentKey& key : records.list_recalled()) {
         const base::FileLock commit_lock = records.lock_commit(key, deadline.at_most(kShort));
         const auto pid = records.find_add(key);
-        const auto process = pid && *pid != 0 ? base::identify_process(concat(*pid)) : std::nullopt;
+        const auto process = pid && *pid != 0 ? base::identify_process(std::to_string(*pid)) : std::nullopt;
         const bool may_be_meant = pid && (!process || records.find_recall(key) == name_of(*process, node));
         if (!may_be_meant) records.remove_recall(key);
     }

@@ -3,6 +3,7 @@
 #include "owners/attachment.hpp"
 #include "owners/claims.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 
@@ -20,7 +21,7 @@ StillHeld undo_stale(const state::AttachmentKey& key, PodProbe& pods, const Node
         if (record == nullptr || pods.probe(pod_of(*record)) != ipam::Liveness::dead) return {};
         return detach(*record, {}, node, records, leases, deadline);
     } catch (const base::Error& error) {
-        return {base::concat("journal record: ", error.what())};
+        return {fmt::format("journal record: {}", error.what())};
     }
 }
 
@@ -32,8 +33,8 @@ void reclaim_device(const std::string& device, Session& session, const base::Dea
         const StillHeld held = undo_stale(owner.key, pods, session.node, session.records, session.leases, deadline);
         if (!held.empty())
             throw cni::CniError(cni::ErrorCode::parent,
-                                base::concat("device ", device, " is not yet restored after a dead pod (",
-                                             describe(owner), "): ", held.front()));
+                                fmt::format("device {} is not yet restored after a dead pod ({}): {}", device,
+                                            describe(owner), held.front()));
     }
 }
 
@@ -46,7 +47,8 @@ void undo_reclaimed(const std::vector<ipam::OwnerKey>& keys, const Node& node, c
         if (deadline.passed()) return;
         const state::AttachmentKey dead{.network = key.network, .container_id = key.container_id, .ifname = key.ifname};
         for (const std::string& what : undo_stale(dead, pods, node, records, leases, deadline))
-            node.log.warn(base::concat("left of a dead pod's attachment (", key.container_id, "): ", what));
+            node.log.warn(fmt::format("the attachment of a dead pod (container {}) is not yet undone: {}",
+                                      base::quoted(key.container_id), what));
     }
 }
 

@@ -9,15 +9,13 @@
 
 #include <rdmanet/attach/operations.hpp>
 #include <rdmanet/attach/state_directory.hpp>
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/cni/delegate.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/ipam/allocator.hpp>
 
 namespace rdmanet::attach {
 namespace {
-
-using base::concat;
 
 [[noreturn]] void unavailable(const std::string& why) {
     throw cni::CniError(cni::ErrorCode::plugin_not_available, why);
@@ -30,9 +28,9 @@ void require_free_addresses(const ipam::Config& config, const Node& node, const 
     ipam::Allocator allocator(leases, pods);
     for (const ipam::ConfiguredRange& configured : config.ranges)
         if (!allocator.has_room(configured, deadline))
-            unavailable(concat("range ", configured.range,
-                               " is exhausted: ", allocator.usage(configured, deadline).leases,
-                               " leases, none of a dead pod; `rdmanet state` shows who holds them"));
+            unavailable(fmt::format("no free address in range {}: {} leases, none of a dead pod; enlarge the range, or "
+                                    "delete pods (`rdmanet state` shows who holds addresses)",
+                                    configured.range, allocator.usage(configured, deadline).leases));
 }
 
 void require_ipam(const cni::Request& request, const config::IpamChoice& ipam, const Node& node,

@@ -75,7 +75,7 @@ TEST_CASE("a network without addresses says so to a pod that asks for one", "[ma
     call.args = "IgnoreUnknown=1;IP=10.68.9.7";
     const ProcessResult made = call.run();
     CHECK(made.exit_status == 0);
-    CHECK_THAT(made.err, Names("10.68.9.7", "net", "no \"ipam\""));
+    CHECK_THAT(made.err, Names("10.68.9.7", "network \"net\"", "\"ipam\""));
     CHECK(del(call) == "");
     CHECK(stage.node.difference() == "");
 }

@@ -68,7 +68,7 @@ TEST_CASE("CHECK sees that a lease or the record was lost", "[check]") {
     const Stage stage;
     const PluginCall call = call_for(stage.pod, kDualStack);
     CHECK_THAT(check_after(stage, call, "rm -r /run/rdmanet/attachments"),
-               Contains("code 107") && Contains("no usable record"));
+               Contains("code 107") && Contains("record of the attachment"));
     CHECK(check_after(stage, call, "rm /run/rdmanet/leases.sqlite*") == ""); // the journal knows them
     {
         const std::string leased = add(call);

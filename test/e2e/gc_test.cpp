@@ -185,7 +185,7 @@ TEST_CASE("a record that can't be read does not outlive its pod when the runtime
     // A person's gc knows no configuration: it says so, and what to do.
     const ProcessResult gc = run_process({binary(), "gc"});
     CHECK(gc.exit_status == 1);
-    CHECK_THAT(gc.out, Names("can't be read", "DEL", "net", concat("`rdmanet gc --forget ", record, "`")) &&
+    CHECK_THAT(gc.out, Names("cannot be read", "DEL", "net", concat("`rdmanet gc --forget ", record, "`")) &&
                            Contains(record) && !Contains("nothing to remove"));
     CHECK(run_process({binary(), "gc", "--dry-run"}).out == gc.out);
 

@@ -106,7 +106,7 @@ TEST_CASE("one of a VF's RDMA devices goes into the pod, by its place or its nam
         stage.set_fault("vf_call_fail", 1); // would be what the error says if something were tried
         for (const std::string device : {"2", "'*d2'"})
             CHECK_THAT(refusal(vf_call(stage.vfs, pod, 0, concat("'trust':'on',", members(device)))),
-                       Names("code 103", "rdma.device", "0001:00:01.0", "0 is", "roce0p0v0", "1 is", "roce0p0v0d1"));
+                       Names("code 103", "rdma.device", "0001:00:01.0", "0 (\"roce0p0v0\")", "1 (\"roce0p0v0d1\")"));
         stage.set_fault("vf_call_fail", 0);
         CHECK(node.difference() == "");
     }

@@ -1,5 +1,6 @@
 #include "device_find.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/kernel/device.hpp>
@@ -11,7 +12,6 @@ namespace rdmanet::attach {
 namespace {
 
 using base::BusAddress;
-using base::concat;
 using base::quoted;
 using kernel::Link;
 
@@ -26,8 +26,9 @@ using kernel::Link;
 Movable movable_of(const Link& link) {
     if (const auto address = kernel::bus_address_of(link.parent_device)) return *address;
     if (!link.kind.empty()) return link.name;
-    refuse_request(concat("interface ", quoted(link.name),
-                          " has no PCI or auxiliary device and is not virtual: choose another one"));
+    refuse_request(fmt::format(
+        "interface {} cannot move, because it is neither virtual nor on the PCI or auxiliary bus: choose another one",
+        quoted(link.name)));
 }
 
 /// Several interfaces may have one MAC, because children may have their parent's. A bus device is preferred.
@@ -50,13 +51,14 @@ Movable find_host_device(const config::HostDevice& wanted, const FindAttached& f
         const auto link = name ? kernel::find_link(route, *name) : kernel::find_link_by_altname(route, *wanted.name);
         if (link) return movable_of(*link);
         if (const auto attached = find_attached(wanted)) return *attached;
-        refuse_request(concat("device ", quoted(*wanted.name),
-                              " is not an interface of the host: set \"device\" to one that `ip link` shows"));
+        refuse_request(
+            fmt::format("device {} is not an interface on the host: set \"device\" to one that `ip link` shows",
+                        quoted(*wanted.name)));
     }
     if (const auto link = find_by_mac(route, *wanted.hwaddr)) return movable_of(*link);
     if (const auto attached = find_attached(wanted)) return *attached;
-    refuse_request(
-        concat("no interface of the host has hwaddr ", *wanted.hwaddr, ": set \"hwaddr\" to one that `ip link` shows"));
+    refuse_request(fmt::format("no interface on the host has hwaddr {}: set \"hwaddr\" to one that `ip link` shows",
+                               *wanted.hwaddr));
 }
 
 /// The device of the interface that earlier plugins put into the pod.
@@ -70,11 +72,15 @@ BusAddress device_of_earlier_interface(const cni::Request& request, PodSide& pod
             if (const auto address = BusAddress::parse(interface.pci_id)) return *address;
     if (const auto link = kernel::find_link(pod.route, request.ifname())) {
         if (const auto address = kernel::bus_address_of(link->parent_device)) return *address;
-        refuse_request(concat("interface ", quoted(link->name), " is of no PCI or auxiliary device, whose RDMA device ",
-                              "would follow it", link->kind.empty() ? "" : concat(": it is a ", link->kind)));
+        refuse_request(
+            fmt::format("interface {} ({}) is not on the PCI or auxiliary bus, so no RDMA device can follow it: "
+                        "put \"attach\": \"rdma\" after a plugin that moves a device",
+                        quoted(link->name), link->kind.empty() ? "of no kind" : link->kind));
     }
-    refuse_request(concat("interface ", quoted(request.ifname().to_string()), " isn't in ", request.netns_path,
-                          ", the RDMA device of which is to follow it"));
+    refuse_request(
+        fmt::format("interface {} is not in {}, so no RDMA device can follow it: put \"attach\": \"rdma\" after "
+                    "the plugin that moves the interface",
+                    quoted(request.ifname().to_string()), request.netns_path));
 }
 
 } // namespace
@@ -84,7 +90,7 @@ bool is_virtual(const Link& link) {
 }
 
 std::string to_string(const Movable& movable) {
-    return std::visit([](const auto& concrete) { return concat(concrete); }, movable);
+    return std::visit([](const auto& concrete) { return fmt::format("{}", concrete); }, movable);
 }
 
 // Multus may add the device plugin's choice to a configuration that has "device" or "hwaddr".
@@ -97,9 +103,11 @@ std::optional<Movable> find_named_device(const config::Config& config, const Fin
     if (config.device && named != Movable(*config.device))
         throw cni::CniError(
             cni::ErrorCode::invalid_network_config,
-            concat(wanted->name ? concat("device: ", quoted(*wanted->name)) : concat("hwaddr: ", *wanted->hwaddr),
-                   " is device ", to_string(named), ", but the device plugin or another key chose ", *config.device,
-                   ": remove one of them, or the network's annotation ", "k8s.v1.cni.cncf.io/resourceName"));
+            fmt::format("{} is device {}, but the device plugin or another key chose {}: remove one of them, or the "
+                        "network's annotation k8s.v1.cni.cncf.io/resourceName",
+                        wanted->name ? fmt::format("device: {}", quoted(*wanted->name))
+                                     : fmt::format("hwaddr: {}", *wanted->hwaddr),
+                        to_string(named), *config.device));
     return named;
 }
 
@@ -112,8 +120,8 @@ Movable find_movable(const cni::Request& request, const config::Config& config, 
                             "no device is named: set \"device\", \"hwaddr\", \"kernelpath\" or \"deviceID\"");
     throw cni::CniError(
         cni::ErrorCode::invalid_network_config,
-        "deviceID is missing: the network needs a VF for each pod; give the NetworkAttachmentDefinition "
-        "the annotation k8s.v1.cni.cncf.io/resourceName, and the pod a request for that resource");
+        "deviceID is missing: the network needs a VF for each pod; give the NetworkAttachmentDefinition the annotation "
+        "k8s.v1.cni.cncf.io/resourceName, and the pod a request for that resource");
 }
 
 } // namespace rdmanet::attach

@@ -2,6 +2,7 @@
 
 #include "device_link.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/kernel/device.hpp>
@@ -14,7 +15,6 @@ namespace rdmanet::attach {
 namespace {
 
 using base::BusAddress;
-using base::concat;
 using base::quoted;
 using kernel::Link;
 
@@ -36,7 +36,7 @@ bool carries_default_route(const Link& link, kernel::Socket& route) {
 } // namespace
 
 void refuse_device(const std::string& device, const std::string& why) {
-    throw cni::CniError(cni::ErrorCode::parent, concat("device ", device, ' ', why));
+    throw cni::CniError(cni::ErrorCode::parent, fmt::format("device {} {}", device, why));
 }
 
 void refuse_device(const BusAddress& address, const std::string& why) {
@@ -53,50 +53,52 @@ bool is_vfio_driver(std::string_view driver) {
 
 void require_existing(const BusAddress& address) {
     if (kernel::device_exists(address)) return;
-    refuse_device(address, address.pci() ? "does not exist on this node: `lspci -D` lists those that do; the device "
-                                           "plugin's list may be older than the last change of sriov_numvfs"
-                                         : "does not exist on this node: `ls /sys/bus/auxiliary/devices` lists those "
-                                           "that do; the device plugin's list may be older than the last change by "
-                                           "`devlink port`");
+    refuse_device(address,
+                  address.pci()
+                      ? "does not exist on this node: choose one that `lspci -D` lists; if the device plugin chose it, "
+                        "restart the device plugin, because its list of VFs is out of date"
+                      : "does not exist on this node: choose one that `ls /sys/bus/auxiliary/devices` lists; if the "
+                        "device plugin chose it, restart the device plugin, because its list is out of date");
 }
 
 std::optional<Link> find_device_link(const BusAddress& address, kernel::Socket& route) {
     auto links = list_links_on_host(address, route);
     if (links.size() > 1)
-        refuse_device(address, concat("has several net devices, among them ", quoted(links[0].name), " and ",
-                                      quoted(links[1].name),
-                                      ", of which one alone can't go into a pod: choose a function "
-                                      "that has one, in switchdev mode a VF instead of its PF"));
+        refuse_device(
+            address, fmt::format("has several net devices, among them {} and {}, and one alone cannot move into a pod: "
+                                 "choose a function with one net device; in switchdev mode, choose a VF and not its PF",
+                                 quoted(links[0].name), quoted(links[1].name)));
     if (!links.empty()) return std::move(links.front());
     const std::string driver = kernel::driver_of(address);
     if (is_user_space_driver(driver)) return std::nullopt;
-    refuse_device(
-        address,
-        driver.empty()
-            ? std::string("has no driver: bind it to its network driver, or to vfio-pci")
-            : concat("has driver ", quoted(driver), " and no net device in the host's namespace: for ",
-                     "InfiniBand run `modprobe ib_ipoib`; if a namespace that nobody records holds it, unbind ",
-                     "and bind the driver"));
+    if (driver.empty()) refuse_device(address, "has no driver: bind it to its network driver, or to vfio-pci");
+    refuse_device(address,
+                  fmt::format("has driver {} but no net device on the host: for InfiniBand run `modprobe ib_ipoib`; if "
+                              "another network namespace has the net device, unbind and bind the driver",
+                              quoted(driver)));
 }
 
 void require_spare(const BusAddress& address, const Link& link, kernel::Socket& route) {
     if (const unsigned vfs = kernel::count_vfs_of(address); vfs != 0)
         refuse_device(address,
-                      concat("has ", vfs, " VFs, which are set up through it: write 0 to its sriov_numvfs, or use ",
-                             "another device"));
+                      fmt::format("is a PF, and its {} VFs need it on the host: write 0 to its sriov_numvfs, or "
+                                  "use another device",
+                                  vfs));
     require_spare(address.to_string(), link, route);
 }
 
 void require_spare(const std::string& device, const Link& link, kernel::Socket& route) {
     if (link.master_ifindex) {
         const auto master = kernel::find_link(route, *link.master_ifindex);
-        refuse_device(device, concat("is ", quoted(link.name), ", which belongs to ",
-                                     quoted(master ? master->name : std::string("?")),
-                                     " on the host: take it out there, or use another device"));
+        refuse_device(
+            device,
+            fmt::format("is interface {}, a port of {} on the host: remove it from there, or use another device",
+                        quoted(link.name), quoted(master ? master->name : std::string("?"))));
     }
     if (carries_default_route(link, route))
-        refuse_device(device, concat("is ", quoted(link.name),
-                                     ", by which a default route of the node goes: use another device"));
+        refuse_device(device,
+                      fmt::format("is interface {}, and a default route of the node needs it: use another device",
+                                  quoted(link.name)));
 }
 
 } // namespace rdmanet::attach

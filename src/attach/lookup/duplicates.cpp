@@ -1,5 +1,6 @@
 #include "duplicates.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 
@@ -9,8 +10,6 @@
 #include <thread>
 
 namespace rdmanet::attach {
-
-using base::concat;
 
 bool has_neighbours(const kernel::Link& link) {
     return (link.flags & IFF_NOARP) == 0;
@@ -30,10 +29,10 @@ void refuse_taken_addresses(const kernel::AddressProber& prober, const std::vect
     const auto holder = prober.find_holder(addresses, deadline);
     if (!holder) return;
     throw cni::CniError(cni::ErrorCode::address_taken,
-                        concat("address ", holder->address, " is in use in the network of interface ",
-                               base::quoted(interface), ": the host with MAC address ", holder->mac,
-                               " has it. Add it to \"exclude\" of the range, or remove it from that host; if that is a "
-                               "pod of another node, give each node a range of its own"));
+                        fmt::format("address {} is in use in the network of interface {}: the host with MAC address {} "
+                                    "has it. Add it to \"exclude\" of the range, or remove it from that host. If that "
+                                    "host is a pod of another node, give each node a range of its own",
+                                    holder->address, base::quoted(interface), holder->mac));
 }
 
 } // namespace rdmanet::attach

@@ -2,6 +2,7 @@
 
 #include "ipoib.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/kernel/device.hpp>
@@ -16,7 +17,6 @@
 namespace rdmanet::attach {
 namespace {
 
-using base::concat;
 using base::quoted;
 using kernel::Link;
 
@@ -43,15 +43,17 @@ std::optional<Link> find_ipoib_of_rdma_device(kernel::Socket& route, const std::
 Link named_parent(const std::string& name, const config::Config& config, kernel::Socket& route) {
     if (auto link = find_by_name(route, name)) return *std::move(link);
     if (config.link_in_container)
-        refuse_parent(concat("master ", quoted(name),
-                             " is not an interface in the pod (\"linkInContainer\"): set \"master\" to one that an "
-                             "earlier network creates there"));
+        refuse_parent(
+            fmt::format("master {} is not an interface in the pod (\"linkInContainer\"): set \"master\" to one "
+                        "that an earlier network creates there",
+                        quoted(name)));
     if (const auto netdev = kernel::find_netdev_of_rdma_device(name))
         if (auto link = find_by_name(route, *netdev)) return *std::move(link);
     if (auto link = find_ipoib_of_rdma_device(route, name)) return *std::move(link);
-    refuse_parent(concat(
-        "master ", quoted(name),
-        " is neither an interface nor an RDMA device here: set \"master\" to one that `ip link` or `rdma link` shows"));
+    refuse_parent(
+        fmt::format("master {} is neither an interface nor an RDMA device on this node: set \"master\" to one "
+                    "that `ip link` or `rdma link` shows",
+                    quoted(name)));
 }
 
 /// The only interface that an earlier plugin of the chain made where the parent must be, on the host or in the pod.
@@ -62,9 +64,9 @@ std::optional<std::string> parent_in_result(const cni::Request& request, const c
         if (interface.sandbox.empty() != config.link_in_container) names.push_back(interface.name);
     if (names.empty()) return std::nullopt;
     if (names.size() == 1) return names.front();
-    refuse_parent(concat("prevResult has ", names.size(), " interfaces ",
-                         config.link_in_container ? "in the pod" : "on the host",
-                         " and \"master\" is not set: set it to the one that is the parent"));
+    refuse_parent(fmt::format(
+        "prevResult has {} interfaces {} and \"master\" is not set: set \"master\" to the one that is the parent",
+        names.size(), config.link_in_container ? "in the pod" : "on the host"));
 }
 
 Link default_route_parent(kernel::Socket& route) {
@@ -77,35 +79,40 @@ Link default_route_parent(kernel::Socket& route) {
 void require_ethernet_parent(const Link& parent, const config::Config& config) {
     const std::string name = quoted(parent.name);
     if (parent.is_infiniband())
-        refuse_parent(concat("parent ", name, " is an InfiniBand interface, the kernel makes ", config.kind(),
-                             " children of Ethernet interfaces only: set \"attach\": \"ipoib\""));
+        refuse_parent(fmt::format("parent {} is an InfiniBand interface, but {} needs an Ethernet interface: set "
+                                  "\"attach\": \"ipoib\"",
+                                  name, config.kind()));
     if (parent.hardware_type != ARPHRD_ETHER)
-        refuse_parent(concat("parent ", name, " is not an Ethernet interface, which ", config.kind(),
-                             " needs: set \"master\" to an Ethernet interface"));
+        refuse_parent(fmt::format(
+            "parent {} is not an Ethernet interface, which {} needs: set \"master\" to an Ethernet interface", name,
+            config.kind()));
 }
 
 /// A child cannot be a parent (ipoib_new_child_link(), drivers/infiniband/ulp/ipoib/ipoib_netlink.c).
 void require_ipoib_parent(const Link& parent) {
     const std::string name = quoted(parent.name);
     if (parent.kind != "ipoib")
-        refuse_parent(concat("parent ", name,
-                             " is not an IPoIB interface, which \"attach\": \"ipoib\" needs: set \"master\" to one "
-                             "that `ip link show type ipoib` lists, after `modprobe ib_ipoib`"));
+        refuse_parent(
+            fmt::format("parent {} is not an IPoIB interface, which \"attach\": \"ipoib\" needs: run `modprobe "
+                        "ib_ipoib`, and set \"master\" to one that `ip link show type ipoib` lists",
+                        name));
     if (parent.parent_ifindex)
-        refuse_parent(concat(
-            "parent ", name,
-            " is itself a child, and the kernel makes no children of it: set \"master\" to its parent, and \"pkey\""));
+        refuse_parent(
+            fmt::format("parent {} is itself an IPoIB child, which cannot have children: set \"master\" to its "
+                        "parent, and \"pkey\" to its partition key",
+                        name));
 }
 
 void require_mtu_below(const Link& parent, const config::Config& config) {
     const unsigned most = config.is_ipoib() ? most_mtu_of_ipoib(config, parent) : parent.mtu;
     if (config.mtu.value_or(0) <= most) return;
-    throw cni::CniError(cni::ErrorCode::invalid_network_config,
-                        most == parent.mtu
-                            ? concat("mtu: ", *config.mtu, " is above the MTU ", most, " of parent ",
-                                     quoted(parent.name), ": lower \"mtu\", or raise the parent's")
-                            : concat("mtu: ", *config.mtu, " is above ", most, ", the most that ",
-                                     kernel::to_string(ipoib_child(config, parent)), " has: lower \"mtu\""));
+    throw cni::CniError(
+        cni::ErrorCode::invalid_network_config,
+        most == parent.mtu
+            ? fmt::format("mtu: {} is above the MTU {} of parent {}: lower \"mtu\", or raise the parent's", *config.mtu,
+                          most, quoted(parent.name))
+            : fmt::format("mtu: {} is above {}, the largest MTU of {}: lower \"mtu\"", *config.mtu, most,
+                          ipoib_child(config, parent)));
 }
 
 } // namespace
@@ -123,7 +130,7 @@ void require_usable(const Link& parent, const config::Config& config) {
     else
         require_ethernet_parent(parent, config);
     if ((parent.flags & IFF_UP) == 0)
-        refuse_parent(concat("parent ", name, " is down: run `ip link set ", parent.name, " up`"));
+        refuse_parent(fmt::format("parent {} is down: run `ip link set {} up`", name, parent.name));
     require_mtu_below(parent, config);
 }
 

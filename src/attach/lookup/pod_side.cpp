@@ -1,5 +1,6 @@
 #include "pod_side.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 
@@ -9,7 +10,6 @@
 namespace rdmanet::attach {
 namespace {
 
-using base::concat;
 using base::quoted;
 
 /// What a caller in a container lacks if it cannot see the runtime's path.
@@ -25,15 +25,14 @@ kernel::Netns open_pod_netns(const cni::Request& request) {
         kernel::Netns netns = kernel::get_netns(request.netns_path);
         if (netns == kernel::Netns::current() && !request.netns_override)
             throw cni::CniError(cni::ErrorCode::invalid_netns,
-                                concat("CNI_NETNS ", quoted(request.netns_path),
-                                       " is the plugin's own network namespace: a pod's was expected",
-                                       cure_for_netns(request.netns_path)));
+                                fmt::format("CNI_NETNS {} is the plugin's own network namespace, expected a pod's{}",
+                                            quoted(request.netns_path), cure_for_netns(request.netns_path)));
         return netns;
     } catch (const cni::CniError&) {
         throw;
     } catch (const base::Error& error) {
         throw cni::CniError(cni::ErrorCode::invalid_environment,
-                            concat("CNI_NETNS: ", error.what(), cure_for_netns(request.netns_path)));
+                            fmt::format("CNI_NETNS: {}{}", error.what(), cure_for_netns(request.netns_path)));
     }
 }
 

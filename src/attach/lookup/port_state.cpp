@@ -2,6 +2,7 @@
 
 #include "rdma_devices.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 
@@ -12,7 +13,6 @@
 namespace rdmanet::attach {
 namespace {
 
-using base::concat;
 using base::quoted;
 using kernel::Link;
 using kernel::RdmaPort;
@@ -45,12 +45,14 @@ RdmaPort wait_for_active(Socket& rdma, RdmaPort port, const config::RdmaPolicy& 
 
 std::string inactive_port_text(const RdmaPort& port, const std::string& interface) {
     const bool waits_for_manager = port.lid && port.has_physical_link();
-    return concat(port, " is not active: ", port.states_text(), "; ",
-                  waits_for_manager
-                      ? std::string("no subnet manager has brought it up: start one in the fabric, for example opensm, "
-                                    "or look into the log of the one that runs")
-                      : concat("check the link of ", quoted(interface),
-                               " (cable, switch port; for a VF also its PF's link and \"link_state\")"));
+    if (waits_for_manager)
+        return fmt::format("{} is not active: {}; no subnet manager has configured it: start one in the fabric, for "
+                           "example opensm, or look into the log of the one that runs",
+                           port, port.states_text());
+    return fmt::format(
+        "{} is not active: {}; check the link of {} (cable, switch port; for a VF also its PF's link and "
+        "\"link_state\")",
+        port, port.states_text(), quoted(interface));
 }
 
 void require_active_port(const config::RdmaPolicy& policy, const RdmaPort& port, const std::string& interface,

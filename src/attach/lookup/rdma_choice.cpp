@@ -1,5 +1,6 @@
 #include "rdma_choice.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 
@@ -11,12 +12,11 @@
 namespace rdmanet::attach {
 namespace {
 
-using base::concat;
 using base::quoted;
 
 std::string shown(const config::RdmaChoice& choice) {
     const auto* place = std::get_if<std::size_t>(&choice);
-    return place != nullptr ? concat(*place) : quoted(std::get<std::string>(choice));
+    return place != nullptr ? std::to_string(*place) : quoted(std::get<std::string>(choice));
 }
 
 bool is_meant(const config::RdmaChoice& choice, std::size_t place, const kernel::RdmaDevice& device) {
@@ -25,20 +25,21 @@ bool is_meant(const config::RdmaChoice& choice, std::size_t place, const kernel:
     return ::fnmatch(pattern->c_str(), device.name.c_str(), FNM_NOESCAPE) == 0;
 }
 
-/// "0 is "mlx5_2", 1 is "mlx5_3"".
+/// `0 ("mlx5_2"), 1 ("mlx5_3")`.
 std::string numbered(const RdmaDevices& devices) {
     std::string names;
     for (std::size_t place = 0; place < devices.size(); ++place)
-        names += concat(place == 0 ? "" : ", ", place, " is ", quoted(devices[place].name));
-    return names;
+        names += fmt::format("{}{} ({})", place == 0 ? "" : ", ", place, quoted(devices[place].name));
+    return names.empty() ? "none" : names;
 }
 
 [[noreturn]] void refuse_choice(const base::BusAddress& address, const config::RdmaChoice& choice,
                                 const RdmaDevices& present) {
-    const std::string names = numbered(present);
-    throw cni::CniError(cni::ErrorCode::rdma,
-                        concat("rdma.device: ", address, " has no RDMA device ", shown(choice), "; ", names,
-                               ": set it to one of these numbers, or to a pattern of names"));
+    throw cni::CniError(
+        cni::ErrorCode::rdma,
+        fmt::format("rdma.device: {} has no RDMA device {}, it has {}: set \"rdma.device\" to one of these "
+                    "numbers, or to a name (* and ? match anything)",
+                    address, shown(choice), numbered(present)));
 }
 
 /// The device's place among all devices of the earlier choice.
@@ -52,11 +53,13 @@ std::size_t place_of(const kernel::RdmaDevice& device, const RdmaSelection& all)
 
 void refuse_late_choice(const base::BusAddress& address, const config::RdmaPolicy& policy) {
     if (!policy.device && !policy.name) return;
-    const std::string key =
-        policy.device ? concat("rdma.device: ", shown(*policy.device)) : concat("rdma.name: ", quoted(*policy.name));
-    throw cni::CniError(cni::ErrorCode::rdma,
-                        concat(key, " has no effect here, because the RDMA devices of ", address,
-                               " were already moved by an earlier entry of the list: set it there"));
+    const std::string key = policy.device ? fmt::format("rdma.device: {}", shown(*policy.device))
+                                          : fmt::format("rdma.name: {}", quoted(*policy.name));
+    throw cni::CniError(
+        cni::ErrorCode::rdma,
+        fmt::format("{} has no effect here, because an earlier plugin of the list has already moved the "
+                    "RDMA devices of {}: set it there",
+                    key, address));
 }
 
 RdmaSelection choose_rdma(const base::BusAddress& address, const config::RdmaPolicy& policy, RdmaDevices present) {
@@ -69,9 +72,10 @@ RdmaSelection choose_rdma(const base::BusAddress& address, const config::RdmaPol
     if (chosen.moving.empty() && policy.device) refuse_choice(address, *policy.device, present);
     chosen.name_in_pod = policy.name.value_or("");
     if (policy.name && chosen.moving.size() > 1)
-        throw cni::CniError(cni::ErrorCode::rdma, concat("rdma.name: ", quoted(*policy.name), " is one name for ",
-                                                         chosen.moving.size(), " RDMA devices of ", address, " (",
-                                                         numbered(present), "): set \"rdma.device\" as well"));
+        throw cni::CniError(cni::ErrorCode::rdma,
+                            fmt::format("rdma.name: {} is one name for {} RDMA devices of {}, which has {}: set "
+                                        "\"rdma.device\" to one of them as well",
+                                        quoted(*policy.name), chosen.moving.size(), address, numbered(present)));
     return chosen;
 }
 

@@ -2,6 +2,7 @@
 
 #include "rdma_users.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/kernel/device.hpp>
@@ -13,7 +14,6 @@
 namespace rdmanet::attach {
 namespace {
 
-using base::concat;
 using base::quoted;
 using kernel::RdmaNetnsMode;
 
@@ -72,29 +72,29 @@ std::string user_of(const base::BusAddress& address, kernel::Socket* rdma) {
 void require_same_uverbs(const std::string& device, const std::string& before, const std::string& after,
                          std::string_view when) {
     if (before == after) return;
-    refuse_rdma(concat("RDMA device ", quoted(device), " became /dev/infiniband/", after, ' ', when, ", it was ",
-                       before,
-                       ", which is what the pod's container was given: delete the pod, so that the device plugin ",
-                       "gives it the right one"));
+    refuse_rdma(
+        fmt::format("RDMA device {} became /dev/infiniband/{} {}, but the pod's container was given "
+                    "/dev/infiniband/{}: delete the pod, so that the device plugin gives the next pod the right "
+                    "file",
+                    quoted(device), after, when, before));
 }
 
 bool moves_rdma(const config::RdmaPolicy& policy, RdmaNetnsMode mode, const std::string& network) {
     const bool exclusive = mode == RdmaNetnsMode::exclusive;
     if (policy.isolation.value_or(exclusive) && !exclusive)
-        refuse_rdma(
-            concat("rdma netns mode is shared, network ", quoted(network),
-                   " needs exclusive: run `rdma system set netns exclusive` before any pod starts, and keep it with "
-                   "\"options ib_core netns_mode=0\" in /etc/modprobe.d"));
+        refuse_rdma(fmt::format("rdma netns mode is shared, network {} needs exclusive: run `rdma system set netns "
+                                "exclusive` before any pod starts, and write \"options ib_core netns_mode=0\" to "
+                                "/etc/modprobe.d to keep it after a reboot",
+                                quoted(network)));
     if (exclusive && policy.demand == config::RdmaDemand::required && policy.isolation == false)
-        refuse_rdma(concat("rdma netns mode is exclusive, network ", quoted(network),
-                           " needs shared: run `rdma system set netns shared` before any pod starts"));
+        refuse_rdma(needs_shared_mode(network));
     return policy.isolation.value_or(exclusive);
 }
 
 void require_mode(const config::RdmaPolicy& policy, const std::string& network, const base::Deadline& deadline) {
     if (policy.demand != config::RdmaDemand::required) return;
     auto rdma = kernel::Socket::find_rdma(deadline);
-    if (!rdma) refuse_rdma("this kernel has no RDMA loaded: load the NIC's RDMA driver, e.g. `modprobe mlx5_ib`");
+    if (!rdma) refuse_rdma("no RDMA driver is loaded: load that of the NIC, for example with `modprobe mlx5_ib`");
     (void)moves_rdma(policy, kernel::rdma_netns_mode(*rdma), network);
 }
 

@@ -1,5 +1,6 @@
 #include "rdma_users.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/process.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
@@ -12,7 +13,6 @@
 namespace rdmanet::attach {
 namespace {
 
-using base::concat;
 using base::quoted;
 
 /// Whether the module's queue pairs do not stop a move: ib_core has some for management, the driver has its own
@@ -37,13 +37,9 @@ std::map<std::string, unsigned> count_queue_pairs(kernel::Socket& rdma, const ke
 std::string listed(const std::map<std::string, unsigned>& counts) {
     std::string text;
     for (const auto& [module, count] : counts)
-        text += concat(text.empty() ? "" : ", ", quoted(module), " (", count,
-                       count == 1 ? " queue pair)" : " queue pairs)");
+        text += fmt::format("{}{} ({} queue {})", text.empty() ? "" : ", ", quoted(module), count,
+                            count == 1 ? "pair" : "pairs");
     return text;
-}
-
-std::string in_use(const kernel::RdmaDevice& device, const std::string& by, std::string_view cure) {
-    return concat("RDMA device ", quoted(device.name), " is in use on the host by ", by, ": ", cure);
 }
 
 } // namespace
@@ -51,19 +47,20 @@ std::string in_use(const kernel::RdmaDevice& device, const std::string& by, std:
 std::string describe_use(kernel::Socket& rdma, const kernel::RdmaDevice& device) {
     const auto users = kernel::list_rdma_users(rdma, device.index);
     if (!users.empty())
-        return in_use(device,
-                      users.front() == 0 ? std::string("a process of another PID namespace")
-                                         : base::describe_process(users.front()),
-                      "stop it");
+        return fmt::format("RDMA device {} is in use on the host by {}: stop it", quoted(device.name),
+                           users.front() == 0 ? std::string("a process of another PID namespace")
+                                              : base::describe_process(users.front()));
     const auto modules = count_queue_pairs(rdma, device);
     if (modules.empty()) return {};
-    return in_use(device, concat("kernel module", modules.size() == 1 ? " " : "s ", listed(modules)),
-                  "stop what uses it, for instance disconnect its NVMe storage or unmount its NFS shares,");
+    return fmt::format(
+        "RDMA device {} is in use on the host by kernel {} {}: stop what uses it, for example disconnect NVMe "
+        "storage or unmount NFS shares,",
+        quoted(device.name), modules.size() == 1 ? "module" : "modules", listed(modules));
 }
 
 void require_unused(kernel::Socket& rdma, const kernel::RdmaDevice& device) {
     if (const std::string use = describe_use(rdma, device); !use.empty())
-        throw cni::CniError(cni::ErrorCode::rdma, concat(use, " before a pod gets the device"));
+        throw cni::CniError(cni::ErrorCode::rdma, fmt::format("{} before a pod gets the device", use));
 }
 
 } // namespace rdmanet::attach

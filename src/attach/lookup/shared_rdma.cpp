@@ -1,5 +1,6 @@
 #include "shared_rdma.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 
@@ -9,7 +10,6 @@
 namespace rdmanet::attach {
 namespace {
 
-using base::concat;
 using base::quoted;
 
 [[noreturn]] void refuse(const std::string& message) {
@@ -22,11 +22,6 @@ std::optional<kernel::RdmaPort> without_rdma(const config::RdmaPolicy& policy, c
     if (policy.demand == config::RdmaDemand::required) refuse(why);
     log.debug(why);
     return std::nullopt;
-}
-
-std::string needs_shared_mode(const std::string& network) {
-    return concat("rdma netns mode is exclusive, network ", quoted(network),
-                  " needs shared: run `rdma system set netns shared` before any pod starts");
 }
 
 void refuse_or_warn(const config::RdmaPolicy& policy, const std::string& what, const base::Logger& log) {
@@ -44,9 +39,10 @@ std::string find_holders(const config::RdmaPolicy& policy, const GidHolders& hol
 
 std::string full_table_cure(const config::RdmaPolicy& policy, const GidHolders& holders) {
     const std::string who = find_holders(policy, holders);
-    return concat(who.empty() ? "" : "most have ", who, who.empty() ? "" : "; ",
-                  "remove pods or addresses, spread the pods over more parents, or limit what one pod takes by ",
-                  "\"rdma.maxGids\"");
+    return fmt::format(
+        "{}remove pods or addresses, spread the pods over more parents, or limit what one pod takes with "
+        "\"rdma.maxGids\"",
+        who.empty() ? std::string() : fmt::format("most belong to {}; ", who));
 }
 
 /// How many GIDs an address gets. An empty table does not show that; NICs have two types, RoCE v1 and v2.
@@ -56,23 +52,33 @@ std::size_t gids_of_an_address(std::size_t types) {
 
 } // namespace
 
+std::string needs_shared_mode(const std::string& network) {
+    return fmt::format(
+        "rdma netns mode is exclusive, network {} needs shared: run `rdma system set netns shared` before any "
+        "pod starts",
+        quoted(network));
+}
+
 std::optional<kernel::RdmaPort> find_rdma(const config::RdmaPolicy& policy, const kernel::Link& parent,
                                           const std::string& network, const base::Logger& log,
                                           const base::Deadline& deadline) {
     if (policy.demand == config::RdmaDemand::ignored) return std::nullopt;
-    const std::string asks = concat("network ", quoted(network), " asks for RDMA (\"rdma\")");
     auto socket = kernel::Socket::find_rdma(deadline);
     if (!socket)
         return without_rdma(
             policy,
-            concat("this kernel has no RDMA loaded, ", asks, ": load the NIC's RDMA driver, e.g. `modprobe mlx5_ib`"),
+            fmt::format("no RDMA driver is loaded, but network {} asks for RDMA (\"rdma\"): load the driver "
+                        "of the NIC, for example with `modprobe mlx5_ib`",
+                        quoted(network)),
             log);
     auto port = kernel::find_rdma_port(*socket, parent);
     if (!port)
-        return without_rdma(policy,
-                            concat("parent ", quoted(parent.name), " has no RDMA device, ", asks,
-                                   ": choose a parent that `rdma link` shows, or remove \"rdma\""),
-                            log);
+        return without_rdma(
+            policy,
+            fmt::format("parent {} has no RDMA device, but network {} asks for RDMA (\"rdma\"): choose a "
+                        "parent that `rdma link` shows, or remove \"rdma\"",
+                        quoted(parent.name), quoted(network)),
+            log);
     if (kernel::rdma_netns_mode(*socket) != kernel::RdmaNetnsMode::shared)
         return without_rdma(policy, needs_shared_mode(network), log);
     return port;
@@ -82,7 +88,8 @@ void require_rdma_of_ipoib(const config::RdmaPolicy& policy, const kernel::Link&
                            const base::Deadline& deadline) {
     if (policy.demand != config::RdmaDemand::required) return;
     auto socket = kernel::Socket::find_rdma(deadline);
-    if (!socket) refuse(concat("parent ", quoted(parent.name), " has no RDMA device: load its driver"));
+    if (!socket)
+        refuse(fmt::format("parent {} has no RDMA device: load the RDMA driver of its NIC", quoted(parent.name)));
     if (kernel::rdma_netns_mode(*socket) != kernel::RdmaNetnsMode::shared) refuse(needs_shared_mode(network));
 }
 
@@ -94,8 +101,8 @@ void require_gid_room(const config::RdmaPolicy& policy, const kernel::RdmaPort& 
     const std::size_t needed = addresses * gids_of_an_address(table.types);
     if (table.length - table.used >= needed) return;
     refuse_or_warn(policy,
-                   concat("GID table of ", port, ", parent ", quoted(parent), ", is full: ", table.used, " of ",
-                          table.length, " entries used, ", needed, " more needed; ", full_table_cure(policy, holders)),
+                   fmt::format("GID table of {}, parent {}, is full: {} of {} entries used, {} more needed; {}", port,
+                               quoted(parent), table.used, table.length, needed, full_table_cure(policy, holders)),
                    log);
 }
 
@@ -104,12 +111,17 @@ void require_gid_share(const config::RdmaPolicy& policy, const kernel::RdmaPort&
     const std::size_t types = gids_of_an_address(kernel::read_gid_table(port).types);
     const std::size_t needed = (addresses + (policy.link_local_gids ? 1 : 0)) * types;
     if (needed <= *policy.most_gids) return;
-    throw cni::CniError(cni::ErrorCode::invalid_network_config,
-                        concat("rdma.maxGids: ", *policy.most_gids, " entries of the GID table of ", port,
-                               " are too few: the pod's addresses",
-                               policy.link_local_gids ? ", with the link-local one," : "", " take ", needed,
-                               ": raise it, or give the pod fewer addresses",
-                               policy.link_local_gids ? ", or set \"rdma.linkLocalGids\" to false" : ""));
+    throw cni::CniError(
+        cni::ErrorCode::invalid_network_config,
+        policy.link_local_gids
+            ? fmt::format("rdma.maxGids: {} entries in the GID table of {} are too few, the pod's addresses with the "
+                          "link-local one need {}: raise it, give the pod fewer addresses, or set "
+                          "\"rdma.linkLocalGids\" to false",
+                          *policy.most_gids, port, needed)
+            : fmt::format(
+                  "rdma.maxGids: {} entries in the GID table of {} are too few, the pod's addresses need {}: raise "
+                  "it, or give the pod fewer addresses",
+                  *policy.most_gids, port, needed));
 }
 
 std::vector<base::IpAddress> missing_gids(const kernel::RdmaPort& port, const std::string& ifname,
@@ -136,11 +148,12 @@ void wait_for_gids(const config::RdmaPolicy& policy, const kernel::RdmaPort& por
             const kernel::GidTable table = kernel::read_gid_table(port, sysfs);
             refuse_or_warn(
                 policy,
-                concat("no GID of ", missing.front(), " on ", port, " after ", policy.gid_timeout.count(), " ms (",
-                       table.used, " of ", table.length, " entries used): ",
-                       table.used == table.length
-                           ? full_table_cure(policy, holders)
-                           : std::string("raise \"rdma.gidTimeoutMs\", and look for the driver's messages in `dmesg`")),
+                fmt::format(
+                    "no GID of {} on {} after {} ms ({} of {} entries used): {}", missing.front(), port,
+                    policy.gid_timeout.count(), table.used, table.length,
+                    table.used == table.length
+                        ? full_table_cure(policy, holders)
+                        : std::string("raise \"rdma.gidTimeoutMs\", and look for the driver's messages in `dmesg`")),
                 log);
             return;
         }

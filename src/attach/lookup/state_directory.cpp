@@ -2,7 +2,7 @@
 
 #include <rdmanet/attach/state_directory.hpp>
 #include <rdmanet/base/error.hpp>
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/kernel/mountinfo.hpp>
 
@@ -14,8 +14,6 @@
 #include <utility>
 
 namespace rdmanet::attach {
-
-using base::concat;
 
 namespace {
 
@@ -31,13 +29,14 @@ bool may_be_on_node(dev_t device) try {
     return true;
 }
 
-/// Of a directory that exists. Records say what is undone as root, so nobody else may write them.
-std::string find_fault_of_owner(const struct stat& status, const std::string& directory) {
+/// Whether a user other than root could change the directory. Its records say what rdmanet undoes as root.
+std::string find_permission_fault(const struct stat& status, const std::string& directory) {
     if (status.st_uid != 0 && status.st_uid != ::geteuid())
-        return concat("belongs to user ", status.st_uid, ", who could change its records: run `chown -R root ",
-                      directory, '`');
+        return fmt::format("belongs to user {}, who could change its records: run `chown -R root {}`", status.st_uid,
+                           directory);
     if ((status.st_mode & S_IWOTH) != 0)
-        return concat("can be written by every user, who could change its records: run `chmod o-w ", directory, '`');
+        return fmt::format("can be written by every user, so any user could change its records: run `chmod o-w {}`",
+                           directory);
     return {};
 }
 
@@ -52,12 +51,12 @@ std::string directory_of(const std::string& path) {
     return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-/// Of the state directory itself, or of the nearest one above it, in which it would be made.
-std::string find_fault_of(const struct stat& status, const std::string& directory) {
-    if (!S_ISDIR(status.st_mode)) return "is not a directory: remove it, and rdmanet makes the directory";
+/// `directory` is the state directory, or the nearest existing one above it, in which rdmanet would create it.
+std::string find_write_fault(const struct stat& status, const std::string& directory) {
+    if (!S_ISDIR(status.st_mode)) return "is not a directory: remove it, and rdmanet creates the directory";
     if (::access(directory.c_str(), W_OK | X_OK) != 0)
-        return concat("cannot be written (", base::errno_text(errno), "): make it writable for root");
-    if (is_full(directory)) return "is on a file system without free space: make room there";
+        return fmt::format("cannot be written ({}): make it writable for root", base::errno_text(errno));
+    if (is_full(directory)) return "is on a file system without free space: free some space there";
     return {};
 }
 
@@ -68,14 +67,14 @@ std::string find_state_directory_fault(const std::string& state_directory) {
     std::string nearest = state_directory;
     while (::stat(nearest.c_str(), &status) != 0) {
         if (errno != ENOENT && errno != ENOTDIR)
-            return concat("state directory ", state_directory, " cannot be looked at: ", base::errno_text(errno));
+            return fmt::format("state directory {} cannot be read: {}", state_directory, base::errno_text(errno));
         nearest = directory_of(nearest);
     }
-    std::string fault = find_fault_of(status, nearest);
-    if (nearest == state_directory && fault.empty()) fault = find_fault_of_owner(status, nearest);
+    std::string fault = find_write_fault(status, nearest);
+    if (nearest == state_directory && fault.empty()) fault = find_permission_fault(status, nearest);
     if (fault.empty()) return {};
-    if (nearest == state_directory) return concat("state directory ", state_directory, ' ', fault);
-    return concat("state directory ", state_directory, " cannot be made, because ", nearest, ' ', fault);
+    if (nearest == state_directory) return fmt::format("state directory {} {}", state_directory, fault);
+    return fmt::format("state directory {} cannot be created, because {} {}", state_directory, nearest, fault);
 }
 
 void require_state_directory(const std::string& state_directory) {
@@ -87,12 +86,13 @@ std::string why_state_directory_is_not_the_nodes(const std::string& state_direct
     struct stat ours {};
     struct stat theirs {};
     if (::stat(state_directory.c_str(), &ours) != 0) return {};
-    const int result = ::stat(concat("/proc/1/root", state_directory).c_str(), &theirs);
+    const int result = ::stat(fmt::format("/proc/1/root{}", state_directory).c_str(), &theirs);
     if (result != 0 && (errno != ENOENT || may_be_on_node(ours.st_dev))) return {};
     if (result == 0 && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino) return {};
-    return concat("state directory ", state_directory,
-                  " is not the node's but this container's, and what it says of pods ends "
-                  "with the container: mount the node's /run into it");
+    return fmt::format(
+        "state directory {} is this container's and not the node's, so its records end with the container: "
+        "mount the node's /run into the container",
+        state_directory);
 }
 
 } // namespace rdmanet::attach

@@ -2,14 +2,12 @@
 
 #include "device_usable.hpp"
 
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 
 #include <utility>
 
 namespace rdmanet::attach {
 namespace {
-
-using base::concat;
 
 kernel::VfOf find_vf_of(const base::BusAddress& address) {
     const auto pci = address.pci();
@@ -37,11 +35,14 @@ VfView view_vf(const base::BusAddress& address, kernel::Socket& route) {
     const kernel::VfOf of = find_vf_of(address);
     auto pf = find_uplink(of, route);
     if (!pf)
-        refuse_device(address, concat("has its PF ", of.pf, " without a net device in the host's namespace, through ",
-                                      "which VFs are set up: bind the PF to its network driver"));
+        refuse_device(address, fmt::format("has PF {}, whose net device is not on the host, and the VF cannot be set "
+                                           "up without it: bind the PF to its network driver",
+                                           of.pf));
     kernel::VfId id = id_of(of, *pf);
     const auto present = kernel::find_vf(route, id);
-    if (!present) refuse_device(address, concat("is ", id, ", for which its PF reports no settings"));
+    if (!present)
+        refuse_device(address,
+                      fmt::format("is {}, but the PF reports no settings of it: update the driver of the PF", id));
     return {.of = of, .id = std::move(id), .pf = *std::move(pf), .present = *present};
 }
 

@@ -2,18 +2,13 @@
 
 #include "lookup/state_directory.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/config/config.hpp>
 #include <rdmanet/ipam/store/sqlite_store.hpp>
 
 namespace rdmanet::attach {
-namespace {
-
-using base::concat;
-
-} // namespace
-
 state::AttachmentKey key_of(const cni::Request& request) {
     const char* const role = config::is_ipam_only(request.conf)   ? state::kIpamRole
                              : config::is_rdma_only(request.conf) ? state::kRdmaRole
@@ -29,9 +24,9 @@ void require_storable(const state::AttachmentKey& key) {
     const std::size_t others = key.file_name().size() - length; // the role's suffix among them
     if (length + others > state::kLongestFileName)
         throw cni::CniError(cni::ErrorCode::invalid_environment,
-                            concat("CNI_CONTAINERID, CNI_IFNAME and the network's name are too long: ", length,
-                                   " bytes together, at most ", state::kLongestFileName - others,
-                                   " fit into the journal's file names"));
+                            fmt::format("CNI_CONTAINERID, CNI_IFNAME and the network's name are too long: {} bytes "
+                                        "together, expected at most {}: give the network a shorter name",
+                                        length, state::kLongestFileName - others));
 }
 
 state::NetnsIdentity identify(const std::string& path, const kernel::Netns& netns) {
@@ -56,10 +51,10 @@ state::AttachmentRecord begin_record(const cni::Request& request, const Node& no
 }
 
 std::string describe(const state::AttachmentRecord& record) {
-    std::string text = concat(record.key);
+    std::string text = record.key.to_string();
     if (!record.pod.name.empty())
-        text += concat(", pod ", base::quoted(base::scoped_name(record.pod.pod_namespace, record.pod.name)));
-    for (const std::string& ip : record.ips) text += concat(", ", ip);
+        text += fmt::format(", pod {}", base::quoted(base::scoped_name(record.pod.pod_namespace, record.pod.name)));
+    for (const std::string& ip : record.ips) text += fmt::format(", {}", ip);
     return text;
 }
 

@@ -2,6 +2,7 @@
 
 #include "liveness.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/state/topic.hpp>
@@ -12,7 +13,6 @@
 namespace rdmanet::attach {
 namespace {
 
-using base::concat;
 using base::quoted;
 using state::AttachmentRecord;
 
@@ -23,21 +23,27 @@ bool is_of_same_list(const state::AttachmentKey& key, const Attachment& attachme
 }
 
 [[noreturn]] void refuse_parent_of(const std::string& child, const base::BusAddress& address, const std::string& cure) {
-    throw cni::CniError(cni::ErrorCode::parent,
-                        concat("device ", address, " has a child (", child,
-                               "), which the kernel destroys when it makes the device's interface anew: ", cure,
-                               ", or use another device"));
+    throw cni::CniError(
+        cni::ErrorCode::parent,
+        fmt::format("the interface of device {} has a child ({}), which the kernel would destroy when the "
+                    "device moves or is bound again: {}, or use another device",
+                    address, child, cure));
 }
 
 [[noreturn]] void refuse_device_of(const AttachmentRecord& owner, const std::string& device, const Node& node) {
     const ipam::Verdict pod = PodProbe(node).probe(pod_of(owner));
-    const bool is_alive = pod == ipam::Liveness::alive;
-    throw cni::CniError(cni::ErrorCode::parent,
-                        concat("device ", device, " belongs to another attachment (", describe(owner),
-                               is_alive
-                                   ? "), whose pod is alive: delete that pod, whose DEL returns the device"
-                                   : "), whose pod is not proven dead: delete that pod, whose DEL returns the device",
-                               pod.reason.empty() ? "" : concat("; nothing is proven because ", pod.reason)));
+    if (pod == ipam::Liveness::alive)
+        throw cni::CniError(
+            cni::ErrorCode::parent,
+            fmt::format("device {} belongs to another attachment ({}), whose pod is alive: delete that pod, "
+                        "and its DEL returns the device",
+                        device, describe(owner)));
+    const std::string why = pod.reason.empty() ? std::string() : fmt::format(" ({})", pod.reason);
+    throw cni::CniError(
+        cni::ErrorCode::parent,
+        fmt::format("device {} belongs to another attachment ({}), whose pod is not proven dead{}: delete "
+                    "that pod, and its DEL returns the device",
+                    device, describe(owner), why));
 }
 
 } // namespace
@@ -58,7 +64,7 @@ void require_no_children(const base::BusAddress& address, const kernel::Link& li
                          kernel::Socket& route) {
     for (const kernel::Link& each : kernel::list_links(route))
         if (each.parent_ifindex == link.ifindex && !each.parent_netnsid)
-            refuse_parent_of(concat(quoted(each.name), " on the host"), address, "remove it");
+            refuse_parent_of(fmt::format("{} on the host", quoted(each.name)), address, "remove it");
     PodProbe pods(attachment.node);
     for (const AttachmentRecord& record : attachment.records.list_about(state::parent_topic(link.ifindex)))
         if (pods.probe(pod_of(record)) != ipam::Liveness::dead)

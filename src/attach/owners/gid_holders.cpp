@@ -3,6 +3,7 @@
 #include "liveness.hpp"
 
 #include <rdmanet/base/error.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/kernel/address.hpp>
 #include <rdmanet/kernel/gid.hpp>
@@ -16,7 +17,6 @@
 namespace rdmanet::attach {
 namespace {
 
-using base::concat;
 using base::IpAddress;
 using base::quoted;
 using kernel::GidEntry;
@@ -45,9 +45,11 @@ std::vector<IpAddress> addresses_of(const AttachmentRecord& record, const base::
 }
 
 std::string name_of(const AttachmentRecord& record) {
-    const std::string interface = concat(", interface ", quoted(record.key.ifname));
-    if (record.pod.name.empty()) return concat("container ", quoted(record.key.container_id), interface);
-    return concat("pod ", quoted(base::scoped_name(record.pod.pod_namespace, record.pod.name)), interface);
+    const std::string interface = quoted(record.key.ifname);
+    if (record.pod.name.empty())
+        return fmt::format("container {}, interface {}", quoted(record.key.container_id), interface);
+    return fmt::format("pod {}, interface {}", quoted(base::scoped_name(record.pod.pod_namespace, record.pod.name)),
+                       interface);
 }
 
 /// Removes the attachment's entries from `table` and counts them.
@@ -67,8 +69,8 @@ std::vector<Holder> count_by_interface(const std::vector<GidEntry>& table, const
     for (const GidEntry& entry : table) {
         const auto interface = base::InterfaceName::parse(entry.netdev);
         const bool is_here = interface && kernel::find_link(route, *interface);
-        const std::string name = is_here ? concat("the node's interface ", quoted(entry.netdev))
-                                         : concat("interfaces ", quoted(entry.netdev), " of which there is no record");
+        const std::string name = is_here ? fmt::format("the node's interface {}", quoted(entry.netdev))
+                                         : fmt::format("interfaces {} without a record", quoted(entry.netdev));
         const auto known =
             std::find_if(holders.begin(), holders.end(), [&](const Holder& holder) { return holder.name == name; });
         if (known == holders.end())
@@ -87,11 +89,11 @@ std::string to_text(std::vector<Holder> holders) {
     for (std::size_t number = 0; number < holders.size(); ++number) {
         const Holder& holder = holders[number];
         if (number < kMostNamed)
-            text += concat(text.empty() ? "" : ", ", holder.name, " (", holder.entries, ')');
+            text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", holder.name, holder.entries);
         else
             left += holder.entries;
     }
-    return left == 0 ? text : concat(text, ", others (", left, ')');
+    return left == 0 ? text : fmt::format("{}, others ({})", text, left);
 }
 
 } // namespace

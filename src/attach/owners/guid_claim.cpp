@@ -3,7 +3,7 @@
 #include "lookup/device_usable.hpp"
 #include "lookup/vf.hpp"
 
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/kernel/device.hpp>
 #include <rdmanet/state/topic.hpp>
 
@@ -11,8 +11,6 @@
 
 namespace rdmanet::attach {
 namespace {
-
-using base::concat;
 
 /// A VF whose PF cannot be read does not count as a user of the GUID.
 std::optional<kernel::VfId> find_user(const base::PciAddress& vf, const base::Guid& guid, kernel::Socket& route) try {
@@ -24,11 +22,10 @@ std::optional<kernel::VfId> find_user(const base::PciAddress& vf, const base::Gu
     return std::nullopt;
 }
 
-/// " (ATTACHMENT)", or nothing if the VF is in no record.
-std::string owner_text(const base::PciAddress& vf, const Attachment& attachment) {
+std::string describe_owner(const base::PciAddress& vf, const Attachment& attachment) {
     for (const state::AttachmentRecord& record : attachment.records.list_about(state::device_topic(vf.to_string())))
-        return concat(" (", attach::describe(record), ')');
-    return {};
+        return attach::describe(record);
+    return "no attachment of rdmanet";
 }
 
 } // namespace
@@ -38,9 +35,11 @@ void require_unused_guid(const base::BusAddress& address, const base::Guid& guid
     for (const base::PciAddress& other : kernel::list_vfs()) {
         if (other.to_string() == address.to_string()) continue;
         if (const auto user = find_user(other, guid, route))
-            refuse_device(address, concat("can't have GUID ", guid, ", device ", other, " has it, ", *user,
-                                          owner_text(other, attachment),
-                                          ": ask for another one, or if that pod is gone, run `rdmanet gc`"));
+            refuse_device(
+                address,
+                fmt::format("cannot get GUID {}, because device {}, {}, has it ({}): request another GUID; if that "
+                            "pod is gone, run `rdmanet gc`",
+                            guid, other, *user, describe_owner(other, attachment)));
     }
 }
 

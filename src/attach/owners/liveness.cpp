@@ -1,14 +1,12 @@
 #include "liveness.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/process.hpp>
-#include <rdmanet/base/text.hpp>
 
 #include <utility>
 
 namespace rdmanet::attach {
 namespace {
-
-using base::concat;
 
 ipam::Verdict unknown(std::string reason) {
     return {.liveness = ipam::Liveness::unknown, .reason = std::move(reason)};
@@ -17,12 +15,12 @@ ipam::Verdict unknown(std::string reason) {
 /// What holds a namespace that no longer has its recorded path, with the cure. Empty if the node's first process
 /// still sees that path: then only the caller does not see it.
 std::string describe_holder(const std::string& found_by, const state::NetnsIdentity& netns) {
-    constexpr const char* kThen = " it, then run `rdmanet gc`";
     const kernel::NetnsHolder holder = kernel::parse_holder(found_by);
     const std::string process = base::describe_process(holder.pid);
-    if (holder.mount_point.empty()) return concat("held by ", process, ": end", kThen);
+    if (holder.mount_point.empty()) return fmt::format("held by {}: end it, then run `rdmanet gc`", process);
     if (holder.pid == 1 && holder.mount_point == netns.path) return {};
-    return concat("held by a mount at ", holder.mount_point, ", as ", process, " sees it: unmount", kThen);
+    return fmt::format("held by a mount at {}, as {} sees it: unmount it, then run `rdmanet gc`", holder.mount_point,
+                       process);
 }
 
 } // namespace
@@ -62,9 +60,9 @@ PodIdentity pod_of(const state::AttachmentRecord& record) {
 //   present   is not found, everything was examined              another one                   unknown
 //   present   is not found, something could not be examined      any                           unknown
 ipam::Verdict PodProbe::probe(const PodIdentity& pod) {
-    if (pod.boot_id.empty()) return unknown("nothing says which boot of the node it belongs to");
+    if (pod.boot_id.empty()) return unknown("its boot is not recorded");
     if (pod.boot_id != node_.boot_id) return {.liveness = ipam::Liveness::dead};
-    if (pod.netns.inode == 0) return unknown("nothing says which network namespace its pod has");
+    if (pod.netns.inode == 0) return unknown("its pod's network namespace is not recorded");
     try {
         switch (search(pod.netns)) {
         case Found::yes: return {.liveness = ipam::Liveness::alive};
@@ -75,7 +73,7 @@ ipam::Verdict PodProbe::probe(const PodIdentity& pod) {
         case Found::no: break;
         }
     } catch (const base::Error& error) {
-        return unknown(concat(error.what(), ": try again"));
+        return unknown(fmt::format("{}: try again", error.what()));
     }
     if (std::string reason = why_not_seen(pod); !reason.empty()) return unknown(std::move(reason));
     if (!living_->doubt.empty()) return unknown(living_->doubt);
@@ -86,11 +84,11 @@ ipam::Verdict PodProbe::probe(const PodIdentity& pod) {
 std::string PodProbe::why_not_seen(const PodIdentity& pod) const {
     const kernel::ProcView& view = node_.view;
     if (view.sees_all()) return {};
-    if (view.id() == 0) return "cannot tell whose processes /proc shows: run `rdmanet gc` on the node itself";
+    if (view.id() == 0) return "it is unknown whose processes /proc shows: run `rdmanet gc` on the node itself";
     // Records of earlier versions have only the inode number. A later container may get the same one: it proves
     // nothing.
     if (pod.pid_view == view.id()) return {};
-    return "it was attached from another PID namespace, whose processes can't be seen here: run `rdmanet gc` on the "
+    return "it was attached from another PID namespace, whose processes cannot be seen here: run `rdmanet gc` on the "
            "node "
            "itself, not in a container";
 }
@@ -123,7 +121,7 @@ PodProbe::Found PodProbe::search(const state::NetnsIdentity& netns) {
         if (fresh) break;
         // The process that led to the namespace has ended or left it. Search again: other processes may be in it.
     }
-    throw base::Error("processes of its network namespace come and go");
+    throw base::Error("processes in its network namespace start and end too quickly to look at them");
 }
 
 } // namespace rdmanet::attach

@@ -1,11 +1,12 @@
 #include "mac.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/hash.hpp>
-#include <rdmanet/base/text.hpp>
 
 namespace rdmanet::attach {
+
 base::MacAddress derive_mac(std::string_view boot_id, const state::AttachmentKey& key) {
-    std::uint64_t bits = base::hash64(base::concat(boot_id, '\n', key.file_name()));
+    std::uint64_t bits = base::hash64(fmt::format("{}\n{}", boot_id, key.file_name()));
     base::MacAddress::Bytes bytes{};
     for (unsigned char& byte : bytes) {
         byte = static_cast<unsigned char>(bits);

@@ -1,5 +1,6 @@
 #include "mark.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <linux/if.h>
@@ -9,7 +10,6 @@
 namespace rdmanet::attach {
 namespace {
 
-using base::concat;
 using state::AttachmentRecord;
 
 constexpr std::string_view kMarkBegin = "rdmanet ";
@@ -31,8 +31,8 @@ bool is_returned(const kernel::Link& link) {
 } // namespace
 
 std::optional<std::string> mark_of(const AttachmentRecord& record) {
-    std::string mark = concat(kMarkBegin, record.netns.inode, ' ', record.netns.cookie, ' ', record.pid_view, ' ',
-                              record.key.file_name());
+    std::string mark = fmt::format("{}{} {} {} {}", kMarkBegin, record.netns.inode, record.netns.cookie,
+                                   record.pid_view, record.key.file_name());
     return mark.size() > kLongestAlias ? std::nullopt : std::optional(std::move(mark));
 }
 

@@ -3,7 +3,7 @@
 #include "lookup/device_link.hpp"
 #include "lookup/vf.hpp"
 
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/state/topic.hpp>
 
 #include <utility>
@@ -11,7 +11,6 @@
 namespace rdmanet::attach {
 namespace {
 
-using base::concat;
 using kernel::VfSettings;
 
 bool is_recorded(const base::PciAddress& vf, const state::AttachmentStore& records) {
@@ -28,10 +27,10 @@ VfSettings keep_pod_settings(const VfSettings& settings) {
 }
 
 std::string text_of(const base::BusAddress& address, const kernel::VfId& id, const VfSettings& found) {
-    return concat("device ", address, ", ", id, ", has ", kernel::to_string(found),
-                  " and no pod: the next pod gets these settings unless its network sets others. If nobody set them on "
-                  "purpose, run `ip link set ",
-                  id.pf, " vf ", id.number, found.vlan ? " vlan 0" : "", found.link_state ? " state auto`" : "`");
+    return fmt::format(
+        "device {}, {}, has {} and no pod: the next pod gets these settings unless its network sets others. If "
+        "nobody set them on purpose, run `ip link set {} vf {}{}{}`",
+        address, id, found, id.pf, id.number, found.vlan ? " vlan 0" : "", found.link_state ? " state auto" : "");
 }
 
 /// Empty if the VF has no such settings.
@@ -44,7 +43,7 @@ std::string describe_vf(const base::PciAddress& vf, kernel::Socket& route) try {
     const VfSettings found = settings ? keep_pod_settings(*settings) : VfSettings{};
     return found.empty() ? std::string() : text_of(address, *id, found);
 } catch (const base::Error& error) {
-    return concat("device ", vf, ": its settings can't be read: ", error.what());
+    return fmt::format("device {}: its settings cannot be read: {}", vf, error.what());
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 
 #include "liveness.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/state/topic.hpp>
@@ -11,7 +12,6 @@
 namespace rdmanet::attach {
 namespace {
 
-using base::concat;
 using base::quoted;
 
 } // namespace
@@ -29,10 +29,10 @@ std::optional<base::FileLock> agree_with_siblings(const state::CreateLink& ours,
         if (pods.probe(pod_of(record)) == ipam::Liveness::dead) continue;
         throw cni::CniError(
             cni::ErrorCode::parent,
-            concat("parent ", quoted(ours.parent), " has a child that is ", theirs->mode, " (", record.key,
-                   "), this network wants ", ours.mode,
-                   ": all ipvlan children of a parent share one mode and flag, and none can be beside macvlan; use the "
-                   "same for this network, or another parent"));
+            fmt::format(
+                "parent {} has a child that is {} ({}), but this network asks for {}: use the same here, or another "
+                "parent, because all children of a parent must be ipvlan with one mode and flag, or all macvlan",
+                quoted(ours.parent), theirs->mode, record.key, ours.mode));
     }
     return lock;
 }

@@ -1,7 +1,7 @@
 #include "unreachable_devices.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/process.hpp>
-#include <rdmanet/base/text.hpp>
 #include <rdmanet/kernel/device.hpp>
 #include <rdmanet/kernel/device_search.hpp>
 #include <rdmanet/kernel/proc_view.hpp>
@@ -13,26 +13,20 @@
 namespace rdmanet::attach {
 namespace {
 
-using base::concat;
 using kernel::ElsewhereDevice;
 using Devices = std::vector<ElsewhereDevice>;
 
-constexpr std::string_view kWhere = " in a network namespace that no process is in and no mount keeps";
-
-/// "device 0000:3b:00.2: its net device is".
-std::string begin_sentence(const ElsewhereDevice& device) {
-    return concat("device ", device.address, ": its ", device.parts_text(), device.net && device.rdma ? " are" : " is");
-}
-
 std::string held_text(const ElsewhereDevice& device, const kernel::HeldNetns& held) {
-    return concat(begin_sentence(device), kWhere, ", but ", base::describe_process(held.pid), " has it open (",
-                  held.path, "): end that process, and the kernel gives the device back to the host");
+    return fmt::format(
+        "device {}: a network namespace without processes and mounts has its {}, and {} has that namespace "
+        "open ({}): end that process, and the kernel returns the device to the host",
+        device.address, device.parts_text(), base::describe_process(held.pid), held.path);
 }
 
 std::string lost_text(const ElsewhereDevice& device) {
-    return concat(begin_sentence(device), kWhere,
-                  ", held by something that cannot be seen: unbind and bind its driver ",
-                  kernel::driver_of(device.address), ", which makes them anew on the host");
+    return fmt::format("device {}: a network namespace without processes and mounts has its {}, and what holds that "
+                       "namespace cannot be seen: unbind and bind driver {}, which creates them again on the host",
+                       device.address, device.parts_text(), kernel::driver_of(device.address));
 }
 
 /// Describes the devices in namespaces that a process has open. Returns the other devices.

@@ -63,10 +63,11 @@ TEST_CASE("who has a full GID table is looked for only where it ends the ADD, an
     const FullTable table;
     const std::string before =
         "no GID of 10.0.0.2 on port 1 of RDMA device \"rnic0\" after 0 ms (1 of 1 entries used): ";
-    const std::string cure =
-        "remove pods or addresses, spread the pods over more parents, or limit what one pod takes by \"rdma.maxGids\"";
+    const std::string cure = "remove pods or addresses, spread the pods over more parents, or limit what one pod takes "
+                             "with \"rdma.maxGids\"";
     const GidHolders unreadable = []() -> std::string { throw base::Error("records can't be read"); };
-    CHECK(refusal(table, [] { return std::string("pod \"p1\" (1)"); }) == before + "most have pod \"p1\" (1); " + cure);
+    CHECK(refusal(table, [] { return std::string("pod \"p1\" (1)"); }) ==
+          before + "most belong to pod \"p1\" (1); " + cure);
     CHECK(refusal(table, unreadable) == before + cure);
     bool is_asked = false;
     table.wait_for_another(config::OnMissingGid::warn, [&] {

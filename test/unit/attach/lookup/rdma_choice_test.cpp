@@ -39,11 +39,11 @@ TEST_CASE("RDMA devices are chosen by their place in the order of their making, 
     CHECK(chosen(R"({"device": "*d?"})") == "rocep1d1 | rocep1 ibp1");
     CHECK(chosen(R"({"device": "roce*"})") == "rocep1 rocep1d1 | ibp1");
     CHECK(chosen(R"({"device": "ibp1"})") == "ibp1 | rocep1 rocep1d1");
-    CHECK_THROWS_WITH(chosen(R"({"device": 3})"), Names("rdma.device", "0000:3b:00.2", "device 3", "0 is \"rocep1\"",
-                                                        "1 is \"rocep1d1\"", "2 is \"ibp1\""));
+    CHECK_THROWS_WITH(chosen(R"({"device": 3})"), Names("rdma.device", "0000:3b:00.2", "device 3", "0 (\"rocep1\")",
+                                                        "1 (\"rocep1d1\")", "2 (\"ibp1\")"));
     CHECK_THROWS_WITH(chosen(R"({"device": "r*", "name": "rdma0"})"),
                       Catch::StartsWith("rdma.name: \"rdma0\" ") && Catch::Contains("2 RDMA devices of 0000:3b:00.2") &&
-                          Catch::Contains("0 is \"rocep1\", "));
+                          Catch::Contains("0 (\"rocep1\"), "));
     CHECK(chosen(R"({"device": 0, "name": "rdma0"})") == "rocep1 | rocep1d1 ibp1");
     CHECK_THROWS_WITH(chosen(R"({"device": "mlx5_*"})"), Names("rdma.device", "0000:3b:00.2", "RDMA", "mlx5_*"));
 }
