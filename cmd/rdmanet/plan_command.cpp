@@ -216,7 +216,7 @@ std::string to_json(const attach::Preview& preview, const json::UselessKeys& use
     writer.key("ranges").begin_array();
     for (const attach::RangeUsage& each : preview.ranges) write_range(writer, each);
     writer.end_array().key("steps").begin_array();
-    for (const state::Step& step : record.steps) state::write_step(writer, step);
+    for (const state::Step& step : record.steps) writer.raw(step.json);
     writer.end_array();
     write_texts(writer, "unknownKeys", useless.unknown);
     write_texts(writer, "idleKeys", useless.idle);

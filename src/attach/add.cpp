@@ -10,6 +10,7 @@
 #include "lookup/request.hpp"
 #include "lookup/state_directory.hpp"
 #include "owners/liveness.hpp"
+#include "steps/delegate.hpp"
 #include "steps/device_info.hpp"
 #include "steps/rdma_names.hpp"
 #include "steps/registry.hpp"
@@ -39,13 +40,17 @@ bool is_attached(const AttachmentRecord& record, const cni::Request& request, co
     return netns && *netns == pod.netns;
 }
 
+bool is_for_others(const state::Step& step) {
+    return step.holds.is_for_others;
+}
+
 /// The steps of an earlier ADD that could not be undone, if they concern only other programs. Throws CniError if a
 /// device, link or lease is left.
 std::vector<state::Step> remaining_steps_of(const Session& session, const StillHeld& held) {
     const auto outcome = session.records.load(session.key);
     const auto* left = std::get_if<AttachmentRecord>(&outcome);
     const bool holds_something = left == nullptr || left->steps.empty() || !left->leases.empty() ||
-                                 !std::all_of(left->steps.begin(), left->steps.end(), state::holds_nothing);
+                                 !std::all_of(left->steps.begin(), left->steps.end(), is_for_others);
     if (holds_something)
         throw cni::CniError(
             cni::ErrorCode::state,
@@ -60,9 +65,8 @@ std::vector<state::Step> remaining_steps_of(const Session& session, const StillH
 /// `remaining` without the steps that this ADD's own record also undoes: the same call of the same IPAM plugin.
 std::vector<state::Step> without_own_steps(std::vector<state::Step> remaining, const AttachmentRecord& record) {
     std::erase_if(remaining, [&](const state::Step& step) {
-        const auto* theirs = std::get_if<state::DelegateIpam>(&step);
-        const auto* ours = record.find_step<state::DelegateIpam>();
-        return theirs != nullptr && ours != nullptr && theirs->plugin == ours->plugin && theirs->config == ours->config;
+        return std::any_of(record.steps.begin(), record.steps.end(),
+                           [&](const state::Step& own) { return undoes_too(own, step); });
     });
     return remaining;
 }

@@ -45,8 +45,7 @@ struct Finding {
 class NodeChecker {
 public:
     explicit NodeChecker(const Node& node)
-        : node_(node), records_(node.state_directory, state::Access::undo), leases_(open_leases(node, records_)),
-          pods_(node) {}
+        : node_(node), records_(node.records(state::Access::undo)), leases_(open_leases(node, records_)), pods_(node) {}
 
     std::vector<CheckedAttachment> run() {
         std::vector<CheckedAttachment> checked;

@@ -67,7 +67,7 @@ Intended wanted_by(const state::AttachmentRecord& record) {
     wanted.rdma.on_missing_gid = written.gids ? config::OnMissingGid::refuse : config::OnMissingGid::warn;
     wanted.rdma.on_inactive_port = written.active_port ? config::OnInactivePort::refuse : config::OnInactivePort::warn;
     if (written.most_gids != 0) wanted.rdma.most_gids = written.most_gids;
-    const state::CreateLink* made = record.created_link();
+    const state::Child* made = record.child();
     wanted.result.interfaces.push_back({.name = record.key.ifname,
                                         .mac = made == nullptr || record.wanted ? written.mac : made->mac,
                                         .mtu = {},

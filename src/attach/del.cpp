@@ -8,7 +8,9 @@
 #include "owners/attachment.hpp"
 #include "owners/mac.hpp"
 #include "owners/mark.hpp"
+#include "steps/child_link.hpp"
 #include "steps/delegate.hpp"
+#include "steps/recorded.hpp"
 
 #include <rdmanet/attach/operations.hpp>
 #include <rdmanet/base/format.hpp>
@@ -80,10 +82,10 @@ void reconstruct_returned(AttachmentRecord& record, const Session& session, cons
     for (const MarkedChild& child : list_returned_children(session.node, deadline)) {
         if (child.record.key != session.key) continue;
         record.netns = child.record.netns;
-        record.steps.emplace_back(state::CreateLink{.kind = child.link.kind,
-                                                    .ifname = session.key.ifname,
-                                                    .parent_ifindex = child.link.parent_ifindex.value_or(0),
-                                                    .mac = child.link.hardware_address_text()});
+        record.steps.push_back(to_record(CreateLink{.child = {.kind = child.link.kind,
+                                                              .parent_ifindex = child.link.parent_ifindex.value_or(0),
+                                                              .mac = child.link.hardware_address_text()},
+                                                    .ifname = session.key.ifname}));
     }
 }
 
@@ -94,8 +96,8 @@ void reconstruct_link(AttachmentRecord& record, const cni::Request& request, Ses
     record.netns = identify(request.netns_path, *netns);
     kernel::Socket inside = kernel::Socket::open_in(*netns, kernel::Protocol::route, deadline);
     if (const auto link = find_unrecorded(inside, request, session, deadline))
-        record.steps.emplace_back(
-            state::CreateLink{.kind = link->kind, .ifname = link->name, .ifindex = link->ifindex});
+        record.steps.push_back(
+            to_record(CreateLink{.child = {.kind = link->kind}, .ifname = link->name, .ifindex = link->ifindex}));
     for (state::Step& step : steps_of_unrecorded_device(request, session, *netns, inside, deadline))
         record.steps.push_back(std::move(step));
 }
@@ -119,7 +121,7 @@ AttachmentRecord reconstruct(const cni::Request& request, Session& session, Stil
         held.push_back(fmt::format("interface {}: {}", base::quoted(session.key.ifname), error.what()));
     }
     const auto& ipam_type = request.conf.ipam_type;
-    if (ipam_type && *ipam_type != config::kPluginName) record.steps.emplace_back(delegate_step(request, *ipam_type));
+    if (ipam_type && *ipam_type != config::kPluginName) record.steps.push_back(delegate_step(request, *ipam_type));
     return record;
 }
 

@@ -5,6 +5,7 @@
 
 #include "owners/attachment.hpp"
 #include "steps/contain.hpp"
+#include "steps/delegate.hpp"
 #include "steps/registry.hpp"
 
 #include <rdmanet/base/format.hpp>
@@ -34,15 +35,14 @@ enum class Undoing : std::uint8_t { own_add, earlier_add };
 /// Changes of the kernel end with a reboot. Undoing them later would change what the administrator set up since.
 /// Files of other programs may be on a disk, and survive.
 bool outlives_boot(const state::Step& step) {
-    return state::holds_nothing(step);
+    return step.holds.is_for_others;
 }
 
 /// Whether the failure of an IPAM plugin's DEL can be ignored, because that plugin refused the ADD and so holds
 /// nothing. Most often its own configuration is wrong, and repeating DEL would not help. The rollback of ADD does not
 /// ignore it: the record must stay for the DEL that every runtime sends after a failed ADD.
 bool is_ignorable(const state::Step& step, const base::Error& why, Undoing undoing, const base::Logger& log) {
-    const auto* delegate = std::get_if<state::DelegateIpam>(&step);
-    if (delegate == nullptr || !delegate->refused || undoing == Undoing::own_add) return false;
+    if (undoing == Undoing::own_add || !is_settled_by_one_attempt(step)) return false;
     log.warn(fmt::format("{}: the plugin refused the ADD and so holds nothing; the failure of its DEL is ignored ({})",
                          describe(step), why.what()));
     return true;

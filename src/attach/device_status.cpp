@@ -4,7 +4,7 @@
 #include "lookup/device_link.hpp"
 #include "lookup/device_usable.hpp"
 #include "lookup/rdma_devices.hpp"
-#include "owners/attached_device.hpp"
+#include "steps/attached_device.hpp"
 #include "steps/device_port.hpp"
 #include "steps/move_rdma.hpp"
 #include "steps/reset_function.hpp"
@@ -71,7 +71,7 @@ void require_usable_device(const base::BusAddress& address, const cni::Request& 
 void require_device(const cni::Request& request, const config::Config& config, const Node& node,
                     const base::Deadline& deadline) {
     require_mode(config.rdma, request.conf.name, deadline);
-    const state::AttachmentStore records(node.state_directory);
+    const state::AttachmentStore records = node.records();
     const auto named = find_named_device(
         config, [&](const config::HostDevice& wanted) { return find_attached(wanted, records); }, deadline);
     const auto* address = named ? std::get_if<base::BusAddress>(&*named) : nullptr;

@@ -10,7 +10,6 @@
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
-#include <rdmanet/json/writer.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -87,9 +86,7 @@ void require_unchanged(const KnownAttachment& attachment, const state::Attachmen
 }
 
 std::string to_text(const state::Step& step) {
-    json::Writer writer;
-    state::write_step(writer, step);
-    return fmt::format("{}, recorded as {}", describe(step), writer.to_text());
+    return fmt::format("{}, recorded as {}", describe(step), step.json);
 }
 
 /// The attachment's leases. None if its record in another role has them.
@@ -139,7 +136,7 @@ void drop(const KnownAttachment& attachment, const state::AttachmentStore& recor
 void forget(const ForgetTarget& target, const Node& node, DryRun dry_run,
             const std::function<void(const Forgotten&)>& say) {
     const auto deadline = base::Deadline::in(kGcTimeout);
-    const state::AttachmentStore records(node.state_directory, state::Access::undo);
+    const state::AttachmentStore records = node.records(state::Access::undo);
     ipam::SqliteStore leases = open_leases(node, records);
     // A dry run does not repair a damaged store.
     const auto all_leases = dry_run == DryRun::yes ? leases.list_all(deadline) : list_leases(leases, node, deadline);

@@ -112,7 +112,7 @@ struct Outcome {
 /// `lost_steps` replaces the steps of a record that cannot be read.
 Outcome collect_all(const Node& node, DryRun dry_run, const Decide& decide, const std::vector<state::Step>& lost_steps,
                     const base::Deadline& deadline, const Caller& caller = {}) {
-    const state::AttachmentStore records(node.state_directory, state::Access::undo);
+    const state::AttachmentStore records = node.records(state::Access::undo);
     ipam::SqliteStore leases = open_leases(node, records);
     const auto found =
         dry_run == DryRun::yes ? list_leases_unrepaired(leases, node, deadline) : list_leases(leases, node, deadline);
@@ -199,7 +199,7 @@ void collect_for_runtime(const cni::Request& request, const Node& node, const ba
     for (const Kept& kept : collected.kept)
         if (kept.pod == Liveness::unknown)
             node.log.warn(fmt::format("GC kept {}, because {}", kept.what, kept.pod.reason));
-    const state::AttachmentStore records(node.state_directory, state::Access::undo);
+    const state::AttachmentStore records = node.records(state::Access::undo);
     settle_owed_names({.records = records, .boot_id = node.boot_id, .log = node.log});
     if (!collected.failed.empty()) throw still_held_error(collected.failed);
 }
@@ -234,7 +234,7 @@ void ipam_only::collect_garbage(const cni::Request& request, const Node& node) {
 
 Collected collect_dead(const Node& node, DryRun dry_run) {
     const auto deadline = base::Deadline::in(kGcTimeout);
-    const state::AttachmentStore records(node.state_directory, state::Access::undo);
+    const state::AttachmentStore records = node.records(state::Access::undo);
     PodProbe pods(node);
     Outcome outcome = collect_all(
         node, dry_run,

@@ -62,7 +62,7 @@ std::string find_port_trouble(const state::AttachmentRecord& record, const kerne
                               const base::Deadline& deadline) {
     Socket host = Socket::open(kernel::Protocol::route, deadline);
     Socket inside = Socket::open_in(pod, kernel::Protocol::route, deadline);
-    if (const state::CreateLink* child = record.created_link()) {
+    if (const state::Child* const child = record.child()) {
         const auto parent = kernel::find_link(child->parent_in_pod ? inside : host, child->parent_ifindex);
         return parent ? trouble_of("parent", *parent) : std::string();
     }

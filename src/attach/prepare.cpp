@@ -1,6 +1,6 @@
 #include "prepare.hpp"
 
-#include "owners/attached_device.hpp"
+#include "steps/attached_device.hpp"
 #include "steps/registry.hpp"
 
 #include <rdmanet/base/format.hpp>

@@ -1,5 +1,6 @@
 #include <rdmanet/attach/rdma_view.hpp>
 
+#include "owners/claims.hpp"
 #include "owners/liveness.hpp"
 
 #include <rdmanet/base/format.hpp>
@@ -81,13 +82,12 @@ class Viewer {
 public:
     std::vector<RdmaView> view(const AttachmentRecord& record) {
         std::vector<RdmaView> views;
-        for (const state::Step& step : record.steps)
-            if (const auto* moved = std::get_if<state::MoveRdma>(&step)) append_moved(record, *moved, views);
-        const state::CreateLink* link = record.created_link();
+        for (const RdmaDevice& moved : moved_devices(record)) append_moved(record, moved, views);
+        const state::Child* child = record.child();
         if (views.empty() && !record.rdma_device.empty())
             views.push_back(view_shared(record));
-        else if (views.empty() && link != nullptr && link->kind == "ipoib")
-            append_ipoib(record, *link, views);
+        else if (views.empty() && child != nullptr && child->kind == "ipoib")
+            append_ipoib(record, *child, views);
         return views;
     }
 
@@ -127,8 +127,8 @@ private:
     }
 
     /// Adds the ports of the device if it is in the namespace of `rdma`.
-    void append_ports(const AttachmentRecord& record, const state::MoveRdma& moved, kernel::Socket* rdma,
-                      RdmaPlace place, const ReadGids& read_gids, std::vector<RdmaView>& views) {
+    void append_ports(const AttachmentRecord& record, const RdmaDevice& moved, kernel::Socket* rdma, RdmaPlace place,
+                      const ReadGids& read_gids, std::vector<RdmaView>& views) {
         const auto device = rdma == nullptr ? std::nullopt : kernel::find_rdma_device(*rdma, moved.index);
         if (!device || device->node_guid != moved.node_guid) return;
         for (const RdmaPort& port : kernel::list_rdma_ports(*rdma, *device))
@@ -136,7 +136,7 @@ private:
     }
 
     /// Looks in the pod, then on the host: DEL or the kernel may just have returned the device.
-    void append_moved(const AttachmentRecord& record, const state::MoveRdma& moved, std::vector<RdmaView>& views) {
+    void append_moved(const AttachmentRecord& record, const RdmaDevice& moved, std::vector<RdmaView>& views) {
         const std::size_t before = views.size();
         try {
             if (const auto netns = find_netns_again(record.netns.path, record.netns)) {
@@ -176,8 +176,8 @@ private:
     }
 
     /// Finds the port of an IPoIB child by the child's GID. In exclusive mode the pod does not see that port.
-    void append_ipoib(const AttachmentRecord& record, const state::CreateLink& link, std::vector<RdmaView>& views) {
-        const auto gid = kernel::parse_port_gid(link.mac);
+    void append_ipoib(const AttachmentRecord& record, const state::Child& child, std::vector<RdmaView>& views) {
+        const auto gid = kernel::parse_port_gid(child.mac);
         try {
             if (!gid || host_.socket() == nullptr ||
                 kernel::rdma_netns_mode(*host_.socket()) != kernel::RdmaNetnsMode::shared)

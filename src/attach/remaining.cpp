@@ -1,5 +1,6 @@
 #include "remaining.hpp"
 
+#include "steps/kinds.hpp"
 #include "steps/move_rdma.hpp"
 #include "steps/registry.hpp"
 
@@ -7,18 +8,8 @@
 #include <iterator>
 
 namespace rdmanet::attach {
-namespace {
 
 using state::AttachmentRecord;
-
-/// Adds the device to steps of earlier versions, which recorded it only in KeepDevice.
-void name_device(state::Step& step, const std::string& device) {
-    if (auto* vf = std::get_if<state::SetVf>(&step); vf != nullptr && vf->device.empty()) vf->device = device;
-    if (auto* port = std::get_if<state::SetRepresentor>(&step); port != nullptr && port->device.empty())
-        port->device = device;
-}
-
-} // namespace
 
 AttachmentRecord all_remaining(const AttachmentRecord& record) {
     AttachmentRecord remaining = record;
@@ -35,13 +26,13 @@ void drop_undone_step(AttachmentRecord& remaining, std::size_t at) {
         return;
     const state::Step undone = std::move(*step);
     remaining.steps.erase(step);
-    if (const auto* home = std::get_if<state::MoveRdma>(&undone)) remember_beside(*home, remaining.steps);
+    remember_sibling(undone, remaining.steps);
 }
 
 void drop_released(AttachmentRecord& remaining, bool has_no_leases) {
     if (has_no_leases) remaining.leases.clear();
-    if (has_no_leases && remaining.find_step<state::DelegateIpam>() == nullptr) remaining.ips.clear();
-    if (remaining.device().empty() && remaining.created_link() == nullptr) remaining.rdma_device.clear();
+    if (has_no_leases && !has_step(remaining, kDelegateIpam)) remaining.ips.clear();
+    if (remaining.device().empty() && remaining.child() == nullptr) remaining.rdma_device.clear();
     remaining.routes.clear();
     remaining.vf_settings.reset();
 }

@@ -22,7 +22,7 @@ namespace {
 }
 
 void require_free_addresses(const ipam::Config& config, const Node& node, const base::Deadline& deadline) {
-    const state::AttachmentStore records(node.state_directory);
+    const state::AttachmentStore records = node.records();
     ipam::SqliteStore leases = open_leases(node, records);
     PodProbe pods(node);
     ipam::Allocator allocator(leases, pods);

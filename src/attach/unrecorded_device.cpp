@@ -2,8 +2,10 @@
 
 #include "lookup/device_link.hpp"
 #include "lookup/rdma_devices.hpp"
+#include "steps/move_link.hpp"
 #include "steps/move_rdma.hpp"
 #include "steps/rdma_names.hpp"
+#include "steps/recorded.hpp"
 #include "steps/reset_function.hpp"
 
 #include <rdmanet/config/config.hpp>
@@ -48,10 +50,12 @@ std::vector<state::Step> steps_of_unrecorded_device(const cni::Request& request,
     if (!link || link->name != attachment.key.ifname) return {};
     std::vector<state::Step> steps;
     if (attachment.key.role.empty() && asks_for_reset(request))
-        if (auto step = plan_reset(*address, list_owed_names(name_keeper(attachment)), attachment.node.log, deadline))
-            steps.emplace_back(*std::move(step));
+        if (auto found = plan_reset(*address, list_owed_names(name_keeper(attachment)), attachment.node.log, deadline))
+            steps.push_back(to_record(ResetFunction{.device = address->to_string(),
+                                                    .driver = std::move(found->driver),
+                                                    .rdma_names = std::move(found->rdma_names)}));
     if (attachment.key.role.empty())
-        steps.emplace_back(state::MoveLink{.device = address->to_string(), .ifname = link->name});
+        steps.push_back(to_record(MoveLink{.device = address->to_string(), .ifname = link->name}));
     for (state::Step& step : rdma_steps(*address, find_rdma_devices_inside(*address, netns, deadline)))
         steps.push_back(std::move(step));
     return steps;

@@ -110,7 +110,7 @@ void write_rdma(json::Writer& writer, const RdmaView& view) {
 
 void write_attachment(json::Writer& writer, const StateReport& report, std::size_t number) {
     const AttachmentRecord& record = report.attachments.records[number];
-    const state::CreateLink* link = record.created_link();
+    const state::Child* child = record.child();
     writer.begin_object()
         .member("network", record.key.network)
         .member("containerID", record.key.container_id)
@@ -118,9 +118,9 @@ void write_attachment(json::Writer& writer, const StateReport& report, std::size
         .member("phase", state::to_string(record.phase))
         .member("delUnfinished", record.removal_unfinished)
         .member("attach", record.attach)
-        .member("parent", link == nullptr ? "" : link->parent)
+        .member("parent", child == nullptr ? "" : child->parent)
         .member("device", record.device())
-        .member("mac", link == nullptr ? "" : link->mac)
+        .member("mac", child == nullptr ? "" : child->mac)
         .member("rdmaDevice", record.rdma_device)
         .member("netns", record.netns.path)
         .member("podNamespace", record.pod.pod_namespace)
@@ -228,8 +228,8 @@ std::string duplicates_text(const StateReport& report) {
 StateReport read_state(const std::string& state_directory) {
     StateReport report;
     if (::access(state_directory.c_str(), F_OK) != 0 && errno == ENOENT) report.missing_directory = state_directory;
-    const state::AttachmentStore records(state_directory, state::Access::look);
     const attach::Node node(state_directory, base::Logger(base::LogLevel::error));
+    const state::AttachmentStore records = node.records(state::Access::look);
     report.attachments = records.list();
     report.rdma = attach::view_rdma(report.attachments.records);
     report.duplicates = attach::view_duplicates(report.attachments.records);
@@ -249,8 +249,8 @@ std::string to_table(const StateReport& report) {
         {"ATTACHMENT", "KIND", "PARENT", "RDMA", "NETWORK", "POD", "CONTAINER", "PHASE", "ADDRESSES", "SINCE"});
     for (std::size_t number = 0; number < report.attachments.records.size(); ++number) {
         const AttachmentRecord& record = report.attachments.records[number];
-        const state::CreateLink* link = record.created_link();
-        attachments.add_row({record.key.ifname, record.attach, link == nullptr ? record.device() : link->parent,
+        const state::Child* child = record.child();
+        attachments.add_row({record.key.ifname, record.attach, child == nullptr ? record.device() : child->parent,
                              rdma_of(record, report.rdma[number]), record.key.network,
                              pod_of(record.pod.pod_namespace, record.pod.name), short_id(record.key.container_id),
                              phase_of(record, report.pods[number]), joined(record.ips), utc(record.created)});

@@ -1,8 +1,6 @@
 #include <rdmanet/state/attachment_record.hpp>
 
-#include "number_text.hpp"
-
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/state/members.hpp>
 #include <rdmanet/state/topic.hpp>
 
 #include <algorithm>
@@ -26,16 +24,16 @@ void write_identity(json::Writer& writer, const AttachmentRecord& record) {
         .member("phase", to_string(record.phase))
         .member("attach", record.attach)
         .member("bootID", record.boot_id)
-        .member("pidNamespace", base::concat(record.pid_view))
+        .member("pidNamespace", std::to_string(record.pid_view))
         .member("created", record.created);
     if (record.removal_unfinished) writer.member("removalUnfinished", true);
     if (record.created_since_boot) writer.member("createdSinceBoot", *record.created_since_boot);
     writer.key("netns")
         .begin_object()
         .member("path", record.netns.path)
-        .member("device", base::concat(record.netns.device))
-        .member("inode", base::concat(record.netns.inode))
-        .member("cookie", base::concat(record.netns.cookie))
+        .member("device", std::to_string(record.netns.device))
+        .member("inode", std::to_string(record.netns.inode))
+        .member("cookie", std::to_string(record.netns.cookie))
         .end_object();
     writer.key("pod")
         .begin_object()
@@ -84,18 +82,6 @@ RecordedLease parse_lease(const json::Reader& lease) {
             .cooldown = static_cast<unsigned>(lease.at("cooldown").integer(0, UINT32_MAX))};
 }
 
-void write_texts(json::Writer& writer, std::string_view key, const std::vector<std::string>& texts) {
-    writer.key(key).begin_array();
-    for (const std::string& text : texts) writer.value(text);
-    writer.end_array();
-}
-
-std::vector<std::string> parse_texts(const json::Reader& array) {
-    std::vector<std::string> texts;
-    for (const json::Reader& text : array.elements()) texts.push_back(text.string());
-    return texts;
-}
-
 void write_wanted(json::Writer& writer, const Wanted& wanted) {
     writer.begin_object().member("mac", wanted.mac);
     writer.key("vf").begin_object();
@@ -121,15 +107,15 @@ std::string_view to_string(Phase phase) {
     return phase == Phase::prepared ? "prepared" : "attached";
 }
 
-const CreateLink* AttachmentRecord::created_link() const {
+const Child* AttachmentRecord::child() const {
     for (const Step& step : steps)
-        if (const auto* link = std::get_if<CreateLink>(&step)) return link;
+        if (step.holds.child) return &*step.holds.child;
     return nullptr;
 }
 
 std::string AttachmentRecord::device() const {
     for (const Step& step : steps)
-        if (std::string device = device_of(step); !device.empty()) return device;
+        if (!step.holds.device.empty()) return step.holds.device;
     return {};
 }
 
@@ -150,12 +136,11 @@ std::vector<std::string> AttachmentRecord::topics() const {
     std::vector<std::string> topics;
     if (const std::string moved = device(); !moved.empty()) topics.push_back(device_topic(moved));
     for (const Step& step : steps) {
-        if (const auto* link = std::get_if<CreateLink>(&step); link != nullptr && !link->parent_in_pod) {
-            topics.push_back(parent_topic(link->parent_ifindex));
-            topics.push_back(child_topic(link->parent_ifindex, link->kind, link->mode));
+        if (const auto& child = step.holds.child; child && !child->parent_in_pod) {
+            topics.push_back(parent_topic(child->parent_ifindex));
+            topics.push_back(child_topic(child->parent_ifindex, child->kind, child->mode));
         }
-        if (const auto* info = std::get_if<WriteDeviceInfo>(&step))
-            topics.push_back(device_info_topic(std::string_view(info->path).substr(info->path.rfind('/') + 1)));
+        if (!step.holds.device_info.empty()) topics.push_back(device_info_topic(step.holds.device_info));
     }
     return topics;
 }
@@ -177,11 +162,11 @@ std::string AttachmentRecord::to_text() const {
     }
     if (wanted) write_wanted(writer.key("wanted"), *wanted);
     writer.key("steps").begin_array();
-    for (const Step& step : steps) write_step(writer, step);
+    for (const Step& step : steps) writer.raw(step.json);
     return writer.end_array().end_object().to_text();
 }
 
-AttachmentRecord AttachmentRecord::parse(std::string_view text) {
+AttachmentRecord AttachmentRecord::parse(std::string_view text, ReadStep read_step) {
     const json::Document document = json::Document::parse(text);
     const json::Reader root = document.root();
     (void)root.at("version").integer(kVersion, kVersion);
@@ -193,7 +178,7 @@ AttachmentRecord AttachmentRecord::parse(std::string_view text) {
     record.routes = parse_texts(root.at("routes"));
     if (const auto settings = root.find("vfSettings")) record.vf_settings = parse_settings(*settings);
     if (const auto wanted = root.find("wanted")) record.wanted = parse_wanted(*wanted);
-    for (const json::Reader& step : root.at("steps").elements()) record.steps.push_back(parse_step(step));
+    for (const json::Reader& step : root.at("steps").elements()) record.steps.push_back(read_step(step));
     return record;
 }
 

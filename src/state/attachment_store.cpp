@@ -91,12 +91,12 @@ Unreadable unreadable(const std::string& path, const std::string& name, std::str
 }
 
 /// Throws SystemError: what the system didn't give this time may be whole.
-LoadOutcome load_from(const Directory& directory, const std::string& name) {
+LoadOutcome load_from(const Directory& directory, const std::string& name, ReadStep read_step) {
     const std::string path = directory.path_of(name);
     try {
         const auto text = directory.read_if_exists(name);
         if (!text) return NoRecord{};
-        AttachmentRecord record = AttachmentRecord::parse(*text);
+        AttachmentRecord record = AttachmentRecord::parse(*text, read_step);
         if (record.key.file_name() != name)
             return unreadable(path, name, concat("describes another attachment (", record.key, ')'));
         return record;
@@ -107,9 +107,9 @@ LoadOutcome load_from(const Directory& directory, const std::string& name) {
     }
 }
 
-LoadOutcome look_at(const Directory& directory, const std::string& name) {
+LoadOutcome look_at(const Directory& directory, const std::string& name, ReadStep read_step) {
     try {
-        return load_from(directory, name);
+        return load_from(directory, name, read_step);
     } catch (const base::SystemError& error) {
         return unreadable(directory.path_of(name), name, error.what());
     }
@@ -122,8 +122,8 @@ bool is_about(const AttachmentRecord& record, const std::string& topic) {
 
 } // namespace
 
-AttachmentStore::AttachmentStore(std::string state_directory, Access access)
-    : directory_(std::move(state_directory)), access_(access) {}
+AttachmentStore::AttachmentStore(std::string state_directory, ReadStep read_step, Access access)
+    : directory_(std::move(state_directory)), read_step_(read_step), access_(access) {}
 
 base::FileLock AttachmentStore::lock_file(const char* name, std::uint64_t slot, const std::string& what,
                                           const base::Deadline& deadline) const {
@@ -198,14 +198,14 @@ base::FileLock AttachmentStore::lock_rdma(const base::Deadline& deadline) const 
 }
 
 LoadOutcome AttachmentStore::load(const AttachmentKey& key) const {
-    return load_from(Directory(attachments_in(directory_)), key.file_name());
+    return load_from(Directory(attachments_in(directory_)), key.file_name(), read_step_);
 }
 
 AttachmentStore::Listing AttachmentStore::list() const {
     Directory directory(attachments_in(directory_));
     Listing listing;
     for (const auto& [name, inode] : directory.files(".json")) {
-        LoadOutcome outcome = look_at(directory, name);
+        LoadOutcome outcome = look_at(directory, name, read_step_);
         if (auto* record = std::get_if<AttachmentRecord>(&outcome)) listing.records.push_back(std::move(*record));
         if (auto* unreadable = std::get_if<Unreadable>(&outcome)) listing.unreadable.push_back(std::move(*unreadable));
     }
@@ -225,7 +225,7 @@ std::vector<AttachmentRecord> AttachmentStore::list_about(const std::string& top
         const bool is_known = known.knows(name, inode);
         if (is_known) present.copy_from(known, name);
         if (is_known && (!known.is_about(topic, name) || known.is_about(but_not, name))) continue;
-        LoadOutcome outcome = look_at(directory, name);
+        LoadOutcome outcome = look_at(directory, name, read_step_);
         auto* record = std::get_if<AttachmentRecord>(&outcome);
         if (record == nullptr) continue;
         if (!is_known) {

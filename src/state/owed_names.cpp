@@ -1,11 +1,10 @@
 #include <rdmanet/state/owed_names.hpp>
 
-#include "number_text.hpp"
-
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/json/reader.hpp>
 #include <rdmanet/json/writer.hpp>
+#include <rdmanet/state/members.hpp>
 
 #include <unistd.h>
 
@@ -50,7 +49,7 @@ void OwedNames::save(const std::vector<OwedName>& names, const std::string& boot
         writer.begin_object()
             .member("device", name.device)
             .member("index", name.index)
-            .member("nodeGuid", base::concat(name.node_guid))
+            .member("nodeGuid", std::to_string(name.node_guid))
             .member("name", name.name)
             .end_object();
     base::write_file_durably(path_, writer.end_array().end_object().to_text());

@@ -1,6 +1,8 @@
 // Attachment records: whatever is read is written with the same values, and means the same when it is read again.
 #include "demand.hpp"
 
+#include "steps/registry.hpp"
+
 #include <rdmanet/state/attachment_record.hpp>
 
 #include <optional>
@@ -10,9 +12,13 @@ using namespace rdmanet::fuzz;
 
 namespace {
 
+state::AttachmentRecord parse(std::string_view text) {
+    return state::AttachmentRecord::parse(text, attach::read_step);
+}
+
 std::optional<state::AttachmentRecord> parse_unless_refused(std::string_view text) {
     try {
-        return state::AttachmentRecord::parse(text);
+        return parse(text);
     } catch (const json::ParseError&) {
         return std::nullopt;
     } catch (const json::ValueError&) {
@@ -44,8 +50,9 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     if (!record) return 0;
     const std::string written = record->to_text();
     demand_from(json::Document::parse(text).root(), json::Document::parse(written).root());
-    const auto again = state::AttachmentRecord::parse(written);
+    const auto again = parse(written);
     demand(again.to_text() == written, "written again, it is another record");
     demand(again.key == record->key, "the record of another attachment");
+    demand(again.topics() == record->topics(), "its steps hold something else");
     return 0;
 }

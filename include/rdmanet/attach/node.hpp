@@ -3,6 +3,7 @@
 
 #include <rdmanet/base/logger.hpp>
 #include <rdmanet/kernel/proc_view.hpp>
+#include <rdmanet/state/attachment_store.hpp>
 
 #include <chrono>
 #include <string>
@@ -17,7 +18,13 @@ struct Node {
     /// Reads the boot ID, and whose processes /proc shows.
     Node(std::string state_directory, base::Logger log);
 
+    /// The journal.
+    [[nodiscard]] state::AttachmentStore records(state::Access access = state::Access::change) const {
+        return {state_directory, read_step, access};
+    }
+
     std::string state_directory;
+    state::ReadStep read_step; // of all kinds that there are
     std::string boot_id;
     kernel::ProcView view;
     base::Logger log;

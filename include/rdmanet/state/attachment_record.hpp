@@ -5,12 +5,12 @@
 #include <rdmanet/base/ip_address.hpp>
 #include <rdmanet/state/attachment_key.hpp>
 #include <rdmanet/state/step.hpp>
+#include <rdmanet/state/vf_settings.hpp>
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 namespace rdmanet::state {
@@ -77,16 +77,8 @@ struct AttachmentRecord {
     std::optional<Wanted> wanted; // absent until ADD is done, and in records of earlier versions
     std::vector<Step> steps;      // in the order of doing
 
-    /// The first step of that kind; null if there is none.
-    template <class Kind>
-    [[nodiscard]] const Kind* find_step() const {
-        for (const Step& step : steps)
-            if (const auto* found = std::get_if<Kind>(&step)) return found;
-        return nullptr;
-    }
-
-    /// Null for an attachment that has no child of a parent.
-    [[nodiscard]] const CreateLink* created_link() const;
+    /// The child of a parent that the attachment has; null if it has none.
+    [[nodiscard]] const Child* child() const;
 
     /// Bus address of the device that the attachment has, or has not given back whole; empty if there is none.
     [[nodiscard]] std::string device() const;
@@ -100,7 +92,7 @@ struct AttachmentRecord {
 
     [[nodiscard]] std::string to_text() const;
     /// Throws json::ParseError or json::ValueError for what to_text() could not have written, and for other versions.
-    [[nodiscard]] static AttachmentRecord parse(std::string_view text);
+    [[nodiscard]] static AttachmentRecord parse(std::string_view text, ReadStep read_step);
 };
 
 /// The present boot's first, within each boot by the clock that nobody can set back. Of earlier boots only the wall

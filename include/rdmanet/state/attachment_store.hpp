@@ -1,17 +1,12 @@
-// Where attachment records live:
-//
-//   STATE_DIR/                              /run/rdmanet unless configured; gone after a reboot, like what it describes
-//     attachments/
-//       CONTAINER:IFNAME:NETWORK.json       one record
-//       CONTAINER:IFNAME:NETWORK.json.tmp   being written, or left by a writer that was killed
-//       CONTAINER:IFNAME:NETWORK.json.del   a DEL has recalled the ADD that is named in it
-//     lock                                  one byte range per attachment, see base::FileLock
-//     parents.lock                          one byte range per parent
-//     devices.lock                          one byte range per device, and one per attachment for its commit
-//     rdma.lock                             moves of RDMA devices, and rdma-names.json
-//     rdma-names.json                       names that RDMA devices wait for, see OwedNames
-//     records.index                         what the records are about, a cache (src/state/record_index.hpp)
-//     leases.sqlite                         the embedded lease store (room ipam)
+// Where attachment records live:  STATE_DIR/                              /run/rdmanet unless configured; gone after
+// a reboot, like what it describes attachments/ CONTAINER:IFNAME:NETWORK.json       one record
+// CONTAINER:IFNAME:NETWORK.json.tmp   being written, or left by a writer that was killed
+// CONTAINER:IFNAME:NETWORK.json.del   a DEL has recalled the ADD that is named in it lock
+// one byte range per attachment, see base::FileLock parents.lock                          one byte range per parent
+// devices.lock                          one byte range per device, and one per attachment for its commit rdma.lock
+// moves of RDMA devices, and rdma-names.json rdma-names.json                       names that RDMA devices wait for,
+// see OwedNames records.index                         what the records are about, a cache
+// (src/state/record_index.hpp) leases.sqlite                         the embedded lease store (room ipam)
 #pragma once
 
 #include <rdmanet/base/deadline.hpp>
@@ -36,16 +31,15 @@ struct Unreadable {
 struct NoRecord {};
 using LoadOutcome = std::variant<NoRecord, AttachmentRecord, Unreadable>;
 
-/// Who only looks keeps nobody waiting: the locks hold nothing, and no file of theirs is made. What is seen may be old
-/// by the time that it is told.
-/// Who only undoes goes on where the state directory is read-only or full: nobody who needs to write can begin
-/// anything.
+/// Who only looks keeps nobody waiting: the locks hold nothing, and no file of theirs is made. What is seen may be
+/// old by the time that it is told. Who only undoes goes on where the state directory is read-only or full: nobody
+/// who needs to write can begin anything.
 enum class Access : std::uint8_t { change, undo, look };
 
 class AttachmentStore {
 public:
     /// Creates nothing yet: reading commands leave a node without state untouched.
-    explicit AttachmentStore(std::string state_directory, Access access = Access::change);
+    AttachmentStore(std::string state_directory, ReadStep read_step, Access access = Access::change);
 
     /// Serialises ADD, DEL, CHECK and GC of one attachment over processes: in the role of an IPAM plugin it is the same
     /// lock as that of the interface. Throws TimeoutError naming the holder.
@@ -111,6 +105,7 @@ private:
                                            const base::Deadline& deadline) const;
 
     std::string directory_;
+    ReadStep read_step_;
     Access access_;
 };
 

@@ -20,7 +20,7 @@ void require_storable(const state::AttachmentKey& key);
 /// The attachment's key, with the node and its journal.
 struct Attachment {
     explicit Attachment(const cni::Request& request, const Node& its_node, state::Access access = state::Access::change)
-        : node(its_node), key(key_of(request)), records(its_node.state_directory, access) {}
+        : node(its_node), key(key_of(request)), records(its_node.records(access)) {}
     Attachment(const Attachment&) = delete;
     Attachment& operator=(const Attachment&) = delete;
 

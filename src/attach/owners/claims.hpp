@@ -15,7 +15,7 @@
 namespace rdmanet::attach {
 
 // A `device` of type std::string is a bus address, or the name of an interface that has none (see
-// state::KeepDevice::device).
+// state::Holds::device).
 
 /// The other attachments that have the device, or a part of it.
 [[nodiscard]] std::vector<state::AttachmentRecord> list_owners(const std::string& device, const Attachment& attachment);

@@ -103,7 +103,7 @@ std::string describe_gid_holders(const kernel::RdmaPort& port, const state::Atta
     std::vector<GidEntry> table = kernel::list_gids(port);
     std::vector<Holder> holders;
     for (const AttachmentRecord& record : records.list().records)
-        if (record.created_link() != nullptr && record.rdma_device == port.link_name())
+        if (record.child() != nullptr && record.rdma_device == port.link_name())
             holders.push_back(count_and_remove(table, record, deadline));
     for (Holder& other : count_by_interface(table, deadline)) holders.push_back(std::move(other));
     std::erase_if(holders, [](const Holder& holder) { return holder.entries == 0; });

@@ -16,7 +16,7 @@ using base::quoted;
 
 } // namespace
 
-std::optional<base::FileLock> agree_with_siblings(const state::CreateLink& ours, const Attachment& attachment,
+std::optional<base::FileLock> agree_with_siblings(const state::Child& ours, const Attachment& attachment,
                                                   const base::Deadline& deadline) {
     if (ours.kind != "ipvlan" || ours.parent_in_pod) return std::nullopt;
     base::FileLock lock = attachment.records.lock_parent(ours.parent_ifindex, ours.parent, deadline);
@@ -24,7 +24,7 @@ std::optional<base::FileLock> agree_with_siblings(const state::CreateLink& ours,
     const std::vector<state::AttachmentRecord> different = attachment.records.list_about(
         state::parent_topic(ours.parent_ifindex), state::child_topic(ours.parent_ifindex, ours.kind, ours.mode));
     for (const state::AttachmentRecord& record : different) {
-        const state::CreateLink* theirs = record.created_link();
+        const state::Child* theirs = record.child();
         if (theirs == nullptr || record.key == attachment.key) continue;
         if (pods.probe(pod_of(record)) == ipam::Liveness::dead) continue;
         throw cni::CniError(

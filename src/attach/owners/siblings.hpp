@@ -15,7 +15,7 @@ namespace rdmanet::attach {
 /// drivers/net/ipvlan/ipvlan_main.c), so a pod of another network could silently lose its isolation. Returns a lock
 /// that keeps others from creating such a child until our record is written. Macvlan children each have a mode of
 /// their own: for them nothing is checked, and there is no lock.
-[[nodiscard]] std::optional<base::FileLock>
-agree_with_siblings(const state::CreateLink& ours, const Attachment& attachment, const base::Deadline& deadline);
+[[nodiscard]] std::optional<base::FileLock> agree_with_siblings(const state::Child& ours, const Attachment& attachment,
+                                                                const base::Deadline& deadline);
 
 } // namespace rdmanet::attach

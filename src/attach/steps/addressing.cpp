@@ -40,9 +40,9 @@ std::vector<base::IpPrefix> prefixes_of(const std::vector<cni::IpConfig>& ips, b
 /// How long a predecessor may take to disappear: cleanup_net() destroys many namespaces in one go.
 constexpr std::chrono::seconds kPredecessorTimeout{5};
 
-/// A child keeps its MAC and its addresses until its namespace is destroyed, which the kernel does some time after the
-/// last user has gone: a pod that comes back at once with the same ones meets itself. Until then macvlan_open() and
-/// ipvlan's address validators answer EADDRINUSE. `taken` names what is in use.
+/// A child keeps its MAC and its addresses until its namespace is destroyed, which the kernel does some time after
+/// the last user has gone: a pod that comes back at once with the same ones meets itself. Until then macvlan_open()
+/// and ipvlan's address validators answer EADDRINUSE. `taken` names what is in use.
 template <class Act, class Taken>
 void after_predecessor(const base::Deadline& deadline, const Act& act, const Taken& taken) {
     const auto until = deadline.at_most(kPredecessorTimeout);
@@ -162,8 +162,8 @@ struct Wanted {
     }
 };
 
-/// The kernel announces the IPv4 addresses that the link has when it comes up. IPv6 addresses are announced by nobody:
-/// until detection has passed, that would take them from who has them (RFC 4429, section 3.3).
+/// The kernel announces the IPv4 addresses that the link has when it comes up. IPv6 addresses are announced by
+/// nobody: until detection has passed, that would take them from who has them (RFC 4429, section 3.3).
 void bring_up_at_once(PodSide& pod, const kernel::Link& link, const base::InterfaceName& name, const Wanted& wanted,
                       const base::Deadline& deadline, const base::Logger& log) {
     const kernel::Dad dad = wanted.v6.empty() ? kernel::Dad::none : choose_dad(pod, link, name, log);
@@ -172,9 +172,9 @@ void bring_up_at_once(PodSide& pod, const kernel::Link& link, const base::Interf
     add_addresses(pod, link, wanted.v6, dad, deadline);
 }
 
-/// Where neighbours are asked for the addresses of an interface. Answers to an ipvlan child's ARP probe don't reach it,
-/// as the address that they go to, 0.0.0.0, is none of its own (ipvlan_addr_lookup()): its parent asks, whose MAC it
-/// has.
+/// Where neighbours are asked for the addresses of an interface. Answers to an ipvlan child's ARP probe don't reach
+/// it, as the address that they go to, 0.0.0.0, is none of its own (ipvlan_addr_lookup()): its parent asks, whose MAC
+/// it has.
 struct AskingSide {
     const kernel::Netns* netns = nullptr; // without one the host's
     unsigned ifindex = 0;

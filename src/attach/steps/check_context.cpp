@@ -1,5 +1,7 @@
 #include "check_context.hpp"
 
+#include "kinds.hpp"
+
 #include "lookup/port_state.hpp"
 
 #include <rdmanet/base/text.hpp>
@@ -21,8 +23,7 @@ void check_port(const config::RdmaPolicy& policy, const kernel::RdmaPort& port, 
 }
 
 bool has_netdev(const state::AttachmentRecord& record) {
-    return record.created_link() != nullptr || record.find_step<state::MoveLink>() != nullptr ||
-           record.find_step<state::MoveInterface>() != nullptr;
+    return record.child() != nullptr || has_step(record, kMoveLink) || has_step(record, kMoveInterface);
 }
 
 std::vector<base::IpAddress> Expected::addresses() const {

@@ -1,5 +1,7 @@
 #include "child_link.hpp"
 
+#include "recorded.hpp"
+
 #include "lookup/adopted.hpp"
 #include "lookup/ipoib.hpp"
 #include "lookup/parent.hpp"
@@ -14,6 +16,7 @@
 #include <rdmanet/base/hash.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
+#include <rdmanet/state/members.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -55,8 +58,8 @@ std::size_t expected_addresses(const cni::Request& request, const config::Config
     return std::max<std::size_t>(1, adopt_addresses(request, config).ips.size());
 }
 
-/// What the child will name as its parent: the kernel puts a macvlan on a macvlan, or an ipvlan on an ipvlan, beside it
-/// on the same lower device (macvlan_common_newlink(), ipvlan_link_new()).
+/// What the child will name as its parent: the kernel puts a macvlan on a macvlan, or an ipvlan on an ipvlan, beside
+/// it on the same lower device (macvlan_common_newlink(), ipvlan_link_new()).
 unsigned index_of_lower(const kernel::Link& parent, const config::Config& config) {
     return parent.kind == config.kind() ? parent.parent_ifindex.value_or(parent.ifindex) : parent.ifindex;
 }
@@ -104,9 +107,9 @@ kernel::ChildSpec child_spec(const cni::Request& request, const config::Config& 
     throw error;
 }
 
-/// What a child can't be born with. The MAC of a passthru macvlan reaches the parent, which gets its own back when the
-/// child goes (macvlan_port_destroy()). An IPoIB child has its mode's MTU, whatever is asked for (ipoib_ndo_init(), and
-/// ipoib_set_mode() after it).
+/// What a child can't be born with. The MAC of a passthru macvlan reaches the parent, which gets its own back when
+/// the child goes (macvlan_port_destroy()). An IPoIB child has its mode's MTU, whatever is asked for
+/// (ipoib_ndo_init(), and ipoib_set_mode() after it).
 kernel::LinkChange late_change(const kernel::Link& link, const config::Config& config, const FoundParent& plan) {
     kernel::LinkChange change;
     if (is_passthru(config) && plan.mac && link.mac() != plan.mac) change.mac = plan.mac;
@@ -120,9 +123,9 @@ unsigned choose_ifindex(const cni::Request& request) {
     return kFirst + static_cast<unsigned>(base::hash64(key_of(request).file_name()) % kFirst);
 }
 
-/// The name is free in the pod, as was seen before: of the same name on the host the kernel says EEXIST, too, unless it
-/// is told the child's number. There is no other way before Linux 6.15, in which a child that is made from inside is
-/// born beside its parent all the same (rtnl_newlink_create(), net/core/rtnetlink.c).
+/// The name is free in the pod, as was seen before: of the same name on the host the kernel says EEXIST, too, unless
+/// it is told the child's number. There is no other way before Linux 6.15, in which a child that is made from inside
+/// is born beside its parent all the same (rtnl_newlink_create(), net/core/rtnetlink.c).
 void add_child(kernel::ChildSpec spec, const cni::Request& request, const config::Config& config, PodSide& pod,
                const base::Deadline& deadline) {
     if (config.link_in_container) return kernel::add_link(pod.route, spec);
@@ -137,35 +140,37 @@ void add_child(kernel::ChildSpec spec, const cni::Request& request, const config
 }
 
 /// After ADD knew the index, the interface is looked up by it: it may have been renamed in the pod since.
-std::optional<Link> find_child(kernel::Socket& inside, const state::CreateLink& step) {
+std::optional<Link> find_child(kernel::Socket& inside, const CreateLink& step) {
     if (step.ifindex != 0) return kernel::find_link(inside, step.ifindex);
     const auto name = base::InterfaceName::parse(step.ifname);
     return name ? kernel::find_link(inside, *name) : std::nullopt;
 }
 
 /// Names and indexes are used again; kind, MAC and parent together are not, within one namespace.
-bool is_ours(const Link& link, const state::CreateLink& step) {
-    if (link.kind != step.kind) return false;
-    const bool mac_tells = !step.mac.empty() && step.ifindex == 0;
-    if (mac_tells && link.hardware_address_text() != step.mac) return false;
-    return step.parent_ifindex == 0 || link.is_child_of(step.parent_ifindex);
+bool is_ours(const Link& link, const CreateLink& step) {
+    const state::Child& child = step.child;
+    if (link.kind != child.kind) return false;
+    const bool mac_tells = !child.mac.empty() && step.ifindex == 0;
+    if (mac_tells && link.hardware_address_text() != child.mac) return false;
+    return child.parent_ifindex == 0 || link.is_child_of(child.parent_ifindex);
 }
 
 constexpr const char* kIpoib = "ipoib";
 
-/// An IPoIB child that its namespace gave back when it went (default_device_exit_net(), net/core/dev.c), under the name
-/// that it had if that was free. Before ADD knew its address, the name tells it.
-std::optional<Link> find_returned(kernel::Socket& outside, const state::CreateLink& step) {
+/// An IPoIB child that its namespace gave back when it went (default_device_exit_net(), net/core/dev.c), under the
+/// name that it had if that was free. Before ADD knew its address, the name tells it.
+std::optional<Link> find_returned(kernel::Socket& outside, const CreateLink& step) {
     for (const Link& link : kernel::list_links(outside)) {
-        if (link.kind != kIpoib || link.parent_ifindex != step.parent_ifindex) continue;
+        if (link.kind != kIpoib || link.parent_ifindex != step.child.parent_ifindex) continue;
         const bool may_be_ours = link.name == step.ifname && !link.is_up(); // the kernel takes down what it moves
-        if (step.mac.empty() ? may_be_ours : link.hardware_address_text() == step.mac) return link;
+        const std::string& mac = step.child.mac;
+        if (mac.empty() ? may_be_ours : link.hardware_address_text() == mac) return link;
     }
     return std::nullopt;
 }
 
 /// Comes some time after the namespace's last user has gone, if it comes: the pod may have removed it.
-void remove_returned(const state::CreateLink& step, const RevertContext& context) {
+void remove_returned(const CreateLink& step, const RevertContext& context) {
     constexpr std::chrono::seconds kTimeout{3};
     kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, context.deadline);
     const auto until = context.deadline.at_most(kTimeout);
@@ -184,17 +189,15 @@ void take_down(kernel::Socket& inside, const Link& link) {
     if (link.is_up()) kernel::change_link(inside, link.ifindex, {.state = kernel::AdminState::down});
 }
 
-state::CreateLink child_step(const cni::Request& request, const config::Config& config, const FoundParent& plan) {
-    const bool kernel_takes_mac = plan.mac && !is_passthru(config);
+state::Child child_of(const config::Config& config, const FoundParent& found) {
+    const bool kernel_takes_mac = found.mac && !is_passthru(config);
     return {.kind = std::string(config.kind()),
             .mode =
-                std::visit([](const auto& kind) { return kernel::to_string(kind); }, kernel_kind(config, plan.parent)),
-            .ifname = request.ifname().to_string(),
-            .parent = plan.parent.name,
-            .parent_ifindex = index_of_lower(plan.parent, config),
+                std::visit([](const auto& kind) { return kernel::to_string(kind); }, kernel_kind(config, found.parent)),
+            .parent = found.parent.name,
+            .parent_ifindex = index_of_lower(found.parent, config),
             .parent_in_pod = config.link_in_container,
-            .mac = kernel_takes_mac ? plan.mac->to_string() : std::string(),
-            .ifindex = 0};
+            .mac = kernel_takes_mac ? found.mac->to_string() : std::string()};
 }
 
 kernel::Link create_child(const cni::Request& request, const config::Config& config, const FoundParent& plan,
@@ -221,19 +224,19 @@ std::string mac_text(const AddContext& context) {
 
 class ChildLink final : public Step {
 public:
-    ChildLink(const FoundParent& found, state::CreateLink step)
+    ChildLink(const FoundParent& found, CreateLink step)
         : parent_(found.parent), mac_(found.mac), step_(std::move(step)) {}
 
-    [[nodiscard]] std::vector<state::Step> recorded() const override { return {step_}; }
+    [[nodiscard]] std::vector<state::Step> recorded() const override { return {to_record(step_)}; }
 
     void describe(const AddContext& context, Description& description) const override {
         const config::Config& config = context.config;
         const std::string mtu = config.mtu          ? concat(", MTU ", *config.mtu)
                                 : config.is_ipoib() ? std::string()
                                                     : concat(", MTU ", parent_.mtu);
-        description.add.push_back(concat("make interface ", quoted(step_.ifname), " in the pod: ", step_.mode,
-                                         " on parent ", quoted(step_.parent), step_.parent_in_pod ? " in the pod" : "",
-                                         mtu, mac_text(context)));
+        description.add.push_back(concat("make interface ", quoted(step_.ifname), " in the pod: ", step_.child.mode,
+                                         " on parent ", quoted(step_.child.parent),
+                                         step_.child.parent_in_pod ? " in the pod" : "", mtu, mac_text(context)));
     }
 
     void apply(const AddContext& context, Progress& progress) override {
@@ -241,7 +244,7 @@ public:
                                         context.deadline);
         step_.ifindex = child.ifindex;
         if (context.config.is_ipoib()) {
-            step_.mac = child.hardware_address_text();
+            step_.child.mac = child.hardware_address_text();
             if (auto mark = mark_of(progress.record))
                 kernel::change_link(context.pod.route, child.ifindex, {.alias = std::move(mark), .netns = nullptr});
         }
@@ -257,7 +260,7 @@ public:
 private:
     Link parent_;
     std::optional<base::MacAddress> mac_;
-    state::CreateLink step_;
+    CreateLink step_;
 };
 
 void check_mode_by_configuration(const Link& link, const config::Config& config) {
@@ -287,7 +290,7 @@ std::string mode_text(const Link& link) {
     return concat("of kind ", quoted(link.kind));
 }
 
-void check_mode(const Link& link, const Intended& wanted, const state::CreateLink& made) {
+void check_mode(const Link& link, const Intended& wanted, const state::Child& made) {
     if (wanted.config != nullptr) return check_mode_by_configuration(link, *wanted.config);
     const std::string present = mode_text(link);
     if (present != made.mode)
@@ -334,24 +337,51 @@ FoundParent plan_child(const cni::Request& request, const config::Config& config
         const auto holders = [&] { return describe_gid_holders(*plan.rdma, attachment.records, deadline); };
         if (plan.rdma) require_gids(plan.parent, *plan.rdma, request, config, holders, attachment.node.log);
     }
-    plan.claim = agree_with_siblings(child_step(request, config, plan), attachment, deadline);
+    plan.claim = agree_with_siblings(child_of(config, plan), attachment, deadline);
     return plan;
 }
 
-void revert_step(const state::CreateLink& step, const RevertContext& context) {
+CreateLink CreateLink::parse(const json::Reader& reader) {
+    return {.child = {.kind = reader.at("kind").string(),
+                      .mode = reader.at("mode").string(),
+                      .parent = reader.at("parent").string(),
+                      .parent_ifindex = state::parse_ifindex(reader.at("parentIfindex")),
+                      .parent_in_pod = reader.at("parentInPod").boolean(),
+                      .mac = reader.at("mac").string()},
+            .ifname = reader.at("ifname").string(),
+            .ifindex = state::parse_ifindex(reader.at("ifindex"))};
+}
+
+void CreateLink::write(json::Writer& writer) const {
+    writer.member("kind", child.kind)
+        .member("mode", child.mode)
+        .member("ifname", ifname)
+        .member("parent", child.parent)
+        .member("parentIfindex", child.parent_ifindex)
+        .member("parentInPod", child.parent_in_pod)
+        .member("mac", child.mac)
+        .member("ifindex", ifindex);
+}
+
+std::string CreateLink::describe() const {
+    return concat("interface ", quoted(ifname));
+}
+
+void CreateLink::revert(const RevertContext& context) const {
     const auto netns = find_recorded_netns(context.record, context.caller.netns_path);
-    if (!netns && step.kind == kIpoib) remove_returned(step, context);
+    if (!netns && child.kind == kIpoib) remove_returned(*this, context);
     if (!netns) return; // the kernel destroys macvlan and ipvlan children with their namespace
     kernel::Socket inside = kernel::Socket::open_in(*netns, kernel::Protocol::route, context.deadline);
-    const auto link = find_child(inside, step);
-    if (!link || !is_ours(*link, step)) return;
+    const auto link = find_child(inside, *this);
+    if (!link || !is_ours(*link, *this)) return;
     if (link->kind == kIpoib) take_down(inside, *link);
     kernel::remove_link(inside, link->ifindex);
 }
 
 std::unique_ptr<Step> make_child_link(const AddContext& context, const Findings& found) {
     if (!found.parent) return nullptr;
-    return std::make_unique<ChildLink>(*found.parent, child_step(context.request, context.config, *found.parent));
+    return std::make_unique<ChildLink>(*found.parent, CreateLink{.child = child_of(context.config, *found.parent),
+                                                                 .ifname = context.request.ifname().to_string()});
 }
 
 /// A child is told by its kind and parent.
@@ -361,16 +391,12 @@ void check_child_link(const CheckContext& context) {
     const std::string name = quoted(link.name);
     if (link.kind != context.wanted.kind)
         differs(concat("interface ", name, " is of kind ", quoted(link.kind), ", expected ", context.wanted.kind));
-    const state::CreateLink* made = context.record.created_link();
+    const state::Child* const made = context.record.child();
     if (made == nullptr) return;
     if (!link.is_child_of(made->parent_ifindex))
         differs(concat("interface ", name, " has parent index ", link.parent_ifindex.value_or(0), ", expected ",
                        made->parent_ifindex, " (", made->parent, ')'));
     check_mode(link, context.wanted, *made);
-}
-
-std::string describe_step(const state::CreateLink& step) {
-    return concat("interface \"", step.ifname, '"');
 }
 
 } // namespace rdmanet::attach

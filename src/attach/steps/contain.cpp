@@ -1,6 +1,8 @@
 #include "contain.hpp"
 
+#include "recorded.hpp"
 #include "registry.hpp"
+#include "vf_settings.hpp"
 
 #include "lookup/vf.hpp"
 #include "owners/liveness.hpp"
@@ -24,27 +26,25 @@ using kernel::VfOf;
 
 /// Nothing for the RDMA devices of another plugin's interface: that plugin decides about the VF.
 std::optional<VfOf> find_vf_of(const state::AttachmentRecord& record) {
-    const auto* kept = record.find_step<state::KeepDevice>();
-    const auto address = kept == nullptr ? std::nullopt : base::PciAddress::parse(kept->device);
+    const auto address =
+        has_step(record, kKeepDevice) ? base::PciAddress::parse(record.device()) : std::optional<base::PciAddress>();
     return address ? kernel::find_pf_of(*address) : std::nullopt;
 }
 
-/// The step that has the VF's settings, made if ADD had nothing to set. It is undone after the moves.
-state::SetVf& settings_step(state::AttachmentRecord& record, const VfOf& of) {
-    for (state::Step& step : record.steps)
-        if (auto* settings = std::get_if<state::SetVf>(&step)) return *settings;
-    const auto first_move = std::find_if(record.steps.begin(), record.steps.end(), is_move);
-    const auto made = record.steps.insert(
-        first_move,
-        state::SetVf{.pf = of.pf.to_string(), .number = of.number, .before = {}, .device = record.device()});
-    return std::get<state::SetVf>(*made);
-}
-
+/// The state before goes into the step that has the VF's settings, which is made if ADD had nothing to set. It is
+/// undone after the moves.
 void remember(VfLinkState present, state::AttachmentRecord& record, const VfOf& of,
               const state::AttachmentStore& records) {
-    state::VfSettings& before = settings_step(record, of).before;
-    if (before.link_state) return;
-    before.link_state = present;
+    const auto is_settings = [](const state::Step& step) { return step.kind == kSetVf; };
+    auto at = std::find_if(record.steps.begin(), record.steps.end(), is_settings);
+    SetVf settings{.pf = of.pf.to_string(), .number = of.number, .before = {}, .device = record.device()};
+    if (at != record.steps.end())
+        settings = parse_if<SetVf>(*at).value();
+    else
+        at = record.steps.insert(std::find_if(record.steps.begin(), record.steps.end(), is_move), state::Step{});
+    if (settings.before.link_state) return;
+    settings.before.link_state = present;
+    *at = to_record(settings);
     records.save(record);
 }
 
@@ -60,10 +60,10 @@ bool switch_link_off(kernel::Socket& route, const kernel::VfId& vf, VfLinkState 
 } // namespace
 
 bool is_still_with_attachment(const state::Step& move, const RevertContext& context) {
-    const auto address = base::BusAddress::parse(state::device_of(move));
+    const auto address = base::BusAddress::parse(move.holds.device);
     const auto own = find_recorded_netns(context.record, context.caller.netns_path);
     if (!context.is_of_owner || !address || !own) return false;
-    const bool is_rdma = state::is_any_of<state::MoveRdma>(move);
+    const bool is_rdma = move.holds.rdma.has_value();
     const kernel::ElsewhereDevice moved{.address = *address, .net = !is_rdma, .rdma = is_rdma};
     const std::string& path = context.record.netns.path; // runtimes mount the namespaces of all pods in one directory
     const auto others = kernel::list_other_netns(path.substr(0, path.rfind('/')), *own);

@@ -1,10 +1,13 @@
 #include "delegate.hpp"
 
+#include "recorded.hpp"
+
 #include "owners/liveness.hpp"
 
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/delegate.hpp>
 #include <rdmanet/cni/error.hpp>
+#include <rdmanet/state/members.hpp>
 
 #include <utility>
 #include <variant>
@@ -22,7 +25,7 @@ std::string path_of_netns(const RevertContext& context) {
     return {};
 }
 
-void delegate_del_with(const std::string& config, const state::DelegateIpam& step, const RevertContext& context) {
+void delegate_del_with(const std::string& config, const DelegateIpam& step, const RevertContext& context) {
     const state::AttachmentRecord& record = context.record;
     cni::delegate_del(
         {.plugin = step.plugin,
@@ -35,7 +38,7 @@ void delegate_del_with(const std::string& config, const state::DelegateIpam& ste
         context.deadline);
 }
 
-cni::Result ask_delegate(const cni::Request& request, const state::DelegateIpam& step, const base::Deadline& deadline) {
+cni::Result ask_delegate(const cni::Request& request, const DelegateIpam& step, const base::Deadline& deadline) {
     cni::Result result = cni::delegate_add(cni::delegate_call(request, step.plugin), deadline);
     if (result.ips.empty())
         throw cni::CniError(cni::ErrorCode::delegate,
@@ -43,11 +46,15 @@ cni::Result ask_delegate(const cni::Request& request, const state::DelegateIpam&
     return result;
 }
 
+DelegateIpam delegate_value(const cni::Request& request, const std::string& plugin) {
+    return {.plugin = plugin, .config = request.stdin_text, .args = request.args_text, .path = request.path_text};
+}
+
 class Delegate final : public Step {
 public:
-    explicit Delegate(state::DelegateIpam step) : step_(std::move(step)) {}
+    explicit Delegate(DelegateIpam step) : step_(std::move(step)) {}
 
-    [[nodiscard]] std::vector<state::Step> recorded() const override { return {step_}; }
+    [[nodiscard]] std::vector<state::Step> recorded() const override { return {to_record(step_)}; }
     void describe(const AddContext& /*context*/, Description& description) const override {
         description.add.push_back(
             concat("call IPAM plugin ", base::quoted(step_.plugin), ", which gives the addresses"));
@@ -62,37 +69,61 @@ public:
     }
 
 private:
-    state::DelegateIpam step_;
+    DelegateIpam step_;
 };
 
 } // namespace
 
-state::DelegateIpam delegate_step(const cni::Request& request, const std::string& plugin) {
-    return {.plugin = plugin, .config = request.stdin_text, .args = request.args_text, .path = request.path_text};
+DelegateIpam DelegateIpam::parse(const json::Reader& reader) {
+    return {.plugin = reader.at("plugin").string(),
+            .config = reader.at("config").string(),
+            .args = reader.at("args").string(),
+            .path = reader.at("path").string(),
+            .refused = state::find_boolean(reader, "refused").value_or(false)};
+}
+
+void DelegateIpam::write(json::Writer& writer) const {
+    writer.member("plugin", plugin).member("config", config).member("args", args).member("path", path);
+    if (refused) writer.member("refused", true);
+}
+
+std::string DelegateIpam::describe() const {
+    return concat("addresses of IPAM plugin ", quoted(plugin));
 }
 
 /// A configuration that the plugin can't read keeps it from releasing anything. Its correction reaches the node with
-/// the next call, and the pod's addresses are told by container and interface.
-void revert_step(const state::DelegateIpam& step, const RevertContext& context) {
+/// the next call, and the plugin knows the pod's addresses by container and interface.
+void DelegateIpam::revert(const RevertContext& context) const {
     const Caller& caller = context.caller;
     try {
-        delegate_del_with(step.config, step, context);
+        delegate_del_with(config, *this, context);
     } catch (const base::Error& error) {
-        if (caller.ipam_type != step.plugin || caller.config == step.config) throw;
+        if (caller.ipam_type != plugin || caller.config == config) throw;
         const std::string with_own = error.what();
         base::in_context(concat(with_own, "; with the present configuration"),
-                         [&] { delegate_del_with(caller.config, step, context); });
+                         [&] { delegate_del_with(caller.config, *this, context); });
     }
+}
+
+state::Step delegate_step(const cni::Request& request, const std::string& plugin) {
+    return to_record(delegate_value(request, plugin));
+}
+
+bool is_settled_by_one_attempt(const state::Step& step) {
+    const auto delegate = parse_if<DelegateIpam>(step);
+    return delegate && delegate->refused;
+}
+
+bool undoes_too(const state::Step& step, const state::Step& other) {
+    const auto ours = parse_if<DelegateIpam>(step);
+    const auto theirs = parse_if<DelegateIpam>(other);
+    return ours && theirs && ours->plugin == theirs->plugin && ours->config == theirs->config;
 }
 
 std::unique_ptr<Step> make_delegate(const AddContext& context, const Findings& /*found*/) {
     const auto* other = std::get_if<config::DelegatedIpam>(&context.config.ipam);
     if (other == nullptr) return nullptr;
-    return std::make_unique<Delegate>(delegate_step(context.request, other->plugin));
-}
-
-std::string describe_step(const state::DelegateIpam& step) {
-    return concat("addresses of IPAM plugin \"", step.plugin, '"');
+    return std::make_unique<Delegate>(delegate_value(context.request, other->plugin));
 }
 
 } // namespace rdmanet::attach

@@ -27,8 +27,8 @@ using base::concat;
 using base::quoted;
 using kernel::Link;
 
-/// The interface would be lost to the pod, addresses and all: the kernel makes it anew when its RDMA device moves, see
-/// follow_rdma().
+/// The interface would be lost to the pod, addresses and all: the kernel makes it anew when its RDMA device moves,
+/// see follow_rdma().
 void require_no_ipoib(const BusAddress& address, kernel::Socket& route, PodSide& pod) {
     auto link = find_link_inside(address, pod.route);
     if (!link) link = find_link_on_host(address, route);

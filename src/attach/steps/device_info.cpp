@@ -1,5 +1,7 @@
 #include "device_info.hpp"
 
+#include "recorded.hpp"
+
 #include "owners/attachment.hpp"
 
 #include <rdmanet/base/error.hpp>
@@ -108,8 +110,25 @@ void remove_device_info(const std::string& path) {
     if (!is_another_kind(parse_info(earlier_text(path)))) base::remove_file_durably(path);
 }
 
-void revert_step(const state::WriteDeviceInfo& step, const RevertContext&) {
-    remove_device_info(step.path);
+WriteDeviceInfo WriteDeviceInfo::parse(const json::Reader& reader) {
+    return {.path = reader.at("path").string()};
+}
+
+void WriteDeviceInfo::write(json::Writer& writer) const {
+    writer.member("path", path);
+}
+
+/// In whatever directory Multus sees it.
+state::Holds WriteDeviceInfo::holds() const {
+    return {.device_info = path.substr(path.rfind('/') + 1), .is_for_others = true};
+}
+
+std::string WriteDeviceInfo::describe() const {
+    return concat("device-info file ", path);
+}
+
+void WriteDeviceInfo::revert(const RevertContext& /*context*/) const {
+    remove_device_info(path);
 }
 
 namespace {
@@ -121,7 +140,9 @@ public:
         : path_(std::move(path)), device_{
                                       .address = device.address, .vf = device.vf, .representor = device.representor} {}
 
-    [[nodiscard]] std::vector<state::Step> recorded() const override { return {state::WriteDeviceInfo{.path = path_}}; }
+    [[nodiscard]] std::vector<state::Step> recorded() const override {
+        return {to_record(WriteDeviceInfo{.path = path_})};
+    }
     void describe(const AddContext& /*context*/, Description& description) const override {
         description.add.push_back(concat("write device-info file ", base::quoted(path_)));
     }
@@ -142,10 +163,6 @@ private:
 std::unique_ptr<Step> make_device_info(const AddContext& context, const Findings& found) {
     if (!found.device || !context.config.device_info_file) return nullptr;
     return std::make_unique<DeviceInfo>(*context.config.device_info_file, *found.device);
-}
-
-std::string describe_step(const state::WriteDeviceInfo& step) {
-    return concat("device-info file ", step.path);
 }
 
 } // namespace rdmanet::attach

@@ -4,7 +4,11 @@
 
 #include "context.hpp"
 #include "findings.hpp"
+#include "kinds.hpp"
 #include "step.hpp"
+
+#include <rdmanet/json/reader.hpp>
+#include <rdmanet/json/writer.hpp>
 
 #include <memory>
 #include <optional>
@@ -13,8 +17,21 @@
 
 namespace rdmanet::attach {
 
-/// Throws CniError unless `path` is what Multus calls this attachment's file, and no other attachment's: whoever writes
-/// the network's configuration may name another one there.
+/// A device-info file was written for Multus. Undone by removing it.
+struct WriteDeviceInfo {
+    static constexpr std::string_view kKind = kWriteDeviceInfo;
+
+    std::string path;
+
+    [[nodiscard]] static WriteDeviceInfo parse(const json::Reader& reader);
+    void write(json::Writer& writer) const;
+    [[nodiscard]] state::Holds holds() const;
+    [[nodiscard]] std::string describe() const;
+    void revert(const RevertContext& context) const;
+};
+
+/// Throws CniError unless `path` is what Multus calls this attachment's file, and no other attachment's: whoever
+/// writes the network's configuration may name another one there.
 void require_own_device_info(const std::string& path, const state::AttachmentKey& key,
                              const state::AttachmentStore& records);
 
@@ -27,9 +44,6 @@ void require_own_device_info(const std::string& path, const state::AttachmentKey
 
 /// Unless it describes another kind of device, which ADD has left as it was. Throws base::SystemError.
 void remove_device_info(const std::string& path);
-
-[[nodiscard]] std::string describe_step(const state::WriteDeviceInfo& step);
-void revert_step(const state::WriteDeviceInfo& step, const RevertContext& context);
 
 /// Null if the attachment needs none.
 [[nodiscard]] std::unique_ptr<Step> make_device_info(const AddContext& context, const Findings& found);

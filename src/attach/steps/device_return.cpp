@@ -1,5 +1,7 @@
 #include "device_return.hpp"
 
+#include "kinds.hpp"
+
 #include "lookup/device_usable.hpp"
 #include "lookup/rdma_devices.hpp"
 
@@ -52,8 +54,7 @@ std::string send_home(const Link& link, Socket& inside, Socket& outside, const k
 
 bool end_by_unbinding(const BusAddress& address, const RevertContext& context) {
     if (!context.is_of_owner) return false;
-    const bool loses_driver = context.record.find_step<state::ResetFunction>() != nullptr ||
-                              context.record.find_step<state::RebindDriver>() != nullptr;
+    const bool loses_driver = has_step(context.record, kResetFunction) || has_step(context.record, kRebindDriver);
     if (!loses_driver || kernel::count_vfs_of(address) != 0) return false;
     auto rdma = Socket::find_rdma(context.deadline);
     if (!user_of(address, rdma ? &*rdma : nullptr).empty()) return false;

@@ -11,7 +11,6 @@
 #include <rdmanet/kernel/rdma.hpp>
 #include <rdmanet/kernel/vf.hpp>
 #include <rdmanet/state/owed_names.hpp>
-#include <rdmanet/state/step.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -39,7 +38,16 @@ struct FoundVf {
 /// The host's end of a VF whose PF is in switchdev mode.
 struct FoundRepresentor {
     kernel::Link link;
-    state::SetRepresentor before; // what is to change, as it was
+    std::optional<unsigned> mtu{}; // bytes, before it is raised; absent: it stays
+    bool was_down = false;         // and is to be up
+    bool had_ipv6 = false;         // which is to be switched off before
+};
+
+/// How the driver has the function that is to be reset when it is back.
+struct FoundReset {
+    std::string driver;
+    std::vector<std::string>
+        rdma_names{}; // of its RDMA devices on the host, in the order in which the driver made them
 };
 
 /// A device of a bus is to move.
@@ -49,7 +57,7 @@ struct FoundDevice {
     std::optional<FoundRepresentor> representor{}; // of the VF, if its PF is in switchdev mode
     std::string rebind_to{};                       // InfiniBand: the driver, if it must be bound anew for a new GUID
     std::uint64_t node_guid = 0;                   // before that, of its RDMA device
-    std::optional<state::ResetFunction> reset{};   // what DEL is to do, if it is to be reset
+    std::optional<FoundReset> reset{};             // if it is to be reset
     std::optional<kernel::Link> link{}; // none: an earlier plugin's, or the driver is one for user space, "vfio-pci"
     RdmaSelection selection{};          // of its RDMA devices: those that go into the pod, and the others
     std::vector<state::OwedName> owed_names{}; // what RDMA devices on the host should be called, and are not yet

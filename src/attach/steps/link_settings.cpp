@@ -3,7 +3,7 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/kernel/ethtool.hpp>
 #include <rdmanet/kernel/netdev_files.hpp>
-#include <rdmanet/kernel/netlink_socket.hpp>
+#include <rdmanet/state/members.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -20,6 +20,24 @@ using base::concat;
 using base::quoted;
 using kernel::Link;
 using kernel::Socket;
+
+/// One of the numbers that stay with an interface.
+struct TuningNumber {
+    std::string_view name; // as `ip link` has it
+    std::string_view key;  // in the record
+    std::optional<std::uint32_t> kernel::LinkTuning::*number;
+};
+
+/// In the order of restoring: gso_max_size and gro_max_size also set the one for IPv4 if they are 64 KiB at most
+/// (netif_set_gso_max_size(), net/core/dev.h).
+constexpr TuningNumber kTuningNumbers[] = {
+    {"group", "group", &kernel::LinkTuning::group},
+    {"txqueuelen", "txQueueLength", &kernel::LinkTuning::transmit_queue_length},
+    {"gso_max_size", "gsoMaxSize", &kernel::LinkTuning::gso_max_size},
+    {"gso_max_segs", "gsoMaxSegs", &kernel::LinkTuning::gso_max_segments},
+    {"gro_max_size", "groMaxSize", &kernel::LinkTuning::gro_max_size},
+    {"gso_ipv4_max_size", "gsoIpv4MaxSize", &kernel::LinkTuning::gso_ipv4_max_size},
+    {"gro_ipv4_max_size", "groIpv4MaxSize", &kernel::LinkTuning::gro_ipv4_max_size}};
 
 /// What can't be recorded is no reason to refuse a device that is used without it.
 void warn_of_unrecorded(const Link& link, std::string_view setting, std::string_view why, const base::Logger& log) {
@@ -55,12 +73,12 @@ bool has_altname(const std::vector<std::string>& altnames, const std::string& al
     return std::find(altnames.begin(), altnames.end(), altname) != altnames.end();
 }
 
-void remove_new_altnames(Socket& route, const Link& link, const state::KeepDevice& before) {
+void remove_new_altnames(Socket& route, const Link& link, const LinkBefore& before) {
     for (const std::string& altname : link.altnames)
         if (!has_altname(before.altnames, altname)) kernel::remove_altname(route, link.ifindex, altname);
 }
 
-void restore_altnames(Socket& route, const Link& link, const state::KeepDevice& before, const base::Logger& log) {
+void restore_altnames(Socket& route, const Link& link, const LinkBefore& before, const base::Logger& log) {
     for (const std::string& altname : before.altnames) {
         if (has_altname(link.altnames, altname)) continue;
         try {
@@ -74,7 +92,7 @@ void restore_altnames(Socket& route, const Link& link, const state::KeepDevice& 
 }
 
 /// Whoever took the name meanwhile keeps it: no DEL could change that, and the pod would never go.
-void restore_name(Socket& route, const Link& link, const state::KeepDevice& before, const base::Logger& log) {
+void restore_name(Socket& route, const Link& link, const LinkBefore& before, const base::Logger& log) {
     const auto name = base::InterfaceName::parse(before.name);
     if (!name || link.name == before.name) return;
     try {
@@ -87,7 +105,7 @@ void restore_name(Socket& route, const Link& link, const state::KeepDevice& befo
 }
 
 /// What of these differs from how it was.
-kernel::LinkChange owed_settings(const Link& link, const state::KeepDevice& before) {
+kernel::LinkChange owed_settings(const Link& link, const LinkBefore& before) {
     kernel::LinkChange owed;
     // That of an IPoIB interface is its port's GUID and can't be set.
     if (const auto mac = base::MacAddress::parse(before.mac); mac && link.mac() != mac) owed.mac = mac;
@@ -99,14 +117,13 @@ kernel::LinkChange owed_settings(const Link& link, const state::KeepDevice& befo
     return owed;
 }
 
-void restore_settings(Socket& route, const Link& link, const state::KeepDevice& before) {
+void restore_settings(Socket& route, const Link& link, const LinkBefore& before) {
     const kernel::LinkChange owed = owed_settings(link, before);
     if (owed.mac || owed.mtu || owed.promiscuous || owed.all_multicast || owed.ipv6_address_mode)
         kernel::change_link(route, link.ifindex, owed);
 }
 
-void warn_of_lack(std::string_view setting, const state::KeepDevice& before, std::string_view why,
-                  const base::Logger& log) {
+void warn_of_lack(std::string_view setting, const LinkBefore& before, std::string_view why, const base::Logger& log) {
     log.warn(concat("device ", before.device, " does not get its ", setting, " back: ", why));
 }
 
@@ -115,7 +132,7 @@ constexpr std::string_view kNoError = "the kernel reported no error, but has not
 /// A setting without which the device is as good to the host. A driver that refuses it once would do so for ever.
 /// False if it was refused.
 template <class Act>
-bool restore_optional(std::string_view setting, const state::KeepDevice& before, const base::Logger& log, Act&& act) {
+bool restore_optional(std::string_view setting, const LinkBefore& before, const base::Logger& log, Act&& act) {
     try {
         act();
         return true;
@@ -125,47 +142,29 @@ bool restore_optional(std::string_view setting, const state::KeepDevice& before,
     }
 }
 
-void restore_alias(Socket& route, const Link& link, const state::KeepDevice& before, const base::Logger& log) {
+void restore_alias(Socket& route, const Link& link, const LinkBefore& before, const base::Logger& log) {
     if (!before.alias || link.alias == *before.alias) return;
     restore_optional(concat("alias ", quoted(*before.alias)), before, log,
                      [&] { kernel::change_link(route, link.ifindex, {.alias = before.alias}); });
 }
 
-/// One of the numbers that stay with an interface.
-struct TuningNumber {
-    std::string_view name;
-    std::optional<std::uint32_t> kernel::LinkTuning::*present;
-    std::optional<std::uint32_t> state::KeepDevice::*kept;
-};
-
-/// In the order of restoring: gso_max_size and gro_max_size also set the one for IPv4 if they are 64 KiB at most
-/// (netif_set_gso_max_size(), net/core/dev.h).
-constexpr TuningNumber kTuningNumbers[] = {
-    {"group", &kernel::LinkTuning::group, &state::KeepDevice::group},
-    {"txqueuelen", &kernel::LinkTuning::transmit_queue_length, &state::KeepDevice::transmit_queue_length},
-    {"gso_max_size", &kernel::LinkTuning::gso_max_size, &state::KeepDevice::gso_max_size},
-    {"gso_max_segs", &kernel::LinkTuning::gso_max_segments, &state::KeepDevice::gso_max_segments},
-    {"gro_max_size", &kernel::LinkTuning::gro_max_size, &state::KeepDevice::gro_max_size},
-    {"gso_ipv4_max_size", &kernel::LinkTuning::gso_ipv4_max_size, &state::KeepDevice::gso_ipv4_max_size},
-    {"gro_ipv4_max_size", &kernel::LinkTuning::gro_ipv4_max_size, &state::KeepDevice::gro_ipv4_max_size}};
-
 /// One request each: the kernel ends a request at the first setting that it refuses (do_setlink()).
-void restore_tuning(Socket& route, Link link, const state::KeepDevice& before, const base::Logger& log) {
+void restore_tuning(Socket& route, Link link, const LinkBefore& before, const base::Logger& log) {
     for (const TuningNumber& tuning : kTuningNumbers) {
-        const auto wanted = before.*tuning.kept;
-        if (!wanted || link.tuning.*tuning.present == wanted) continue;
+        const auto wanted = before.tuning.*tuning.number;
+        if (!wanted || link.tuning.*tuning.number == wanted) continue;
         const std::string setting = concat(tuning.name, ' ', *wanted);
         kernel::LinkChange change;
-        change.tuning.*tuning.present = wanted;
+        change.tuning.*tuning.number = wanted;
         const bool is_taken =
             restore_optional(setting, before, log, [&] { kernel::change_link(route, link.ifindex, change); });
         if (auto now = kernel::find_link(route, link.ifindex)) link = *std::move(now);
-        if (is_taken && link.tuning.*tuning.present != wanted) warn_of_lack(setting, before, kNoError, log);
+        if (is_taken && link.tuning.*tuning.number != wanted) warn_of_lack(setting, before, kNoError, log);
     }
 }
 
 /// Those that are not as they were. What is not recorded of, or not there any more, stays as it is.
-kernel::NetdevFiles owed_files(const kernel::NetdevFiles& now, const state::KeepDevice& before) {
+kernel::NetdevFiles owed_files(const kernel::NetdevFiles& now, const LinkBefore& before) {
     kernel::NetdevFiles owed;
     for (const auto& [file, value] : now)
         if (std::string wanted = kernel::find_value(before.files, file); !wanted.empty() && wanted != value)
@@ -173,7 +172,7 @@ kernel::NetdevFiles owed_files(const kernel::NetdevFiles& now, const state::Keep
     return owed;
 }
 
-void restore_files(const Link& link, const state::KeepDevice& before, const base::Logger& log) {
+void restore_files(const Link& link, const LinkBefore& before, const base::Logger& log) {
     const auto name = before.files.empty() ? std::nullopt : base::InterfaceName::parse(link.name);
     if (!name) return;
     restore_optional("settings in sysfs", before, log, [&] {
@@ -191,7 +190,7 @@ void restore_files(const Link& link, const state::KeepDevice& before, const base
     });
 }
 
-void restore_features(unsigned ifindex, const state::KeepDevice& before, const base::Deadline& deadline,
+void restore_features(unsigned ifindex, const LinkBefore& before, const base::Deadline& deadline,
                       const base::Logger& log) {
     if (before.wanted_features.empty()) return;
     restore_optional("features", before, log, [&] {
@@ -221,7 +220,7 @@ bool has_xdp(const Link& link, std::uint32_t id) {
 }
 
 /// The pod's programs would look at, and drop, what the next pod receives.
-void restore_xdp(Socket& route, const Link& link, const state::KeepDevice& before, const base::Logger& log) {
+void restore_xdp(Socket& route, const Link& link, const LinkBefore& before, const base::Logger& log) {
     if (!before.xdp_programs) return;
     const auto& kept = *before.xdp_programs;
     for (const kernel::XdpProgram& program : link.xdp) {
@@ -243,7 +242,7 @@ std::vector<std::uint32_t> xdp_programs_of(const Link& link) {
     return ids;
 }
 
-void warn_of_unmade(const Link& now, const state::KeepDevice& before, const base::Logger& log) {
+void warn_of_unmade(const Link& now, const LinkBefore& before, const base::Logger& log) {
     const kernel::LinkChange left = owed_settings(now, before);
     const auto say = [&](bool is_left, std::string_view setting) {
         if (is_left) warn_of_lack(setting, before, kNoError, log);
@@ -255,10 +254,66 @@ void warn_of_unmade(const Link& now, const state::KeepDevice& before, const base
     say(left.ipv6_address_mode.has_value(), "addrgenmode");
 }
 
+std::map<std::string, std::string> parse_files(const json::Reader& reader) {
+    std::map<std::string, std::string> files;
+    const auto found = reader.find("files");
+    if (!found) return files;
+    for (const json::Reader& file : found->elements()) {
+        const json::Reader name = file.at("file");
+        if (!files.empty() && name.string() <= files.rbegin()->first)
+            throw name.unexpected("each file once, in the order of their names");
+        files.emplace(name.string(), file.at("value").string());
+    }
+    return files;
+}
+
 } // namespace
 
-state::KeepDevice keep_link(const std::string& device, const kernel::Link& link, const base::Deadline& deadline,
-                            const base::Logger& log) {
+LinkBefore LinkBefore::parse(const json::Reader& reader) {
+    LinkBefore link{.device = reader.at("device").string(),
+                    .name = reader.at("name").string(),
+                    .mac = reader.at("mac").string(),
+                    .mtu = static_cast<unsigned>(reader.at("mtu").integer(0, UINT32_MAX)),
+                    .up = reader.at("up").boolean(),
+                    .promiscuous = reader.at("promiscuous").boolean(),
+                    .all_multicast = reader.at("allMulticast").boolean(),
+                    .ipv6_address_mode = state::find_number<std::uint8_t>(reader, "ipv6AddressMode"),
+                    .altnames = state::parse_texts(reader.at("altnames")),
+                    .alias = state::find_string(reader, "alias"),
+                    .tuning = {},
+                    .files = parse_files(reader),
+                    .wanted_features = state::find_numbers(reader, "wantedFeatures").value_or(kernel::FeatureSet{}),
+                    .active_features = state::find_numbers(reader, "activeFeatures").value_or(kernel::FeatureSet{}),
+                    .xdp_programs = state::find_numbers(reader, "xdpPrograms")};
+    for (const TuningNumber& tuning : kTuningNumbers)
+        link.tuning.*tuning.number = state::find_number<std::uint32_t>(reader, tuning.key);
+    return link;
+}
+
+void LinkBefore::write(json::Writer& writer) const {
+    writer.member("device", device)
+        .member("name", name)
+        .member("mac", mac)
+        .member("mtu", mtu)
+        .member("up", up)
+        .member("promiscuous", promiscuous)
+        .member("allMulticast", all_multicast);
+    if (ipv6_address_mode) writer.member("ipv6AddressMode", std::uint32_t{*ipv6_address_mode});
+    state::write_texts(writer, "altnames", altnames);
+    state::write_if(writer, "alias", alias);
+    for (const TuningNumber& number : kTuningNumbers) state::write_if(writer, number.key, tuning.*number.number);
+    if (!wanted_features.empty()) state::write_numbers(writer, "wantedFeatures", wanted_features);
+    if (!active_features.empty()) state::write_numbers(writer, "activeFeatures", active_features);
+    if (xdp_programs) state::write_numbers(writer, "xdpPrograms", *xdp_programs);
+    if (files.empty()) return;
+    writer.key("files").begin_array();
+    for (const auto& [file, value] : files)
+        writer.begin_object().member("file", file).member("value", value).end_object();
+    writer.end_array();
+}
+
+LinkBefore keep_link(const std::string& device, const Link& link, const base::Deadline& deadline,
+                     const base::Logger& log) {
     kernel::Features features = features_of(link, deadline, log);
     return {.device = device,
             .name = link.name,
@@ -270,20 +325,14 @@ state::KeepDevice keep_link(const std::string& device, const kernel::Link& link,
             .ipv6_address_mode = link.ipv6_address_mode,
             .altnames = link.altnames,
             .alias = alias_of(link, log),
-            .group = link.tuning.group,
-            .transmit_queue_length = link.tuning.transmit_queue_length,
-            .gso_max_size = link.tuning.gso_max_size,
-            .gso_max_segments = link.tuning.gso_max_segments,
-            .gro_max_size = link.tuning.gro_max_size,
-            .gso_ipv4_max_size = link.tuning.gso_ipv4_max_size,
-            .gro_ipv4_max_size = link.tuning.gro_ipv4_max_size,
+            .tuning = link.tuning,
             .files = files_of(link, log),
             .wanted_features = std::move(features.wanted),
             .active_features = std::move(features.active),
             .xdp_programs = xdp_programs_of(link)};
 }
 
-void restore_link(Socket& route, const Link& link, const state::KeepDevice& before, const base::Logger& log) {
+void restore_link(Socket& route, const Link& link, const LinkBefore& before, const base::Logger& log) {
     remove_new_altnames(route, link, before); // one of them may be the name
     restore_name(route, link, before, log);
     restore_altnames(route, link, before, log);

@@ -1,8 +1,8 @@
 #include "move_interface.hpp"
 
 #include "device_return.hpp"
-#include "link_settings.hpp"
 #include "move_link.hpp"
+#include "recorded.hpp"
 
 #include "lookup/device_usable.hpp"
 #include "lookup/request.hpp"
@@ -12,6 +12,7 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/kernel/device.hpp>
+#include <rdmanet/state/members.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -39,7 +40,7 @@ bool has_mac(const Link& link, const std::string& mac) {
 
 /// By kind and MAC, its own or the one for the pod, and by index. It keeps that in another namespace only where it is
 /// free (__dev_change_net_namespace(), net/core/dev.c); else one of the names that it has on its ways tells.
-std::optional<Link> find_ours(kernel::Socket& socket, const state::MoveInterface& step) {
+std::optional<Link> find_ours(kernel::Socket& socket, const MoveInterface& step) {
     std::optional<Link> found;
     for (Link& link : kernel::list_links(socket)) {
         if (link.kind != step.kind || link.hardware_address.empty()) continue;
@@ -52,14 +53,14 @@ std::optional<Link> find_ours(kernel::Socket& socket, const state::MoveInterface
 }
 
 /// An index that was seen in the pod is not given again there.
-std::optional<Link> find_inside(kernel::Socket& inside, const state::MoveInterface& step) {
+std::optional<Link> find_inside(kernel::Socket& inside, const MoveInterface& step) {
     if (step.ifindex_in_pod == 0) return find_ours(inside, step);
     auto link = kernel::find_link(inside, step.ifindex_in_pod);
     return link && link->kind == step.kind ? link : std::nullopt;
 }
 
-state::MoveInterface interface_step(const cni::Request& request, const FoundInterface& plan,
-                                    const base::Deadline& deadline, const base::Logger& log) {
+MoveInterface interface_step(const cni::Request& request, const FoundInterface& plan, const base::Deadline& deadline,
+                             const base::Logger& log) {
     return {.before = keep_link(plan.link.name, plan.link, deadline, log),
             .kind = plan.link.kind,
             .ifindex = plan.link.ifindex,
@@ -89,10 +90,10 @@ Link move_interface(const cni::Request& request, const config::Config& config, c
 
 class MoveInterfaceStep final : public Step {
 public:
-    MoveInterfaceStep(const FoundInterface& found, state::MoveInterface step)
+    MoveInterfaceStep(const FoundInterface& found, MoveInterface step)
         : link_(found.link), mac_(found.mac), step_(std::move(step)) {}
 
-    [[nodiscard]] std::vector<state::Step> recorded() const override { return {step_}; }
+    [[nodiscard]] std::vector<state::Step> recorded() const override { return {to_record(step_)}; }
 
     void describe(const AddContext& context, Description& description) const override {
         description.add.push_back(move_text(context, link_));
@@ -112,7 +113,7 @@ public:
 private:
     Link link_; // on the host
     std::optional<base::MacAddress> mac_;
-    state::MoveInterface step_;
+    MoveInterface step_;
 };
 
 } // namespace
@@ -134,20 +135,47 @@ FoundInterface plan_interface(const std::string& name, const cni::Request& reque
     return {.link = *std::move(link), .mac = wanted_mac(request, config)};
 }
 
-void revert_step(const state::MoveInterface& step, const RevertContext& context) {
+MoveInterface MoveInterface::parse(const json::Reader& reader) {
+    const json::Reader before = reader.at("before");
+    if (const json::Reader kind = before.at("step"); kind.string() != kKeepDevice)
+        throw kind.unexpected(quoted(kKeepDevice));
+    return {.before = LinkBefore::parse(before),
+            .kind = reader.at("kind").string(),
+            .ifindex = state::parse_ifindex(reader.at("ifindex")),
+            .ifname = reader.at("ifname").string(),
+            .mac_in_pod = reader.at("macInPod").string(),
+            .ifindex_in_pod = state::parse_ifindex(reader.at("ifindexInPod"))};
+}
+
+void MoveInterface::write(json::Writer& writer) const {
+    writer.member("kind", kind)
+        .member("ifindex", ifindex)
+        .member("ifname", ifname)
+        .member("macInPod", mac_in_pod)
+        .member("ifindexInPod", ifindex_in_pod);
+    writer.key("before").begin_object().member("step", kKeepDevice); // as the step of a device, which it once was
+    before.write(writer);
+    writer.end_object();
+}
+
+std::string MoveInterface::describe() const {
+    return concat("interface ", quoted(before.name));
+}
+
+void MoveInterface::revert(const RevertContext& context) const {
     kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, context.deadline);
     if (const auto netns = find_recorded_netns(context.record, context.caller.netns_path)) {
         kernel::Socket inside = kernel::Socket::open_in(*netns, kernel::Protocol::route, context.deadline);
-        if (const auto link = find_inside(inside, step)) {
+        if (const auto link = find_inside(inside, *this)) {
             const std::string name = send_home(*link, inside, outside, kernel::Netns::current());
             const auto home = kernel::find_link(outside, base::InterfaceName::parse(name).value());
             if (!home) throw base::Error("it is not on the host after the kernel moved it there");
-            restore_link(outside, *home, step.before, context.log);
+            restore_link(outside, *home, before, context.log);
             return;
         }
     }
     // Not moved yet, or home already. If not, the pod removed it, or the kernel did with the pod's namespace.
-    if (const auto home = find_ours(outside, step)) restore_link(outside, *home, step.before, context.log);
+    if (const auto home = find_ours(outside, *this)) restore_link(outside, *home, before, context.log);
 }
 
 std::unique_ptr<Step> make_move_interface(const AddContext& context, const Findings& found) {
@@ -157,16 +185,12 @@ std::unique_ptr<Step> make_move_interface(const AddContext& context, const Findi
 }
 
 void check_move_interface(const CheckContext& context) {
-    const auto* moved = context.record.find_step<state::MoveInterface>();
-    if (!context.wanted.is_device() || moved == nullptr) return;
+    const auto moved = find_step<MoveInterface>(context.record);
+    if (!context.wanted.is_device() || !moved) return;
     const Link& link = require_link(context);
     if (link.kind != moved->kind)
         differs(concat("interface ", quoted(link.name), " is of kind ", quoted(link.kind), ", expected ",
                        quoted(moved->kind)));
-}
-
-std::string describe_step(const state::MoveInterface& step) {
-    return concat("interface \"", step.before.name, '"');
 }
 
 } // namespace rdmanet::attach

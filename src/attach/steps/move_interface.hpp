@@ -5,30 +5,48 @@
 #include "check_context.hpp"
 #include "context.hpp"
 #include "findings.hpp"
+#include "kinds.hpp"
+#include "link_settings.hpp"
 #include "step.hpp"
 
 #include "lookup/pod_side.hpp"
 #include "owners/attachment.hpp"
 
-#include <rdmanet/base/file_lock.hpp>
 #include <rdmanet/config/config.hpp>
+#include <rdmanet/json/reader.hpp>
+#include <rdmanet/json/writer.hpp>
 #include <rdmanet/kernel/link.hpp>
-#include <rdmanet/kernel/rdma.hpp>
 
 #include <memory>
-#include <optional>
 #include <string>
+#include <string_view>
 
 namespace rdmanet::attach {
+
+/// An interface without a bus address (dummy, veth) was moved into the pod. Undone by moving it to the host and
+/// making it as it was. Gone with the pod's namespace, or removed by the pod, is undone: the kernel gives back none
+/// of these.
+struct MoveInterface {
+    static constexpr std::string_view kKind = kMoveInterface;
+
+    LinkBefore before;           // `device` is its name, too
+    std::string kind;            // "dummy", "veth"
+    unsigned ifindex = 0;        // on the host
+    std::string ifname;          // name in the pod
+    std::string mac_in_pod;      // until the link was seen there: the one that it shall have
+    unsigned ifindex_in_pod = 0; // 0 until the link was seen
+
+    [[nodiscard]] static MoveInterface parse(const json::Reader& reader);
+    void write(json::Writer& writer) const;
+    [[nodiscard]] state::Holds holds() const { return {.device = before.device}; }
+    [[nodiscard]] std::string describe() const;
+    void revert(const RevertContext& context) const;
+};
 
 /// Reads the kernel and changes nothing. Throws CniError with the cure for whatever would make the ADD fail later.
 [[nodiscard]] FoundInterface plan_interface(const std::string& name, const cni::Request& request,
                                             const config::Config& config, const Attachment& attachment, PodSide& pod,
                                             const base::Deadline& deadline);
-
-/// As revert().
-[[nodiscard]] std::string describe_step(const state::MoveInterface& step);
-void revert_step(const state::MoveInterface& step, const RevertContext& context);
 
 /// Null if the attachment needs none.
 [[nodiscard]] std::unique_ptr<Step> make_move_interface(const AddContext& context, const Findings& found);

@@ -2,6 +2,7 @@
 
 #include "device_return.hpp"
 #include "findings.hpp"
+#include "recorded.hpp"
 
 #include "lookup/device_link.hpp"
 #include "lookup/device_usable.hpp"
@@ -90,7 +91,7 @@ public:
         : address_(device.address), link_(*device.link), vf_(device.vf), ifname_(std::move(ifname)) {}
 
     [[nodiscard]] std::vector<state::Step> recorded() const override {
-        return {state::MoveLink{.device = address_.to_string(), .ifname = ifname_}};
+        return {to_record(MoveLink{.device = address_.to_string(), .ifname = ifname_})};
     }
     void describe(const AddContext& context, Description& description) const override {
         description.add.push_back(move_text(context, link_));
@@ -118,10 +119,10 @@ public:
     ReturnLink(const base::BusAddress& address, std::string ifname)
         : step_{.device = address.to_string(), .ifname = std::move(ifname)} {}
 
-    [[nodiscard]] std::vector<state::Step> recorded() const override { return {step_}; }
+    [[nodiscard]] std::vector<state::Step> recorded() const override { return {to_record(step_)}; }
 
 private:
-    state::MoveLink step_;
+    MoveLink step_;
 };
 
 /// InfiniBand. Nothing to undo: ReturnLink does.
@@ -161,8 +162,20 @@ void require_free_names(const std::string& device, const Link& link, PodSide& po
                                          quoted(other->name), " in ", request.netns_path, ": remove one of them"));
 }
 
-void revert_step(const state::MoveLink& step, const RevertContext& context) {
-    const auto address = find_present_device(step.device);
+MoveLink MoveLink::parse(const json::Reader& reader) {
+    return {.device = reader.at("device").string(), .ifname = reader.at("ifname").string()};
+}
+
+void MoveLink::write(json::Writer& writer) const {
+    writer.member("device", device).member("ifname", ifname);
+}
+
+std::string MoveLink::describe() const {
+    return concat("net device of ", device);
+}
+
+void MoveLink::revert(const RevertContext& context) const {
+    const auto address = find_present_device(device);
     if (!address) return;
     Socket route = Socket::open(kernel::Protocol::route, context.deadline);
     if (find_link_on_host(*address, route)) return;
@@ -211,10 +224,6 @@ void check_move_link(const CheckContext& context) {
     if (device && kernel::bus_address_of(link.parent_device) != device)
         differs(concat("interface ", quoted(link.name), " is of device ", quoted(link.parent_device), ", expected ",
                        *device));
-}
-
-std::string describe_step(const state::MoveLink& step) {
-    return concat("net device of ", step.device);
 }
 
 } // namespace rdmanet::attach

@@ -3,6 +3,7 @@
 
 #include "check_context.hpp"
 #include "context.hpp"
+#include "kinds.hpp"
 #include "step.hpp"
 
 #include "lookup/pod_side.hpp"
@@ -10,21 +11,35 @@
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/cni/request.hpp>
 #include <rdmanet/config/config.hpp>
+#include <rdmanet/json/reader.hpp>
+#include <rdmanet/json/writer.hpp>
 #include <rdmanet/kernel/link.hpp>
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace rdmanet::attach {
+
+/// A device's net device was moved into the pod. Undone by moving it to the host, or by waiting until the kernel has.
+struct MoveLink {
+    static constexpr std::string_view kKind = kMoveLink;
+
+    std::string device; // bus address
+    std::string ifname; // name in the pod
+
+    [[nodiscard]] static MoveLink parse(const json::Reader& reader);
+    void write(json::Writer& writer) const;
+    [[nodiscard]] state::Holds holds() const { return {.device = device}; }
+    [[nodiscard]] std::string describe() const;
+    void revert(const RevertContext& context) const;
+};
 
 /// Throws CniError if an alternative name of the link is taken in the pod.
 void require_free_names(const std::string& device, const kernel::Link& link, PodSide& pod, const cni::Request& request);
 
 /// "move interface "ens1" into the pod as "net1", MTU 1500 -> 9000": for people.
 [[nodiscard]] std::string move_text(const AddContext& context, const kernel::Link& link);
-
-[[nodiscard]] std::string describe_step(const state::MoveLink& step);
-void revert_step(const state::MoveLink& step, const RevertContext& context);
 
 // Null if the attachment needs none.
 

@@ -1,6 +1,7 @@
 #include "move_rdma.hpp"
 
 #include "device_return.hpp"
+#include "recorded.hpp"
 
 #include "lookup/rdma_users.hpp"
 #include "owners/claims.hpp"
@@ -9,6 +10,7 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/kernel/device.hpp>
+#include <rdmanet/state/members.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -78,32 +80,30 @@ void warn_of_zero_guid(const FoundDevice& plan, const RdmaDevices& devices, cons
                     " anew before a pod gets it"));
 }
 
-std::optional<RdmaDevice> find_rdma(Socket& rdma, const state::MoveRdma& step) {
+std::optional<RdmaDevice> find_rdma(Socket& rdma, const MoveRdma& step) {
     auto device = kernel::find_rdma_device(rdma, step.index);
     return device && device->node_guid == step.node_guid ? device : std::nullopt;
 }
 
 /// Whether ADD knew it: moved it, or left it where it was.
-bool is_known(const RdmaDevice& device, const state::AttachmentRecord& record) {
-    return std::any_of(record.steps.begin(), record.steps.end(), [&](const state::Step& step) {
-        const auto* moved = std::get_if<state::MoveRdma>(&step);
-        if (moved == nullptr) return false;
-        const auto& stayed = moved->stayed;
-        return (moved->index == device.index && moved->node_guid == device.node_guid) ||
+bool is_known(const RdmaDevice& device, const std::vector<MoveRdma>& moves) {
+    return std::any_of(moves.begin(), moves.end(), [&](const MoveRdma& moved) {
+        const auto& stayed = moved.stayed;
+        return (moved.index == device.index && moved.node_guid == device.node_guid) ||
                std::find(stayed.begin(), stayed.end(), device.index) != stayed.end();
     });
 }
 
 /// A driver that was bound anew has made other RDMA devices, on the host: ours are gone, as they are with the driver.
 /// Those that ADD knew tell nothing: the kernel returns one after the other.
-bool is_gone(const BusAddress& address, const state::AttachmentRecord& record, Socket& rdma) {
+bool is_gone(const BusAddress& address, const std::vector<MoveRdma>& moves, Socket& rdma) {
     if (!has_network_driver(address)) return true;
     const RdmaDevices present = find_rdma_devices(address, rdma);
     return std::any_of(present.begin(), present.end(),
-                       [&](const RdmaDevice& device) { return !is_known(device, record); });
+                       [&](const RdmaDevice& device) { return !is_known(device, moves); });
 }
 
-void send_rdma_home(const state::MoveRdma& step, const kernel::Netns& pod, const RevertContext& context) {
+void send_rdma_home(const MoveRdma& step, const kernel::Netns& pod, const RevertContext& context) {
     auto inside = Socket::find_rdma_in(pod, context.deadline);
     if (!inside || !find_rdma(*inside, step)) return;
     const base::FileLock lock = context.records.lock_rdma(context.deadline);
@@ -187,7 +187,7 @@ void check_rdma_shared(const state::AttachmentRecord& record, const base::Deadli
 }
 
 /// The pod's name for it counts where the configuration had ADD give it one.
-void check_moved_rdma(const state::MoveRdma& wanted, const std::optional<kernel::RdmaDevice>& present) {
+void check_moved_rdma(const MoveRdma& wanted, const std::optional<kernel::RdmaDevice>& present) {
     if (!present) differs(concat("RDMA device ", quoted(wanted.name), " of ", wanted.device, " is gone from the pod"));
     if (!wanted.name_in_pod.empty() && present->name != wanted.name_in_pod)
         differs(concat("RDMA device of ", wanted.device, " is called ", quoted(present->name), " in the pod, expected ",
@@ -254,31 +254,58 @@ std::vector<state::Step> rdma_steps(const base::BusAddress& address, const RdmaD
     for (const kernel::RdmaDevice& device : staying) stayed.push_back(device.index);
     std::vector<state::Step> steps;
     for (const kernel::RdmaDevice& device : moving)
-        steps.emplace_back(state::MoveRdma{.device = address.to_string(),
+        steps.push_back(to_record(MoveRdma{.device = address.to_string(),
                                            .index = device.index,
                                            .node_guid = device.node_guid,
                                            .name = device.name,
                                            .name_in_pod = name_in_pod,
-                                           .stayed = stayed});
+                                           .stayed = stayed}));
     return steps;
 }
 
-void revert_step(const state::MoveRdma& step, const RevertContext& context) {
-    const auto address = find_present_device(step.device);
+MoveRdma MoveRdma::parse(const json::Reader& reader) {
+    return {.device = reader.at("device").string(),
+            .index = static_cast<std::uint32_t>(reader.at("index").integer(0, UINT32_MAX)),
+            .node_guid = state::parse_number_text(reader.at("nodeGuid")),
+            .name = reader.at("name").string(),
+            .name_in_pod = state::find_string(reader, "nameInPod").value_or(""),
+            .stayed = state::find_numbers(reader, "stayed").value_or(std::vector<std::uint32_t>{})};
+}
+
+void MoveRdma::write(json::Writer& writer) const {
+    writer.member("device", device)
+        .member("index", index)
+        .member("nodeGuid", std::to_string(node_guid))
+        .member("name", name);
+    if (!name_in_pod.empty()) writer.member("nameInPod", name_in_pod);
+    if (!stayed.empty()) state::write_numbers(writer, "stayed", stayed);
+}
+
+state::Holds MoveRdma::holds() const {
+    return {.device = device, .rdma = state::HeldRdma{.index = index, .node_guid = node_guid, .name = name}};
+}
+
+std::string MoveRdma::describe() const {
+    return concat("RDMA device ", quoted(name), " of ", device);
+}
+
+void MoveRdma::revert(const RevertContext& context) const {
+    const auto address = find_present_device(device);
     auto outside = Socket::find_rdma(context.deadline);
     if (!address || !outside) return;
     if (const auto netns = find_recorded_netns(context.record, context.caller.netns_path))
-        send_rdma_home(step, *netns, context);
+        send_rdma_home(*this, *netns, context);
+    const auto moves = list_steps<MoveRdma>(context.record);
     const auto returned = wait_for_return(context, [&]() -> std::optional<RdmaDevice> {
-        if (auto device = find_rdma(*outside, step)) return device;
-        return is_gone(*address, context.record, *outside) ? std::optional(RdmaDevice{}) : std::nullopt;
+        if (auto found = find_rdma(*outside, *this)) return found;
+        return is_gone(*address, moves, *outside) ? std::optional(RdmaDevice{}) : std::nullopt;
     });
     if (!returned && end_by_unbinding(*address, context)) return;
     if (!returned)
         throw base::Error("the kernel has not returned it to the host: a process or mount may still hold "
                           "the pod's namespace, `rdmanet gc` names it");
     if (!returned->name.empty())
-        restore_rdma_name(*outside, *returned, *address, step.name, name_keeper(context), context.deadline);
+        restore_rdma_name(*outside, *returned, *address, name, name_keeper(context), context.deadline);
 }
 
 std::unique_ptr<Step> make_move_rdma(const AddContext& /*context*/, const Findings& found) {
@@ -297,19 +324,17 @@ void check_move_rdma(const CheckContext& context) {
                                      : " is in the pod, expected on the host"));
     if (moved.empty()) return check_rdma_shared(record, context.deadline);
     auto inside = kernel::Socket::find_rdma_in(context.netns, context.deadline);
-    for (const state::Step& step : record.steps)
-        if (const auto* wanted = std::get_if<state::MoveRdma>(&step))
-            check_moved_rdma(*wanted, inside ? kernel::find_rdma_device(*inside, wanted->index) : std::nullopt);
+    for (const MoveRdma& wanted : list_steps<MoveRdma>(record))
+        check_moved_rdma(wanted, inside ? kernel::find_rdma_device(*inside, wanted.index) : std::nullopt);
 }
 
-std::string describe_step(const state::MoveRdma& step) {
-    return concat("RDMA device \"", step.name, "\" of ", step.device);
-}
-
-void remember_beside(const state::MoveRdma& home, std::vector<state::Step>& steps) {
-    for (state::Step& step : steps)
-        if (auto* move = std::get_if<state::MoveRdma>(&step); move != nullptr && move->device == home.device)
-            move->stayed.push_back(home.index);
+void remember_sibling(const state::Step& undone, std::vector<state::Step>& owed) {
+    if (!undone.holds.rdma) return;
+    for (state::Step& step : owed)
+        if (auto move = parse_if<MoveRdma>(step); move && move->device == undone.holds.device) {
+            move->stayed.push_back(undone.holds.rdma->index);
+            step = to_record(*move);
+        }
 }
 
 } // namespace rdmanet::attach

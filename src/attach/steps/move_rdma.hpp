@@ -4,6 +4,7 @@
 #include "check_context.hpp"
 #include "context.hpp"
 #include "findings.hpp"
+#include "kinds.hpp"
 #include "step.hpp"
 
 #include "lookup/rdma_devices.hpp"
@@ -12,18 +13,41 @@
 #include <rdmanet/base/logger.hpp>
 #include <rdmanet/cni/request.hpp>
 #include <rdmanet/config/config.hpp>
+#include <rdmanet/json/reader.hpp>
+#include <rdmanet/json/writer.hpp>
 #include <rdmanet/kernel/netns.hpp>
 #include <rdmanet/state/attachment_store.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rdmanet::attach {
 
-/// Decides which of the device's RDMA devices go into the pod, as configuration and the node's RDMA namespace mode have
-/// it. Throws CniError with the cure where both don't fit, or RDMA is required and there is none, or none that can
-/// move.
+/// An RDMA device was moved into the pod, and may have been renamed there. Undone by moving it to the host, or by
+/// waiting until the kernel has, and giving it back its name.
+struct MoveRdma {
+    static constexpr std::string_view kKind = kMoveRdma;
+
+    std::string device;                // bus address
+    std::uint32_t index = 0;           // of the RDMA device: survives renames and moves
+    std::uint64_t node_guid = 0;       // guards the index
+    std::string name;                  // on the host
+    std::string name_in_pod;           // if it gets another there
+    std::vector<std::uint32_t> stayed; // indices of the device's other RDMA devices, which were not moved
+
+    [[nodiscard]] static MoveRdma parse(const json::Reader& reader);
+    void write(json::Writer& writer) const;
+    [[nodiscard]] state::Holds holds() const;
+    [[nodiscard]] std::string describe() const;
+    void revert(const RevertContext& context) const;
+};
+
+/// Decides which of the device's RDMA devices go into the pod, as configuration and the node's RDMA namespace mode
+/// have it. Throws CniError with the cure where both don't fit, or RDMA is required and there is none, or none that
+/// can move.
 void plan_rdma(FoundDevice& plan, const config::Config& config, const cni::Request& request, const kernel::Netns& pod,
                const base::Logger& log, const base::Deadline& deadline);
 
@@ -39,11 +63,9 @@ void require_movable(FoundDevice& plan, const config::RdmaPolicy& policy, kernel
 [[nodiscard]] std::vector<state::Step> rdma_steps(const base::BusAddress& address, const RdmaDevices& moving,
                                                   const RdmaDevices& staying = {}, const std::string& name_in_pod = {});
 
-/// One that is home by now is still none that a driver has made anew (see MoveRdma::stayed).
-void remember_beside(const state::MoveRdma& home, std::vector<state::Step>& steps);
-
-[[nodiscard]] std::string describe_step(const state::MoveRdma& step);
-void revert_step(const state::MoveRdma& step, const RevertContext& context);
+/// `undone` has left the record. An RDMA device that is home by now is still none that a driver has made anew: the
+/// moves of its siblings among `owed` remember it (MoveRdma::stayed).
+void remember_sibling(const state::Step& undone, std::vector<state::Step>& owed);
 
 /// Null if the attachment needs none.
 [[nodiscard]] std::unique_ptr<Step> make_move_rdma(const AddContext& context, const Findings& found);

@@ -1,6 +1,7 @@
 #include "rebind_driver.hpp"
 
 #include "device_return.hpp"
+#include "recorded.hpp"
 
 #include "lookup/device_link.hpp"
 #include "lookup/device_ready.hpp"
@@ -10,6 +11,7 @@
 
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/kernel/device.hpp>
+#include <rdmanet/state/members.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -33,7 +35,7 @@ void require_same_numbers(const RdmaDevices& made, const std::vector<std::string
 
 /// Never bound anew, or since it got its settings back: nobody's device is taken away for nothing. The PF may have
 /// refused one of its GUIDs at the first attempt, so both count.
-bool has_guids(const BusAddress& address, const state::RebindDriver& step, const RevertContext& context) {
+bool has_guids(const BusAddress& address, const RebindDriver& step, const RevertContext& context) {
     Socket route = Socket::open(kernel::Protocol::route, context.deadline);
     const auto link = find_link_on_host(address, route);
     const auto guid = link ? link->port_guid() : std::nullopt;
@@ -63,12 +65,12 @@ RdmaDevices rebind(const base::BusAddress& address, const std::string& driver, c
 /// Nothing to do: on the way back the driver is bound anew when its PF has set the old GUIDs.
 class RebindAfter final : public Step {
 public:
-    explicit RebindAfter(state::RebindDriver step) : step_(std::move(step)) {}
+    explicit RebindAfter(RebindDriver step) : step_(std::move(step)) {}
 
-    [[nodiscard]] std::vector<state::Step> recorded() const override { return {step_}; }
+    [[nodiscard]] std::vector<state::Step> recorded() const override { return {to_record(step_)}; }
 
 private:
-    state::RebindDriver step_;
+    RebindDriver step_;
 };
 
 /// Nothing to undo: RebindAfter does.
@@ -109,29 +111,43 @@ void plan_guid(FoundDevice& plan, const cni::Request& request, const config::Con
                              plan.vf->id.pf, " vf ", plan.vf->id.number, " port_guid`"));
 }
 
-void revert_step(const state::RebindDriver& step, const RevertContext& context) {
-    const auto address = find_present_device(step.device);
-    if (!address || has_guids(*address, step, context)) return;
+RebindDriver RebindDriver::parse(const json::Reader& reader) {
+    return {.device = reader.at("device").string(),
+            .driver = reader.at("driver").string(),
+            .guid = reader.at("guid").string(),
+            .node_guid = state::parse_number_text(reader.at("nodeGuid"))};
+}
+
+void RebindDriver::write(json::Writer& writer) const {
+    writer.member("device", device)
+        .member("driver", driver)
+        .member("guid", guid)
+        .member("nodeGuid", std::to_string(node_guid));
+}
+
+std::string RebindDriver::describe() const {
+    return concat("driver of ", device);
+}
+
+void RebindDriver::revert(const RevertContext& context) const {
+    const auto address = find_present_device(device);
+    if (!address || has_guids(*address, *this, context)) return;
     const base::FileLock lock = context.records.lock_rdma(context.deadline);
-    kernel::bind_anew(*address, step.driver);
+    kernel::bind_anew(*address, driver);
 }
 
 std::unique_ptr<Step> make_rebind_after(const AddContext& /*context*/, const Findings& found) {
     if (!found.device || found.device->rebind_to.empty()) return nullptr;
     const FoundDevice& device = *found.device;
-    return std::make_unique<RebindAfter>(state::RebindDriver{.device = device.address.to_string(),
-                                                             .driver = device.rebind_to,
-                                                             .guid = device.link->port_guid().value().to_string(),
-                                                             .node_guid = device.node_guid});
+    return std::make_unique<RebindAfter>(RebindDriver{.device = device.address.to_string(),
+                                                      .driver = device.rebind_to,
+                                                      .guid = device.link->port_guid().value().to_string(),
+                                                      .node_guid = device.node_guid});
 }
 
 std::unique_ptr<Step> make_rebind(const AddContext& /*context*/, const Findings& found) {
     if (!found.device || found.device->rebind_to.empty()) return nullptr;
     return std::make_unique<Rebind>(found.device->address, found.device->rebind_to);
-}
-
-std::string describe_step(const state::RebindDriver& step) {
-    return concat("driver of ", step.device);
 }
 
 } // namespace rdmanet::attach

@@ -3,6 +3,7 @@
 
 #include "context.hpp"
 #include "findings.hpp"
+#include "kinds.hpp"
 #include "step.hpp"
 
 #include "owners/attachment.hpp"
@@ -10,19 +11,41 @@
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/cni/request.hpp>
 #include <rdmanet/config/config.hpp>
+#include <rdmanet/json/reader.hpp>
+#include <rdmanet/json/writer.hpp>
 #include <rdmanet/kernel/netlink_socket.hpp>
 
+#include <array>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace rdmanet::attach {
+
+/// A device's driver was bound anew, so that it takes the GUIDs that the PF has set. Undone by binding it anew.
+struct RebindDriver {
+    static constexpr std::string_view kKind = kRebindDriver;
+    /// What the driver finds is no matter of the host's before the device is there.
+    static constexpr std::array kWaitsFor{kMoveLink, kMoveRdma};
+    static constexpr std::array kSpoiltBy{kSetVf}; // the driver takes what the PF has set
+
+    std::string device; // bus address
+    std::string driver;
+    // Before; while it has both, there is nothing to undo:
+    std::string guid;            // of its port
+    std::uint64_t node_guid = 0; // of its RDMA device, host byte order; 0: it had none
+
+    [[nodiscard]] static RebindDriver parse(const json::Reader& reader);
+    void write(json::Writer& writer) const;
+    [[nodiscard]] state::Holds holds() const { return {.device = device}; }
+    [[nodiscard]] std::string describe() const;
+    void revert(const RevertContext& context) const;
+};
 
 /// A GUID that is asked for and isn't the VF's yet makes the driver be bound anew; one must be there in any case.
 void plan_guid(FoundDevice& plan, const cni::Request& request, const config::Config& config,
                const Attachment& attachment, kernel::Socket& route, const base::Deadline& deadline);
-
-[[nodiscard]] std::string describe_step(const state::RebindDriver& step);
-void revert_step(const state::RebindDriver& step, const RevertContext& context);
 
 // Null if the attachment needs none.
 

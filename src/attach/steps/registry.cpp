@@ -10,13 +10,20 @@
 #include "move_link.hpp"
 #include "move_rdma.hpp"
 #include "rebind_driver.hpp"
+#include "recorded.hpp"
 #include "representor.hpp"
 #include "reset_function.hpp"
 #include "use_rdma.hpp"
 #include "vf_settings.hpp"
 
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/base/text.hpp>
+
+#include <algorithm>
 #include <iterator>
 #include <memory>
+#include <span>
+#include <string_view>
 #include <variant>
 
 namespace rdmanet::attach {
@@ -43,6 +50,63 @@ constexpr Kind kKinds[] = {
     {make_delegate, check_nothing},        {make_addressing, check_addressing},
     {make_await_rdma, check_rdma},         {make_device_info, check_nothing},
 };
+
+/// What is to be known of a kind of step that records have: see recorded.hpp.
+struct RecordedKind {
+    std::string_view name;
+    state::Step (*read)(const json::Reader& reader);
+    void (*name_device)(state::Step& step, const std::string& device);
+    std::string (*describe)(const state::Step& step);
+    void (*revert)(const state::Step& step, const RevertContext& context);
+    std::span<const std::string_view> waits_for{};
+    std::span<const std::string_view> spoilt_by{};
+};
+
+template <class Value>
+void name_device_of(state::Step& step, const std::string& device) {
+    if constexpr (requires(Value & value) { value.device; }) {
+        Value value = parse_if<Value>(step).value();
+        value.device = device;
+        step = to_record(value);
+    }
+}
+
+template <class Value>
+constexpr RecordedKind recorded_as() {
+    RecordedKind kind{.name = Value::kKind,
+                      .read = [](const json::Reader& reader) { return to_record(Value::parse(reader)); },
+                      .name_device = name_device_of<Value>,
+                      .describe = [](const state::Step& step) { return parse_if<Value>(step).value().describe(); },
+                      .revert = [](const state::Step& step,
+                                   const RevertContext& context) { parse_if<Value>(step).value().revert(context); }};
+    if constexpr (requires { Value::kWaitsFor; }) kind.waits_for = Value::kWaitsFor;
+    if constexpr (requires { Value::kSpoiltBy; }) kind.spoilt_by = Value::kSpoiltBy;
+    return kind;
+}
+
+constexpr RecordedKind kRecordedKinds[] = {
+    recorded_as<CreateLink>(),    recorded_as<KeepDevice>(),      recorded_as<RebindDriver>(),
+    recorded_as<ResetFunction>(), recorded_as<SetVf>(),           recorded_as<SetRepresentor>(),
+    recorded_as<MoveLink>(),      recorded_as<MoveInterface>(),   recorded_as<MoveRdma>(),
+    recorded_as<DelegateIpam>(),  recorded_as<WriteDeviceInfo>(),
+};
+
+const RecordedKind* find_recorded(std::string_view name) {
+    const auto* found = std::find_if(std::begin(kRecordedKinds), std::end(kRecordedKinds),
+                                     [&](const RecordedKind& kind) { return kind.name == name; });
+    return found == std::end(kRecordedKinds) ? nullptr : found;
+}
+
+/// read_step() has let no other in.
+const RecordedKind& recorded_kind(const state::Step& step) {
+    const RecordedKind* const kind = find_recorded(step.kind);
+    if (kind == nullptr) throw base::Error(base::concat("no such step: ", step.kind));
+    return *kind;
+}
+
+bool is_among(std::span<const std::string_view> kinds, const state::Step& step) {
+    return std::find(kinds.begin(), kinds.end(), step.kind) != kinds.end();
+}
 
 } // namespace
 
@@ -84,29 +148,35 @@ void check_steps(const CheckContext& context) {
     for (const Kind& kind : kKinds) kind.check(context);
 }
 
+state::Step read_step(const json::Reader& reader) {
+    const json::Reader name = reader.at("step");
+    const RecordedKind* const kind = find_recorded(name.string());
+    if (kind == nullptr) throw name.unexpected("a known step");
+    return kind->read(reader);
+}
+
+void name_device(state::Step& step, const std::string& device) {
+    if (step.holds.device.empty()) recorded_kind(step).name_device(step, device);
+}
+
 bool is_move(const state::Step& step) {
-    return state::is_any_of<state::MoveLink, state::MoveRdma>(step);
+    return step.kind == kMoveLink || step.kind == kMoveRdma;
 }
 
 bool waits_for(const state::Step& step, const state::Step& other) {
-    if (state::is_any_of<state::SetVf, state::ResetFunction, state::RebindDriver>(step)) return is_move(other);
-    return state::is_any_of<state::KeepDevice>(step) && state::is_any_of<state::MoveLink>(other);
+    return is_among(recorded_kind(step).waits_for, other);
 }
 
 bool is_spoilt_by(const state::Step& step, const state::Step& owed) {
-    if (state::is_any_of<state::KeepDevice>(step)) // drivers make the net device anew, on InfiniBand RDMA's move does
-        return state::is_any_of<state::RebindDriver, state::ResetFunction, state::MoveRdma>(owed);
-    if (state::is_any_of<state::RebindDriver, state::ResetFunction>(step)) // the driver takes what the PF has set
-        return state::is_any_of<state::SetVf>(owed);
-    return false;
+    return is_among(recorded_kind(step).spoilt_by, owed);
 }
 
 std::string describe(const state::Step& step) {
-    return std::visit([](const auto& concrete) { return describe_step(concrete); }, step);
+    return recorded_kind(step).describe(step);
 }
 
 void revert(const state::Step& step, const RevertContext& context) {
-    std::visit([&](const auto& concrete) { revert_step(concrete, context); }, step);
+    recorded_kind(step).revert(step, context);
 }
 
 } // namespace rdmanet::attach

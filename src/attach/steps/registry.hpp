@@ -32,14 +32,19 @@ void check_steps(const CheckContext& context);
 
 // Steps as records have them.
 
+/// As state::ReadStep: of all kinds that there are.
+[[nodiscard]] state::Step read_step(const json::Reader& reader);
+
+/// Records of earlier versions name the device of a VF's settings only once, in another step.
+void name_device(state::Step& step, const std::string& device);
+
 /// `interface "net1"`, `addresses of IPAM plugin "dhcp"`: what is still held if the step can't be undone.
 [[nodiscard]] std::string describe(const state::Step& step);
 
 /// Whether it takes a device's net device or RDMA device into the pod.
 [[nodiscard]] bool is_move(const state::Step& step);
 
-/// Whether `step` stays done while `other`, whose undo comes before its own, has failed: how a device is set up, and
-/// what its next driver finds, is no matter of the host's before the device is there.
+/// Whether `step` stays done while `other`, whose undo comes before its own, has failed.
 [[nodiscard]] bool waits_for(const state::Step& step, const state::Step& other);
 
 /// Whether what `owed` will do spoils `step`, which is undone already: then it is undone again.

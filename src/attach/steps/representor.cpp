@@ -1,8 +1,11 @@
 #include "representor.hpp"
 
+#include "recorded.hpp"
+
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/kernel/device.hpp>
 #include <rdmanet/kernel/sysctl.hpp>
+#include <rdmanet/state/members.hpp>
 
 #include <map>
 #include <optional>
@@ -40,25 +43,25 @@ std::optional<unsigned> mtu_for(const FoundDevice& plan, const config::Config& c
     return plan.link ? config.mtu : std::nullopt;
 }
 
-std::optional<Link> find_representor(const state::SetRepresentor& step, kernel::Socket& route) {
+std::optional<Link> find_representor(const SetRepresentor& step, kernel::Socket& route) {
     const auto pf = base::PciAddress::parse(step.pf);
     return pf ? find_link_of(kernel::representors_of(*pf), step.number, route) : std::nullopt;
 }
 
-/// Raises its MTU to the pod's, if one is configured, and brings it up. Never lowers it: a bridge has the least of its
-/// ports' MTUs (br_mtu_auto_adjust()). IPv6 is switched off on one that is no port of a bridge or the like, where the
-/// host itself would take what the pod sends, router advertisements among it.
+/// Raises its MTU to the pod's, if one is configured, and brings it up. Never lowers it: a bridge has the least of
+/// its ports' MTUs (br_mtu_auto_adjust()). IPv6 is switched off on one that is no port of a bridge or the like, where
+/// the host itself would take what the pod sends, router advertisements among it.
 void set_up_representor(FoundRepresentor& representor, const config::Config& config, const base::Deadline& deadline) {
-    const state::SetRepresentor& before = representor.before;
     kernel::LinkChange change;
-    if (before.mtu) change.mtu = config.mtu;
-    if (before.was_down) change.state = kernel::AdminState::up;
+    if (representor.mtu) change.mtu = config.mtu;
+    if (representor.was_down) change.state = kernel::AdminState::up;
     if (!change.mtu && !change.state) return;
-    base::in_context(concat("representor ", quoted(before.name)), [&] {
-        if (before.had_ipv6) switch_ipv6(representor.link, false);
+    const unsigned ifindex = representor.link.ifindex;
+    base::in_context(concat("representor ", quoted(representor.link.name)), [&] {
+        if (representor.had_ipv6) switch_ipv6(representor.link, false);
         kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
-        kernel::change_link(route, before.ifindex, change);
-        if (auto now = kernel::find_link(route, before.ifindex)) representor.link = *std::move(now);
+        kernel::change_link(route, ifindex, change);
+        if (auto now = kernel::find_link(route, ifindex)) representor.link = *std::move(now);
     });
 }
 
@@ -69,30 +72,42 @@ std::string mtu_text(unsigned now, const std::optional<unsigned>& wanted) {
 
 class Representor final : public Step {
 public:
-    explicit Representor(FoundRepresentor representor) : representor_(std::move(representor)) {}
+    Representor(const FoundDevice& device, FoundRepresentor found)
+        : address_(device.address), vf_(device.vf->of), name_(found.link.name), found_(std::move(found)) {}
 
-    [[nodiscard]] std::vector<state::Step> recorded() const override { return {representor_.before}; }
+    [[nodiscard]] std::vector<state::Step> recorded() const override {
+        return {to_record(SetRepresentor{.pf = vf_.pf.to_string(),
+                                         .number = vf_.number,
+                                         .ifindex = found_.link.ifindex,
+                                         .name = name_,
+                                         .mtu = found_.mtu,
+                                         .was_down = found_.was_down,
+                                         .had_ipv6 = found_.had_ipv6,
+                                         .device = address_.to_string()})};
+    }
 
     void describe(const AddContext& context, Description& description) const override {
-        const state::SetRepresentor& before = representor_.before;
-        const std::string mtu = before.mtu ? mtu_text(*before.mtu, context.config.mtu) : std::string();
-        const std::string text = concat(before.was_down ? ", up" : "", mtu, before.had_ipv6 ? ", without IPv6" : "");
-        description.add.push_back(text.empty() ? concat("leave its representor ", quoted(before.name), " as it is")
-                                               : concat("set its representor ", quoted(before.name), text));
+        const std::string mtu = found_.mtu ? mtu_text(*found_.mtu, context.config.mtu) : std::string();
+        const std::string text = concat(found_.was_down ? ", up" : "", mtu, found_.had_ipv6 ? ", without IPv6" : "");
+        description.add.push_back(text.empty() ? concat("leave its representor ", quoted(name_), " as it is")
+                                               : concat("set its representor ", quoted(name_), text));
     }
 
     void apply(const AddContext& context, Progress& /*progress*/) override {
-        set_up_representor(representor_, context.config, context.deadline);
+        set_up_representor(found_, context.config, context.deadline);
     }
 
     /// For whoever connects it on the host.
     void conclude(const AddContext& /*context*/, const Progress& /*progress*/, Conclusion& end) const override {
-        const Link& link = representor_.link;
+        const Link& link = found_.link;
         end.on_host = cni::Interface{.name = link.name, .mac = link.hardware_address_text(), .mtu = link.mtu};
     }
 
 private:
-    FoundRepresentor representor_;
+    base::BusAddress address_; // of the VF
+    kernel::VfOf vf_;
+    std::string name_; // when the record was written
+    FoundRepresentor found_;
 };
 
 } // namespace
@@ -109,38 +124,62 @@ std::optional<FoundRepresentor> plan_representor(const FoundDevice& plan, const 
                         "pod reaches nobody but by what another namespace does with it. `devlink port` names it"));
         return std::nullopt;
     }
-    state::SetRepresentor before{
-        .pf = vf.pf.to_string(), .number = vf.number, .ifindex = link->ifindex, .name = link->name};
-    before.device = plan.address.to_string();
+    FoundRepresentor found{.link = *std::move(link)};
     const auto mtu = mtu_for(plan, config);
-    if (mtu && link->mtu < *mtu) before.mtu = link->mtu;
-    before.was_down = !link->is_up();
-    before.had_ipv6 = before.was_down && !link->master_ifindex && has_ipv6(*link);
-    return FoundRepresentor{.link = *std::move(link), .before = std::move(before)};
+    if (mtu && found.link.mtu < *mtu) found.mtu = found.link.mtu;
+    found.was_down = !found.link.is_up();
+    found.had_ipv6 = found.was_down && !found.link.master_ifindex && has_ipv6(found.link);
+    return found;
 }
 
-void revert_step(const state::SetRepresentor& step, const RevertContext& context) {
+SetRepresentor SetRepresentor::parse(const json::Reader& reader) {
+    return {.pf = reader.at("pf").string(),
+            .number = static_cast<unsigned>(reader.at("vf").integer(0, UINT16_MAX)),
+            .ifindex = state::parse_ifindex(reader.at("ifindex")),
+            .name = reader.at("name").string(),
+            .mtu = state::find_number<unsigned>(reader, "mtu"),
+            .was_down = reader.at("wasDown").boolean(),
+            .had_ipv6 = reader.at("hadIpv6").boolean(),
+            .device = state::find_string(reader, "device").value_or("")};
+}
+
+void SetRepresentor::write(json::Writer& writer) const {
+    writer.member("pf", pf)
+        .member("vf", number)
+        .member("ifindex", ifindex)
+        .member("name", name)
+        .member("wasDown", was_down)
+        .member("hadIpv6", had_ipv6);
+    state::write_if(writer, "mtu", mtu);
+    if (!device.empty()) writer.member("device", device);
+}
+
+std::string SetRepresentor::describe() const {
+    return concat("representor ", quoted(name), " of VF ", number, " of PF ", pf);
+}
+
+void SetRepresentor::revert(const RevertContext& context) const {
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, context.deadline);
-    const auto link = find_representor(step, route);
-    if (!link || link->ifindex != step.ifindex) return; // the PF has made another since, in its own state
+    const auto link = find_representor(*this, route);
+    if (!link || link->ifindex != ifindex) return; // the PF has made another since, in its own state
     kernel::LinkChange change;
-    if (step.mtu && *step.mtu != link->mtu) change.mtu = step.mtu;
-    if (step.was_down && link->is_up()) change.state = kernel::AdminState::down;
+    if (mtu && *mtu != link->mtu) change.mtu = mtu;
+    if (was_down && link->is_up()) change.state = kernel::AdminState::down;
     if (change.mtu || change.state) kernel::change_link(route, link->ifindex, change);
-    if (step.had_ipv6 && !has_ipv6(*link)) switch_ipv6(*link, true);
+    if (had_ipv6 && !has_ipv6(*link)) switch_ipv6(*link, true);
 }
 
 std::unique_ptr<Step> make_representor(const AddContext& /*context*/, const Findings& found) {
     if (!found.device || !found.device->representor) return nullptr;
-    return std::make_unique<Representor>(*found.device->representor);
+    return std::make_unique<Representor>(*found.device, *found.device->representor);
 }
 
 /// Its name, and a larger MTU, are its bridge's matter.
 void check_representor(const CheckContext& context) {
     const state::AttachmentRecord& record = context.record;
     const auto& mtu = context.wanted.mtu;
-    const state::SetRepresentor* step = record.find_step<state::SetRepresentor>();
-    if (context.wanted.kind != "sriov" || step == nullptr) return;
+    const auto step = find_step<SetRepresentor>(record);
+    if (context.wanted.kind != "sriov" || !step) return;
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, context.deadline);
     const auto link = find_representor(*step, route);
     if (!link) differs(concat("representor ", quoted(step->name), " of ", record.device(), " is gone from the host"));
@@ -148,10 +187,6 @@ void check_representor(const CheckContext& context) {
     if (has_netdev(record) && mtu.value_or(0) > link->mtu)
         differs(concat("representor ", quoted(link->name), " of ", record.device(), " has MTU ", link->mtu,
                        ", expected at least ", *mtu));
-}
-
-std::string describe_step(const state::SetRepresentor& step) {
-    return concat("representor \"", step.name, "\" of VF ", step.number, " of PF ", step.pf);
 }
 
 } // namespace rdmanet::attach

@@ -1,11 +1,15 @@
 #include "reset_function.hpp"
 
+#include "keep_device.hpp"
+#include "recorded.hpp"
+
 #include "lookup/device_ready.hpp"
 #include "lookup/device_usable.hpp"
 #include "lookup/rdma_devices.hpp"
 
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
+#include <rdmanet/state/members.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -25,12 +29,12 @@ std::vector<std::string> list_uverbs_as_made(const BusAddress& address, Socket* 
 
 /// Of a driver for user space none; without KeepDevice the attachment's record is lost, and it had one.
 bool had_link(const state::AttachmentRecord& record) {
-    const auto* kept = record.find_step<state::KeepDevice>();
-    return kept == nullptr || !kept->name.empty();
+    const auto kept = find_step<KeepDevice>(record);
+    return !kept || !kept->before.name.empty();
 }
 
 /// Device plugins look at the numbers when they start.
-void warn_of_new_numbers(const state::ResetFunction& step, const std::vector<std::string>& before,
+void warn_of_new_numbers(const ResetFunction& step, const std::vector<std::string>& before,
                          const std::vector<std::string>& after, const base::Logger& log) {
     for (std::size_t at = 0; at < std::min({before.size(), after.size(), step.rdma_names.size()}); ++at)
         if (!before[at].empty() && before[at] != after[at])
@@ -39,9 +43,9 @@ void warn_of_new_numbers(const state::ResetFunction& step, const std::vector<std
                             ": restart the device plugin if it still gives pods that"));
 }
 
-/// The RDMA devices that the driver has made of the device, in their order. Throws where there was less time than that
-/// takes: the next attempt has more.
-RdmaDevices await_devices(const state::ResetFunction& step, const BusAddress& address,
+/// The RDMA devices that the driver has made of the device, in their order. Throws where there was less time than
+/// that takes: the next attempt has more.
+RdmaDevices await_devices(const ResetFunction& step, const BusAddress& address,
                           const std::vector<std::string>& uverbs_before, Socket* rdma, const RevertContext& context) {
     constexpr std::chrono::seconds kTimeout{10};
     const bool is_cut_short = context.deadline.remaining() < kTimeout;
@@ -61,7 +65,7 @@ RdmaDevices await_devices(const state::ResetFunction& step, const BusAddress& ad
 }
 
 /// Those names that the ones before them had. The net device gets its own with KeepDevice.
-void restore_names(const RdmaDevices& made, const state::ResetFunction& step, const BusAddress& address, Socket& rdma,
+void restore_names(const RdmaDevices& made, const ResetFunction& step, const BusAddress& address, Socket& rdma,
                    const RevertContext& context) {
     for (std::size_t at = 0; at < std::min(made.size(), step.rdma_names.size()); ++at)
         restore_rdma_name(rdma, made[at], address, step.rdma_names[at], name_keeper(context), context.deadline);
@@ -125,19 +129,19 @@ std::string cure_for(const BusAddress& address) {
                         : std::string());
 }
 
-/// Nothing to do: on the way back the device is reset once the PF has its settings of the VF back, for what the driver
-/// makes of it then, MAC and GUIDs, comes from them.
+/// Nothing to do: on the way back the device is reset once the PF has its settings of the VF back, for what the
+/// driver makes of it then, MAC and GUIDs, comes from them.
 class ResetAfter final : public Step {
 public:
-    explicit ResetAfter(state::ResetFunction step) : step_(std::move(step)) {}
+    explicit ResetAfter(ResetFunction step) : step_(std::move(step)) {}
 
-    [[nodiscard]] std::vector<state::Step> recorded() const override { return {step_}; }
+    [[nodiscard]] std::vector<state::Step> recorded() const override { return {to_record(step_)}; }
     void describe(const AddContext& /*context*/, Description& description) const override {
         description.end.push_back(concat("reset device ", step_.device, " when the pod is gone"));
     }
 
 private:
-    state::ResetFunction step_;
+    ResetFunction step_;
 };
 
 } // namespace
@@ -153,32 +157,47 @@ void require_resettable(const BusAddress& address) {
         refuse_device(address, concat("can't be reset, ", obstacle, "; or use another device, or remove \"reset\""));
 }
 
-std::optional<state::ResetFunction> plan_reset(const BusAddress& address, const std::vector<state::OwedName>& owed,
-                                               const base::Logger& log, const base::Deadline& deadline) {
-    state::ResetFunction step{.device = address.to_string(), .driver = kernel::driver_of(address), .rdma_names = {}};
+std::optional<FoundReset> plan_reset(const BusAddress& address, const std::vector<state::OwedName>& owed,
+                                     const base::Logger& log, const base::Deadline& deadline) {
+    FoundReset found{.driver = kernel::driver_of(address)};
     // For each program that opens the device, and after it (vfio_pci_core_enable() and vfio_pci_core_disable(),
     // drivers/vfio/pci/vfio_pci_core.c).
-    if (is_vfio_driver(step.driver)) {
-        log.debug(concat("device ", address, " is reset by its driver ", quoted(step.driver)));
+    if (is_vfio_driver(found.driver)) {
+        log.debug(concat("device ", address, " is reset by its driver ", quoted(found.driver)));
         return std::nullopt;
     }
     auto rdma = Socket::find_rdma(deadline);
     if (const std::string use = user_of(address, rdma ? &*rdma : nullptr); !use.empty())
         throw cni::CniError(cni::ErrorCode::rdma, concat(use, " before a pod gets the device"));
     for (const kernel::RdmaDevice& device : list_as_made(address, rdma ? &*rdma : nullptr))
-        step.rdma_names.push_back(own_name(device, owed));
-    return step;
+        found.rdma_names.push_back(own_name(device, owed));
+    return found;
+}
+
+ResetFunction ResetFunction::parse(const json::Reader& reader) {
+    return {.device = reader.at("device").string(),
+            .driver = reader.at("driver").string(),
+            .rdma_names = state::parse_texts(reader.at("rdmaNames"))};
+}
+
+void ResetFunction::write(json::Writer& writer) const {
+    writer.member("device", device).member("driver", driver);
+    state::write_texts(writer, "rdmaNames", rdma_names);
+}
+
+std::string ResetFunction::describe() const {
+    return concat("reset of ", device);
 }
 
 /// Whether an earlier attempt came to the reset, the device can't tell: it is done again. One that was not reset goes
 /// home all the same: its record keeps it from the next pod. Whoever has given it to another driver meanwhile keeps
 /// that.
-void revert_step(const state::ResetFunction& step, const RevertContext& context) {
-    const auto address = BusAddress::parse(step.device);
+void ResetFunction::revert(const RevertContext& context) const {
+    const auto address = BusAddress::parse(device);
     if (!address || !kernel::device_exists(*address)) return;
     const std::string present = kernel::driver_of(*address);
     if (is_user_space_driver(present)) return;
-    const std::string driver = present.empty() ? step.driver : present;
+    const std::string by_now = present.empty() ? driver : present;
     auto rdma = Socket::find_rdma(context.deadline);
     Socket* const socket = rdma ? &*rdma : nullptr;
     const auto uverbs = list_uverbs_as_made(*address, socket);
@@ -187,21 +206,19 @@ void revert_step(const state::ResetFunction& step, const RevertContext& context)
     RdmaDevices made;
     const std::string unbound = failure_of([&] {
         const base::FileLock lock = context.records.lock_rdma(context.deadline);
-        if (bind_again(*address, driver) && driver == step.driver)
-            made = await_devices(step, *address, uverbs, socket, context);
+        if (bind_again(*address, by_now) && by_now == driver)
+            made = await_devices(*this, *address, uverbs, socket, context);
     });
-    if (!made.empty()) restore_names(made, step, *address, *socket, context);
+    if (!made.empty()) restore_names(made, *this, *address, *socket, context);
     if (!unbound.empty()) failure += concat(failure.empty() ? "" : "; ", unbound);
     if (!failure.empty()) throw base::Error(failure);
 }
 
 std::unique_ptr<Step> make_reset_after(const AddContext& /*context*/, const Findings& found) {
     if (!found.device || !found.device->reset) return nullptr;
-    return std::make_unique<ResetAfter>(*found.device->reset);
-}
-
-std::string describe_step(const state::ResetFunction& step) {
-    return concat("reset of ", step.device);
+    const FoundReset& reset = *found.device->reset;
+    return std::make_unique<ResetAfter>(ResetFunction{
+        .device = found.device->address.to_string(), .driver = reset.driver, .rdma_names = reset.rdma_names});
 }
 
 } // namespace rdmanet::attach

@@ -1,5 +1,5 @@
-// One step of an attachment: a value that says what will be done, and what was found before. What is written down of it
-// is a state::Step, which registry.hpp checks and undoes.
+// One step of an attachment: a value that says what will be done, and what was found before. What is written down of
+// it is a state::Step, which registry.hpp checks and undoes.
 #pragma once
 
 #include "lookup/pod_side.hpp"

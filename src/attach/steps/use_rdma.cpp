@@ -129,13 +129,11 @@ void check_gid_share(const config::RdmaPolicy& policy, const kernel::RdmaPort& p
 
 /// Of a child's parent.
 void check_shared_rdma(const CheckContext& context, const Link& link) {
-    if (context.record.rdma_device.empty() || context.record.created_link() == nullptr ||
-        context.record.created_link()->parent_in_pod)
-        return;
+    const state::Child* const child = context.record.child();
+    if (context.record.rdma_device.empty() || child == nullptr || child->parent_in_pod) return;
     kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, context.deadline);
-    const state::CreateLink& made = *context.record.created_link();
-    const auto parent = kernel::find_link(outside, made.parent_ifindex);
-    if (!parent) differs(concat("parent ", quoted(made.parent), " is gone"));
+    const auto parent = kernel::find_link(outside, child->parent_ifindex);
+    if (!parent) differs(concat("parent ", quoted(child->parent), " is gone"));
     auto rdma = kernel::Socket::find_rdma(context.deadline);
     const auto port = rdma ? kernel::find_rdma_port(*rdma, *parent) : std::nullopt;
     if (!port)
@@ -171,8 +169,8 @@ std::optional<kernel::RdmaPort> find_shared_port(const state::AttachmentRecord& 
     return std::nullopt;
 }
 
-/// The link of a whole function goes down when it moves, and comes back some seconds later. ADD doesn't wait for that,
-/// and CRI-O checks at once.
+/// The link of a whole function goes down when it moves, and comes back some seconds later. ADD doesn't wait for
+/// that, and CRI-O checks at once.
 bool may_be_coming_up(const state::AttachmentRecord& record) {
     constexpr std::int64_t kSeconds{30};
     return record.attach == "host-device" && record.created_since_boot &&

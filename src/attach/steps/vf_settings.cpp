@@ -1,11 +1,15 @@
 #include "vf_settings.hpp"
 
+#include "recorded.hpp"
+
 #include "lookup/device_usable.hpp"
 #include "lookup/request.hpp"
 #include "lookup/vf.hpp"
 
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
+#include <rdmanet/state/members.hpp>
+#include <rdmanet/state/vf_settings.hpp>
 
 #include <chrono>
 #include <string_view>
@@ -31,8 +35,8 @@ void require_mtu(const config::Config& config, const kernel::Link& pf) {
                         concat(key, ": can't be set, device ", address, " is ", is, ": remove it"));
 }
 
-/// What the kernel has no call for: ipoib_netdev_ops_pf, drivers/infiniband/ulp/ipoib/ipoib_main.c. Values that the VF
-/// has anyway do no harm.
+/// What the kernel has no call for: ipoib_netdev_ops_pf, drivers/infiniband/ulp/ipoib/ipoib_main.c. Values that the
+/// VF has anyway do no harm.
 void require_settings_of_link_layer(const FoundVf& vf, const base::BusAddress& address, const kernel::Link& pf) {
     if (!pf.is_infiniband()) {
         if (vf.changes.node_guid) refuse_setting("guid", address, "Ethernet");
@@ -104,10 +108,10 @@ public:
 
     [[nodiscard]] std::vector<state::Step> recorded() const override {
         if (vf_.changes.empty()) return {};
-        return {state::SetVf{.pf = vf_.of.pf.to_string(),
-                             .number = vf_.of.number,
-                             .before = kernel::restrict_to(vf_.before, vf_.changes),
-                             .device = address_.to_string()}};
+        return {to_record(SetVf{.pf = vf_.of.pf.to_string(),
+                                .number = vf_.of.number,
+                                .before = kernel::restrict_to(vf_.before, vf_.changes),
+                                .device = address_.to_string()})};
     }
 
     void describe(const AddContext& /*context*/, Description& description) const override {
@@ -162,19 +166,36 @@ void warn_of_inherited_vlan(const FoundVf& vf, const cni::Request& request, cons
         vf.id.pf, " vf ", vf.id.number, " vlan 0`"));
 }
 
-void revert_step(const state::SetVf& step, const RevertContext& context) {
-    const auto pf = base::PciAddress::parse(step.pf);
+SetVf SetVf::parse(const json::Reader& reader) {
+    return {.pf = reader.at("pf").string(),
+            .number = static_cast<unsigned>(reader.at("vf").integer(0, UINT16_MAX)),
+            .before = state::parse_settings(reader),
+            .device = state::find_string(reader, "device").value_or("")};
+}
+
+void SetVf::write(json::Writer& writer) const {
+    writer.member("pf", pf).member("vf", number);
+    if (!device.empty()) writer.member("device", device);
+    state::write_settings(writer, before);
+}
+
+std::string SetVf::describe() const {
+    return concat("settings of VF ", number, " of PF ", pf);
+}
+
+void SetVf::revert(const RevertContext& context) const {
+    const auto address = base::PciAddress::parse(pf);
     // A PF that loses its driver takes its VFs along, and the settings with them.
-    if (!pf || kernel::count_vfs_of(*pf) <= step.number) return;
+    if (!address || kernel::count_vfs_of(*address) <= number) return;
     Socket route = Socket::open(kernel::Protocol::route, context.deadline);
-    const auto vf = find_vf_id({.pf = *pf, .number = step.number}, route);
+    const auto vf = find_vf_id({.pf = *address, .number = number}, route);
     if (!vf)
-        throw base::Error(concat("PF ", *pf, " has no net device in the host's namespace, through which ",
+        throw base::Error(concat("PF ", *address, " has no net device in the host's namespace, through which ",
                                  "VFs are set up: bring it back, or set sriov_numvfs to 0"));
     const auto present = kernel::find_vf(route, *vf);
     if (!present) return;
     std::string refused;
-    for (const kernel::VfSettings& setting : kernel::each_of(kernel::difference(step.before, *present))) try {
+    for (const kernel::VfSettings& setting : kernel::each_of(kernel::difference(before, *present))) try {
             kernel::change_vf(route, *vf, setting);
         } catch (const base::Error& error) {
             refused += concat(refused.empty() ? "" : "; ", error.what());
@@ -189,8 +210,7 @@ std::unique_ptr<Step> make_vf_settings(const AddContext& /*context*/, const Find
 
 /// As the configuration says, or as ADD left them: where it says nothing, or the driver had not confirmed it by then.
 void check_vf_settings(const CheckContext& context) {
-    const auto* kept = context.record.find_step<state::KeepDevice>();
-    const auto address = kept == nullptr ? std::nullopt : base::BusAddress::parse(kept->device);
+    const auto address = base::BusAddress::parse(context.record.device());
     if (context.wanted.kind != "sriov" || !address) return;
     const kernel::Link* const link = context.link ? &*context.link : nullptr;
     Socket route = Socket::open(kernel::Protocol::route, context.deadline);
@@ -205,10 +225,6 @@ void check_vf_settings(const CheckContext& context) {
     if (!lost.empty())
         differs(concat(vf.id, " has ", to_string(kernel::restrict_to(present, lost)), ", expected ", to_string(lost),
                        ", as ADD left it: run `", to_command(lost, vf.id), "`, or delete the pod"));
-}
-
-std::string describe_step(const state::SetVf& step) {
-    return concat("settings of VF ", step.number, " of PF ", step.pf);
 }
 
 } // namespace rdmanet::attach

@@ -58,7 +58,7 @@ public:
         std::filesystem::remove_all(directory_, ignored);
     }
 
-    [[nodiscard]] state::AttachmentStore store() const { return state::AttachmentStore(directory_); }
+    [[nodiscard]] state::AttachmentStore store() const { return node().records(); }
     [[nodiscard]] Node node() const { return {directory_, base::Logger(base::LogLevel::error)}; }
 
 private:

@@ -1,6 +1,14 @@
 // A record keeps only what is not yet undone.
 #include "remaining.hpp"
 
+#include "steps/delegate.hpp"
+#include "steps/keep_device.hpp"
+#include "steps/move_link.hpp"
+#include "steps/move_rdma.hpp"
+#include "steps/recorded.hpp"
+#include "steps/reset_function.hpp"
+#include "steps/vf_settings.hpp"
+
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -20,13 +28,11 @@ AttachmentRecord record_of_vf() {
     record.rdma_device = "mlx5_2";
     record.leases = {{.address = "10.0.0.1/24"}};
     record.ips = {"10.0.0.1/24"};
-    record.steps = {state::KeepDevice{.device = kDevice},
-                    state::ResetFunction{.device = kDevice},
-                    state::SetVf{.pf = "0000:3b:00.0", .number = 1},
-                    state::MoveLink{.device = kDevice},
-                    state::MoveRdma{.device = kDevice, .index = 1},
-                    state::MoveRdma{.device = kDevice, .index = 2},
-                    state::DelegateIpam{.plugin = "host-local"}};
+    record.steps = {
+        to_record(KeepDevice{.before = {.device = kDevice}}), to_record(ResetFunction{.device = kDevice}),
+        to_record(SetVf{.pf = "0000:3b:00.0", .number = 1}),  to_record(MoveLink{.device = kDevice}),
+        to_record(MoveRdma{.device = kDevice, .index = 1}),   to_record(MoveRdma{.device = kDevice, .index = 2}),
+        to_record(DelegateIpam{.plugin = "host-local"})};
     return record;
 }
 
@@ -44,7 +50,7 @@ AttachmentRecord remaining_when_failed(const std::vector<std::size_t>& failed, b
 TEST_CASE("the call of another IPAM plugin that is not undone names neither device nor lease") {
     const AttachmentRecord remaining = remaining_when_failed({6});
     REQUIRE(remaining.steps.size() == 1);
-    CHECK(remaining.find_step<state::DelegateIpam>() != nullptr);
+    CHECK(has_step(remaining, kDelegateIpam));
     CHECK(remaining.phase == state::Phase::prepared);
     CHECK(remaining.device().empty());
     CHECK(remaining.rdma_device.empty());
@@ -70,8 +76,8 @@ TEST_CASE(
 
 TEST_CASE("the record of an RDMA device in the pod still names its sibling that is back on the host") {
     const AttachmentRecord remaining = remaining_when_failed({4});
-    const auto* move = remaining.find_step<state::MoveRdma>();
-    REQUIRE(move != nullptr);
+    const auto move = find_step<MoveRdma>(remaining);
+    REQUIRE(move);
     CHECK(move->index == 1);
     CHECK(move->stayed == std::vector<std::uint32_t>{2});
     CHECK(remaining.rdma_device == "mlx5_2");

@@ -1,5 +1,6 @@
 #include <rdmanet/ops/state_report.hpp>
 
+#include <rdmanet/attach/node.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/ipam/store/sqlite_store.hpp>
@@ -18,6 +19,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
+attach::Node node_at(const std::string& directory) {
+    return {directory, base::Logger(base::LogLevel::error)};
+}
+
+/// As a record has it.
+state::Step step(std::string_view text) {
+    return node_at("").read_step(json::Document::parse(text).root());
+}
+
 class StateDirectory {
 public:
     StateDirectory() {
@@ -34,7 +44,7 @@ public:
     [[nodiscard]] const std::string& path() const { return path_; }
     [[nodiscard]] ops::StateReport report() const { return ops::read_state(path_); }
 
-    void save(const state::AttachmentRecord& record) const { state::AttachmentStore(path_).save(record); }
+    void save(const state::AttachmentRecord& record) const { node_at(path_).records().save(record); }
     void lease(const state::AttachmentRecord& record) const {
         ipam::SqliteStore store({.state_directory = path_, .known_leases = {}});
         ipam::Owner owner{.key = {record.key.network, record.key.container_id, record.key.ifname},
@@ -64,13 +74,8 @@ state::AttachmentRecord record() {
     record.pod = {.pod_namespace = "ml", .name = "train-0", .uid = "u-1"};
     record.rdma_device = "mlx5_0/1";
     record.ips = {"10.1.2.3/24", "fd00::3/64"};
-    record.steps = {state::CreateLink{.kind = "macvlan",
-                                      .ifname = "net1",
-                                      .parent = "ens1f0",
-                                      .parent_ifindex = 2,
-                                      .parent_in_pod = false,
-                                      .mac = "02:00:00:00:00:01",
-                                      .ifindex = 3}};
+    record.steps = {step(R"({"step": "create-link", "kind": "macvlan", "mode": "macvlan mode bridge", "ifname": "net1",
+        "parent": "ens1f0", "parentIfindex": 2, "parentInPod": false, "mac": "02:00:00:00:00:01", "ifindex": 3})")};
     return record;
 }
 
@@ -106,8 +111,7 @@ TEST_CASE("who holds a device") {
     const StateDirectory state;
     auto vf = record();
     vf.attach = "sriov";
-    vf.steps = {state::KeepDevice{.device = "0000:3b:00.2", .name = "ens1f0v0"},
-                state::MoveLink{.device = "0000:3b:00.2", .ifname = "net1"}};
+    vf.steps = {step(R"({"step": "move-link", "device": "0000:3b:00.2", "ifname": "net1"})")};
     state.save(vf);
     CHECK_THAT(ops::to_table(state.report()), Contains("net1        sriov  0000:3b:00.2"));
     CHECK_THAT(ops::to_json(state.report()), Contains(R"("device": "0000:3b:00.2")"));

@@ -1,14 +1,18 @@
 #include "sample_record.hpp"
 
+#include "support/names.hpp"
+
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/state/attachment_store.hpp>
+#include <rdmanet/state/topic.hpp>
 
 #include <catch2/catch.hpp>
 
 #include <chrono>
 #include <filesystem>
+#include <utility>
 
 using namespace rdmanet;
 using state::AttachmentRecord;
@@ -45,11 +49,11 @@ AttachmentRecord record_of_child() {
 
 TEST_CASE("reading a node without state creates nothing") {
     const Directory directory;
-    const AttachmentStore store(directory.path() + "/state");
+    const AttachmentStore store(directory.path() + "/state", state::read_sample_step);
     CHECK(store.list().records.empty());
     CHECK(std::holds_alternative<state::NoRecord>(store.load(state::sample_record().key)));
     CHECK_NOTHROW(store.remove(state::sample_record().key));
-    const AttachmentStore looked_at(directory.path() + "/state", state::Access::look);
+    const AttachmentStore looked_at(directory.path() + "/state", state::read_sample_step, state::Access::look);
     const base::Deadline deadline = base::Deadline::in(std::chrono::seconds{1});
     (void)looked_at.lock_parent(1, "eth0", deadline);
     (void)looked_at.lock_device("0000:3b:00.2", deadline);
@@ -58,7 +62,7 @@ TEST_CASE("reading a node without state creates nothing") {
 
 TEST_CASE("a saved record is loaded, listed and removed") {
     const Directory directory;
-    const AttachmentStore store(directory.path() + "/state");
+    const AttachmentStore store(directory.path() + "/state", state::read_sample_step);
     const AttachmentRecord record = state::sample_record();
     store.save(record);
     CHECK(std::get<AttachmentRecord>(store.load(record.key)).to_text() == record.to_text());
@@ -70,7 +74,7 @@ TEST_CASE("a saved record is loaded, listed and removed") {
 
 TEST_CASE("what a killed writer left behind is no record and goes with the removal") {
     const Directory directory;
-    const AttachmentStore store(directory.path());
+    const AttachmentStore store(directory.path(), state::read_sample_step);
     const auto key = state::sample_record().key;
     store.save(state::sample_record());
     const std::string leftover = base::concat(directory.path(), "/attachments/", key.file_name(), ".tmp");
@@ -83,7 +87,7 @@ TEST_CASE("what a killed writer left behind is no record and goes with the remov
 
 TEST_CASE("a damaged record is reported with its path") {
     const Directory directory;
-    const AttachmentStore store(directory.path());
+    const AttachmentStore store(directory.path(), state::read_sample_step);
     const auto key = state::sample_record().key;
     store.save(record_of_child());
     const std::string path = base::concat(directory.path(), "/attachments/", key.file_name());
@@ -93,9 +97,26 @@ TEST_CASE("a damaged record is reported with its path") {
     CHECK(store.list().unreadable[0].key == key);
 }
 
+TEST_CASE("a record with a step that nobody knows, or that is ill-typed, is unreadable and says which") {
+    const Directory directory;
+    const AttachmentStore store(directory.path(), state::read_sample_step);
+    const auto key = state::sample_record().key;
+    for (const auto& [json, why] : {std::pair(R"({"step": "newer"})", "steps[0].step"),
+                                    std::pair(R"({"step": "sample", "device": 7})", "steps[0].device")}) {
+        AttachmentRecord record = state::sample_record();
+        record.steps = {{.kind = "newer", .json = json, .holds = {}}};
+        store.save(record);
+        const auto outcome = store.load(key);
+        REQUIRE(std::holds_alternative<state::Unreadable>(outcome));
+        CHECK_THAT(std::get<state::Unreadable>(outcome).reason, rdmanet::test::Names(why));
+        REQUIRE(store.list().unreadable.size() == 1);
+        CHECK(store.list_about(state::device_topic("0000:3b:00.2")).empty());
+    }
+}
+
 TEST_CASE("a record that the system doesn't give is not taken for a damaged one") {
     const Directory directory;
-    const AttachmentStore store(directory.path());
+    const AttachmentStore store(directory.path(), state::read_sample_step);
     const auto key = state::sample_record().key;
     std::filesystem::create_directories(base::concat(directory.path(), "/attachments/", key.file_name())); // EISDIR
     CHECK_THROWS_AS((void)store.load(key), base::SystemError);
@@ -118,7 +139,7 @@ TEST_CASE("the name of a record's file tells its attachment") {
 
 TEST_CASE("a record under another attachment's name is not taken for that attachment's") {
     const Directory directory;
-    const AttachmentStore store(directory.path());
+    const AttachmentStore store(directory.path(), state::read_sample_step);
     store.save(record_of_child());
     auto other = state::sample_record().key;
     other.ifname = "net2";

@@ -51,7 +51,7 @@ std::string device_of(unsigned number) {
 AttachmentRecord record_of(unsigned number) {
     AttachmentRecord record = state::sample_record();
     record.key.container_id = concat("container", number);
-    record.steps = {state::KeepDevice{.device = device_of(number), .name = "eth0", .mac = "", .altnames = {}}};
+    record.steps = {state::sample_step({.device = device_of(number)})};
     return record;
 }
 
@@ -100,7 +100,7 @@ unsigned opened_by_search(const RecordsDirectory& directory, const AttachmentSto
 
 TEST_CASE("who looks for the owner of a device opens as many files, however many records there are") {
     const RecordsDirectory directory;
-    const AttachmentStore store(directory.path());
+    const AttachmentStore store(directory.path(), state::read_sample_step);
     add_records(store, 0, 100);
     CHECK(opened_by_search(directory, store, state::device_topic(device_of(7))) ==
           100); // the first search makes the index
@@ -116,15 +116,15 @@ TEST_CASE("who looks for the owner of a device opens as many files, however many
 
 TEST_CASE("records are found by device, parent and device-info file, as they are now") {
     const RecordsDirectory directory;
-    const AttachmentStore store(directory.path());
+    const AttachmentStore store(directory.path(), state::read_sample_step);
     add_records(store, 0, 50);
     CHECK(found(store, state::device_topic(device_of(7))) == "container7");
 
     AttachmentRecord record = record_of(7); // written anew, with something else
     record.steps = {
-        state::CreateLink{
-            .kind = "ipvlan", .mode = "l2", .ifname = "net1", .parent = "eth0", .parent_ifindex = 12, .mac = ""},
-        state::WriteDeviceInfo{.path = "/run/devinfo/pod_net1"}};
+        state::sample_step(
+            {.child = state::Child{.kind = "ipvlan", .mode = "l2", .parent = "eth0", .parent_ifindex = 12}}),
+        state::sample_step({.device_info = "pod_net1", .is_for_others = true})};
     store.save(record);
     CHECK(found(store, state::device_topic(device_of(7))).empty());
     CHECK(found(store, state::parent_topic(12)) == "container7");
@@ -146,8 +146,8 @@ TEST_CASE("records are found by device, parent and device-info file, as they are
 
 TEST_CASE("an index that can't be used, or isn't there, costs time and finds the same") {
     const RecordsDirectory directory;
-    const AttachmentStore store(directory.path());
-    const AttachmentStore looking(directory.path(), state::Access::look);
+    const AttachmentStore store(directory.path(), state::read_sample_step);
+    const AttachmentStore looking(directory.path(), state::read_sample_step, state::Access::look);
     const std::string index = directory.path() + "/records.index";
     add_records(store, 0, 50);
     CHECK(found(looking, state::device_topic(device_of(7))) == "container7");

@@ -1,10 +1,15 @@
 #pragma once
 
+#include <rdmanet/json/writer.hpp>
 #include <rdmanet/state/attachment_record.hpp>
+#include <rdmanet/state/members.hpp>
+
+#include <string>
+#include <utility>
 
 namespace rdmanet::state {
 
-/// Every one of them.
+/// All settings that there are.
 inline VfSettings sample_settings() {
     return {.mac = base::MacAddress::parse("00:00:00:00:00:00"),
             .vlan = base::VfVlan{.id = 4094, .qos = 7, .protocol = base::VlanProtocol::dot1ad},
@@ -14,6 +19,42 @@ inline VfSettings sample_settings() {
             .link_state = base::VfLinkState::automatic,
             .node_guid = base::Guid::parse("02:00:00:00:00:00:00:01"),
             .port_guid = base::Guid::parse("02:00:00:00:00:00:00:02")};
+}
+
+/// Of a kind that only these tests know: what it holds is its members.
+inline Step sample_step(Holds holds) {
+    json::Writer writer;
+    writer.begin_object().member("step", "sample").member("device", holds.device);
+    if (holds.child)
+        writer.member("kind", holds.child->kind)
+            .member("mode", holds.child->mode)
+            .member("parent", holds.child->parent)
+            .member("parentIfindex", holds.child->parent_ifindex)
+            .member("parentInPod", holds.child->parent_in_pod);
+    if (holds.rdma)
+        writer.member("index", holds.rdma->index)
+            .member("nodeGuid", std::to_string(holds.rdma->node_guid))
+            .member("name", holds.rdma->name);
+    writer.member("file", holds.device_info).member("others", holds.is_for_others).end_object();
+    return {.kind = "sample", .json = writer.to_text(), .holds = std::move(holds)};
+}
+
+inline Step read_sample_step(const json::Reader& reader) {
+    if (const json::Reader kind = reader.at("step"); kind.string() != "sample") throw kind.unexpected("a known step");
+    Holds holds{.device = reader.at("device").string()};
+    if (reader.find("kind"))
+        holds.child = Child{.kind = reader.at("kind").string(),
+                            .mode = reader.at("mode").string(),
+                            .parent = reader.at("parent").string(),
+                            .parent_ifindex = parse_ifindex(reader.at("parentIfindex")),
+                            .parent_in_pod = reader.at("parentInPod").boolean()};
+    if (reader.find("index"))
+        holds.rdma = HeldRdma{.index = static_cast<std::uint32_t>(reader.at("index").integer(0, UINT32_MAX)),
+                              .node_guid = parse_number_text(reader.at("nodeGuid")),
+                              .name = reader.at("name").string()};
+    holds.device_info = reader.at("file").string();
+    holds.is_for_others = reader.at("others").boolean();
+    return sample_step(std::move(holds));
 }
 
 /// A record in which every field differs from its default.
@@ -33,66 +74,13 @@ inline AttachmentRecord sample_record() {
     record.ips = {"10.1.2.3/24", "fd00::3/64"};
     record.routes = {"10.9.0.0/16"};
     record.vf_settings = VfSettings{.vlan = base::VfVlan{}, .trust = true, .link_state = base::VfLinkState::disable};
-    record.wanted = Wanted{.mac = "02:00:00:00:00:01", .vf = {.trust = true}, .gids = true, .most_gids = 8};
+    record.wanted = Wanted{.mac = "02:00:00:00:00:01", .vf = sample_settings(), .gids = true, .most_gids = 8};
     record.steps = {
-        CreateLink{.kind = "macvlan",
-                   .ifname = "net1",
-                   .parent = "eth1",
-                   .parent_ifindex = 7,
-                   .parent_in_pod = true,
-                   .mac = "02:00:00:00:00:01",
-                   .ifindex = 3},
-        KeepDevice{.device = "0000:3b:00.2",
-                   .name = "ens1f0v0",
-                   .mac = "02:00:00:00:00:02",
-                   .mtu = 9000,
-                   .up = true,
-                   .promiscuous = true,
-                   .all_multicast = true,
-                   .ipv6_address_mode = 1,
-                   .altnames = {"enp59s0f0v0"},
-                   .alias = "",
-                   .group = 5,
-                   .transmit_queue_length = 1000,
-                   .gso_max_size = 65536,
-                   .gso_max_segments = 65535,
-                   .gro_max_size = UINT32_MAX,
-                   .gso_ipv4_max_size = 40000,
-                   .gro_ipv4_max_size = 50000,
-                   .files = {{"gro_flush_timeout", "0"}, {"queues/tx-0/tx_maxrate", "100"}},
-                   .wanted_features = {UINT32_MAX, 0, 1},
-                   .active_features = {0, 7},
-                   .xdp_programs = {{97, 98}}},
-        RebindDriver{.device = "0000:3b:00.2",
-                     .driver = "mlx5_core",
-                     .guid = "02:00:00:00:00:00:00:03",
-                     .node_guid = UINT64_MAX},
-        ResetFunction{.device = "0000:3b:00.2", .driver = "mlx5_core", .rdma_names = {"mlx5_3", "mlx5_4"}},
-        SetVf{.pf = "0000:3b:00.0", .number = 3, .before = sample_settings(), .device = "0000:3b:00.2"},
-        SetRepresentor{.pf = "0000:3b:00.0",
-                       .number = 3,
-                       .ifindex = 9,
-                       .name = "ens1f0r3",
-                       .mtu = 1500,
-                       .was_down = true,
-                       .had_ipv6 = true,
-                       .device = "0000:3b:00.2"},
-        MoveLink{.device = "0000:3b:00.2", .ifname = "net1"},
-        MoveRdma{.device = "0000:3b:00.2",
-                 .index = 5,
-                 .node_guid = UINT64_MAX,
-                 .name = "mlx5_3",
-                 .name_in_pod = "rdma0",
-                 .stayed = {6, UINT32_MAX}},
-        WriteDeviceInfo{.path = "/run/k8s.cni.cncf.io/devinfo/cni/a"},
-        DelegateIpam{
-            .plugin = "host-local", .config = R"({"name":"roce"})", .args = "A=b", .path = "/x", .refused = true},
-        MoveInterface{.before = {.device = "dummy0", .name = "dummy0", .mac = "02:00:00:00:00:04"},
-                      .kind = "dummy",
-                      .ifindex = 8,
-                      .ifname = "net1",
-                      .mac_in_pod = "02:00:00:00:00:05",
-                      .ifindex_in_pod = 9}};
+        sample_step(
+            {.child = Child{.kind = "macvlan", .mode = "macvlan mode bridge", .parent = "eth1", .parent_ifindex = 7}}),
+        sample_step(
+            {.device = "0000:3b:00.2", .rdma = HeldRdma{.index = 5, .node_guid = UINT64_MAX, .name = "mlx5_3"}}),
+        sample_step({.device_info = "pod_net1", .is_for_others = true})};
     return record;
 }
 

@@ -1,6 +1,8 @@
 // A child of a parent from its plan to its undoing.
 #include "stage.hpp"
 
+#include "steps/child_link.hpp"
+#include "steps/recorded.hpp"
 #include "support/names.hpp"
 
 #include <rdmanet/kernel/address.hpp>
@@ -34,8 +36,8 @@ TEST_CASE("a macvlan child is described, made, found as it was made, and removed
     CHECK(link->kind == "macvlan");
     CHECK(link->mtu == 1400);
     CHECK(link->is_up());
-    CHECK(stage.record().created_link()->ifindex == link->ifindex);
-    CHECK(stage.record().created_link()->mac == link->hardware_address_text());
+    CHECK(find_step<CreateLink>(stage.record()).value().ifindex == link->ifindex);
+    CHECK(stage.record().child()->mac == link->hardware_address_text());
     CHECK(stage.record().wanted->mac == link->hardware_address_text());
     CHECK(stage.difference().empty());
 
@@ -65,7 +67,7 @@ TEST_CASE("undoing a child that was never made leaves a stranger's interface of 
     Stage stage(kMacvlan);
     stage.plan();
     kernel::add_link(stage.host(), {.name = kernel::test::ifname("net1"),
-                                    .parent_ifindex = stage.record().created_link()->parent_ifindex,
+                                    .parent_ifindex = stage.record().child()->parent_ifindex,
                                     .parent_name = "parent0",
                                     .netns = &stage.context().pod.netns,
                                     .kind = kernel::Macvlan{},

@@ -1,6 +1,8 @@
 // The order of steps, of devices that this machine need not have.
 #include "stage.hpp"
 
+#include "steps/kinds.hpp"
+
 #include <rdmanet/base/text.hpp>
 
 #include <linux/if_arp.h>
@@ -26,7 +28,7 @@ FoundDevice find_vf(bool infiniband) {
             .vf = FoundVf{.of = {.pf = pf, .number = 1}, .id = {}, .before = {}, .changes = changes},
             .representor = FoundRepresentor{},
             .rebind_to = infiniband ? "mlx5_core" : "",
-            .reset = state::ResetFunction{.device = "0000:3b:00.2"},
+            .reset = FoundReset{},
             .link = link,
             .selection = {.moving = {{.index = 1, .name = "mlx5_2"}, {.index = 2, .name = "mlx5_3"}}}};
 }
@@ -34,12 +36,7 @@ FoundDevice find_vf(bool infiniband) {
 /// As the journal names them.
 std::string kinds_of(const std::vector<state::Step>& steps) {
     std::string text;
-    for (const state::Step& step : steps) {
-        json::Writer writer;
-        state::write_step(writer, step);
-        const json::Document document = json::Document::parse(writer.to_text());
-        text += base::concat(text.empty() ? "" : " ", document.root().at("step").string());
-    }
+    for (const state::Step& step : steps) text += base::concat(text.empty() ? "" : " ", step.kind);
     return text;
 }
 
@@ -80,14 +77,24 @@ TEST_CASE("RDMA devices that a driver made anew are those that move") {
 }
 
 TEST_CASE("a step says what must be undone before it") {
-    const state::Step keep = state::KeepDevice{};
-    const state::Step settings = state::SetVf{};
-    const state::Step link = state::MoveLink{};
-    const state::Step rdma = state::MoveRdma{};
-    CHECK(waits_for(settings, link));
-    CHECK(waits_for(settings, rdma));
-    CHECK(waits_for(keep, link));
-    CHECK_FALSE(waits_for(keep, rdma));
-    CHECK_FALSE(waits_for(link, rdma));
-    CHECK_FALSE(waits_for(state::DelegateIpam{}, link));
+    const auto of = [](std::string_view kind) { return state::Step{.kind = std::string(kind), .json = "{}"}; };
+    for (const std::string_view move : {kMoveLink, kMoveRdma}) {
+        CHECK(is_move(of(move)));
+        for (const std::string_view waiting : {kSetVf, kResetFunction, kRebindDriver})
+            CHECK(waits_for(of(waiting), of(move)));
+    }
+    CHECK(waits_for(of(kKeepDevice), of(kMoveLink)));
+    CHECK_FALSE(waits_for(of(kKeepDevice), of(kMoveRdma)));
+    CHECK_FALSE(waits_for(of(kMoveLink), of(kMoveRdma)));
+    CHECK_FALSE(waits_for(of(kDelegateIpam), of(kMoveLink)));
+    CHECK_FALSE(is_move(of(kMoveInterface)));
+}
+
+TEST_CASE("a step says whose undo spoils its own") {
+    const auto of = [](std::string_view kind) { return state::Step{.kind = std::string(kind), .json = "{}"}; };
+    for (const std::string_view owed : {kRebindDriver, kResetFunction, kMoveRdma})
+        CHECK(is_spoilt_by(of(kKeepDevice), of(owed)));
+    CHECK_FALSE(is_spoilt_by(of(kKeepDevice), of(kSetVf)));
+    for (const std::string_view spoilt : {kRebindDriver, kResetFunction}) CHECK(is_spoilt_by(of(spoilt), of(kSetVf)));
+    CHECK_FALSE(is_spoilt_by(of(kSetVf), of(kMoveRdma)));
 }

@@ -1,0 +1,29 @@
+// What steps are called in records. A step names here those others that its undo waits for: kinds that include each
+// other would be one big unit.
+#pragma once
+
+#include <rdmanet/state/attachment_record.hpp>
+
+#include <algorithm>
+#include <string_view>
+
+namespace rdmanet::attach {
+
+inline constexpr std::string_view kCreateLink = "create-link";
+inline constexpr std::string_view kKeepDevice = "keep-device";
+inline constexpr std::string_view kRebindDriver = "rebind-driver";
+inline constexpr std::string_view kResetFunction = "reset-function";
+inline constexpr std::string_view kSetVf = "set-vf";
+inline constexpr std::string_view kSetRepresentor = "set-representor";
+inline constexpr std::string_view kMoveLink = "move-link";
+inline constexpr std::string_view kMoveInterface = "move-interface";
+inline constexpr std::string_view kMoveRdma = "move-rdma";
+inline constexpr std::string_view kWriteDeviceInfo = "write-device-info";
+inline constexpr std::string_view kDelegateIpam = "delegate-ipam";
+
+[[nodiscard]] inline bool has_step(const state::AttachmentRecord& record, std::string_view kind) {
+    return std::any_of(record.steps.begin(), record.steps.end(),
+                       [&](const state::Step& step) { return step.kind == kind; });
+}
+
+} // namespace rdmanet::attach

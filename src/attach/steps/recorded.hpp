@@ -1,0 +1,58 @@
+// Between a step as a value and the step of a record. A value says in its own file:
+//
+//   kKind                         what the record calls it (kinds.hpp)
+//   parse(), write()              its members in JSON. What earlier versions did not write is optional.
+//   holds()                       what it holds until it is undone
+//   describe()                    what is still held, for people
+//   revert()                      its undo, of a step that was done, half done or never begun. Safe to repeat. Throws
+//                                 if something is left.
+//   kWaitsFor  (if it has any)    kinds of steps behind it that must be undone before it
+//   kSpoiltBy  (if it has any)    kinds of steps behind it whose undo spoils its own: it is then undone again
+#pragma once
+
+#include "kinds.hpp"
+
+#include <rdmanet/json/reader.hpp>
+#include <rdmanet/json/writer.hpp>
+#include <rdmanet/state/attachment_record.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rdmanet::attach {
+
+template <class Value>
+[[nodiscard]] state::Step to_record(const Value& value) {
+    json::Writer writer;
+    writer.begin_object().member("step", Value::kKind);
+    value.write(writer);
+    writer.end_object();
+    return {.kind = std::string(Value::kKind), .json = writer.to_text(), .holds = value.holds()};
+}
+
+/// nullopt for a step of another kind.
+template <class Value>
+[[nodiscard]] std::optional<Value> parse_if(const state::Step& step) {
+    if (step.kind != Value::kKind) return std::nullopt;
+    return Value::parse(json::Document::parse(step.json).root());
+}
+
+/// The first step of that kind.
+template <class Value>
+[[nodiscard]] std::optional<Value> find_step(const state::AttachmentRecord& record) {
+    for (const state::Step& step : record.steps)
+        if (auto value = parse_if<Value>(step)) return value;
+    return std::nullopt;
+}
+
+/// All steps of that kind, in the order of doing.
+template <class Value>
+[[nodiscard]] std::vector<Value> list_steps(const state::AttachmentRecord& record) {
+    std::vector<Value> values;
+    for (const state::Step& step : record.steps)
+        if (auto value = parse_if<Value>(step)) values.push_back(*std::move(value));
+    return values;
+}
+
+} // namespace rdmanet::attach
