@@ -8,6 +8,9 @@
 
 namespace rdmanet::cni {
 
+/// Longer than any plugin here takes on a machine that is busy with other things.
+constexpr std::chrono::minutes kPatience{5};
+
 /// A directory for plugins, which goes with the test.
 class PluginFixture {
 public:
@@ -26,9 +29,9 @@ public:
     [[nodiscard]] DelegateCall call() const;
 
     /// "CODE MESSAGE" of an ADD that is refused, "timeout MESSAGE", or "succeeded".
-    [[nodiscard]] std::string add_failure(std::chrono::milliseconds patience = std::chrono::seconds(10)) const;
+    [[nodiscard]] std::string add_failure(std::chrono::milliseconds patience = kPatience) const;
     [[nodiscard]] static std::string failure_of(const DelegateCall& call,
-                                                std::chrono::milliseconds patience = std::chrono::seconds(10));
+                                                std::chrono::milliseconds patience = kPatience);
 
 private:
     std::string directory_;
