@@ -73,7 +73,7 @@ TEST_CASE("a whole function that a pod has is known by its name on the host, and
         {
             const Pod other("other");
             add(of(device_call(other, members), "other"));
-            CHECK_THAT(refusal(call), Names("code 102", stage.vfs.vf(0), "other"));
+            CHECK_THAT(refusal(call), Names("code 102", "container \"other\""));
         }
         add(call);
         CHECK_FALSE(succeeds(concat("ip link show ", stage.spare)));

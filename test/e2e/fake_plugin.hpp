@@ -1,6 +1,8 @@
 // An IPAM plugin that does what a test tells it.
 #pragma once
 
+#include "attachment_stage.hpp"
+
 #include "support/process.hpp"
 
 #include <rdmanet/base/file.hpp>
@@ -50,5 +52,12 @@ public:
 inline const char* const kGoodAdd = R"([ $CNI_COMMAND != ADD ] || echo '{"cniVersion":"1.0.0",)"
                                     R"("ips":[{"address":"10.62.0.5/24","gateway":"10.62.0.1"}],)"
                                     R"("routes":[{"dst":"10.63.0.0/16"}],"dns":{"nameservers":["10.62.0.53"]}}')";
+
+/// A call with that plugin's addresses.
+inline PluginCall fake_call(const Pod& pod, const std::string& version = "1.1.0") {
+    PluginCall call = call_for(pod, "'master':'par0','ipam':{'type':'fake'}", version);
+    call.path = FakePlugin::directory();
+    return call;
+}
 
 } // namespace rdmanet::test

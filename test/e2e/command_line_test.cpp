@@ -1,0 +1,64 @@
+// What a person gets who calls the binary by hand, and not as meant.
+#include "shell_call.hpp"
+
+#include "support/names.hpp"
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <string>
+
+using namespace rdmanet::test;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+
+TEST_CASE("without a command it says what it is, to whoever is looking", "[protocol]") {
+    for (const char* command : {"exec \"$0\"", "CNI_COMMAND= exec \"$0\""}) {
+        const ProcessResult result = run_by_shell(std::string("unset CNI_COMMAND; ") + command, {});
+        CHECK(result.exit_status == 0);
+        CHECK(result.out.empty());
+        CHECK_THAT(result.err, StartsWith("CNI plugin rdmanet v"));
+        CHECK_THAT(result.err,
+                   Names("versions supported", "0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"));
+    }
+}
+
+TEST_CASE("a person who can't be answered is told so", "[protocol]") {
+    for (const char* arguments : {"version", "--version", "--help", "state", "state --json", "gc --dry-run"}) {
+        INFO(arguments);
+        const std::string call = concat("unset CNI_COMMAND; exec \"$0\" ", arguments, " >/dev/full");
+        const ProcessResult result = run_by_shell(call, {});
+        CHECK(result.exit_status == 1);
+        CHECK_THAT(result.err, Names("rdmanet", "standard output", "no space"));
+        CHECK(run_by_shell(concat(call, " 2>&1"), {}).exit_status == 1);
+    }
+}
+
+TEST_CASE("a person who mistypes is told what there is", "[protocol]") {
+    const auto said = [](const std::string& arguments) {
+        return run_by_shell(concat("unset CNI_COMMAND; exec \"$0\" ", arguments), {});
+    };
+    for (const char* arguments : {"stat", "help stat"}) {
+        const ProcessResult unknown = said(arguments);
+        CHECK(unknown.exit_status == 2);
+        CHECK(unknown.out.empty());
+        CHECK_THAT(unknown.err, Names("stat", "state", "`rdmanet --help`"));
+    }
+    const ProcessResult extra = said("gc one --two three");
+    CHECK(extra.exit_status == 2);
+    CHECK(extra.out.empty());
+    CHECK_THAT(extra.err, Names("rdmanet", "one", "--two", "three", "`rdmanet help gc`"));
+    CHECK(said("--two").exit_status == 2);
+    CHECK(said("help").out == said("--help").out);
+    CHECK_THAT(said("help plan").out, Contains("--prev-result"));
+    CHECK(said("help plan").out == said("plan --help").out);
+}
+
+TEST_CASE("without /proc a person is told to mount it", "[protocol]") {
+    const std::string call =
+        "unset CNI_COMMAND; exec unshare --mount bash -c 'mount -t tmpfs none /proc && exec \"$0\" "
+        "state' \"$0\"";
+    const ProcessResult result = run_by_shell(call, {});
+    CHECK(result.exit_status == 1);
+    CHECK_THAT(result.err, Names("/proc/sys/kernel/random/boot_id", "missing", "/proc", "`mount -t proc proc /proc`"));
+}

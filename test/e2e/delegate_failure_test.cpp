@@ -1,0 +1,252 @@
+// Plugins for addresses that fail, hang, are not there or call themselves: what ADD leaves, and what DEL still does.
+#include "attachment_stage.hpp"
+#include "fake_plugin.hpp"
+#include "runtime.hpp"
+#include "support/names.hpp"
+#include "support/patience.hpp"
+#include "support/reporter.hpp"
+
+#include <rdmanet/base/file.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <chrono>
+#include <filesystem>
+#include <future>
+
+using namespace rdmanet;
+using namespace rdmanet::test;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// `seconds`: a regular expression. That the plugin keeps to what it says is shown by its being here at all: the
+/// delegates hang for longer than a test has.
+auto gave_up_after(const std::string& seconds) {
+    return Catch::Matches(concat("[^]*gave up after ", seconds, "([.][0-9]+)? s,[^]*"));
+}
+
+} // namespace
+
+TEST_CASE("a delegate that fails ADD leaves nothing, and is told to release what it may have given", "[delegate]") {
+    const Stage stage;
+    const FakePlugin plugin;
+    struct Case {
+        const char* on_add;
+        const char* refusal;
+    };
+    const Case cases[] = {
+        {R"(echo '{"code":11,"msg":"later","details":"d"}'; exit 1)", "code 11: IPAM plugin \"fake\" ADD: later"},
+        {"exit 3", "code 106: IPAM plugin \"fake\" ADD exited with status 3"},
+        {"kill -9 $$", "code 106: IPAM plugin \"fake\" ADD was killed by signal 9"},
+        {"echo rubbish", "code 106: IPAM plugin \"fake\" ADD printed "},
+        {"exit 0", "code 106: IPAM plugin \"fake\" ADD exited with status 0"},
+        {"echo null", "code 106: IPAM plugin \"fake\" returned no address"},
+        {"echo '{}'", "code 106: IPAM plugin \"fake\" returned no address"},
+        {R"(echo '{"ips":[{"address":"10.62.0.5"}]}')", "code 106: IPAM plugin \"fake\" ADD printed "},
+        {"yes | head -c 3000000", "code 106: IPAM plugin \"fake\" ADD printed more "},
+        {R"(echo '{"ips":[{"address":"10.62.0.5/24"}],"routes":[{"dst":"10.63.0.0/16","gw":"192.0.2.1"}]}')",
+         "code 100: interface \"net1\": add route to 10.63.0.0/16"},
+    };
+    for (const auto& [on_add, expected] : cases) {
+        INFO(on_add);
+        plugin.install(concat("[ $CNI_COMMAND = ADD ] || exit 0\n", on_add));
+        CHECK_THAT(refusal(fake_call(stage.pod)), StartsWith(expected));
+        CHECK(FakePlugin::calls() == "ADD DEL ");
+        CHECK(stage.node.difference() == "");
+    }
+}
+
+TEST_CASE("a delegate that refuses its configuration, for ADD and DEL alike, is owed nothing after one DEL",
+          "[delegate][owed]") {
+    const Stage stage;
+    const FakePlugin plugin;
+    plugin.install(R"(echo '{"code":999,"msg":"subnet is nonsense"}'; exit 1)");
+    const PluginCall call = fake_call(stage.pod);
+    CHECK_THAT(refusal(call), Names("code 999", "fake", "ADD", "subnet is nonsense"));
+    CHECK_FALSE(stage.pod.succeeds("ip link show net1"));
+    CHECK_THAT(refusal(call), Names("code 999", "fake", "ADD", "subnet is nonsense"));
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+    plugin.install(kGoodAdd);
+    CHECK(addresses(add(call)) == "10.62.0.5/24");
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("what a delegate still owes of a killed ADD is in nobody's way, and paid with the corrected configuration",
+          "[delegate][owed]") {
+    const Stage stage;
+    const FakePlugin plugin;
+    const char* const on_del = R"(if [ $CNI_COMMAND = DEL ]; then )"
+                               R"(grep -q corrected || { echo '{"code":999,"msg":"subnet is nonsense"}'; exit 1; }; )"
+                               R"(exit; fi; )";
+    const PluginCall call = fake_call(stage.pod);
+    const PluginCall corrected = with(call, "'mark':'corrected'");
+    const auto kill_add = [&] {
+        plugin.install(concat(on_del, "kill -9 $PPID; exec sleep 300"));
+        CHECK(call.run().exit_status != 0);
+        plugin.install(concat(on_del, kGoodAdd));
+    };
+    kill_add();
+    for (int time = 0; time < 2; ++time)
+        CHECK_THAT(del(call), Names("code 108", "still held", "addresses", "fake", "DEL", "subnet is nonsense"));
+    CHECK_FALSE(stage.pod.succeeds("ip link show net1"));
+    const UnchangedNode with_debt;
+    const PluginCall other = of(corrected, "c2");
+    (void)add(other);
+    CHECK(del(other) == "");
+    CHECK(with_debt.difference() == "");
+    SECTION("the next DEL has the corrected configuration") {
+        CHECK(del(corrected) == "");
+    }
+    SECTION("the same container is attached again, and its DEL pays") {
+        (void)add(call);
+        CHECK_THAT(del(call), Names("code 108", "still held", "addresses", "fake"));
+        (void)add(corrected);
+        CHECK(del(corrected) == "");
+    }
+    SECTION("the same container is attached again without that plugin, and its DEL pays") {
+        const PluginCall leased = call_for(stage.pod, concat("'master':'par0',", ipam("10.62.7.0/24")));
+        (void)add(leased);
+        CHECK_THAT(del(leased), Contains("108") && Contains("subnet is nonsense"));
+        CHECK(shell(concat(binary(), " state --json | jq -c .leases")) == "[]\n");
+        CHECK(del(corrected) == "");
+    }
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("a delegate that isn't there, or that nothing can execute, is refused and leaves nothing", "[delegate]") {
+    const Stage stage;
+    const FakePlugin plugin;
+    CHECK_THAT(refusal(fake_call(stage.pod)), Names("code 106", "fake", "CNI_PATH"));
+    base::write_file_durably(FakePlugin::file("fake"), "not executable");
+    CHECK_THAT(refusal(fake_call(stage.pod)), Contains("make it executable"));
+    CHECK(stage.node.difference() == ""); // not even a record: a plugin that never ran holds nothing
+    plugin.install(kGoodAdd);
+    CHECK(del(fake_call(stage.pod)) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("a delegate that fails DEL doesn't keep the rest, is reported, and is asked again", "[delegate]") {
+    const Stage stage;
+    const FakePlugin plugin;
+    const PluginCall call = fake_call(stage.pod);
+    const char* const failures[] = {
+        R"(echo '{"code":11,"msg":"lease not found: no such file or directory","details":"not found"}'; exit 1)",
+        "exit 3", "kill -9 $$", "echo rubbish; exit 1", "echo 'not found' >&2; exit 1"};
+    for (const char* on_del : failures) {
+        INFO(on_del);
+        plugin.install(kGoodAdd);
+        (void)add(call);
+        plugin.install(on_del);
+        const ProcessResult result = call.with_command("DEL").run();
+        CHECK_THAT(error_of(result), Names("code 108", "still held", "addresses", "fake"));
+        // go-cni takes these words for success and never asks again.
+        CHECK(result.out.find("not found") == std::string::npos);
+        CHECK(result.out.find("no such file or directory") == std::string::npos);
+        CHECK_FALSE(stage.pod.succeeds("ip link show net1"));
+        plugin.install("");
+        CHECK(del(call) == "");
+        CHECK(FakePlugin::calls() == "DEL ");
+        CHECK(stage.node.difference() == "");
+    }
+    plugin.install(kGoodAdd);
+    (void)add(call);
+    plugin.uninstall();
+    CHECK_THAT(del(call), Names("code 108", "still held", "addresses", "fake"));
+    CHECK_FALSE(stage.pod.succeeds("ip link show net1"));
+    plugin.install("");
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("a call that is ended by a signal takes its delegate with it, and DEL clears up", "[delegate]") {
+    const Stage stage;
+    const FakePlugin plugin;
+    plugin.install("[ $CNI_COMMAND = ADD ] || exit 0\necho $$ > $dir/pid; exec sleep 3000");
+    for (const char* signal : {"TERM", "KILL"}) {
+        const PluginCall call = fake_call(stage.pod);
+        const ProcessResult result =
+            run_process({"/bin/bash", "-c",
+                         concat("rm -f ", FakePlugin::file("pid"), "; exec 3<&0; \"$0\" <&3 & until [ -s ",
+                                FakePlugin::file("pid"), " ]; do sleep 0.05; done; kill -", signal,
+                                " $!; wait $!; while grep -q 'State:.[RSD]' /proc/$(cat ", FakePlugin::file("pid"),
+                                ")/status; do sleep 0.05; done"),
+                         binary()},
+                        call.options());
+        CHECK(result.exit_status == 0); // the delegate is dead
+        CHECK(result.out.empty());
+        CHECK(del(call) == "");
+        CHECK(stage.node.difference() == "");
+    }
+}
+
+TEST_CASE("a delegate that hangs in DEL doesn't keep the interface", "[delegate][.hang]") {
+    const Stage stage;
+    const FakePlugin plugin;
+    plugin.install(kGoodAdd);
+    const PluginCall call = fake_call(stage.pod);
+    (void)add(call);
+    plugin.install("exec sleep 3000");
+    CHECK_THAT(del(call), Names("code 108", "still held", "addresses", "fake") &&
+                              gave_up_after("(4[0-9]|50)")); // CRI-O ends a DEL after 60
+    CHECK_FALSE(stage.pod.succeeds("ip link show net1"));
+    plugin.install("");
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("a delegate that hangs in ADD is given up, told to release what it may have given, and leaves nothing",
+          "[delegate][.hang]") {
+    const Stage stage;
+    const FakePlugin plugin;
+    plugin.install("[ $CNI_COMMAND = ADD ] || exit 0\nsleep 3000 & wait");
+    CHECK_THAT(refusal(fake_call(stage.pod)), Names("code 11", "IPAM", "fake", "ADD") && gave_up_after("(9[0-9]|100)"));
+    CHECK(FakePlugin::calls() == "ADD DEL ");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("a DEL that can't wait for an ADD makes that one undo itself, and no other", "[delegate][.hang]") {
+    const Stage stage;
+    const FakePlugin plugin;
+    plugin.install(concat("if [ $CNI_COMMAND = ADD ]; then touch $dir/started; until [ -e $dir/go ]; do sleep 0.05; "
+                          "done; fi\n",
+                          kGoodAdd));
+    PluginCall call = fake_call(stage.pod);
+    call.timeout = std::chrono::seconds(115);
+    auto added = std::async(std::launch::async, [&] { return error_of(call.run()); });
+    REQUIRE(comes_true([] { return fs::exists(FakePlugin::file("started")); }));
+    CHECK_THAT(del(call), Names("code 11", "ADD", "undo"));
+    shell(concat("touch ", FakePlugin::file("go")));
+    CHECK_THAT(added.get(), Names("code 11", "DEL", "net", "c1"));
+    CHECK(stage.node.difference() == "");
+    CHECK(addresses(add(call)) == "10.62.0.5/24"); // container IDs are used again
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("a delegate that hangs in STATUS is given up before the runtime's patience ends", "[delegate]") {
+    const Stage stage;
+    const FakePlugin plugin;
+    plugin.install("sleep 3000 & wait");
+    CHECK_THAT(outcome(fake_call(stage.pod), "STATUS"),
+               Names("code 11", "IPAM", "fake", "STATUS") && gave_up_after("[0-9]"));
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("a delegate that leads back here comes to an end", "[delegate]") {
+    const Stage stage;
+    fs::create_directories("/tmp/rdmanet-circle");
+    shell(concat("ln -sf ", binary(), " /tmp/rdmanet-circle/circle"));
+    PluginCall call = call_for(stage.pod, "'master':'par0','ipam':{'type':'circle'}");
+    call.path = "/tmp/rdmanet-circle";
+    // Not that the attachment's lock was waited for in vain.
+    CHECK_THAT(refusal(call), Names("code 106", "circle", "its own"));
+    CHECK(del(call) == "");
+    fs::remove_all("/tmp/rdmanet-circle");
+    CHECK(stage.node.difference() == "");
+}

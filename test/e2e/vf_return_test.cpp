@@ -1,0 +1,162 @@
+// A VF after its pod: whatever became of the pod, the host has the VF as it was before.
+#include "vf_stage.hpp"
+
+#include "support/names.hpp"
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace rdmanet::test {
+
+using Catch::Contains;
+
+TEST_CASE("what a pod's administrator sets on its interface ends with the pod", "[sriov][del]") {
+    NEEDS_VFS();
+    const VfNode vfs;
+    const std::string netdev = vfs.netdev(0);
+    const auto settings = [&] {
+        return shell(concat("ethtool -k ", netdev, " | grep -v fixed && cd /sys/class/net/", netdev,
+                            " && cat gro_flush_timeout napi_defer_hard_irqs queues/*/byte_queue_limits/limit_*"));
+    };
+    // What the node's administrator has set counts, not the driver's choice.
+    shell(concat("ip link set ", netdev, " alias 'of the host' txqueuelen 500 && ip link set ", netdev,
+                 " gso_max_segs 30000 group 3 && echo 7000 >/sys/class/net/", netdev,
+                 "/gro_flush_timeout && ethtool -K ", netdev, " rx off"));
+    const Pod pod("pod");
+    const UnchangedNode node;
+    const std::string before = settings();
+    for (const std::string spoil :
+         {"ip link set net1 alias spoilt txqueuelen 77 && ip link set net1 gso_max_size 20000 gso_max_segs 10 "
+          "gro_max_size 20000 group 9 && cd /sys/class/net/net1 && echo 9000 >gro_flush_timeout && echo 3 "
+          ">napi_defer_hard_irqs && for q in queues/tx-*; do echo 1500 >\\$q/byte_queue_limits/limit_max; done "
+          "&& ethtool -K net1 rx on tx off gro off rx-gro-list on",
+          "ip link set net1 alias '' && ip link set net1 group 0 && ethtool -K net1 sg off"}) {
+        const auto spoil_in = [&](const Pod& one, const PluginCall& call) {
+            (void)add(call);
+            one.run(concat("sh -c \"", spoil, '"'));
+        };
+        const PluginCall call = vf_call(vfs, pod, 0);
+        spoil_in(pod, call);
+        CHECK(del(call) == "");
+        CHECK(node.difference() == "");
+        CHECK(settings() == before);
+        // A VF that its pod's end has brought home is made as it was before the next pod's ADD reads how it is.
+        {
+            Pod dead("dead");
+            spoil_in(dead, of(vf_call(vfs, dead, 0), "c-dead"));
+            dead.destroy();
+        }
+        (void)add(call);
+        CHECK(del(call) == "");
+        CHECK(node.difference() == "");
+        CHECK(settings() == before);
+    }
+    const PluginCall call = vf_call(vfs, pod, 0);
+    (void)add(call);
+    // A record of a version that wrote down less.
+    shell("for r in /run/rdmanet/attachments/*; do jq '.steps[] |= del(.alias,.group,"
+          ".txQueueLength,.gsoMaxSize,.gsoMaxSegs,.groMaxSize,.wantedFeatures,.activeFeatures,.files)' $r "
+          ">/tmp/old-record && cat /tmp/old-record >$r; done");
+    CHECK(del(call) == "");
+    CHECK(node.difference() == "");
+    CHECK(settings() == before);
+
+    (void)add(call);
+    pod.run("ethtool -K net1 rx on gro off");
+    shell(concat("echo 1 >/sys/kernel/debug/simrnic/", vfs.pf(), "/features_fail"));
+    PluginCall undo = call;
+    undo.command = "DEL";
+    const ProcessResult deleted = undo.run();
+    CHECK(deleted.exit_status == 0);
+    CHECK_THAT(deleted.err, Names(vfs.vf(0), "features", "rx-checksum", "rx-gro", "back", "`dmesg`"));
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("the VF of a pod that is gone goes to the next, as it was before the first", "[sriov][core]") {
+    NEEDS_VFS();
+    const VfNode vfs;
+    const UnchangedNode node;
+    {
+        Pod dead("dead");
+        (void)add(vf_call(vfs, dead, 0, "'vlan':100,'trust':'on','mtu':1300,'mac':'02:00:00:00:00:42'"));
+        dead.run("ip link set net1 down");
+        dead.run("ip link set net1 allmulticast on promisc on name leaked");
+        dead.destroy();
+    }
+    {
+        const Pod pod("pod");
+        const PluginCall next = of(vf_call(vfs, pod, 0), "c2");
+        const std::string result = add(next);
+        CHECK_THAT(vfs.settings(0), !Contains("vlan") && Contains("trust off"));
+        CHECK(value(result, "interfaces.0.mtu") == "1500");
+        CHECK(value(result, "interfaces.0.mac") == "02:52:00:00:00:01");
+        CHECK(del(next) == "");
+    }
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("whatever became of the pod's namespace, the VF comes back", "[sriov][del]") {
+    NEEDS_VFS();
+    const VfNode vfs;
+    const UnchangedNode node;
+    const std::string members = "'vlan':100,'mtu':1300,'mac':'02:00:00:00:00:42'";
+    const auto die = [&](const auto& undo) {
+        Pod pod("pod");
+        const PluginCall call = vf_call(vfs, pod, 0, members);
+        (void)add(call);
+        undo(pod, call);
+        CHECK(del(call) == "");
+    };
+    die([](Pod& pod, const PluginCall& call) {
+        pod.destroy();
+        CHECK(del(call) == "");
+    });
+    die([](Pod& pod, PluginCall call) {
+        pod.destroy();
+        call.netns = "";
+        CHECK(del(call) == "");
+    });
+    die([](Pod&, PluginCall call) {
+        call.netns = ""; // it lives: the journal knows where
+        CHECK(del(call) == "");
+    });
+    die([](Pod& pod, const PluginCall& call) {
+        pod.run("ip link set net1 down");
+        pod.run("ip link set net1 name else");
+        CHECK(del(call) == "");
+    });
+    die([](Pod& pod, const PluginCall&) {
+        pod.destroy();
+        CHECK_THAT(shell(concat(binary(), " gc")), Contains("removed"));
+    });
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("DEL of a VF that has left the machine has nothing to do", "[sriov][del]") {
+    NEEDS_VFS();
+    const VfStage stage;
+    const UnchangedNode but_numbers(Numbers::ignored);
+    const PluginCall call = vf_call(stage.vfs, stage.pod, 0, concat("'vlan':100,", ipam("10.92.0.0/24")));
+    (void)add(call);
+    shell(concat("cd /sys/class/net/", stage.vfs.pf(), "/device && echo 0 >sriov_numvfs"));
+    CHECK(del(call) == "");
+    shell(concat("cd /sys/class/net/", stage.vfs.pf(), "/device && echo 2 >sriov_numvfs"));
+    CHECK_THAT(shell(concat(binary(), " state --json")), !Contains("10.92.0.1"));
+    CHECK(but_numbers.difference() == "");
+}
+
+TEST_CASE("a VF whose driver was bound anew while it was in the pod is left as it is by then", "[sriov][del]") {
+    NEEDS_VFS();
+    const VfStage stage;
+    const UnchangedNode but_numbers(Numbers::ignored);
+    const PluginCall call = vf_call(stage.vfs, stage.pod, 0, "'vlan':100");
+    (void)add(call);
+    shell(concat("cd /sys/bus/pci/drivers/simrnic && echo ", stage.vfs.vf(0), " >unbind && echo ", stage.vfs.vf(0),
+                 " >bind"));
+    CHECK(del(call) == "");
+    CHECK_THAT(stage.vfs.settings(0), !Contains("vlan"));
+    CHECK(succeeds(concat("ip link show ", stage.vfs.netdev(0), " && rdma dev show ", stage.vfs.rdma(0))));
+    CHECK(but_numbers.difference() == "");
+}
+
+} // namespace rdmanet::test
