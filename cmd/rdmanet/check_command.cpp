@@ -4,6 +4,7 @@
 
 #include <rdmanet/attach/check_node.hpp>
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
 #include <rdmanet/json/writer.hpp>
 
 #include <algorithm>
@@ -35,12 +36,11 @@ std::string to_text(const std::vector<CheckedAttachment>& checked) {
     std::string text = warnings_text(checked);
     for (const CheckedAttachment& each : checked)
         if (each.agreement != Agreement::same)
-            text += fmt::format("{}: {}: {}\n", to_string(each.agreement), each.name, each.reason);
-    return fmt::format("{}{}{}{} as ADD left them, {}{}{} partly checked, {} not checked\n", text, checked.size(),
-                       checked.size() == 1 ? " attachment: " : " attachments: ", count(checked, Agreement::same),
-                       count(checked, Agreement::differs),
-                       count(checked, Agreement::differs) == 1 ? " differs, " : " differ, ",
-                       count(checked, Agreement::partly), count(checked, Agreement::not_checked));
+            text += fmt::format("{}: {}: {}\n", each.agreement, each.name, each.reason);
+    return text + fmt::format("{}: {} as ADD left them, {} different, {} partly checked, {} not checked\n",
+                              base::counted(checked.size(), "attachment", "attachments"),
+                              count(checked, Agreement::same), count(checked, Agreement::differs),
+                              count(checked, Agreement::partly), count(checked, Agreement::not_checked));
 }
 
 std::string to_json(const std::vector<CheckedAttachment>& checked) {

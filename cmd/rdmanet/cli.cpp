@@ -74,7 +74,7 @@ std::string to_json(const attach::Collected& collected) {
 std::string to_text(const attach::Collected& collected, bool dry_run) {
     std::string text;
     for (const std::string& what : collected.removed)
-        text += fmt::format("{}{}\n", dry_run ? "would remove " : "removed ", what);
+        text += dry_run ? fmt::format("would remove {}\n", what) : fmt::format("removed {}\n", what);
     for (const std::string& what : collected.failed) text += fmt::format("still held: {}\n", what);
     if (text.empty()) text = "nothing to remove: no record and no lease belongs to a dead pod\n";
     std::size_t alive = 0;
@@ -86,13 +86,13 @@ std::string to_text(const attach::Collected& collected, bool dry_run) {
         } else if (kept.pod.held_by.empty()) {
             ++alive;
         } else {
-            text += fmt::format("kept {}: its network namespace has no name any more, and is {}\n", kept.what,
+            text += fmt::format("kept {}: its network namespace no longer has a name, and is {}\n", kept.what,
                                 kept.pod.held_by);
         }
     if (any_unknown) text += "if you know that one of these pods is gone: `rdmanet gc --forget CONTAINER INTERFACE`\n";
     if (alive != 0)
-        text += fmt::format("kept {}{}", alive,
-                            alive == 1 ? " attachment of a living pod\n" : " attachments of living pods\n");
+        text +=
+            fmt::format("kept {}\n", base::counted(alive, "attachment of a living pod", "attachments of living pods"));
     for (const std::string& what : collected.noticed) text += fmt::format("left alone: {}\n", what);
     return text;
 }
@@ -106,8 +106,8 @@ int print_version() {
     return 0;
 }
 
-/// Help, the version, or what is wrong with the command line. Not by the library to std::cout, which forgets that
-/// nothing could be written.
+/// Prints the help, the version, or what is wrong with the command line. The library would print to std::cout, which
+/// loses write errors.
 int print_exit(const CLI::App& app, const CLI::ParseError& exit) {
     std::ostringstream out;
     std::ostringstream err;
@@ -117,7 +117,7 @@ int print_exit(const CLI::App& app, const CLI::ParseError& exit) {
     return is_answer ? 0 : kWrongUsage;
 }
 
-/// Others see an empty node where they may not look.
+/// Without root, directories that may not be read would look like an empty node.
 void require_root(const CLI::App& command) {
     if (::geteuid() != 0)
         throw base::Error(fmt::format(
@@ -125,7 +125,7 @@ void require_root(const CLI::App& command) {
             command.get_name()));
 }
 
-/// These commands do without: they read what is there, and `gc` says what it could not remove.
+/// Only a warning: these commands read what exists, and `gc` reports what it could not remove.
 void warn_of_state_directory(const std::string& directory) {
     const std::string fault = attach::find_state_directory_fault(directory);
     if (fault.empty()) return;
@@ -193,10 +193,9 @@ const CLI::App* find_subcommand(CLI::App& app, const std::string& name) {
 }
 
 int refuse_subcommand(CLI::App& app, const std::string& name) {
-    std::string known;
-    for (const CLI::App* each : subcommands_of(app))
-        known += fmt::format("{}{}", known.empty() ? "" : ", ", each->get_name());
-    return refuse_usage(fmt::format("unknown subcommand {}, expected one of {}", base::quoted(name), known),
+    std::vector<std::string> known;
+    for (const CLI::App* each : subcommands_of(app)) known.push_back(each->get_name());
+    return refuse_usage(fmt::format("unknown subcommand {}, expected one of {}", base::quoted(name), base::join(known)),
                         "rdmanet --help");
 }
 
@@ -209,12 +208,11 @@ int print_help(CLI::App& app, const std::string& topic) {
     return 0;
 }
 
-/// In the order in which they were given; the library says them backwards.
+/// In the order of the command line. The library's own message lists them backwards.
 std::string extras_of(const CLI::App& command) {
-    std::string extras;
-    for (const std::string& each : command.remaining())
-        extras += fmt::format("{}{}", extras.empty() ? "" : " ", base::quoted(each));
-    return extras;
+    std::vector<std::string> extras;
+    for (const std::string& each : command.remaining()) extras.push_back(base::quoted(each));
+    return base::join(extras, " ");
 }
 
 int parse_and_run(int argc, char** argv) {
@@ -283,7 +281,7 @@ int run_cli(int argc, char** argv) {
         return 1;
     } catch (const std::exception& error) {
         const std::string message = fmt::format("rdmanet: {}\n", error.what());
-        (void)!::write(STDERR_FILENO, message.data(), message.size()); // if that fails, too, the status has to do
+        (void)!::write(STDERR_FILENO, message.data(), message.size()); // the exit status remains
         return 1;
     }
 }

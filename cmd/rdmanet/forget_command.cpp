@@ -14,12 +14,14 @@ namespace {
 using attach::Forgotten;
 
 std::string to_text(const Forgotten& forgotten, bool dry_run) {
-    std::string text = fmt::format("{}{}\n", dry_run ? "would forget " : "forgets ", forgotten.what);
-    if (!forgotten.reason.empty()) text += fmt::format("  its pod may still live: {}\n", forgotten.reason);
+    std::string text =
+        dry_run ? fmt::format("would forget {}\n", forgotten.what) : fmt::format("forgets {}\n", forgotten.what);
+    if (!forgotten.reason.empty()) text += fmt::format("  its pod may still be alive: {}\n", forgotten.reason);
     for (const std::string& address : forgotten.released) text += fmt::format("  released: {}\n", address);
     const bool tries_first = dry_run && forgotten.reason.empty();
     for (const std::string& step : forgotten.not_undone)
-        text += fmt::format("{}{}\n", tries_first ? "  tried first, as by `rdmanet gc`: " : "  not undone: ", step);
+        text += tries_first ? fmt::format("  tried first, as by `rdmanet gc`: {}\n", step)
+                            : fmt::format("  not undone: {}\n", step);
     if (forgotten.not_undone.empty()) text += "  nothing is left to undo\n";
     return text;
 }

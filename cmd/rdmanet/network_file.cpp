@@ -1,4 +1,4 @@
-// The only file that reads YAML: no call of the plugin comes here.
+// The only file that reads YAML. Plugin calls never reach it.
 #include "network_file.hpp"
 
 #include <rdmanet/base/error.hpp>
@@ -28,7 +28,7 @@ struct Definition {
     [[nodiscard]] bool is_called(const std::string& wanted) const { return wanted == name || wanted == qualified(); }
 };
 
-/// Empty if a part of the path is absent or no text.
+/// Empty if a part of the path is absent or is not a text.
 std::string text_at(const YAML::Node& node, std::initializer_list<const char*> path) {
     YAML::Node at(node);
     for (const char* key : path) {
@@ -40,7 +40,7 @@ std::string text_at(const YAML::Node& node, std::initializer_list<const char*> p
     return at.IsScalar() ? at.Scalar() : std::string();
 }
 
-/// What a file has: definitions, and the kinds of everything else.
+/// The definitions in a file, and the kinds of its other objects.
 struct Manifests {
     std::vector<Definition> definitions;
     std::vector<std::string> other_kinds;
@@ -71,13 +71,13 @@ Manifests read_manifests(const std::string& text) {
         for (const YAML::Node& document : YAML::LoadAll(text)) manifests.take_document(document);
         return manifests;
     } catch (const YAML::Exception& error) {
-        const std::string where =
-            error.mark.is_null() ? "" : fmt::format("line {}, column {}: ", error.mark.line + 1, error.mark.column + 1);
-        throw base::Error(fmt::format("not valid YAML: {}{}", where, error.msg));
+        if (error.mark.is_null()) throw base::Error(fmt::format("not valid YAML: {}", error.msg));
+        throw base::Error(fmt::format("not valid YAML: line {}, column {}: {}", error.mark.line + 1,
+                                      error.mark.column + 1, error.msg));
     }
 }
 
-/// Why it is no JSON document; nothing if it is one.
+/// Why the text is not a JSON document; nullopt if it is one.
 std::optional<json::ParseError> json_error(const std::string& text) {
     try {
         (void)json::Document::parse(text);
@@ -87,7 +87,7 @@ std::optional<json::ParseError> json_error(const std::string& text) {
     }
 }
 
-/// Whether somebody who wrote it meant JSON: YAML of several documents may begin like it.
+/// Whether the author meant JSON. YAML with several documents may also begin with a bracket.
 bool is_meant_as_json(const std::string& text) {
     const auto first = text.find_first_not_of(" \t\r\n");
     if (first == std::string::npos) return true;
@@ -99,17 +99,11 @@ bool is_configuration(const std::string& text) {
     return !document.root().is_object() || !document.root().find("kind");
 }
 
-std::string join(const std::vector<std::string>& texts) {
-    std::string all;
-    for (const std::string& text : texts) all += fmt::format("{}{}", all.empty() ? "" : ", ", text);
-    return all;
-}
-
 std::string names_of(const std::vector<Definition>& definitions) {
     std::vector<std::string> names;
     names.reserve(definitions.size());
     for (const Definition& each : definitions) names.push_back(base::quoted(each.qualified()));
-    return join(names);
+    return base::join(names);
 }
 
 const Definition& choose(const std::vector<Definition>& definitions, const std::string& name) {
@@ -139,7 +133,7 @@ NetworkText choose_network(std::string text, const std::string& name) {
     if (manifests.definitions.empty())
         throw base::Error(fmt::format("expected a network configuration (JSON) or a {} (YAML or JSON), found {}",
                                       kDefinition,
-                                      manifests.other_kinds.empty() ? "neither" : join(manifests.other_kinds)));
+                                      manifests.other_kinds.empty() ? "neither" : base::join(manifests.other_kinds)));
     const Definition& chosen = choose(manifests.definitions, name);
     if (chosen.configuration.empty())
         throw base::Error(

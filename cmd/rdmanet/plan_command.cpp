@@ -30,10 +30,10 @@ namespace {
 using json::Reader;
 
 constexpr std::size_t kLargestFile = std::size_t{16} << 20U; // as cni::read_configuration()
-constexpr std::size_t kMostVfs = 4;                          // that are listed
-constexpr const char* kContainer = "rdmanet-plan";           // no runtime calls one so
+constexpr std::size_t kMostVfs = 4;                          // in a message
+constexpr const char* kContainer = "rdmanet-plan";           // no runtime uses this ID
 
-/// Somebody who types at a terminal may take as long as they like.
+/// Input from a terminal has no deadline.
 std::string read_input(const std::string& file) {
     if (file != "-") return base::read_file(file, kLargestFile);
     if (::isatty(STDIN_FILENO) != 0) return base::read_all(STDIN_FILENO, kLargestFile, "standard input");
@@ -53,13 +53,13 @@ bool is_of_type(const Reader& object) {
 void refuse_as_ipam(const Reader& configuration) {
     const auto ipam = configuration.find("ipam");
     if (!ipam || !ipam->is_object() || !is_of_type(*ipam)) return;
-    throw json::ValueError(ipam->path(),
-                           fmt::format("rdmanet is only the IPAM plugin of this network, the ADD is that of {}: run "
-                                       "`rdmanet state` to see the addresses, or set \"type\" to {}",
-                                       configuration.at("type").to_text(), base::quoted(config::kPluginName)));
+    throw json::ValueError(
+        ipam->path(), fmt::format("rdmanet is only the IPAM plugin of this network, and {} makes its interface: run "
+                                  "`rdmanet state` to see the addresses, or set \"type\" to {}",
+                                  configuration.at("type").to_text(), base::quoted(config::kPluginName)));
 }
 
-/// Of a list the first entry that is this plugin's.
+/// The configuration itself, or the first rdmanet entry of a list.
 Reader find_ours(const Reader& root) {
     const auto plugins = root.find("plugins");
     if (!plugins) {
@@ -86,10 +86,10 @@ std::string read_json(const std::string& file) {
     return base::in_context(name_of(file), [&] { return json::Document::parse(text).root().to_text(); });
 }
 
-/// What a member of the plugin's configuration is replaced by.
+/// Members of the plugin's configuration and the values that replace them.
 using Injected = std::vector<std::pair<std::string_view, std::string>>;
 
-/// As libcni does with the name and version of a list, and Multus with a device.
+/// libcni injects the name and version of a list, and Multus injects a device.
 Injected injected_into(const Reader& root, const Reader& ours, const PlanOptions& options) {
     Injected injected;
     if (ours.path() != root.path())
@@ -104,15 +104,15 @@ Injected injected_into(const Reader& root, const Reader& ours, const PlanOptions
 
 /// Types of a list's entries before ours, like "host-device", "tuning".
 std::string types_before(const Reader& root, const Reader& ours) {
-    std::string types;
+    std::vector<std::string> types;
     const auto plugins = root.find("plugins");
-    if (!plugins) return types;
+    if (!plugins) return {};
     for (const Reader& plugin : plugins->elements()) {
         if (plugin.path() == ours.path()) break;
         const auto type = plugin.find("type");
-        types += fmt::format("{}{}", types.empty() ? "" : ", ", base::quoted(type ? type->string() : std::string()));
+        types.push_back(base::quoted(type ? type->string() : std::string()));
     }
-    return types;
+    return base::join(types);
 }
 
 struct PluginInput {
@@ -120,7 +120,8 @@ struct PluginInput {
     std::string before; // types of the plugins that a runtime calls first
 };
 
-/// The configuration as the plugin would get it; as it is if that can't be told, for ADD's own words to say why.
+/// The configuration as the plugin would get it. A configuration that is not an object stays as it is, so that ADD's
+/// own error reports it.
 PluginInput as_for_plugin(std::string text, const PlanOptions& options) {
     const json::Document document = json::Document::parse(text);
     const Reader root = document.root();
@@ -154,7 +155,7 @@ cni::Request request_of(const PlanOptions& options, const std::string& netns_pat
     return cni::parse_request(cni::Command::add, environment, std::move(text));
 }
 
-/// ADD gets what the plugins before it in the list have answered.
+/// ADD gets the result of the plugins before it in the list.
 void require_earlier_results(const cni::Request& request, const config::Config& config, const std::string& before,
                              const base::Logger& log) {
     if (request.conf.prev_result) return;
@@ -165,17 +166,18 @@ void require_earlier_results(const cni::Request& request, const config::Config& 
             "FILE, and with --netns a pod that has the interface (of a VF, a whole NIC or a sub-function)",
             base::quoted(request.ifname().to_string())));
     if (!before.empty())
-        log.warn(fmt::format("`rdmanet plan` calls no other plugin, but in this list {} comes first: give its result "
-                             "with --prev-result FILE if the network depends on it",
-                             before));
+        log.warn(
+            fmt::format("`rdmanet plan` does not call the plugins before rdmanet in this list ({}): give their result "
+                        "with --prev-result FILE if the network depends on it",
+                        before));
 }
 
 std::string to_text(const attach::Preview& preview) {
     const state::AttachmentRecord& record = preview.record;
     const std::string device = record.device();
-    std::string text =
-        fmt::format("ADD of network {} for interface {} ({}{}{}) would\n", base::quoted(record.key.network),
-                    base::quoted(record.key.ifname), record.attach, device.empty() ? "" : ", device ", device);
+    const std::string kind = device.empty() ? record.attach : fmt::format("{}, device {}", record.attach, device);
+    std::string text = fmt::format("ADD of network {} for interface {} ({}) would\n", base::quoted(record.key.network),
+                                   base::quoted(record.key.ifname), kind);
     for (const std::string& dead : preview.taken_back)
         text += fmt::format("  reclaim what a dead pod left behind ({}), or fail if that is impossible; the lines "
                             "below show the device as that pod left it\n",
@@ -184,7 +186,7 @@ std::string to_text(const attach::Preview& preview) {
     return text;
 }
 
-/// Numbers of addresses are texts: those of IPv6 ranges are more than JSON readers hold.
+/// Address counts are texts, because an IPv6 range has more addresses than JSON readers can count.
 void write_range(json::Writer& writer, const attach::RangeUsage& each) {
     writer.begin_object()
         .member("range", each.range.to_string())
@@ -238,28 +240,34 @@ PluginInput read_configuration(PlanOptions& options) {
     });
 }
 
-/// The device that a device plugin chooses for each pod, and that Multus passes on.
+/// The first few, for a message.
+std::string list_of(const std::vector<base::PciAddress>& vfs) {
+    if (vfs.empty()) return "no VFs";
+    std::vector<std::string> some;
+    for (std::size_t at = 0; at < std::min(vfs.size(), kMostVfs); ++at) some.push_back(vfs[at].to_string());
+    if (vfs.size() <= kMostVfs) return fmt::format("the VFs {}", base::join(some));
+    return fmt::format("the VFs {} and {} more", base::join(some), vfs.size() - kMostVfs);
+}
+
+/// Refuses a network without the device that a device plugin would choose for each pod, and Multus would pass on.
 void require_device(const config::Config& config) {
     if (config.device) return;
     if (std::holds_alternative<config::Sriov>(config.attach)) {
         const std::vector<base::PciAddress> vfs = kernel::list_vfs();
-        std::string some;
-        for (std::size_t at = 0; at < std::min(vfs.size(), kMostVfs); ++at)
-            some += fmt::format("{}{}", at == 0 ? "" : ", ", vfs[at]);
         throw cni::CniError(
             cni::ErrorCode::invalid_network_config,
-            fmt::format("no VF is named, a device plugin chooses one for each pod: name one with `--device {}`; this "
-                        "node has {}{}",
-                        vfs.empty() ? "0000:3b:00.2" : vfs.front().to_string(),
-                        vfs.empty() ? "no VFs" : fmt::format("the VFs {}", some),
-                        vfs.size() > kMostVfs ? fmt::format(" and {} more", vfs.size() - kMostVfs) : ""));
+            fmt::format(
+                "no VF is named, because a device plugin chooses one for each pod: name one with `--device {}`; "
+                "this node has {}",
+                vfs.empty() ? "0000:3b:00.2" : vfs.front().to_string(), list_of(vfs)));
     }
     const auto* whole = std::get_if<config::HostDevice>(&config.attach);
     if (whole != nullptr && !whole->name && !whole->hwaddr)
-        throw cni::CniError(cni::ErrorCode::invalid_network_config,
-                            "no device is named, a device plugin chooses one for each pod: name one with `--device "
-                            "0000:3b:00.2` or `--device mlx5_core.sf.4`, or set \"device\", \"hwaddr\" or "
-                            "\"kernelpath\"");
+        throw cni::CniError(
+            cni::ErrorCode::invalid_network_config,
+            "no device is named, because a device plugin chooses one for each pod: name one with `--device "
+            "0000:3b:00.2` or `--device mlx5_core.sf.4`, or set \"device\", \"hwaddr\" or "
+            "\"kernelpath\"");
 }
 
 struct Planned {
@@ -267,7 +275,7 @@ struct Planned {
     json::UselessKeys useless;
 };
 
-/// Throws what ADD would throw before its first change, and base::Error for a file that is no network of this plugin's.
+/// Throws what ADD would throw before its first change, and base::Error for a file without an rdmanet network.
 Planned preview(PlanOptions options, std::vector<std::string>& warnings) {
     PluginInput input = read_configuration(options);
     std::optional<kernel::Netns> nobodys;
@@ -284,7 +292,7 @@ Planned preview(PlanOptions options, std::vector<std::string>& warnings) {
     return {.preview = std::move(preview), .useless = std::move(config.useless_keys)};
 }
 
-/// The person gave options, which a runtime gives in its environment.
+/// Replaces the runtime's environment variables by the options of this command.
 std::string in_options_words(std::string text) {
     constexpr std::pair<std::string_view, std::string_view> kOptions[] = {
         {"CNI_IFNAME", "--ifname"}, {"CNI_NETNS", "--netns"}, {"CNI_ARGS", "--args"}, {"CNI_PATH", "--cni-path"}};
@@ -323,19 +331,18 @@ void say(const std::string& line) {
 
 /// "2 unknown keys: mastr, rdma.mde".
 std::string list_keys(const std::vector<std::string>& sentences, std::string_view one, std::string_view several) {
-    std::string keys;
-    for (const std::string& each : sentences)
-        keys += fmt::format("{}{}", keys.empty() ? "" : ", ", each.substr(0, each.find(": ")));
-    return fmt::format("{} {}: {}", sentences.size(), sentences.size() == 1 ? one : several, keys);
+    std::vector<std::string> keys;
+    keys.reserve(sentences.size());
+    for (const std::string& each : sentences) keys.push_back(each.substr(0, each.find(": ")));
+    return fmt::format("{}: {}", base::counted(keys.size(), one, several), base::join(keys));
 }
 
 std::string to_text(const json::UselessKeys& useless) {
-    std::string text;
-    if (!useless.unknown.empty()) text = list_keys(useless.unknown, "unknown key", "unknown keys");
+    std::vector<std::string> lists;
+    if (!useless.unknown.empty()) lists.push_back(list_keys(useless.unknown, "unknown key", "unknown keys"));
     if (!useless.idle.empty())
-        text += fmt::format("{}{}", text.empty() ? "" : "; ",
-                            list_keys(useless.idle, "key that does nothing here", "keys that do nothing here"));
-    return text;
+        lists.push_back(list_keys(useless.idle, "key that does nothing here", "keys that do nothing here"));
+    return base::join(lists, "; ");
 }
 
 } // namespace

@@ -18,7 +18,8 @@ std::string errno_text(int errno_value) {
     const char* description = strerrordesc_np(errno_value);
     if (description == nullptr) return fmt::format("error {}", errno_value);
     std::string text(description);
-    // "Device or resource busy" starts a sentence in the C library and continues one here; "RFS ..." stays.
+    // The C library's texts begin a sentence, ours continue one: "Device or resource busy" is lowered, "RFS ..." is
+    // not.
     if (text.size() > 1 && text[1] >= 'a' && text[1] <= 'z') text[0] = to_lower(text.substr(0, 1))[0];
     return text;
 }

@@ -20,7 +20,7 @@ std::string directory_of(const std::string& path) {
     return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-/// A name that is too long for the file system is a name that no file has.
+/// The file system cannot hold a file with a name that is too long, so the file does not exist.
 bool is_absent(int errno_value) {
     return errno_value == ENOENT || errno_value == ENAMETOOLONG;
 }
@@ -31,7 +31,7 @@ void sync_directory(const std::string& directory) {
     if (::fsync(fd.get()) != 0) throw SystemError(fmt::format("fsync directory {}", directory), errno);
 }
 
-/// Removes a temporary file unless it was renamed to its final place.
+/// Removes the temporary file, unless it was renamed to its final place.
 class TemporaryFile {
 public:
     explicit TemporaryFile(const std::string& target) : path_(fmt::format("{}.tmp", target)) {}
@@ -59,7 +59,7 @@ namespace {
 
 enum class ShortRead : std::uint8_t { says_nothing, is_the_end };
 
-/// Everything from `fd`; each read is preceded by `await_input()`.
+/// Reads `fd` to its end and calls `await_input()` before each read.
 template <class AwaitInput>
 std::string read_to_end(int fd, std::size_t most, std::string_view name, AwaitInput await_input,
                         ShortRead short_read = ShortRead::says_nothing) {
@@ -79,9 +79,9 @@ std::string read_to_end(int fd, std::size_t most, std::string_view name, AwaitIn
 }
 
 void await_input_of(int fd, std::string_view name, const Deadline& deadline) {
-    if (fd < 0) return; // poll(2) passes over it and waits, read(2) refuses it
+    if (fd < 0) return; // poll(2) ignores it and waits; read(2) refuses it
     pollfd input{.fd = fd, .events = POLLIN, .revents = 0};
-    // Not while there is input: a writer of single bytes may take hours to write too many.
+    // The deadline counts while input arrives: a writer of single bytes may take hours to reach the size limit.
     while (!deadline.passed()) {
         const int ready = ::poll(&input, 1, static_cast<int>(deadline.remaining().count()));
         if (ready > 0) return;
@@ -145,7 +145,7 @@ void write_file_durably(const std::string& path, std::string_view content) {
 
 void create_file_durably(const std::string& path, std::string_view content) {
     const UniqueFd fd(::open(directory_of(path).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600));
-    if (!fd && (errno == EOPNOTSUPP || errno == EISDIR)) { // the latter from kernels that don't know the flag (open(2))
+    if (!fd && (errno == EOPNOTSUPP || errno == EISDIR)) { // EISDIR: a kernel without O_TMPFILE (open(2))
         write_file_durably(path, content);
         return;
     }

@@ -15,7 +15,7 @@
 namespace rdmanet::base {
 namespace {
 
-constexpr std::uint64_t kSlotBits = INT64_MAX >> 1U; // off_t is signed, the range must not end past its maximum
+constexpr std::uint64_t kSlotBits = INT64_MAX >> 1U; // off_t is signed, and the range must not end past its maximum
 
 struct flock byte_range(std::uint64_t slot, short type = F_WRLCK) {
     struct flock range {};
@@ -67,7 +67,7 @@ FileLock::FileLock(const std::string& path, std::uint64_t slot, const std::strin
     if (!fd_ && if_unwritable == IfUnwritable::shared && takes_no_writes(errno)) {
         fd_ = UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
         if (!fd_ && (errno == ENOENT || errno == ENOTDIR)) return;
-        type = F_RDLCK; // all that a descriptor for reading may have (fcntl(2))
+        type = F_RDLCK; // the only lock that a descriptor for reading may have (fcntl(2))
     }
     if (!fd_) throw SystemError(fmt::format("open lock file {}", path), errno);
     const struct flock range = byte_range(slot, type);

@@ -25,7 +25,7 @@ std::string utc_now() {
     return fmt::format("{}.{:03}Z", std::string_view(seconds, length), now.tv_nsec / 1'000'000);
 }
 
-/// One event is one line, whatever foreign text it carries, and paints no terminal.
+/// One event is one line, whatever foreign text it contains. Control characters cannot reach a terminal.
 std::string on_one_line(std::string_view message) {
     std::string line(message);
     for (char& c : line)
@@ -42,7 +42,7 @@ UniqueFd open_unlinked(int directory, const std::string& name, int flags, const 
     return fd;
 }
 
-/// Whoever else may write here could have put another file in its place.
+/// Anyone else who may write here could have replaced the file.
 void require_own(const UniqueFd& fd, mode_t type, const std::string& path) {
     const bool is_directory = type == S_IFDIR;
     struct stat status {};
@@ -63,7 +63,7 @@ void require_own(const UniqueFd& fd, mode_t type, const std::string& path) {
 UniqueFd open_log_directory(int parent, const std::string& name, const std::string& path) {
     if (::mkdirat(parent, name.c_str(), 0755) != 0 && errno != EEXIST)
         throw SystemError(fmt::format("log file: create directory {}", quoted(path)), errno);
-    UniqueFd fd = open_unlinked(parent, name, O_PATH, path); // O_PATH opens a link itself, which is no directory
+    UniqueFd fd = open_unlinked(parent, name, O_PATH, path); // O_PATH opens a link itself, which is not a directory
     require_own(fd, S_IFDIR, path);
     return fd;
 }
@@ -77,7 +77,7 @@ UniqueFd open_log_file(const std::string& directory, const std::string& file) {
         parent = open_log_directory(parent.get(), inner, fmt::format("{}/{}", directory, inner));
     }
     const std::string path = fmt::format("{}/{}", directory, file);
-    // O_NONBLOCK: opening a fifo that nobody reads would wait for ever.
+    // O_NONBLOCK: opening a fifo without a reader would wait for ever.
     UniqueFd fd = open_unlinked(parent.get(), slash == std::string::npos ? file : file.substr(slash + 1),
                                 O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY, path);
     require_own(fd, S_IFREG, path);
@@ -117,7 +117,7 @@ void Logger::log(LogLevel level, std::string_view message) const noexcept {
         }
         const std::string line = fmt::format("{} rdmanet {} {}\n", utc_now(), level, on_one_line(message));
         (void)!::write(file_ ? file_.get() : STDERR_FILENO, line.data(), line.size());
-    } catch (...) { // out of memory: nothing left to say it with
+    } catch (...) { // out of memory: nothing left to report it with
     }
 }
 

@@ -18,7 +18,7 @@ constexpr std::size_t kMostBytes = 65536;
 
 constexpr std::string_view kSelf = "self";
 
-/// A container may have the /proc of its host, where numbers mean other processes.
+/// A container may have the /proc of its host, where the numbers belong to other processes.
 bool is_own_proc() {
     char number[32];
     const ssize_t length = ::readlink("/proc/self", number, sizeof number);
@@ -38,7 +38,7 @@ std::string_view word_of(std::string_view text, std::size_t number) {
     }
 }
 
-/// Behind the name, which may contain anything.
+/// The fields follow the name, which may contain any character.
 std::optional<std::uint64_t> parse_start(std::string_view stat) {
     constexpr std::size_t kStart = 22 - 3; // the state behind the name is field 3
     const auto name_end = stat.rfind(')');
@@ -46,7 +46,7 @@ std::optional<std::uint64_t> parse_start(std::string_view stat) {
     return parse_integer<std::uint64_t>(word_of(stat.substr(name_end + 1), kStart));
 }
 
-/// The last number of the line "NSpid:", which is that of the innermost namespace.
+/// The last number of the line "NSpid:" is the one in the innermost namespace.
 std::optional<std::int64_t> parse_innermost_pid(std::string_view status) {
     constexpr std::string_view kLabel = "\nNSpid:";
     const auto at = status.find(kLabel);

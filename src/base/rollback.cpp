@@ -12,7 +12,7 @@ Rollback::~Rollback() {
             } catch (const std::exception& error) {
                 on_undo_failure_(undo->first, error.what());
             }
-        } catch (...) { // no memory to say it: the other undos run all the same
+        } catch (...) { // no memory to report it: the other undos still run
         }
     }
 }

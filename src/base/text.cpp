@@ -28,7 +28,7 @@ std::size_t sequence_length(std::string_view text) {
     return overlong || surrogate || beyond_unicode ? 0 : length;
 }
 
-/// U+0000 to U+001F and U+007F to U+009F: terminals obey the second kind as well.
+/// U+0000 to U+001F and U+007F to U+009F: terminals also act on the second range.
 bool begins_with_control(std::string_view text) {
     const auto lead = static_cast<unsigned char>(text[0]);
     return lead < 0x20 || lead == 0x7f ||
@@ -42,6 +42,19 @@ void append_escaped(std::string& out, char c) {
 }
 
 } // namespace
+
+std::string counted(std::size_t number, std::string_view one, std::string_view several) {
+    return fmt::format("{} {}", number, number == 1 ? one : several);
+}
+
+std::string join(const std::vector<std::string>& texts, std::string_view separator) {
+    std::string joined;
+    for (const std::string& text : texts) {
+        if (&text != &texts.front()) joined += separator;
+        joined += text;
+    }
+    return joined;
+}
 
 std::string scoped_name(std::string_view scope, std::string_view name) {
     return scope.empty() ? std::string(name) : fmt::format("{}/{}", scope, name);

@@ -10,7 +10,7 @@ void append(std::string& text, const std::string& part) {
     text += part;
 }
 
-/// Every setting, for what treats all alike.
+/// Calls `visit` for every setting.
 template <class Visit>
 void for_each_setting(const Visit& visit) {
     visit(&VfSettings::mac);

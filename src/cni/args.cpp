@@ -62,7 +62,7 @@ bool parse_ignore_unknown(std::string_view value, Strictness strictness) {
 Args parse_args(std::string_view text, Strictness strictness) {
     Args args;
     bool ignore_unknown = false;
-    std::string unknown;
+    std::vector<std::string> unknown;
     // The journal is JSON, which can't hold other bytes: DEL would give a delegate other arguments than ADD did.
     if (strictness == Strictness::strict && !base::is_utf8(text))
         refuse_args(fmt::format("CNI_ARGS: expected UTF-8, found {}", quoted(text)));
@@ -77,10 +77,10 @@ Args parse_args(std::string_view text, Strictness strictness) {
         if (key == "IgnoreUnknown")
             ignore_unknown = parse_ignore_unknown(value, strictness);
         else if (!take(args, key, value))
-            unknown += fmt::format("{}{}", unknown.empty() ? "" : ", ", quoted(key));
+            unknown.push_back(quoted(key));
     }
     if (!unknown.empty() && !ignore_unknown && strictness == Strictness::strict)
-        refuse_args(fmt::format("CNI_ARGS: unknown keys {}: remove them, or add IgnoreUnknown=1", unknown));
+        refuse_args(fmt::format("CNI_ARGS: unknown keys {}: remove them, or add IgnoreUnknown=1", base::join(unknown)));
     return args;
 }
 

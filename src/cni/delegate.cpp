@@ -34,7 +34,7 @@ std::vector<std::string> environment_for(const DelegateCall& call, Command comma
     const unsigned depth = current_depth();
     if (depth >= kMostDepth)
         throw_nonsense(fmt::format("IPAM plugin {}: plugins call each other {} levels deep: correct \"ipam.type\" if "
-                                   "it leads back to its caller",
+                                   "it leads back to the calling plugin",
                                    quoted(call.plugin), depth));
     const std::pair<const char*, std::string> own[] = {{"CNI_COMMAND", std::string(to_string(command))},
                                                        {"CNI_CONTAINERID", call.container_id},
@@ -68,7 +68,7 @@ ChildOutcome run_retrying(const std::string& program, const DelegateCall& call, 
 }
 
 std::string name_of(const DelegateCall& call, Command command) {
-    return fmt::format("IPAM plugin {} {}", quoted(call.plugin), to_string(command));
+    return fmt::format("IPAM plugin {} {}", quoted(call.plugin), command);
 }
 
 /// Standard output of a successful call.

@@ -15,12 +15,12 @@ using base::quoted;
 
 constexpr std::size_t kMostDetails = 2000;
 
-/// The end of what a plugin wrote to standard error, for a message.
+/// The end of what a plugin wrote to standard error, in quotes; empty if it wrote nothing.
 std::string last_words(std::string_view err) {
     constexpr std::size_t kMost = 500;
     while (!err.empty() && (err.back() == '\n' || err.back() == '\r')) err.remove_suffix(1);
     if (err.empty()) return {};
-    return fmt::format(" and printed {}", quoted(err.substr(err.size() - std::min(err.size(), kMost)), kMost));
+    return quoted(err.substr(err.size() - std::min(err.size(), kMost)), kMost);
 }
 
 std::string cure_of(int exec_errno) {
@@ -57,8 +57,9 @@ PluginError parse_plugin_error(const std::string& who, const ChildOutcome& outco
 
 [[noreturn]] void throw_plugin_error(const std::string& who, const ChildOutcome& outcome) {
     if (outcome.out.empty()) {
-        const std::string said = last_words(outcome.err);
-        throw_nonsense(fmt::format("{} {}{}", who, end_of(outcome), said.empty() ? " and printed no error" : said));
+        const std::string printed = last_words(outcome.err);
+        throw_nonsense(printed.empty() ? fmt::format("{} {} and printed no error", who, end_of(outcome))
+                                       : fmt::format("{} {} and printed {}", who, end_of(outcome), printed));
     }
     try {
         throw parse_plugin_error(who, outcome);
@@ -71,6 +72,18 @@ PluginError parse_plugin_error(const std::string& who, const ChildOutcome& outco
     }
 }
 
+[[noreturn]] void throw_timed_out(const std::string& who, const std::string& program, const ChildOutcome& outcome,
+                                  std::chrono::milliseconds patience) {
+    const std::string printed = last_words(outcome.err);
+    if (printed.empty())
+        throw base::TimeoutError(
+            fmt::format("{}: gave up after {} s and killed {}: check whether it waits for a daemon", who,
+                        in_seconds(patience), program));
+    throw base::TimeoutError(
+        fmt::format("{}: gave up after {} s and killed {}, which printed {}: check whether it waits for a daemon", who,
+                    in_seconds(patience), program, printed));
+}
+
 } // namespace
 
 void throw_nonsense(const std::string& message, std::string_view output) {
@@ -79,18 +92,15 @@ void throw_nonsense(const std::string& message, std::string_view output) {
 
 void throw_not_executed(const std::string& who, const std::string& program, int exec_errno) {
     throw_nonsense(
-        fmt::format("{}: execute {}: {}: {}", who, program, base::errno_text(exec_errno), cure_of(exec_errno)));
+        fmt::format("{}: cannot execute {}: {}: {}", who, program, base::errno_text(exec_errno), cure_of(exec_errno)));
 }
 
 void require_success(const std::string& who, const std::string& program, const ChildOutcome& outcome,
                      std::chrono::milliseconds patience) {
     if (outcome.exec_errno != 0) throw_not_executed(who, program, outcome.exec_errno);
-    if (outcome.timed_out)
-        throw base::TimeoutError(
-            fmt::format("{}: gave up after {} s, {} was killed{}: check whether it waits for a daemon", who,
-                        in_seconds(patience), program, last_words(outcome.err)));
+    if (outcome.timed_out) throw_timed_out(who, program, outcome, patience);
     if (outcome.exit_status != 0 || outcome.signal != 0) throw_plugin_error(who, outcome);
-    if (outcome.out_overflowed) throw_nonsense(fmt::format("{} printed more than a result may have", who));
+    if (outcome.out_overflowed) throw_nonsense(fmt::format("{} printed more than a CNI result may have", who));
 }
 
 } // namespace rdmanet::cni

@@ -45,9 +45,8 @@ void require_version(Command command, SpecVersion version) {
                          ((command == Command::gc || command == Command::status) && version < SpecVersion::v1_1_0);
     if (!too_old) return;
     throw CniError(ErrorCode::incompatible_version,
-                   fmt::format("config version does not allow {}: cniVersion is {}, {} came with {}",
-                               to_string(command), to_string(version), to_string(command),
-                               command == Command::check ? "0.4.0" : "1.1.0"));
+                   fmt::format("config version does not allow {}: cniVersion is {}, expected {} or later", command,
+                               to_string(version), command == Command::check ? "0.4.0" : "1.1.0"));
 }
 
 /// Only of ADD: what was never stored under such names has no DEL that could fail for them.
@@ -77,14 +76,14 @@ Command parse_command(const Environment& environment) {
 }
 
 void require_environment(Command command, const Environment& environment) {
-    std::string missing;
+    std::vector<std::string> missing;
     const auto require = [&](const char* name) {
-        if (value_of(environment, name).empty()) missing += fmt::format("{}{}", missing.empty() ? "" : ",", name);
+        if (value_of(environment, name).empty()) missing.emplace_back(name);
     };
     if (is_about_a_container(command)) require("CNI_CONTAINERID");
     if (needs_netns(command)) require("CNI_NETNS");
     if (is_about_a_container(command)) require("CNI_IFNAME");
-    if (!missing.empty()) refuse(fmt::format("required env variables [{}] missing", missing));
+    if (!missing.empty()) refuse(fmt::format("required env variables [{}] missing", base::join(missing, ",")));
     if (!is_about_a_container(command)) return;
     const std::string container = value_of(environment, "CNI_CONTAINERID");
     if (!is_identifier(container))

@@ -33,12 +33,12 @@ struct Choice {
 /// The value whose text is `reader`'s, without regard to case, or a ValueError that lists the texts.
 template <class T>
 T choose(const json::Reader& reader, std::span<const Choice<T>> choices) {
-    std::string expected = "one of";
+    std::vector<std::string> names;
     for (const auto& [name, value] : choices) {
         if (reader.is_string() && base::equals_ignoring_case(name, reader.string())) return value;
-        expected += fmt::format(" \"{}\"", name);
+        names.push_back(base::quoted(name));
     }
-    throw reader.unexpected(expected);
+    throw reader.unexpected(fmt::format("one of {}", base::join(names)));
 }
 
 /// The member's value; nullopt if it is absent or an empty text.

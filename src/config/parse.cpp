@@ -142,7 +142,8 @@ std::optional<bool> parse_isolation(const Reader& rdma) {
     if (mode) exclusive = choose<bool>(*mode, kRdmaModes);
     if (!isolation) return exclusive;
     if (exclusive && *exclusive != isolation->boolean())
-        throw isolation->unexpected(fmt::format("{}, as \"rdma.mode\" says", *exclusive ? "true" : "false"));
+        throw isolation->unexpected(fmt::format("{}, because \"rdma.mode\" is \"{}\"", *exclusive ? "true" : "false",
+                                                *exclusive ? "exclusive" : "shared"));
     return isolation->boolean();
 }
 
@@ -179,17 +180,17 @@ void parse_rdma_isolation(const Reader& root, Config& config) {
     const bool wanted = isolation->boolean();
     const bool is_ignored = wanted && config.rdma.demand == RdmaDemand::ignored;
     if (is_ignored || config.rdma.isolation.value_or(wanted) != wanted)
-        throw isolation->unexpected(fmt::format("{}, as \"rdma\" says", wanted ? "false" : "true"));
+        throw isolation->unexpected(fmt::format("{}, to agree with \"rdma\"", wanted ? "false" : "true"));
     config.rdma.isolation = wanted;
     if (wanted) config.rdma.demand = RdmaDemand::required;
 }
 
 void require_rdma_to_move(const Reader& root, Config& config) {
-    constexpr const char* kWhy = ", as \"attach\": \"rdma\" moves RDMA devices";
     const bool stays = config.rdma.demand == RdmaDemand::ignored || !config.rdma.isolation.value_or(true);
-    if (stays) throw root.at("rdma").unexpected(fmt::format("true or mode \"exclusive\"{}", kWhy));
+    if (stays)
+        throw root.at("rdma").unexpected("true or mode \"exclusive\", because \"attach\": \"rdma\" moves RDMA devices");
     if (const auto isolation = root.find("rdmaIsolation"); isolation && !isolation->boolean())
-        throw isolation->unexpected(fmt::format("true{}", kWhy));
+        throw isolation->unexpected("true, because \"attach\": \"rdma\" moves RDMA devices");
     config.rdma.isolation = true;
     config.rdma.demand = RdmaDemand::required;
 }
@@ -205,7 +206,7 @@ void require_moved_rdma(const Reader& rdma, Config& config) {
                                    "it, or set \"attach\": \"sriov\"",
                                    config.kind()));
         if (!config.rdma.isolation.value_or(true))
-            throw value->unexpected("no such key, because \"rdma\" keeps RDMA devices on the host");
+            throw value->unexpected("the key to be absent, because \"rdma\" keeps RDMA devices on the host");
         config.rdma.isolation = true;
     }
 }
@@ -229,14 +230,14 @@ void require_fitting_rdma(const Reader& root, Config& config) {
     const auto* vf = std::get_if<Sriov>(&config.attach);
     if (vf != nullptr && vf->settings.link_state == base::VfLinkState::disable &&
         config.rdma.on_inactive_port == OnInactivePort::refuse)
-        throw root.at("link_state").unexpected("\"auto\" or \"enable\", as \"rdma.onInactivePort\" is \"refuse\"");
+        throw root.at("link_state").unexpected("\"auto\" or \"enable\", because \"rdma.onInactivePort\" is \"refuse\"");
     if (config.is_device()) {
         parse_rdma_isolation(root, config);
     } else if (config.rdma.isolation.value_or(false)) {
         throw cni::CniError(
             cni::ErrorCode::unsupported_field,
-            std::string("rdma: expected \"mode\": \"shared\", because a child of an interface shares its parent's RDMA "
-                        "device, found \"exclusive\": correct it, or set \"attach\": \"sriov\""));
+            "rdma: expected \"mode\": \"shared\", because a child of an interface shares its parent's RDMA "
+            "device, found \"exclusive\": correct it, or set \"attach\": \"sriov\"");
     }
 }
 
@@ -315,13 +316,11 @@ void require_useful_keys(const json::UselessKeys& useless, bool network_is_stric
     if (useless.empty() || (!network_is_strict && !node_is_strict)) return;
     std::vector<std::string> keys = useless.unknown;
     keys.insert(keys.end(), useless.idle.begin(), useless.idle.end());
-    const std::string& first = keys.front();
-    const std::size_t colon = first.find(": ");
-    std::string others;
-    for (std::size_t at = 1; at < keys.size(); ++at) others += fmt::format(", and {}", keys[at]);
+    const std::string all = base::join(keys, ", and ");
+    const std::size_t colon = all.find(": ");
     throw json::ValueError(
-        first.substr(0, colon),
-        fmt::format("{}{}: correct or remove it, as {}", first.substr(colon + 2), others,
+        all.substr(0, colon),
+        fmt::format("{}: correct or remove it, because {}", all.substr(colon + 2),
                     network_is_strict ? "\"strict\" is true" : "RDMANET_STRICT is set on this node"));
 }
 

@@ -44,8 +44,8 @@ std::optional<base::VfVlan> parse_vlan(const Reader& root) {
     if (qos) wanted.qos = static_cast<std::uint8_t>(qos->integer(0, 7));
     if (protocol) wanted.protocol = choose<base::VlanProtocol>(*protocol, kVlanProtocols);
     if (wanted.id != 0) return wanted;
-    if (wanted.qos != 0) throw qos->unexpected("0, as \"vlan\" is 0");
-    if (wanted.protocol != base::VlanProtocol::dot1q) throw protocol->unexpected("\"802.1q\", as \"vlan\" is 0");
+    if (wanted.qos != 0) throw qos->unexpected("0, because \"vlan\" is 0");
+    if (wanted.protocol != base::VlanProtocol::dot1q) throw protocol->unexpected("\"802.1q\", because \"vlan\" is 0");
     return wanted;
 }
 
@@ -58,7 +58,7 @@ std::optional<base::VfRates> parse_rates(const Reader& root) {
     if (least) rates.least_mbps = static_cast<std::uint32_t>(least->integer(0, UINT32_MAX));
     if (most) rates.most_mbps = static_cast<std::uint32_t>(most->integer(0, UINT32_MAX));
     if (rates.most_mbps != 0 && rates.least_mbps > rates.most_mbps)
-        throw least->unexpected(fmt::format("at most {}, which is \"max_tx_rate\"", rates.most_mbps));
+        throw least->unexpected(fmt::format("at most {}, the value of \"max_tx_rate\"", rates.most_mbps));
     return rates;
 }
 
@@ -224,7 +224,8 @@ std::optional<std::string> parse_device_info_file(const Reader& root) {
 void warn_of_guid_request(const Reader& root, std::string_view kind, std::vector<std::string>& warnings) {
     if (const auto request = find_guid_request(root))
         warnings.push_back(fmt::format(
-            "{}: {} is ignored, this network is of kind {}: only an InfiniBand VF (\"attach\": \"sriov\") gets a GUID",
+            "{}: {} is ignored, because this network is \"{}\" and only an InfiniBand VF (\"attach\": \"sriov\") gets "
+            "a GUID",
             request->path(), base::quoted(request->is_string() ? request->string() : request->to_text()), kind));
 }
 

@@ -3,6 +3,7 @@
 #include "claims.hpp"
 
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -14,11 +15,11 @@ constexpr std::size_t kPage = 256; // leases looked at in one piece: bounds the 
 
 ExhaustedError exhausted(const ConfiguredRange& range, std::size_t leases, std::size_t dead, const std::string& doubt) {
     const base::Uint128 usable = range.range.usable_count();
-    return ExhaustedError(fmt::format("no free address in range {}: {}{}{}{}{} of them stale: {}make the range larger, "
-                                      "or delete a pod that `rdmanet state` shows{}",
-                                      range.range, leases, leases == 1 ? " lease on " : " leases on ", to_text(usable),
-                                      usable == 1 ? " usable address, " : " usable addresses, ", dead,
-                                      dead == 0 ? "" : "run `rdmanet gc` to reclaim stale leases, ", doubt));
+    return ExhaustedError(fmt::format(
+        "no free address in range {}: {} on {} usable {}, {} of them stale: {}make the range larger, or "
+        "delete a pod that `rdmanet state` shows{}",
+        range.range, base::counted(leases, "lease", "leases"), to_text(usable), usable == 1 ? "address" : "addresses",
+        dead, dead == 0 ? "" : "run `rdmanet gc` to reclaim stale leases, ", doubt));
 }
 
 RequestedAddressTaken taken(const Taken& outcome) {
@@ -33,8 +34,8 @@ void expect_wanted(const std::vector<Claim>& claims, const std::vector<Lease>& l
         const auto& wanted = claims[slot].wanted;
         if (!wanted || leases[slot].address.address() == *wanted) continue;
         throw RequestedAddressInvalid(fmt::format(
-            "requested address {} cannot be leased: this attachment already holds {}; remove it first (DEL)", *wanted,
-            leases[slot].address));
+            "requested address {} cannot be leased: this attachment already holds {}: call DEL before another ADD",
+            *wanted, leases[slot].address));
     }
 }
 
@@ -118,9 +119,9 @@ Granted Allocator::reserve(const Owner& owner, std::vector<Claim> claims, const 
 }
 
 std::string Allocator::Sweep::doubt() const {
-    return unknown == 0
-               ? ""
-               : fmt::format("; it is unknown whether the owners of {} leases are alive, because {}", unknown, reason);
+    if (unknown == 0) return {};
+    return fmt::format("; the owners of {} may be alive, because {}", base::counted(unknown, "lease", "leases"),
+                       reason);
 }
 
 bool Allocator::reclaim_from_dead_holder(const Lease& held, const base::Deadline& deadline) {
@@ -202,8 +203,8 @@ std::vector<std::string> Allocator::check(const OwnerKey& key, const std::vector
         if (!is_leased(address)) faults.push_back(fmt::format("address {} is not leased to this attachment", address));
     for (const Lease& lease : leases)
         if (std::find(addresses.begin(), addresses.end(), lease.address) == addresses.end())
-            faults.push_back(
-                fmt::format("address {} is leased to this attachment, which does not have it", lease.address));
+            faults.push_back(fmt::format("address {} is leased to this attachment, but its interface does not have it",
+                                         lease.address));
     return faults;
 }
 

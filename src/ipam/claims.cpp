@@ -1,6 +1,7 @@
 #include "claims.hpp"
 
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
 
 #include <algorithm>
 
@@ -8,29 +9,37 @@ namespace rdmanet::ipam {
 namespace {
 
 std::string list_of_ranges(const Config& config) {
-    std::string text;
-    for (const ConfiguredRange& range : config.ranges) {
-        if (!text.empty()) text += ", ";
-        text += range.range.to_string();
-    }
-    return text.empty() ? "there are none" : text;
+    std::vector<std::string> texts;
+    texts.reserve(config.ranges.size());
+    for (const ConfiguredRange& range : config.ranges) texts.push_back(range.range.to_string());
+    return texts.empty() ? "it has none" : base::join(texts);
 }
 
-/// Why none of the ranges gives the address, though each attachment gets one from each of them.
-std::string why_no_range_gives(const base::IpAddress& address, const Config& config) {
+/// Says why no range gives the address, although an attachment gets an address from each range.
+std::string refuse(const base::IpAddress& address, const Config& config) {
     for (const ConfiguredRange& range : config.ranges) {
         if (range.range.contains(address))
             return fmt::format(
-                "another requested address is already from range {}, and an attachment gets one address of a range",
-                range.range);
-        if (range.gateway == address) return fmt::format("it is the gateway of range {}", range.range);
+                "requested address {} cannot be leased: another requested address is from the same range, "
+                "{}, which gives one address to an attachment: request only one of them",
+                address, range.range);
+        if (range.gateway == address)
+            return fmt::format("requested address {} cannot be leased: it is the gateway of range {}: request another "
+                               "address",
+                               address, range.range);
         for (const Route& route : config.routes)
-            if (route.gateway == address) return fmt::format("it is the gateway of route {}", route.destination);
+            if (route.gateway == address)
+                return fmt::format("requested address {} cannot be leased: it is the gateway of route {}: request "
+                                   "another address",
+                                   address, route.destination);
         if (address.family() == range.range.family() && range.range.bounds().contains(address.value()))
-            return fmt::format("it is excluded from range {}", range.range);
+            return fmt::format("requested address {} cannot be leased: it is excluded from range {}: request another "
+                               "address",
+                               address, range.range);
     }
-    return fmt::format("it is outside of the ranges of this network ({}): request an address inside of them, or none",
-                       list_of_ranges(config));
+    return fmt::format("requested address {} cannot be leased: it is outside the ranges of this network ({}): request "
+                       "an address inside them, or none",
+                       address, list_of_ranges(config));
 }
 
 void check_length(const RequestedAddress& requested, const Range& range, std::vector<std::string>& warnings) {
@@ -51,8 +60,7 @@ void place(const RequestedAddress& requested, const Config& config, std::vector<
         check_length(requested, range, warnings);
         return;
     }
-    throw RequestedAddressInvalid(fmt::format("requested address {} cannot be leased: {}", requested.address,
-                                              why_no_range_gives(requested.address, config)));
+    throw RequestedAddressInvalid(refuse(requested.address, config));
 }
 
 } // namespace

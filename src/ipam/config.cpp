@@ -71,9 +71,8 @@ void apply_gateway(const json::Reader& ipam, std::vector<ConfiguredRange>& range
         if (!range.gateway) range.gateway = gateway;
     }
     if (!contained)
-        warnings.push_back(
-            fmt::format("{}: {} is in none of the ranges, so no address gets it: correct it, or remove it",
-                        ipam.at("gateway").path(), *gateway));
+        warnings.push_back(fmt::format("{}: {} is outside all ranges, so no address gets it: correct or remove it",
+                                       ipam.at("gateway").path(), *gateway));
 }
 
 void apply_own_gateway(const json::Reader& element, ConfiguredRange& range) {
@@ -101,8 +100,8 @@ void keep_free(const std::set<base::IpAddress>& addresses, std::vector<Configure
 void expect_usable(const ConfiguredRange& range, const json::Reader& element) {
     if (!range.range.usable().empty()) return;
     throw json::ValueError(element.at("range").path(),
-                           fmt::format("no address of {} is left to lease, as excludes and gateways take all of them: "
-                                       "enlarge the range, or exclude less",
+                           fmt::format("no address of {} is left to lease, because excludes and gateways take all of "
+                                       "them: enlarge the range, or exclude less",
                                        range.range));
 }
 
@@ -146,7 +145,7 @@ void expect_host(const base::IpPrefix& address, const Common& common, const json
     if (common.enable_l3 || address.length() + 2 > base::address_bits(address.family())) return;
     if (bounds_of(address, Edges::kept_free).contains(address.address().value())) return;
     throw at.unexpected(
-        fmt::format("an address between {} and {}, which are not a host's (\"enable_l3\": true makes them usable)",
+        fmt::format("an address between {} and {}, which are reserved (\"enable_l3\": true makes them usable)",
                     address.network(), address.last()));
 }
 

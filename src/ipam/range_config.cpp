@@ -58,7 +58,7 @@ RangeText parse_range_text(const json::Reader& element, std::vector<std::string>
         auto given = find_bound(element, key);
         if (given && dash != std::string::npos)
             warnings.push_back(
-                fmt::format("{}: ignored, because range {} says it already", given->at.path(), quoted(text)));
+                fmt::format("{}: ignored, because range {} already sets it", given->at.path(), quoted(text)));
         else if (given)
             *bound = std::move(given);
     }
@@ -68,8 +68,8 @@ RangeText parse_range_text(const json::Reader& element, std::vector<std::string>
 Interval usable_bounds(const IpPrefix& subnet, Edges edges, const json::Reader& at) {
     if (edges == Edges::kept_free && subnet.length() + 2 > base::address_bits(subnet.family()))
         throw json::ValueError(at.path(),
-                               fmt::format("{} is too small, as its first and last address are reserved: enlarge it, "
-                                           "or set \"enable_l3\": true to lease these two as well",
+                               fmt::format("{} is too small, because its first and last address are reserved: enlarge "
+                                           "it, or set \"enable_l3\": true to lease these two as well",
                                            subnet));
     return bounds_of(subnet, edges);
 }
@@ -87,7 +87,7 @@ std::optional<base::Uint128> limit(const std::optional<Bound>& bound, const IpPr
         return std::nullopt;
     }
     remarks.warnings.push_back(fmt::format(
-        "{}: {} is ignored, because it is outside of {} to {}, the usable addresses of the range", bound->at.path(),
+        "{}: {} is ignored, because it is outside {} to {}, the usable addresses of the range", bound->at.path(),
         bound->address, IpAddress(subnet.family(), usable.first), IpAddress(subnet.family(), usable.last)));
     return std::nullopt;
 }
@@ -107,7 +107,7 @@ Interval parse_exclude(const json::Reader& at, const Range& range, std::vector<s
                                        at.path(), prefix, prefix.network(), prefix.last()));
     if (hole.last < range.bounds().first || hole.first > range.bounds().last)
         warnings.push_back(
-            fmt::format("{}: {} is outside of the range {} and excludes nothing", at.path(), prefix, range));
+            fmt::format("{}: {} is outside the range {} and excludes nothing", at.path(), prefix, range));
     return hole;
 }
 

@@ -16,10 +16,10 @@ namespace {
 
 using KeyLists = std::initializer_list<std::span<const KnownKey>>;
 
-constexpr std::string_view kIgnored = "ignored"; // with which caveats begin
-constexpr std::size_t kMostWarnings = 20;        // of one object
+constexpr std::string_view kIgnored = "ignored"; // the first word of every caveat
+constexpr std::size_t kMostWarnings = 20;        // for one object
 constexpr std::size_t kLongestShown = 64;
-constexpr std::size_t kLongestName = 31; // of those that we know and that a key is compared with letter by letter
+constexpr std::size_t kLongestName = 31; // longest known key that a misspelt key is compared with letter by letter
 
 bool is_meant_by(const KnownKey& known, std::string_view key) {
     if (!known.name.ends_with('/')) return base::equals_ignoring_case(known.name, key);
@@ -33,7 +33,7 @@ const KnownKey* find_key(KeyLists lists, std::string_view key) {
     return nullptr;
 }
 
-/// How many letters must be inserted, removed, replaced, or swapped with the next one, to make one of the other
+/// The number of letters to insert, remove, replace, or swap with the next one to turn one text into the other
 /// (Damerau and Levenshtein; no letter is changed twice).
 std::size_t distance(std::string_view a, std::string_view b) {
     using Row = std::array<std::size_t, kLongestName + 1>;
@@ -52,7 +52,8 @@ std::size_t distance(std::string_view a, std::string_view b) {
     return last[b.size()];
 }
 
-/// The known key that differs least, by two letters at most: by one if it is so short that two would be half of it.
+/// The known key with the smallest difference: at most two letters, or one if the key is so short that two would be
+/// half of it.
 std::optional<std::string_view> find_near(KeyLists lists, std::string_view key) {
     if (key.size() > kLongestName) return std::nullopt;
     const std::string lower = base::to_lower(key);
@@ -69,7 +70,7 @@ std::optional<std::string_view> find_near(KeyLists lists, std::string_view key) 
     return nearest;
 }
 
-/// The key as it is, unless it is long or could paint a terminal.
+/// The key as it is, unless it is long or has control characters for a terminal.
 std::string path_of(const Reader& object, std::string_view key) {
     const bool harmless = key.size() <= kLongestShown && base::is_printable_utf8(key);
     const std::string shown = harmless ? std::string(key) : base::quoted(key, kLongestShown);
@@ -81,7 +82,7 @@ bool asks_for_something(const Reader& value) {
     return std::find(std::begin(kNothing), std::end(kNothing), value.to_text()) == std::end(kNothing);
 }
 
-/// The key that Reader::find() takes of those that differ from `known` in the case of letters.
+/// The key that Reader::find() takes if several differ from `known` only in case.
 std::string winner_of(const Reader& object, const KnownKey& known) {
     std::string winner;
     for (const auto& [key, value] : object.members()) {
@@ -91,7 +92,7 @@ std::string winner_of(const Reader& object, const KnownKey& known) {
     return winner;
 }
 
-/// Why a known key does nothing, beginning with "ignored"; empty if it does something.
+/// Why a known key has no effect, beginning with "ignored"; empty if it has one.
 std::string idleness(const Reader& object, const std::string& key, const Reader& value, const KnownKey& known) {
     if (!known.name.ends_with('/'))
         if (const std::string winner = winner_of(object, known); winner != key)
@@ -107,10 +108,11 @@ std::optional<std::string> warning_of(const Reader& object, const std::string& k
         useless.idle.push_back(fmt::format("{}: has no effect{}", path_of(object, key), why.substr(kIgnored.size())));
         return fmt::format("{}: {}", path_of(object, key), why);
     }
+    const std::string path = path_of(object, key);
     const auto near = find_near(lists, key);
-    const std::string meant = near ? fmt::format(" (did you mean \"{}\"?)", *near) : std::string();
-    useless.unknown.push_back(fmt::format("{}: unknown key{}", path_of(object, key), meant));
-    return fmt::format("{}: unknown key{}, ignored", path_of(object, key), meant);
+    useless.unknown.push_back(near ? fmt::format("{}: unknown key (did you mean \"{}\"?)", path, *near)
+                                   : fmt::format("{}: unknown key", path));
+    return fmt::format("{}, ignored", useless.unknown.back());
 }
 
 } // namespace
@@ -126,8 +128,8 @@ void warn_of_keys(const Reader& object, KeyLists known, KeyWarnings& warnings) {
         auto warning = warning_of(object, key, value, known, warnings.useless);
         if (!warning) continue;
         if (++count > kMostWarnings) {
-            warnings.texts.push_back(
-                fmt::format("{}{}more keys are ignored", object.path(), object.path().empty() ? "" : ": "));
+            warnings.texts.push_back(object.path().empty() ? "more keys are ignored"
+                                                           : fmt::format("{}: more keys are ignored", object.path()));
             return;
         }
         warnings.texts.push_back(*std::move(warning));

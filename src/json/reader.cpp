@@ -42,8 +42,8 @@ std::string to_json(const Node& node) {
     return node.dump(-1, ' ', false, Node::error_handler_t::replace);
 }
 
-/// By a look at the brackets alone: a callback of nlohmann's parser could count, but with one the parser looks at all
-/// earlier siblings after each object, and 100000 of them take minutes.
+/// Counts brackets before parsing. A callback of nlohmann's parser could count, too, but with one the parser visits
+/// all earlier siblings after each object, and 100000 of them take minutes.
 void expect_shallow(std::string_view text) {
     int depth = 0;
     bool in_string = false;

@@ -74,12 +74,12 @@ std::string ElsewhereDevice::parts_text() const {
 std::vector<ElsewhereDevice> list_devices_elsewhere() {
     std::vector<ElsewhereDevice> devices;
     for (const Bus bus : {Bus::pci, Bus::auxiliary}) {
-        const std::string directory = fmt::format("/sys/bus/{}/devices/", bus);
+        const std::string directory = fmt::format("/sys/bus/{}/devices", bus);
         for (const std::string& name : list_directory(directory)) {
             const auto address = BusAddress::parse(name);
             if (!address) continue;
-            const bool net = is_there_and_empty(fmt::format("{}{}/{}", directory, name, kNet));
-            const bool rdma = is_there_and_empty(fmt::format("{}{}/{}", directory, name, kRdma));
+            const bool net = is_there_and_empty(fmt::format("{}/{}/{}", directory, name, kNet));
+            const bool rdma = is_there_and_empty(fmt::format("{}/{}/{}", directory, name, kRdma));
             if (net || rdma) devices.push_back({.address = *address, .net = net, .rdma = rdma});
         }
     }

@@ -3,6 +3,7 @@
 #include "message.hpp"
 
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
 
 #include <linux/ethtool_netlink.h>
 #include <linux/genetlink.h>
@@ -109,16 +110,15 @@ void Ethtool::want_features(unsigned ifindex, const FeatureSet& wanted, const Fe
 std::string Ethtool::names_of(unsigned ifindex, const FeatureSet& features) {
     Message request = features_message(family_, ETHTOOL_MSG_FEATURES_GET, ifindex, 0);
     const Attributes attributes = require_answer(socket_.ask(request), family_, ifindex);
-    std::string names;
+    std::vector<std::string> names;
     // With a mask of all features: each is listed, whether the driver lets it be changed or not.
     for (const Bytes bit :
          attributes.nest(ETHTOOL_A_FEATURES_HW).nest(ETHTOOL_A_BITSET_BITS).find_all(ETHTOOL_A_BITSET_BITS_BIT)) {
         const Attributes feature(bit);
         const auto number = feature.find_u32(ETHTOOL_A_BITSET_BIT_INDEX);
-        if (number && has(features, *number))
-            names += fmt::format("{}{}", names.empty() ? "" : ", ", feature.text(ETHTOOL_A_BITSET_BIT_NAME));
+        if (number && has(features, *number)) names.emplace_back(feature.text(ETHTOOL_A_BITSET_BIT_NAME));
     }
-    return names;
+    return base::join(names);
 }
 
 } // namespace rdmanet::kernel

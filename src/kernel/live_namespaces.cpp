@@ -135,7 +135,7 @@ private:
     }
 
     void doubt_of(const std::string& thread, std::string_view error) {
-        doubt(fmt::format("{} can't be examined ({}) and may be in its network namespace: run `rdmanet gc` as root of "
+        doubt(fmt::format("{} may be in its network namespace and cannot be examined ({}): run `rdmanet gc` as root of "
                           "the node with CAP_SYS_PTRACE, or end that process",
                           base::describe_process(pid_of(thread)), error));
     }

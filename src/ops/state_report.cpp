@@ -48,12 +48,6 @@ std::string short_id(const std::string& id) {
     return id.substr(0, 13);
 }
 
-std::string joined(const std::vector<std::string>& texts) {
-    std::string out;
-    for (const std::string& text : texts) out += fmt::format("{}{}", out.empty() ? "" : ",", text);
-    return out;
-}
-
 std::string_view to_string(RdmaPlace place) {
     switch (place) {
     case RdmaPlace::unknown: break;
@@ -161,7 +155,8 @@ std::map<base::IpAddress, std::string> indexes_of(const RdmaView& view) {
     std::map<base::IpAddress, std::string> indexes;
     for (const GidEntry& entry : view.gids) {
         std::string& text = indexes[entry.address];
-        text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", entry.index, type_of(view, entry));
+        if (!text.empty()) text += ", ";
+        text += fmt::format("{} ({})", entry.index, type_of(view, entry));
     }
     return indexes;
 }
@@ -172,7 +167,7 @@ void add_rows(Table& table, const AttachmentRecord& record, const RdmaView& view
     if (!view.infiniband) // there the address of the pod is no GID
         for (const base::IpAddress& address : record.addresses()) indexes.try_emplace(address);
     const auto add_row = [&](const std::string& address, const std::string& text) {
-        table.add_row({device_and_port(view), std::string(to_string(view.place)), joined(view.files),
+        table.add_row({device_and_port(view), std::string(to_string(view.place)), base::join(view.files, ","),
                        pod_of(record.pod.pod_namespace, record.pod.name), short_id(record.key.container_id),
                        record.key.ifname, address, text});
     };
@@ -186,7 +181,7 @@ std::string rdma_of(const AttachmentRecord& record, const std::vector<RdmaView>&
     std::vector<std::string> devices;
     devices.reserve(views.size());
     for (const RdmaView& view : views) devices.push_back(device_and_port(view));
-    return joined(devices);
+    return base::join(devices, ",");
 }
 
 bool is_empty(const StateReport& report) {
@@ -205,20 +200,19 @@ std::string rdma_table(const StateReport& report) {
     return any ? fmt::format("\n{}", table.to_text()) : std::string();
 }
 
-/// A line for each address that another host has, too. Its GIDs are no less usable for that: traffic of both arrives at
-/// whom the neighbours know.
+/// A line for each address that another host also has. The kernel does not use such an address, but its GID stays
+/// usable. Traffic for both hosts then arrives at the one that the neighbours know.
 std::string duplicates_text(const StateReport& report) {
     std::string text;
     for (std::size_t number = 0; number < report.duplicates.size(); ++number)
         for (const base::IpPrefix& ip : report.duplicates[number]) {
-            text += fmt::format(
-                "\naddress {} of {} is a duplicate: another host in the network has it, so the pod cannot use it", ip,
-                report.attachments.records[number].key);
+            text += fmt::format("\naddress {} of {} is a duplicate: another host in the network has it, so the pod "
+                                "cannot use it. Delete the pod, and exclude the address from the range\n",
+                                ip, report.attachments.records[number].key);
             for (const RdmaView& view : report.rdma[number])
                 if (const auto indexes = indexes_of(view); indexes.contains(ip.address()))
-                    text += fmt::format("; its GID, index {} of {}, still works, but must not be used",
+                    text += fmt::format("  its GID, index {} of {}, still works, but must not be used\n",
                                         indexes.at(ip.address()), device_and_port(view));
-            text += ". Delete the pod, and exclude the address from the range\n";
         }
     return text;
 }
@@ -253,7 +247,7 @@ std::string to_table(const StateReport& report) {
         attachments.add_row({record.key.ifname, record.attach, child == nullptr ? record.device() : child->parent,
                              rdma_of(record, report.rdma[number]), record.key.network,
                              pod_of(record.pod.pod_namespace, record.pod.name), short_id(record.key.container_id),
-                             phase_of(record, report.pods[number]), joined(record.ips), utc(record.created)});
+                             phase_of(record, report.pods[number]), base::join(record.ips, ","), utc(record.created)});
     }
     Table leases({"ADDRESS", "SPACE", "NETWORK", "POD", "CONTAINER", "INTERFACE", "SINCE"});
     for (const ipam::Lease& lease : report.leases)
@@ -261,10 +255,9 @@ std::string to_table(const StateReport& report) {
                         pod_of(lease.owner.pod_namespace, lease.owner.pod_name), short_id(lease.owner.key.container_id),
                         lease.owner.key.ifname, utc(lease.since)});
     const std::string& missing = report.missing_directory;
-    std::string text =
-        is_empty(report)
-            ? fmt::format("nothing attached{}\n", missing.empty() ? "" : fmt::format(" ({} does not exist)", missing))
-            : fmt::format("{}{}\n{}", attachments.to_text(), rdma_table(report), leases.to_text());
+    std::string text = fmt::format("{}{}\n{}", attachments.to_text(), rdma_table(report), leases.to_text());
+    if (is_empty(report))
+        text = missing.empty() ? "nothing attached\n" : fmt::format("nothing attached ({} does not exist)\n", missing);
     for (std::size_t number = 0; number < report.rdma.size(); ++number)
         for (const RdmaView& view : report.rdma[number])
             if (!view.trouble.empty())
@@ -275,11 +268,11 @@ std::string to_table(const StateReport& report) {
         text += fmt::format("\nattachments of dead pods: {}: run `rdmanet gc` to remove them\n", dead);
     for (std::size_t number = 0; number < report.pods.size(); ++number)
         if (const std::string& held_by = report.pods[number].held_by; !held_by.empty())
-            text += fmt::format("\nthe network namespace of {} has no name any more, and is {}\n",
+            text += fmt::format("\nthe network namespace of {} no longer has a name, and is {}\n",
                                 report.attachments.records[number].key, held_by);
     for (std::size_t number = 0; number < report.pods.size(); ++number)
         if (report.pods[number] == ipam::Liveness::unknown)
-            text += fmt::format("\nit is unknown whether the pod of {} is alive, so it keeps what it has, because {}\n",
+            text += fmt::format("\nrdmanet cannot tell whether the pod of {} is alive, and removes nothing: {}\n",
                                 report.attachments.records[number].key, report.pods[number].reason);
     for (const state::Unreadable& file : report.attachments.unreadable)
         text += fmt::format("\nunreadable record {}: {}: see `rdmanet gc`\n", file.path, file.reason);
@@ -298,10 +291,7 @@ std::string to_json(const StateReport& report) {
     for (const state::Unreadable& file : report.attachments.unreadable)
         writer.begin_object().member("path", file.path).member("reason", file.reason).end_object();
     if (!report.lease_trouble.empty())
-        writer.begin_object()
-            .member("path", std::string("leases of this node"))
-            .member("reason", report.lease_trouble)
-            .end_object();
+        writer.begin_object().member("path", "leases of this node").member("reason", report.lease_trouble).end_object();
     return fmt::format("{}\n", writer.end_array().end_object().to_text());
 }
 

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 /// `seconds`: a regular expression. That the plugin keeps to what it says is shown by its being here at all: the
 /// delegates hang for longer than a test has.
 auto gave_up_after(const std::string& seconds) {
-    return Catch::Matches(concat("[^]*gave up after ", seconds, "([.][0-9]+)? s,[^]*"));
+    return Catch::Matches(concat("[^]*gave up after ", seconds, "([.][0-9]+)? s [^]*"));
 }
 
 } // namespace

@@ -56,7 +56,7 @@ TEST_CASE("a person who names an attachment that can't be proven dead drops its 
     CHECK_THAT(run_in(inside, "gc"), Names("kept", "net", "c1", "`rdmanet gc --forget CONTAINER INTERFACE`"));
 
     const std::string dry = forget(inside.path(), "c1 net1 --dry-run");
-    CHECK_THAT(dry, Names("forget", "net", "c1", "net1", "another PID namespace", "live", "released", "10.74.0.1/24",
+    CHECK_THAT(dry, Names("forget", "net", "c1", "net1", "another PID namespace", "alive", "released", "10.74.0.1/24",
                           "undone", "parent", "par0"));
     CHECK(recorded_and_leased() == "c1 c2; c1 c2");
     CHECK_THAT(shell(concat(inside.path(), " gc --forget c1 net1 --dry-run --json | jq -r .record.attach")),

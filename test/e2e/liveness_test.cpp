@@ -173,9 +173,9 @@ TEST_CASE("a process that root may not look at proves as much as one that shares
     // In a namespace of its own, which may be that of any pod.
     leave_dead("second");
     ProcessPod stranger;
-    const std::string reason =
-        concat("process ", stranger.pid(), " (sleep) can't be examined (read link /proc/", stranger.pid(),
-               "/ns/net: permission denied) and may be in its network namespace");
+    const std::string reason = concat(
+        "process ", stranger.pid(), " (sleep) may be in its network namespace and cannot be examined (read link /proc/",
+        stranger.pid(), "/ns/net: permission denied)");
     CHECK_THAT(run_in(weak, "gc"), !Contains("removed"));
     CHECK_THAT(run_in(weak, "state --json | jq -r .attachments[].podStateReason"), Contains(reason));
     CHECK_THAT(run_in(weak, "state"), Contains(reason));

@@ -1,4 +1,4 @@
-// Where a device is in the machine: on the PCI bus, or on the auxiliary bus, where parts of a function are.
+// The address of a device: on the PCI bus, or on the auxiliary bus, which holds parts of a PCI function.
 #pragma once
 
 #include <rdmanet/base/pci_address.hpp>
@@ -12,24 +12,25 @@
 namespace rdmanet::base {
 
 enum class Bus : std::uint8_t { pci, auxiliary };
-/// As directories of /sys/bus are called.
+/// The bus's directory name in /sys/bus.
 [[nodiscard]] std::string_view to_string(Bus bus);
 
 class BusAddress {
 public:
     BusAddress(const PciAddress& pci) : bus_(Bus::pci), name_(pci.to_string()) {}
 
-    /// A PCI address, or the name of an auxiliary device: letters, digits and '_', '-' in parts between dots, of which
-    /// there are at least two and the last is a number, "mlx5_core.sf.4" (drivers/base/auxiliary.c).
+    /// A PCI address, or the name of an auxiliary device (drivers/base/auxiliary.c), such as "mlx5_core.sf.4": at
+    /// least two parts with dots between them. Parts consist of letters, digits, '_' and '-'; the last one is a
+    /// number.
     [[nodiscard]] static std::optional<BusAddress> parse(std::string_view text);
 
     [[nodiscard]] Bus bus() const { return bus_; }
     [[nodiscard]] std::optional<PciAddress> pci() const {
         return bus_ == Bus::pci ? PciAddress::parse(name_) : std::nullopt;
     }
-    /// The device's name in sysfs, which names it in records and messages.
+    /// The device's name in sysfs. Records and messages use it, too.
     [[nodiscard]] const std::string& to_string() const { return name_; }
-    /// The device's directory below the root of a sysfs: "bus/pci/devices/0000:3b:00.2".
+    /// The device's directory relative to the root of a sysfs: "bus/pci/devices/0000:3b:00.2".
     [[nodiscard]] std::string sysfs_path() const;
 
     friend bool operator==(const BusAddress&, const BusAddress&) = default;

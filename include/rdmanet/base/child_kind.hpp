@@ -11,12 +11,13 @@ namespace rdmanet::base {
 enum class MacvlanMode : std::uint32_t { private_ = 1, vepa = 2, bridge = 4, passthru = 8, source = 16 };
 /// IPVLAN_MODE_*, linux/if_link.h.
 enum class IpvlanMode : std::uint16_t { l2 = 0, l3 = 1, l3s = 2 };
-/// IPVLAN_F_*, linux/if_link.h. One flag holds for all children of a parent.
+/// IPVLAN_F_*, linux/if_link.h. All children of a parent share one flag.
 enum class IpvlanFlag : std::uint16_t { bridge = 0, private_ = 1, vepa = 2 };
 
 struct Macvlan {
     MacvlanMode mode = MacvlanMode::bridge;
-    /// Broadcasts waiting on the parent; the kernel's default is 1000. Older kernels than 5.12 don't tell it.
+    /// How many broadcasts may wait on the parent; the kernel's default is 1000. Kernels before 5.12 do not report
+    /// it.
     std::optional<std::uint32_t> broadcast_queue_length;
 
     friend bool operator==(const Macvlan&, const Macvlan&) = default;
@@ -29,7 +30,7 @@ struct Ipvlan {
 };
 /// IPOIB_MODE_*, linux/if_link.h.
 enum class IpoibMode : std::uint16_t { datagram = 0, connected = 1 };
-/// A child of an IPoIB interface; of one that exists both are known.
+/// A child of an IPoIB interface. For an existing child both members are set.
 struct Ipoib {
     /// The partition; the parent's if unset. Bit 15, full membership, is set by the kernel.
     std::optional<std::uint16_t> pkey;

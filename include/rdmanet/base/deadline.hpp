@@ -1,4 +1,4 @@
-// A point in time at which waiting ends. One deadline is made per call and handed down, so that waits never add up.
+// A point in time at which waiting ends. Each call makes one deadline and hands it down, so that waits never add up.
 #pragma once
 
 #include <algorithm>

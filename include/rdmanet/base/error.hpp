@@ -1,4 +1,4 @@
-// The errors that end an operation. Expected outcomes (absent, taken, exhausted) are return values, never these.
+// The errors that end an operation. Expected outcomes (absent, taken, exhausted) are return values, never errors.
 #pragma once
 
 #include <exception>
@@ -34,13 +34,13 @@ private:
     int errno_value_;
 };
 
-/// A wait that reached its deadline. The message names what was waited for and, where known, who holds it.
+/// A wait that reached its deadline. The message names what the wait was for and, if known, who holds it.
 class TimeoutError : public Error {
 public:
     using Error::Error;
 };
 
-/// Runs `act`; an Error that leaves it gets "context: " in front and keeps its type.
+/// Runs `act`. An Error that leaves it gets "context: " in front and keeps its type.
 template <class Act>
 decltype(auto) in_context(std::string_view context, Act&& act) {
     try {

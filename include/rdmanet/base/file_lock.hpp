@@ -10,25 +10,25 @@
 
 namespace rdmanet::base {
 
-/// What becomes of a lock whose file can't be written, on a file system that is read-only or full. `shared`: it is
-/// locked against those that could write it before, not against others that can't; a file that can't be made holds
-/// nothing, as nobody has locked it.
+/// What to do if the lock file cannot be written because its file system is read-only or full. `shared` takes a read
+/// lock. It excludes a process that locked the file while it was writable, but not another one with a read lock. A
+/// missing file that cannot be created needs no lock, because nobody has locked it.
 enum class IfUnwritable : std::uint8_t { fail, shared };
 
-/// Locks byte `slot` of `path` (created if missing, never removed: removing a lock file races with its next user).
-/// fcntl record locks belong to the process, so one file serves any number of locks, they are not inherited by
-/// executed plugins, and F_GETLK tells the holder's process id for the message (fcntl(2), "Advisory record locking").
-/// A process must hold at most one FileLock per path: closing any descriptor of the file drops all its locks.
+/// Locks byte `slot` of `path`. The file is created if it is missing and never removed, because removing a lock file
+/// races with its next user. fcntl record locks belong to the process: one file serves any number of locks, executed
+/// plugins do not inherit them, and F_GETLK names the holder's process (fcntl(2), "Advisory record locking"). A
+/// process must hold at most one FileLock for each path: closing any descriptor of the file drops all its locks.
 class FileLock {
 public:
-    /// Holds nothing.
+    /// A lock of nothing.
     FileLock() = default;
     /// Throws TimeoutError naming `what` and the holder when `deadline` passes, SystemError otherwise.
     FileLock(const std::string& path, std::uint64_t slot, const std::string& what, const Deadline& deadline,
              IfUnwritable if_unwritable = IfUnwritable::fail);
 
-    /// Locks byte `slot` as well, for others to see: whoever may do that has another lock that excludes the rest. Throws
-    /// SystemError.
+    /// Locks byte `slot` as well, so that other processes see it. The caller holds another lock that excludes them.
+    /// Throws SystemError.
     void show(std::uint64_t slot);
     void hide(std::uint64_t slot);
 
@@ -38,8 +38,9 @@ private:
     UniqueFd fd_;
 };
 
-/// The process that holds the lock, as this process numbers it: 0 if it can't see that one, nullopt if nobody holds it.
-/// Throws SystemError. The caller must hold no FileLock of that path.
+/// The process that holds the lock, by its number in this process's PID namespace. 0 if it is in a namespace that
+/// this process cannot see, nullopt if nobody holds the lock. Throws SystemError. The caller must hold no FileLock of
+/// that path.
 [[nodiscard]] std::optional<std::int64_t> find_lock_holder(const std::string& path, std::uint64_t slot);
 
 } // namespace rdmanet::base

@@ -19,9 +19,9 @@ public:
     /// The interface identifier of a GID: its last eight bytes.
     [[nodiscard]] static Guid from_gid(const IpAddress& gid);
 
-    /// The first pair is the most significant byte, as rtnetlink takes it (linux/if_link.h, ifla_vf_guid).
+    /// The first pair is the most significant byte, in the order that rtnetlink uses (linux/if_link.h, ifla_vf_guid).
     [[nodiscard]] std::uint64_t value() const { return value_; }
-    /// Neither of these is anybody's: all bits clear or set, which stands for "none" with some drivers.
+    /// All bits clear or all set: some drivers use these for "none".
     [[nodiscard]] bool is_nobodys() const { return value_ == 0 || value_ == UINT64_MAX; }
 
     /// Lower case, colon separated.

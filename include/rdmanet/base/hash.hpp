@@ -1,4 +1,4 @@
-// A hash that is the same in every process and version: its values are on disk and in MAC addresses.
+// A hash that is the same in every process and version, because its values are on disk and in MAC addresses.
 #pragma once
 
 #include <cstdint>

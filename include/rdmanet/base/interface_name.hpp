@@ -12,12 +12,12 @@ namespace rdmanet::base {
 class InterfaceName {
 public:
     /// The kernel's rules (net/core/dev.c, dev_valid_name): 1 to 15 bytes, not "." or "..", no '/', ':' or white
-    /// space; nor what no interface ends up with: "all" and "default" are directories of sysctls, and of "net%d" the
-    /// kernel makes the next free name (dev_alloc_name). And ours: printable UTF-8, because the name goes into JSON and
-    /// messages.
+    /// space. "all" and "default" are refused because they are directories of sysctls, and '%' because the kernel
+    /// replaces "net%d" by the next free name (dev_alloc_name). The name must be printable UTF-8, because it goes
+    /// into JSON and messages.
     [[nodiscard]] static std::optional<InterfaceName> parse(std::string_view text);
 
-    /// What parse() demands, for messages.
+    /// The rules of parse(), for messages.
     static constexpr std::string_view kRules =
         "1 to 15 bytes, no '/', ':', '%' or white space, not \".\", \"..\", \"all\" or \"default\"";
 

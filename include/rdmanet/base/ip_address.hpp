@@ -25,8 +25,8 @@ public:
     constexpr IpAddress(Family family, Uint128 value)
         : value_(family == Family::v4 ? static_cast<std::uint32_t>(value) : value), family_(family) {}
 
-    /// Dotted quad or RFC 4291 text, no zone, no surrounding space. An IPv4-mapped IPv6 address is the IPv4
-    /// address, as for Go's net package, in which configurations and results are written.
+    /// Dotted quad or RFC 4291 text, without zone and without surrounding space. An IPv4-mapped IPv6 address becomes
+    /// the IPv4 address, as in Go's net package, which the peers' configurations and results are written for.
     [[nodiscard]] static std::optional<IpAddress> parse(std::string_view text);
 
     /// From network byte order: 4 or 16 bytes.
@@ -64,8 +64,8 @@ class IpPrefix {
 public:
     /// nullopt if `length` exceeds the family's bits.
     [[nodiscard]] static std::optional<IpPrefix> make(IpAddress address, unsigned length);
-    /// "ADDRESS/LENGTH". The length of an IPv4-mapped IPv6 address counts from the first of its 128 bits: the prefix is
-    /// the IPv4 one, "::ffff:10.0.0.0/104" is 10.0.0.0/8, and one of less than 96 bits is none.
+    /// "ADDRESS/LENGTH". The length of an IPv4-mapped IPv6 prefix counts from the first of its 128 bits:
+    /// "::ffff:10.0.0.0/104" is the IPv4 prefix 10.0.0.0/8. A mapped prefix shorter than 96 bits is refused.
     [[nodiscard]] static std::optional<IpPrefix> parse(std::string_view text);
 
     [[nodiscard]] const IpAddress& address() const { return address_; }

@@ -1,4 +1,5 @@
-// One line per event, to standard error or to the file that the configuration names. Only `attach` and `main` log.
+// One line for each event, to standard error or to the file that the configuration names. Only `attach` and `main`
+// log.
 #pragma once
 
 #include <rdmanet/base/unique_fd.hpp>
@@ -15,19 +16,19 @@ enum class LogLevel : std::uint8_t { error, warning, info, debug };
 
 class Logger {
 public:
-    /// To standard error, which callers of a CNI plugin pass on to their own log.
+    /// To standard error, which callers of a CNI plugin copy to their own log.
     explicit Logger(LogLevel most_verbose) : most_verbose_(most_verbose) {}
 
-    /// Appends to `file`, which may be in one more directory below `directory`. File (mode 0640) and that directory are
-    /// made if they are missing. Only a regular file of the caller's own counts, and links are followed for `directory`
-    /// alone: whoever chose `file` may not choose what it leads to. Throws Error.
+    /// Appends to `file`, which may be in a subdirectory of `directory`. A missing file (mode 0640) or subdirectory
+    /// is created. The file must be a regular file that the caller owns. Only `directory` may be a symbolic link:
+    /// whoever chose `file` must not choose where it leads. Throws Error.
     [[nodiscard]] static Logger to_file(const std::string& directory, const std::string& file, LogLevel most_verbose);
 
     /// Adds the messages to `messages`, which outlives the logger, and writes nothing.
     [[nodiscard]] static Logger to_list(std::vector<std::string>& messages, LogLevel most_verbose);
 
-    /// Writes "TIME LEVEL MESSAGE", one line in one write(2): lines of processes that log at once don't mix. Failing to
-    /// log is no reason to fail, so it is ignored.
+    /// Writes "TIME LEVEL MESSAGE" as one line in one write(2), so that the lines of concurrent processes do not mix.
+    /// A failure to log is ignored, because it is no reason to fail.
     void log(LogLevel level, std::string_view message) const noexcept;
 
     void error(std::string_view message) const noexcept { log(LogLevel::error, message); }

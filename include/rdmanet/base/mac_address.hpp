@@ -18,7 +18,8 @@ public:
     [[nodiscard]] static std::optional<MacAddress> parse(std::string_view text);
 
     [[nodiscard]] const Bytes& bytes() const { return bytes_; }
-    /// The group bit (IEEE 802): set means multicast or broadcast, refused by the kernel as a device address.
+    /// The group bit (IEEE 802). If it is set, the address is multicast or broadcast, and the kernel refuses it for a
+    /// device.
     [[nodiscard]] bool is_multicast() const { return (bytes_[0] & 1U) != 0; }
     [[nodiscard]] bool is_zero() const { return bytes_ == Bytes{}; }
 

@@ -1,4 +1,4 @@
-// Other processes, for messages.
+// Descriptions of other processes, for messages.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,11 @@
 
 namespace rdmanet::base {
 
-/// `process 4711 (opensm)`; without the name if the process has ended, or may not be looked at.
+/// `process 4711 (opensm)`, without the name if the process has ended or may not be examined.
 [[nodiscard]] std::string describe_process(std::int64_t pid);
 
-/// One process and none that gets its number later: as it is called in its own PID namespace, whoever looks.
+/// Identifies one process for good: its number may be reused, the number and the start time together are not. The
+/// number is that of the process's own PID namespace, so every observer gets the same one.
 struct ProcessIdentity {
     std::int64_t pid = 0;
     std::uint64_t pid_namespace_inode = 0;
@@ -20,7 +21,8 @@ struct ProcessIdentity {
     friend bool operator==(const ProcessIdentity&, const ProcessIdentity&) = default;
 };
 
-/// Of a number as the caller sees it, or of "self"; nullopt if there is no such process or it may not be looked at.
+/// `pid` is a number in the caller's PID namespace, or "self". nullopt if there is no such process or it may not be
+/// examined.
 [[nodiscard]] std::optional<ProcessIdentity> identify_process(std::string_view pid);
 
 } // namespace rdmanet::base

@@ -1,4 +1,4 @@
-// Undo on the way out: what was registered runs in reverse order unless commit() was reached.
+// Undo on the way out: registered undos run in reverse order, unless commit() was reached.
 #pragma once
 
 #include <exception>
@@ -11,7 +11,7 @@ namespace rdmanet::base {
 
 class Rollback {
 public:
-    /// Called for an undo that failed: (what it was to undo, why). The remaining undos still run.
+    /// Called when an undo fails, with what it was to undo and why it failed. The remaining undos still run.
     using FailureHandler = std::function<void(const std::string&, const char*)>;
 
     explicit Rollback(FailureHandler on_undo_failure) : on_undo_failure_(std::move(on_undo_failure)) {}
@@ -31,8 +31,8 @@ private:
     std::vector<std::pair<std::string, std::function<void()>>> undos_;
 };
 
-/// Runs `act`. Whatever leaves it, also what is no Error, goes on after `undo`, which may throw in vain:
-/// `on_undo_failure(why)` is told. Takes no memory of its own, so that running out of it is undone as well.
+/// Runs `act`. If anything is thrown, `undo` runs and the exception continues. If `undo` throws as well,
+/// `on_undo_failure(why)` is called. Allocates no memory itself, so that running out of memory is undone, too.
 template <class Act, class Undo, class FailureHandler>
 void act_or_undo(Act&& act, Undo&& undo, FailureHandler&& on_undo_failure) {
     try {

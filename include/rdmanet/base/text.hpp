@@ -1,4 +1,4 @@
-// Text for messages: concatenation without streams or locales, and quoting of foreign input.
+// Text for messages: quoting of foreign input, UTF-8, numbers.
 #pragma once
 
 #include <rdmanet/base/format.hpp>
@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 namespace rdmanet::base {
 
@@ -38,11 +39,17 @@ template <class... Pieces>
     return out;
 }
 
-/// "SCOPE/NAME", or only the name if there is no scope: podman's pods are in no Kubernetes namespace.
+/// "1 lease", "2 leases".
+[[nodiscard]] std::string counted(std::size_t number, std::string_view one, std::string_view several);
+
+/// The texts with `separator` between them.
+[[nodiscard]] std::string join(const std::vector<std::string>& texts, std::string_view separator = ", ");
+
+/// "SCOPE/NAME", or only the name if the scope is empty: podman's pods have no Kubernetes namespace.
 [[nodiscard]] std::string scoped_name(std::string_view scope, std::string_view name);
 
-/// `text` in double quotes, control characters and bytes that are not UTF-8 as \xNN, cut after `most`
-/// bytes with "...": what foreign input looks like in a message.
+/// `text` in double quotes, as messages show foreign input. Control characters and bytes that are not UTF-8 become
+/// \xNN. After `most` bytes it is cut and "..." follows.
 [[nodiscard]] std::string quoted(std::string_view text, std::size_t most = 200);
 
 /// True if `text` is well-formed UTF-8 (RFC 3629): what JSON can hold.

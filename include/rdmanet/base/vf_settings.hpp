@@ -1,4 +1,4 @@
-// What a physical function decides about a virtual one, and what several such decisions have to do with each other.
+// The settings of a virtual function (VF) that its physical function (PF) decides, and how sets of them are compared.
 #pragma once
 
 #include <rdmanet/base/guid.hpp>
@@ -33,7 +33,7 @@ struct VfRates {
     friend bool operator==(const VfRates&, const VfRates&) = default;
 };
 
-/// Some of a VF's settings: those that are to be changed, or those that the driver tells.
+/// Some of a VF's settings: the ones to change, or the ones that the driver reports.
 struct VfSettings {
     std::optional<base::MacAddress> mac; // all zero: the PF decides none, the VF chooses
     std::optional<VfVlan> vlan;
@@ -41,7 +41,7 @@ struct VfSettings {
     std::optional<bool> spoof_check;
     std::optional<bool> trust;
     std::optional<VfLinkState> link_state;
-    // InfiniBand: zero is none decided. A driver may take them when the VF is probed again (mlx5).
+    // InfiniBand: zero means that none is set. Some drivers apply a GUID only when the VF is probed again (mlx5).
     std::optional<base::Guid> node_guid;
     std::optional<base::Guid> port_guid;
 
@@ -49,25 +49,28 @@ struct VfSettings {
     friend bool operator==(const VfSettings&, const VfSettings&) = default;
 };
 
-/// Each setting by itself, for whom one that the driver refuses must not keep from the next.
+/// Splits `settings` into one value per setting, so that a refused one does not prevent the others from being
+/// applied.
 [[nodiscard]] std::vector<VfSettings> each_of(const VfSettings& settings);
 
-/// Those of `wanted` that differ from `present`; what the driver doesn't tell counts as different.
+/// The settings of `wanted` that differ from `present`. A setting that the driver does not report counts as
+/// different.
 [[nodiscard]] VfSettings difference(const VfSettings& wanted, const VfSettings& present);
-/// Those of `present` that `changed` has as well: what has to be put back after the change.
+/// The settings of `present` that `changed` sets as well: what must be restored after the change.
 [[nodiscard]] VfSettings restrict_to(const VfSettings& present, const VfSettings& changed);
 
-/// Those of `asked` that are `now` as they were `before`, although the driver has taken the request for them without
-/// an error. No limit of rates is not among them: some drivers tell the port's speed then (qed, qed_sriov.c).
+/// The settings of `asked` that the driver accepted without an error and did not apply: `now` they are what they were
+/// `before`. "No rate limit" is left out, because some drivers report the port's speed instead (qed, qed_sriov.c).
 [[nodiscard]] VfSettings ignored(const VfSettings& asked, const VfSettings& before, const VfSettings& now);
 
-/// Of what the kernel answers, what the driver must have told, and tells at once: without what stands there for a
-/// driver that tells nothing (rtnl_fill_vfinfo(), net/core/rtnetlink.c), and without the spoof check, which for some
-/// changes when the VF comes up (qed_iov_spoofchk_set(), drivers/net/ethernet/qlogic/qed/qed_sriov.c).
+/// The settings of `present` that the driver surely reports, and reports at once. Left out are values that the kernel
+/// also shows for a driver that reports nothing (rtnl_fill_vfinfo(), net/core/rtnetlink.c), and the spoof check,
+/// which some drivers change when the VF comes up (qed_iov_spoofchk_set(),
+/// drivers/net/ethernet/qlogic/qed/qed_sriov.c).
 [[nodiscard]] VfSettings surely_told(const VfSettings& present);
 
-/// Those of `wanted`, and of `left` the others, that are `present` neither as wanted nor as they were left. What the
-/// driver doesn't tell is not lost.
+/// Settings whose `present` value is neither the one that `wanted` has nor the one that `left` has. A setting that
+/// the driver does not report is not lost.
 [[nodiscard]] VfSettings lost(const VfSettings& wanted, const VfSettings& left, const VfSettings& present);
 
 /// "vlan 100 qos 3", "mac 02:00:00:00:00:01, trust on": for messages.

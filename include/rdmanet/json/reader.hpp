@@ -1,6 +1,6 @@
-// Reading JSON with paths: every failure says where, what was found and what was expected.
-// Keys match without regard to case and the last of duplicates wins, as in Go's decoder, in which configurations
-// in the field are written; of keys that differ in case only, the one spelled as ours is. null counts as absent.
+// Reading JSON with paths: every failure says where it is, what was found and what was expected. Keys match without
+// regard to case and the last duplicate wins, as in Go's decoder, which configurations in the field are written for.
+// If keys differ only in case, the one with our spelling wins. null counts as absent.
 #pragma once
 
 #include <rdmanet/base/error.hpp>
@@ -33,10 +33,10 @@ private:
 
 class Reader;
 
-/// A parsed document; Readers point into it and must not outlive it. Copies share the content.
+/// A parsed document. Readers point into it and must not outlive it. Copies share the content.
 class Document {
 public:
-    /// Throws ParseError with line and column; also for nesting deeper than 64 levels and for text that isn't UTF-8.
+    /// Throws ParseError with line and column, also for nesting deeper than 64 levels and for text that is not UTF-8.
     [[nodiscard]] static Document parse(std::string_view text);
 
     [[nodiscard]] Reader root() const;
@@ -51,9 +51,9 @@ private:
 /// A position in a document.
 class Reader {
 public:
-    /// A member of this object. Throws ValueError if this is no object.
+    /// A member of this object. Throws ValueError if this is not an object.
     [[nodiscard]] std::optional<Reader> find(std::string_view key) const;
-    /// As find(), but a member that is null is found.
+    /// As find(), but finds a member that is null.
     [[nodiscard]] std::optional<Reader> find_or_null(std::string_view key) const;
     /// As find(), but an absent member throws ValueError ("missing required key").
     [[nodiscard]] Reader at(std::string_view key) const;

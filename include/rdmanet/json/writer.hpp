@@ -7,10 +7,10 @@
 
 namespace rdmanet::json {
 
-/// Whether the text is spread over lines, four spaces a level (as the Go CNI plugins print), or compact.
+/// Spread over lines with four spaces per level (as the Go CNI plugins print), or compact.
 enum class Layout : std::uint8_t { compact, indented };
 
-/// Calls must nest as the document does; to_text() is valid once every begin has its end.
+/// Calls must nest as the document does. to_text() is valid once every begin has its end.
 class Writer {
 public:
     explicit Writer(Layout layout = Layout::compact) : layout_(layout) {}
@@ -21,7 +21,7 @@ public:
     Writer& end_array();
     Writer& key(std::string_view name);
 
-    /// Bytes that are not UTF-8 become U+FFFD: what is printed is always valid JSON.
+    /// Bytes that are not UTF-8 become U+FFFD, so that the output is always valid JSON.
     Writer& value(std::string_view text);
     Writer& value(const char* text) { return value(std::string_view(text)); }
     Writer& value(std::int64_t number);
@@ -29,7 +29,7 @@ public:
     Writer& value(std::int32_t number) { return value(std::int64_t{number}); }
     Writer& value(std::uint32_t number) { return value(std::uint64_t{number}); }
     Writer& value(bool flag);
-    /// `json` is a JSON text and taken over as it is.
+    /// `json` is a JSON text and is copied as it is.
     Writer& raw(std::string_view json);
 
     template <class T>
@@ -48,7 +48,7 @@ private:
     std::string text_;
     Layout layout_;
     unsigned depth_ = 0;
-    bool first_ = true; // nothing stands in the innermost object or array yet
+    bool first_ = true; // the innermost object or array is still empty
     bool after_key_ = false;
 };
 

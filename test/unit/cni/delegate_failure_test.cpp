@@ -67,7 +67,7 @@ TEST_CASE("success needs a result") {
 TEST_CASE("a plugin that prints without end is bounded") {
     const PluginFixture plugins;
     plugins.install("head -c 5000000 /dev/zero | tr '\\0' 'x'");
-    CHECK_THAT(plugins.add_failure(), Names("106 IPAM plugin", "ipam", "ADD", "a result"));
+    CHECK_THAT(plugins.add_failure(), Names("106 IPAM plugin", "ipam", "ADD", "result"));
 }
 
 TEST_CASE("a plugin that isn't there") {
@@ -94,9 +94,9 @@ TEST_CASE("a plugin's name is a file name") {
 TEST_CASE("a plugin that can't be executed") {
     const PluginFixture plugins;
     plugins.install_as("ipam", "#!/bin/sh\n", 0644);
-    CHECK_THAT(plugins.add_failure(),
-               StartsWith("106 IPAM plugin \"ipam\" ADD: execute " + plugins.file("ipam") + ": permission denied: ") &&
-                   Contains("chmod 0755"));
+    CHECK_THAT(plugins.add_failure(), StartsWith("106 IPAM plugin \"ipam\" ADD: cannot execute " +
+                                                 plugins.file("ipam") + ": permission denied: ") &&
+                                          Contains("chmod 0755"));
     plugins.install_as("ipam", "#!/absent/interpreter\n", 0755);
     CHECK_THAT(plugins.add_failure(), Contains("interpreter"));
     plugins.install_as("ipam",

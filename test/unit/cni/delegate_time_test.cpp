@@ -65,7 +65,7 @@ TEST_CASE("a plugin that hangs is killed at the deadline, with what it started")
         failure = plugins.add_failure(std::chrono::seconds(seconds));
     } while (find_pid(plugins.file("pid")) == 0 && seconds < 100);
     CHECK_THAT(failure, Catch::StartsWith("timeout IPAM plugin \"ipam\" ADD: gave up after " + std::to_string(seconds) +
-                                          " s, " + plugins.file("ipam") + " was killed") &&
+                                          " s and killed " + plugins.file("ipam")) &&
                             Catch::Contains("\"waiting for dhcpd\""));
     const pid_t grandchild = find_pid(plugins.file("pid"));
     REQUIRE(grandchild > 0);
