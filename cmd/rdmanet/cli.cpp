@@ -32,7 +32,7 @@ constexpr const char* kDescription =
     "rdmanet gives Kubernetes pods RDMA-capable network interfaces. As a CNI plugin it is executed by a container\n"
     "runtime or by Multus with CNI_COMMAND set; the subcommands below are for the person on the node.";
 
-constexpr int kWrongUsage = 2; // as of a shell's builtins
+constexpr int kWrongUsage = 2; // as for a shell's builtins
 
 struct Options {
     std::string state_directory = cmd::state_directory();
@@ -176,7 +176,7 @@ CLI::App* add_plan_command(CLI::App& app, PlanOptions& options) {
     return plan;
 }
 
-/// What is wrong with the command line.
+/// Reports an error in the command line.
 int refuse_usage(const std::string& message, const std::string& help) {
     base::write_all(STDERR_FILENO, fmt::format("rdmanet: {}: run `{}`\n", message, help), "standard error");
     return kWrongUsage;
@@ -202,7 +202,7 @@ int refuse_subcommand(CLI::App& app, const std::string& name) {
 int print_help(CLI::App& app, const std::string& topic) {
     const CLI::App* about = topic.empty() ? nullptr : find_subcommand(app, topic);
     if (about == nullptr && !topic.empty()) return refuse_subcommand(app, topic);
-    // The program's own help() would be that of the subcommand "help".
+    // app.help() would be the help of the subcommand "help".
     print(about != nullptr ? about->help(app.get_name())
                            : app.get_formatter()->make_help(&app, app.get_name(), CLI::AppFormatMode::Normal));
     return 0;

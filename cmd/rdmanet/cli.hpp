@@ -3,7 +3,7 @@
 
 namespace rdmanet::cmd {
 
-/// Runs `rdmanet SUBCOMMAND ...`; the exit status.
+/// Runs `rdmanet SUBCOMMAND ...` and returns the exit status.
 int run_cli(int argc, char** argv);
 
 } // namespace rdmanet::cmd

@@ -13,7 +13,7 @@ struct ForgetOptions {
     bool json = false;
 };
 
-/// Says what is given up, then gives it up; the exit status.
+/// Prints what is given up, then gives it up. Returns the exit status.
 int forget(const ForgetOptions& options);
 
 } // namespace rdmanet::cmd

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-// Where the linker found a section of that name, it defines these.
+// The linker defines these symbols if it finds a section with that name.
 // NOLINTBEGIN(bugprone-reserved-identifier)
 extern "C" {
 using Constructor = void (*)();

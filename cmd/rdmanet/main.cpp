@@ -17,7 +17,8 @@ int run(int argc, char** argv) {
     const char* command = std::getenv("CNI_COMMAND");
     if (command != nullptr && *command != '\0') return rdmanet::cmd::run_plugin();
     if (argc > 1) return rdmanet::cmd::run_cli(argc, argv);
-    // What a plugin says without a command (cni, pkg/skel), on standard error: somebody may be looking.
+    // The output of a plugin without a command (cni, pkg/skel). It goes to standard error, because a person may read
+    // it.
     const std::string about = rdmanet::cni::about_text("rdmanet", rdmanet::cmd::kVersion);
     return ::write(STDERR_FILENO, about.data(), about.size()) < 0 ? 1 : 0;
 }

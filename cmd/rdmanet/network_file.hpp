@@ -5,14 +5,14 @@
 
 namespace rdmanet::cmd {
 
-/// A configuration or list as JSON, and where it stands.
+/// A configuration or list as JSON, and where it was found.
 struct NetworkText {
     std::string configuration;
-    std::string definition; // the NetworkAttachmentDefinition's name; empty for a file that is a configuration itself
+    std::string definition; // the NetworkAttachmentDefinition's name; empty if the file itself is a configuration
 };
 
-/// Of several definitions the one called `name`, "NAME" or "NAMESPACE/NAME"; without a name there must be only one.
-/// Throws base::Error and json::ParseError.
+/// Chooses the definition called `name`, "NAME" or "NAMESPACE/NAME". Without a name there must be only one
+/// definition. Throws base::Error and json::ParseError.
 [[nodiscard]] NetworkText choose_network(std::string text, const std::string& name);
 
 } // namespace rdmanet::cmd

@@ -1,14 +1,14 @@
-// What subcommands print.
+// Output of the subcommands.
 #pragma once
 
 #include <string>
 
 namespace rdmanet::cmd {
 
-/// The reader of the output went away, as `head` does: it has seen enough, and wants no message.
+/// The reader of the output ended, as `head` does. It has seen enough, so no message is printed.
 struct NobodyReads {};
 
-/// To standard output. Throws NobodyReads, or SystemError.
+/// Prints to standard output. Throws NobodyReads or SystemError.
 void print(const std::string& text);
 
 } // namespace rdmanet::cmd

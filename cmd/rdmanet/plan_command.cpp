@@ -102,7 +102,7 @@ Injected injected_into(const Reader& root, const Reader& ours, const PlanOptions
     return injected;
 }
 
-/// Types of a list's entries before ours, like "host-device", "tuning".
+/// The types of the entries before rdmanet's in a list, such as "host-device", "tuning".
 std::string types_before(const Reader& root, const Reader& ours) {
     std::vector<std::string> types;
     const auto plugins = root.find("plugins");
@@ -117,7 +117,7 @@ std::string types_before(const Reader& root, const Reader& ours) {
 
 struct PluginInput {
     std::string configuration;
-    std::string before; // types of the plugins that a runtime calls first
+    std::string before; // the types of the plugins that a runtime calls first
 };
 
 /// The configuration as the plugin would get it. A configuration that is not an object stays as it is, so that ADD's
@@ -234,7 +234,7 @@ PluginInput read_configuration(PlanOptions& options) {
     return base::in_context(name_of(options.file), [&] {
         NetworkText network = choose_network(std::move(text), options.network);
         if (network.definition.empty()) return as_for_plugin(std::move(network.configuration), options);
-        options.network = network.definition; // as Multus calls a network without a name of its own
+        options.network = network.definition; // Multus gives this name to a network without a name of its own
         return base::in_context(fmt::format("NetworkAttachmentDefinition {}", base::quoted(network.definition)),
                                 [&] { return as_for_plugin(std::move(network.configuration), options); });
     });

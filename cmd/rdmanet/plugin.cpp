@@ -26,12 +26,12 @@ using cni::ErrorCode;
 
 constexpr int kFailure = 1; // the only exit status but 0 that callers know (cni, pkg/skel)
 
-/// For when there is no memory to write anything better.
+/// The document if there is no memory to write a better one.
 constexpr std::string_view kOutOfMemory =
     "{\"cniVersion\":\"1.1.0\",\"code\":999,\"msg\":\"out of memory: raise the memory limit of the caller\"}\n";
 
-/// For when the process can't go on: it is in the pod's network namespace and the way back is barred (NetnsScope). The
-/// journal has what DEL needs.
+/// The document if the process cannot continue: it is in the pod's network namespace and cannot return to its own
+/// (NetnsScope). The journal has what DEL needs.
 constexpr std::string_view kTerminated = "{\"cniVersion\":\"1.1.0\",\"code\":999,\"msg\":\"stopped half way: the "
                                          "kernel did not let the plugin return to its own "
                                          "network namespace; DEL removes what was made\"}\n";
@@ -55,7 +55,7 @@ base::Logger open_log(const cni::NetConf& conf) {
     }
 }
 
-/// DEL and GC must work with a configuration that was edited into something wrong, so its log settings may be ignored.
+/// DEL and GC must work with a configuration that was edited into something wrong, so they ignore wrong log settings.
 base::Logger open_log_leniently(const cni::NetConf& conf) {
     try {
         return open_log(conf);
@@ -81,14 +81,14 @@ attach::Node make_node(const cni::Request& request) {
     return node;
 }
 
-/// An ADD whose result nobody can get would have to be taken back at once.
+/// Refuses an ADD whose result nobody can read, because it would have to be undone at once.
 void require_standard_output() {
     const int flags = ::fcntl(STDOUT_FILENO, F_GETFL);
     if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
         throw cni::CniError(ErrorCode::io_failure, "standard output is closed: a CNI plugin writes its result there");
 }
 
-/// Prints the result of an ADD. A caller that can't be told has no attachment: it is taken back.
+/// Prints the result of an ADD. If that fails, the caller has no attachment, and the ADD is undone.
 void deliver(const cni::Result& result, const cni::Request& request, const attach::Node& node) {
     base::act_or_undo([&] { print(cni::format_result(result, request.conf.version)); },
                       [&] { attach::del(request, node); }, [&](const char* why) { node.log.error(why); });
@@ -117,8 +117,8 @@ void serve_as_ipam(const cni::Request& request, const attach::Node& node) {
     }
 }
 
-/// The caller is this plugin and holds the attachment's lock, which would be waited for in vain. Such a call never got
-/// far enough to hold anything, so there is nothing to give back.
+/// For a call of rdmanet by rdmanet. The caller holds the attachment's lock, so this call would wait for it in vain.
+/// Such a call never got far enough to hold anything, so there is nothing to release.
 void serve_itself(Command command) {
     if (!must_not_fail_for_configuration(command))
         throw cni::CniError(ErrorCode::delegate,
@@ -126,7 +126,7 @@ void serve_itself(Command command) {
                             "allocator is called \"rdmanet\"");
 }
 
-/// One line per event.
+/// Logs one line for each call.
 void log_outcome(const cni::Request& request, const attach::Node& node, std::chrono::steady_clock::time_point began,
                  std::string_view outcome, base::LogLevel level) noexcept {
     try {
@@ -136,7 +136,7 @@ void log_outcome(const cni::Request& request, const attach::Node& node, std::chr
         node.log.log(level,
                      fmt::format("{} network={} container={} ifname={} took={}us {}", cni::to_string(request.command),
                                  request.conf.name, request.container_id, ifname, took.count(), outcome));
-    } catch (const std::exception&) { // a result that was printed must not be followed by an error
+    } catch (const std::exception&) { // a printed result must not be followed by an error
     }
 }
 
@@ -184,7 +184,7 @@ std::string error_document(const std::exception& error, std::string_view cni_ver
     std::string details = cni_error != nullptr ? cni_error->details() : "";
     if (of_del) {
         message = cni::text_of_del(message);
-        details = cni::text_of_del(details); // go-cni's text of an error has them, too
+        details = cni::text_of_del(details); // go-cni reads the words in the details, too
     }
     return cni::format_error(cni_version, code_of(error), message, details);
 }
@@ -199,7 +199,7 @@ int fail(const std::exception& error, std::string_view cni_version) {
     const std::string document = error_document(error, cni_version, of_del);
     try {
         print(document);
-    } catch (const base::Error&) { // callers look here if standard output has nothing
+    } catch (const base::Error&) { // callers read standard error if standard output is empty
         (void)!::write(STDERR_FILENO, document.data(), document.size());
     }
     return kFailure;
@@ -254,7 +254,7 @@ int run_plugin() noexcept {
         return run();
     } catch (const std::bad_alloc&) {
         (void)!::write(STDOUT_FILENO, kOutOfMemory.data(), kOutOfMemory.size());
-    } catch (...) { // standard output refuses: nobody can be told
+    } catch (...) { // standard output cannot be written: the error cannot be reported
     }
     return kFailure;
 }

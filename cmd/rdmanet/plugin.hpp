@@ -1,4 +1,4 @@
-// The CNI plugin: environment and standard input in, one JSON document on standard output.
+// The CNI plugin: reads environment and standard input, and prints one JSON document to standard output.
 #pragma once
 
 #include <rdmanet/attach/node.hpp>
@@ -10,20 +10,21 @@
 
 namespace rdmanet::cmd {
 
-/// $RDMANET_STATE_DIR, else the default. Not a key of the network configuration: that may come from a tenant.
+/// $RDMANET_STATE_DIR, else the default. There is no key for it, because the network configuration may come from a
+/// tenant.
 [[nodiscard]] std::string state_directory();
 
 /// $RDMANET_STRICT: whether the node refuses unknown keys.
 [[nodiscard]] bool node_is_strict();
 
-/// What the request configures, as ADD, CHECK and STATUS read it. Warnings go to the log. CHECK is not strict: the
-/// pod has what it has.
+/// The request's configuration, as ADD, CHECK and STATUS read it. Warnings go to the log. CHECK is not strict,
+/// because the pod exists already.
 [[nodiscard]] config::Config read_config(const cni::Request& request, const attach::Node& node);
 
-/// The code that the error's type stands for.
+/// The error code for the type of the error.
 [[nodiscard]] int code_of(const std::exception& error);
 
-/// Does what $CNI_COMMAND says; the exit status. Lets nothing escape.
+/// Executes $CNI_COMMAND and returns the exit status. Throws nothing.
 int run_plugin() noexcept;
 
 } // namespace rdmanet::cmd

@@ -10,8 +10,9 @@
 namespace rdmanet::cmd {
 namespace {
 
-/// The next file that is opened would get the number of a descriptor that the caller closed, and the journal what was
-/// meant for the caller. In its place comes one that refuses: reading standard input, writing standard output.
+/// If the caller closed a standard descriptor, the next file would get its number, and the journal would receive the
+/// output for the caller. So /dev/null takes its place, opened so that reading standard input and writing standard
+/// output fail.
 void occupy_standard_descriptors() noexcept {
     constexpr std::pair<int, int> kDescriptors[] = {
         {STDIN_FILENO, O_WRONLY}, {STDOUT_FILENO, O_RDONLY}, {STDERR_FILENO, O_WRONLY}};
@@ -23,8 +24,8 @@ void occupy_standard_descriptors() noexcept {
 } // namespace
 
 void prepare_process() noexcept {
-    (void)std::signal(SIGPIPE, SIG_IGN); // write(2) says EPIPE instead
-    (void)std::signal(SIGXFSZ, SIG_IGN); // write(2) says EFBIG instead
+    (void)std::signal(SIGPIPE, SIG_IGN); // write(2) fails with EPIPE instead
+    (void)std::signal(SIGXFSZ, SIG_IGN); // write(2) fails with EFBIG instead
     occupy_standard_descriptors();
 }
 

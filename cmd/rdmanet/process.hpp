@@ -1,10 +1,10 @@
-// What the process itself needs before it changes a node, whoever starts it: a runtime or a person.
+// Preparations of the process before it changes a node, for plugin calls and for commands.
 #pragma once
 
 namespace rdmanet::cmd {
 
-/// To be called first:
-/// - A reader that goes away, or a limit on file sizes, makes write(2) fail. The signal would kill half way.
+/// Call this first:
+/// - A reader that ends, or a limit on file sizes, makes write(2) fail. A signal would kill the process halfway.
 /// - Standard descriptors that the caller closed are occupied.
 void prepare_process() noexcept;
 

@@ -15,9 +15,10 @@ namespace {
 constexpr std::size_t kUsual = std::size_t{8}
                                << 20U;            // what Linux starts with (include/uapi/linux/resource.h, _STK_LIM)
 constexpr rlim_t kLargeEnough = rlim_t{1} << 20U; // far more than the deepest configuration needs
-constexpr std::size_t kGuard = std::size_t{64} << 10U; // below it: an overflow ends the process, and overwrites nothing
+/// Below the stack, so that an overflow ends the process and overwrites nothing.
+constexpr std::size_t kGuard = std::size_t{64} << 10U;
 
-// For when the limit of the stack is too small, and there is no memory for another one.
+// The document if the stack limit is too small and there is no memory for another stack.
 constexpr std::string_view kMessage = "rdmanet: the stack limit is too small: set it to 1024 KiB (ulimit -s 1024)\n";
 constexpr std::string_view kDocument = "{\"cniVersion\":\"1.1.0\",\"code\":999,\"msg\":\"the caller's stack limit is "
                                        "too small: set it to 1024 KiB (ulimit -s "
@@ -29,7 +30,7 @@ struct Call {
     char** argv;
     int status;
 };
-Call* g_call = nullptr; // makecontext(3) hands over only integers
+Call* g_call = nullptr; // makecontext(3) passes only integers
 
 void serve_call() {
     g_call->status = g_call->run(g_call->argc, g_call->argv);
@@ -40,12 +41,12 @@ bool is_small() noexcept {
     return ::getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < kLargeEnough;
 }
 
-/// Not a thread: /proc/self, by which namespaces are looked at, is the first thread's.
+/// Not a thread: namespaces are examined through /proc/self, which belongs to the first thread.
 bool run_on_own_stack(Call& call) noexcept {
     void* const memory =
         ::mmap(nullptr, kUsual, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (memory == MAP_FAILED || ::mprotect(memory, kGuard, PROT_NONE) != 0) return false;
-    static ucontext_t here; // nearly 1 KiB each, of a stack that may have four
+    static ucontext_t here; // nearly 1 KiB each, on a stack of perhaps four
     static ucontext_t there;
     if (::getcontext(&there) != 0) return false;
     there.uc_stack.ss_sp = memory;

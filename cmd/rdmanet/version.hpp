@@ -1,11 +1,11 @@
-// What this binary was built from.
+// The sources of this binary.
 #pragma once
 
 namespace rdmanet::cmd {
 
 inline constexpr char kVersion[] = RDMANET_VERSION;
 
-/// Of the sources: twelve digits, with "-dirty" behind where the tree had changes. Made at each build:
+/// The commit: twelve digits, followed by "-dirty" if the tree had changes. Generated at each build by
 /// cmake/commit.cmake.
 extern const char kCommit[];
 

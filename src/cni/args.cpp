@@ -63,7 +63,7 @@ Args parse_args(std::string_view text, Strictness strictness) {
     Args args;
     bool ignore_unknown = false;
     std::vector<std::string> unknown;
-    // The journal is JSON, which can't hold other bytes: DEL would give a delegate other arguments than ADD did.
+    // The journal is JSON, which cannot hold other bytes: DEL would pass other arguments to a delegate than ADD did.
     if (strictness == Strictness::strict && !base::is_utf8(text))
         refuse_args(fmt::format("CNI_ARGS: expected UTF-8, found {}", quoted(text)));
     for (const std::string_view part : split(text, ';')) {

@@ -39,7 +39,7 @@ std::optional<Result> find_cached_result(std::string_view network, std::string_v
                 fmt::format("{}/{}-{}-{}", directory, network, container_id, ifname), kLargestFile);
             if (!text) continue;
             if (auto result = parse_cached(*text, network, container_id, ifname)) return result;
-        } catch (const base::Error&) { // another program's file: what it does not tell is not known
+        } catch (const base::Error&) { // another program's file: a part that cannot be read is unknown
         }
     }
     return std::nullopt;

@@ -27,12 +27,12 @@ UniqueFd above_standard_error(UniqueFd fd) {
     return moved;
 }
 
-/// Between fork and exec: only calls that are safe there, nothing that allocates.
+/// Between fork and exec: only async-signal-safe calls, no allocation.
 [[noreturn]] void become(const char* program, char* const* argv, char* const* envp, const Pipes& pipes, pid_t parent) {
     (void)::setpgid(0, 0);
     (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(127); // the parent died before prctl()
-    (void)::signal(SIGPIPE, SIG_DFL);        // what is ignored stays so over exec
+    (void)::signal(SIGPIPE, SIG_DFL);        // an ignored signal stays ignored over exec
     (void)::signal(SIGXFSZ, SIG_DFL);
     (void)::dup2(pipes.in.read.get(), STDIN_FILENO);
     (void)::dup2(pipes.out.write.get(), STDOUT_FILENO);
@@ -53,7 +53,7 @@ pid_t start(const std::string& program, const std::vector<std::string>& environm
     const pid_t child = ::fork();
     if (child < 0) throw base::SystemError("start a plugin", errno);
     if (child == 0) become(program.c_str(), argv.data(), envp.data(), pipes, parent);
-    (void)::setpgid(child, child); // whoever is first: killing the group must work from here on
+    (void)::setpgid(child, child); // in both processes: from here on the group can be killed
     return child;
 }
 
@@ -84,7 +84,7 @@ Child::~Child() {
 
 bool Child::has_ended() const {
     siginfo_t info{};
-    // WNOWAIT: the process ID must stay ours until reap(), kill_group() uses it.
+    // WNOWAIT: the process ID must stay reserved until reap(), because kill_group() uses it.
     return ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid_;
 }
 
@@ -94,7 +94,7 @@ void Child::kill_group() const noexcept {
 
 int Child::reap(std::chrono::milliseconds patience) noexcept {
     const auto deadline = base::Deadline::in(patience);
-    int status = SIGKILL; // what wait(2) says of a killed process
+    int status = SIGKILL; // the status of a killed process in wait(2)
     while (::waitpid(pid_, &status, WNOHANG) == 0 && !deadline.passed())
         std::this_thread::sleep_for(std::chrono::milliseconds{1});
     pid_ = -1;

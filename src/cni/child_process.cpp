@@ -24,7 +24,7 @@ constexpr std::size_t kMostErr = std::size_t{64} << 10U;
 constexpr std::chrono::milliseconds kGrandchildGrace{100};
 constexpr std::chrono::milliseconds kReapPatience{1000};
 
-/// Another disposition for a signal, for as long as this lives.
+/// Changes a signal's disposition during the object's lifetime.
 class Disposition {
 public:
     Disposition(int number, void (*handler)(int)) : number_(number), before_(std::signal(number, handler)) {}
@@ -59,7 +59,7 @@ void feed(UniqueFd& fd, std::string_view& input) {
     if (input.empty()) fd.reset();
 }
 
-/// How long one poll() may take: without a pidfd nothing wakes it when the child ends.
+/// How long one poll() may take: without a pidfd, nothing wakes it when the child ends.
 int poll_timeout(const Child& child, const Deadline& deadline) {
     constexpr std::chrono::milliseconds kBlind{10};
     constexpr std::chrono::milliseconds kLongest{60'000};
@@ -95,7 +95,7 @@ bool converse(Pipes& pipes, const Child& child, std::string_view input, ChildOut
     return true;
 }
 
-/// Why execve() failed, 0 if it did not. Asked when the child has ended, so it never waits for an answer.
+/// Why execve() failed, or 0. Called after the child has ended, so it never waits.
 int exec_errno_from(const UniqueFd& fd) {
     int reason = 0;
     (void)::fcntl(fd.get(), F_SETFL, O_NONBLOCK);
@@ -106,8 +106,8 @@ int exec_errno_from(const UniqueFd& fd) {
 
 ChildOutcome run_child(const std::string& program, const std::vector<std::string>& environment, std::string_view input,
                        const Deadline& deadline) {
-    const Disposition on_pipe(SIGPIPE, SIG_IGN);  // a plugin that doesn't read its input: write() says EPIPE instead
-    const Disposition on_child(SIGCHLD, SIG_DFL); // ignored, as a caller may hand it down, no child could be waited for
+    const Disposition on_pipe(SIGPIPE, SIG_IGN);  // a plugin need not read its input: write() returns EPIPE
+    const Disposition on_child(SIGCHLD, SIG_DFL); // a caller may pass it on as ignored: no child could be waited for
     Pipes pipes;
     ChildOutcome outcome;
     Child child(program, environment, pipes);

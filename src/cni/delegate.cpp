@@ -29,7 +29,7 @@ unsigned current_depth() {
     return text == nullptr ? 0 : base::parse_integer<unsigned>(text).value_or(kMostDepth);
 }
 
-/// Ours, with what the call says instead.
+/// This process's environment with the variables of the call.
 std::vector<std::string> environment_for(const DelegateCall& call, Command command) {
     const unsigned depth = current_depth();
     if (depth >= kMostDepth)
@@ -54,7 +54,7 @@ std::vector<std::string> environment_for(const DelegateCall& call, Command comma
     return variables;
 }
 
-/// "text file busy": the plugin is being installed this moment (cni, pkg/invoke, raw_exec.go).
+/// "text file busy": the plugin is being installed at this moment (cni, pkg/invoke, raw_exec.go).
 ChildOutcome run_retrying(const std::string& program, const DelegateCall& call, Command command,
                           const base::Deadline& deadline) {
     constexpr std::chrono::milliseconds kPause{200};
@@ -71,12 +71,12 @@ std::string name_of(const DelegateCall& call, Command command) {
     return fmt::format("IPAM plugin {} {}", quoted(call.plugin), command);
 }
 
-/// Standard output of a successful call.
+/// The standard output of a successful call.
 std::string call_plugin(const DelegateCall& call, Command command, const base::Deadline& deadline) {
     const std::string program = find_plugin(call.plugin, call.path);
     const auto patience = deadline.remaining();
     ChildOutcome outcome = run_retrying(program, call, command, deadline);
-    // Its log is for whoever reads ours (cni, pkg/invoke, raw_exec.go).
+    // Its log goes to the reader of this process's log (cni, pkg/invoke, raw_exec.go).
     if (!outcome.err.empty()) (void)!::write(STDERR_FILENO, outcome.err.data(), outcome.err.size());
     require_success(name_of(call, command), program, outcome, patience);
     return std::move(outcome.out);
@@ -110,7 +110,7 @@ Result delegate_add(const DelegateCall& call, const base::Deadline& deadline) {
     try {
         const NetConf conf = parse_net_conf(call.config, Strictness::lenient);
         const json::Document document = json::Document::parse(out);
-        if (document.root().is_null()) return {}; // as libcni takes it
+        if (document.root().is_null()) return {}; // as in libcni
         return parse_result(document.root(), conf.version);
     } catch (const json::ParseError& error) {
         throw_nonsense(fmt::format("{} printed something that is not JSON ({})", who, error.what()), out);

@@ -46,7 +46,8 @@ std::optional<std::string> parse_ipam_type(const Reader& root) {
     return type->string();
 }
 
-/// Our interface is put behind those of the earlier plugins: an address that refers to one too many would become ours.
+/// rdmanet's interface follows those of the earlier plugins. An address with an index one too high would become its
+/// address.
 Result parse_prev_result(const Reader& reader, SpecVersion version) {
     Result result = parse_result(reader, version);
     for (std::size_t at = 0; at < result.ips.size(); ++at)
@@ -66,14 +67,14 @@ std::vector<ValidAttachment> parse_attachments(const Reader& list) {
     return attachments;
 }
 
-/// The specification's name, and the one in its first text, which libcni sets as well.
+/// The specification's key, and the key of its first version, which libcni also sets.
 std::optional<std::vector<ValidAttachment>> parse_valid_attachments(const Reader& root) {
     for (const char* key : {"cni.dev/valid-attachments", "cni.dev/attachments"})
         if (const auto list = root.find_or_null(key)) return parse_attachments(*list);
     return std::nullopt;
 }
 
-/// Runs `read`; in a lenient reading a failure becomes a warning.
+/// Runs `read`. In a lenient reading a failure becomes a warning.
 void read_part(NetConf& conf, Strictness strictness, const std::function<void()>& read) {
     try {
         read();
@@ -104,7 +105,7 @@ NetConf parse_net_conf(std::string_view text, Strictness strictness) {
     part([&] {
         if (const auto result = root.find("prevResult")) conf.prev_result = parse_prev_result(*result, conf.version);
     });
-    conf.valid_attachments = parse_valid_attachments(root); // a list that can't be read is no list: never guess here
+    conf.valid_attachments = parse_valid_attachments(root); // an unreadable list counts as none: GC must not guess
     return conf;
 }
 
@@ -113,7 +114,7 @@ std::string version_for_errors(std::string_view text) {
         const json::Document document = json::Document::parse(text);
         const auto member = document.root().find("cniVersion");
         if (member && parse_version(member->string())) return member->string();
-    } catch (const base::Error&) { // the error that is being reported says why
+    } catch (const base::Error&) { // the error that is being reported has the reason
     }
     return std::string(kNewestVersion);
 }

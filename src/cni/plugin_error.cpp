@@ -32,7 +32,7 @@ std::string cure_of(int exec_errno) {
     }
 }
 
-/// "1.5": deadlines shrink while we work, so the exact number would be an odd one.
+/// "1.5", rounded: deadlines shrink during the work, so the exact number would be odd.
 std::string in_seconds(std::chrono::milliseconds duration) {
     const auto tenths = (duration.count() + 50) / 100;
     return tenths % 10 == 0 ? fmt::format("{}", tenths / 10) : fmt::format("{}.{}", tenths / 10, tenths % 10);
@@ -43,7 +43,7 @@ std::string end_of(const ChildOutcome& outcome) {
                                : fmt::format("exited with status {}", outcome.exit_status);
 }
 
-/// Code and details stay the plugin's own; code 0 is the Go library's for an error without one.
+/// Code and details stay the plugin's own. Code 0 is the Go library's for an error without a code.
 PluginError parse_plugin_error(const std::string& who, const ChildOutcome& outcome) {
     const json::Document document = json::Document::parse(outcome.out);
     const json::Reader root = document.root();

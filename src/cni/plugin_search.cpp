@@ -13,7 +13,7 @@ namespace {
 
 using base::quoted;
 
-/// A NUL would cut the path short at a system call.
+/// A NUL would end the path early in a system call.
 bool is_file_name(const std::string& name) {
     return !name.empty() && base::is_printable_utf8(name) && name.find('/') == std::string::npos && name != "." &&
            name != "..";

@@ -49,7 +49,7 @@ void require_version(Command command, SpecVersion version) {
                                to_string(version), command == Command::check ? "0.4.0" : "1.1.0"));
 }
 
-/// Only of ADD: what was never stored under such names has no DEL that could fail for them.
+/// Only for ADD: nothing was ever stored under such names, so a DEL need not fail for them.
 void require_storable(const Request& request) {
     for (const auto& [name, value] : {std::pair("CNI_NETNS", &request.netns_path), {"CNI_PATH", &request.path_text}})
         if (!base::is_utf8(*value)) refuse(fmt::format("{}: expected UTF-8, found {}", name, quoted(*value)));

@@ -1,4 +1,4 @@
-// What a pod asks for in the three ways that grew over time (CONVENTIONS.md of the CNI project).
+// What a pod asks for, by three mechanisms that were added one after the other (CONVENTIONS.md of the CNI project).
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/cni/net_conf.hpp>
 

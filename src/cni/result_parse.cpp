@@ -29,7 +29,7 @@ base::IpPrefix parse_prefix(const Reader& reader) {
     return *prefix;
 }
 
-/// Go's plugins write "" for no address.
+/// Go's plugins write "" for an absent address.
 std::optional<base::IpAddress> parse_optional_address(const Reader& object, std::string_view key) {
     const auto member = object.find(key);
     if (!member || member->string().empty()) return std::nullopt;

@@ -1,4 +1,4 @@
-// Values that are one of a few texts, and keys that belong to another kind of attachment.
+// Values that are one of a few words, and keys that belong to another kind of attachment.
 #pragma once
 
 #include <rdmanet/base/format.hpp>
@@ -19,7 +19,7 @@ struct Choice {
     T value;
 };
 
-/// As the peers read it, and as programs write configurations: an empty text is a key that isn't there.
+/// An empty text counts as an absent key, as in the peers: programs that write configurations write empty texts.
 [[nodiscard]] inline bool is_empty_text(const json::Reader& reader) {
     return reader.is_string() && reader.string().empty();
 }
@@ -30,7 +30,7 @@ struct Choice {
     return value && is_empty_text(*value) ? std::nullopt : value;
 }
 
-/// The value whose text is `reader`'s, without regard to case, or a ValueError that lists the texts.
+/// The value whose word `reader` has, in any case of letters. Otherwise a ValueError that lists the words.
 template <class T>
 T choose(const json::Reader& reader, std::span<const Choice<T>> choices) {
     std::vector<std::string> names;

@@ -12,7 +12,7 @@ namespace {
 
 using json::KnownKey;
 
-// These lists and the tables of docs/configuration.md are one: test/e2e/readme_test.cpp.
+// test/e2e/readme_test.cpp compares these lists with the tables of docs/configuration.md.
 constexpr KnownKey kOurKeys[] = {
     {"attach"},
     {"master"},
@@ -41,8 +41,8 @@ constexpr KnownKey kRdmaKeys[] = {{"mode"},           {"isolation"},   {"device"
 constexpr KnownKey kDnsKeys[] = {{"nameservers"}, {"domain"}, {"search"}, {"options"}};
 constexpr KnownKey kComments[] = {{"$comment"}, {"_comment"}};
 
-// Of the specification, of the runtime's library, which leaves its own keys in a configuration that is no list, and
-// what Multus puts into every configuration of a network that has a resource.
+// Keys of the specification, of libcni, which leaves its own keys in a configuration that is not a list, and of
+// Multus, which writes them into every network that has a resource.
 constexpr KnownKey kCallersKeys[] = {
     {"cniVersion"},
     {"cniVersions"},

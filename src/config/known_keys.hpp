@@ -1,4 +1,4 @@
-// Which keys of a network configuration mean something, and which features of peers this version does not have.
+// The known keys of a network configuration, and the peers' keys that have no effect in this version.
 #pragma once
 
 #include <rdmanet/json/known_keys.hpp>
@@ -7,11 +7,11 @@
 
 namespace rdmanet::config {
 
-/// A child of a parent, or a device that moves: some keys mean something for one of them only.
+/// A child of a parent, or a device that moves: some keys have an effect for one of them only.
 enum class KeysOf : std::uint8_t { child, device };
 
-/// Warns of keys of the whole configuration, of "rdma" and of "dns" that nobody knows (misspelt ones), or that ask a
-/// peer for what is not done here. Not of "ipam", which is its plugin's.
+/// Warns of unknown keys in the configuration, in "rdma" and in "dns", and of peers' keys that ask for something that
+/// rdmanet does not do. "ipam" is left to its plugin.
 void warn_of_keys(const json::Reader& root, KeysOf kind, json::KeyWarnings& warnings);
 
 } // namespace rdmanet::config

@@ -1,4 +1,4 @@
-// Where the configuration wants the log.
+// The configuration's log file and level.
 #include "choices.hpp"
 
 #include <rdmanet/base/format.hpp>
@@ -10,7 +10,7 @@ namespace {
 
 using json::Reader;
 
-// sriov-cni's names and whereabouts' ("verbose"), so that configurations written for them keep working.
+// The words of sriov-cni and of whereabouts ("verbose"), so that configurations written for them still work.
 constexpr Choice<base::LogLevel> kLogLevels[] = {
     {"panic", base::LogLevel::error}, {"error", base::LogLevel::error},  {"warning", base::LogLevel::warning},
     {"info", base::LogLevel::info},   {"verbose", base::LogLevel::info}, {"debug", base::LogLevel::debug},
@@ -26,8 +26,8 @@ bool is_our_log(std::string_view file) {
     return is_file_name(file) && (file == "rdmanet.log" || (file.starts_with("rdmanet-") && file.ends_with(".log")));
 }
 
-/// Network configurations may come from tenants of the cluster, and root opens the file: everything else below /var/log
-/// is another program's, which may read what a tenant wrote there (wtmp, the journal, logs of other pods).
+/// Network configurations may come from tenants of the cluster, and root opens the file. Other files below /var/log
+/// belong to other programs, which may act on what a tenant writes there (wtmp, the journal, logs of other pods).
 std::string parse_log_file(const Reader& reader) {
     const std::string path = reader.string();
     const std::string directory = fmt::format("{}/", kLogDirectory);

@@ -65,18 +65,19 @@ constexpr Choice<Kind> kKinds[] = {
     {"host-device", Kind::host_device}, {"ipoib", Kind::ipoib},   {"rdma", Kind::rdma},
 };
 
-/// Multus sets the device for every plugin of a network that has a resource, so a "master" or "mode" outweighs it; and
-/// the resources of device plugins that share a device are not called by a PCI address.
+/// Multus sets the device for every plugin of a network that has a resource, so "master" and "mode" have priority. A
+/// device plugin's ID for a shared device is not a PCI address.
 bool means_a_vf(const Reader& root) {
     if (find_filled(root, "mode") || find_filled(root, "master")) return false;
     for (const std::string_view key :
          {"spoofchk", "trust", "link_state", "min_tx_rate", "max_tx_rate", "vlan", "rdmaIsolation"})
-        if (find_filled(root, key)) return true; // whose device is still to come: the error says from where
+        if (find_filled(root, key)) return true; // the device is still missing: the error names the keys for it
     const auto device = find_device_key(root);
     return device && device->is_string() && base::PciAddress::parse(device->string());
 }
 
-/// Without "attach" other keys tell: a configuration of the sriov, macvlan or ipvlan plugin needs no key of ours.
+/// Without "attach", other keys decide: a configuration of the sriov, macvlan or ipvlan plugin needs no key of
+/// rdmanet.
 Kind infer_kind(const Reader& root) {
     if (names_host_device(root)) return Kind::host_device;
     if (means_a_vf(root)) return Kind::sriov;
@@ -134,7 +135,7 @@ base::MacAddress parse_mac(const Reader& reader) {
     return *mac;
 }
 
-/// "mode" and "isolation" say the same: the mode that the node must be in, and what follows from it for the pod.
+/// "mode" and "isolation" mean the same: the mode of the node, and what that means for the pod.
 std::optional<bool> parse_isolation(const Reader& rdma) {
     const auto mode = rdma.find("mode");
     const auto isolation = rdma.find("isolation");
@@ -173,7 +174,7 @@ RdmaPolicy parse_rdma(const Reader& root) {
     return {.demand = RdmaDemand::required, .on_missing_gid = OnMissingGid::refuse};
 }
 
-/// ib-sriov-cni's key: the RDMA device must go along.
+/// ib-sriov-cni's key: the RDMA device must move along.
 void parse_rdma_isolation(const Reader& root, Config& config) {
     const auto isolation = root.find("rdmaIsolation");
     if (!isolation) return;
@@ -195,7 +196,7 @@ void require_rdma_to_move(const Reader& root, Config& config) {
     config.rdma.demand = RdmaDemand::required;
 }
 
-/// Only a device that the pod has for itself can be chosen and named for it.
+/// An RDMA device can be chosen and named only if the pod has it for itself.
 void require_moved_rdma(const Reader& rdma, Config& config) {
     for (const std::string_view key : {"device", "name"}) {
         const auto value = rdma.find(key);
@@ -241,8 +242,8 @@ void require_fitting_rdma(const Reader& root, Config& config) {
     }
 }
 
-/// Without ARP and neighbour discovery there is nobody to ask: ipvlan_set_port_mode() sets IFF_NOARP. Of InfiniBand
-/// only an IPoIB child is known here; a device is refused when it is seen.
+/// Without ARP and neighbour discovery no neighbour can be asked: ipvlan_set_port_mode() sets IFF_NOARP. Only an
+/// IPoIB child is known to be InfiniBand here. A device is refused when it is found.
 void parse_duplicate_detection(const Reader& root, Config& config) {
     const auto detection = root.find("duplicateAddressDetection");
     if (!detection) return;
@@ -256,7 +257,7 @@ void parse_duplicate_detection(const Reader& root, Config& config) {
             "\"optimistic\", because this network is \"ipoib\" and only Ethernet neighbours can be probed");
 }
 
-/// The largest MTU of any link (include/uapi/linux/if_ether.h, ETH_MAX_MTU), 68 is the least for IPv4 (RFC 791).
+/// The largest MTU of any link (include/uapi/linux/if_ether.h, ETH_MAX_MTU). 68 is the smallest for IPv4 (RFC 791).
 constexpr std::int64_t kLeastMtu = 68;
 constexpr std::int64_t kMostMtu = 65535;
 
@@ -264,13 +265,13 @@ std::optional<std::uint32_t> parse_mtu(const Reader& root) {
     const auto mtu = root.find("mtu");
     if (!mtu) return std::nullopt;
     const std::int64_t value = mtu->integer(0, kMostMtu);
-    if (value == 0) return std::nullopt; // as in the reference plugins: the parent's
+    if (value == 0) return std::nullopt; // the parent's MTU, as in the reference plugins
     if (value < kLeastMtu)
         throw mtu->unexpected(fmt::format("0 (the parent's) or a number from {} to {}", kLeastMtu, kMostMtu));
     return static_cast<std::uint32_t>(value);
 }
 
-/// For the caller to obey, which leaves them in.
+/// Only checks the types: the caller reads the capabilities, and leaves them in the configuration.
 void require_capabilities(const Reader& root) {
     if (const auto capabilities = root.find("capabilities"))
         for (const auto& [name, value] : capabilities->members()) (void)value.boolean();

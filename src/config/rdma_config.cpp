@@ -9,7 +9,7 @@
 namespace rdmanet::config {
 namespace {
 
-/// IB_DEVICE_NAME_MAX, less the zero (include/uapi/rdma/rdma_netlink.h).
+/// IB_DEVICE_NAME_MAX without the terminating zero (include/uapi/rdma/rdma_netlink.h).
 constexpr std::size_t kLongestRdmaName = 63;
 constexpr std::int64_t kLastRdmaPlace = 63;
 
@@ -25,7 +25,7 @@ std::optional<RdmaChoice> parse_rdma_choice(const json::Reader& rdma) {
     return RdmaChoice(std::move(pattern));
 }
 
-/// In sysfs it is the name of a directory, and in lists of several a comma parts them.
+/// The name becomes a directory name in sysfs, and lists separate names by commas.
 std::optional<std::string> parse_rdma_name(const json::Reader& rdma) {
     const auto reader = rdma.find("name");
     if (!reader) return std::nullopt;

@@ -1,4 +1,4 @@
-// Keys of the object "rdma" that choose among RDMA devices, and name them.
+// The keys of the object "rdma" that choose and name RDMA devices.
 #pragma once
 
 #include <rdmanet/config/config.hpp>
@@ -9,7 +9,7 @@
 
 namespace rdmanet::config {
 
-/// The keys "device" and "name" of the object. Throw json::ValueError.
+/// The keys "device" and "name" of the object. Both throw json::ValueError.
 [[nodiscard]] std::optional<RdmaChoice> parse_rdma_choice(const json::Reader& rdma);
 [[nodiscard]] std::optional<std::string> parse_rdma_name(const json::Reader& rdma);
 

@@ -10,7 +10,7 @@ namespace {
 using json::KnownKey;
 using json::Reader;
 
-// This list and the table of docs/configuration.md are one: test/e2e/readme_test.cpp.
+// test/e2e/readme_test.cpp compares this list with the table of docs/configuration.md.
 constexpr KnownKey kVfKeys[] = {
     {"vlan"},          {"vlanQoS"},    {"vlanProto"},           {"spoofchk"},
     {"trust"},         {"link_state"}, {"min_tx_rate"},         {"max_tx_rate"},
@@ -49,7 +49,7 @@ std::optional<base::VfVlan> parse_vlan(const Reader& root) {
     return wanted;
 }
 
-/// One that isn't there is no limit, as in sriov-cni.
+/// An absent rate is no limit, as in sriov-cni.
 std::optional<base::VfRates> parse_rates(const Reader& root) {
     const auto least = root.find("min_tx_rate");
     const auto most = root.find("max_tx_rate");
@@ -66,7 +66,7 @@ std::optional<Reader> find_in(const std::optional<Reader>& object, std::string_v
     return object ? object->find(key) : std::nullopt;
 }
 
-/// ib-sriov-cni's places for what a pod asks for. Multus fills the first from "infiniband-guid" of the annotation.
+/// ib-sriov-cni's keys for the pod's request. Multus fills the first from "infiniband-guid" of the annotation.
 std::optional<Reader> find_guid_request(const Reader& root) {
     const auto args = find_in(root.find("args"), "cni");
     for (const auto& value : {find_in(root.find("runtimeConfig"), "infinibandGUID"), find_in(args, "guid")})
@@ -88,7 +88,7 @@ std::optional<base::Guid> parse_guid(const Reader& root) {
     return guid;
 }
 
-/// A number, or its text as `ip link` writes it: 0x8001. Bit 15, full membership, may be set or not.
+/// A number, or text as `ip link` prints it: 0x8001. Bit 15, full membership, may be set or clear.
 std::uint16_t parse_pkey(const Reader& reader) {
     constexpr const char* kExpected = "a partition key from 0x0001 to 0xffff, not 0x8000";
     std::optional<std::uint16_t> pkey;
@@ -103,7 +103,7 @@ std::uint16_t parse_pkey(const Reader& reader) {
     return *pkey;
 }
 
-/// ib-kubernetes tells by an argument that it has made the GUID known to the subnet manager.
+/// ib-kubernetes sets an argument when it has told the subnet manager about the GUID.
 void require_subnet_manager(const Reader& root, bool has_guid) {
     const auto enabled = root.find("ibKubernetesEnabled");
     if (!enabled || !enabled->boolean()) return;
@@ -120,12 +120,12 @@ void refuse_keys_of_children(const Reader& root, std::string_view kind) {
                    fmt::format("is only for children of an interface, this network is \"{}\": remove it", kind));
 }
 
-/// An InfiniBand VF's is for ib-kubernetes to read, so only the others have none.
+/// An InfiniBand VF may have the key, because ib-kubernetes reads it. Other devices have no partition.
 void refuse_partition(const Reader& root, std::string_view kind) {
     refuse_key(root, "pkey", fmt::format("is only for \"ipoib\", this network is \"{}\": remove it", kind));
 }
 
-/// Their PF does it, and these may have none. A pod that isn't in its VLAN must not come into being.
+/// The PF applies these keys, and other devices may have no PF. A pod must not start outside its VLAN.
 void refuse_keys_of_vfs(const Reader& root, std::string_view kind) {
     for (const std::string_view key : {"vlan", "vlanQoS", "vlanProto", "spoofchk", "trust", "link_state", "min_tx_rate",
                                        "max_tx_rate", "guid", "ibKubernetesEnabled"})
@@ -174,7 +174,7 @@ std::optional<base::BusAddress> find_in_sysfs(const Reader& root) {
     return address;
 }
 
-/// IDs of devices that pods share are no addresses ("0"), and Multus injects them as it does the others.
+/// The ID of a device that pods share is not an address ("0"). Multus injects it like the others.
 bool is_shared_id(const Reader& device, const Reader& root) {
     return names_host_device(root) && device.is_string() && !base::BusAddress::parse(device.string());
 }
@@ -232,7 +232,7 @@ void warn_of_guid_request(const Reader& root, std::string_view kind, std::vector
 Sriov parse_sriov(const Reader& root) {
     refuse_keys_of_children(root, "sriov");
     refuse_keys_of_host_devices(root, "sriov", "name the VF with \"deviceID\"");
-    (void)find_pkey(root); // for ib-kubernetes to read: the VF's port has the keys that the subnet manager gives it
+    (void)find_pkey(root); // ib-kubernetes reads it; the subnet manager gives the VF's port its partition keys
     Sriov sriov;
     sriov.settings.vlan = parse_vlan(root);
     sriov.settings.rates = parse_rates(root);

@@ -1,4 +1,4 @@
-// The keys of devices that move: sriov-cni's, host-device's and ours.
+// The keys of devices that move: sriov-cni's, host-device's and rdmanet's.
 #pragma once
 
 #include <rdmanet/config/config.hpp>
@@ -14,26 +14,26 @@
 
 namespace rdmanet::config {
 
-/// Those of VFs that this version knows.
+/// The known keys of VFs.
 [[nodiscard]] std::span<const json::KnownKey> keys_of_vfs();
 
-/// Where the device plugin's choice comes in: Multus writes the keys "deviceID" and "pciBusID", a runtime with that
-/// capability "runtimeConfig.deviceID". nullopt if there is none, or an empty text.
+/// The device plugin's choice: Multus writes the keys "deviceID" and "pciBusID", and a runtime with that capability
+/// writes "runtimeConfig.deviceID". nullopt if there is none, or if it is empty.
 [[nodiscard]] std::optional<json::Reader> find_device_key(const json::Reader& root);
 
-/// A configuration of the host-device plugin.
+/// True for a configuration of the host-device plugin.
 [[nodiscard]] bool names_host_device(const json::Reader& root);
 
 // Each throws json::ValueError or CniError naming the key.
 
-/// The partition key of an IPoIB child, or of an InfiniBand VF; nullopt if there is none, or an empty text.
+/// The partition key of an IPoIB child or of an InfiniBand VF. nullopt if there is none, or if it is empty.
 [[nodiscard]] std::optional<std::uint16_t> find_pkey(const json::Reader& root);
-/// A VF by its address; nullopt if the configuration doesn't have it.
+/// A VF by its address. nullopt if the configuration has none.
 [[nodiscard]] std::optional<base::BusAddress> find_vf(const json::Reader& root);
-/// Root writes it, and configurations may come from tenants: only where Multus keeps such files. Whether it is this
-/// pod's is ADD's to find out, see require_own_device_info().
+/// Root writes the file, and configurations may come from tenants, so only Multus's directory for such files is
+/// allowed. ADD checks that the file is this pod's, see require_own_device_info().
 [[nodiscard]] std::optional<std::string> parse_device_info_file(const json::Reader& root);
-/// Of a GUID that the pod asks for and this kind of attachment can't have.
+/// Warns of a GUID that the pod asks for and this kind of attachment cannot have.
 void warn_of_guid_request(const json::Reader& root, std::string_view kind, std::vector<std::string>& warnings);
 [[nodiscard]] Sriov parse_sriov(const json::Reader& root);
 [[nodiscard]] HostDevice parse_host_device(const json::Reader& root);

@@ -12,7 +12,8 @@ bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-/// True if a part of a dotted quad in `text` begins with a needless zero: decimal for some readers, octal for others.
+/// True if a part of a dotted quad in `text` begins with a needless zero: some programs read it as decimal, others as
+/// octal.
 bool has_leading_zero(std::string_view text) {
     if (text.find(':') != std::string_view::npos) return false;
     for (std::size_t at = 0; at + 1 < text.size() && text[at] != '/'; ++at)

@@ -1,4 +1,4 @@
-// Addresses in configuration text, with errors that say what is wrong with them.
+// Addresses in configuration text, with errors that name the fault.
 #pragma once
 
 #include <rdmanet/base/ip_address.hpp>
@@ -10,21 +10,21 @@
 
 namespace rdmanet::ipam {
 
-/// A string member; absent, null and "" are the same, as for Go's decoder.
+/// A string member. Absent, null and "" are the same, as in Go's decoder.
 [[nodiscard]] std::optional<json::Reader> find_text(const json::Reader& object, std::string_view key);
 
-/// Throw ValueError for `at`: `text` is all or part of its value.
+/// Throws ValueError for `at`. `text` is all or part of its value.
 [[nodiscard]] base::IpAddress address_in(const json::Reader& at, std::string_view text);
 [[nodiscard]] base::IpPrefix prefix_in(const json::Reader& at, std::string_view text);
 
-/// A member that must be an address, if it is there.
+/// A member that must be an address, if it is present.
 [[nodiscard]] std::optional<base::IpAddress> find_address(const json::Reader& object, std::string_view key);
 
-/// Throws ValueError for `at` unless the address has the family of `other`, which the message names.
+/// Throws ValueError for `at` unless the address has the family of `other`. The message names `other`.
 void expect_family_of(const base::IpPrefix& other, const base::IpAddress& address, const json::Reader& at);
 
-/// Throws ValueError for `at` if one of these addresses, of one family, is none that an interface can have: of this
-/// host or network, loopback, multicast, broadcast.
+/// Throws ValueError for `at` if an interface cannot have one of these addresses, which are of one family: this host
+/// or network, loopback, multicast, broadcast.
 void expect_assignable(const base::IpAddress& first, const base::IpAddress& last, const json::Reader& at);
 
 /// "IPv4" or "IPv6".

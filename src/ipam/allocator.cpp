@@ -11,7 +11,7 @@
 namespace rdmanet::ipam {
 namespace {
 
-constexpr std::size_t kPage = 256; // leases looked at in one piece: bounds the memory, and how long the store is locked
+constexpr std::size_t kPage = 256; // leases read at once: bounds the memory and the time that the store is locked
 
 ExhaustedError exhausted(const ConfiguredRange& range, std::size_t leases, std::size_t dead, const std::string& doubt) {
     const base::Uint128 usable = range.range.usable_count();
@@ -28,7 +28,7 @@ RequestedAddressTaken taken(const Taken& outcome) {
                     outcome.holder.address.address(), outcome.holder.owner));
 }
 
-/// A repeated ADD keeps what it has: it can't be given another address than the one its interface may already have.
+/// A repeated ADD keeps its leases. It cannot get another address than the one that its interface may already have.
 void expect_wanted(const std::vector<Claim>& claims, const std::vector<Lease>& leases) {
     for (std::size_t slot = 0; slot < claims.size(); ++slot) {
         const auto& wanted = claims[slot].wanted;
@@ -41,7 +41,7 @@ void expect_wanted(const std::vector<Claim>& claims, const std::vector<Lease>& l
 
 std::optional<base::IpAddress> gateway_of(const Config& config, std::size_t slot, const base::IpPrefix& address) {
     if (slot >= config.ranges.size()) return config.addresses[slot - config.ranges.size()].gateway;
-    // A lease that is older than the configuration may lie outside of the range.
+    // A lease that is older than the configuration may be outside the range.
     const ConfiguredRange& range = config.ranges[slot];
     return range.range.subnet().contains(address.address()) ? range.gateway : std::nullopt;
 }
@@ -96,8 +96,8 @@ std::size_t Allocator::reclaim(const std::vector<Lease>& dead, const base::Deadl
     return store_.reclaim(dead, deadline).size();
 }
 
-/// What the dead hold is taken back before an address is given while it rests. Nobody is probed as long as there are
-/// addresses that are neither leased nor resting.
+/// Leases of dead owners are reclaimed before a resting address is given. Owners are probed only if every address is
+/// leased or resting.
 Granted Allocator::reserve(const Owner& owner, std::vector<Claim> claims, const Config& config,
                            const base::Deadline& deadline) {
     for (Claim& claim : claims) claim.resting = Resting::left_alone;
@@ -108,8 +108,8 @@ Granted Allocator::reserve(const Owner& owner, std::vector<Claim> claims, const 
             if (!reclaim_from_dead_holder(other->holder, deadline) || deadline.passed()) throw taken(*other);
             continue;
         }
-        // Another process may be first to take back what was seen dead, or be given it before we ask again: as long as
-        // there is some, ask.
+        // Another process may reclaim the dead owners' leases first, or reserve a freed address before this one. So
+        // the loop goes on as long as there are dead owners.
         const std::size_t claim = std::get<Exhausted>(outcome).claim;
         const Sweep sweep = reclaim_from_the_dead(claims[claim], deadline);
         const bool may_rest = std::exchange(claims[claim].resting, Resting::given) == Resting::left_alone;
@@ -126,7 +126,7 @@ std::string Allocator::Sweep::doubt() const {
 
 bool Allocator::reclaim_from_dead_holder(const Lease& held, const base::Deadline& deadline) {
     if (probe_.probe(held.owner) != Liveness::dead) return false;
-    (void)reclaim({held}, deadline); // nothing if another process was first
+    (void)reclaim({held}, deadline); // reclaims nothing if another process was first
     return true;
 }
 
@@ -164,14 +164,14 @@ std::vector<std::string> Allocator::foresee(const Config& config, const std::vec
     std::vector<std::string> warnings;
     const std::vector<Claim> claims = claims_for(config, requested, warnings);
     for (std::size_t slot = 0; slot < claims.size(); ++slot)
-        if (claims[slot].wanted) require_free(claims[slot], slot, deadline); // which a store gives first
+        if (claims[slot].wanted) require_free(claims[slot], slot, deadline); // a store gives these first
     for (std::size_t slot = 0; slot < config.ranges.size(); ++slot)
         if (!claims[slot].wanted && !has_room(config.ranges[slot], deadline))
             throw exhausted(config.ranges[slot], usage(config.ranges[slot], deadline).leases, 0, {});
     return warnings;
 }
 
-/// The wanted address.
+/// Throws if the wanted address belongs to an owner that is not dead.
 void Allocator::require_free(const Claim& claim, std::size_t number, const base::Deadline& deadline) {
     Claim just_that = claim;
     just_that.usable = {{.first = claim.wanted->value(), .last = claim.wanted->value()}};

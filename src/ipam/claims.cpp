@@ -48,11 +48,11 @@ void check_length(const RequestedAddress& requested, const Range& range, std::ve
                                    requested.address, *requested.prefix_length, range.subnet().length()));
 }
 
-/// The first range that can give the address and has no other to give.
+/// The first range that can give the address and has no other request.
 void place(const RequestedAddress& requested, const Config& config, std::vector<Claim>& claims,
            std::vector<std::string>& warnings) {
     for (const Claim& claim : claims)
-        if (claim.wanted == requested.address) return; // asked for twice
+        if (claim.wanted == requested.address) return; // requested twice
     for (std::size_t at = 0; at < config.ranges.size(); ++at) {
         const Range& range = config.ranges[at].range;
         if (claims[at].wanted || !range.contains(requested.address)) continue;

@@ -1,4 +1,4 @@
-// From a configuration and what a pod asked for to what is asked of the store.
+// Turns a configuration and a pod's requests into claims for the store.
 #pragma once
 
 #include <rdmanet/ipam/allocator.hpp>
@@ -9,11 +9,11 @@
 namespace rdmanet::ipam {
 
 /// One claim for each range, then one for each static address. Throws RequestedAddressInvalid for a requested address
-/// that no range can give; adds to `warnings` where its prefix length isn't that of the range.
+/// that no range can give. Adds a warning if the requested prefix length is not that of the range.
 [[nodiscard]] std::vector<Claim> claims_for(const Config& config, const std::vector<RequestedAddress>& requested,
                                             std::vector<std::string>& warnings);
 
-/// Any address of the range.
+/// A claim for any address of the range.
 [[nodiscard]] Claim claim_for(const ConfiguredRange& range, std::chrono::seconds cooldown);
 
 } // namespace rdmanet::ipam

@@ -17,9 +17,9 @@ namespace {
 
 constexpr std::int64_t kMostCooldown = 86400;
 constexpr std::size_t kMostRanges = 256;         // an attachment gets an address of each
-constexpr std::size_t kLongestNetworkName = 253; // what whereabouts can store: a DNS-1123 subdomain
+constexpr std::size_t kLongestNetworkName = 253; // the longest that whereabouts can store: a DNS-1123 subdomain
 
-/// What counts for every range and static address.
+/// Settings for every range and static address.
 struct Common {
     std::string network_name;
     bool overlapping = true;
@@ -60,7 +60,7 @@ ConfiguredRange parse_element(const json::Reader& element, const Common& common,
     return {.range = std::move(range), .space = std::move(space), .gateway = std::nullopt};
 }
 
-/// Gives the gateway to every range without one whose subnet contains it: never to one of the other family.
+/// Sets the gateway of every range that has none and whose subnet contains it. Other families never match.
 void apply_gateway(const json::Reader& ipam, std::vector<ConfiguredRange>& ranges, std::vector<std::string>& warnings) {
     const auto gateway = find_address(ipam, "gateway");
     if (!gateway) return;
@@ -81,7 +81,7 @@ void apply_own_gateway(const json::Reader& element, ConfiguredRange& range) {
         throw element.at("gateway").unexpected(fmt::format("an address in {}", range.range.subnet()));
 }
 
-/// The addresses of routers: of the ranges' gateways and of those that routes name.
+/// The routers' addresses: the gateways of the ranges and of the routes.
 std::set<base::IpAddress> routers_of(const std::vector<ConfiguredRange>& ranges, const std::vector<Route>& routes) {
     std::set<base::IpAddress> routers;
     for (const ConfiguredRange& range : ranges)
@@ -138,9 +138,9 @@ std::vector<ConfiguredRange> parse_ranges(const json::Reader& ipam, const Common
     return ranges;
 }
 
-/// The first address of a prefix means the network, or any of its routers (RFC 4291, section 2.6.1), the last one all
-/// of its hosts. As with ranges both families keep both, unless enable_l3 says otherwise; a prefix of one or two
-/// addresses has neither (RFC 3021, RFC 6164).
+/// The first address of a prefix means the network, or any of its routers (RFC 4291, section 2.6.1); the last one
+/// means all of its hosts. As with ranges, both families reserve both addresses unless enable_l3 says otherwise. A
+/// prefix of one or two addresses has neither (RFC 3021, RFC 6164).
 void expect_host(const base::IpPrefix& address, const Common& common, const json::Reader& at) {
     if (common.enable_l3 || address.length() + 2 > base::address_bits(address.family())) return;
     if (bounds_of(address, Edges::kept_free).contains(address.address().value())) return;

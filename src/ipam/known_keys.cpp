@@ -7,7 +7,7 @@ namespace {
 
 using json::KnownKey;
 
-// This list and a table of docs/configuration.md are one: test/e2e/readme_test.cpp.
+// test/e2e/readme_test.cpp compares this list with a table of docs/configuration.md.
 constexpr KnownKey kUsed[] = {
     {"type"},      {"range"},           {"range_start"}, {"range_end"}, {"exclude"},      {"ipRanges"},
     {"gateway"},   {"routes"},          {"dns"},         {"addresses"}, {"network_name"}, {"enable_overlapping_ranges"},
@@ -22,7 +22,7 @@ constexpr KnownKey kRouteKeys[] = {
 constexpr KnownKey kAddressKeys[] = {{"address"}, {"gateway"}, {"$comment"}};
 constexpr KnownKey kDnsKeys[] = {{"nameservers"}, {"domain"}, {"search"}, {"options"}, {"$comment"}};
 
-// Of whereabouts: about its controllers, locks and logs. Nothing here depends on them.
+// Keys for whereabouts' controllers, locks and logs. Nothing here depends on them.
 constexpr KnownKey kMeaningless[] = {
     {"datastore"},
     {"log_file"},
@@ -36,12 +36,12 @@ constexpr KnownKey kMeaningless[] = {
     {"name"},
 };
 
-// Of whereabouts: where more keys are.
+// Keys of whereabouts that name other configuration files.
 constexpr KnownKey kElsewhere[] = {
     {"configuration_path", "ignored, this version reads no other file: put the keys of that file into \"ipam\""},
 };
 
-// Of whereabouts: about sharing a range between nodes.
+// Keys of whereabouts for sharing a range between nodes.
 constexpr std::string_view kNodeOnly =
     "ignored, because the embedded store makes addresses unique on this node only: give each node a range of its own";
 constexpr KnownKey kClusterWide[] = {
@@ -50,7 +50,8 @@ constexpr KnownKey kClusterWide[] = {
     {"etcd_cert_file", kNodeOnly},  {"etcd_ca_cert_file", kNodeOnly},
 };
 
-/// Of the objects in a list. What is no list or no object is refused when it is read.
+/// Warns of keys in the objects of a list. A value that is not a list, or an element that is not an object, is
+/// refused when it is read.
 void warn_of_elements(const json::Reader& ipam, std::string_view list, std::span<const KnownKey> known,
                       json::KeyWarnings& warnings) {
     const auto member = ipam.find(list);

@@ -1,12 +1,12 @@
-// Which keys of the `ipam` object mean something.
+// The known keys of the `ipam` object.
 #pragma once
 
 #include <rdmanet/json/known_keys.hpp>
 
 namespace rdmanet::ipam {
 
-/// Warns of keys, also of its parts, that ask for uniqueness in the whole cluster, and of keys that nobody knows
-/// (misspelt ones).
+/// Warns of unknown keys of the object and its parts, and of keys that ask for addresses that are unique in the
+/// cluster.
 void warn_of_keys(const json::Reader& ipam, json::KeyWarnings& warnings);
 
 } // namespace rdmanet::ipam

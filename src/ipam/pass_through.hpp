@@ -1,4 +1,4 @@
-// Routes and name service: validated, then handed through to the result.
+// Routes and DNS settings: validated, then copied to the result.
 #pragma once
 
 #include <rdmanet/ipam/config.hpp>

@@ -24,7 +24,7 @@ void sort_and_merge(std::vector<Interval>& intervals) {
     intervals = std::move(merged);
 }
 
-/// `from` less `holes`; both sorted and disjoint.
+/// `from` without `holes`; both are sorted and disjoint.
 std::vector<Interval> difference(const std::vector<Interval>& from, const std::vector<Interval>& holes) {
     std::vector<Interval> rest;
     auto hole = holes.begin();

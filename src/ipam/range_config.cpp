@@ -31,7 +31,7 @@ std::optional<Bound> find_bound(const json::Reader& element, std::string_view ke
     return Bound{.address = address_in(*member, member->string()), .at = *member};
 }
 
-/// "FIRST-LAST/LENGTH": LAST/LENGTH gives the subnet.
+/// "FIRST-LAST/LENGTH": LAST/LENGTH is the subnet.
 RangeText parse_first_to_last(const json::Reader& at, const std::string& text, std::size_t dash) {
     const IpAddress first = address_in(at, std::string_view(text).substr(0, dash));
     const IpPrefix last = prefix_in(at, std::string_view(text).substr(dash + 1));
@@ -74,8 +74,9 @@ Interval usable_bounds(const IpPrefix& subnet, Edges edges, const json::Reader& 
     return bounds_of(subnet, edges);
 }
 
-/// The address if it limits `usable`. The first or last of the subnet changes nothing. whereabouts ignores one outside
-/// of it as well and hands out the whole range, of which another node may have the other part.
+/// The address, if it limits `usable`. The first or last address of the subnet changes nothing. whereabouts also
+/// ignores an address outside the subnet, and then uses the whole range, of which another node may have the other
+/// part.
 std::optional<base::Uint128> limit(const std::optional<Bound>& bound, const IpPrefix& subnet, const Interval& usable,
                                    Remarks& remarks) {
     if (!bound) return std::nullopt;

@@ -10,10 +10,10 @@
 
 namespace rdmanet::ipam {
 
-/// What whereabouts silently ignores.
+/// Parts that whereabouts silently ignores.
 struct Remarks {
     std::vector<std::string> warnings;
-    std::optional<json::ValueError> fault; // the first that makes the range another than the one that is meant
+    std::optional<json::ValueError> fault; // the first error that makes it another range than the one that is meant
 };
 
 /// The range that the members of `element` describe, excludes taken out. Throws ValueError.

@@ -35,7 +35,8 @@ std::string utc(std::int64_t seconds) {
     return {text, ::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
 
-/// CNI_ARGS may hold what a terminal obeys. In full as long as Kubernetes allows (63 and 253 bytes).
+/// CNI_ARGS may contain control characters for a terminal. Names are shown in full up to Kubernetes' limits (63 and
+/// 253 bytes).
 std::string pod_of(const std::string& pod_namespace, const std::string& name) {
     constexpr std::size_t kLongest = 320;
     if (name.empty()) return {};
@@ -66,18 +67,18 @@ std::string_view to_string(ipam::Liveness pod) {
     return "unknown";
 }
 
-/// How far the attachment is, or that nobody has it any more.
+/// The attachment's phase, or that its pod is dead.
 std::string phase_of(const AttachmentRecord& record, const ipam::Verdict& pod) {
     if (record.removal_unfinished) return "DEL unfinished";
     return pod == ipam::Liveness::dead ? "pod dead" : std::string(state::to_string(record.phase));
 }
 
-/// Of an unknown pod why, of one whose namespace lost its name who holds it.
+/// For an unknown pod why it is unknown; for a pod whose namespace lost its name, who holds the namespace.
 const std::string& reason_of(const ipam::Verdict& pod) {
     return pod.held_by.empty() ? pod.reason : pod.held_by;
 }
 
-/// sysfs has one word for two: "IB/RoCE v1".
+/// sysfs has one name for two types: "IB/RoCE v1".
 std::string_view type_of(const RdmaView& view, const GidEntry& entry) {
     if (view.infiniband) return "InfiniBand";
     return entry.type == kernel::GidType::ib_or_roce_v1 ? "RoCE v1" : kernel::to_string(entry.type);
@@ -150,7 +151,7 @@ std::string device_and_port(const RdmaView& view) {
     return view.port == 0 ? view.device : fmt::format("{}/{}", view.device, view.port);
 }
 
-/// "2 (RoCE v1), 3 (RoCE v2)" of each address.
+/// For each address "2 (RoCE v1), 3 (RoCE v2)".
 std::map<base::IpAddress, std::string> indexes_of(const RdmaView& view) {
     std::map<base::IpAddress, std::string> indexes;
     for (const GidEntry& entry : view.gids) {
@@ -161,7 +162,7 @@ std::map<base::IpAddress, std::string> indexes_of(const RdmaView& view) {
     return indexes;
 }
 
-/// A line for each address, with its places in the GID table: what NCCL_IB_GID_INDEX and perftest's -x want.
+/// A line for each address with its indexes in the GID table, which NCCL_IB_GID_INDEX and perftest's -x expect.
 void add_rows(Table& table, const AttachmentRecord& record, const RdmaView& view) {
     auto indexes = indexes_of(view);
     if (!view.infiniband) // there the address of the pod is no GID
@@ -175,7 +176,7 @@ void add_rows(Table& table, const AttachmentRecord& record, const RdmaView& view
     if (indexes.empty()) add_row("", "");
 }
 
-/// As recorded; an IPoIB child has the device of its parent, which no record names.
+/// The recorded device. An IPoIB child has its parent's device, which no record names.
 std::string rdma_of(const AttachmentRecord& record, const std::vector<RdmaView>& views) {
     if (!record.rdma_device.empty()) return record.rdma_device;
     std::vector<std::string> devices;
@@ -188,7 +189,7 @@ bool is_empty(const StateReport& report) {
     return report.attachments.records.empty() && report.leases.empty();
 }
 
-/// Nothing if no attachment has RDMA.
+/// Empty if no attachment has an RDMA device.
 std::string rdma_table(const StateReport& report) {
     Table table({"RDMA", "WHERE", "FILES", "POD", "CONTAINER", "INTERFACE", "ADDRESS", "GID INDEX"});
     bool any = false;

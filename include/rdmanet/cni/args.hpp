@@ -18,11 +18,11 @@ struct Args {
 
 enum class Strictness : std::uint8_t {
     strict,
-    lenient, // DEL and GC: what can't be understood is passed over
+    lenient, // DEL and GC: skips what it cannot understand
 };
 
-/// Each part must hold exactly one '='; a key we don't know is an error unless IgnoreUnknown is 1 or true, as in the Go
-/// library. Strictly read it must be UTF-8. Throws CniError (invalid environment).
+/// Each part must hold exactly one '='. An unknown key is an error unless IgnoreUnknown is 1 or true, as in the Go
+/// library. In a strict reading the text must be UTF-8. Throws CniError (invalid environment).
 [[nodiscard]] Args parse_args(std::string_view text, Strictness strictness);
 
 } // namespace rdmanet::cni

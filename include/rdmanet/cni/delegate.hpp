@@ -1,4 +1,4 @@
-// Running another plugin, as section 4 of the CNI specification says: same input, same environment, other command.
+// Running another plugin (CNI specification, section 4): same input, same environment, another command.
 #pragma once
 
 #include <rdmanet/base/deadline.hpp>
@@ -16,22 +16,23 @@ struct DelegateCall {
     std::string netns_path;
     std::string ifname;
     std::string args;
-    std::string path; // CNI_PATH: directories in which the plugin is looked for
+    std::string path; // CNI_PATH: the directories to search for the plugin
 };
 
-/// The call that passes `request` on.
+/// The call that passes `request` on to `plugin`.
 [[nodiscard]] DelegateCall delegate_call(const Request& request, const std::string& plugin);
 
-/// Throws what the call would throw because the plugin is missing or nobody may execute it. A failed ADD is followed by
-/// a DEL, which can't be delivered to such a plugin either: what asks it first has nothing to undo.
+/// Throws what the call would throw if the plugin is missing or may not be executed. A failed ADD is followed by a
+/// DEL, which could not be delivered to such a plugin, either. A caller that asks first has nothing to undo.
 void require_plugin(const DelegateCall& call);
 
-/// This process is the IPAM plugin of another process of this plugin: "ipam.type" leads back here.
+/// True if rdmanet runs as the IPAM plugin of another rdmanet process: "ipam.type" leads back here.
 [[nodiscard]] bool is_own_delegate();
 
-// Each runs the plugin to its end, or to the deadline: then it and what it started in its process group are killed and
-// TimeoutError names it. It doesn't outlive us either (PR_SET_PDEATHSIG). A plugin's own error is
-// PluginError, with its code and details; one that is missing, dies or prints rubbish is CniError(delegate).
+// Each runs the plugin to its end or to the deadline. At the deadline the plugin and its process group are killed,
+// and TimeoutError names the plugin. The plugin also ends if this process dies (PR_SET_PDEATHSIG). A plugin's own
+// error is PluginError, with its code and details. A plugin that is missing, is killed or prints no CNI document is
+// CniError (delegate).
 [[nodiscard]] Result delegate_add(const DelegateCall& call, const base::Deadline& deadline);
 void delegate_del(const DelegateCall& call, const base::Deadline& deadline);
 void delegate_check(const DelegateCall& call, const base::Deadline& deadline);

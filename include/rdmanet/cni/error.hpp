@@ -1,4 +1,4 @@
-// Errors as a container runtime gets them.
+// Errors as a container runtime receives them.
 #pragma once
 
 #include <rdmanet/base/error.hpp>
@@ -9,7 +9,7 @@
 
 namespace rdmanet::cni {
 
-/// 1 to 99 are the specification's ("Error" in section 5; 8 is the Go library's), 100 and above ours.
+/// 1 to 99 are the specification's ("Error" in section 5; 8 is the Go library's). 100 and above are rdmanet's.
 enum class ErrorCode : int {
     incompatible_version = 1,
     unsupported_field = 2,
@@ -23,15 +23,15 @@ enum class ErrorCode : int {
     plugin_not_available = 50,
 
     kernel_refused = 100,
-    name_taken = 101,          // an interface of that name is in the pod
-    parent = 102,              // absent, down, or can't have such a child
+    name_taken = 101,          // an interface with that name is in the pod
+    parent = 102,              // absent, down, or cannot have such a child
     rdma = 103,                // no RDMA device, wrong namespace mode, no GID
     addresses_exhausted = 104, // no free address in a range
     address_taken = 105,       // a requested address belongs to someone else
-    delegate = 106,            // another plugin could not be run, or talked nonsense
+    delegate = 106,            // another plugin could not be run, or printed no CNI document
     check_failed = 107,        // CHECK found a difference
     still_held = 108,          // DEL or GC could not undo everything
-    state = 109,               // the state directory can't be used
+    state = 109,               // the state directory cannot be used
     internal = 999,
 };
 
@@ -51,17 +51,17 @@ private:
     std::string details_;
 };
 
-/// Another plugin ran to its end and said itself that it failed, by an error document.
+/// Another plugin ran to its end and reported its failure with an error document.
 class PluginError : public CniError {
 public:
     using CniError::CniError;
 };
 
-/// `text` for the error of a DEL. go-cni (Remove() in cni.go) takes a DEL whose error has the words "not found" or
-/// "no such file or directory" for done and never repeats it; a delegate's text may have them, and the kernel's.
+/// `text` for the error of a DEL. go-cni (Remove() in cni.go) takes a DEL as done, and never repeats it, if the error
+/// has the words "not found" or "no such file or directory". Texts of delegates and of the kernel may have them.
 [[nodiscard]] std::string text_of_del(std::string_view text);
 
-/// The error document. Details are left out if empty.
+/// The error document. Empty details are left out.
 [[nodiscard]] std::string format_error(std::string_view cni_version, int code, std::string_view message,
                                        std::string_view details);
 

@@ -1,5 +1,5 @@
-// The network configuration on standard input: the part that belongs to the protocol. What a pod gets and which
-// addresses are the business of other rooms, which read their keys from `document`.
+// The network configuration on standard input: the part that belongs to the protocol. Other rooms read their keys
+// from `document`.
 #pragma once
 
 #include <rdmanet/base/ip_address.hpp>
@@ -27,20 +27,20 @@ struct NetConf {
     SpecVersion version = SpecVersion::v0_1_0;
     std::string name;
     std::string type;
-    std::optional<std::string> ipam_type; // absent for no "ipam", an empty one, or an empty type
+    std::optional<std::string> ipam_type; // absent without "ipam", and if "ipam" or its type is empty
     Dns dns;
     std::optional<Result> prev_result;
-    /// Absent if the caller sent no list; JSON null is an empty list: nothing is valid any more.
+    /// Absent if the caller sent no list. JSON null is an empty list: no attachment is valid.
     std::optional<std::vector<ValidAttachment>> valid_attachments;
     std::vector<std::string> warnings;
 };
 
 /// Throws json::ParseError, CniError (incompatible version, invalid name), json::ValueError. A lenient reading, for
-/// DEL and GC, turns what it can't understand beside name and version into warnings.
+/// DEL and GC, only needs name and version. It turns everything else that it cannot understand into warnings.
 [[nodiscard]] NetConf parse_net_conf(std::string_view text, Strictness strictness);
 
-/// The configuration's cniVersion, for the error document of a configuration that is refused; the newest if it has none
-/// that we know.
+/// The cniVersion for the error document of a configuration that is refused: the configuration's own, or the newest
+/// one if it is absent or unknown.
 [[nodiscard]] std::string version_for_errors(std::string_view text);
 
 struct RequestedMac {
@@ -54,7 +54,7 @@ struct RequestedIp {
 };
 
 /// What the pod asked for, from the newest mechanism that has it (CONVENTIONS.md): runtimeConfig, args.cni, CNI_ARGS.
-/// Throws json::ValueError or CniError naming the source.
+/// Throws json::ValueError or CniError, which name the source.
 [[nodiscard]] std::optional<RequestedMac> requested_mac(const NetConf& conf, const Args& args);
 [[nodiscard]] std::vector<RequestedIp> requested_ips(const NetConf& conf, const Args& args);
 

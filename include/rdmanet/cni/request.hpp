@@ -1,4 +1,4 @@
-// One call of the plugin: environment and network configuration, checked before anything is done.
+// One call of the plugin: environment and network configuration, checked before anything else happens.
 #pragma once
 
 #include <rdmanet/base/interface_name.hpp>
@@ -18,7 +18,7 @@ namespace rdmanet::cni {
 enum class Command : std::uint8_t { add, del, check, gc, status, version };
 [[nodiscard]] std::string_view to_string(Command command);
 
-/// getenv() or a test's stand-in; an empty value counts as absent.
+/// getenv(), or a test's replacement. An empty value counts as absent.
 using Environment = std::function<const char*(const char*)>;
 
 struct Request {
@@ -30,8 +30,8 @@ struct Request {
     std::string netns_path;                        // ADD, CHECK; may be empty for DEL
     bool netns_override = false;                   // CNI_NETNS_OVERRIDE: the plugin's own namespace is allowed
     Args args;
-    std::string args_text; // CNI_ARGS as it came, for delegates
-    std::string path_text; // CNI_PATH as it came
+    std::string args_text; // CNI_ARGS unchanged, for delegates
+    std::string path_text; // CNI_PATH unchanged
 
     /// Of ADD, CHECK and DEL.
     [[nodiscard]] const base::InterfaceName& ifname() const { return *pod_ifname; }
@@ -44,12 +44,12 @@ struct Request {
 /// Throws CniError, json::ParseError, json::ValueError.
 [[nodiscard]] Request parse_request(Command command, const Environment& environment, std::string text);
 
-/// How long a caller may take to write the network configuration: callers write a few kilobytes at once.
+/// How long a caller may take to write the network configuration. Callers write a few kilobytes at once.
 inline constexpr std::chrono::seconds kInputPatience{10};
-/// Everything from `fd`, at most 16 MiB. Throws CniError (I/O failure), also if the end does not come in time.
+/// Reads `fd` to its end, at most 16 MiB. Throws CniError (I/O failure), also if the end does not come in time.
 [[nodiscard]] std::string read_configuration(int fd, std::chrono::milliseconds patience = kInputPatience);
 
-/// Checks the variables alone, before standard input is read. Throws CniError naming all that are missing.
+/// Checks only the variables, before standard input is read. Throws CniError, which names all missing variables.
 void require_environment(Command command, const Environment& environment);
 
 } // namespace rdmanet::cni

@@ -1,4 +1,4 @@
-// The result of an ADD, in every version's shape.
+// The result of an ADD, in the format of every version.
 #pragma once
 
 #include <rdmanet/base/dns.hpp>
@@ -39,17 +39,17 @@ struct Result {
     Dns dns;
 };
 
-/// The object under `reader`; a result without cniVersion is of version `fallback`. Throws json::ValueError.
+/// The object under `reader`. A result without cniVersion has version `fallback`. Throws json::ValueError.
 [[nodiscard]] Result parse_result(const json::Reader& reader, SpecVersion fallback);
 
 /// {"nameservers", "domain", "search", "options"}
 [[nodiscard]] Dns parse_dns(const json::Reader& reader);
 
-/// The document, indented as the Go library prints it. Older shapes lose what they have no place for: 0.3.x and 0.4.0
-/// interface mtu, socketPath and pciID; 0.1.0 and 0.2.0 all but the first address of each family.
+/// The document, indented as the Go library prints it. Older formats lose what they have no place for: 0.3.x and
+/// 0.4.0 an interface's mtu, socketPath and pciID; 0.1.0 and 0.2.0 all but the first address of each family.
 [[nodiscard]] std::string format_result(const Result& result, SpecVersion version);
 
-/// False for 0.1.0 and 0.2.0 without any address: those versions have no result for that.
+/// False for 0.1.0 and 0.2.0 without any address: these versions have no result without an address.
 [[nodiscard]] constexpr bool can_be_expressed(SpecVersion version, bool has_address) {
     return has_address || version > SpecVersion::v0_2_0;
 }

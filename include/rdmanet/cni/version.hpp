@@ -19,7 +19,7 @@ inline constexpr std::string_view kNewestVersion = kVersionTexts.back();
     return kVersionTexts[static_cast<std::size_t>(version)];
 }
 
-/// Exact match, as the Go library demands: "1.0" is no version. Empty text is 0.1.0.
+/// Exact match, as in the Go library: "1.0" is not a version. Empty text is 0.1.0.
 [[nodiscard]] std::optional<SpecVersion> parse_version(std::string_view text);
 
 /// "0.1.0, 0.2.0, ..."

@@ -1,4 +1,4 @@
-// What a plugin says about itself.
+// What a plugin prints about itself.
 #pragma once
 
 #include <string>
@@ -6,7 +6,8 @@
 
 namespace rdmanet::cni {
 
-/// The answer to VERSION: one line of JSON, without looking at anything else (CRI-O drops networks whose plugins fail).
+/// The answer to VERSION: one line of JSON. It examines nothing else, because CRI-O drops networks whose plugins
+/// fail.
 [[nodiscard]] std::string version_output();
 
 /// Two lines for a call without CNI_COMMAND, as the Go library prints them.

@@ -1,4 +1,4 @@
-// What the network configuration says a pod gets: our own keys and the peers', validated as a whole.
+// What the network configuration says a pod gets. rdmanet's own keys and the peers' keys, validated as a whole.
 #pragma once
 
 #include <rdmanet/base/bus_address.hpp>
@@ -21,7 +21,7 @@
 
 namespace rdmanet::config {
 
-/// The name by which configurations call this plugin, in "type" and in "ipam.type".
+/// The plugin's name in "type" and in "ipam.type".
 inline constexpr std::string_view kPluginName = "rdmanet";
 
 using base::Ipoib;
@@ -30,10 +30,10 @@ using base::Macvlan;
 
 /// An SR-IOV VF, its net device and its RDMA device.
 struct Sriov {
-    base::VfSettings settings; // for its PF to set; "mac" is among them once it is known who chooses it
+    base::VfSettings settings; // set by the PF; "mac" is set later, when it is known who chooses it
 };
 
-/// A whole function or sub-function: by Config::device, or by one of these.
+/// A whole function or a sub-function, identified by Config::device or by one of these members.
 struct HostDevice {
     std::optional<std::string> name;        // "device"
     std::optional<base::MacAddress> hwaddr; // of the net device
@@ -42,17 +42,17 @@ struct HostDevice {
 /// Only the RDMA device of an earlier plugin's interface.
 struct RdmaOnly {};
 
-/// Who takes the pod's default route when routes of this network contain one.
+/// Whether this network's default route becomes the pod's default route.
 enum class DefaultRoute : std::uint8_t {
     if_none, // only if the pod has none of that family: a secondary network never takes it over by accident
     always,
     never,
 };
 
-/// What makes sure that nobody else has the pod's addresses.
+/// How rdmanet makes sure that no other host has the pod's addresses.
 enum class DuplicateDetection : std::uint8_t {
-    optimistic, // the kernel, for IPv6, while the address is in use already
-    probe,      // we ask before the address is used, for both families
+    optimistic, // the kernel checks, for IPv6, while the address is already in use
+    probe,      // rdmanet asks before the address is used, for both families
 };
 
 enum class RdmaDemand : std::uint8_t {
@@ -63,32 +63,32 @@ enum class RdmaDemand : std::uint8_t {
 enum class OnMissingGid : std::uint8_t { warn, refuse };
 enum class OnInactivePort : std::uint8_t { warn, refuse };
 
-/// Of the RDMA devices of one function: its place among them, from 0, in the order in which the driver made them, or a
-/// pattern of names (fnmatch(3)), which may mean several.
+/// A choice among the RDMA devices of one function: the position, from 0, in the order in which the driver created
+/// them, or a pattern of names (fnmatch(3)), which may match several.
 using RdmaChoice = std::variant<std::size_t, std::string>;
 
 struct RdmaPolicy {
     RdmaDemand demand = RdmaDemand::if_present;
-    /// Whether the RDMA device of a VF goes into the pod; unset: it does where the node's mode lets it.
+    /// Whether the VF's RDMA device moves into the pod. Unset: it moves if the node's mode allows it.
     std::optional<bool> isolation;
-    std::optional<RdmaChoice> device; // unset: all of the function go into the pod
-    std::optional<std::string> name;  // of the RDMA device in the pod; unset: as on the host
-    bool link_local_gids = true; // that the interface has an IPv6 link-local address, which has GIDs as others have
-    std::optional<std::size_t> most_gids; // entries that the attachment may take of the table that it shares
+    std::optional<RdmaChoice> device;     // unset: all RDMA devices of the function move into the pod
+    std::optional<std::string> name;      // the RDMA device's name in the pod; unset: as on the host
+    bool link_local_gids = true;          // the interface has an IPv6 link-local address, which takes GIDs
+    std::optional<std::size_t> most_gids; // entries of the shared GID table that the attachment may take
     bool wait_for_gids = true;
     std::chrono::milliseconds gid_timeout{2000};
     OnMissingGid on_missing_gid = OnMissingGid::warn;
     OnInactivePort on_inactive_port = OnInactivePort::warn;
 };
 
-/// Addresses from nowhere, from our allocator, or from another plugin.
+/// No addresses, addresses from the built-in allocator, or from another plugin.
 struct NoIpam {};
 struct DelegatedIpam {
     std::string plugin;
 };
 using IpamChoice = std::variant<NoIpam, ipam::Config, DelegatedIpam>;
 
-/// Where "logFile" may be.
+/// The directory of "logFile".
 inline constexpr const char* kLogDirectory = "/var/log";
 
 struct LogTarget {
@@ -98,21 +98,22 @@ struct LogTarget {
 
 struct Config {
     std::variant<Macvlan, Ipvlan, Ipoib, Sriov, HostDevice, RdmaOnly> attach;
-    std::optional<base::BusAddress> device; // that moves; a device plugin chooses it, then STATUS doesn't know it
-    std::optional<std::string> master;      // name of an interface or of an RDMA device
+    /// The device to move. If a device plugin chooses it, STATUS does not know it.
+    std::optional<base::BusAddress> device;
+    std::optional<std::string> master; // name of an interface or of an RDMA device
     bool link_in_container = false;
-    bool reset = false; // the device, before it goes to another pod
+    bool reset = false; // reset the device before another pod gets it
     std::optional<std::uint32_t> mtu;
-    std::optional<base::MacAddress> mac; // the configuration's own; requests by the runtime come first
+    std::optional<base::MacAddress> mac; // the configuration's own; the runtime's requests have priority
     DefaultRoute default_route = DefaultRoute::if_none;
     DuplicateDetection duplicate_detection = DuplicateDetection::optimistic;
     RdmaPolicy rdma;
     IpamChoice ipam;
     LogTarget log;
-    std::optional<std::string> device_info_file; // "runtimeConfig.CNIDeviceInfoFile": what Multus reads after ADD
+    std::optional<std::string> device_info_file; // "runtimeConfig.CNIDeviceInfoFile", which Multus reads after ADD
     std::vector<std::string> warnings;
-    bool strict = false;            // keys that do nothing are an error
-    json::UselessKeys useless_keys; // `warnings` has them as well
+    bool strict = false;            // keys without an effect are an error
+    json::UselessKeys useless_keys; // also in `warnings`
 
     [[nodiscard]] bool is_macvlan() const { return std::holds_alternative<Macvlan>(attach); }
     [[nodiscard]] bool is_ipoib() const { return std::holds_alternative<Ipoib>(attach); }
@@ -126,30 +127,32 @@ struct Config {
     }
 };
 
-/// Throws json::ValueError naming the key, and CniError (unsupported field) for what this version can't do.
+/// Throws json::ValueError naming the key, and CniError (unsupported field) for what this version cannot do.
 [[nodiscard]] Config parse_config(const cni::NetConf& conf);
 
-/// Throws json::ValueError if there are keys that do nothing, and the network or its node refuses them. Only for calls
-/// that must not be done with a wrong configuration.
+/// Throws json::ValueError if there are keys without an effect and the network or its node refuses them. Only for
+/// calls that must not run with a wrong configuration.
 void require_useful_keys(const json::UselessKeys& useless, bool network_is_strict, bool node_is_strict);
-/// Throws the fault of the built-in allocator's configuration, if it has one. Only for the same calls.
+/// Throws the fault of the built-in allocator's configuration, if it has one. Only for calls that must not run with
+/// it.
 void require_sound(const IpamChoice& ipam);
 
-/// Only the "ipam" part: what the stand-alone IPAM plugin needs.
+/// Reads only "ipam", which is all that the stand-alone IPAM plugin needs.
 [[nodiscard]] IpamChoice parse_ipam(const cni::NetConf& conf, std::vector<std::string>& warnings);
-/// Whether the configuration names another plugin as its type and this one as its IPAM. One without a type says nothing
-/// of the kind: a DEL that took it for this would forget the interface.
+/// Whether the configuration names another plugin as its type and rdmanet as its IPAM. A configuration without a type
+/// is not one: a DEL that took it for one would leave the interface behind.
 [[nodiscard]] bool is_ipam_only(const cni::NetConf& conf);
-/// Whether the configuration is of "attach": "rdma", as far as it can be read.
+/// Whether the configuration has "attach": "rdma", as far as it can be read.
 [[nodiscard]] bool is_rdma_only(const cni::NetConf& conf);
-/// Only the device: a whole function by its address or its place in sysfs; nullopt if the configuration has neither. A
-/// device plugin's ID that is no address says nothing where other keys name the device. Throws json::ValueError.
+/// Reads only the device: a whole function by its address or its path in sysfs. nullopt if the configuration has
+/// neither. If other keys name the device, a device plugin's ID that is not an address is ignored. Throws
+/// json::ValueError.
 [[nodiscard]] std::optional<base::BusAddress> find_device(const json::Reader& root);
-/// Where Multus keeps device-info files for plugins, or the same below /var.
+/// Where Multus keeps device-info files for plugins. The path may also be below /var.
 inline constexpr std::string_view kDeviceInfoDirectory = "/run/k8s.cni.cncf.io/devinfo/cni/";
-/// The path's last part, if the rest is that directory; else empty.
+/// The last part of the path if the rest is that directory; else empty.
 [[nodiscard]] std::string_view device_info_name(std::string_view path);
-/// Only "logFile" and "logLevel".
+/// Reads only "logFile" and "logLevel".
 [[nodiscard]] LogTarget parse_log_target(const cni::NetConf& conf);
 
 } // namespace rdmanet::config

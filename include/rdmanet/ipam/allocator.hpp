@@ -1,4 +1,4 @@
-// Addresses for attachments: policy over a Store.
+// Policy over a Store: which address an attachment gets.
 #pragma once
 
 #include <rdmanet/base/deadline.hpp>
@@ -27,47 +27,47 @@ struct AllocatedAddress {
 
 struct Allocation {
     std::vector<AllocatedAddress> ips;    // one for each range, then the static ones
-    std::vector<Lease> leases;            // the same, as recorded: restores the store if it is lost
-    std::vector<Lease> fresh;             // those among them that the attachment did not have before
-    std::vector<OwnerKey> reclaimed_from; // the dead whose leases were taken back for it
+    std::vector<Lease> leases;            // the same as records: they restore a lost store
+    std::vector<Lease> fresh;             // leases that the attachment did not have before
+    std::vector<OwnerKey> reclaimed_from; // dead owners whose leases were reclaimed for this call
     std::vector<Route> routes;
     Dns dns;
-    std::vector<std::string> warnings; // of this call; those of the configuration are in Config
+    std::vector<std::string> warnings; // of this call; the configuration's warnings are in Config
 };
 
 class Allocator {
 public:
     Allocator(Store& store, LivenessProbe& probe) : store_(store), probe_(probe) {}
 
-    /// All addresses or an error. Repeated for the same attachment it returns the same leases; for another container of
-    /// the same pod, interface and network it takes over the old one's leases if its owner is provably dead. A range
-    /// without an address that is neither leased nor resting first gives up the leases of dead owners. Throws
-    /// RequestedAddressInvalid, RequestedAddressTaken, ExhaustedError, and what a Store throws.
+    /// Returns all addresses or throws. Repeated for the same attachment, it returns the same leases. Another
+    /// container of the same pod, interface and network takes over the old container's leases if their owner is
+    /// provably dead. If every address of a range is leased or resting, the leases of dead owners are reclaimed
+    /// first. Throws RequestedAddressInvalid, RequestedAddressTaken, ExhaustedError, and what a Store throws.
     [[nodiscard]] Allocation allocate(const Config& config, const Owner& owner,
                                       const std::vector<RequestedAddress>& requested, const base::Deadline& deadline);
 
-    /// What is wrong with the attachment's leases, one sentence each: `addresses` are those that it should hold.
+    /// What is wrong with the attachment's leases, one sentence each. `addresses` are the ones that it should hold.
     [[nodiscard]] std::vector<std::string> check(const OwnerKey& key, const std::vector<base::IpPrefix>& addresses,
                                                  const base::Deadline& deadline);
 
-    /// Whether the next attachment gets an address of the range: a free one, or else one whose owner is dead.
+    /// Whether the next attachment gets an address of the range: a free one, or one whose owner is dead.
     [[nodiscard]] bool has_room(const ConfiguredRange& range, const base::Deadline& deadline);
 
-    /// What allocate() would warn of, as the leases are now. Throws RequestedAddressInvalid, RequestedAddressTaken and
-    /// ExhaustedError as it would. Gives nothing, takes nothing back.
+    /// The warnings that allocate() would give now. Throws RequestedAddressInvalid, RequestedAddressTaken and
+    /// ExhaustedError as allocate() would. Changes nothing.
     [[nodiscard]] std::vector<std::string> foresee(const Config& config, const std::vector<RequestedAddress>& requested,
                                                    const base::Deadline& deadline);
 
-    /// How full the range is: looks at each of its leases.
+    /// How full the range is. Reads each of its leases.
     [[nodiscard]] Usage usage(const ConfiguredRange& range, const base::Deadline& deadline);
 
 private:
     struct Sweep {
         std::size_t leases = 0;
         std::size_t dead = 0;
-        std::size_t freed = 0;   // of the dead, by this process
-        std::size_t unknown = 0; // kept, since nothing is proven
-        std::string reason{};    // of the first of these
+        std::size_t freed = 0;   // leases of dead owners that this process reclaimed
+        std::size_t unknown = 0; // leases kept, because their owner is not provably dead
+        std::string reason{};    // why, for the first of the unknown ones
         [[nodiscard]] std::string doubt() const;
     };
     void take_over_from_predecessors(const Owner& owner, const std::vector<Claim>& claims,

@@ -19,14 +19,14 @@ namespace rdmanet::ipam {
 using base::Dns;
 using base::Route;
 
-/// One element of the range list: an attachment gets one address of each.
+/// One element of the range list. An attachment gets one address of each.
 struct ConfiguredRange {
     Range range;
-    std::string space;                      // address space in which an address is given once, see Lease
-    std::optional<base::IpAddress> gateway; // of the range's family and inside of its subnet
+    std::string space;                      // in which an address is given only once, see Lease
+    std::optional<base::IpAddress> gateway; // of the range's family and inside its subnet
 };
 
-/// An address that the configuration itself names.
+/// An address that the configuration itself sets.
 struct StaticAddress {
     base::IpPrefix address;
     std::optional<base::IpAddress> gateway;
@@ -36,20 +36,21 @@ struct StaticAddress {
 struct Config {
     std::vector<ConfiguredRange> ranges; // `range` first, then `ipRanges`
     std::vector<StaticAddress> addresses;
-    // For the result; the allocator only hands them through.
+    // Only copied to the result.
     std::vector<Route> routes;
     Dns dns;
     std::chrono::seconds cooldown{30}; // how long a released address rests before it is given again
 
-    /// What the configuration says and the allocator does not do, one sentence each.
+    /// Parts of the configuration that the allocator ignores, one sentence each.
     std::vector<std::string> warnings;
-    json::UselessKeys useless_keys; // `warnings` has them as well
-    /// What no pod may get addresses by. An attachment that is there already is no worse for it.
+    json::UselessKeys useless_keys; // also in `warnings`
+    /// An error for which no pod may get an address. Existing attachments are not affected.
     std::optional<json::ValueError> fault;
 };
 
-/// Throws json::ValueError with the path of the key for anything that can't be meant: whereabouts finds most of it only
-/// when it allocates, or never. What whereabouts silently ignores is ignored too, with a warning.
+/// Throws json::ValueError with the path of the key for anything that cannot be meant. whereabouts finds most of
+/// these errors only when it allocates, or never. What whereabouts silently ignores is also ignored here, with a
+/// warning.
 [[nodiscard]] Config parse_config(const json::Reader& ipam);
 
 } // namespace rdmanet::ipam

@@ -1,4 +1,4 @@
-// What keeps the allocator from giving an address.
+// Why the allocator cannot give an address.
 #pragma once
 
 #include <rdmanet/base/error.hpp>
@@ -9,7 +9,7 @@
 
 namespace rdmanet::ipam {
 
-/// The store refused. `temporary` if the same call may succeed later without anybody's help.
+/// The store refused. `temporary` if the same call may succeed later without a change.
 class StoreError : public base::Error {
 public:
     enum class Kind : std::uint8_t { temporary, permanent };
@@ -21,25 +21,25 @@ private:
     Kind kind_;
 };
 
-/// The store's content can't be relied on. Nothing was changed; see SqliteStore::repair().
+/// The store's content is inconsistent. Nothing was changed; see SqliteStore::repair().
 class DamagedStore : public StoreError {
 public:
     explicit DamagedStore(std::string message) : StoreError(Kind::permanent, std::move(message)) {}
 };
 
-/// Every address of a range is given away, and none of the holders is provably dead.
+/// Every address of a range is leased, and no owner is provably dead.
 class ExhaustedError : public base::Error {
 public:
     using Error::Error;
 };
 
-/// An address that the pod asked for, or that the configuration names, belongs to someone else.
+/// A requested address, or one that the configuration sets, belongs to another owner.
 class RequestedAddressTaken : public base::Error {
 public:
     using Error::Error;
 };
 
-/// An address that the pod asked for can't be given by this configuration.
+/// This configuration cannot give a requested address.
 class RequestedAddressInvalid : public base::Error {
 public:
     using Error::Error;

@@ -9,7 +9,7 @@
 
 namespace rdmanet::ipam {
 
-/// An attachment, as the CNI specification names it.
+/// An attachment, as the CNI specification identifies it.
 struct OwnerKey {
     std::string network; // the CNI network's name
     std::string container_id;
@@ -18,10 +18,10 @@ struct OwnerKey {
     friend bool operator==(const OwnerKey&, const OwnerKey&) = default;
 };
 
-/// An attachment with what is needed to tell later whether it still exists.
+/// An attachment, with the data that shows later whether it still exists.
 struct Owner {
     OwnerKey key;
-    std::string pod_namespace; // empty outside of Kubernetes, like the next two
+    std::string pod_namespace; // empty outside Kubernetes, like the next two
     std::string pod_name;
     std::string pod_uid;
     std::string netns_path;
@@ -30,8 +30,8 @@ struct Owner {
     std::uint64_t pid_view = 0;     // whose /proc can prove the network namespace dead (kernel::ProcView::id())
     std::string boot_id;
 
-    /// What stays the same when kubelet tries again with a new container: the UID, or NAMESPACE/NAME from runtimes that
-    /// pass none. Empty outside of Kubernetes.
+    /// What stays the same when kubelet retries with a new container: the UID, or NAMESPACE/NAME from runtimes that
+    /// pass no UID. Empty outside Kubernetes.
     [[nodiscard]] std::string pod_identity() const;
 
     /// `pod "ns/name", container "b", interface "net1", network "a"`, for messages.
@@ -40,14 +40,13 @@ struct Owner {
     friend bool operator==(const Owner&, const Owner&) = default;
 };
 
-/// An address that is given away. Within a space no address is given twice; equal addresses in different spaces have
-/// nothing to do with each other.
+/// A leased address. Within a space no address is given twice. Equal addresses in different spaces are independent.
 struct Lease {
     /// `network_name` of the configuration; with `enable_overlapping_ranges: false` followed by '@' and the range.
     std::string space;
-    /// Which of the owner's addresses it is: position among the ranges, then among the static addresses.
+    /// The position among the owner's addresses: first the ranges, then the static addresses.
     unsigned slot = 0;
-    base::IpPrefix address; // with the length of the range's subnet
+    base::IpPrefix address; // with the prefix length of the range's subnet
     Owner owner;
     std::int64_t since = 0; // seconds since the epoch
     std::chrono::seconds cooldown{30};

@@ -1,4 +1,4 @@
-// Whether the owner of a lease still exists: a question for someone who may look at the system.
+// Whether the owner of a lease still exists. The answer comes from a room that may examine the system.
 #pragma once
 
 #include <rdmanet/ipam/lease.hpp>
@@ -10,17 +10,17 @@ namespace rdmanet::ipam {
 
 enum class Liveness : std::uint8_t {
     alive,
-    dead, // proven: the lease may be taken back
+    dead, // proven: the lease may be reclaimed
     unknown,
 };
 
-/// The answer for one owner. Only `dead` lets anybody take something away.
+/// The answer for one owner. Only `dead` allows anyone to take something away.
 struct Verdict {
     Liveness liveness = Liveness::unknown;
-    /// Of `unknown`, for a person: why nothing is proven, and what to do about it. Fits behind "because".
+    /// For `unknown`: why nothing is proven, and what to do about it. The text fits after "because".
     std::string reason{};
-    /// Of `alive`, for a person: who still holds the network namespace after its path is gone, and what to do about it.
-    /// Empty while the path leads there.
+    /// For `alive`: who still holds the network namespace after its path is gone, and what to do about it. Empty
+    /// while the path leads to the namespace.
     std::string held_by{};
 
     friend bool operator==(const Verdict& verdict, Liveness expected) { return verdict.liveness == expected; }
@@ -33,7 +33,7 @@ public:
     LivenessProbe& operator=(const LivenessProbe&) = delete;
     virtual ~LivenessProbe() = default;
 
-    /// Says `dead` only where no process and no name can reach the owner's network namespace any more.
+    /// Answers `dead` only if no process and no name can reach the owner's network namespace any more.
     [[nodiscard]] virtual Verdict probe(const Owner& owner) = 0;
 };
 

@@ -1,4 +1,4 @@
-// The addresses of one configured range as intervals: nothing here or behind it ever walks over addresses.
+// The addresses of a configured range as intervals. No code here or in its callers walks over single addresses.
 #pragma once
 
 #include <rdmanet/base/ip_address.hpp>
@@ -12,7 +12,7 @@ namespace rdmanet::ipam {
 /// Decimal text of a 128-bit number.
 [[nodiscard]] std::string to_text(base::Uint128 number);
 
-/// Addresses from `first` to `last`, both included, as numbers: an end of all ones needs no 129th bit.
+/// Addresses from `first` to `last`, both included, as numbers. An end with all bits set needs no 129th bit.
 struct Interval {
     base::Uint128 first = 0;
     base::Uint128 last = 0;
@@ -23,25 +23,25 @@ struct Interval {
 
 class Range {
 public:
-    /// All addresses in `bounds`, which must lie in `subnet`. Host bits of `subnet` are masked.
+    /// All addresses in `bounds`, which must be inside `subnet`. Host bits of `subnet` are masked.
     Range(const base::IpPrefix& subnet, Interval bounds);
 
-    /// Takes addresses out of the usable ones. `holes` need be neither sorted nor disjoint nor inside of the range.
+    /// Takes addresses out of the usable ones. `holes` may be unsorted, overlapping and outside the range.
     void remove(std::vector<Interval> holes);
 
     [[nodiscard]] const base::IpPrefix& subnet() const { return subnet_; }
     [[nodiscard]] base::Family family() const { return subnet_.family(); }
-    /// From the first to the last address before anything was removed.
+    /// From the first to the last address, before anything was taken out.
     [[nodiscard]] const Interval& bounds() const { return bounds_; }
 
-    /// What may be handed out: sorted, disjoint, with gaps between.
+    /// The usable addresses: sorted, disjoint, with gaps between.
     [[nodiscard]] const std::vector<Interval>& usable() const { return usable_; }
-    /// Number of usable addresses; 2^128, which does not fit, counts as 2^128 - 1.
+    /// The number of usable addresses. 2^128 does not fit and counts as 2^128 - 1.
     [[nodiscard]] base::Uint128 usable_count() const;
-    /// True if `address` may be handed out.
+    /// True if `address` is usable.
     [[nodiscard]] bool contains(const base::IpAddress& address) const;
 
-    /// "10.0.0.0/24", with the bounds where they are narrower: "10.0.0.0/24 (10.0.0.10 to 10.0.0.99)".
+    /// "10.0.0.0/24", with the bounds if they are narrower: "10.0.0.0/24 (10.0.0.10 to 10.0.0.99)".
     [[nodiscard]] std::string to_string() const;
 
 private:
@@ -50,8 +50,8 @@ private:
     std::vector<Interval> usable_;
 };
 
-/// First and last address to hand out from `subnet`: without network and broadcast address in both families
-/// (as whereabouts does), unless they are handed out as well. `subnet` must have four addresses at least if not.
+/// The first and last usable address of `subnet`. As in whereabouts, the network and broadcast address are left out
+/// in both families, unless they are made usable. Otherwise `subnet` must have at least four addresses.
 enum class Edges : std::uint8_t { kept_free, handed_out };
 [[nodiscard]] Interval bounds_of(const base::IpPrefix& subnet, Edges edges);
 

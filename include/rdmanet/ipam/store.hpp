@@ -1,5 +1,5 @@
-// Where leases are kept. The operations are what a shared store can do with one conditional write per address, and an
-// embedded one with one transaction: each says what it found instead of asking for a lock around several calls.
+// Where leases are stored. A shared store can do each operation with one conditional write per address, an embedded
+// store with one transaction. Each operation returns what it found, so that no lock around several calls is needed.
 #pragma once
 
 #include <rdmanet/base/deadline.hpp>
@@ -15,10 +15,10 @@
 
 namespace rdmanet::ipam {
 
-/// What becomes of addresses that were released a short while ago if no other is free.
+/// What to do with recently released addresses if no other address is free.
 enum class Resting : std::uint8_t { given, left_alone };
 
-/// One address wanted: any of `usable`, or exactly `wanted`, which need not be among `usable` and is given even
+/// One address wanted: any of `usable`, or exactly `wanted`. `wanted` need not be in `usable`, and is given even
 /// while it rests.
 struct Claim {
     std::string space;
@@ -30,17 +30,18 @@ struct Claim {
     Resting resting = Resting::given;
 };
 
-/// One lease for each claim, in their order: new ones, and those that the owner held in the same slots before.
+/// One lease for each claim, in the order of the claims: new ones, and those that the owner already held in these
+/// slots.
 struct Granted {
     std::vector<Lease> leases;
-    std::vector<Lease> fresh; // those among them that the owner did not have before
+    std::vector<Lease> fresh; // leases that the owner did not have before
 };
-/// The wanted address of a claim belongs to someone else. Nothing was reserved.
+/// The wanted address of a claim belongs to another owner. Nothing was reserved.
 struct Taken {
     std::size_t claim = 0;
     Lease holder;
 };
-/// No address of a claim is free, not even a resting one unless those are left alone. Nothing was reserved.
+/// No address of a claim is free. Resting addresses count as free unless they are left alone. Nothing was reserved.
 struct Exhausted {
     std::size_t claim = 0;
 };
@@ -48,7 +49,7 @@ using ReserveOutcome = std::variant<Granted, Taken, Exhausted>;
 
 struct Usage {
     std::uint64_t leases = 0;
-    std::uint64_t cooling = 0; // released, and not yet given again unless nothing else is left
+    std::uint64_t cooling = 0; // released and resting; given only if nothing else is free
 };
 
 /// Every call throws base::TimeoutError at its deadline, DamagedStore, and StoreError for any other refusal.
@@ -59,43 +60,44 @@ public:
     Store& operator=(const Store&) = delete;
     virtual ~Store() = default;
 
-    /// An address for each claim, all or nothing: the lowest free one. A slot (position among the claims) in which the
-    /// same attachment already holds a lease keeps it, whatever the claim says by now.
+    /// An address for each claim, all or nothing: the lowest free one. If the attachment already holds a lease in a
+    /// slot (position among the claims), it keeps that lease, whatever the claim says now.
     [[nodiscard]] virtual ReserveOutcome reserve(const Owner& owner, const std::vector<Claim>& claims,
                                                  const base::Deadline& deadline) = 0;
 
-    /// Gives back what the attachment holds, in every space. Absence is success.
+    /// Releases what the attachment holds, in every space. Absence is success.
     virtual std::vector<Lease> release(const OwnerKey& key, const base::Deadline& deadline) = 0;
 
-    /// As release(), but those of `unused`, which nobody can have used, don't rest. Others were a predecessor's.
+    /// As release(). The leases in `unused` do not rest, because nobody can have used them. Others were a
+    /// predecessor's.
     virtual std::vector<Lease> withdraw(const OwnerKey& key, const std::vector<Lease>& unused,
                                         const base::Deadline& deadline) = 0;
 
-    /// Gives back those of `leases` that are still as they were read; returns them.
+    /// Releases those of `leases` that have not changed since they were read, and returns them.
     virtual std::vector<Lease> reclaim(const std::vector<Lease>& leases, const base::Deadline& deadline) = 0;
 
-    /// Hands those of `leases` over to `heir` that are still as they were read and whose slot the heir has free; returns
-    /// them as they are now.
+    /// Transfers those of `leases` to `heir` that have not changed since they were read, if the heir's slot is free.
+    /// Returns them as they are now.
     virtual std::vector<Lease> adopt(const std::vector<Lease>& leases, const Owner& heir,
                                      const base::Deadline& deadline) = 0;
 
-    /// What the attachment holds, by slot.
+    /// The attachment's leases, by slot.
     [[nodiscard]] virtual std::vector<Lease> find(const OwnerKey& key, const base::Deadline& deadline) = 0;
 
-    /// What other containers of the owner's pod hold for the same interface of the same network.
+    /// The leases of other containers of the owner's pod, for the same interface of the same network.
     [[nodiscard]] virtual std::vector<Lease> find_predecessors(const Owner& owner, const base::Deadline& deadline) = 0;
 
-    /// Up to `most` leases in the claim's intervals, by address, beginning after `after`.
+    /// Up to `most` leases in the claim's intervals, by address, that follow `after`.
     [[nodiscard]] virtual std::vector<Lease> list(const Claim& claim, const std::optional<base::IpAddress>& after,
                                                   std::size_t most, const base::Deadline& deadline) = 0;
 
     /// All leases, by space and address.
     [[nodiscard]] virtual std::vector<Lease> list_all(const base::Deadline& deadline) = 0;
 
-    /// Whether reserve() would find an address within the claim's intervals; as fast as that.
+    /// Whether reserve() would find an address in the claim's intervals. As fast as reserve().
     [[nodiscard]] virtual bool has_free(const Claim& claim, const base::Deadline& deadline) = 0;
 
-    /// Counts within the claim's intervals: looks at each lease there.
+    /// Counts within the claim's intervals. Reads each lease there.
     [[nodiscard]] virtual Usage usage(const Claim& claim, const base::Deadline& deadline) = 0;
 };
 

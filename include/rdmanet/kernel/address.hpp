@@ -11,23 +11,23 @@ namespace rdmanet::kernel {
 
 struct Address {
     base::IpPrefix prefix;
-    /// Duplicate address detection has found another host that has it (IFA_F_DADFAILED): the kernel keeps the address
-    /// and does not use it.
+    /// Duplicate address detection found another host that has the address (IFA_F_DADFAILED). The kernel keeps the
+    /// address and does not use it.
     bool is_duplicate = false;
 };
 
-/// Both families. Throws NetlinkError (ENODEV: no such interface).
+/// Lists addresses of both families. Throws NetlinkError (ENODEV: no such interface).
 [[nodiscard]] std::vector<Address> list_addresses(Socket& socket, unsigned ifindex);
 
 /// Duplicate address detection of IPv6 (RFC 4862, section 5.4); the kernel has none for IPv4.
 enum class Dad : std::uint8_t {
-    full,       // the address can't be used until it has passed, 1 to 2 s later
+    full,       // the address cannot be used until the check has passed, 1 to 2 s later
     optimistic, // usable at once, but not for resolving neighbours (RFC 4429); see enable_optimistic_detection()
     none,
 };
 
-/// IPv4 prefixes of up to 30 bits get the broadcast address that belongs to them. One that is there is left as it is.
-/// Throws NetlinkError.
+/// IPv4 prefixes of up to 30 bits get their broadcast address. An existing address stays as it is. Throws
+/// NetlinkError.
 void add_address(Socket& socket, unsigned ifindex, const base::IpPrefix& prefix, Dad dad = Dad::full);
 
 } // namespace rdmanet::kernel

@@ -1,4 +1,4 @@
-// Asking the network whether somebody has an address before it is used.
+// Asks the network whether another host has an address, before the address is used.
 #pragma once
 
 #include <rdmanet/base/deadline.hpp>
@@ -18,22 +18,23 @@ struct AddressHolder {
     base::MacAddress mac;
 };
 
-/// Both families at the same time. RFC 5227, section 1.1, and RFC 4861, section 10, count in seconds, for links of any
-/// speed; who is on the same Ethernet and awake answers within milliseconds. Three probes, as in RFC 5227.
+/// Probes both families at the same time. RFC 5227, section 1.1, and RFC 4861, section 10, count in seconds, for
+/// links of any speed. A host that is awake on the same Ethernet answers within milliseconds. Three probes, as in RFC
+/// 5227.
 class AddressProber {
 public:
     static constexpr unsigned kProbes = 3;
-    static constexpr std::chrono::milliseconds kInterval{100}; // between two of them, and after the last
+    static constexpr std::chrono::milliseconds kInterval{100}; // between two probes, and after the last
 
     /// A raw packet socket in `netns`, on an Ethernet interface that is up and has a carrier. Throws base::SystemError.
     AddressProber(const Netns& netns, unsigned ifindex, const base::MacAddress& mac);
 
-    /// The first who shows that it has one of the addresses; nullopt if nobody does for kProbes * kInterval, or until
-    /// the deadline. Throws base::SystemError (ENETDOWN: the interface went down).
+    /// The first host that shows that it has one of the addresses. nullopt if none does within kProbes * kInterval,
+    /// or by the deadline. Throws base::SystemError (ENETDOWN: the interface went down).
     [[nodiscard]] std::optional<AddressHolder> find_holder(std::span<const base::IpAddress> addresses,
                                                            const base::Deadline& deadline) const;
 
-    /// Tells all neighbours that the addresses are here. Throws base::SystemError.
+    /// Announces the addresses to all neighbours. Throws base::SystemError.
     void announce(std::span<const base::IpAddress> addresses) const;
 
 private:

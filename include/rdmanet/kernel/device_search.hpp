@@ -1,4 +1,4 @@
-// Devices whose net or RDMA devices are in another network namespace, and which one that is.
+// Devices whose net or RDMA devices are in another network namespace, and which namespace that is.
 #pragma once
 
 #include <rdmanet/base/bus_address.hpp>
@@ -9,9 +9,9 @@
 
 namespace rdmanet::kernel {
 
-/// What of a device the calling thread's namespace lacks. sysfs keeps the directories "net" and "infiniband" of a
-/// device for as long as it has one, wherever that is, and shows its name in its own namespace alone
-/// (get_device_parent(), drivers/base/core.c): an empty one tells.
+/// Which parts of a device are not in the calling thread's namespace. sysfs keeps the directories "net" and
+/// "infiniband" of a device while it has such a part, wherever the part is, and shows the part's name only in its own
+/// namespace (get_device_parent(), drivers/base/core.c). So an empty directory means that the part is elsewhere.
 struct ElsewhereDevice {
     base::BusAddress address;
     bool net = false;
@@ -20,20 +20,21 @@ struct ElsewhereDevice {
     /// "net device and RDMA device", for messages.
     [[nodiscard]] std::string parts_text() const;
 };
-/// PCI functions and auxiliary devices. Throws base::SystemError.
+/// Examines PCI functions and auxiliary devices. Throws base::SystemError.
 [[nodiscard]] std::vector<ElsewhereDevice> list_devices_elsewhere();
 
-/// What of `devices` is in none of the namespaces that these paths lead to; those that go meanwhile are passed over.
-/// Throws base::SystemError.
+/// The parts of `devices` that are in none of the namespaces that these paths lead to. Namespaces that go meanwhile
+/// are skipped. Throws base::SystemError.
 [[nodiscard]] std::vector<ElsewhereDevice> subtract_devices_in(const std::vector<std::string>& netns_paths,
                                                                std::vector<ElsewhereDevice> devices);
 
-/// A namespace that nobody is in and no mount keeps, but an open descriptor. It may be one of another kind.
+/// A namespace that only an open descriptor keeps: no process is in it and no mount has it. It may be of another
+/// kind.
 struct HeldNetns {
-    std::string path; // of the descriptor, /proc/PID/fd/N
+    std::string path; // of the descriptor: /proc/PID/fd/N
     unsigned pid = 0;
 };
-/// `living` is what needs no descriptor. `proc` is where procfs is. Throws base::SystemError.
+/// `living` are the namespaces that need no descriptor. `proc` is where procfs is mounted. Throws base::SystemError.
 [[nodiscard]] std::vector<HeldNetns> list_held_netns(const LiveNetns& living, const std::string& proc = "/proc");
 
 } // namespace rdmanet::kernel

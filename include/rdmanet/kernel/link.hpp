@@ -29,8 +29,8 @@ using base::Macvlan;
 using base::MacvlanMode;
 using base::to_string;
 
-/// Settings that stay with an interface when it moves to another namespace. Those that a kernel doesn't know are
-/// absent.
+/// Settings that stay with an interface when it moves to another namespace. A setting that the kernel does not know
+/// is absent.
 struct LinkTuning {
     std::optional<std::uint32_t> group;
     std::optional<std::uint32_t> transmit_queue_length; // packets, before the driver's queues
@@ -41,10 +41,10 @@ struct LinkTuning {
     std::optional<std::uint32_t> gro_ipv4_max_size;
 };
 
-/// A program that looks at every packet which an interface receives, before all else does.
+/// A program that examines every packet that an interface receives, before the network stack does.
 struct XdpProgram {
-    std::uint32_t id = 0;   // the kernel's, never given again while it runs
-    std::uint32_t mode = 0; // XDP_FLAGS_..._MODE, linux/if_link.h: where it runs; one in each
+    std::uint32_t id = 0;   // the kernel's, unique while it runs
+    std::uint32_t mode = 0; // XDP_FLAGS_..._MODE, linux/if_link.h: where it runs; one program for each
 
     friend bool operator==(const XdpProgram&, const XdpProgram&) = default;
 };
@@ -59,77 +59,79 @@ struct Link {
     unsigned flags = 0;                          // IFF_*, linux/if.h
     unsigned mtu = 0;                            // bytes
     std::optional<unsigned> parent_ifindex;      // in the namespace of parent_netnsid, if that is set
-    std::optional<int> parent_netnsid;           // the number by which the socket's namespace knows it
+    std::optional<int> parent_netnsid;           // the number that the socket's namespace has for it
     std::optional<unsigned> master_ifindex;      // bond, bridge, VRF, ... that this link is a port of
     std::optional<Macvlan> macvlan;
     std::optional<Ipvlan> ipvlan;
-    std::optional<Ipoib> ipoib;                    // of parents, too
+    std::optional<Ipoib> ipoib;                    // also for parents
     std::vector<std::string> altnames;             // since Linux 5.5
     std::optional<std::uint8_t> ipv6_address_mode; // enum in6_addr_gen_mode, linux/if_link.h; absent without IPv6
-    std::string alias;                             // a remark of up to 255 bytes; stays when the link moves
+    std::string alias;                             // a comment of up to 255 bytes; stays when the link moves
     LinkTuning tuning;
-    std::string qdisc;           // at the root of its queues: "noop", which drops everything, before it has been active
+    std::string qdisc;           // at the root of its queues; "noop" drops everything until the link is active
     std::string parent_device;   // e.g. "0000:3b:00.2", empty for a virtual device; since Linux 5.14
-    std::vector<XdpProgram> xdp; // stay when the link moves
+    std::vector<XdpProgram> xdp; // they stay when the link moves
 
     [[nodiscard]] bool is_up() const; // administratively
-    /// Whether it is up, has a carrier, and the kernel has seen that. A driver's netif_carrier_on() shows at once
-    /// (IFF_LOWER_UP), but what is sent is dropped until the link watch has run (linkwatch_do_dev(),
-    /// net/core/link_watch.c): only then it knows the operational state, which IFF_RUNNING tells and takes for up as
-    /// long as it is unknown (netif_oper_up()), and gives the device its queues.
+    /// Whether the link is up, has a carrier, and can send. A driver's netif_carrier_on() shows at once
+    /// (IFF_LOWER_UP), but packets are dropped until the link watch has run (linkwatch_do_dev(),
+    /// net/core/link_watch.c) and the device has its queues. IFF_RUNNING shows the operational state, and counts an
+    /// unknown state as up (netif_oper_up()).
     [[nodiscard]] bool can_send() const;
-    /// Of the interface with that index, in its parent's namespace.
+    /// `parent` is an index in the parent's namespace.
     [[nodiscard]] bool is_child_of(unsigned parent) const;
-    [[nodiscard]] bool is_promiscuous() const; // by the administrator's wish, not by a packet socket's
+    [[nodiscard]] bool is_promiscuous() const; // requested by the administrator, not by a packet socket
     [[nodiscard]] bool is_all_multicast() const;
-    /// nullopt if the hardware address has not 6 bytes.
+    /// nullopt if the hardware address does not have 6 bytes.
     [[nodiscard]] std::optional<base::MacAddress> mac() const;
-    /// Of any length, as the kernel's tools write it; empty if there is none.
+    /// The hardware address of any length, as the kernel's tools print it; empty if there is none.
     [[nodiscard]] std::string hardware_address_text() const;
 
     [[nodiscard]] bool is_infiniband() const;
-    /// GID and GUID of the port of an InfiniBand interface: its hardware address is four bytes of flags and queue pair,
-    /// then the GID, whose last eight are the GUID (RFC 4391, section 9.1.1). nullopt for others.
+    /// The GID and the GUID of an InfiniBand interface's port. Its hardware address has four bytes of flags and queue
+    /// pair, then the GID, whose last eight bytes are the GUID (RFC 4391, section 9.1.1). nullopt for other
+    /// interfaces.
     [[nodiscard]] std::optional<base::IpAddress> port_gid() const;
     [[nodiscard]] std::optional<base::Guid> port_guid() const;
 };
 
-/// As Link::port_gid(), of a hardware address as text.
+/// As Link::port_gid(), for a hardware address as text.
 [[nodiscard]] std::optional<base::IpAddress> parse_port_gid(std::string_view hardware_address);
 
-/// By name or alternative name (both live in one table of the kernel): compare Link::name where that matters.
+/// Finds a link by its name or an alternative name, which share one table in the kernel. Compare Link::name if only
+/// the name counts.
 [[nodiscard]] std::optional<Link> find_link(Socket& socket, const base::InterfaceName& name);
 [[nodiscard]] std::optional<Link> find_link(Socket& socket, unsigned ifindex);
-/// By an alternative name of up to 127 bytes, which need not be a valid interface name.
+/// Finds a link by an alternative name of up to 127 bytes, which need not be a valid interface name.
 [[nodiscard]] std::optional<Link> find_link_by_altname(Socket& socket, std::string_view altname);
-/// All of the namespace; only the ports of `master_ifindex` if that is given. Throws NetlinkError (EAGAIN) if the list
+/// All links of the namespace, or only the ports of `master_ifindex`. Throws NetlinkError (EAGAIN) if the list
 /// changed during each of five readings.
 [[nodiscard]] std::vector<Link> list_links(Socket& socket, std::optional<unsigned> master_ifindex = {});
 
-/// What `uppers` stand on, in the same namespace: the parent of a VLAN, macvlan, ..., the ports of a bond, team or
-/// bridge. Nothing below an end of a pair. Throws NetlinkError.
+/// The links below `uppers` in the same namespace: the parent of a VLAN, macvlan, ..., and the ports of a bond, team
+/// or bridge. The other end of a pair is not below. Throws NetlinkError.
 [[nodiscard]] std::vector<Link> list_lower_links(Socket& socket, const std::vector<Link>& uppers);
 
-/// A macvlan, ipvlan or IPoIB child to be.
+/// A macvlan, ipvlan or IPoIB child to create.
 struct ChildSpec {
     base::InterfaceName name;
     unsigned parent_ifindex = 0;  // in the socket's namespace
     std::string parent_name;      // for messages
-    const Netns* netns = nullptr; // where the child is born; the socket's own namespace if null
+    const Netns* netns = nullptr; // where to create the child; the socket's own namespace if null
     std::variant<Macvlan, Ipvlan, Ipoib> kind;
     std::optional<base::MacAddress> mac; // macvlan only; random if unset
     std::optional<unsigned> mtu;         // bytes; the parent's if unset
     bool up = true;
-    /// What the child is called by number, 0: the kernel chooses. With one it asks the socket's namespace for that
-    /// alone, and not whether the name is taken there (rtnl_newlink(), net/core/rtnetlink.c).
+    /// The child's index. With 0 the kernel chooses it. An index must be free in the socket's namespace, and the
+    /// kernel then does not check whether the name is taken there (rtnl_newlink(), net/core/rtnetlink.c).
     unsigned ifindex = 0;
 };
 
-/// One request: the child appears in its namespace with its final name, address and MTU, already up, or not at all.
-/// Throws NetlinkError: EEXIST the name is taken there or in the socket's namespace, EBUSY the parent already feeds
-/// children of the other kind (in whichever namespace they are) or is a port of a bridge or bond, EINVAL the MTU
-/// exceeds the parent's or passthru does not go with other children, EOPNOTSUPP no such driver,
-/// EADDRINUSE/EADDRNOTAVAIL the MAC.
+/// One request: the child appears in its namespace with its final name, address and MTU, and up, or it does not
+/// appear. Throws NetlinkError. EEXIST: the name is taken there or in the socket's namespace. EBUSY: the parent has
+/// children of the other kind (in any namespace), or is a port of a bridge or bond. EINVAL: the MTU exceeds the
+/// parent's, or passthru does not allow other children. EOPNOTSUPP: no such driver. EADDRINUSE/EADDRNOTAVAIL: the
+/// MAC.
 void add_link(Socket& socket, const ChildSpec& child);
 
 /// Throws NetlinkError.
@@ -137,7 +139,7 @@ Removed remove_link(Socket& socket, unsigned ifindex);
 
 enum class AdminState : std::uint8_t { up, down };
 
-/// What is unset stays as it is.
+/// Unset members stay as they are.
 struct LinkChange {
     std::optional<base::InterfaceName> name;
     std::optional<base::MacAddress> mac;
@@ -145,20 +147,21 @@ struct LinkChange {
     std::optional<AdminState> state;
     std::optional<bool> promiscuous;
     std::optional<bool> all_multicast;
-    std::optional<std::uint8_t> ipv6_address_mode; // by which the link-local address is made, or that none is
-    std::optional<std::string> alias;              // empty: none
+    std::optional<std::uint8_t> ipv6_address_mode; // how the link-local address is made, or that there is none
+    std::optional<std::string> alias;              // empty: remove it
     LinkTuning tuning{};
-    const Netns* netns = nullptr; // moves the link; all else then happens there
+    const Netns* netns = nullptr; // moves the link; the other changes then happen there
 };
 
-/// One request. It is no transaction: when the kernel refuses one part (the new name is taken in the target
-/// namespace), earlier ones (the move) have happened. Throws NetlinkError.
+/// One request, but not a transaction: if the kernel refuses one part (the new name is taken in the target
+/// namespace), earlier parts (the move) have happened. Throws NetlinkError.
 void change_link(Socket& socket, unsigned ifindex, const LinkChange& change);
 
-/// Throws NetlinkError: EBUSY whoever attached it holds it by a descriptor (BPF_LINK_CREATE), and ends it with that.
+/// Throws NetlinkError. EBUSY: the program that attached it holds it by a descriptor (BPF_LINK_CREATE), and it ends
+/// with that.
 void detach_xdp(Socket& socket, unsigned ifindex, const XdpProgram& program);
 
-/// Alternative names (Linux 5.5). Throws NetlinkError: EEXIST an interface of the namespace has that name.
+/// Alternative names (Linux 5.5). Throws NetlinkError. EEXIST: an interface of the namespace has that name.
 void add_altname(Socket& socket, unsigned ifindex, std::string_view altname);
 void remove_altname(Socket& socket, unsigned ifindex, std::string_view altname);
 

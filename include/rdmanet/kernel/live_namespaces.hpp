@@ -8,30 +8,30 @@
 
 namespace rdmanet::kernel {
 
-/// Network namespaces that some thread is in or some mount keeps.
+/// Network namespaces that a thread is in or a mount keeps.
 struct LiveNetns {
-    /// By inode number (NetnsId::inode), each with a path that leads to it. A number may have been given to a younger
-    /// namespace: compare netns_cookie().
+    /// By inode number (NetnsId::inode), each with a path that leads to the namespace. A newer namespace may have an
+    /// old number: compare netns_cookie().
     std::map<std::uint64_t, std::string> paths;
-    /// Empty if nothing else is alive. Otherwise why something may be, for a person: the first process whose namespace is
-    /// none of these and could not be identified, with the error, or processes that /proc hides.
+    /// Empty if no other namespace is alive. Otherwise the reason why one may be, for a person: the first process
+    /// that could not be examined and whose namespace is none of these, with the error, or processes that /proc
+    /// hides.
     std::string doubt{};
 };
 
-/// One reading of /proc. What is not in the answer is used by nobody, as far as this process's /proc shows the machine
-/// (proc_view.hpp). A namespace that only an open
-/// descriptor or a socket keeps is not seen; nothing lives in such a one. `proc` is where procfs is. Throws
-/// base::SystemError.
+/// Reads /proc once. A namespace that is not in the answer is unused, as far as this process's /proc shows the
+/// machine (proc_view.hpp). A namespace that only an open descriptor or a socket keeps is left out: no process is in
+/// it. `proc` is where procfs is mounted. Throws base::SystemError.
 [[nodiscard]] LiveNetns list_live_netns(const std::string& proc = "/proc");
 
-/// What one of LiveNetns::paths says of who keeps the namespace.
+/// Who keeps the namespace, as one of LiveNetns::paths shows.
 struct NetnsHolder {
     std::int64_t pid = 0;      // the process that is in it, or that sees the mount
     std::string mount_point{}; // as that process sees it; empty if the process itself is in the namespace
 };
 [[nodiscard]] NetnsHolder parse_holder(std::string_view path, std::string_view proc = "/proc");
 
-/// Random text that the kernel makes at each boot (random(4), boot_id), without a newline.
+/// Random text that the kernel generates at each boot (random(4), boot_id), without a newline.
 [[nodiscard]] std::string boot_id();
 
 } // namespace rdmanet::kernel

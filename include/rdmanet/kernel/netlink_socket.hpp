@@ -1,4 +1,4 @@
-// A netlink socket and what the kernel answers. The messages themselves are made by the other files of this room.
+// A netlink socket and the kernel's answers. The other files of this room build the messages.
 #pragma once
 
 #include <rdmanet/base/deadline.hpp>
@@ -34,46 +34,46 @@ private:
     mutable std::string text_; // what() with the kernel's sentence: contexts may be added at any time
 };
 
-/// The kernel's last word on one request.
+/// The kernel's answer to one request.
 struct Answer {
     int errno_value = 0;
     std::string kernel_message;
-    /// What was asked for; null for a plain acknowledgement or a refusal. Valid until the socket's next request.
+    /// The requested object. Null for an acknowledgement or a refusal. Valid until the socket's next request.
     const nlmsghdr* message = nullptr;
 };
 
 /// Netlink protocol numbers: linux/netlink.h.
 enum class Protocol : int { route = 0, generic = 16, rdma = 20 };
 
-/// Belongs for ever to the network namespace it was opened in, whatever the thread does later. One request at a time.
-/// The kernel works on a request inside the system call that sends it: `deadline` bounds waiting for an answer, not
-/// the kernel's own locks. Requests throw NetlinkError, base::TimeoutError, base::SystemError.
+/// Belongs for ever to the network namespace that it was opened in, whatever the thread does later. One request at a
+/// time. The kernel executes a request inside the system call that sends it, so `deadline` limits the wait for an
+/// answer, not the kernel's own locks. Requests throw NetlinkError, base::TimeoutError, base::SystemError.
 class Socket {
 public:
-    /// In the calling thread's namespace. Throws base::SystemError.
+    /// Opens a socket in the calling thread's namespace. Throws base::SystemError.
     [[nodiscard]] static Socket open(Protocol protocol, const base::Deadline& deadline);
-    /// In `netns`: enters it, opens, comes back.
+    /// Enters `netns`, opens a socket and comes back.
     [[nodiscard]] static Socket open_in(const Netns& netns, Protocol protocol, const base::Deadline& deadline);
 
-    /// As above for Protocol::rdma; nullopt if this kernel has no RDMA, or has not loaded it (ib_core).
+    /// As above for Protocol::rdma. nullopt if this kernel has no RDMA, or has not loaded it (ib_core).
     [[nodiscard]] static std::optional<Socket> find_rdma(const base::Deadline& deadline);
     [[nodiscard]] static std::optional<Socket> find_rdma_in(const Netns& netns, const base::Deadline& deadline);
 
     [[nodiscard]] const base::Deadline& deadline() const { return deadline_; }
 
-    /// For requests with one answer, be it data, an acknowledgement or a refusal.
+    /// For requests with one answer: data, an acknowledgement or a refusal.
     [[nodiscard]] Answer ask(Message& request);
 
-    /// For changes: asks for an acknowledgement; a refusal is thrown as NetlinkError with `operation`.
+    /// For changes: asks for an acknowledgement. A refusal is thrown as NetlinkError with `operation`.
     void execute(Message& request, std::string_view operation);
 
-    /// Hands every message of a dump to `visit`. False if a change during the dump made it inconsistent: what `visit`
-    /// got is worthless then (NLM_F_DUMP_INTR). A refusal is thrown.
+    /// Passes every message of a dump to `visit`. Returns false if a change made the dump inconsistent
+    /// (NLM_F_DUMP_INTR): then what `visit` got must not be used. A refusal is thrown.
     [[nodiscard]] bool dump(Message& request, std::string_view operation,
                             const std::function<void(const nlmsghdr&)>& visit);
 
-    /// From now on the kernel applies the filters inside dump requests, or refuses those that it does not know
-    /// (NETLINK_GET_STRICT_CHK, Linux 4.20). Cheap when repeated.
+    /// From now on the kernel applies the filters in dump requests, and refuses unknown ones (NETLINK_GET_STRICT_CHK,
+    /// Linux 4.20). Cheap if repeated.
     void demand_strict_checks();
 
 private:

@@ -9,8 +9,8 @@
 
 namespace rdmanet::kernel {
 
-/// What a mount of sysfs shows of net and RDMA devices is what the namespace had that it was made in. This one is made
-/// in `netns` and attached to no directory (fsopen(2), Linux 5.2): nobody else sees it, and it goes with the object.
+/// A sysfs mount shows the net and RDMA devices of the namespace that it was made in. This mount is made in `netns`
+/// and attached to no directory (fsopen(2), Linux 5.2): no other process sees it, and it ends with the object.
 class NetnsSysfs {
 public:
     /// Throws base::SystemError: EPERM without CAP_SYS_ADMIN, ENOSYS from older kernels.

@@ -13,7 +13,8 @@
 
 namespace rdmanet::kernel {
 
-/// Of the whole machine: in shared mode every namespace sees every RDMA device, in exclusive mode only its own.
+/// The mode of the whole machine. In shared mode every namespace sees every RDMA device, in exclusive mode only its
+/// own.
 enum class RdmaNetnsMode : std::uint8_t { exclusive = 0, shared = 1 };
 
 /// Throws NetlinkError.
@@ -37,10 +38,10 @@ struct RdmaPort {
     unsigned port = 0; // from 1
     PortState state = PortState::unknown;
     std::uint8_t physical_state = 0; // enum ib_port_phys_state, rdma/ib_verbs.h
-    // InfiniBand: what the subnet manager has given the port, and its own; 0: none yet.
+    // InfiniBand: the LID that the subnet manager gave the port, and the subnet manager's own. 0: none yet.
     std::optional<std::uint32_t> lid;
     std::optional<std::uint32_t> sm_lid;
-    std::optional<unsigned> netdev_ifindex; // if it has a net device and that is in the socket's namespace
+    std::optional<unsigned> netdev_ifindex; // set if the port has a net device in the socket's namespace
     std::string netdev_name;
 
     [[nodiscard]] bool is_active() const { return state == PortState::active; }
@@ -53,59 +54,63 @@ struct RdmaPort {
     [[nodiscard]] std::string states_text() const;
 };
 
-/// The inverse of RdmaPort::link_name(): device and number alone are set. nullopt if it is none.
+/// The inverse of RdmaPort::link_name(): sets only device and number. nullopt if the text is not such a name.
 [[nodiscard]] std::optional<RdmaPort> parse_rdma_link_name(std::string_view name);
 
-/// The devices that the socket's namespace sees; while others move away it may lack one. Throws NetlinkError.
+/// The devices that the socket's namespace sees. While other devices move away, the list may lack one. Throws
+/// NetlinkError.
 [[nodiscard]] std::vector<RdmaDevice> list_rdma_devices(Socket& rdma);
-/// Whatever else moves meanwhile.
+/// Reliable even while other devices move.
 [[nodiscard]] std::optional<RdmaDevice> find_rdma_device(Socket& rdma, std::string_view name);
 [[nodiscard]] std::optional<RdmaDevice> find_rdma_device(Socket& rdma, std::uint32_t index);
 
-/// None if the device has gone meanwhile. Throws NetlinkError.
+/// Empty if the device is gone. Throws NetlinkError.
 [[nodiscard]] std::vector<RdmaPort> list_rdma_ports(Socket& rdma, const RdmaDevice& device);
 
-/// The port that carries what `link` sends: the one on `link` itself or else on an interface that `link` stands on: the
-/// parent of a VLAN, macvlan or ipvlan, the ports of a bond, team or bridge, and so on down. Of several the first whose
-/// state is active. nullopt: no RDMA there. Link and socket must be of the calling thread's namespace. Throws
+/// The port that carries the packets of `link`: the one on `link` itself, or on an interface below it (the parent of
+/// a VLAN, macvlan or ipvlan, the ports of a bond, team or bridge, and so on down). Of several ports, the first
+/// active one. nullopt if there is no RDMA. Link and socket must be of the calling thread's namespace. Throws
 /// NetlinkError.
 [[nodiscard]] std::optional<RdmaPort> find_rdma_port(Socket& rdma, const Link& link);
 
-/// Name of the interface that the first port of the named RDMA device is on, in the calling thread's namespace; nullopt
-/// if there is no such device here, or it has no net device here. Throws NetlinkError.
+/// The name of the interface of the RDMA device's first port, in the calling thread's namespace. nullopt if there is
+/// no such device here, or it has no net device here. Throws NetlinkError.
 [[nodiscard]] std::optional<std::string>
 find_netdev_of_rdma_device(std::string_view device,
                            const base::Deadline& deadline = base::Deadline::in(std::chrono::seconds{2}));
 
 /// Whether a device of the socket's namespace could move in exclusive mode: its driver must be able to take it away
-/// from those who use it. Asks the kernel to move it while the thread is in `elsewhere`, where the device is not: that
-/// the driver can't is what the kernel says first, where the device isn't it says next, and has changed nothing
+/// from its users. Asks the kernel to move the device while the thread is in `elsewhere`, where the device is not.
+/// The kernel first refuses a driver that cannot do it, then a device that is not there, and changes nothing
 /// (drivers/infiniband/core/device.c, ib_device_set_netns_put(), rdma_dev_change_netns()). Throws NetlinkError.
 [[nodiscard]] bool is_rdma_device_movable(Socket& rdma, std::uint32_t index, const Netns& elsewhere);
 
 /// Moves a device from the socket's namespace, which must be the calling thread's, to `netns`. Open user contexts are
-/// cut off. Throws NetlinkError: EOPNOTSUPP shared mode or a driver that cannot, EINVAL the device is not here.
+/// closed. Throws NetlinkError. EOPNOTSUPP: shared mode, or a driver that cannot do it. EINVAL: the device is not
+/// here.
 void move_rdma_device(Socket& rdma, std::uint32_t index, const Netns& netns);
 
-/// Processes that have a user context of the device open: whoever uses it for RDMA. Numbers of the caller's PID
-/// namespace, 0 for one that is not in it. None from kernels that don't tell (before Linux 5.18). Throws NetlinkError.
+/// Processes with an open user context of the device, which use it for RDMA. The numbers are of the caller's PID
+/// namespace, 0 for a process outside it. Empty on kernels that do not report them (before Linux 5.18). Throws
+/// NetlinkError.
 [[nodiscard]] std::vector<unsigned> list_rdma_users(Socket& rdma, std::uint32_t index);
 
 /// A queue pair that a kernel module has on a device.
 struct KernelQueuePair {
     std::uint32_t number = 0;
-    std::string module; // that made it: "ib_core", "ib_ipoib", "nvme_rdma"
+    std::string module; // the module that made it: "ib_core", "ib_ipoib", "nvme_rdma"
 };
 
-/// Those of the device; the kernel takes them from their modules when the device moves. Those made by RDMA CM are told
-/// as the modules' that asked for them. None from drivers that can't be asked. Throws NetlinkError.
+/// Queue pairs of the device. The kernel takes them from their modules when the device moves. Queue pairs made
+/// through RDMA CM are reported with the module that asked for them. Empty for drivers that cannot be asked. Throws
+/// NetlinkError.
 [[nodiscard]] std::vector<KernelQueuePair> list_kernel_queue_pairs(Socket& rdma, std::uint32_t index);
 
-/// Name of the device's character device, "uverbs3" in /dev/infiniband; nullopt if it has none. The kernel gives the
-/// lowest free number whenever a device is made or moved. Throws NetlinkError.
+/// The name of the device's character device, "uverbs3" in /dev/infiniband; nullopt if it has none. The kernel gives
+/// it the lowest free number whenever a device is created or moved. Throws NetlinkError.
 [[nodiscard]] std::optional<std::string> find_uverbs(Socket& rdma, std::uint32_t index);
 
-/// Throws NetlinkError: EEXIST another device has the name.
+/// Throws NetlinkError. EEXIST: another device has the name.
 void rename_rdma_device(Socket& rdma, std::uint32_t index, std::string_view name);
 
 } // namespace rdmanet::kernel

@@ -1,4 +1,4 @@
-// The character devices by which programs reach RDMA devices: /dev/infiniband.
+// The character devices that programs use to reach RDMA devices: /dev/infiniband.
 #pragma once
 
 #include <string>
@@ -12,9 +12,9 @@ struct RdmaFile {
     unsigned port = 0;  // from 1; 0: the whole device
 };
 
-/// All of the machine, as sysfs shows them in every namespace, also those of RDMA devices in others. Netlink
-/// (RDMA_NLDEV_CMD_GET_CHARDEV) would load the modules of those that are missing. `root` is where the classes are.
-/// Throws base::SystemError.
+/// All of the machine: sysfs shows them in every namespace, also for RDMA devices in other namespaces. Netlink
+/// (RDMA_NLDEV_CMD_GET_CHARDEV) would load missing modules. `root` is the directory of the classes. Throws
+/// base::SystemError.
 [[nodiscard]] std::vector<RdmaFile> list_rdma_files(const std::string& root = "/sys/class");
 
 } // namespace rdmanet::kernel

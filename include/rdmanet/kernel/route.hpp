@@ -14,8 +14,8 @@ constexpr std::uint32_t kMainTable = 254; // RT_TABLE_MAIN
 
 struct Route {
     base::IpPrefix destination;               // the network: without host bits
-    std::optional<base::IpAddress> gateway{}; // IPv6 is fine for an IPv4 destination (RTA_VIA)
-    unsigned ifindex = 0;                     // 0: by the gateway
+    std::optional<base::IpAddress> gateway{}; // may be IPv6 for an IPv4 destination (RTA_VIA)
+    unsigned ifindex = 0;                     // 0: found through the gateway
     std::uint32_t table = kMainTable;
     std::uint32_t metric = 0;                      // 0: the kernel's default, which is 1024 for IPv6
     std::optional<std::uint8_t> scope{};           // RT_SCOPE_*; unset: link without a gateway, universe with one
@@ -23,10 +23,10 @@ struct Route {
     std::optional<std::uint32_t> advertised_mss{}; // bytes
 };
 
-/// Before other routes to its destination with its table and metric, of which the kernel takes the first; IPv6 spreads
-/// traffic over all of them instead. An identical one that is there is left as it is. Throws NetlinkError: ENETUNREACH
-/// the gateway is not on a connected network, EINVAL host bits in the destination or an impossible scope, ENETDOWN the
-/// interface is down, ENODEV it is absent.
+/// The route is put before other routes with its destination, table and metric, and the kernel uses the first. IPv6
+/// spreads traffic over all of them. An identical route stays as it is. Throws NetlinkError. ENETUNREACH: the gateway
+/// is not on a connected network. EINVAL: host bits in the destination, or an impossible scope. ENETDOWN: the
+/// interface is down. ENODEV: it is absent.
 void add_route(Socket& socket, const Route& route);
 
 struct RouteFilter {
@@ -35,8 +35,8 @@ struct RouteFilter {
     std::optional<std::uint32_t> table;
 };
 
-/// Those that pass the filter, in the kernel's order; a route over several next hops is one Route for each. Throws
-/// NetlinkError; an absent interface or table is an empty list.
+/// Routes that pass the filter, in the kernel's order. A route with several next hops becomes one Route for each. An
+/// absent interface or table gives an empty list. Throws NetlinkError.
 [[nodiscard]] std::vector<Route> list_routes(Socket& socket, const RouteFilter& filter);
 
 /// The default route of the main table with the lowest metric.

@@ -14,24 +14,24 @@ enum class Sysctl : std::uint8_t {
     arp_notify,        // 1: gratuitous ARP when the link or its address changes
     disable_ipv6,      // 1: no IPv6 on the interface
     keep_addr_on_down, // 1: IPv6 addresses survive "link down"
-    optimistic_dad,    // 1: IFA_F_OPTIMISTIC counts, and link-local addresses have it (RFC 4429)
-    use_optimistic,    // 1: such addresses are as good as others for what the pod sends
+    optimistic_dad,    // 1: IFA_F_OPTIMISTIC has an effect, and link-local addresses have it (RFC 4429)
+    use_optimistic,    // 1: optimistic addresses are used as source addresses like others
     ndisc_notify,      // 1: unsolicited neighbour advertisement when the link or its MAC address changes
 };
 
 enum class Written : std::uint8_t { yes, no_such_sysctl };
 
-/// /proc/sys/net shows the network namespace of the calling thread: hold a NetnsScope. Both throw base::SystemError.
-/// Absent: no such interface, or a kernel without IPv6.
+/// /proc/sys/net shows the calling thread's network namespace: hold a NetnsScope. Both throw base::SystemError.
+/// Absent if there is no such interface, or the kernel has no IPv6.
 [[nodiscard]] std::optional<int> find_sysctl(const base::InterfaceName& interface, Sysctl sysctl);
 Written write_sysctl(const base::InterfaceName& interface, Sysctl sysctl, int value);
 
-/// From now on the kernel sends a gratuitous ARP for each IPv4 address when the interface of `netns` comes up or
-/// changes its MAC address. Throws base::SystemError.
+/// Makes the kernel send a gratuitous ARP for each IPv4 address when the interface of `netns` comes up or changes its
+/// MAC address. Throws base::SystemError.
 void announce_ipv4_when_up(const Netns& netns, const base::InterfaceName& interface);
 
-/// From now on the kernel sends a neighbour advertisement for each IPv6 address when the interface of `netns` changes
-/// its MAC address (ndisc_netdev_event()), and when duplicate address detection passes: not for an address that was
+/// Makes the kernel send a neighbour advertisement for each IPv6 address when the interface of `netns` changes its
+/// MAC address (ndisc_netdev_event()), and when duplicate address detection passes, but not for an address that was
 /// optimistic until then (addrconf_dad_work()). Throws base::SystemError.
 void announce_ipv6_changes(const Netns& netns, const base::InterfaceName& interface);
 

@@ -1,5 +1,4 @@
-// Who holds what on this node: the journal, the leases, and what the kernel says of the RDMA devices, for a person or a
-// program.
+// What exists on this node, for a person or a program: records, leases, and the kernel's view of the RDMA devices.
 #pragma once
 
 #include <rdmanet/attach/rdma_view.hpp>
@@ -15,19 +14,20 @@ namespace rdmanet::ops {
 
 struct StateReport {
     state::AttachmentStore::Listing attachments;
-    std::vector<std::vector<attach::RdmaView>> rdma; // for each attachment, in their order
-    std::vector<ipam::Verdict> pods;                 // likewise
-    /// Likewise: addresses that another host has, too.
+    std::vector<std::vector<attach::RdmaView>> rdma; // for each attachment, in the order of the records
+    std::vector<ipam::Verdict> pods;                 // for each attachment, too
+    /// For each attachment: its addresses that another host also has.
     std::vector<std::vector<base::IpPrefix>> duplicates;
     std::vector<ipam::Lease> leases;
-    std::string missing_directory; // the state directory, if there is none
+    std::string missing_directory; // the state directory, if it does not exist
     std::string lease_trouble;     // why the leases could not be read; empty if they could
 };
 
-/// Reads the state directory and the kernel; changes nothing, also if there is none.
+/// Reads the state directory and the kernel. Changes nothing, and does not create the directory.
 [[nodiscard]] StateReport read_state(const std::string& state_directory);
 
-/// Tables of attachments, of their RDMA if there is any, and of leases, with a line for what can't be read.
+/// Tables of attachments, of their RDMA devices if there are any, and of leases, and a line for each part that cannot
+/// be read.
 [[nodiscard]] std::string to_table(const StateReport& report);
 /// {"attachments": [...], "leases": [...], "unreadable": [...]}
 [[nodiscard]] std::string to_json(const StateReport& report);

@@ -6,7 +6,7 @@
 
 namespace rdmanet::ops {
 
-/// Columns as wide as their widest cell, two spaces between, no trailing space. Empty cells read "-".
+/// Columns are as wide as their widest cell, with two spaces between and no trailing space. Empty cells show "-".
 class Table {
 public:
     explicit Table(std::vector<std::string> header) : rows_{std::move(header)} {}

@@ -1,4 +1,4 @@
-// The embedded store: leases of this node in one SQLite file, STATE_DIR/leases.sqlite, which exists for one boot.
+// The embedded store: this node's leases in one SQLite file, STATE_DIR/leases.sqlite, which exists for one boot.
 #pragma once
 
 #include <rdmanet/ipam/errors.hpp>
@@ -14,7 +14,7 @@
 namespace rdmanet::ipam {
 
 struct Time {
-    std::int64_t boot = 0;  // seconds since boot, suspend included: no clock adjustment shortens a cooldown
+    std::int64_t boot = 0;  // seconds since boot, with suspend: clock adjustments do not shorten a cooldown
     std::int64_t epoch = 0; // seconds since 1970, for people
 };
 /// CLOCK_BOOTTIME and CLOCK_REALTIME.
