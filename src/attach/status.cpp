@@ -28,9 +28,10 @@ void require_free_addresses(const ipam::Config& config, const Node& node, const 
     ipam::Allocator allocator(leases, pods);
     for (const ipam::ConfiguredRange& configured : config.ranges)
         if (!allocator.has_room(configured, deadline))
-            unavailable(fmt::format("no free address in range {}: {} leases, none of a dead pod; enlarge the range, or "
-                                    "delete pods (`rdmanet state` shows who holds addresses)",
-                                    configured.range, allocator.usage(configured, deadline).leases));
+            unavailable(
+                fmt::format("no free address in range {} (leases: {}, none of a dead pod): enlarge the range, or "
+                            "delete pods that `rdmanet state` shows",
+                            configured.range, allocator.usage(configured, deadline).leases));
 }
 
 void require_ipam(const cni::Request& request, const config::IpamChoice& ipam, const Node& node,

@@ -48,7 +48,8 @@ TEST_CASE("STATUS has code 50 for an exhausted range", "[status]") {
     const std::string members = concat("'master':'par0',", ipam("10.35.1.1/32", "'enable_l3':true"));
     const PluginCall call = call_for(stage.pod, members);
     add(call);
-    CHECK_THAT(status_of(stage.pod, members), Contains("code 50") && Contains("10.35.1.1/32") && Contains("exhausted"));
+    CHECK_THAT(status_of(stage.pod, members),
+               Contains("code 50") && Contains("10.35.1.1/32") && Contains("no free address"));
     CHECK(del(call) == "");
     CHECK(status_of(stage.pod, members) == "");
     CHECK(stage.node.difference() == "");

@@ -102,7 +102,7 @@ TEST_CASE("a plan tells what ADD then does, and leaves no trace", "[plan]") {
     CHECK_THAT(no_plan(plan(next)), Names("net1", "exists", "/run/netns/pod"));
     check_same_words(next);
     CHECK_THAT(told(plan(next.config, {})), Names("5 of 6", "MTU 1500") && !Contains("routes"));
-    CHECK_THAT(told(plan(next.config, {"--args", "IP=10.120.0.5"})), Names("lease 10.120.0.5"));
+    CHECK_THAT(told(plan(next.config, {"--args", "IP=10.120.0.5"})), Names("requested address 10.120.0.5"));
     PluginCall beside = of(call_for(stage.pod, "'master':'par0','attach':'ipvlan'"), "c2");
     beside.ifname = "net2";
     CHECK_THAT(no_plan(plan(beside)), Names("par0", "child", "macvlan", "mode bridge"));

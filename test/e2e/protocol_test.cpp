@@ -115,7 +115,7 @@ TEST_CASE("STATUS says with code 50 that ADD can't work", "[protocol]") {
                                                                                                 "'10.60.0.2/32']")));
     CHECK(outcome(full, "STATUS").empty());
     (void)add(full);
-    CHECK_THAT(outcome(full, "STATUS"), Names("code 50", "10.60.0.0/30", "exhausted"));
+    CHECK_THAT(outcome(full, "STATUS"), Names("code 50", "10.60.0.0/30", "no free address"));
     CHECK(del(full).empty());
     CHECK(stage.node.difference() == "");
 }
