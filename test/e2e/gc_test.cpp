@@ -123,24 +123,33 @@ TEST_CASE("who keeps the namespace of a pod after its name is gone is named wher
     const auto says = [](const std::string& command) {
         return shell(concat(binary(), ' ', command, " 2>&1; echo $?"));
     };
-    const auto names = [&](const std::string& holder, bool unfinished) {
+    const auto names = [&](const Names& holder, bool unfinished) {
         for (const std::string command : {"gc --dry-run", "gc", "gc --forget c1 net1", "state", "check"}) {
             INFO(command);
-            CHECK_THAT(says(command), Names("held", holder, "`rdmanet gc`"));
+            CHECK_THAT(says(command), holder && Names("held", "`rdmanet gc`"));
         }
         CHECK_THAT(says("gc"), unfinished ? Names("still held", "net", "c1") && EndsWith("\n1\n")
                                           : Names("kept", "net", "c1") && EndsWith("\n0\n"));
         CHECK_THAT(says("state"), Contains(unfinished ? "DEL unfinished" : " attached "));
         CHECK_THAT(says("check"), StartsWith(unfinished ? "differs: " : "not checked: "));
     };
-    names(concat("process ", pid, " (sleep): end it"), false);
+    const Names process(concat("process ", pid, " (sleep)"), "end it");
+    names(process, false);
     // What a DEL leaves that failed.
     shell("cd /run/rdmanet/attachments && jq '.removalUnfinished=true|.phase=\"prepared\"' c1* >/tmp/record && "
           "cp /tmp/record c1*");
-    names(concat("process ", pid, " (sleep): end it"), true);
+    names(process, true);
     CHECK(value(shell(concat(binary(), " state --json")), "attachments.0.delUnfinished") == "true");
+    // A mount that only another mount namespace has, as of a runtime in a container.
+    const std::string at = "/tmp/rdmanet-kept";
+    const std::string other = shell(concat("touch ", at, "; unshare --mount sh -c 'mount --bind /proc/", pid,
+                                           "/ns/net ", at, " && exec sleep 300' >/dev/null 2>&1 & echo -n $!"));
+    wait_until(concat("[ $(cat /proc/", other, "/comm) = sleep ]"));
     shell(concat("kill ", pid, "; while [ -e /proc/", pid, " ]; do sleep 0.02; done"));
+    names(Names(concat("mount at ", at), concat("process ", other, " (sleep)"), "unmount it"), true);
+    shell(concat("nsenter --mount=/proc/", other, "/ns/mnt umount ", at));
     CHECK(collect("") == "");
+    shell(concat("kill ", other, "; rm ", at));
     CHECK(node.difference() == "");
 }
 
