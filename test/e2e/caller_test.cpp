@@ -24,8 +24,9 @@ std::string held() {
 } // namespace
 
 TEST_CASE("a reader that went away doesn't stop a command half way", "[protocol]") {
-    // What follows writes into a pipe whose reader has ended.
-    const std::string nobody_reads = "unset CNI_COMMAND; exec 3> >(exec true); wait $!; exec \"$0\" ";
+    // What follows writes into a pipe whose reader has ended: writing fails from then on.
+    const std::string nobody_reads = "unset CNI_COMMAND; exec 3> >(exec true); trap '' PIPE; "
+                                     "while printf x >&3; do :; done 2>/dev/null; trap - PIPE; exec \"$0\" ";
     const ProcessResult state = run_by_shell(concat(nobody_reads, "state >&3"), {});
     CHECK(state.exit_status == 1);
     CHECK(state.err.empty());

@@ -55,11 +55,15 @@ void add_netns(const std::string& name) {
     require(static_cast<bool>(base::UniqueFd(::open(path.c_str(), O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0))),
             base::concat("make ", path));
     std::async(std::launch::async,
-               [&] { // a thread of its own, which ends in the new namespace
+               [&] { // in a thread of its own: whatever fails, the caller stays where it is
+                   const base::UniqueFd home(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
                    require(::unshare(CLONE_NEWNET) == 0, "make a network namespace");
                    set_loopback_up();
                    require(::mount("/proc/thread-self/ns/net", path.c_str(), "none", MS_BIND, nullptr) == 0,
                            base::concat("mount ", path));
+                   // Whoever joins a thread may go on before the kernel has taken it out of its namespaces (do_exit():
+                   // exit_mm() comes first), and would find the new one in use.
+                   require(::setns(home.get(), CLONE_NEWNET) == 0, "return from a network namespace");
                })
         .get();
 }
