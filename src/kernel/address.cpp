@@ -17,7 +17,8 @@ namespace {
 using base::Family;
 using base::IpPrefix;
 
-/// IFA_LOCAL is the own address where IFA_ADDRESS is the peer's or, for IPv4, the same; IPv6 has it only with a peer.
+/// IFA_LOCAL is the own address if IFA_ADDRESS is the peer's. For IPv4 both are present; IPv6 has IFA_LOCAL only with
+/// a peer.
 std::optional<Address> parse_address(const nlmsghdr& message, unsigned ifindex) {
     const auto parsed = parse_message<ifaddrmsg>(message, RTM_NEWADDR);
     if (!parsed || parsed->first.ifa_index != ifindex) return std::nullopt;

@@ -36,8 +36,8 @@ constexpr sock_filter answer(unsigned bytes) {
     return {BPF_RET | BPF_K, 0, 0, bytes};
 }
 
-/// ARP, and IPv6 neighbour solicitations and advertisements: the interface of a busy node has much else. Frames of
-/// VLANs on top of it carry their tag beside them.
+/// Passes ARP, and IPv6 neighbour solicitations and advertisements: the interface of a busy node has much other
+/// traffic. Frames of VLANs on top of it carry their tag beside the frame.
 void let_pass_neighbour_discovery(int fd) {
     constexpr auto kVlanTag = static_cast<unsigned>(SKF_AD_OFF + SKF_AD_VLAN_TAG_PRESENT);
     // Jumps count from the next instruction.
@@ -67,8 +67,8 @@ sockaddr_ll on_interface(unsigned ifindex) {
     return address;
 }
 
-/// Protocol 0: nothing comes in before the filter is there and the socket is bound (packet(7)). All protocols, as an
-/// ipvlan parent keeps from other sockets what is for its children.
+/// Protocol 0: nothing arrives before the filter is set and the socket is bound (packet(7)). Then all protocols,
+/// because an ipvlan parent hides its children's packets from other sockets.
 base::UniqueFd open_packet_socket(const Netns& netns, unsigned ifindex) {
     const NetnsScope scope(netns);
     base::UniqueFd fd(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -80,7 +80,7 @@ base::UniqueFd open_packet_socket(const Netns& netns, unsigned ifindex) {
     return fd;
 }
 
-/// nullopt if nothing is there to be read. EINTR and errors of the network (ENETDOWN) are the next send's to report.
+/// nullopt if there is nothing to read. EINTR and errors of the network (ENETDOWN) are left to the next send.
 std::optional<std::span<const unsigned char>> receive(int fd, std::span<unsigned char> buffer) {
     for (;;) {
         sockaddr_ll from{};
@@ -99,8 +99,8 @@ AddressProber::AddressProber(const Netns& netns, unsigned ifindex, const MacAddr
 
 std::optional<AddressHolder> AddressProber::find_holder(std::span<const IpAddress> addresses,
                                                         const base::Deadline& deadline) const {
-    // Advertisements come to all nodes, as the solicitation has no source that they could go to (RFC 4861, section
-    // 7.2.4); others' probes for the address to its own group.
+    // Advertisements are sent to all nodes, because the solicitation has no source address (RFC 4861, section 7.2.4).
+    // Other hosts' probes are sent to the address's own group.
     join(all_nodes_group());
     for (const IpAddress& address : addresses)
         if (!address.is_v4()) join(solicited_node_group(address));
@@ -129,7 +129,7 @@ void AddressProber::send(std::span<const unsigned char> frame) const {
     const sockaddr_ll to = on_interface(ifindex_);
     const ssize_t sent = ::sendto(fd_.get(), frame.data(), frame.size(), MSG_DONTWAIT,
                                   reinterpret_cast<const sockaddr*>(&to), sizeof to);
-    // A full queue drops this one; there are others, and announcements only save time.
+    // A full queue drops this frame. Others follow, and announcements only save time.
     if (sent < 0 && errno != ENOBUFS && errno != EAGAIN)
         throw SystemError(fmt::format("send to the neighbours of interface number {}", ifindex_), errno);
 }

@@ -5,7 +5,7 @@
 namespace rdmanet::kernel {
 namespace {
 
-/// Text of an extended acknowledgement: TLVs behind the error and, unless it was capped, behind the copy of the
+/// The text of an extended acknowledgement. Its TLVs follow the error and, unless it was capped, the copy of the
 /// request (linux/netlink.h, nlmsgerr_attrs).
 std::string kernel_message_of(const nlmsghdr& message, std::size_t skip) {
     const Bytes payload = payload_of(message);

@@ -1,4 +1,4 @@
-// What a datagram from the kernel holds: messages, and the last word on a request.
+// The content of a datagram from the kernel: messages, and the final answer to a request.
 #pragma once
 
 #include "message.hpp"
@@ -10,13 +10,13 @@
 
 namespace rdmanet::kernel {
 
-/// Of an NLMSG_ERROR message: a refusal, or an acknowledgement (error 0).
+/// From an NLMSG_ERROR message: a refusal, or an acknowledgement (error 0).
 [[nodiscard]] Answer parse_error(const nlmsghdr& message);
-/// Of an NLMSG_DONE message, the end of a dump.
+/// From an NLMSG_DONE message, the end of a dump.
 [[nodiscard]] Answer parse_done(const nlmsghdr& message);
 
-/// Calls `visit` for each whole message in `bytes` that belongs to request `sequence`; an earlier request that ran
-/// into its deadline may have left answers behind.
+/// Calls `visit` for each whole message in `bytes` that belongs to request `sequence`. An earlier request that
+/// reached its deadline may have left answers behind.
 template <class Visit>
 void for_each_message(Bytes bytes, std::uint32_t sequence, Visit&& visit) {
     while (bytes.size() >= sizeof(nlmsghdr)) {

@@ -19,7 +19,7 @@ namespace {
 using base::BusAddress;
 using base::PciAddress;
 
-/// A PCI function that is a virtio device has that below it ("0000:00:03.0/virtio0"), and its interface is that one's.
+/// A virtio device is below its PCI function ("0000:00:03.0/virtio0"), and the function's interface belongs to it.
 constexpr std::string_view kVirtio = "virtio";
 
 std::string directory_of(const BusAddress& address) {
@@ -40,8 +40,8 @@ std::vector<std::string> sorted_names_in(const std::string& path) {
     return names;
 }
 
-/// Empty where the driver has none (phys_port_name_show(), net/core/net-sysfs.c). Any other failure is one: a port
-/// that is taken for another, or for none, would not be put back.
+/// Empty if the driver has no such name (phys_port_name_show(), net/core/net-sysfs.c). Other failures are errors: a
+/// port that is mistaken for another one would not be restored.
 std::string line_in(const base::UniqueFd& directory, const char* file) try {
     return find_line(directory.get(), file).value_or("");
 } catch (const base::SystemError& error) {
@@ -53,12 +53,12 @@ base::UniqueFd directory_of_netdev(const PciAddress& pf, const std::string& netd
     return open_directory(fmt::format("{}/net/{}", directory_of(pf), netdev));
 }
 
-/// Which switch the net device is a port of; some drivers tell one in legacy mode, too.
+/// The switch that the net device is a port of. Some drivers report one in legacy mode, too.
 std::string switch_of(const base::UniqueFd& netdev) {
     return line_in(netdev, "phys_switch_id");
 }
 
-/// Empty if the driver tells none, or the PF has no net device here.
+/// Empty if the driver reports none, or the PF has no net device here.
 std::string switch_of_uplink(const PciAddress& pf) {
     const auto uplink = uplink_of(pf);
     const base::UniqueFd directory = uplink ? directory_of_netdev(pf, *uplink) : base::UniqueFd();
@@ -68,7 +68,7 @@ std::string switch_of_uplink(const PciAddress& pf) {
 bool is_uplink(const PciAddress& pf, const std::string& netdev) {
     const base::UniqueFd directory = directory_of_netdev(pf, netdev);
     if (!directory) return false;
-    // A partition's child of an IPoIB interface is the function's net device, too.
+    // An IPoIB interface's child for a partition is also a net device of the function.
     if (find_line(directory.get(), "iflink") != find_line(directory.get(), "ifindex")) return false;
     const std::string port_name = line_in(directory, "phys_port_name");
     return port_name.empty() || is_of_port(port_name);

@@ -42,21 +42,21 @@ void subtract_devices_in(const NetnsSysfs& sysfs, std::vector<ElsewhereDevice>& 
 }
 
 std::optional<Netns> try_netns(const std::string& path) try { return find_netns(path); } catch (const NotANetnsError&) {
-    return std::nullopt; // a mount point whose namespace has gone
+    return std::nullopt; // a mount point whose namespace is gone
 }
 
-/// The number of a namespace, of whichever kind, that a descriptor leads to. Its link tells the path by which it was
-/// opened, not what it is (d_path(), fs/d_path.c, for the root of a mount). A file system whose server is away isn't
-/// asked.
+/// The number of a namespace of any kind that a descriptor leads to. The descriptor's link shows the path by which it
+/// was opened, not what it is (d_path(), fs/d_path.c, for the root of a mount). File systems whose server may be away
+/// are not asked.
 std::optional<std::uint64_t> namespace_inode(const std::string& path, std::uint64_t namespaces_device) {
     struct statx status {};
     if (::statx(AT_FDCWD, path.c_str(), AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_INO, &status) != 0)
-        return std::nullopt; // the process has ended, or closed it
+        return std::nullopt; // the process has ended or closed it
     const bool is_namespace = makedev(status.stx_dev_major, status.stx_dev_minor) == namespaces_device;
     return is_namespace ? std::optional<std::uint64_t>(status.stx_ino) : std::nullopt;
 }
 
-/// None of a process that the caller may not look at: what it holds has no holder that can be named.
+/// Empty for a process that the caller may not examine, because the holder of its descriptors could not be named.
 std::vector<std::string> list_descriptors(const std::string& directory) try {
     return list_directory(directory);
 } catch (const base::SystemError& error) {

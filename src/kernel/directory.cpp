@@ -21,7 +21,7 @@ struct CloseDirectory {
     void operator()(DIR* directory) const noexcept { (void)::closedir(directory); }
 };
 
-// ESRCH: in /proc/PID of a process that has just ended. ENODEV: in sysfs, of a device that has.
+// ESRCH: /proc/PID of a process that has just ended. ENODEV: sysfs of a device that is gone.
 bool means_no_file(int errno_value) {
     return errno_value == ENOENT || errno_value == ENOTDIR || errno_value == ESRCH || errno_value == ENODEV;
 }

@@ -1,4 +1,4 @@
-// Reading the small files and directories of sysfs and procfs, where everything may vanish at any moment.
+// Reading the small files and directories of sysfs and procfs, any of which may vanish at any moment.
 #pragma once
 
 #include <rdmanet/base/unique_fd.hpp>
@@ -9,10 +9,11 @@
 
 namespace rdmanet::kernel {
 
-/// Without a descriptor if it is absent. Throws base::SystemError.
+/// An empty descriptor if the directory is absent. Throws base::SystemError.
 [[nodiscard]] base::UniqueFd open_directory(const std::string& path);
 
-/// Names in a directory except "." and "..", in no particular order; none if it is absent. Throws base::SystemError.
+/// Names in a directory except "." and "..", in no particular order. Empty if the directory is absent. Throws
+/// base::SystemError.
 [[nodiscard]] std::vector<std::string> list_directory(const std::string& path);
 
 /// The first 4096 bytes of a file without the newline at their end; nullopt if the file is absent or has no value

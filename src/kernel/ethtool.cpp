@@ -46,7 +46,7 @@ FeatureSet parse_set(const Attributes& bitset) {
     return set;
 }
 
-/// The attributes of an answer about features. Throws NetlinkError for a refusal.
+/// The attributes of an answer about features. A refusal throws NetlinkError.
 Attributes require_answer(const Answer& answer, int family, unsigned ifindex) {
     const auto parsed = answer.errno_value == 0 && answer.message != nullptr
                             ? parse_message<genlmsghdr>(*answer.message, family)
@@ -111,7 +111,7 @@ std::string Ethtool::names_of(unsigned ifindex, const FeatureSet& features) {
     Message request = features_message(family_, ETHTOOL_MSG_FEATURES_GET, ifindex, 0);
     const Attributes attributes = require_answer(socket_.ask(request), family_, ifindex);
     std::vector<std::string> names;
-    // With a mask of all features: each is listed, whether the driver lets it be changed or not.
+    // The bits have a mask of all features, so each feature is listed, whether the driver allows a change or not.
     for (const Bytes bit :
          attributes.nest(ETHTOOL_A_FEATURES_HW).nest(ETHTOOL_A_BITSET_BITS).find_all(ETHTOOL_A_BITSET_BITS_BIT)) {
         const Attributes feature(bit);

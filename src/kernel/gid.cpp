@@ -15,8 +15,8 @@ namespace {
 
 using base::IpAddress;
 
-/// The table of one port. Files are named relative to an open directory: walking the long path costs more than
-/// reading does.
+/// The table of one port. Files are named relative to an open directory, because walking the long path costs more
+/// than reading.
 class TableFiles {
 public:
     TableFiles(const RdmaPort& port, const std::string& root)
@@ -30,7 +30,7 @@ public:
         return length;
     }
 
-    /// nullopt for an empty place, where "gids" shows zeros (drivers/infiniband/core/sysfs.c, show_port_gid).
+    /// nullopt for an empty place, which "gids" shows as zeros (drivers/infiniband/core/sysfs.c, show_port_gid).
     [[nodiscard]] std::optional<IpAddress> find_address(unsigned index) const {
         const auto address = IpAddress::parse(find(fmt::format("gids/{}", index)));
         return address && !address->is_unspecified() ? address : std::nullopt;
@@ -48,7 +48,7 @@ public:
     }
 
 private:
-    /// Empty if there is no such file, or (EINVAL) its place in the table has become empty.
+    /// Empty if there is no such file, or if its place in the table is empty now (EINVAL).
     [[nodiscard]] std::string find(const std::string& name) const {
         return find_line(directory_.get(), name).value_or(std::string());
     }
@@ -63,7 +63,7 @@ private:
     base::UniqueFd directory_;
 };
 
-/// Until `visit` returns false.
+/// Visits entries until `visit` returns false.
 template <class Visit>
 void for_each_address(const TableFiles& files, unsigned length, const Visit& visit) {
     for (unsigned index = 0; index < length; ++index) {
@@ -72,8 +72,8 @@ void for_each_address(const TableFiles& files, unsigned length, const Visit& vis
     }
 }
 
-/// Types in which the table has its first address. That is the port's own, which is there as long as the port is. VLANs
-/// on the port's interface have the same link-local address, and entries of their own.
+/// The number of types in which the table has its first address. That address is the port's own and exists as long as
+/// the port. VLANs on the port's interface have the same link-local address, and entries of their own.
 class TypeCounter {
 public:
     explicit TypeCounter(const TableFiles& files) : files_(files) {}

@@ -19,7 +19,7 @@
 namespace rdmanet::kernel {
 namespace {
 
-/// The value of "KEY=VALUE" among options that have commas between them; empty without it.
+/// The value of "KEY=VALUE" among options separated by commas; empty if it is absent.
 std::string_view value_of(std::string_view key, std::string_view options) {
     while (!options.empty()) {
         const std::string_view option = options.substr(0, options.find(','));
@@ -29,7 +29,8 @@ std::string_view value_of(std::string_view key, std::string_view options) {
     return {};
 }
 
-/// Of the mount option gid: in_group_p(), kernel/groups.c. Without the option it is root's.
+/// Whether the caller is in the group of the mount option gid: in_group_p(), kernel/groups.c. Without the option it
+/// is root's group.
 bool is_member(gid_t group) {
     const int count = ::getgroups(0, nullptr);
     std::vector<gid_t> groups(count > 0 ? static_cast<std::size_t>(count) : 0);
@@ -37,7 +38,7 @@ bool is_member(gid_t group) {
     return group == ::getegid() || std::find(groups.begin(), groups.end(), group) != groups.end();
 }
 
-/// CAP_SYS_PTRACE in the caller's own user namespace.
+/// Whether the caller has CAP_SYS_PTRACE in its own user namespace.
 bool may_trace() {
     __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
     __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {};
@@ -47,10 +48,10 @@ bool may_trace() {
 
 } // namespace
 
-/// has_pid_permissions(), fs/proc/base.c: who may trace a process is shown it, whatever the options; members of the
-/// group `gid` are shown what is "invisible" to others. A caller in a user namespace of its own has the capability
-/// there, but is not shown the first process. With "noaccess" processes are listed and can't be examined, which is
-/// found out anyway.
+/// has_pid_permissions(), fs/proc/base.c: who may trace a process sees it, whatever the options. Members of the group
+/// `gid` see processes that are "invisible" to others. A caller in its own user namespace has the capability there,
+/// but does not see the first process. With "noaccess" processes are listed but cannot be examined, which the search
+/// notices itself.
 std::string find_reason_for_hidden_processes(const std::string& proc) {
     struct stat status {};
     if (::stat(proc.c_str(), &status) != 0) throw base::SystemError(fmt::format("stat {}", proc), errno);

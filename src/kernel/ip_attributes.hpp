@@ -22,7 +22,7 @@ namespace rdmanet::kernel {
     return std::nullopt;
 }
 
-/// nullopt if there is no value, or one that is no address of the family.
+/// nullopt if there is no value, or it is not an address of the family.
 [[nodiscard]] inline std::optional<base::IpAddress> parse_ip(int address_family, const std::optional<Bytes>& value) {
     const auto family = family_of(address_family);
     if (!family || !value || value->size() != base::address_bits(*family) / 8) return std::nullopt;

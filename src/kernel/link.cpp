@@ -50,7 +50,7 @@ void change_altname(Socket& socket, int type, int flags, unsigned ifindex, std::
 constexpr std::size_t kQueuePairBytes = 4;
 constexpr std::size_t kInfinibandBytes = kQueuePairBytes + 16;
 
-/// Kinds whose IFLA_LINK is the other end of a pair, which they don't stand on.
+/// Kinds whose IFLA_LINK is the other end of a pair, not a link below.
 bool is_end_of_pair(const Link& link) {
     return link.kind == "veth" || link.kind == "netkit";
 }
@@ -126,7 +126,8 @@ void change_link(Socket& socket, unsigned ifindex, const LinkChange& change) {
     if (change.name) request.put_text(IFLA_IFNAME, change.name->to_string());
     if (change.mac) request.put(IFLA_ADDRESS, change.mac->bytes());
     if (change.mtu) request.put_u32(IFLA_MTU, *change.mtu);
-    // Without the zero byte, by which an empty one is removed (dev_set_alias(), net/core/dev.c).
+    // Without the zero byte: the kernel takes a text of no bytes as a request to remove the alias (dev_set_alias(),
+    // net/core/dev.c).
     if (change.alias)
         request.put(IFLA_IFALIAS, {reinterpret_cast<const unsigned char*>(change.alias->data()), change.alias->size()});
     const auto put_number = [&](int attribute, const std::optional<std::uint32_t>& value) {
@@ -169,7 +170,7 @@ bool Link::is_up() const {
     return (flags & IFF_UP) != 0;
 }
 bool Link::is_promiscuous() const {
-    return (flags & IFF_PROMISC) != 0; // dev_get_flags() tells what was asked for, net/core/dev.c
+    return (flags & IFF_PROMISC) != 0; // dev_get_flags(), net/core/dev.c, reports what was requested
 }
 bool Link::is_all_multicast() const {
     return (flags & IFF_ALLMULTI) != 0;
@@ -180,8 +181,9 @@ bool Link::can_send() const {
     return (flags & kAll) == kAll && qdisc != "noop";
 }
 
-/// An IPoIB child doesn't name a parent that happens to have its own index: the kernel can't tell them apart
-/// (nla_put_iflink(), net/core/rtnetlink.c), for want of a link_netnsid that macvlan and ipvlan children have.
+/// An IPoIB child does not name its parent if the parent has the same index in its own namespace. The kernel cannot
+/// tell the two apart (nla_put_iflink(), net/core/rtnetlink.c), because an IPoIB child has no link_netnsid, unlike
+/// macvlan and ipvlan children.
 bool Link::is_child_of(unsigned parent) const {
     if (parent_ifindex) return parent_ifindex == parent;
     return kind == "ipoib" && ifindex == parent;

@@ -52,7 +52,7 @@ void put_kind(Message& request, const std::variant<Macvlan, Ipvlan, Ipoib>& kind
         kind);
 }
 
-/// Everything but where it is born.
+/// The whole message except the namespace.
 Message new_link_message(const ChildSpec& child) {
     ifinfomsg header{};
     header.ifi_index = static_cast<int>(child.ifindex);

@@ -1,4 +1,4 @@
-// What the kernel says about one interface, as a value.
+// Parses the kernel's description of an interface.
 #pragma once
 
 #include <rdmanet/kernel/link.hpp>

@@ -1,4 +1,4 @@
-// Whole lists from the kernel.
+// Dumps: complete lists from the kernel.
 #pragma once
 
 #include "message.hpp"
@@ -14,8 +14,8 @@ namespace rdmanet::kernel {
 
 constexpr int kMostDumps = 5;
 
-/// A consistent list of what `parse` makes of each message: `parse(message, list)` appends what it wants. A dump that
-/// the kernel marks as interrupted by a change is repeated; after kMostDumps of them NetlinkError (EAGAIN) is thrown.
+/// A consistent list. For each message, `parse(message, list)` appends what it wants. If the kernel marks a dump as
+/// interrupted by a change, the dump is repeated. After kMostDumps dumps NetlinkError (EAGAIN) is thrown.
 template <class T, class Parse>
 [[nodiscard]] std::vector<T> list(Socket& socket, Message& request, std::string_view operation, const Parse& parse) {
     for (int dumps = 0; dumps < kMostDumps; ++dumps) {

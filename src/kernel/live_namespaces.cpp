@@ -26,7 +26,7 @@ namespace rdmanet::kernel {
 namespace {
 
 constexpr std::string_view kNetnsLink = "/ns/net";
-constexpr std::string_view kRoot = "/root"; // of a process: what it sees as "/"
+constexpr std::string_view kRoot = "/root"; // in a process's directory: the "/" that it sees
 
 /// The search through one procfs.
 class Search {
@@ -45,7 +45,8 @@ public:
     }
 
 private:
-    /// Life is proven by one process, death only by all: one that may not be looked at spoils the proof.
+    /// One process proves life, but only all processes prove death. A process that may not be examined spoils the
+    /// proof.
     template <class Visit>
     void try_process(const std::string& process, const Visit& visit) try {
         visit();
@@ -70,8 +71,9 @@ private:
         denied_mounts_.push_back(process);
     }
 
-    /// Everybody may read them (mounts_open_common(), fs/proc_namespace.c), but not follow the paths: others that see the
-    /// same mounts come first. The first line has the number of a mount, which no other namespace has.
+    /// Everyone may read these mounts (mounts_open_common(), fs/proc_namespace.c), but not follow their paths.
+    /// Processes that see the same mounts and may be examined come first. The first line has the number of a mount,
+    /// which is unique among mount namespaces.
     void visit_denied_mounts() {
         std::set<std::string> seen;
         for (const std::string& process : denied_mounts_)
@@ -101,10 +103,10 @@ private:
         return error.errno_value() == EACCES || error.errno_value() == EPERM;
     }
 
-    /// The link to a process's network namespace is for those who may trace it (proc_ns_readlink()), its files in
-    /// /proc/PID/net are for everybody (get_proc_task_net(), fs/proc/proc_net.c). Each namespace has files of its own,
-    /// with inode numbers of their own: they tell whether two processes share one. nullopt for a process without any:
-    /// it has ended.
+    /// Only who may trace a process may read the link to its network namespace (proc_ns_readlink()), but everyone may
+    /// read its files in /proc/PID/net (get_proc_task_net(), fs/proc/proc_net.c). Each namespace has its own files
+    /// with their own inode numbers, which show whether two processes share a namespace. nullopt for a process
+    /// without these files, because it has ended.
     static std::optional<ino_t> netns_files(const std::string& thread) {
         const std::string path = fmt::format("{}/net/dev", thread);
         struct stat status {};
@@ -113,8 +115,9 @@ private:
         throw base::SystemError(fmt::format("stat {}", path), errno);
     }
 
-    /// Threads that may not be looked at are as good as others if they share a namespace with one that may: the host's
-    /// own are in the caller's. Those of a namespace that nobody else is in may be in any that is looked for.
+    /// A thread that may not be examined does no harm if it shares a namespace with one that may: the host's own
+    /// threads are in the caller's namespace. A thread that is alone in its namespace may be in any namespace that is
+    /// searched for.
     void settle_denied() {
         if (denied_.empty()) return;
         std::set<ino_t> known;
@@ -144,11 +147,12 @@ private:
         if (found_.doubt.empty()) found_.doubt = std::move(why);
     }
 
-    /// proc_pid_mountinfo(5): "ID PARENT DEVICE ROOT MOUNT-POINT ..."; ROOT of a mounted namespace is its "net:[...]".
+    /// proc_pid_mountinfo(5): "ID PARENT DEVICE ROOT MOUNT-POINT ...". ROOT of a mounted namespace is its
+    /// "net:[...]".
     void visit_mounts(const std::string& path, std::uint64_t mounts) {
         const auto text = find_mountinfo(path);
         if (!text) {
-            seen_mounts_.erase(mounts); // its next process may tell
+            seen_mounts_.erase(mounts); // another process with these mounts may still list them
             return;
         }
         constexpr std::string_view mark_text = " net:[";
@@ -160,7 +164,7 @@ private:
         }
     }
 
-    /// Up to the next space; the kernel writes blanks and backslashes in it as \ooo (seq_path()).
+    /// Reads up to the next space. The kernel writes blanks and backslashes as \ooo (seq_path()).
     static std::string mount_point(std::string_view text, std::size_t from) {
         std::string path;
         for (; from < text.size() && text[from] != ' '; ++from) {

@@ -12,8 +12,8 @@
 namespace rdmanet::kernel {
 namespace {
 
-// libnl refuses an attribute only for want of room: every value put is small, so running out means a bug or a name
-// far beyond what the kernel takes.
+// libnl refuses an attribute only if there is no room. Every value is small, so that means a bug, or a name far
+// longer than the kernel accepts.
 void require(bool fits) {
     if (!fits) throw base::SystemError("make netlink message", EMSGSIZE);
 }

@@ -1,4 +1,4 @@
-// Making and reading netlink messages, on libnl's core.
+// Builds and reads netlink messages, with libnl's core.
 #pragma once
 
 #include <linux/netlink.h>
@@ -22,7 +22,7 @@ using Bytes = std::span<const unsigned char>;
 /// One request: netlink header, family header (ifinfomsg, rtmsg, ...), attributes.
 class Message {
 public:
-    /// `flags` beside NLM_F_REQUEST.
+    /// `flags` are added to NLM_F_REQUEST.
     Message(int type, int flags);
 
     template <class Header>
@@ -44,7 +44,7 @@ public:
     /// With a terminating zero byte.
     void put_text(int attribute, std::string_view text);
 
-    /// What `fill` puts goes inside the attribute.
+    /// The attributes that `fill` puts are nested in this one.
     template <class Fill>
     void nest(int attribute, Fill&& fill) {
         nlattr* start = begin_nest(attribute);
@@ -88,9 +88,9 @@ public:
     }
     /// Up to the first zero byte; empty if absent.
     [[nodiscard]] std::string text(int attribute) const;
-    /// The attributes inside an attribute; none if absent.
+    /// The attributes nested in an attribute; none if it is absent.
     [[nodiscard]] Attributes nest(int attribute) const;
-    /// All values of an attribute that may come several times.
+    /// All values of an attribute that may be repeated.
     [[nodiscard]] std::vector<Bytes> find_all(int attribute) const;
 
     template <class Value>
@@ -107,7 +107,7 @@ private:
     Bytes bytes_;
 };
 
-/// What follows the netlink header.
+/// The bytes after the netlink header.
 [[nodiscard]] Bytes payload_of(const nlmsghdr& message);
 
 /// A message split into its family header and its attributes; nullopt if it is too short or of another type.

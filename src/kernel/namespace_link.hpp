@@ -1,4 +1,4 @@
-// What the links in /proc/PID/ns say.
+// The links in /proc/PID/ns.
 #pragma once
 
 #include <rdmanet/base/format.hpp>

@@ -20,7 +20,7 @@ constexpr MacAddress::Bytes kNobody = {0, 0, 0, 0, 0, 0};
 constexpr unsigned char kSolicitation = 135; // RFC 4861, section 4.3
 constexpr unsigned char kAdvertisement = 136;
 constexpr unsigned char kArpRequest = 1;
-// Where things are in a frame.
+// Offsets in a frame.
 constexpr std::size_t kAfterEthernet = 14;
 constexpr std::size_t kArpSize = 28;
 constexpr std::size_t kIcmp = kAfterEthernet + 40;    // behind an IPv6 header without extensions
@@ -42,7 +42,7 @@ Frame ethernet(const MacAddress::Bytes& to, const MacAddress& from, std::uint16_
     return frame;
 }
 
-/// A request, which everybody looks at, with `sender` as its sender's address.
+/// A request, which all hosts read, with `sender` as its sender's address.
 Frame arp_request(const MacAddress& mac, const IpAddress& sender, const IpAddress& target) {
     Frame frame = ethernet(kBroadcast, mac, ETH_P_ARP);
     append(frame, std::array<unsigned char, 8>{0, 1, 8, 0, 6, 4, 0, kArpRequest}); // Ethernet, IPv4
@@ -70,8 +70,8 @@ std::uint16_t checksum(Bytes bytes) {
 
 using Address6 = std::array<unsigned char, 16>;
 
-/// `message` of ICMPv6, whose checksum (bytes 2 and 3) is 0, gets one, and an IPv6 header before it. RFC 4861, sections
-/// 7.1.1 and 7.1.2: what was forwarded once is ignored, so the hop limit must be 255.
+/// Sets the checksum of an ICMPv6 `message` (bytes 2 and 3, which are 0) and puts an IPv6 header before it. The hop
+/// limit must be 255, because receivers ignore what was forwarded (RFC 4861, sections 7.1.1 and 7.1.2).
 Frame ipv6_packet(const Address6& from, const Address6& to, Frame message) {
     const auto size = static_cast<unsigned char>(message.size());
     Frame pseudo; // RFC 8200, section 8.1
@@ -89,7 +89,7 @@ Frame ipv6_packet(const Address6& from, const Address6& to, Frame message) {
     return packet;
 }
 
-/// Without the source link-layer address, as its source is the unspecified address (RFC 4861, section 4.3).
+/// Without the source link-layer address, because the source is the unspecified address (RFC 4861, section 4.3).
 Frame solicitation(const MacAddress& mac, const IpAddress& address) {
     Frame message = {kSolicitation, 0, 0, 0, 0, 0, 0, 0};
     append(message, address.bytes());
@@ -138,20 +138,19 @@ std::optional<MacAddress> holder_in_arp(Bytes frame, const IpAddress& address) {
     return is_from_it || is_probe ? std::optional(mac_at(frame, kSenderMac)) : std::nullopt;
 }
 
-/// The checksum is not looked at: between two interfaces of one machine nobody has computed it yet
-/// (CHECKSUM_PARTIAL).
+/// The checksum is ignored: between two interfaces of one machine it may not be computed yet (CHECKSUM_PARTIAL).
 std::optional<MacAddress> holder_in_ipv6(Bytes frame, const IpAddress& address) {
     constexpr std::size_t kNextHeader = kAfterEthernet + 6;
     constexpr std::size_t kHopLimit = kAfterEthernet + 7;
     constexpr std::size_t kSource = kAfterEthernet + 8;
     if (frame.size() < kIcmp + kNeighbourMessageSize || frame[kNextHeader] != IPPROTO_ICMPV6) return std::nullopt;
-    // RFC 4861, sections 7.1.1 and 7.1.2: what a router may have forwarded is ignored.
+    // RFC 4861, sections 7.1.1 and 7.1.2: packets that a router may have forwarded are ignored.
     if (frame[kHopLimit] != 255 || frame[kIcmp + 1] != 0) return std::nullopt;
     const auto bytes = address.bytes();
     if (!is_at(frame, kIcmp + 8, bytes)) return std::nullopt;
     const unsigned char type = frame[kIcmp];
     constexpr std::array<unsigned char, 16> kUnspecified{};
-    // Other solicitations than those of duplicate address detection ask for the address, like ours.
+    // Solicitations other than those of duplicate address detection ask for the address, as ours do.
     const bool shows = type == kAdvertisement || (type == kSolicitation && is_at(frame, kSource, kUnspecified));
     return shows ? std::optional(mac_at(frame, 6)) : std::nullopt;
 }

@@ -20,7 +20,7 @@ std::string directory_of(const base::InterfaceName& interface) {
     return fmt::format("/sys/class/net/{}", interface.to_string());
 }
 
-/// nullopt where the driver has no such setting (EOPNOTSUPP), and of interfaces that are about to go.
+/// nullopt if the driver has no such setting (EOPNOTSUPP), or the interface is about to go (ENODEV).
 std::optional<std::string> find_setting(int directory, const std::string& file) try {
     return find_line(directory, file);
 } catch (const base::SystemError& error) {

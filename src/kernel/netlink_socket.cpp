@@ -47,7 +47,7 @@ std::optional<UniqueFd> Socket::open_fd(Protocol protocol) {
     if (!fd && errno == EPROTONOSUPPORT) return std::nullopt;
     if (!fd) throw SystemError("open netlink socket", errno);
     const int on = 1;
-    // Kernels before 4.12 don't know it and give no sentences.
+    // Kernels before 4.12 do not know the option and send no texts.
     (void)::setsockopt(fd.get(), SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof on);
     return fd;
 }
@@ -116,7 +116,7 @@ bool Socket::dump(Message& request, std::string_view operation, const std::funct
 void Socket::demand_strict_checks() {
     if (strict_) return;
     const int on = 1;
-    // Without it, dumps hold more than asked for; every reader of a dump filters again.
+    // Without the option, dumps hold more than requested. Every reader of a dump filters again.
     (void)::setsockopt(fd_.get(), SOL_NETLINK, NETLINK_GET_STRICT_CHK, &on, sizeof on);
     strict_ = true;
 }
@@ -130,8 +130,8 @@ void Socket::send(Message& request) {
     }
 }
 
-/// One datagram from the kernel into the buffer. Another process may write to this socket's port, too: what does not
-/// come from port 0 is dropped.
+/// Receives one datagram from the kernel. Other processes may also write to this socket's port: only port 0 is the
+/// kernel.
 std::size_t Socket::receive() {
     for (;;) {
         sockaddr_nl from{};

@@ -66,7 +66,7 @@ bool means_no_namespace(int errno_value) {
     return errno_value == ENOENT || errno_value == ENOTDIR || errno_value == ESRCH;
 }
 
-/// What is in the way of a path that can't lead anywhere, whoever looks; empty for errors of other kinds.
+/// What is wrong with a path that leads nowhere for every caller; empty for other errors.
 std::string_view dead_end(int errno_value) {
     switch (errno_value) {
     case ELOOP: return "a loop of symbolic links";
@@ -95,7 +95,7 @@ Netns Netns::current() {
 }
 
 std::optional<Netns> find_netns(const std::string& path) {
-    // O_PATH first: a real open() of a device may do anything, and of a pipe may wait.
+    // O_PATH first: open() of a device may have any effect, and open() of a pipe may wait.
     const UniqueFd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
     if (!place && means_no_namespace(errno)) return std::nullopt;
     if (!place && !dead_end(errno).empty()) throw NotANetnsError(path, dead_end(errno));
@@ -129,7 +129,7 @@ std::optional<Netns> find_other_netns() {
     for (const std::string& name : list_directory(kNames)) try {
             auto netns = find_netns(fmt::format("{}/{}", kNames, name));
             if (netns && !(*netns == own)) return netns;
-        } catch (const NotANetnsError&) { // an unmounted one leaves an empty file behind
+        } catch (const NotANetnsError&) { // an unmounted namespace leaves an empty file behind
         }
     return std::nullopt;
 }
@@ -163,7 +163,7 @@ NetnsScope::NetnsScope(const Netns& target) : home_(::open(kOwnNetns, O_RDONLY |
 }
 
 NetnsScope::~NetnsScope() {
-    // The kernel allocates a little for this (create_new_namespaces()): memory may come back.
+    // The kernel allocates a little memory for this (create_new_namespaces()), which may become free again.
     constexpr int kTries = 100;
     for (int attempt = 1; ::setns(home_.get(), CLONE_NEWNET) != 0; ++attempt) {
         if (attempt == kTries) std::terminate();

@@ -23,7 +23,7 @@ base::UniqueFd mount_sysfs() {
 } // namespace
 
 NetnsSysfs::NetnsSysfs(const Netns& netns) {
-    const NetnsScope scope(netns); // sysfs_init_fs_context(), fs/sysfs/mount.c, takes the caller's
+    const NetnsScope scope(netns); // sysfs_init_fs_context(), fs/sysfs/mount.c, uses the caller's
     mount_ = mount_sysfs();
 }
 

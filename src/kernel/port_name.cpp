@@ -5,7 +5,7 @@
 namespace rdmanet::kernel {
 namespace {
 
-/// Takes `word` and the number behind it from the beginning of `text`; nullopt if there is another.
+/// Removes `word` and the number after it from the beginning of `text`; nullopt if the text begins differently.
 std::optional<unsigned> take_number(std::string_view& text, std::string_view word) {
     if (!text.starts_with(word)) return std::nullopt;
     text.remove_prefix(word.size());

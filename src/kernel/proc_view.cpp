@@ -17,10 +17,10 @@ namespace rdmanet::kernel {
 namespace {
 
 constexpr std::uint64_t kInitial = 0xeffffffc; // PROC_PID_INIT_INO, include/linux/proc_ns.h
-constexpr std::size_t kMostBytes = 65536;      // "status" and "stat" of a process have some 2000
+constexpr std::size_t kMostBytes = 65536;      // a process's "status" and "stat" have about 2000
 
-/// How many PID namespaces the caller has a number in, from the procfs's down to its own: NSpid in proc_pid_status(5)
-/// (task_state(), fs/proc/array.c). 0 without such a line.
+/// In how many PID namespaces the caller has a number, from the procfs's namespace down to its own: NSpid in
+/// proc_pid_status(5) (task_state(), fs/proc/array.c). 0 without that line.
 std::size_t count_levels(std::string_view status) {
     constexpr std::string_view kKey = "\nNSpid:";
     const auto at = status.find(kKey);
@@ -41,7 +41,7 @@ std::string read_if_shown(const std::string& path) try {
     throw;
 }
 
-/// Links to namespaces are for those who may trace the process (proc_ns_readlink(), fs/proc/namespaces.c).
+/// Only who may trace a process may read its links to namespaces (proc_ns_readlink(), fs/proc/namespaces.c).
 std::uint64_t read_link_if_allowed(const std::string& path) try {
     return parse_namespace(find_symlink(path).value_or(std::string()), "pid").value_or(0);
 } catch (const base::SystemError& error) {
@@ -49,14 +49,14 @@ std::uint64_t read_link_if_allowed(const std::string& path) try {
     throw;
 }
 
-/// The procfs is the caller's own namespace's, or else that of its first process.
+/// The procfs belongs to the caller's own namespace, or else to the namespace of the procfs's first process.
 std::uint64_t read_pid_namespace(const std::string& proc) {
     const std::size_t levels = count_levels(read_if_shown(fmt::format("{}/self/status", proc)));
     if (levels == 0) return 0;
     return read_link_if_allowed(fmt::format("{}{}", proc, levels == 1 ? "/self/ns/pid" : "/1/ns/pid"));
 }
 
-/// Field 22 of proc_pid_stat(5), counted from behind the name in parentheses, which may hold anything.
+/// Field 22 of proc_pid_stat(5), counted from the end of the name in parentheses, which may contain any character.
 std::uint64_t read_start(const std::string& proc) {
     constexpr int kFieldsBefore = 19; // between the name and the start
     const std::string text = read_if_shown(fmt::format("{}/1/stat", proc));

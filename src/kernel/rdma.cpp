@@ -30,7 +30,7 @@ Message request_to_move(std::uint32_t index, const Netns& netns) {
     return request;
 }
 
-// enum ib_port_phys_state; as in sysfs: drivers/infiniband/core/sysfs.c, phys_state_to_str.
+// enum ib_port_phys_state, with the words of sysfs: drivers/infiniband/core/sysfs.c, phys_state_to_str.
 constexpr std::uint8_t kLinkUp = 5;
 
 std::string_view physical_state_text(std::uint8_t state) {
@@ -39,7 +39,7 @@ std::string_view physical_state_text(std::uint8_t state) {
     return texts[state < std::size(texts) ? state : 0];
 }
 
-/// Of all devices, those on a net device of the socket's namespace.
+/// The ports, of all devices, with a net device in the socket's namespace.
 std::vector<RdmaPort> list_ports_with_netdev(Socket& rdma) {
     std::vector<RdmaPort> found;
     for (const RdmaDevice& device : list_rdma_devices(rdma))
@@ -50,7 +50,7 @@ std::vector<RdmaPort> list_ports_with_netdev(Socket& rdma) {
 
 } // namespace
 
-// As in sysfs: drivers/infiniband/core/sysfs.c, state_show.
+// The words of sysfs: drivers/infiniband/core/sysfs.c, state_show.
 std::string_view to_string(PortState state) {
     switch (state) {
     case PortState::unknown: break;
@@ -94,7 +94,7 @@ RdmaNetnsMode rdma_netns_mode(Socket& rdma) {
     if (answer.errno_value != 0 || answer.message == nullptr)
         throw NetlinkError("read RDMA namespace mode", answer.errno_value, answer.kernel_message);
     const auto mode = Attributes(payload_of(*answer.message)).find_u8(RDMA_NLDEV_SYS_ATTR_NETNS_MODE);
-    // Kernels without the attribute (before 5.2) have no namespaces for RDMA devices: what is now called shared.
+    // Kernels without the attribute (before 5.2) have no namespaces for RDMA devices, which is today's shared mode.
     return mode.value_or(1) == 0 ? RdmaNetnsMode::exclusive : RdmaNetnsMode::shared;
 }
 
@@ -107,9 +107,9 @@ std::vector<RdmaDevice> list_rdma_devices(Socket& rdma) {
 }
 
 std::optional<RdmaDevice> find_rdma_device(Socket& rdma, std::string_view name) {
-    // The kernel looks up by index only. It lists one device for each part of its answer, and goes on by their count
-    // (_nldev_get_dumpit(), drivers/infiniband/core/nldev.c): it passes over one if another before it has just moved
-    // away. What is not in two equal lists is not there.
+    // The kernel looks up by index only. It lists one device for each part of its answer, and continues by their
+    // count (_nldev_get_dumpit(), drivers/infiniband/core/nldev.c). So it skips a device if an earlier one has just
+    // moved away. A device that is missing in two equal lists does not exist.
     constexpr int kMostLists = 50;
     std::vector<std::uint32_t> earlier;
     for (int lists = 0; lists < kMostLists; ++lists) {
@@ -128,7 +128,7 @@ std::optional<RdmaDevice> find_rdma_device(Socket& rdma, std::uint32_t index) {
     Message request = rdma_message(RDMA_NLDEV_CMD_GET);
     request.put_u32(RDMA_NLDEV_ATTR_DEV_INDEX, index);
     const Answer answer = rdma.ask(request);
-    // nldev.c, nldev_get_doit: EINVAL is its word for an index that the namespace does not have.
+    // nldev.c, nldev_get_doit: EINVAL means that the namespace has no device with this index.
     if (answer.errno_value == EINVAL || answer.errno_value == ENODEV) return std::nullopt;
     if (answer.errno_value != 0)
         throw NetlinkError(fmt::format("look up RDMA device number {}", index), answer.errno_value,
@@ -153,7 +153,7 @@ std::optional<RdmaPort> find_rdma_port(Socket& rdma, const Link& link) {
     const std::vector<RdmaPort> ports = list_ports_with_netdev(rdma);
     std::optional<Socket> route; // most parents are physical and need none
     std::vector<Link> level{link};
-    // Interfaces stand on one another at most eight deep (linux/netdevice.h, MAX_NEST_DEV).
+    // Interfaces are stacked at most eight deep (linux/netdevice.h, MAX_NEST_DEV).
     for (int depth = 0; depth < 8 && !level.empty() && !ports.empty(); ++depth) {
         std::vector<RdmaPort> found;
         for (const Link& upper : level)
@@ -178,7 +178,7 @@ std::optional<std::string> find_netdev_of_rdma_device(std::string_view device, c
 
 bool is_rdma_device_movable(Socket& rdma, std::uint32_t index, const Netns& elsewhere) try {
     const Netns home = Netns::current();
-    if (home == elsewhere) return true; // else the kernel would do it: the device would be made anew
+    if (home == elsewhere) return true; // otherwise the kernel would move it and recreate the device
     Message request = request_to_move(index, home);
     const NetnsScope scope(elsewhere);
     rdma.execute(request, fmt::format("ask whether RDMA device number {} can move", index));

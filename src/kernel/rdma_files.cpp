@@ -10,7 +10,7 @@
 namespace rdmanet::kernel {
 namespace {
 
-/// Those of a class whose names begin with `prefix`. Beside them the class has attributes of its own ("abi_version").
+/// The files of a class whose names begin with `prefix`. The class also has attributes of its own ("abi_version").
 void append_files(const std::string& directory, std::string_view prefix, std::vector<RdmaFile>& files) {
     std::vector<std::string> names = list_directory(directory);
     std::sort(names.begin(), names.end());

@@ -38,7 +38,8 @@ std::optional<RdmaDevice> parse_rdma_device(const nlmsghdr& message) {
     device.index = *index;
     device.name = attributes->text(RDMA_NLDEV_ATTR_DEV_NAME);
     device.node_guid = attributes->find_u64(RDMA_NLDEV_ATTR_NODE_GUID).value_or(0);
-    device.port_count = attributes->find_u32(RDMA_NLDEV_ATTR_PORT_INDEX).value_or(0); // here: how many
+    device.port_count =
+        attributes->find_u32(RDMA_NLDEV_ATTR_PORT_INDEX).value_or(0); // in this answer: the number of ports
     device.protocol = attributes->text(RDMA_NLDEV_ATTR_DEV_PROTOCOL);
     return device;
 }
@@ -53,7 +54,7 @@ std::optional<RdmaPort> parse_rdma_port(const nlmsghdr& message) {
     port.port = attributes->find_u32(RDMA_NLDEV_ATTR_PORT_INDEX).value_or(0);
     port.state = static_cast<PortState>(attributes->find_u8(RDMA_NLDEV_ATTR_PORT_STATE).value_or(0));
     port.physical_state = attributes->find_u8(RDMA_NLDEV_ATTR_PORT_PHYS_STATE).value_or(0);
-    port.lid = attributes->find_u32(RDMA_NLDEV_ATTR_LID); // only of InfiniBand (nldev.c, fill_port_info)
+    port.lid = attributes->find_u32(RDMA_NLDEV_ATTR_LID); // only for InfiniBand (nldev.c, fill_port_info)
     port.sm_lid = attributes->find_u32(RDMA_NLDEV_ATTR_SM_LID);
     port.netdev_ifindex = attributes->find_u32(RDMA_NLDEV_ATTR_NDEV_INDEX);
     port.netdev_name = attributes->text(RDMA_NLDEV_ATTR_NDEV_NAME);

@@ -27,32 +27,32 @@ void parse_contexts(const nlmsghdr& message, std::vector<unsigned>& users) {
         users.push_back(Attributes(entry).find_u32(RDMA_NLDEV_ATTR_RES_PID).value_or(0));
 }
 
-/// Once each: a list may be read several times.
+/// Each value once: a list may be read several times.
 void append_pairs(const nlmsghdr& message, std::vector<KernelQueuePair>& pairs) {
     for (KernelQueuePair& pair : parse_kernel_queue_pairs(message))
         if (std::none_of(pairs.begin(), pairs.end(), [&](const auto& each) { return each.number == pair.number; }))
             pairs.push_back(std::move(pair));
 }
 
-/// What the kernel keeps account of for a device (drivers/infiniband/core/restrack.c).
+/// Objects that the kernel tracks for a device (drivers/infiniband/core/restrack.c).
 template <class T, class Parse>
 std::vector<T> list_resources(Socket& rdma, int command, std::uint32_t index, std::string_view what,
                               const Parse& parse) try {
     Message request = request_of(command, index);
     return list<T>(rdma, request, fmt::format("list {} of RDMA device number {}", what, index), parse);
 } catch (const NetlinkError& error) {
-    // EINVAL is also the word for a device that is gone, which has none.
+    // EINVAL also means that the device is gone, which has none.
     if (error.errno_value() == EINVAL || error.errno_value() == EOPNOTSUPP || error.errno_value() == ENODEV) return {};
     throw;
 }
 
-/// A queue pair has the name of the module that calls ib_create_qp(), which for nvme_rdma, rpcrdma and others is RDMA
-/// CM's (drivers/infiniband/core/cma.c, rdma_create_qp()).
+/// A queue pair has the name of the module that called ib_create_qp(). For nvme_rdma, rpcrdma and others that is RDMA
+/// CM (drivers/infiniband/core/cma.c, rdma_create_qp()).
 bool is_made_by_cm(const KernelQueuePair& pair) {
     return pair.module == "rdma_cm";
 }
 
-/// The connection has the name of the module that wants it.
+/// The connection has the name of the module that asked for it.
 void name_askers(Socket& rdma, std::uint32_t index, std::vector<KernelQueuePair>& pairs) {
     const auto connections =
         list_resources<KernelQueuePair>(rdma, RDMA_NLDEV_CMD_RES_CM_ID_GET, index, "connections", append_pairs);
@@ -64,15 +64,15 @@ void name_askers(Socket& rdma, std::uint32_t index, std::vector<KernelQueuePair>
     }
 }
 
-/// The kernel asks the driver about each queue pair, and one that its driver can't tell of ends the list
-/// (res_get_common_dumpit(), drivers/infiniband/core/nldev.c): what came before counts.
+/// The kernel asks the driver about each queue pair. One that the driver cannot describe ends the list
+/// (res_get_common_dumpit(), drivers/infiniband/core/nldev.c). The earlier ones count.
 std::vector<KernelQueuePair> list_told_pairs(Socket& rdma, std::uint32_t index) {
     std::vector<KernelQueuePair> pairs;
     try {
         (void)list_resources<KernelQueuePair>(
             rdma, RDMA_NLDEV_CMD_RES_QP_GET, index, "queue pairs",
             [&](const nlmsghdr& message, std::vector<KernelQueuePair>&) { append_pairs(message, pairs); });
-    } catch (const NetlinkError&) { // no reason to refuse a device
+    } catch (const NetlinkError&) { // not a reason to refuse a device
     }
     return pairs;
 }

@@ -37,14 +37,14 @@ void put_metrics(Message& request, const Route& route) {
     });
 }
 
-// Without NLM_F_EXCL and NLM_F_APPEND the kernel puts it before others to the same destination (fib_table_insert(),
-// net/ipv4/fib_trie.c).
+// Without NLM_F_EXCL and NLM_F_APPEND the kernel puts the route before others to the same destination
+// (fib_table_insert(), net/ipv4/fib_trie.c).
 Message route_message(const Route& route, std::uint8_t scope) {
     rtmsg header{};
     header.rtm_family = address_family(route.destination.family());
     header.rtm_dst_len = static_cast<std::uint8_t>(route.destination.length());
     header.rtm_table = route.table < 256 ? static_cast<std::uint8_t>(route.table) : std::uint8_t{RT_TABLE_COMPAT};
-    header.rtm_protocol = RTPROT_BOOT; // an administrator's, as with "ip route add"
+    header.rtm_protocol = RTPROT_BOOT; // set by an administrator, as with "ip route add"
     header.rtm_scope = scope;
     header.rtm_type = RTN_UNICAST;
     Message request(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_ACK, header);
@@ -72,7 +72,7 @@ bool passes(const Route& route, const RouteFilter& filter) {
     return (!filter.ifindex || route.ifindex == *filter.ifindex) && (!filter.table || route.table == *filter.table);
 }
 
-// Where IPv6 is switched off for the whole kernel there is no IPv6 to list. ENOENT: no such table.
+// A kernel with IPv6 switched off has no IPv6 routes. ENOENT: no such table.
 bool means_none(int errno_value) {
     return errno_value == EAFNOSUPPORT || errno_value == EOPNOTSUPP || errno_value == ENODEV || errno_value == ENOENT;
 }

@@ -75,7 +75,7 @@ Written enable_optimistic_detection(const Netns& netns, const base::InterfaceNam
 
 void enable_ipv6(const Netns& netns, const base::InterfaceName& interface) {
     const NetnsScope scope(netns);
-    // Reading first: /proc/sys is read-only in some containers, where it is on already.
+    // Reads first: in some containers /proc/sys is read-only and the setting is already on.
     for (const auto& each : {*base::InterfaceName::parse("lo"), interface})
         if (find_sysctl(each, Sysctl::disable_ipv6).value_or(0) != 0) write_sysctl(each, Sysctl::disable_ipv6, 0);
     if (find_sysctl(interface, Sysctl::keep_addr_on_down).value_or(1) != 1)

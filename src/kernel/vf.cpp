@@ -21,7 +21,7 @@
 namespace rdmanet::kernel {
 namespace {
 
-/// How long a driver may be busy: some (iavf) answer so while the VF is being reset.
+/// How long a driver may be busy: some (iavf) report that while the VF is being reset.
 constexpr std::chrono::seconds kBusyTimeout{2};
 
 ifinfomsg header_of(const VfId& vf) {
@@ -57,7 +57,7 @@ ifla_vf_mac mac_value(const VfId& vf, const base::MacAddress& mac) {
 }
 
 void put_vlan(Message& request, const VfId& vf, const VfVlan& vlan) {
-    // IFLA_VF_VLAN can't name a protocol, and drivers know no other than 802.1Q by it.
+    // IFLA_VF_VLAN cannot name a protocol, and drivers take it as 802.1Q.
     if (vlan.protocol == VlanProtocol::dot1q) {
         request.put_value(IFLA_VF_VLAN, ifla_vf_vlan{.vf = vf.number, .vlan = vlan.id, .qos = vlan.qos});
         return;
@@ -77,13 +77,13 @@ base::MacAddress to_mac(const ifla_vf_mac& value) {
     return base::MacAddress(bytes);
 }
 
-/// InfiniBand PFs say 0 (mlx5_ib_get_vf_config(), drivers/infiniband/hw/mlx5/ib_virt.c), which nobody could set back.
+/// InfiniBand PFs report 0 (mlx5_ib_get_vf_config(), drivers/infiniband/hw/mlx5/ib_virt.c), which cannot be set back.
 VlanProtocol to_protocol(std::uint16_t in_network_order) {
     return ntohs(in_network_order) == static_cast<std::uint16_t>(VlanProtocol::dot1ad) ? VlanProtocol::dot1ad
                                                                                        : VlanProtocol::dot1q;
 }
 
-/// The first entry of the list knows the protocol, IFLA_VF_VLAN doesn't.
+/// The first entry of the list has the protocol; IFLA_VF_VLAN does not.
 std::optional<VfVlan> parse_vlan(const Attributes& vf) {
     const Attributes list = vf.nest(IFLA_VF_VLAN_LIST);
     if (const auto info = list.find_value<ifla_vf_vlan_info>(IFLA_VF_VLAN_INFO))
@@ -95,7 +95,7 @@ std::optional<VfVlan> parse_vlan(const Attributes& vf) {
     return VfVlan{.id = static_cast<std::uint16_t>(vlan->vlan), .qos = static_cast<std::uint8_t>(vlan->qos)};
 }
 
-/// Drivers that have no such setting leave it at -1.
+/// Drivers without the setting leave it at -1.
 template <class Value>
 std::optional<bool> parse_switch(const std::optional<Value>& value) {
     if (!value || value->setting > 1) return std::nullopt;

@@ -1,4 +1,4 @@
-// Reading what the kernel tells about VFs: rtnl_fill_vfinfo(), net/core/rtnetlink.c.
+// Parses the kernel's description of VFs: rtnl_fill_vfinfo(), net/core/rtnetlink.c.
 #pragma once
 
 #include <rdmanet/kernel/vf.hpp>
@@ -9,7 +9,7 @@
 
 namespace rdmanet::kernel {
 
-/// The settings of VF `number` in an answer about its PF; nullopt if they aren't there.
+/// The settings of VF `number` in an answer about its PF; nullopt if they are missing.
 [[nodiscard]] std::optional<VfSettings> parse_vf(const nlmsghdr& message, unsigned number);
 
 } // namespace rdmanet::kernel
