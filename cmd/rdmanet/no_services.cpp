@@ -1,0 +1,27 @@
+// Functions of the C library that the static libraries name and rdmanet never reaches. In a static executable they
+// would load shared libraries of the same C library, which a node need not have: the linker warns of each. With
+// --wrap=NAME it takes __wrap_NAME in their place (ld(1)).
+//
+// - dlopen(): SQLite's extensions, which nobody enables (sqlite3_enable_load_extension()).
+// - getaddrinfo(): libnl's nl_addr_info().
+// - getprotobyname(), getprotobynumber(): libnl's nl_str2ip_proto() and nl_ip_proto2str().
+#include <netdb.h>
+
+extern "C" {
+
+void* __wrap_dlopen(const char* /*file*/, int /*mode*/) {
+    return nullptr;
+}
+
+int __wrap_getaddrinfo(const char* /*node*/, const char* /*service*/, const addrinfo* /*hints*/, addrinfo** /*found*/) {
+    return EAI_FAIL;
+}
+
+protoent* __wrap_getprotobyname(const char* /*name*/) {
+    return nullptr;
+}
+
+protoent* __wrap_getprotobynumber(int /*number*/) {
+    return nullptr;
+}
+}
