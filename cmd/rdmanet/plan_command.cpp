@@ -152,7 +152,12 @@ cni::Request request_of(const PlanOptions& options, const std::string& netns_pat
             if (key == name) return value.c_str();
         return nullptr;
     };
-    return cni::parse_request(cni::Command::add, environment, std::move(text));
+    const cni::InputNames options_names{.container_id = "the container's ID",
+                                        .netns = "--netns",
+                                        .ifname = "--ifname",
+                                        .args = "--args",
+                                        .path = "--cni-path"};
+    return cni::parse_request(cni::Command::add, environment, std::move(text), options_names);
 }
 
 /// ADD gets the result of the plugins before it in the list.
@@ -292,16 +297,6 @@ Planned preview(PlanOptions options, std::vector<std::string>& warnings) {
     return {.preview = std::move(preview), .useless = std::move(config.useless_keys)};
 }
 
-/// Replaces the runtime's environment variables by the options of this command.
-std::string in_options_words(std::string text) {
-    constexpr std::pair<std::string_view, std::string_view> kOptions[] = {
-        {"CNI_IFNAME", "--ifname"}, {"CNI_NETNS", "--netns"}, {"CNI_ARGS", "--args"}, {"CNI_PATH", "--cni-path"}};
-    for (const auto& [variable, option] : kOptions)
-        for (auto at = text.find(variable); at != std::string::npos; at = text.find(variable, at + option.size()))
-            text.replace(at, variable.size(), option);
-    return text;
-}
-
 struct Refusal {
     int code = 0;
     std::string message;
@@ -311,8 +306,8 @@ struct Refusal {
 Refusal refusal_of(const std::exception& error) {
     const auto* cni_error = dynamic_cast<const cni::CniError*>(&error);
     return {.code = code_of(error),
-            .message = in_options_words(error.what()),
-            .details = cni_error != nullptr ? in_options_words(cni_error->details()) : std::string()};
+            .message = error.what(),
+            .details = cni_error != nullptr ? cni_error->details() : std::string()};
 }
 
 std::string to_json(const Refusal& refusal, const std::vector<std::string>& warnings) {
@@ -355,8 +350,7 @@ int plan(const PlanOptions& options) {
     } catch (const std::exception& error) {
         outcome = refusal_of(error);
     }
-    for (std::string& warning : warnings)
-        say(fmt::format("warning: {}", warning = in_options_words(std::move(warning))));
+    for (const std::string& warning : warnings) say(fmt::format("warning: {}", warning));
     if (const auto* refusal = std::get_if<Refusal>(&outcome)) {
         if (options.json) print(to_json(*refusal, warnings));
         say(fmt::format("rdmanet: {}", refusal->message));

@@ -57,7 +57,7 @@ cni::Result add(const cni::Request& request, const Node& node) {
     const ipam::Config config = configuration(request, node);
     require_state_directory(node.state_directory);
     Session session(request, node);
-    require_storable(session.key);
+    require_storable(session.key, request.names);
     state::AttachmentRecord record = begin_record(request, node, open_pod_netns(request));
     record.attach = kAttachIpam;
     std::optional<base::FileLock> lock = session.records.lock_for_add(session.key, deadline);

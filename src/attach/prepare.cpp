@@ -55,7 +55,7 @@ void require_possible(const cni::Request& request, const config::Config& config,
 
 Target find_target(const cni::Request& request, const config::Config& config, const Attachment& attachment,
                    const base::Deadline& deadline) {
-    require_storable(attachment.key);
+    require_storable(attachment.key, request.names);
     require_possible(request, config, attachment.node.log);
     Target target{.pod = open_pod_side(request, deadline), .moving = {}};
     const auto attached = [&](const config::HostDevice& wanted) { return find_attached(wanted, attachment.records); };

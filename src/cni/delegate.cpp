@@ -73,7 +73,7 @@ std::string name_of(const DelegateCall& call, Command command) {
 
 /// The standard output of a successful call.
 std::string call_plugin(const DelegateCall& call, Command command, const base::Deadline& deadline) {
-    const std::string program = find_plugin(call.plugin, call.path);
+    const std::string program = find_plugin(call.plugin, call.path, call.path_name);
     const auto patience = deadline.remaining();
     ChildOutcome outcome = run_retrying(program, call, command, deadline);
     // Its log goes to the reader of this process's log (cni, pkg/invoke, raw_exec.go).
@@ -91,11 +91,12 @@ DelegateCall delegate_call(const Request& request, const std::string& plugin) {
             .netns_path = request.netns_path,
             .ifname = request.pod_ifname ? request.pod_ifname->to_string() : std::string(),
             .args = request.args_text,
-            .path = request.path_text};
+            .path = request.path_text,
+            .path_name = request.names.path};
 }
 
 void require_plugin(const DelegateCall& call) {
-    const std::string program = find_plugin(call.plugin, call.path);
+    const std::string program = find_plugin(call.plugin, call.path, call.path_name);
     if (::access(program.c_str(), X_OK) != 0) throw_not_executed(name_of(call, Command::add), program, errno);
 }
 

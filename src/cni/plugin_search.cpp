@@ -21,14 +21,14 @@ bool is_file_name(const std::string& name) {
 
 } // namespace
 
-std::string find_plugin(const std::string& plugin, const std::string& path) {
+std::string find_plugin(const std::string& plugin, const std::string& path, const std::string& name) {
     if (!is_file_name(plugin))
         throw CniError(ErrorCode::invalid_network_config,
                        fmt::format("ipam.type: expected the name of a plugin without '/', found {}", quoted(plugin)));
     if (path.empty())
         throw CniError(
             ErrorCode::invalid_environment,
-            fmt::format("required env variables [CNI_PATH] missing: set it to the directories that hold IPAM plugin {}",
+            fmt::format("required env variables [{}] missing: set it to the directories that hold IPAM plugin {}", name,
                         quoted(plugin)));
     std::string_view rest = path;
     while (!rest.empty()) {
@@ -41,8 +41,8 @@ std::string find_plugin(const std::string& plugin, const std::string& path) {
     throw CniError(
         ErrorCode::delegate,
         fmt::format(
-            "IPAM plugin {} is in none of the directories of CNI_PATH ({}): install it there, or correct \"ipam.type\"",
-            quoted(plugin), quoted(path, 1000)));
+            "IPAM plugin {} is in none of the directories of {} ({}): install it there, or correct \"ipam.type\"",
+            quoted(plugin), name, quoted(path, 1000)));
 }
 
 } // namespace rdmanet::cni

@@ -51,7 +51,8 @@ void require_version(Command command, SpecVersion version) {
 
 /// Only for ADD: nothing was ever stored under such names, so a DEL need not fail for them.
 void require_storable(const Request& request) {
-    for (const auto& [name, value] : {std::pair("CNI_NETNS", &request.netns_path), {"CNI_PATH", &request.path_text}})
+    const InputNames& names = request.names;
+    for (const auto& [name, value] : {std::pair(names.netns, &request.netns_path), {names.path, &request.path_text}})
         if (!base::is_utf8(*value)) refuse(fmt::format("{}: expected UTF-8, found {}", name, quoted(*value)));
 }
 
@@ -75,23 +76,23 @@ Command parse_command(const Environment& environment) {
     refuse(fmt::format("unknown CNI_COMMAND: {}, expected ADD, DEL, CHECK, GC, STATUS or VERSION", quoted(text)));
 }
 
-void require_environment(Command command, const Environment& environment) {
+void require_environment(Command command, const Environment& environment, const InputNames& names) {
     std::vector<std::string> missing;
-    const auto require = [&](const char* name) {
-        if (value_of(environment, name).empty()) missing.emplace_back(name);
+    const auto require = [&](const char* variable, const std::string& name) {
+        if (value_of(environment, variable).empty()) missing.push_back(name);
     };
-    if (is_about_a_container(command)) require("CNI_CONTAINERID");
-    if (needs_netns(command)) require("CNI_NETNS");
-    if (is_about_a_container(command)) require("CNI_IFNAME");
+    if (is_about_a_container(command)) require("CNI_CONTAINERID", names.container_id);
+    if (needs_netns(command)) require("CNI_NETNS", names.netns);
+    if (is_about_a_container(command)) require("CNI_IFNAME", names.ifname);
     if (!missing.empty()) refuse(fmt::format("required env variables [{}] missing", base::join(missing, ",")));
     if (!is_about_a_container(command)) return;
     const std::string container = value_of(environment, "CNI_CONTAINERID");
     if (!is_identifier(container))
-        refuse(fmt::format("invalid characters in containerID: CNI_CONTAINERID must be {}, found {}", kIdentifierRules,
-                           quoted(container)));
+        refuse(fmt::format("invalid characters in containerID: {} must be {}, found {}", names.container_id,
+                           kIdentifierRules, quoted(container)));
     const std::string ifname = value_of(environment, "CNI_IFNAME");
     if (!base::InterfaceName::parse(ifname))
-        refuse(fmt::format("CNI_IFNAME: expected an interface name ({}), found {}", base::InterfaceName::kRules,
+        refuse(fmt::format("{}: expected an interface name ({}), found {}", names.ifname, base::InterfaceName::kRules,
                            quoted(ifname)));
 }
 
@@ -107,16 +108,16 @@ std::string read_configuration(int fd, std::chrono::milliseconds patience) {
     }
 }
 
-Request parse_request(Command command, const Environment& environment, std::string text) {
-    require_environment(command, environment);
+Request parse_request(Command command, const Environment& environment, std::string text, const InputNames& names) {
+    require_environment(command, environment, names);
     const bool lenient = command == Command::del || command == Command::gc;
     const Strictness strictness = lenient ? Strictness::lenient : Strictness::strict;
-    Request request{.command = command, .conf = parse_net_conf(text, strictness)};
+    Request request{.command = command, .conf = parse_net_conf(text, strictness), .names = names};
     request.stdin_text = std::move(text);
     require_version(command, request.conf.version);
     request.args_text = value_of(environment, "CNI_ARGS");
     request.path_text = value_of(environment, "CNI_PATH");
-    request.args = parse_args(request.args_text, strictness);
+    request.args = parse_args(request.args_text, strictness, names.args);
     request.netns_override = is_true(value_of(environment, "CNI_NETNS_OVERRIDE"));
     if (!is_about_a_container(command)) return request;
     request.container_id = value_of(environment, "CNI_CONTAINERID");

@@ -62,8 +62,8 @@ std::optional<RequestedMac> requested_mac(const NetConf& conf, const Args& args)
     const auto mac = parse_mac(args.mac);
     if (!mac)
         throw CniError(ErrorCode::invalid_environment,
-                       fmt::format("CNI_ARGS MAC: expected {}, found {}", kMacExpected, quoted(args.mac)));
-    return RequestedMac{.mac = *mac, .source = "CNI_ARGS MAC"};
+                       fmt::format("{} MAC: expected {}, found {}", args.name, kMacExpected, quoted(args.mac)));
+    return RequestedMac{.mac = *mac, .source = fmt::format("{} MAC", args.name)};
 }
 
 std::vector<RequestedIp> requested_ips(const NetConf& conf, const Args& args) {
@@ -73,10 +73,10 @@ std::vector<RequestedIp> requested_ips(const NetConf& conf, const Args& args) {
             if (auto ips = parse_ips(*list); !ips.empty()) return ips;
     std::vector<RequestedIp> ips;
     for (const std::string& text : args.ips) {
-        auto ip = parse_ip(text, "CNI_ARGS IP");
+        auto ip = parse_ip(text, fmt::format("{} IP", args.name));
         if (!ip)
             throw CniError(ErrorCode::invalid_environment,
-                           fmt::format("CNI_ARGS IP: expected {}, found {}", kIpExpected, quoted(text)));
+                           fmt::format("{} IP: expected {}, found {}", args.name, kIpExpected, quoted(text)));
         ips.push_back(*std::move(ip));
     }
     return ips;

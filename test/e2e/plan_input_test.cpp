@@ -156,6 +156,7 @@ TEST_CASE("what is no network to plan is refused with what is wrong", "[plan]") 
     CHECK_THAT(said(concat(network, "}"), {"--device", "a\"b"}), Contains("deviceID: expected "));
     CHECK_THAT(said(concat(network, "}"), {"--ifname", "a/b"}), StartsWith("--ifname: ") && Contains("\"a/b\""));
     CHECK_THAT(said(concat(network, "}"), {"--args", "X=1"}), Contains("--args: unknown keys \"X\""));
+    CHECK_THAT(said(concat(network, "}"), {"--args", "CNI_PATH=1"}), Names("--args", "\"CNI_PATH\""));
     CHECK_THAT(said(concat(network, "}"), {"--device", "0000:ff:1f.7", "--netns", "/proc/self/ns/net"}),
                Names("--netns", "/proc/self/ns/net"));
     CHECK_THAT(said(concat(network, "}"), {"--device", "0000:ff:1f.7", "--netns", "/run/netns/absent"}),

@@ -16,7 +16,8 @@ struct DelegateCall {
     std::string netns_path;
     std::string ifname;
     std::string args;
-    std::string path; // CNI_PATH: the directories to search for the plugin
+    std::string path;                   // CNI_PATH: the directories to search for the plugin
+    std::string path_name = "CNI_PATH"; // what messages call it
 };
 
 /// The call that passes `request` on to `plugin`.

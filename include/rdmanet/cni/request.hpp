@@ -21,6 +21,15 @@ enum class Command : std::uint8_t { add, del, check, gc, status, version };
 /// getenv(), or a test's replacement. An empty value counts as absent.
 using Environment = std::function<const char*(const char*)>;
 
+/// What messages call the inputs of a call: the caller knows them by these names.
+struct InputNames {
+    std::string container_id = "CNI_CONTAINERID";
+    std::string netns = "CNI_NETNS";
+    std::string ifname = "CNI_IFNAME";
+    std::string args = "CNI_ARGS";
+    std::string path = "CNI_PATH";
+};
+
 struct Request {
     Command command;
     NetConf conf;
@@ -32,6 +41,7 @@ struct Request {
     Args args;
     std::string args_text; // CNI_ARGS unchanged, for delegates
     std::string path_text; // CNI_PATH unchanged
+    InputNames names;      // for messages
 
     /// Of ADD, CHECK and DEL.
     [[nodiscard]] const base::InterfaceName& ifname() const { return *pod_ifname; }
@@ -41,8 +51,9 @@ struct Request {
 [[nodiscard]] Command parse_command(const Environment& environment);
 
 /// Checks in the order of the Go library: environment, standard input, JSON, name, version. `text` is standard input.
-/// Throws CniError, json::ParseError, json::ValueError.
-[[nodiscard]] Request parse_request(Command command, const Environment& environment, std::string text);
+/// `names` is what messages call the variables. Throws CniError, json::ParseError, json::ValueError.
+[[nodiscard]] Request parse_request(Command command, const Environment& environment, std::string text,
+                                    const InputNames& names = {});
 
 /// How long a caller may take to write the network configuration. Callers write a few kilobytes at once.
 inline constexpr std::chrono::seconds kInputPatience{10};
@@ -50,6 +61,6 @@ inline constexpr std::chrono::seconds kInputPatience{10};
 [[nodiscard]] std::string read_configuration(int fd, std::chrono::milliseconds patience = kInputPatience);
 
 /// Checks only the variables, before standard input is read. Throws CniError, which names all missing variables.
-void require_environment(Command command, const Environment& environment);
+void require_environment(Command command, const Environment& environment, const InputNames& names = {});
 
 } // namespace rdmanet::cni

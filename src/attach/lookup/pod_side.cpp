@@ -25,14 +25,16 @@ kernel::Netns open_pod_netns(const cni::Request& request) {
         kernel::Netns netns = kernel::get_netns(request.netns_path);
         if (netns == kernel::Netns::current() && !request.netns_override)
             throw cni::CniError(cni::ErrorCode::invalid_netns,
-                                fmt::format("CNI_NETNS {} is the plugin's own network namespace, expected a pod's{}",
-                                            quoted(request.netns_path), cure_for_netns(request.netns_path)));
+                                fmt::format("{} {} is the plugin's own network namespace, expected a pod's{}",
+                                            request.names.netns, quoted(request.netns_path),
+                                            cure_for_netns(request.netns_path)));
         return netns;
     } catch (const cni::CniError&) {
         throw;
     } catch (const base::Error& error) {
-        throw cni::CniError(cni::ErrorCode::invalid_environment,
-                            fmt::format("CNI_NETNS: {}{}", error.what(), cure_for_netns(request.netns_path)));
+        throw cni::CniError(
+            cni::ErrorCode::invalid_environment,
+            fmt::format("{}: {}{}", request.names.netns, error.what(), cure_for_netns(request.netns_path)));
     }
 }
 

@@ -19,14 +19,14 @@ state::AttachmentKey key_of(const cni::Request& request) {
             .role = role};
 }
 
-void require_storable(const state::AttachmentKey& key) {
+void require_storable(const state::AttachmentKey& key, const cni::InputNames& names) {
     const std::size_t length = key.container_id.size() + key.ifname.size() + key.network.size();
     const std::size_t others = key.file_name().size() - length; // the role's suffix among them
     if (length + others > state::kLongestFileName)
         throw cni::CniError(cni::ErrorCode::invalid_environment,
-                            fmt::format("CNI_CONTAINERID, CNI_IFNAME and the network's name are too long: {} bytes "
-                                        "together, expected at most {}: give the network a shorter name",
-                                        length, state::kLongestFileName - others));
+                            fmt::format("{}, {} and the network's name are too long: {} bytes together, expected at "
+                                        "most {}: give the network a shorter name",
+                                        names.container_id, names.ifname, length, state::kLongestFileName - others));
 }
 
 state::NetnsIdentity identify(const std::string& path, const kernel::Netns& netns) {

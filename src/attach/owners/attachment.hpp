@@ -15,7 +15,7 @@ namespace rdmanet::attach {
 
 /// Throws CniError if the record's file name would be too long. Only ADD calls it: DEL must succeed for an attachment
 /// that was never recorded.
-void require_storable(const state::AttachmentKey& key);
+void require_storable(const state::AttachmentKey& key, const cni::InputNames& names);
 
 /// The attachment's key, with the node and its journal.
 struct Attachment {
