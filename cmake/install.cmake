@@ -20,7 +20,8 @@ file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/link)
 file(CREATE_LINK ${plugin_dir}/rdmanet ${CMAKE_BINARY_DIR}/link/rdmanet SYMBOLIC)
 install(FILES ${CMAKE_BINARY_DIR}/link/rdmanet DESTINATION ${CMAKE_INSTALL_SBINDIR})
 
-# Where they are beside each other, the README's links work.
-install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# Laid out as in the repository, so that every link from page to page works.
+install(FILES README.md CHANGELOG.md ARCHITECTURE.md CONTRIBUTING.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES netns-harness/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/netns-harness)
 install(DIRECTORY conf-examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)

@@ -57,7 +57,8 @@ warnings_are_errors_in_presets_only() {
 installed_in() { (cd "$1" && find . ! -type d -printf '%P %l\n' | sed 's/ $//' | sort); }
 
 documents() {
-	(printf '%s\n' README.md CHANGELOG.md LICENSE && git ls-files docs conf-examples) |
+	(printf '%s\n' README.md CHANGELOG.md ARCHITECTURE.md CONTRIBUTING.md LICENSE netns-harness/README.md &&
+		git ls-files docs conf-examples) |
 		sed 's|^|usr/share/doc/rdmanet/|'
 }
 
@@ -67,6 +68,19 @@ installs_what_belongs_to_a_distribution() {
 			"$(installed_in "$work/debian")" &&
 		same "$(build/release/cmd/rdmanet/rdmanet version)" "$("$work/debian/usr/sbin/rdmanet" version)" &&
 		[[ $(stat -c %a "$work/debian/usr/lib/cni/rdmanet") == 755 ]]
+}
+
+# Every relative link of an installed page leads to an installed file.
+links_lead_to_installed_files() {
+	local page target dead=0 links=0
+	while read -r page target; do
+		links=$((links + 1))
+		[[ -e ${page%/*}/$target ]] || {
+			echo "${page#"$work/debian/"}: $target is not installed"
+			dead=1
+		}
+	done < <(cd / && grep -roP --include='*.md' '\]\(\K(?![a-z]+:|#)[^)#\s]+' "$work/debian" | sed 's/:/ /')
+	echo "$links links" && ((links > 50 && dead == 0))
 }
 
 # The file is the release build's: this is about where it goes.
@@ -148,6 +162,7 @@ else
 	check "it is configured without the tests and without Catch2" configure_package
 	check "warnings are errors in the presets, not in a package" warnings_are_errors_in_presets_only
 	check "cmake --install: plugin, link, documents, examples, licence" installs_what_belongs_to_a_distribution
+	check "links of the installed pages lead to installed files" links_lead_to_installed_files
 	check "RDMANET_PLUGIN_DIR: the plugin where upstream's runtimes look" installs_where_upstream_looks
 	check "--version tells the commit" version_has_the_commit
 	check "a tarball tells its commit, a packager another" tarball_has_its_commit
