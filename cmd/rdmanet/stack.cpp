@@ -36,9 +36,10 @@ void serve_call() {
     g_call->status = g_call->run(g_call->argc, g_call->argv);
 }
 
+/// What may not be asked after, under a system call filter, may be small.
 bool is_small() noexcept {
     rlimit limit{};
-    return ::getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < kLargeEnough;
+    return ::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur < kLargeEnough;
 }
 
 /// Not a thread: namespaces are examined through /proc/self, which belongs to the first thread.

@@ -2,6 +2,7 @@
 #include "vf_stage.hpp"
 
 #include "support/names.hpp"
+#include "support/nested_netns.hpp"
 #include "support/patience.hpp"
 #include "support/reporter.hpp"
 
@@ -16,31 +17,6 @@ namespace rdmanet::test {
 using Catch::Contains;
 
 namespace {
-
-/// A namespace inside of a pod's, until the end of the scope: a process keeps it that nobody else knows.
-class NestedNetns {
-public:
-    explicit NestedNetns(const Pod& pod)
-        : pid_(pod.run("unshare -n sleep infinity >/dev/null 2>&1 & echo $! | tr -d '\\n'")) {
-        shell(concat("until [[ $(readlink /proc/", pid_, "/ns/net) != $(ip netns exec ", pod.name(),
-                     " readlink /proc/self/ns/net) && $(cat /proc/", pid_, "/comm) == sleep ]]; do sleep 0.01; done"));
-    }
-    NestedNetns(const NestedNetns&) = delete;
-    NestedNetns& operator=(const NestedNetns&) = delete;
-    ~NestedNetns() { destroy(); }
-
-    void take(const Pod& pod, const std::string& ifname) const {
-        pod.run(concat("ip link set ", ifname, " netns ", pid_));
-        shell(concat("nsenter -t ", pid_, " -n ip link set ", ifname, " up"));
-    }
-    [[nodiscard]] std::string carrier(const std::string& ifname) const {
-        return shell(concat("nsenter -t ", pid_, " -n ip -br link show ", ifname, " | grep -o LOWER_UP || true"));
-    }
-    void destroy() const { (void)succeeds(concat("kill -9 ", pid_)); }
-
-private:
-    std::string pid_;
-};
 
 /// What DEL answers to each of them, all at the same time.
 std::vector<std::string> del_at_once(const std::vector<PluginCall>& calls) {

@@ -6,8 +6,8 @@
 #                                    about a minute
 #   test/fault/run.sh --all          every system call with every error and every way to recover: some hours
 #   test/fault/run.sh [--all] TAGS   test cases by tag (Catch2), e.g. '[kill][macvlan]': kill, error, damage, absence,
-#                                    crowd; macvlan, passthru, ipvlan, host-local, ipam-only, sriov, rdma-only, host-device,
-#                                    virtual, subfunction, vfio, ipoib, infiniband, switchdev, reset
+#                                    crowd, aimed; macvlan, passthru, ipvlan, host-local, ipam-only, sriov, rdma-only,
+#                                    host-device, virtual, subfunction, vfio, ipoib, infiniband, switchdev, reset
 #
 # Runs on the kernel of netns-harness. Environment: RDMANET_FAULT_SAMPLE, RDMANET_FAULT_COMMAND and RDMANET_SEED (see
 # sampling.hpp), RDMANET_FAULT_CROWD, RDMANET_BINARY (default: the release build), RDMANET_FAULT_NATIVE=1 (on this machine's kernel if it

@@ -43,6 +43,10 @@ std::optional<std::size_t> turn_of(std::size_t call, std::size_t count) {
     return (call + seed()) % count;
 }
 
+bool is_turn(std::size_t point, std::size_t count) {
+    return sample_step() == 1 || seed() % count == point;
+}
+
 bool is_wanted(std::string_view command) {
     const char* chosen = std::getenv("RDMANET_FAULT_COMMAND");
     if (chosen == nullptr) return true;

@@ -42,6 +42,9 @@ std::vector<Point> sample_of(const std::vector<Point>& points, IsSameCall is_sam
     return sample;
 }
 
+/// Of points that take long one, by turns; each one where every point is played.
+[[nodiscard]] bool is_turn(std::size_t point, std::size_t count);
+
 /// Whether the points of "ADD", "DEL", "CHECK" or "GC" are wanted.
 [[nodiscard]] bool is_wanted(std::string_view command);
 

@@ -69,6 +69,7 @@ public:
     /// `rdmanet gc`.
     [[nodiscard]] std::string collect_as_person() const;
 
+    [[nodiscard]] const Pod& pod() const { return *pod_; }
     [[nodiscard]] bool has_pod() const { return pod_ != nullptr; }
     void destroy_pod();
     void create_pod();

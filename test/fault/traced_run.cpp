@@ -64,6 +64,7 @@ pid_t start(const std::string& program, const ProcessOptions& options, const Str
     ::dup2(streams.in.get(), STDIN_FILENO);
     ::dup2(streams.out.get(), STDOUT_FILENO);
     ::dup2(streams.err.get(), STDERR_FILENO);
+    limit_stack(options);
     ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
     ::execve(argv[0], argv, env.data());
     ::_exit(127);
@@ -209,13 +210,20 @@ private:
     /// that.
     bool is_brk() const { return name_of(fault_->number) == "brk"; }
 
+    /// The how-manieth call of that kind that the fault is about; 0 if it is not.
+    unsigned count_if_about(const SystemCall& call) {
+        return describe(pid_, call).find(fault_->about) == std::string::npos ? 0 : ++about_;
+    }
+
     void entered(SystemCall call) {
         if (!fault_) {
             call.text = describe(pid_, call);
             result_.calls.push_back(std::move(call));
             return;
         }
-        if (call.number != fault_->number || call.occurrence != fault_->occurrence) return;
+        if (call.number != fault_->number) return;
+        if (!fault_->about.empty()) call.occurrence = count_if_about(call);
+        if (call.occurrence != fault_->occurrence) return;
         result_.reached = true;
         call.text = describe(pid_, call);
         result_.at = std::move(call);
@@ -234,6 +242,7 @@ private:
     const std::optional<Fault>& fault_;
     TracedResult& result_;
     std::map<std::uint64_t, unsigned> counts_;
+    unsigned about_ = 0;
     int status_ = 0;
     bool failing_ = false;
 };
@@ -257,12 +266,26 @@ TracedResult run_traced(const std::string& program, const ProcessOptions& option
     return result;
 }
 
-std::string name_of(std::uint64_t system_call) {
+namespace {
+
+const std::map<std::uint64_t, std::string>& system_call_names() {
     static const std::map<std::uint64_t, std::string> kNames = {
 #include "system_call_names.inc"
     };
-    const auto found = kNames.find(system_call);
-    return found == kNames.end() ? std::to_string(system_call) : found->second;
+    return kNames;
+}
+
+} // namespace
+
+std::string name_of(std::uint64_t system_call) {
+    const auto found = system_call_names().find(system_call);
+    return found == system_call_names().end() ? std::to_string(system_call) : found->second;
+}
+
+std::uint64_t number_of(std::string_view name) {
+    for (const auto& [number, known] : system_call_names())
+        if (known == name) return number;
+    throw base::Error(concat("no system call is called ", name));
 }
 
 } // namespace rdmanet::test

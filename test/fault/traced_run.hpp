@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rdmanet::test {
@@ -33,6 +34,7 @@ struct Fault {
     unsigned occurrence = 0;
     std::optional<int> error; // none: SIGKILL
     BeforeFailing before = BeforeFailing::nothing;
+    std::string about{}; // then only calls count whose text has it: what waits makes more or fewer calls each time
 };
 
 struct TracedResult {
@@ -48,5 +50,8 @@ struct TracedResult {
 
 /// "openat"; the number in decimal if this architecture's headers don't know it.
 [[nodiscard]] std::string name_of(std::uint64_t system_call);
+
+/// The other way round. Throws for one that this architecture doesn't have.
+[[nodiscard]] std::uint64_t number_of(std::string_view name);
 
 } // namespace rdmanet::test

@@ -18,6 +18,7 @@ ProcessOptions PluginCall::options() const {
     ProcessOptions options;
     options.input = config;
     options.timeout = timeout;
+    options.stack_limit = stack_limit;
     options.environment = {concat("CNI_COMMAND=", command), concat("CNI_CONTAINERID=", container),
                            concat("CNI_NETNS=", netns),     concat("CNI_IFNAME=", ifname),
                            concat("CNI_ARGS=", args),       concat("CNI_PATH=", path)};

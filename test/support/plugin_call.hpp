@@ -6,6 +6,7 @@
 #include <rdmanet/json/reader.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct PluginCall {
     std::vector<std::string> more_environment;
     std::chrono::seconds timeout{300}; // then it is killed
     std::string program = binary();
+    std::size_t stack_limit = 0; // bytes; 0: as here
 
     [[nodiscard]] PluginCall with_command(std::string other) const {
         PluginCall call = *this;

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <array>
@@ -31,12 +32,24 @@ struct Pipe {
     UniqueFd write;
 };
 
+} // namespace
+
+void limit_stack(const ProcessOptions& options) noexcept {
+    rlimit limit{};
+    if (options.stack_limit == 0 || ::getrlimit(RLIMIT_STACK, &limit) != 0) return;
+    limit.rlim_cur = options.stack_limit;
+    (void)::setrlimit(RLIMIT_STACK, &limit);
+}
+
+namespace {
+
 [[noreturn]] void become(const std::vector<std::string>& arguments, const ProcessOptions& options, const Pipe& in,
                          const Pipe& out, const Pipe& err) {
     ::dup2(in.read.get(), STDIN_FILENO);
     ::dup2(out.write.get(), STDOUT_FILENO);
     ::dup2(err.write.get(), STDERR_FILENO);
     if (options.close_stdout) ::close(STDOUT_FILENO);
+    limit_stack(options);
     std::vector<char*> argv;
     for (const auto& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
     argv.push_back(nullptr);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,9 +21,13 @@ struct ProcessOptions {
     std::vector<std::string> environment; // "NAME=VALUE", all that the program gets beside PATH
     std::chrono::milliseconds timeout{300'000};
     bool close_stdout = false;
+    std::size_t stack_limit = 0; // bytes; 0: as here
 };
 
 [[nodiscard]] ProcessResult run_process(const std::vector<std::string>& arguments, const ProcessOptions& options = {});
+
+/// In the process that is about to become the program.
+void limit_stack(const ProcessOptions& options) noexcept;
 
 /// Runs a shell command that must succeed; its standard output. Throws with the output otherwise.
 std::string shell(const std::string& command);

@@ -143,7 +143,8 @@ std::string state_directory() {
 }
 
 /// Files that stay once the plugin has run are no state by themselves; the leases in the database are shown by name.
-/// The database's rollback journal is part of it: a writer that was killed leaves it, the next one takes it away.
+/// What a killed writer leaves and the next one takes is no state either: the database's rollback journal, and the
+/// temporary files of which the directory has one each.
 void add_state(std::multiset<std::string>& lines) {
     const fs::path directory = state_directory();
     if (!fs::exists(directory)) return;
@@ -152,7 +153,9 @@ void add_state(std::multiset<std::string>& lines) {
         const bool database = name == "leases.sqlite" || name == "leases.sqlite-journal";
         const bool lock = name == "lock" || name == "parents.lock" || name == "devices.lock" || name == "rdma.lock";
         const bool cache = name == "records.index";
-        if (!lock && !database && !cache && name != "attachments") lines.insert(concat("state: ", name));
+        const bool being_written = name == "records.index.tmp" || name == "rdma-names.json.tmp";
+        if (!lock && !database && !cache && !being_written && name != "attachments")
+            lines.insert(concat("state: ", name));
     }
     for (std::string& line : lease_lines(directory / "leases.sqlite")) lines.insert(std::move(line));
 }

@@ -1,12 +1,18 @@
-// Where attachment records live:  STATE_DIR/                              /run/rdmanet unless configured; gone after
-// a reboot, like what it describes attachments/ CONTAINER:IFNAME:NETWORK.json       one record
-// CONTAINER:IFNAME:NETWORK.json.tmp   being written, or left by a writer that was killed
-// CONTAINER:IFNAME:NETWORK.json.del   a DEL has recalled the ADD that is named in it lock
-// one byte range per attachment, see base::FileLock parents.lock                          one byte range per parent
-// devices.lock                          one byte range per device, and one per attachment for its commit rdma.lock
-// moves of RDMA devices, and rdma-names.json rdma-names.json                       names that RDMA devices wait for,
-// see OwedNames records.index                         what the records are about, a cache
-// (src/state/record_index.hpp) leases.sqlite                         the embedded lease store (room ipam)
+// Where attachment records live:
+//
+//   STATE_DIR/                              /run/rdmanet unless configured; gone after a reboot, like what it describes
+//     attachments/
+//       CONTAINER:IFNAME:NETWORK.json       one record
+//       CONTAINER:IFNAME:NETWORK.json.tmp   being written, or left by a writer that was killed
+//       CONTAINER:IFNAME:NETWORK.json.del   a DEL has recalled the ADD that is named in it
+//     lock                                  one byte range per attachment, see base::FileLock
+//     parents.lock                          one byte range per parent
+//     devices.lock                          one byte range per device, and one per attachment for its commit
+//     rdma.lock                             moves of RDMA devices, and rdma-names.json
+//     rdma-names.json                       names that RDMA devices wait for, see OwedNames
+//     records.index                         what the records are about, a cache (src/state/record_index.hpp)
+//     rdma-names.json.tmp, records.index.tmp  as above; the next writer takes it
+//     leases.sqlite                         the embedded lease store (room ipam)
 #pragma once
 
 #include <rdmanet/base/deadline.hpp>
