@@ -82,9 +82,10 @@ std::vector<state::Step> undo_earlier_add(const cni::Request& request, PodSide& 
                                            unreadable->path, unreadable->reason));
     if (const auto* record = std::get_if<AttachmentRecord>(&outcome)) {
         if (is_attached(*record, request, session.node, pod))
-            throw cni::CniError(cni::ErrorCode::name_taken,
-                                fmt::format("the attachment ({}) already exists in {}: call DEL before another ADD",
-                                            session.key, request.netns_path));
+            throw cni::CniError(
+                cni::ErrorCode::name_taken,
+                fmt::format("the attachment ({}) already exists in {}: delete the pod, or call DEL before another ADD",
+                            session.key, request.netns_path));
         const StillHeld held =
             detach(*record, caller_of(request), session.node, session.records, session.leases, deadline);
         if (!held.empty()) return remaining_steps_of(session, held);

@@ -78,12 +78,12 @@ private:
         return {Agreement::not_checked, error.what()};
     }
 
-    /// Of a port that is down CHECK says nothing: the attachment is as ADD left it.
+    /// A warning if the port is down. CHECK does not report that, because the attachment is as ADD left it.
     std::string warning_of(const AttachmentRecord& record) try {
         const auto netns = find_netns_again(record.netns.path, record.netns);
         if (!netns || record.phase != state::Phase::attached) return {};
         return find_port_trouble(record, *netns, base::Deadline::in(kCheckTimeout));
-    } catch (const base::Error&) { // the comparison says what can't be looked at
+    } catch (const base::Error&) { // the comparison reports it
         return {};
     }
 

@@ -43,7 +43,7 @@ Expected expected_from(const cni::Result& result, const state::AttachmentRecord&
             if (ip.interface == at && is_ours(ip)) expected.ips.push_back(ip.address);
         return expected;
     }
-    differs(fmt::format("prevResult has no interface {} in the pod, expected the result of ADD",
+    differs(fmt::format("prevResult has no interface {} in the pod: call CHECK with the result of ADD",
                         quoted(record.key.ifname)));
 }
 

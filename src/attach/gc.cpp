@@ -250,7 +250,7 @@ Collected collect_dead(const Node& node, DryRun dry_run) {
     });
     const NameKeeper names{.records = records, .boot_id = node.boot_id, .log = node.log};
     if (dry_run == DryRun::no) settle_owed_names(names);
-    notice("devices in namespaces that nobody can reach", outcome.collected, node,
+    notice("devices in unreachable network namespaces", outcome.collected, node,
            [&] { return describe_unreachable_devices(deadline); });
     notice("VFs with settings and no pod", outcome.collected, node,
            [&] { return describe_orphan_vfs(records, deadline); });

@@ -101,10 +101,10 @@ void check(const cni::Request& request, const Node& node) {
     const std::vector<cni::IpConfig>& ips = request.conf.prev_result->ips;
     for (const ipam::Lease& lease : leases)
         if (std::none_of(ips.begin(), ips.end(), [&](const cni::IpConfig& ip) { return ip.address == lease.address; }))
-            throw cni::CniError(
-                cni::ErrorCode::check_failed,
-                fmt::format("address {} is leased to the attachment ({}), but prevResult does not have it",
-                            lease.address, session.key));
+            throw cni::CniError(cni::ErrorCode::check_failed,
+                                fmt::format("address {} is leased to the attachment ({}), but prevResult does not have "
+                                            "it: call CHECK with the result of ADD",
+                                            lease.address, session.key));
 }
 
 } // namespace rdmanet::attach::ipam_only

@@ -19,12 +19,12 @@ using kernel::Link;
 using kernel::Socket;
 
 std::string down_text(std::string_view what, const Link& link) {
-    return fmt::format("{} {} is down, its pods have no traffic: run `ip link set {} up`", what, quoted(link.name),
+    return fmt::format("{} {} is down, so its pods have no traffic: run `ip link set {} up`", what, quoted(link.name),
                        link.name);
 }
 
 std::string no_carrier_text(const std::string& what, const Link& link) {
-    return fmt::format("{} has no carrier, its pods have no traffic: check its link (cable, switch port{})", what,
+    return fmt::format("{} has no carrier, so its pods have no traffic: check its link (cable, switch port{})", what,
                        link.is_infiniband() ? ", subnet manager" : "");
 }
 
@@ -44,8 +44,8 @@ bool is_disabled_on_purpose(const state::AttachmentRecord& record) {
     return record.wanted && record.wanted->vf.link_state == base::VfLinkState::disable;
 }
 
-/// A VF may have a carrier while its PF is down: some drivers keep the port up for the VFs. It may also have one while
-/// the port has none, with link state "enable": then its frames leave the node nowhere.
+/// A VF may have a carrier while its PF is down, because some drivers keep the port up for the VFs. With link state
+/// "enable", it may also have one while the port has none: then its frames do not leave the node.
 std::string trouble_of_device(const state::AttachmentRecord& record, const std::optional<Link>& in_pod, Socket& host) {
     const auto device = base::BusAddress::parse(record.device());
     const auto pf = device ? find_pf_link(*device, host) : std::nullopt;

@@ -1,4 +1,4 @@
-// What keeps the pods of a port without traffic although their attachments are as ADD left them.
+// Finds out why pods have no traffic, although their attachments are as ADD left them.
 #pragma once
 
 #include <rdmanet/base/deadline.hpp>
@@ -9,8 +9,8 @@
 
 namespace rdmanet::attach {
 
-/// That the parent, the PF or the device itself is down or has no carrier, with the cure; empty if traffic can flow.
-/// Attachments that share a port share the text. Throws base::Error if the kernel can't be asked.
+/// Says that the parent, the PF or the device is down or has no carrier, with the cure. Empty if traffic can flow. The
+/// text is the same for all attachments that share a port. Throws base::Error if the kernel cannot be asked.
 [[nodiscard]] std::string find_port_trouble(const state::AttachmentRecord& record, const kernel::Netns& pod,
                                             const base::Deadline& deadline);
 

@@ -32,9 +32,11 @@ void reclaim_device(const std::string& device, Session& session, const base::Dea
     for (const state::AttachmentRecord& owner : list_owners(device, session)) {
         const StillHeld held = undo_stale(owner.key, pods, session.node, session.records, session.leases, deadline);
         if (!held.empty())
-            throw cni::CniError(cni::ErrorCode::parent,
-                                fmt::format("device {} is not yet restored after a dead pod ({}): {}", device,
-                                            describe(owner), held.front()));
+            throw cni::CniError(
+                cni::ErrorCode::parent,
+                fmt::format(
+                    "device {} is not yet restored after a dead pod ({}): {}; correct that, then run `rdmanet gc`",
+                    device, describe(owner), held.front()));
     }
 }
 

@@ -15,7 +15,7 @@ namespace rdmanet::attach {
 enum class Agreement : std::uint8_t {
     same,        // as ADD left it
     partly,      // the same as far as the record tells, which an earlier version wrote
-    differs,     // or the record can't be read
+    differs,     // or the record cannot be read
     not_checked, // the pod is dead or cannot be entered, or an ADD or DEL is running
 };
 /// "same", "partly checked", "differs", "not checked"
@@ -25,7 +25,7 @@ struct CheckedAttachment {
     std::string name; // the attachment, its pod and its addresses; the path of a record that cannot be read
     Agreement agreement = Agreement::same;
     std::string reason;  // the first difference, or why it was not checked; empty if all is the same
-    std::string warning; // what keeps the pod without traffic, although it is no difference; empty if nothing is known
+    std::string warning; // why the pod has no traffic, which is no difference; empty if nothing is known
 };
 
 /// Checks each record under its own lock. An error concerns only that record. If libcni has cached the runtime's

@@ -73,7 +73,9 @@ Link default_route_parent(kernel::Socket& route) {
     for (const base::Family family : {base::Family::v4, base::Family::v6})
         if (const auto found = kernel::find_default_route(route, family))
             if (auto link = kernel::find_link(route, found->ifindex)) return *std::move(link);
-    refuse_parent("\"master\" is not set and there is no default route to take the parent from: set \"master\"");
+    refuse_parent(
+        "\"master\" is not set and there is no default route to take the parent from: set \"master\" to the NIC's "
+        "interface");
 }
 
 void require_ethernet_parent(const Link& parent, const config::Config& config) {
