@@ -1,6 +1,6 @@
 #include <rdmanet/state/attachment_key.hpp>
 
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 
 #include <utility>
 #include <vector>
@@ -19,11 +19,12 @@ AttachmentKey AttachmentKey::with_role(std::string other) const {
 }
 
 std::string AttachmentKey::to_string() const {
-    return base::concat("network \"", network, "\", container \"", container_id, "\", interface \"", ifname, '"');
+    return fmt::format("network \"{}\", container \"{}\", interface \"{}\"", network, container_id, ifname);
 }
 
 std::string AttachmentKey::file_name() const {
-    return base::concat(container_id, ':', ifname, ':', network, role.empty() ? "" : ":", role, kSuffix);
+    if (role.empty()) return fmt::format("{}:{}:{}{}", container_id, ifname, network, kSuffix);
+    return fmt::format("{}:{}:{}:{}{}", container_id, ifname, network, role, kSuffix);
 }
 
 std::optional<AttachmentKey> AttachmentKey::parse_file_name(std::string_view name) {

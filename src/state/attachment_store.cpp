@@ -3,8 +3,8 @@
 #include "record_index.hpp"
 
 #include <rdmanet/base/file.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/hash.hpp>
-#include <rdmanet/base/text.hpp>
 
 #include <dirent.h>
 #include <unistd.h>
@@ -18,12 +18,10 @@
 namespace rdmanet::state {
 namespace {
 
-using base::concat;
-
 constexpr std::size_t kMostBytes = std::size_t{32} << 20U; // a record holds a delegate's configuration, at most 16 MiB
 
 std::string attachments_in(const std::string& directory) {
-    return concat(directory, "/attachments");
+    return fmt::format("{}/attachments", directory);
 }
 
 /// Records of one attachment share its lock, but for that of another entry of the list.
@@ -37,13 +35,13 @@ std::uint64_t slot_of(const AttachmentKey& key) {
 
 /// No attachment's, whose file names have no blank.
 std::uint64_t slot_of_add(const AttachmentKey& key) {
-    return base::hash64(concat("ADD of ", locked_as(key).file_name()));
+    return base::hash64(fmt::format("ADD of {}", locked_as(key).file_name()));
 }
 
 constexpr std::string_view kRecallSuffix = ".del"; // no longer than that of temporary files, see kLongestFileName
 
 std::string recall_path(const std::string& directory, const AttachmentKey& key) {
-    return concat(attachments_in(directory), '/', locked_as(key).file_name(), kRecallSuffix);
+    return fmt::format("{}/{}{}", attachments_in(directory), locked_as(key).file_name(), kRecallSuffix);
 }
 
 struct CloseDirectory {
@@ -58,18 +56,18 @@ class Directory {
 public:
     explicit Directory(std::string path) : path_(std::move(path)) {}
 
-    [[nodiscard]] std::string path_of(const std::string& name) const { return concat(path_, '/', name); }
+    [[nodiscard]] std::string path_of(const std::string& name) const { return fmt::format("{}/{}", path_, name); }
 
     /// Opens it; none if it is absent. Throws SystemError.
     [[nodiscard]] Files files(std::string_view suffix) {
         Files files;
         open_.reset(::opendir(path_.c_str()));
         if (!open_ && errno == ENOENT) return files;
-        if (!open_) throw base::SystemError(concat("read directory ", path_), errno);
+        if (!open_) throw base::SystemError(fmt::format("read directory {}", path_), errno);
         for (;;) {
             errno = 0;
             const dirent* entry = ::readdir(open_.get());
-            if (entry == nullptr && errno != 0) throw base::SystemError(concat("read directory ", path_), errno);
+            if (entry == nullptr && errno != 0) throw base::SystemError(fmt::format("read directory {}", path_), errno);
             if (entry == nullptr) return files;
             if (std::string_view(entry->d_name).ends_with(suffix)) files.emplace(entry->d_name, entry->d_ino);
         }
@@ -98,7 +96,7 @@ LoadOutcome load_from(const Directory& directory, const std::string& name, ReadS
         if (!text) return NoRecord{};
         AttachmentRecord record = AttachmentRecord::parse(*text, read_step);
         if (record.key.file_name() != name)
-            return unreadable(path, name, concat("describes another attachment (", record.key, ')'));
+            return unreadable(path, name, fmt::format("describes another attachment ({})", record.key));
         return record;
     } catch (const base::SystemError&) {
         throw;
@@ -134,12 +132,12 @@ base::FileLock AttachmentStore::lock_file(const char* name, std::uint64_t slot, 
     } catch (const base::SystemError& error) {
         if (!undoes || !base::takes_no_writes(error.errno_value())) throw;
     }
-    return {concat(directory_, '/', name), slot, what, deadline,
+    return {fmt::format("{}/{}", directory_, name), slot, what, deadline,
             undoes ? base::IfUnwritable::shared : base::IfUnwritable::fail};
 }
 
 base::FileLock AttachmentStore::lock(const AttachmentKey& key, const base::Deadline& deadline) const {
-    return lock_file("lock", slot_of(key), concat("the lock of the attachment (", key, ')'), deadline);
+    return lock_file("lock", slot_of(key), fmt::format("the lock of the attachment ({})", key), deadline);
 }
 
 base::FileLock AttachmentStore::lock_for_add(const AttachmentKey& key, const base::Deadline& deadline) const {
@@ -153,12 +151,12 @@ void AttachmentStore::show_committed(const AttachmentKey& key, base::FileLock& l
 }
 
 std::optional<std::int64_t> AttachmentStore::find_add(const AttachmentKey& key) const {
-    return base::find_lock_holder(concat(directory_, "/lock"), slot_of_add(key));
+    return base::find_lock_holder(fmt::format("{}/lock", directory_), slot_of_add(key));
 }
 
 base::FileLock AttachmentStore::lock_commit(const AttachmentKey& key, const base::Deadline& deadline) const {
-    return lock_file("devices.lock", base::hash64(concat("commit ", locked_as(key).file_name())),
-                     concat("the commit of the attachment (", key, ')'), deadline);
+    return lock_file("devices.lock", base::hash64(fmt::format("commit {}", locked_as(key).file_name())),
+                     fmt::format("the commit of the attachment ({})", key), deadline);
 }
 
 std::optional<std::string> AttachmentStore::find_recall(const AttachmentKey& key) const {
@@ -186,11 +184,11 @@ std::vector<AttachmentKey> AttachmentStore::list_recalled() const {
 
 base::FileLock AttachmentStore::lock_parent(unsigned ifindex, const std::string& name,
                                             const base::Deadline& deadline) const {
-    return lock_file("parents.lock", ifindex, concat("the lock of parent \"", name, '"'), deadline);
+    return lock_file("parents.lock", ifindex, fmt::format("the lock of parent \"{}\"", name), deadline);
 }
 
 base::FileLock AttachmentStore::lock_device(const std::string& device, const base::Deadline& deadline) const {
-    return lock_file("devices.lock", base::hash64(device), concat("the lock of device ", device), deadline);
+    return lock_file("devices.lock", base::hash64(device), fmt::format("the lock of device {}", device), deadline);
 }
 
 base::FileLock AttachmentStore::lock_rdma(const base::Deadline& deadline) const {
@@ -240,7 +238,7 @@ std::vector<AttachmentRecord> AttachmentStore::list_about(const std::string& top
 
 void AttachmentStore::save(const AttachmentRecord& record) const {
     base::make_directories(attachments_in(directory_));
-    const std::string path = concat(attachments_in(directory_), '/', record.key.file_name());
+    const std::string path = fmt::format("{}/{}", attachments_in(directory_), record.key.file_name());
     // The first time without a temporary file that nobody would come for if this were killed: there is no record yet.
     if (::access(path.c_str(), F_OK) != 0)
         base::create_file_durably(path, record.to_text());
@@ -249,8 +247,8 @@ void AttachmentStore::save(const AttachmentRecord& record) const {
 }
 
 void AttachmentStore::remove(const AttachmentKey& key) const {
-    const std::string path = concat(attachments_in(directory_), '/', key.file_name());
-    base::remove_file_durably(concat(path, ".tmp"));
+    const std::string path = fmt::format("{}/{}", attachments_in(directory_), key.file_name());
+    base::remove_file_durably(fmt::format("{}.tmp", path));
     base::remove_file_durably(path);
     remove_recall(key); // whom it means, has no record any more
 }

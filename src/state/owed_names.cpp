@@ -1,7 +1,7 @@
 #include <rdmanet/state/owed_names.hpp>
 
 #include <rdmanet/base/file.hpp>
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/json/reader.hpp>
 #include <rdmanet/json/writer.hpp>
 #include <rdmanet/state/members.hpp>
@@ -16,7 +16,7 @@ constexpr std::size_t kMostBytesOfNames = std::size_t{1} << 20U;
 
 } // namespace
 
-OwedNames::OwedNames(const std::string& state_directory) : path_(base::concat(state_directory, "/rdma-names.json")) {}
+OwedNames::OwedNames(const std::string& state_directory) : path_(fmt::format("{}/rdma-names.json", state_directory)) {}
 
 bool OwedNames::exist() const {
     return ::access(path_.c_str(), F_OK) == 0;

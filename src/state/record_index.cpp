@@ -2,6 +2,7 @@
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/hash.hpp>
 #include <rdmanet/base/text.hpp>
 
@@ -15,13 +16,11 @@
 namespace rdmanet::state {
 namespace {
 
-using base::concat;
-
 constexpr std::string_view kHeading = "rdmanet-records-index 1 "; // another number whenever topics() changes
 constexpr std::size_t kLargestIndex = std::size_t{64} << 20U;
 
 std::string path_in(const std::string& directory) {
-    return concat(directory, "/records.index");
+    return fmt::format("{}/records.index", directory);
 }
 
 /// Takes the text up to `end` from `text`, and that too.
@@ -69,11 +68,11 @@ RecordIndex RecordIndex::parse(std::string_view text) {
 std::string RecordIndex::to_text() const {
     std::string lines;
     for (const auto& [name, entry] : entries_) {
-        lines += concat(entry.inode, ' ', name);
-        for (const std::uint64_t topic : entry.topics) lines += concat(' ', topic);
+        lines += fmt::format("{} {}", entry.inode, name);
+        for (const std::uint64_t topic : entry.topics) lines += fmt::format(" {}", topic);
         lines += '\n';
     }
-    return concat(kHeading, base::hash64(lines), '\n', lines);
+    return fmt::format("{}{}\n{}", kHeading, base::hash64(lines), lines);
 }
 
 bool RecordIndex::knows(const std::string& name, std::uint64_t inode) const {
