@@ -10,6 +10,7 @@
 #include "lookup/request.hpp"
 #include "lookup/state_directory.hpp"
 #include "owners/liveness.hpp"
+#include "steps/child_link.hpp"
 #include "steps/delegate.hpp"
 #include "steps/device_info.hpp"
 #include "steps/rdma_names.hpp"
@@ -120,12 +121,11 @@ state::Wanted wanted_of(const config::RdmaPolicy& rdma) {
 /// Applies the steps. The record has each step before it is applied, and is updated with what the steps learn.
 class Attaching {
 public:
-    /// `lock` is the attachment's lock. `claim` is the device's lock, held until the record claims the device.
+    /// `lock` is the attachment's lock. `claim` is that of the device or parent, held until the record is written.
     Attaching(const AddContext& context, Session& session, Prepared prepared, std::vector<state::Step> earlier,
               base::FileLock& lock, std::optional<base::FileLock> claim)
         : context_(context), session_(session), lock_(lock), claim_(std::move(claim)),
-          found_(std::move(prepared.found)), steps_(std::move(prepared.steps)), earlier_steps_(std::move(earlier)),
-          record_(std::move(prepared.record)) {
+          steps_(std::move(prepared.steps)), earlier_steps_(std::move(earlier)), record_(std::move(prepared.record)) {
         kept_steps_ = without_own_steps(earlier_steps_, record_);
         update_record();
     }
@@ -145,7 +145,6 @@ public:
         session_.records.save(record_);
         is_recorded_ = true;
         claim_.reset();
-        if (found_.parent) found_.parent->claim.reset();
         for (std::size_t at = 0; at < steps_.size(); ++at) apply(at, progress);
         for (const cni::IpConfig& ip : progress.own.ips) record_.ips.push_back(ip.address.to_string());
         for (const cni::Route& route : progress.own.routes) record_.routes.push_back(route.destination.to_string());
@@ -182,11 +181,11 @@ private:
             update_record();
             throw;
         }
-        bool is_changed = false;
+        bool must_be_saved = false;
         for (std::size_t later = at + 1; later < steps_.size(); ++later)
-            if (steps_[later]->learn(context_, progress)) is_changed = true;
-        update_record();
-        if (is_changed) session_.records.save(record_);
+            if (steps_[later]->learn(context_, progress)) must_be_saved = true;
+        if (must_be_saved || std::exchange(progress.has_learned, false)) update_record();
+        if (must_be_saved) session_.records.save(record_);
     }
 
     /// Writes what the steps have learned into the record.
@@ -213,7 +212,6 @@ private:
     Session& session_;
     base::FileLock& lock_;
     std::optional<base::FileLock> claim_;
-    Findings found_;
     Steps steps_;
     std::vector<state::Step> earlier_steps_; // left by an earlier ADD
     std::vector<state::Step> kept_steps_;    // those of them that stay in the record beside our own
@@ -245,8 +243,11 @@ cni::Result add(const cni::Request& request, const config::Config& config, const
     std::optional<base::FileLock> lock = session.records.lock_for_add(session.key, deadline);
     std::vector<state::Step> earlier = undo_earlier_add(request, target.pod, session, deadline);
     std::optional<base::FileLock> claim;
-    if (target.moving) claim = session.records.lock_device(to_string(*target.moving), deadline);
     const AddContext context{request, config, session, target.pod, deadline};
+    if (target.moving)
+        claim = session.records.lock_device(to_string(*target.moving), deadline);
+    else if (const auto parent = find_parent_to_lock(context))
+        claim = session.records.lock_parent(parent->ifindex, parent->name, deadline);
     Attaching attaching(context, session, prepare(context, target.moving), std::move(earlier), *lock, std::move(claim));
     base::Rollback rollback(
         [&](const std::string& what, const char* why) { node.log.error(fmt::format("{}: {}", what, why)); });

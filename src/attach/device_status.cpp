@@ -3,23 +3,13 @@
 #include "lookup/device_find.hpp"
 #include "lookup/device_link.hpp"
 #include "lookup/device_usable.hpp"
-#include "lookup/rdma_devices.hpp"
 #include "steps/attached_device.hpp"
-#include "steps/device_port.hpp"
-#include "steps/move_rdma.hpp"
-#include "steps/reset_function.hpp"
-#include "steps/vf_settings.hpp"
+#include "steps/registry.hpp"
 
-#include <rdmanet/base/logger.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/kernel/device.hpp>
-#include <rdmanet/kernel/netns.hpp>
 #include <rdmanet/state/attachment_store.hpp>
 #include <rdmanet/state/topic.hpp>
-
-#include <algorithm>
-#include <chrono>
-#include <optional>
 
 namespace rdmanet::attach {
 namespace {
@@ -32,56 +22,20 @@ bool is_with_a_pod(const base::BusAddress& address, const state::AttachmentStore
     return makes_link && list_links_on_host(address, route).empty();
 }
 
-/// Asks the kernel whether the RDMA devices could move to another namespace. It takes the lock of RDMA moves, so that
-/// no device arrives in that namespace meanwhile. It does not ask if the lock is taken or no other namespace is
-/// known.
-void require_movable_somewhere(FoundDevice& plan, const config::RdmaPolicy& policy, kernel::Socket& rdma,
-                               const state::AttachmentStore& records, const base::Logger& log) try {
-    if (plan.selection.moving.empty() || policy.demand != config::RdmaDemand::required) return;
-    const auto elsewhere = kernel::find_other_netns();
-    if (!elsewhere) return;
-    const base::FileLock lock = records.lock_rdma(base::Deadline::in(std::chrono::milliseconds{0}));
-    const RdmaDevices by_now = find_rdma_devices(plan.address, rdma);
-    std::erase_if(plan.selection.moving, [&](const kernel::RdmaDevice& device) {
-        return std::none_of(by_now.begin(), by_now.end(),
-                            [&](const kernel::RdmaDevice& other) { return other.index == device.index; });
-    });
-    require_movable(plan, policy, rdma, *elsewhere, log);
-} catch (const base::TimeoutError&) { // the next STATUS asks
-}
-
-void require_usable_device(const base::BusAddress& address, const cni::Request& request, const config::Config& config,
-                           const state::AttachmentStore& records, kernel::Socket& route,
-                           const base::Deadline& deadline) {
-    FoundDevice plan{.address = address};
-    if (std::holds_alternative<config::Sriov>(config.attach)) plan.vf = plan_vf(address, request, config, route);
-    if (is_with_a_pod(address, records, route)) return;
-    if (config.reset) require_resettable(address);
-    if (!config.is_rdma_only()) plan.link = find_device_link(address, route);
-    if (plan.link) require_spare(address, *plan.link, route);
-    const base::Logger silent(base::LogLevel::error); // ADD warns; STATUS comes twice a second
-    auto rdma = kernel::Socket::find_rdma(deadline);
-    find_rdma_of_device(plan, config, request, rdma ? &*rdma : nullptr, silent);
-    if (rdma) require_movable_somewhere(plan, config.rdma, *rdma, records, silent);
-    if (plan.link) require_active_port_before(plan, config, plan.link->name, silent, deadline);
-}
-
 } // namespace
 
-void require_device(const cni::Request& request, const config::Config& config, const Node& node,
-                    const base::Deadline& deadline) {
-    require_mode(config.rdma, request.conf.name, deadline);
-    const state::AttachmentStore records = node.records();
-    const auto named = find_named_device(
-        config, [&](const config::HostDevice& wanted) { return find_attached(wanted, records); }, deadline);
+void require_usable_device(const PlanContext& context) {
+    require_mode(context.config.rdma, context.request.conf.name, context.deadline);
+    const auto attached = [&](const config::HostDevice& wanted) { return find_attached(wanted, context.records); };
+    const auto named = find_named_device(context.config, attached, context.deadline);
     const auto* address = named ? std::get_if<base::BusAddress>(&*named) : nullptr;
     if (address == nullptr) return;
     require_existing(*address);
-    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
+    if (is_with_a_pod(*address, context.records, context.host)) return;
     try {
-        require_usable_device(*address, request, config, records, route, deadline);
+        (void)find_out(context, *named);
     } catch (const cni::CniError&) { // any error is possible while an ADD moves the device
-        if (!is_with_a_pod(*address, records, route)) throw;
+        if (!is_with_a_pod(*address, context.records, context.host)) throw;
     }
 }
 

@@ -1,10 +1,7 @@
 // STATUS for networks that move a device.
 #pragma once
 
-#include <rdmanet/attach/node.hpp>
-#include <rdmanet/base/deadline.hpp>
-#include <rdmanet/cni/request.hpp>
-#include <rdmanet/config/config.hpp>
+#include "steps/step.hpp"
 
 namespace rdmanet::attach {
 
@@ -12,7 +9,6 @@ namespace rdmanet::attach {
 /// node, have what the network asks of RDMA, and have an active port. If the device plugin will choose one, only the
 /// node's RDMA mode is checked. A device that a pod has now is no error: the next ADD comes after that pod. May
 /// create and take the lock of RDMA moves for a moment, to ask the kernel whether the device could move.
-void require_device(const cni::Request& request, const config::Config& config, const Node& node,
-                    const base::Deadline& deadline);
+void require_usable_device(const PlanContext& context);
 
 } // namespace rdmanet::attach

@@ -70,7 +70,10 @@ Prepared prepare(const AddContext& context, const std::optional<Movable>& moving
             cni::ErrorCode::name_taken,
             fmt::format("interface {} already exists in {}: remove it, or choose another interface name",
                         quoted(request.ifname().to_string()), request.netns_path));
-    Prepared prepared{.found = find_out(context, moving),
+    kernel::Socket host = kernel::Socket::open(kernel::Protocol::route, context.deadline);
+    const PlanContext to_plan{request, context.config, context.attachment.records, context.log(), context.deadline,
+                              host,    &context};
+    Prepared prepared{.found = find_out(to_plan, moving),
                       .steps = {},
                       .record = begin_record(request, context.attachment.node, context.pod.netns)};
     prepared.steps = plan_steps(context, prepared.found);

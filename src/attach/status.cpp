@@ -2,10 +2,9 @@
 #include "device_status.hpp"
 #include "leases.hpp"
 
-#include "lookup/parent.hpp"
 #include "lookup/state_directory.hpp"
 #include "owners/liveness.hpp"
-#include "steps/child_link.hpp"
+#include "steps/registry.hpp"
 
 #include <rdmanet/attach/operations.hpp>
 #include <rdmanet/attach/state_directory.hpp>
@@ -41,16 +40,16 @@ void require_ipam(const cni::Request& request, const config::IpamChoice& ipam, c
         cni::delegate_status(cni::delegate_call(request, other->plugin), deadline);
 }
 
-void require_parent(const cni::Request& request, const config::Config& config, const Node& node,
+/// What ADD would find out of the parent, or of a device that the configuration names. Nothing is said of a device that
+/// a pod has: the next ADD comes after.
+void require_usable(const cni::Request& request, const config::Config& config, const Node& node,
                     const base::Deadline& deadline) {
-    if (config.is_device()) return require_device(request, config, node, deadline);
-    if (config.link_in_container) return; // the parent is in the pod, which does not exist yet
-    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
-    const kernel::Link parent = find_parent(request, config, route);
-    require_usable(parent, config);
+    const state::AttachmentStore records = node.records();
+    kernel::Socket host = kernel::Socket::open(kernel::Protocol::route, deadline);
     const base::Logger silent(base::LogLevel::error); // ADD warns; STATUS comes twice a second
-    const auto port = find_rdma_of_parent(parent, request, config, silent, deadline);
-    if (port) require_gids(parent, *port, request, config, {}, silent);
+    const PlanContext context{request, config, records, silent, deadline, host};
+    if (config.is_device()) return require_usable_device(context);
+    if (!config.link_in_container) (void)find_out(context, {}); // else the parent is in the pod, which is not there yet
 }
 
 } // namespace
@@ -59,7 +58,7 @@ void status(const cni::Request& request, const config::Config& config, const Nod
     const auto deadline = base::Deadline::in(kStatusTimeout);
     try {
         require_state_directory(node.state_directory);
-        require_parent(request, config, node, deadline);
+        require_usable(request, config, node, deadline);
     } catch (const cni::CniError& error) {
         unavailable(error.what());
     }

@@ -16,10 +16,8 @@ using base::quoted;
 
 } // namespace
 
-std::optional<base::FileLock> agree_with_siblings(const state::Child& ours, const Attachment& attachment,
-                                                  const base::Deadline& deadline) {
-    if (ours.kind != "ipvlan" || ours.parent_in_pod) return std::nullopt;
-    base::FileLock lock = attachment.records.lock_parent(ours.parent_ifindex, ours.parent, deadline);
+void require_like_siblings(const state::Child& ours, const Attachment& attachment) {
+    if (ours.kind != "ipvlan" || ours.parent_in_pod) return;
     PodProbe pods(attachment.node);
     const std::vector<state::AttachmentRecord> different = attachment.records.list_about(
         state::parent_topic(ours.parent_ifindex), state::child_topic(ours.parent_ifindex, ours.kind, ours.mode));
@@ -34,7 +32,6 @@ std::optional<base::FileLock> agree_with_siblings(const state::Child& ours, cons
                 "parent, because all children of a parent must be ipvlan with one mode and flag, or all macvlan",
                 quoted(ours.parent), theirs->mode, record.key, ours.mode));
     }
-    return lock;
 }
 
 } // namespace rdmanet::attach

@@ -3,19 +3,15 @@
 
 #include "attachment.hpp"
 
-#include <rdmanet/base/deadline.hpp>
-#include <rdmanet/base/file_lock.hpp>
-
-#include <optional>
+#include <rdmanet/state/step.hpp>
 
 namespace rdmanet::attach {
 
 /// Throws CniError if a living attachment has a child of our parent with another kind, mode or flag. In the kernel,
 /// the last ipvlan child that is created sets mode and flag of all of them (ipvlan_link_new(),
-/// drivers/net/ipvlan/ipvlan_main.c), so a pod of another network could silently lose its isolation. Returns a lock
-/// that keeps others from creating such a child until our record is written. Macvlan children each have a mode of
-/// their own: for them nothing is checked, and there is no lock.
-[[nodiscard]] std::optional<base::FileLock> agree_with_siblings(const state::Child& ours, const Attachment& attachment,
-                                                                const base::Deadline& deadline);
+/// drivers/net/ipvlan/ipvlan_main.c), so a pod of another network could silently lose its isolation. The parent's lock
+/// keeps others from creating such a child until our record is written. Macvlan children each have a mode of their
+/// own: for them nothing is checked.
+void require_like_siblings(const state::Child& ours, const Attachment& attachment);
 
 } // namespace rdmanet::attach

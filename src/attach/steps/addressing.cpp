@@ -251,8 +251,7 @@ std::string adopted_text(const AddContext& context) {
 
 class Addressing final : public Step {
 public:
-    explicit Addressing(const Findings& found)
-        : parent_ifindex_(found.parent ? found.parent->parent.ifindex : 0), shared_port_(found.shared_port()) {}
+    explicit Addressing(const Findings& found) : parent_ifindex_(found.parent ? found.parent->parent.ifindex : 0) {}
 
     void describe(const AddContext& context, Description& description) const override {
         const config::Config& config = context.config;
@@ -270,7 +269,8 @@ public:
     void apply(const AddContext& context, Progress& progress) override {
         const config::Config& config = context.config;
         const Link& link = *progress.link;
-        if (shared_port_) require_gid_share(config.rdma, *shared_port_, progress.own.ips.size());
+        if (const auto& port = progress.shared_port) // whose GID table other pods need, too
+            require_gid_share(config.rdma, *port, progress.own.ips.size());
         base::in_context(concat("interface ", base::quoted(link.name)), [&] {
             if (!config.rdma.link_local_gids) suppress_link_local(context.pod, link);
             bring_up(context.pod, link, context.request.ifname(), progress.own.ips, config.duplicate_detection,
@@ -285,8 +285,7 @@ private:
         return {context.config.link_in_container ? &context.pod.netns : nullptr, parent_ifindex_};
     }
 
-    unsigned parent_ifindex_;                     // of a child
-    std::optional<kernel::RdmaPort> shared_port_; // whose GID table other pods need, too
+    unsigned parent_ifindex_; // of a child
 };
 
 bool gives_ipv6(const ipam::Config& config) {
@@ -306,6 +305,17 @@ void require_mtu_of_ipv6(const config::Config& config, unsigned default_mtu) {
     throw cni::CniError(cni::ErrorCode::invalid_network_config,
                         concat("mtu: ", mtu, " is too small for IPv6 addresses, which need ", kLeast,
                                ": raise it, or configure no IPv6 range"));
+}
+
+void require_keys_of_infiniband(const config::Config& config, const base::BusAddress& address) {
+    if (!config.rdma.link_local_gids)
+        throw cni::CniError(cni::ErrorCode::unsupported_field,
+                            concat("rdma.linkLocalGids: can't be set, device ", address,
+                                   " is InfiniBand, whose GIDs come from no addresses: remove it"));
+    if (config.duplicate_detection == config::DuplicateDetection::probe)
+        throw cni::CniError(cni::ErrorCode::unsupported_field,
+                            concat("duplicateAddressDetection: can't be \"probe\", device ", address,
+                                   " is InfiniBand, and only Ethernet is asked: remove it"));
 }
 
 /// Without a configured MTU: the parent's, or the device's own.
@@ -354,8 +364,14 @@ void check_routes(kernel::Socket& inside, const Link& link, const cni::Result& r
 
 } // namespace
 
-std::unique_ptr<Step> make_addressing(const AddContext& context, const Findings& found) {
+void find_addressing(const PlanContext& context, Findings& found) {
+    if (context.add == nullptr) return;
+    if (found.device && found.device->is_infiniband())
+        require_keys_of_infiniband(context.config, found.device->address);
     require_mtu_of_ipv6(context.config, default_mtu_of(found));
+}
+
+std::unique_ptr<Step> make_addressing(const AddContext& /*context*/, const Findings& found) {
     return found.has_interface() ? std::make_unique<Addressing>(found) : nullptr;
 }
 

@@ -8,6 +8,9 @@
 
 namespace rdmanet::attach {
 
+/// Throws CniError for keys that the interface can't have.
+void find_addressing(const PlanContext& context, Findings& found);
+
 /// Null if the attachment needs none.
 [[nodiscard]] std::unique_ptr<Step> make_addressing(const AddContext& context, const Findings& found);
 

@@ -2,12 +2,9 @@
 
 #include "recorded.hpp"
 
-#include "lookup/adopted.hpp"
 #include "lookup/ipoib.hpp"
 #include "lookup/parent.hpp"
-#include "lookup/port_state.hpp"
 #include "lookup/request.hpp"
-#include "owners/gid_holders.hpp"
 #include "owners/liveness.hpp"
 #include "owners/mac.hpp"
 #include "owners/mark.hpp"
@@ -52,12 +49,6 @@ std::optional<base::MacAddress> choose_mac(const cni::Request& request, const co
     return is_passthru(config) ? std::nullopt : std::optional(derive_mac(attachment.node.boot_id, attachment.key));
 }
 
-/// At least one, which another IPAM plugin will give.
-std::size_t expected_addresses(const cni::Request& request, const config::Config& config) {
-    if (const auto* own = std::get_if<ipam::Config>(&config.ipam)) return own->ranges.size() + own->addresses.size();
-    return std::max<std::size_t>(1, adopt_addresses(request, config).ips.size());
-}
-
 /// What the child will name as its parent: the kernel puts a macvlan on a macvlan, or an ipvlan on an ipvlan, beside
 /// it on the same lower device (macvlan_common_newlink(), ipvlan_link_new()).
 unsigned index_of_lower(const kernel::Link& parent, const config::Config& config) {
@@ -71,23 +62,23 @@ std::variant<config::Macvlan, config::Ipvlan, config::Ipoib> kernel_kind(const c
     return ipoib_child(config, parent);
 }
 
-kernel::ChildSpec child_spec(const cni::Request& request, const config::Config& config, const FoundParent& plan,
+kernel::ChildSpec child_spec(const cni::Request& request, const config::Config& config, const FoundParent& found,
                              const PodSide& pod) {
     kernel::ChildSpec spec{.name = request.ifname(),
-                           .parent_ifindex = plan.parent.ifindex,
-                           .parent_name = plan.parent.name,
+                           .parent_ifindex = found.parent.ifindex,
+                           .parent_name = found.parent.name,
                            .netns = &pod.netns,
-                           .kind = kernel_kind(config, plan.parent),
+                           .kind = kernel_kind(config, found.parent),
                            .mac = {},
                            .mtu = config.mtu};
     spec.up = false; // see bring_up()
-    if (!is_passthru(config)) spec.mac = plan.mac;
+    if (!is_passthru(config)) spec.mac = found.mac;
     return spec;
 }
 
 /// What the kernel's refusal means here, in words that lead to the cure.
-[[noreturn]] void explain(const kernel::NetlinkError& error, const config::Config& config, const FoundParent& plan) {
-    const std::string parent = quoted(plan.parent.name);
+[[noreturn]] void explain(const kernel::NetlinkError& error, const config::Config& config, const FoundParent& found) {
+    const std::string parent = quoted(found.parent.name);
     if (error.errno_value() == EBUSY)
         throw cni::CniError(
             cni::ErrorCode::parent,
@@ -110,9 +101,9 @@ kernel::ChildSpec child_spec(const cni::Request& request, const config::Config& 
 /// What a child can't be born with. The MAC of a passthru macvlan reaches the parent, which gets its own back when
 /// the child goes (macvlan_port_destroy()). An IPoIB child has its mode's MTU, whatever is asked for
 /// (ipoib_ndo_init(), and ipoib_set_mode() after it).
-kernel::LinkChange late_change(const kernel::Link& link, const config::Config& config, const FoundParent& plan) {
+kernel::LinkChange late_change(const kernel::Link& link, const config::Config& config, const FoundParent& found) {
     kernel::LinkChange change;
-    if (is_passthru(config) && plan.mac && link.mac() != plan.mac) change.mac = plan.mac;
+    if (is_passthru(config) && found.mac && link.mac() != found.mac) change.mac = found.mac;
     if (config.mtu && link.mtu != config.mtu) change.mtu = config.mtu;
     return change;
 }
@@ -200,17 +191,17 @@ state::Child child_of(const config::Config& config, const FoundParent& found) {
             .mac = kernel_takes_mac ? found.mac->to_string() : std::string()};
 }
 
-kernel::Link create_child(const cni::Request& request, const config::Config& config, const FoundParent& plan,
+kernel::Link create_child(const cni::Request& request, const config::Config& config, const FoundParent& found,
                           PodSide& pod, const base::Deadline& deadline) {
     try {
-        add_child(child_spec(request, config, plan, pod), request, config, pod, deadline);
+        add_child(child_spec(request, config, found, pod), request, config, pod, deadline);
     } catch (const kernel::NetlinkError& error) {
-        explain(error, config, plan);
+        explain(error, config, found);
     }
     const auto link = kernel::find_link(pod.route, request.ifname());
     if (!link)
         throw base::Error(concat("interface ", quoted(request.ifname().to_string()), " vanished while it was set up"));
-    const kernel::LinkChange change = late_change(*link, config, plan);
+    const kernel::LinkChange change = late_change(*link, config, found);
     if (!change.mac && !change.mtu) return *link;
     kernel::change_link(pod.route, link->ifindex, change);
     return kernel::find_link(pod.route, link->ifindex).value_or(*link);
@@ -249,6 +240,7 @@ public:
                 kernel::change_link(context.pod.route, child.ifindex, {.alias = std::move(mark), .netns = nullptr});
         }
         progress.link = child;
+        progress.has_learned = true;
     }
 
     void conclude(const AddContext& /*context*/, const Progress& progress, Conclusion& end) const override {
@@ -299,46 +291,18 @@ void check_mode(const Link& link, const Intended& wanted, const state::Child& ma
 
 } // namespace
 
-std::optional<kernel::RdmaPort> find_rdma_of_parent(const kernel::Link& parent, const cni::Request& request,
-                                                    const config::Config& config, const base::Logger& log,
-                                                    const base::Deadline& deadline) {
-    if (config.is_ipoib()) {
-        require_rdma_of_ipoib(config.rdma, parent, request.conf.name, deadline);
-        require_active_port_of_ipoib(config.rdma, parent, log, deadline);
-        return std::nullopt;
-    }
-    auto port = find_rdma(config.rdma, parent, request.conf.name, log, deadline);
-    if (port) require_active_port(config.rdma, *port, parent.name, log);
-    return port;
+std::optional<ParentToLock> find_parent_to_lock(const AddContext& context) {
+    const bool has_siblings = std::holds_alternative<config::Ipvlan>(context.config.attach);
+    if (!has_siblings || context.config.link_in_container) return std::nullopt;
+    kernel::Socket host = kernel::Socket::open(kernel::Protocol::route, context.deadline);
+    const Link parent = find_parent(context.request, context.config, host);
+    return ParentToLock{.ifindex = index_of_lower(parent, context.config), .name = parent.name};
 }
 
-void require_gids(const kernel::Link& parent, const kernel::RdmaPort& port, const cni::Request& request,
-                  const config::Config& config, const GidHolders& holders, const base::Logger& log) {
-    const std::size_t addresses = expected_addresses(request, config);
-    require_gid_share(config.rdma, port, addresses);
-    require_gid_room(config.rdma, port, parent.name, addresses, holders, log);
-}
-
-FoundParent plan_child(const cni::Request& request, const config::Config& config, const Attachment& attachment,
-                       PodSide& pod, const base::Deadline& deadline) {
-    FoundParent plan{.parent =
-                         [&] {
-                             if (config.link_in_container) return find_parent(request, config, pod.route);
-                             kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, deadline);
-                             return find_parent(request, config, outside);
-                         }(),
-                     .rdma = {},
-                     .mac = {},
-                     .claim = {}};
-    require_usable(plan.parent, config);
-    plan.mac = choose_mac(request, config, attachment);
-    if (!config.link_in_container) {
-        plan.rdma = find_rdma_of_parent(plan.parent, request, config, attachment.node.log, deadline);
-        const auto holders = [&] { return describe_gid_holders(*plan.rdma, attachment.records, deadline); };
-        if (plan.rdma) require_gids(plan.parent, *plan.rdma, request, config, holders, attachment.node.log);
-    }
-    plan.claim = agree_with_siblings(child_of(config, plan), attachment, deadline);
-    return plan;
+void find_child_link(const PlanContext& context, Findings& found) {
+    if (context.add == nullptr || !found.parent) return;
+    found.parent->mac = choose_mac(context.request, context.config, context.add->attachment);
+    require_like_siblings(child_of(context.config, *found.parent), context.add->attachment);
 }
 
 CreateLink CreateLink::parse(const json::Reader& reader) {

@@ -7,15 +7,8 @@
 #include "kinds.hpp"
 #include "step.hpp"
 
-#include "lookup/pod_side.hpp"
-#include "lookup/shared_rdma.hpp"
-#include "owners/attachment.hpp"
-
-#include <rdmanet/config/config.hpp>
 #include <rdmanet/json/reader.hpp>
 #include <rdmanet/json/writer.hpp>
-#include <rdmanet/kernel/link.hpp>
-#include <rdmanet/kernel/rdma.hpp>
 
 #include <memory>
 #include <optional>
@@ -41,23 +34,16 @@ struct CreateLink {
     void revert(const RevertContext& context) const;
 };
 
-/// The RDMA port that children of the parent, on the host, share; none of an IPoIB interface, whose children have no
-/// GIDs of their own. Throws CniError where RDMA is required and can't be had, or the port isn't as the policy wants
-/// it.
-[[nodiscard]] std::optional<kernel::RdmaPort> find_rdma_of_parent(const kernel::Link& parent,
-                                                                  const cni::Request& request,
-                                                                  const config::Config& config, const base::Logger& log,
-                                                                  const base::Deadline& deadline);
+/// The parent whose lock ADD takes before it looks at the parent's children: the lock keeps others from making one
+/// until the record is written (owners/siblings.hpp). nullopt where children need not agree with each other.
+struct ParentToLock {
+    unsigned ifindex = 0;
+    std::string name;
+};
+[[nodiscard]] std::optional<ParentToLock> find_parent_to_lock(const AddContext& context);
 
-/// Throws CniError, or logs, as the policy says, if the GID table that the parent's children share has no room for
-/// the addresses that the configuration gives, or they are more than it lets one have. Another IPAM plugin gives at
-/// least one.
-void require_gids(const kernel::Link& parent, const kernel::RdmaPort& port, const cni::Request& request,
-                  const config::Config& config, const GidHolders& holders, const base::Logger& log);
-
-/// Reads the kernel and changes nothing. Throws CniError with the cure for whatever would make the ADD fail later.
-[[nodiscard]] FoundParent plan_child(const cni::Request& request, const config::Config& config,
-                                     const Attachment& attachment, PodSide& pod, const base::Deadline& deadline);
+/// Throws CniError for a child that its siblings forbid.
+void find_child_link(const PlanContext& context, Findings& found);
 
 /// Null if the attachment needs none.
 [[nodiscard]] std::unique_ptr<Step> make_child_link(const AddContext& context, const Findings& found);

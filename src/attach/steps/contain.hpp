@@ -10,11 +10,10 @@
 
 namespace rdmanet::attach {
 
-/// Whether what `move` has moved, and could not be moved back, is provably still with the record's attachment, and
-/// the attachment's owner wants it back. A record can be stale: its pod has gone, the kernel has returned the device,
-/// and another plugin has given it to a pod that lives. Proven is what the owner says as long as the pod's namespace
-/// is there: until that goes, the device is nobody else's to give. And the runtime's other namespaces must not have
-/// it.
+/// Whether what `move` has moved, and could not be moved back, is provably still with the record's attachment, and the
+/// attachment's owner wants it back. A record can be stale: its pod has gone, the kernel has returned the device, and
+/// another plugin has given it to a pod that lives. Proven is what the owner says as long as the pod's namespace is
+/// there: until that goes, the device is nobody else's to give. And the runtime's other namespaces must not have it.
 [[nodiscard]] bool is_still_with_attachment(const state::Step& move, const RevertContext& context);
 
 /// Switches the link of the record's VF off. What it was before is written into the record, and that is saved, before

@@ -13,8 +13,8 @@
 
 namespace rdmanet::attach {
 
-/// The kernel destroys a namespace, and returns what was in it, some time after its last user has gone: the worker
-/// that does so waits for RCU and takes many at once (cleanup_net(), net/core/net_namespace.c).
+/// The kernel destroys a namespace, and returns what was in it, some time after its last user has gone: the worker that
+/// does so waits for RCU and takes many at once (cleanup_net(), net/core/net_namespace.c).
 inline constexpr std::chrono::seconds kReturnTimeout{15};
 
 /// What the call that undoes says beyond the record: CNI_NETNS; CNI_PATH, where plugins may have moved to; and the

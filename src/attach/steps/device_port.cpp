@@ -39,26 +39,26 @@ bool may_become_active(const FoundVf& vf, const config::Config& config, Socket& 
 
 } // namespace
 
-void require_active_port_before(FoundDevice& plan, const config::Config& config, const std::string& ifname,
+void require_active_port_before(FoundDevice& device, const config::Config& config, const std::string& ifname,
                                 const base::Logger& log, const base::Deadline& deadline) {
-    const bool has_rdma = plan.rdma || !plan.selection.moving.empty();
+    const bool has_rdma = device.rdma || !device.selection.moving.empty();
     auto rdma = has_rdma ? Socket::find_rdma(deadline) : std::nullopt;
     if (!rdma) return;
-    if (plan.vf) {
-        plan.awaits_port = may_become_active(*plan.vf, config, *rdma, log, deadline);
+    if (device.vf) {
+        device.awaits_port = may_become_active(*device.vf, config, *rdma, log, deadline);
         return;
     }
-    const Link link = plan.link.value_or(Link{});
+    const Link link = device.link.value_or(Link{});
     const RdmaDevices devices =
-        plan.selection.moving.empty() ? find_rdma_devices(plan.address, *rdma) : plan.selection.moving;
+        device.selection.moving.empty() ? find_rdma_devices(device.address, *rdma) : device.selection.moving;
     const auto port = find_port_of(*rdma, devices, link);
     if (!port) return;
-    if (!plan.link) // an earlier plugin's interface, in the pod
+    if (!device.link) // an earlier plugin's interface, in the pod
         require_active_port(config.rdma, wait_for_active(*rdma, *port, config.rdma, deadline), ifname, log);
-    else if (link.is_up() || plan.is_infiniband())
+    else if (link.is_up() || device.is_infiniband())
         require_active_port(config.rdma, *port, link.name, log);
     else
-        plan.awaits_port = config.rdma.on_inactive_port == config::OnInactivePort::refuse;
+        device.awaits_port = config.rdma.on_inactive_port == config::OnInactivePort::refuse;
 }
 
 void require_active_port_in_pod(const RdmaDevices& devices, const config::RdmaPolicy& policy, const kernel::Netns& pod,

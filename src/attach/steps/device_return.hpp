@@ -42,16 +42,15 @@ auto wait_for_return(const RevertContext& context, const Find& find) -> decltype
 /// Begins the name, of which the rest is a number, of a link that can't have its pod's name on the host.
 inline constexpr std::string_view kNameOnReturn = "rdmanet";
 
-/// Takes the link down and moves it out of the pod, under the name that it has, or another if that one is taken on
-/// the host; returns that name. Its own comes back with restore_link(). The new name is the pattern by which the
-/// kernel finds a free one (__dev_change_net_namespace()).
+/// Takes the link down and moves it out of the pod, under the name that it has, or another if that one is taken on the
+/// host; returns that name. Its own comes back with restore_link(). The new name is the pattern by which the kernel
+/// finds a free one (__dev_change_net_namespace()).
 std::string send_home(const kernel::Link& link, kernel::Socket& inside, kernel::Socket& outside,
                       const kernel::Netns& home);
 
-/// A function that is to be reset, or whose driver is to be bound anew, loses its driver in any case: that ends its
-/// net and RDMA devices in whichever namespace the pod has hidden them. False where it must not. Nothing tells whose
-/// that namespace is: once a record has outlived its pod, it may be that of a living one, which got the device
-/// otherwise.
+/// A function that is to be reset, or whose driver is to be bound anew, loses its driver in any case: that ends its net
+/// and RDMA devices in whichever namespace the pod has hidden them. False where it must not. Nothing tells whose that
+/// namespace is: once a record has outlived its pod, it may be that of a living one, which got the device otherwise.
 [[nodiscard]] bool end_by_unbinding(const base::BusAddress& address, const RevertContext& context);
 
 } // namespace rdmanet::attach

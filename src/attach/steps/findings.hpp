@@ -4,7 +4,6 @@
 #include "lookup/rdma_choice.hpp"
 
 #include <rdmanet/base/bus_address.hpp>
-#include <rdmanet/base/file_lock.hpp>
 #include <rdmanet/base/mac_address.hpp>
 #include <rdmanet/kernel/device.hpp>
 #include <rdmanet/kernel/link.hpp>
@@ -24,7 +23,6 @@ struct FoundParent {
     kernel::Link parent;
     std::optional<kernel::RdmaPort> rdma{}; // that its children share
     std::optional<base::MacAddress> mac{};  // absent: the kernel gives the parent's
-    std::optional<base::FileLock> claim{};  // of the parent, until the record is written; see owners/siblings.hpp
 };
 
 /// A VF, and what its PF is to change of it.
@@ -53,6 +51,7 @@ struct FoundReset {
 /// A device of a bus is to move.
 struct FoundDevice {
     base::BusAddress address;
+    bool is_settled = false;                       // an earlier entry of the list did all that there is to do
     std::optional<FoundVf> vf{};                   // "sriov"
     std::optional<FoundRepresentor> representor{}; // of the VF, if its PF is in switchdev mode
     std::string rebind_to{};                       // InfiniBand: the driver, if it must be bound anew for a new GUID

@@ -6,7 +6,6 @@
 
 #include "lookup/device_usable.hpp"
 #include "lookup/request.hpp"
-#include "owners/claims.hpp"
 #include "owners/liveness.hpp"
 
 #include <rdmanet/base/text.hpp>
@@ -59,32 +58,23 @@ std::optional<Link> find_inside(kernel::Socket& inside, const MoveInterface& ste
     return link && link->kind == step.kind ? link : std::nullopt;
 }
 
-MoveInterface interface_step(const cni::Request& request, const FoundInterface& plan, const base::Deadline& deadline,
+MoveInterface interface_step(const cni::Request& request, const FoundInterface& found, const base::Deadline& deadline,
                              const base::Logger& log) {
-    return {.before = keep_link(plan.link.name, plan.link, deadline, log),
-            .kind = plan.link.kind,
-            .ifindex = plan.link.ifindex,
+    return {.before = keep_link(found.link.name, found.link, deadline, log),
+            .kind = found.link.kind,
+            .ifindex = found.link.ifindex,
             .ifname = request.ifname().to_string(),
-            .mac_in_pod = plan.mac ? plan.mac->to_string() : plan.link.hardware_address_text(),
+            .mac_in_pod = found.mac ? found.mac->to_string() : found.link.hardware_address_text(),
             .ifindex_in_pod = 0};
 }
 
-Link move_interface(const cni::Request& request, const config::Config& config, const Link& link,
-                    const std::optional<base::MacAddress>& mac, PodSide& pod, const base::Deadline& deadline) {
-    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
-    const std::string ifname = request.ifname().to_string();
-    const auto& altnames = link.altnames;
-    // An interface can't be called what it is called already, be it an alternative name.
-    if (std::find(altnames.begin(), altnames.end(), ifname) != altnames.end())
-        kernel::remove_altname(route, link.ifindex, ifname);
-    kernel::LinkChange change{.mac = mac, .mtu = config.mtu, .state = kernel::AdminState::down};
-    if (link.name != ifname) change.name = request.ifname();
-    change.netns = &pod.netns;
-    base::in_context(concat("interface ", quoted(link.name)),
-                     [&] { kernel::change_link(route, link.ifindex, change); });
-    auto moved = kernel::find_link(pod.route, request.ifname());
+Link move_interface(const AddContext& context, const Link& link, const std::optional<base::MacAddress>& mac) {
+    kernel::Socket host = kernel::Socket::open(kernel::Protocol::route, context.deadline);
+    auto moved = base::in_context(concat("interface ", quoted(link.name)),
+                                  [&] { return move_into_pod(context, link, mac, host); });
     if (!moved || moved->kind != link.kind)
-        refuse_device(quoted(link.name), concat("is not in ", request.netns_path, " after the kernel moved it"));
+        refuse_device(quoted(link.name),
+                      concat("is not in ", context.request.netns_path, " after the kernel moved it"));
     return *std::move(moved);
 }
 
@@ -100,14 +90,14 @@ public:
     }
 
     void apply(const AddContext& context, Progress& progress) override {
-        progress.link = move_interface(context.request, context.config, link_, mac_, context.pod, context.deadline);
+        progress.link = move_interface(context, link_, mac_);
+        progress.has_learned = true;
         step_.ifindex_in_pod = progress.link->ifindex;
         step_.mac_in_pod = progress.link->hardware_address_text();
     }
 
     void conclude(const AddContext& /*context*/, const Progress& progress, Conclusion& end) const override {
-        end.interface.mac = end.record.wanted->mac = progress.link->hardware_address_text();
-        end.interface.mtu = progress.link->mtu;
+        conclude_link(*progress.link, end);
     }
 
 private:
@@ -118,21 +108,15 @@ private:
 
 } // namespace
 
-FoundInterface plan_interface(const std::string& name, const cni::Request& request, const config::Config& config,
-                              const Attachment& attachment, PodSide& pod, const base::Deadline& deadline) {
-    require_unclaimed(name, attachment);
-    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
-    const auto parsed = base::InterfaceName::parse(name);
-    auto link = parsed ? kernel::find_link(route, *parsed) : std::nullopt;
-    if (!link)
-        refuse_device(quoted(name), "no longer exists on the host, because it was destroyed with the network namespace "
-                                    "of its last pod: create it again");
-    require_possible_keys(*link, config);
-    require_spare(quoted(name), *link, route);
-    require_free_names(quoted(name), *link, pod, request);
-    attachment.node.log.warn(concat("interface ", quoted(name), " is virtual (", link->kind,
-                                    "): the kernel destroys it if the pod's network namespace goes away before DEL"));
-    return {.link = *std::move(link), .mac = wanted_mac(request, config)};
+void find_move_interface(const PlanContext& context, Findings& found) {
+    if (!found.interface) return;
+    const Link& link = found.interface->link;
+    require_possible_keys(link, context.config);
+    if (context.add == nullptr) return;
+    require_free_names(quoted(link.name), link, context.add->pod, context.request);
+    context.log.warn(concat("interface ", quoted(link.name), " is virtual (", link.kind,
+                            "): the kernel destroys it if the pod's network namespace goes away before DEL"));
+    found.interface->mac = wanted_mac(context.request, context.config);
 }
 
 MoveInterface MoveInterface::parse(const json::Reader& reader) {

@@ -9,13 +9,8 @@
 #include "link_settings.hpp"
 #include "step.hpp"
 
-#include "lookup/pod_side.hpp"
-#include "owners/attachment.hpp"
-
-#include <rdmanet/config/config.hpp>
 #include <rdmanet/json/reader.hpp>
 #include <rdmanet/json/writer.hpp>
-#include <rdmanet/kernel/link.hpp>
 
 #include <memory>
 #include <string>
@@ -43,10 +38,8 @@ struct MoveInterface {
     void revert(const RevertContext& context) const;
 };
 
-/// Reads the kernel and changes nothing. Throws CniError with the cure for whatever would make the ADD fail later.
-[[nodiscard]] FoundInterface plan_interface(const std::string& name, const cni::Request& request,
-                                            const config::Config& config, const Attachment& attachment, PodSide& pod,
-                                            const base::Deadline& deadline);
+/// Throws CniError for what the interface can't have, or the pod has against its name.
+void find_move_interface(const PlanContext& context, Findings& found);
 
 /// Null if the attachment needs none.
 [[nodiscard]] std::unique_ptr<Step> make_move_interface(const AddContext& context, const Findings& found);

@@ -8,9 +8,11 @@
 #include "lookup/device_usable.hpp"
 #include "lookup/ipoib.hpp"
 #include "lookup/request.hpp"
+#include "owners/claims.hpp"
 #include "owners/liveness.hpp"
 
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/error.hpp>
 #include <rdmanet/kernel/device.hpp>
 #include <rdmanet/kernel/link.hpp>
 
@@ -38,46 +40,35 @@ std::optional<base::MacAddress> mac_to_set(const config::Config& config, const c
 }
 
 /// From the host into the pod, where it is down.
-Link move_link(const cni::Request& request, const config::Config& config, const base::BusAddress& address,
-               const Link& link, PodSide& pod, const base::Deadline& deadline) {
-    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
-    const std::string ifname = request.ifname().to_string();
-    // An interface can't be called what it is called already, be it an alternative name.
-    if (std::find(link.altnames.begin(), link.altnames.end(), ifname) != link.altnames.end())
-        kernel::remove_altname(route, link.ifindex, ifname);
-    kernel::LinkChange change{.mac = mac_to_set(config, request, link.ifindex, route), .mtu = config.mtu};
-    if (link.name != ifname) change.name = request.ifname();
-    change.state = kernel::AdminState::down;
-    change.netns = &pod.netns;
-    base::in_context(concat("device ", address), [&] { kernel::change_link(route, link.ifindex, change); });
-    auto moved = kernel::find_link(pod.route, request.ifname());
+Link move_link(const AddContext& context, const base::BusAddress& address, const Link& link) {
+    Socket host = Socket::open(kernel::Protocol::route, context.deadline);
+    const auto mac = mac_to_set(context.config, context.request, link.ifindex, host);
+    auto moved = base::in_context(concat("device ", address), [&] { return move_into_pod(context, link, mac, host); });
     if (!moved || kernel::bus_address_of(moved->parent_device) != address)
-        refuse_device(address, concat("is not in ", request.netns_path, " after the kernel moved it there"));
+        refuse_device(address, concat("is not in ", context.request.netns_path, " after the kernel moved it there"));
     return *std::move(moved);
 }
 
 /// Where the IPoIB interface is once the RDMA device is in the pod, which makes the kernel make it anew: in the pod
 /// since Linux 6.17, before on the host (drivers/infiniband/ulp/ipoib/ipoib_main.c, ipoib_intf_init()).
-Link follow_rdma(const cni::Request& request, const config::Config& config, const base::BusAddress& address,
-                 PodSide& pod, const base::Deadline& deadline) {
+Link follow_rdma(const AddContext& context, const base::BusAddress& address) {
     constexpr std::chrono::seconds kTimeout{10};
-    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
-    for (const auto until = deadline.at_most(kTimeout); !until.passed();
+    Socket& pod = context.pod.route;
+    Socket host = Socket::open(kernel::Protocol::route, context.deadline);
+    for (const auto until = context.deadline.at_most(kTimeout); !until.passed();
          std::this_thread::sleep_for(std::chrono::milliseconds{10})) {
-        if (const auto there = find_link_inside(address, pod.route)) {
-            kernel::change_link(pod.route, there->ifindex, {.name = request.ifname(), .mtu = config.mtu});
-            return kernel::find_link(pod.route, there->ifindex).value_or(*there);
+        if (const auto there = find_link_inside(address, pod)) {
+            kernel::change_link(pod, there->ifindex, {.name = context.request.ifname(), .mtu = context.config.mtu});
+            return kernel::find_link(pod, there->ifindex).value_or(*there);
         }
-        if (const auto here = find_link_on_host(address, route))
-            return move_link(request, config, address, *here, pod, deadline);
+        if (const auto here = find_link_on_host(address, host)) return move_link(context, address, *here);
     }
     refuse_device(address, "got no IPoIB interface after its RDMA device moved: look for the reason in `dmesg`");
 }
 
 /// What a device's interface in the pod is.
-void conclude_link(const AddContext& context, const Link& link, const std::optional<FoundVf>& vf, Conclusion& end) {
-    end.interface.mac = end.record.wanted->mac = link.hardware_address_text();
-    end.interface.mtu = link.mtu;
+void conclude_device(const AddContext& context, const Link& link, const std::optional<FoundVf>& vf, Conclusion& end) {
+    conclude_link(link, end);
     if (link.kind != "ipoib") return;
     Socket route = Socket::open(kernel::Protocol::route, context.deadline);
     const auto pf = vf ? kernel::find_link(route, vf->id.pf_ifindex) : std::nullopt;
@@ -97,10 +88,10 @@ public:
         description.add.push_back(move_text(context, link_));
     }
     void apply(const AddContext& context, Progress& progress) override {
-        progress.link = move_link(context.request, context.config, address_, link_, context.pod, context.deadline);
+        progress.link = move_link(context, address_, link_);
     }
     void conclude(const AddContext& context, const Progress& progress, Conclusion& end) const override {
-        conclude_link(context, *progress.link, vf_, end);
+        conclude_device(context, *progress.link, vf_, end);
     }
 
 protected:
@@ -132,7 +123,7 @@ public:
 
     [[nodiscard]] std::vector<state::Step> recorded() const override { return {}; }
     void apply(const AddContext& context, Progress& progress) override {
-        progress.link = follow_rdma(context.request, context.config, address(), context.pod, context.deadline);
+        progress.link = follow_rdma(context, address());
     }
 };
 
@@ -150,7 +141,53 @@ private:
     base::BusAddress address_;
 };
 
+/// What the configuration says of an interface that there is none of.
+void warn_of_no_interface(const FoundDevice& device, const PlanContext& context) {
+    const std::string why = concat(" is not set: device ", device.address, " has driver ",
+                                   quoted(kernel::driver_of(device.address)), " and no interface");
+    if (context.config.mtu) context.log.warn(concat("mtu: ", *context.config.mtu, why));
+    if (const auto mac = wanted_mac(context.request, context.config); mac && !device.vf)
+        context.log.warn(concat("mac: ", *mac, why));
+}
+
 } // namespace
+
+std::optional<Link> move_into_pod(const AddContext& context, const Link& link,
+                                  const std::optional<base::MacAddress>& mac, Socket& host) {
+    const base::InterfaceName name = context.request.ifname();
+    const std::string ifname = name.to_string();
+    // An interface can't be called what it is called already, be it an alternative name.
+    if (std::find(link.altnames.begin(), link.altnames.end(), ifname) != link.altnames.end())
+        kernel::remove_altname(host, link.ifindex, ifname);
+    kernel::LinkChange change{.mac = mac, .mtu = context.config.mtu, .state = kernel::AdminState::down};
+    if (link.name != ifname) change.name = name;
+    change.netns = &context.pod.netns;
+    kernel::change_link(host, link.ifindex, change);
+    return kernel::find_link(context.pod.route, name);
+}
+
+void conclude_link(const Link& link, Conclusion& end) {
+    end.interface.mac = end.record.wanted->mac = link.hardware_address_text();
+    end.interface.mtu = link.mtu;
+}
+
+void find_move_link(const PlanContext& context, Findings& found) {
+    if (context.add == nullptr || !found.device || context.config.is_rdma_only()) return;
+    const FoundDevice& device = *found.device;
+    if (!device.link) return warn_of_no_interface(device, context);
+    require_free_names(device.address.to_string(), *device.link, context.add->pod, context.request);
+    if (!device.is_infiniband()) return;
+    if (const auto mac = wanted_mac(context.request, context.config))
+        throw cni::CniError(cni::ErrorCode::unsupported_field, concat("mac: ", *mac, " can't be set, device ",
+                                                                      device.address, " is InfiniBand: set \"guid\""));
+}
+
+/// The kernel makes an IPoIB interface anew when its RDMA device moves.
+void find_follow_link(const PlanContext& context, Findings& found) {
+    if (context.add == nullptr || !found.device || !found.device->is_infiniband()) return;
+    if (!found.device->selection.moving.empty())
+        require_no_children(found.device->address, *found.device->link, context.add->attachment, context.host);
+}
 
 /// A name that is taken in the pod would let the move succeed, and the renaming in the same request fail. For one of
 /// the alternative names the kernel refuses the move since Linux 6.6, and in stable kernels before; older ones don't

@@ -16,6 +16,7 @@
 #include <rdmanet/kernel/link.hpp>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -38,8 +39,21 @@ struct MoveLink {
 /// Throws CniError if an alternative name of the link is taken in the pod.
 void require_free_names(const std::string& device, const kernel::Link& link, PodSide& pod, const cni::Request& request);
 
+/// Moves the link from the host into the pod, under the pod's name for it; there it is down. nullopt if it is not there
+/// afterwards.
+[[nodiscard]] std::optional<kernel::Link> move_into_pod(const AddContext& context, const kernel::Link& link,
+                                                        const std::optional<base::MacAddress>& mac,
+                                                        kernel::Socket& host);
+
+/// What a moved interface is in the pod.
+void conclude_link(const kernel::Link& link, Conclusion& end);
+
 /// "move interface "ens1" into the pod as "net1", MTU 1500 -> 9000": for people.
 [[nodiscard]] std::string move_text(const AddContext& context, const kernel::Link& link);
+
+/// Throws CniError for what the pod or the configuration has against the move.
+void find_move_link(const PlanContext& context, Findings& found);
+void find_follow_link(const PlanContext& context, Findings& found);
 
 // Null if the attachment needs none.
 

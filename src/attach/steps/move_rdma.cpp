@@ -3,6 +3,8 @@
 #include "device_return.hpp"
 #include "recorded.hpp"
 
+#include "lookup/device_link.hpp"
+#include "lookup/device_usable.hpp"
 #include "lookup/rdma_users.hpp"
 #include "owners/claims.hpp"
 #include "owners/liveness.hpp"
@@ -14,6 +16,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <optional>
 
 namespace rdmanet::attach {
@@ -46,11 +49,11 @@ std::optional<kernel::RdmaDevice> find_immovable(const RdmaDevices& devices, ker
 
 /// Whether a device of another namespace has the name is for the kernel to tell when it comes to it: by now all of a
 /// machine share their names (ib_device_rename(), drivers/infiniband/core/device.c), which need not stay so.
-void require_free_rdma_name(const FoundDevice& plan, const std::string& path, const kernel::Netns& pod,
+void require_free_rdma_name(const FoundDevice& found, const std::string& path, const kernel::Netns& pod,
                             const base::Deadline& deadline) {
-    auto inside = plan.selection.name_in_pod.empty() ? std::nullopt : kernel::Socket::find_rdma_in(pod, deadline);
-    if (inside && kernel::find_rdma_device(*inside, plan.selection.name_in_pod))
-        refuse_rdma(concat("rdma.name: ", quoted(plan.selection.name_in_pod), " is an RDMA device in ", path,
+    auto inside = found.selection.name_in_pod.empty() ? std::nullopt : kernel::Socket::find_rdma_in(pod, deadline);
+    if (inside && kernel::find_rdma_device(*inside, found.selection.name_in_pod))
+        refuse_rdma(concat("rdma.name: ", quoted(found.selection.name_in_pod), " is an RDMA device in ", path,
                            " already: give each of the pod's networks another name"));
 }
 
@@ -68,19 +71,19 @@ void rename_in(const kernel::Netns& pod, const kernel::RdmaDevice& device, const
 
 /// Connections by RDMA CM are made between node GUIDs. An mlx5 VF has none before its PF has decided its MAC, and
 /// takes one when it is probed (mlx5_eswitch_set_vport_mac(), drivers/net/ethernet/mellanox/mlx5/core/eswitch.c).
-void warn_of_zero_guid(const FoundDevice& plan, const RdmaDevices& devices, const base::Logger& log) {
-    if (!plan.vf || !plan.rebind_to.empty()) return;
+void warn_of_zero_guid(const FoundDevice& found, const RdmaDevices& devices, const base::Logger& log) {
+    if (!found.vf || !found.rebind_to.empty()) return;
     const auto zero = std::find_if(devices.begin(), devices.end(),
                                    [](const kernel::RdmaDevice& device) { return device.node_guid == 0; });
     if (zero == devices.end()) return;
-    const kernel::VfId& vf = plan.vf->id;
+    const kernel::VfId& vf = found.vf->id;
     log.warn(concat("RDMA device ", quoted(zero->name), " of ", vf,
                     " has no node GUID, RDMA CM will not work on it: run ", "`ip link set ", vf.pf, " vf ", vf.number,
-                    plan.is_infiniband() ? " node_guid" : " mac", " ...` and bind the driver of ", plan.address,
+                    found.is_infiniband() ? " node_guid" : " mac", " ...` and bind the driver of ", found.address,
                     " anew before a pod gets it"));
 }
 
-std::optional<RdmaDevice> find_rdma(Socket& rdma, const MoveRdma& step) {
+std::optional<RdmaDevice> find_moved(Socket& rdma, const MoveRdma& step) {
     auto device = kernel::find_rdma_device(rdma, step.index);
     return device && device->node_guid == step.node_guid ? device : std::nullopt;
 }
@@ -105,7 +108,7 @@ bool is_gone(const BusAddress& address, const std::vector<MoveRdma>& moves, Sock
 
 void send_rdma_home(const MoveRdma& step, const kernel::Netns& pod, const RevertContext& context) {
     auto inside = Socket::find_rdma_in(pod, context.deadline);
-    if (!inside || !find_rdma(*inside, step)) return;
+    if (!inside || !find_moved(*inside, step)) return;
     const base::FileLock lock = context.records.lock_rdma(context.deadline);
     const kernel::Netns home = kernel::Netns::current();
     const kernel::NetnsScope scope(pod); // the device must be in the namespace of socket and thread
@@ -194,22 +197,21 @@ void check_moved_rdma(const MoveRdma& wanted, const std::optional<kernel::RdmaDe
                        quoted(wanted.name_in_pod)));
 }
 
-} // namespace
-
-void find_rdma_of_device(FoundDevice& plan, const config::Config& config, const cni::Request& request,
-                         kernel::Socket* rdma, const base::Logger& log) {
+/// Which of them go along. `rdma`: null if this kernel has no RDMA.
+void choose_devices(FoundDevice& device, const PlanContext& context, Socket* rdma) {
+    const auto& [request, config, records, log, deadline, host, add] = context;
     const config::RdmaPolicy& policy = config.rdma;
     if (policy.demand == config::RdmaDemand::ignored) return;
-    if (!plan.link && !config.is_rdma_only()) { // a driver for user space
+    if (!device.link && !config.is_rdma_only()) { // a driver for user space
         if (policy.demand == config::RdmaDemand::required)
-            refuse_rdma(concat("device ", plan.address, " has driver ", quoted(kernel::driver_of(plan.address)),
+            refuse_rdma(concat("device ", device.address, " has driver ", quoted(kernel::driver_of(device.address)),
                                ", which makes no RDMA device of it, network ", quoted(request.conf.name),
                                " asks for RDMA (\"rdma\"): bind it to its network driver, or remove \"rdma\""));
         return;
     }
-    const auto devices = rdma != nullptr ? find_rdma_devices(plan.address, *rdma) : RdmaDevices{};
+    const auto devices = rdma != nullptr ? find_rdma_devices(device.address, *rdma) : RdmaDevices{};
     if (devices.empty()) {
-        const std::string why = concat("device ", plan.address, " has no RDMA device in the host's namespace");
+        const std::string why = concat("device ", device.address, " has no RDMA device in the host's namespace");
         if (policy.demand == config::RdmaDemand::required)
             refuse_rdma(concat(why, ", network ", quoted(request.conf.name),
                                " asks for RDMA (\"rdma\"): load the NIC's RDMA driver, e.g. `modprobe mlx5_ib`, give "
@@ -217,35 +219,71 @@ void find_rdma_of_device(FoundDevice& plan, const config::Config& config, const 
         log.debug(why);
         return;
     }
-    warn_of_zero_guid(plan, devices, log);
+    warn_of_zero_guid(device, devices, log);
     if (moves_rdma(policy, kernel::rdma_netns_mode(*rdma), request.conf.name))
-        plan.selection = choose_rdma(plan.address, policy, devices);
+        device.selection = choose_rdma(device.address, policy, devices);
     else
-        plan.rdma = plan.link ? port_for_gids(*rdma, devices, *plan.link) : first_port(*rdma, devices.front());
+        device.rdma = device.link ? port_for_gids(*rdma, devices, *device.link) : first_port(*rdma, devices.front());
 }
 
-void require_movable(FoundDevice& plan, const config::RdmaPolicy& policy, kernel::Socket& rdma,
-                     const kernel::Netns& elsewhere, const base::Logger& log) {
-    const auto fixed = find_immovable(plan.selection.moving, rdma, elsewhere);
+/// Whether the devices' drivers let them go. In `elsewhere`, where they are not, the kernel is asked.
+void require_movable(FoundDevice& device, const PlanContext& context, Socket& rdma, const kernel::Netns& elsewhere) {
+    const config::RdmaPolicy& policy = context.config.rdma;
+    const auto fixed = find_immovable(device.selection.moving, rdma, elsewhere);
     if (!fixed) return;
     const std::string why = concat("RDMA device ", quoted(fixed->name), " can't move to another namespace, because ",
                                    "its driver doesn't take it away from its users");
     if (policy.demand == config::RdmaDemand::required)
         refuse_rdma(concat(why, ": use a driver that does, or \"rdma\": {\"mode\": \"shared\"} and ",
                            "`rdma system set netns shared` before any pod starts, or remove \"rdma\""));
-    log.warn(concat(why, ": it stays on the host, and the pod has no RDMA"));
-    plan.selection.moving.clear();
+    context.log.warn(concat(why, ": it stays on the host, and the pod has no RDMA"));
+    device.selection.moving.clear();
 }
 
-void plan_rdma(FoundDevice& plan, const config::Config& config, const cni::Request& request, const kernel::Netns& pod,
-               const base::Logger& log, const base::Deadline& deadline) {
-    if (config.rdma.demand == config::RdmaDemand::ignored) return;
-    auto rdma = kernel::Socket::find_rdma(deadline);
-    find_rdma_of_device(plan, config, request, rdma ? &*rdma : nullptr, log);
+/// The kernel is asked about another namespace, under the lock of RDMA moves: no device must just arrive there. It is
+/// not asked if the lock is taken or no other namespace is known.
+void require_movable_somewhere(FoundDevice& device, const PlanContext& context, Socket& rdma) try {
+    RdmaDevices& moving = device.selection.moving;
+    if (moving.empty() || context.config.rdma.demand != config::RdmaDemand::required) return;
+    const auto elsewhere = kernel::find_other_netns();
+    if (!elsewhere) return;
+    const base::FileLock lock = context.records.lock_rdma(base::Deadline::in(std::chrono::milliseconds{0}));
+    const RdmaDevices by_now = find_rdma_devices(device.address, rdma);
+    std::erase_if(moving, [&](const RdmaDevice& each) {
+        return std::none_of(by_now.begin(), by_now.end(),
+                            [&](const RdmaDevice& other) { return other.index == each.index; });
+    });
+    require_movable(device, context, rdma, *elsewhere);
+} catch (const base::TimeoutError&) { // the next STATUS asks
+}
+
+/// The interface would be lost to the pod, addresses and all: the kernel makes it anew when its RDMA device moves, see
+/// follow_rdma().
+void require_no_ipoib(const BusAddress& address, Socket& host, PodSide& pod) {
+    auto link = find_link_inside(address, pod.route);
+    if (!link) link = find_link_on_host(address, host);
+    if (link && link->is_infiniband())
+        refuse_device(address, concat("is InfiniBand, the kernel destroys its IPoIB interface ", quoted(link->name),
+                                      " when its RDMA device moves alone: instead of the plugin before this one, let ",
+                                      "\"attach\": \"sriov\" or \"host-device\" move both"));
+}
+
+} // namespace
+
+void find_move_rdma(const PlanContext& context, Findings& found) {
+    if (!found.device) return;
+    FoundDevice& device = *found.device;
+    if (context.add != nullptr && context.config.is_rdma_only())
+        require_no_ipoib(device.address, context.host, context.add->pod);
+    if (context.config.rdma.demand == config::RdmaDemand::ignored) return;
+    auto rdma = Socket::find_rdma(context.deadline);
+    choose_devices(device, context, rdma ? &*rdma : nullptr);
     if (!rdma) return;
-    require_movable(plan, config.rdma, *rdma, pod, log);
-    for (const kernel::RdmaDevice& device : plan.selection.moving) require_unused(*rdma, device);
-    require_free_rdma_name(plan, request.netns_path, pod, deadline);
+    if (context.add == nullptr) return require_movable_somewhere(device, context, *rdma);
+    const kernel::Netns& pod = context.add->pod.netns;
+    require_movable(device, context, *rdma, pod);
+    for (const RdmaDevice& each : device.selection.moving) require_unused(*rdma, each);
+    require_free_rdma_name(device, context.request.netns_path, pod, context.deadline);
 }
 
 std::vector<state::Step> rdma_steps(const base::BusAddress& address, const RdmaDevices& moving,
@@ -297,7 +335,7 @@ void MoveRdma::revert(const RevertContext& context) const {
         send_rdma_home(*this, *netns, context);
     const auto moves = list_steps<MoveRdma>(context.record);
     const auto returned = wait_for_return(context, [&]() -> std::optional<RdmaDevice> {
-        if (auto found = find_rdma(*outside, *this)) return found;
+        if (auto found = find_moved(*outside, *this)) return found;
         return is_gone(*address, moves, *outside) ? std::optional(RdmaDevice{}) : std::nullopt;
     });
     if (!returned && end_by_unbinding(*address, context)) return;

@@ -9,14 +9,9 @@
 
 #include "lookup/rdma_devices.hpp"
 
-#include <rdmanet/base/deadline.hpp>
-#include <rdmanet/base/logger.hpp>
-#include <rdmanet/cni/request.hpp>
-#include <rdmanet/config/config.hpp>
+#include <rdmanet/base/bus_address.hpp>
 #include <rdmanet/json/reader.hpp>
 #include <rdmanet/json/writer.hpp>
-#include <rdmanet/kernel/netns.hpp>
-#include <rdmanet/state/attachment_store.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -45,21 +40,13 @@ struct MoveRdma {
     void revert(const RevertContext& context) const;
 };
 
-/// Decides which of the device's RDMA devices go into the pod, as configuration and the node's RDMA namespace mode
-/// have it. Throws CniError with the cure where both don't fit, or RDMA is required and there is none, or none that
-/// can move.
-void plan_rdma(FoundDevice& plan, const config::Config& config, const cni::Request& request, const kernel::Netns& pod,
-               const base::Logger& log, const base::Deadline& deadline);
+/// Decides which of the device's RDMA devices go into the pod, as configuration and the node's RDMA namespace mode have
+/// it. Throws CniError with the cure where both don't fit, or RDMA is required and there is none, or none that can
+/// move. For STATUS it may take the lock of RDMA moves for a moment, to ask the kernel whether the device could move.
+void find_move_rdma(const PlanContext& context, Findings& found);
 
-/// The first part of it, for which no pod is needed. `rdma`: null if this kernel has no RDMA.
-void find_rdma_of_device(FoundDevice& plan, const config::Config& config, const cni::Request& request,
-                         kernel::Socket* rdma, const base::Logger& log);
-
-/// The second: whether the devices' drivers let them go. In `elsewhere`, where they are not, the kernel is asked.
-void require_movable(FoundDevice& plan, const config::RdmaPolicy& policy, kernel::Socket& rdma,
-                     const kernel::Netns& elsewhere, const base::Logger& log);
-
-/// The steps of RDMA devices that move, while others of the device stay on the host. `name_in_pod` is as in the plan.
+/// The steps of RDMA devices that move, while others of the device stay on the host. `name_in_pod` is empty if they
+/// keep their names.
 [[nodiscard]] std::vector<state::Step> rdma_steps(const base::BusAddress& address, const RdmaDevices& moving,
                                                   const RdmaDevices& staying = {}, const std::string& name_in_pod = {});
 

@@ -7,6 +7,7 @@
 #include "lookup/device_ready.hpp"
 #include "lookup/device_usable.hpp"
 #include "lookup/request.hpp"
+#include "owners/claims.hpp"
 #include "owners/guid_claim.hpp"
 
 #include <rdmanet/base/text.hpp>
@@ -93,22 +94,25 @@ private:
 
 } // namespace
 
-void plan_guid(FoundDevice& plan, const cni::Request& request, const config::Config& config,
-               const Attachment& attachment, kernel::Socket& route, const base::Deadline& deadline) {
-    const auto present = plan.link->port_guid();
-    if (!plan.vf || !present) return;
-    const auto wanted = wanted_settings(request, config).port_guid;
-    if (wanted) require_unused_guid(plan.address, *wanted, attachment, route);
+void find_rebind(const PlanContext& context, Findings& found) {
+    if (context.add == nullptr || !found.device || !found.device->is_infiniband()) return;
+    FoundDevice& device = *found.device;
+    const auto present = device.link->port_guid();
+    if (!device.vf || !present) return;
+    const Attachment& attachment = context.add->attachment;
+    const auto wanted = wanted_settings(context.request, context.config).port_guid;
+    if (wanted) require_unused_guid(device.address, *wanted, attachment, context.host);
     if (wanted && wanted != present) {
-        plan.rebind_to = kernel::driver_of(plan.address);
-        auto rdma = kernel::Socket::find_rdma(deadline);
-        const auto devices = rdma ? find_rdma_devices(plan.address, *rdma) : RdmaDevices{};
-        if (!devices.empty()) plan.node_guid = devices.front().node_guid;
+        device.rebind_to = kernel::driver_of(device.address);
+        auto rdma = kernel::Socket::find_rdma(context.deadline);
+        const auto devices = rdma ? find_rdma_devices(device.address, *rdma) : RdmaDevices{};
+        if (!devices.empty()) device.node_guid = devices.front().node_guid;
     }
     if (!wanted && present->is_nobodys())
-        refuse_device(plan.address,
+        refuse_device(device.address,
                       concat("has no valid GUID (", *present, "): set \"guid\", or give it one by `ip link set ",
-                             plan.vf->id.pf, " vf ", plan.vf->id.number, " port_guid`"));
+                             device.vf->id.pf, " vf ", device.vf->id.number, " port_guid`"));
+    if (!device.rebind_to.empty()) require_no_children(device.address, *device.link, attachment, context.host);
 }
 
 RebindDriver RebindDriver::parse(const json::Reader& reader) {

@@ -44,8 +44,7 @@ struct RebindDriver {
 };
 
 /// A GUID that is asked for and isn't the VF's yet makes the driver be bound anew; one must be there in any case.
-void plan_guid(FoundDevice& plan, const cni::Request& request, const config::Config& config,
-               const Attachment& attachment, kernel::Socket& route, const base::Deadline& deadline);
+void find_rebind(const PlanContext& context, Findings& found);
 
 // Null if the attachment needs none.
 

@@ -3,7 +3,6 @@
 #include "addressing.hpp"
 #include "child_link.hpp"
 #include "delegate.hpp"
-#include "device.hpp"
 #include "device_info.hpp"
 #include "keep_device.hpp"
 #include "move_interface.hpp"
@@ -13,6 +12,7 @@
 #include "recorded.hpp"
 #include "representor.hpp"
 #include "reset_function.hpp"
+#include "subject.hpp"
 #include "use_rdma.hpp"
 #include "vf_settings.hpp"
 
@@ -24,16 +24,17 @@
 #include <memory>
 #include <span>
 #include <string_view>
-#include <variant>
 
 namespace rdmanet::attach {
 namespace {
 
 struct Kind {
-    std::unique_ptr<Step> (*plan)(const AddContext& context, const Findings& found);
+    void (*find)(const PlanContext& context, Findings& found);
+    std::unique_ptr<Step> (*make)(const AddContext& context, const Findings& found);
     void (*check)(const CheckContext& context);
 };
 
+void find_nothing(const PlanContext& /*context*/, Findings& /*found*/) {}
 void check_nothing(const CheckContext& /*context*/) {}
 
 /// In the order of doing. Undone is a record, in the order in which it was written, from its end. Four steps do
@@ -41,14 +42,22 @@ void check_nothing(const CheckContext& /*context*/) {}
 /// is home; a driver is bound anew, and a function reset, when the VF has its settings again; an InfiniBand interface
 /// is waited for when its RDMA device is home.
 constexpr Kind kKinds[] = {
-    {make_keep_device, check_keep_device}, {make_rebind_after, check_nothing},
-    {make_reset_after, check_nothing},     {make_vf_settings, check_vf_settings},
-    {make_representor, check_representor}, {make_rebind, check_nothing},
-    {make_child_link, check_child_link},   {make_move_interface, check_move_interface},
-    {make_move_link, check_move_link},     {make_move_rdma, check_move_rdma},
-    {make_follow_link, check_nothing},     {make_share_rdma, check_nothing},
-    {make_delegate, check_nothing},        {make_addressing, check_addressing},
-    {make_await_rdma, check_rdma},         {make_device_info, check_nothing},
+    {find_nothing, make_keep_device, check_keep_device},
+    {find_rebind, make_rebind_after, check_nothing},
+    {find_reset, make_reset_after, check_nothing},
+    {find_vf_settings, make_vf_settings, check_vf_settings},
+    {find_representor, make_representor, check_representor},
+    {find_nothing, make_rebind, check_nothing},
+    {find_child_link, make_child_link, check_child_link},
+    {find_move_interface, make_move_interface, check_move_interface},
+    {find_move_link, make_move_link, check_move_link},
+    {find_move_rdma, make_move_rdma, check_move_rdma},
+    {find_follow_link, make_follow_link, check_nothing},
+    {find_shared_rdma, make_share_rdma, check_nothing},
+    {find_nothing, make_delegate, check_nothing},
+    {find_addressing, make_addressing, check_addressing},
+    {find_awaited_port, make_await_rdma, check_rdma},
+    {find_nothing, make_device_info, check_nothing},
 };
 
 /// What is to be known of a kind of step that records have: see recorded.hpp.
@@ -110,22 +119,17 @@ bool is_among(std::span<const std::string_view> kinds, const state::Step& step) 
 
 } // namespace
 
-Findings find_out(const AddContext& context, const std::optional<Movable>& moving) {
-    const auto& [request, config, attachment, pod, deadline] = context;
-    Findings found;
-    if (const auto* device = moving ? std::get_if<base::BusAddress>(&*moving) : nullptr)
-        found.device = plan_device(request, config, attachment, pod, *device, deadline);
-    else if (const auto* name = moving ? std::get_if<std::string>(&*moving) : nullptr)
-        found.interface = plan_interface(*name, request, config, attachment, pod, deadline);
-    else
-        found.parent = plan_child(request, config, attachment, pod, deadline);
+Findings find_out(const PlanContext& context, const std::optional<Movable>& moving) {
+    Findings found = find_subject(context, moving);
+    if (found.device && found.device->is_settled) return found;
+    for (const Kind& kind : kKinds) kind.find(context, found);
     return found;
 }
 
 Steps plan_steps(const AddContext& context, const Findings& found) {
     Steps steps;
     for (const Kind& kind : kKinds)
-        if (auto step = kind.plan(context, found)) steps.push_back(std::move(step));
+        if (auto step = kind.make(context, found)) steps.push_back(std::move(step));
     return steps;
 }
 

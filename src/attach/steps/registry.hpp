@@ -16,9 +16,10 @@
 
 namespace rdmanet::attach {
 
-/// What there is to plan from. `moving` is what moves, if anything does. Reads the kernel and changes nothing. Throws
-/// CniError with the cure for whatever would make the ADD fail later.
-[[nodiscard]] Findings find_out(const AddContext& context, const std::optional<Movable>& moving);
+/// What all steps find out before they are planned. `moving` is what moves, if anything does. Reads the kernel and
+/// changes nothing. Throws CniError with the cure for whatever would make the ADD fail later, as far as it can be known
+/// without a pod if there is none.
+[[nodiscard]] Findings find_out(const PlanContext& context, const std::optional<Movable>& moving);
 
 /// The steps of an ADD, in the order of doing. Throws as above.
 [[nodiscard]] Steps plan_steps(const AddContext& context, const Findings& found);

@@ -39,11 +39,11 @@ void switch_ipv6(const Link& link, bool on) {
 }
 
 /// A pod without an interface, whose driver is one for user space, has no MTU either.
-std::optional<unsigned> mtu_for(const FoundDevice& plan, const config::Config& config) {
-    return plan.link ? config.mtu : std::nullopt;
+std::optional<unsigned> mtu_for(const FoundDevice& device, const config::Config& config) {
+    return device.link ? config.mtu : std::nullopt;
 }
 
-std::optional<Link> find_representor(const SetRepresentor& step, kernel::Socket& route) {
+std::optional<Link> find_link_of(const SetRepresentor& step, kernel::Socket& route) {
     const auto pf = base::PciAddress::parse(step.pf);
     return pf ? find_link_of(kernel::representors_of(*pf), step.number, route) : std::nullopt;
 }
@@ -112,24 +112,25 @@ private:
 
 } // namespace
 
-std::optional<FoundRepresentor> plan_representor(const FoundDevice& plan, const config::Config& config,
-                                                 kernel::Socket& route, const base::Logger& log) {
-    const kernel::VfOf& vf = plan.vf->of;
+void find_representor(const PlanContext& context, Findings& found) {
+    if (context.add == nullptr || !found.device || !found.device->vf) return;
+    FoundDevice& device = *found.device;
+    const kernel::VfOf& vf = device.vf->of;
     const Representors representors = kernel::representors_of(vf.pf);
-    if (representors.empty()) return std::nullopt;
-    auto link = find_link_of(representors, vf.number, route);
+    if (representors.empty()) return;
+    auto link = find_link_of(representors, vf.number, context.host);
     if (!link) {
-        log.warn(concat(plan.vf->id,
-                        " has no representor in the host's namespace, and its PF is in switchdev mode: the "
-                        "pod reaches nobody but by what another namespace does with it. `devlink port` names it"));
-        return std::nullopt;
+        context.log.warn(concat(
+            device.vf->id, " has no representor in the host's namespace, and its PF is in switchdev mode: the "
+                           "pod reaches nobody but by what another namespace does with it. `devlink port` names it"));
+        return;
     }
-    FoundRepresentor found{.link = *std::move(link)};
-    const auto mtu = mtu_for(plan, config);
-    if (mtu && found.link.mtu < *mtu) found.mtu = found.link.mtu;
-    found.was_down = !found.link.is_up();
-    found.had_ipv6 = found.was_down && !found.link.master_ifindex && has_ipv6(found.link);
-    return found;
+    FoundRepresentor representor{.link = *std::move(link)};
+    const auto mtu = mtu_for(device, context.config);
+    if (mtu && representor.link.mtu < *mtu) representor.mtu = representor.link.mtu;
+    representor.was_down = !representor.link.is_up();
+    representor.had_ipv6 = representor.was_down && !representor.link.master_ifindex && has_ipv6(representor.link);
+    device.representor = std::move(representor);
 }
 
 SetRepresentor SetRepresentor::parse(const json::Reader& reader) {
@@ -160,7 +161,7 @@ std::string SetRepresentor::describe() const {
 
 void SetRepresentor::revert(const RevertContext& context) const {
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, context.deadline);
-    const auto link = find_representor(*this, route);
+    const auto link = find_link_of(*this, route);
     if (!link || link->ifindex != ifindex) return; // the PF has made another since, in its own state
     kernel::LinkChange change;
     if (mtu && *mtu != link->mtu) change.mtu = mtu;
@@ -181,7 +182,7 @@ void check_representor(const CheckContext& context) {
     const auto step = find_step<SetRepresentor>(record);
     if (context.wanted.kind != "sriov" || !step) return;
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, context.deadline);
-    const auto link = find_representor(*step, route);
+    const auto link = find_link_of(*step, route);
     if (!link) differs(concat("representor ", quoted(step->name), " of ", record.device(), " is gone from the host"));
     if (!link->is_up()) differs(concat("representor ", quoted(link->name), " of ", record.device(), " is down"));
     if (has_netdev(record) && mtu.value_or(0) > link->mtu)

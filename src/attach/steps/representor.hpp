@@ -7,7 +7,6 @@
 #include "kinds.hpp"
 #include "step.hpp"
 
-#include <rdmanet/base/logger.hpp>
 #include <rdmanet/json/reader.hpp>
 #include <rdmanet/json/writer.hpp>
 
@@ -39,10 +38,9 @@ struct SetRepresentor {
     void revert(const RevertContext& context) const;
 };
 
-/// By number and port name, whatever it is called; nullopt if the PF is in legacy mode, or the VF's is not in the
-/// host's namespace, of which the log is told.
-[[nodiscard]] std::optional<FoundRepresentor> plan_representor(const FoundDevice& plan, const config::Config& config,
-                                                               kernel::Socket& route, const base::Logger& log);
+/// By number and port name, whatever it is called. None if the PF is in legacy mode, or the VF's is not in the host's
+/// namespace, which is a warning.
+void find_representor(const PlanContext& context, Findings& found);
 
 /// Null if the attachment needs none.
 [[nodiscard]] std::unique_ptr<Step> make_representor(const AddContext& context, const Findings& found);

@@ -6,6 +6,7 @@
 #include "lookup/device_ready.hpp"
 #include "lookup/device_usable.hpp"
 #include "lookup/rdma_devices.hpp"
+#include "owners/claims.hpp"
 
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
@@ -144,8 +145,6 @@ private:
     ResetFunction step_;
 };
 
-} // namespace
-
 void require_resettable(const BusAddress& address) {
     if (!address.pci())
         refuse_device(address, "can't be reset, as a sub-function has no reset of its own: remove \"reset\"");
@@ -155,6 +154,18 @@ void require_resettable(const BusAddress& address) {
                                       ": bind it to its network driver or to vfio-pci, or remove \"reset\""));
     if (const std::string obstacle = obstacle_to_reset(address); !obstacle.empty())
         refuse_device(address, concat("can't be reset, ", obstacle, "; or use another device, or remove \"reset\""));
+}
+
+} // namespace
+
+void find_reset(const PlanContext& context, Findings& found) {
+    if (!found.device || !context.config.reset) return;
+    FoundDevice& device = *found.device;
+    require_resettable(device.address);
+    if (context.add == nullptr) return;
+    device.reset = plan_reset(device.address, device.owed_names, context.log, context.deadline);
+    if (device.reset && device.link)
+        require_no_children(device.address, *device.link, context.add->attachment, context.host);
 }
 
 std::optional<FoundReset> plan_reset(const BusAddress& address, const std::vector<state::OwedName>& owed,

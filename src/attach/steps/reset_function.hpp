@@ -41,7 +41,7 @@ struct ResetFunction {
 };
 
 /// Throws CniError with the cure for a device that can't be reset alone.
-void require_resettable(const base::BusAddress& address);
+void find_reset(const PlanContext& context, Findings& found);
 
 /// What DEL is to do; nothing of a device whose driver resets it. The RDMA devices are those on the host, by the
 /// names that they have or are owed.

@@ -32,14 +32,27 @@ struct AddContext {
     [[nodiscard]] const base::Logger& log() const { return attachment.node.log; }
 };
 
+/// What is planned from: by ADD, by a dry run of one, and by STATUS, for which there is no attachment and no pod yet.
+struct PlanContext {
+    const cni::Request& request;
+    const config::Config& config;
+    const state::AttachmentStore& records;
+    const base::Logger& log;
+    const base::Deadline& deadline;
+    kernel::Socket& host;            // routing socket of the host's namespace
+    const AddContext* add = nullptr; // null for STATUS
+};
+
 /// What steps learn and later ones need.
 struct Progress {
-    const state::AttachmentRecord& record;  // as it is written down by then
-    cni::Result own{};                      // addresses and routes that the attachment gives its interface
-    std::optional<kernel::Link> link{};     // its interface, in the pod
-    std::optional<RdmaDevices> made_rdma{}; // by a driver that was bound anew
-    RdmaDevices moved_rdma{};               // in the pod
-    std::string rdma_device{};              // as the pod calls it; of several, their names with commas between
+    const state::AttachmentRecord& record;         // as it is written down by then
+    cni::Result own{};                             // addresses and routes that the attachment gives its interface
+    std::optional<kernel::Link> link{};            // its interface, in the pod
+    std::optional<RdmaDevices> made_rdma{};        // by a driver that was bound anew
+    RdmaDevices moved_rdma{};                      // in the pod
+    std::optional<kernel::RdmaPort> shared_port{}; // of the RDMA device that stays on the host
+    std::string rdma_device{};                     // as the pod calls it; of several, their names with commas between
+    bool has_learned = false;                      // a step has changed what its recorded() says
 };
 
 /// For people.

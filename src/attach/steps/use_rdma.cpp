@@ -3,6 +3,8 @@
 #include "device_port.hpp"
 #include "findings.hpp"
 
+#include "lookup/adopted.hpp"
+#include "lookup/ipoib.hpp"
 #include "lookup/port_state.hpp"
 #include "lookup/rdma_devices.hpp"
 #include "lookup/shared_rdma.hpp"
@@ -12,6 +14,7 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/ipam/store/sqlite_store.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -25,6 +28,38 @@ namespace {
 using base::concat;
 using base::quoted;
 using kernel::Link;
+
+/// At least one, which another IPAM plugin will give.
+std::size_t expected_addresses(const cni::Request& request, const config::Config& config) {
+    if (const auto* own = std::get_if<ipam::Config>(&config.ipam)) return own->ranges.size() + own->addresses.size();
+    return std::max<std::size_t>(1, adopt_addresses(request, config).ips.size());
+}
+
+/// The RDMA port that children of the parent, on the host, share; none of an IPoIB interface, whose children have no
+/// GIDs of their own. Throws CniError where RDMA is required and can't be had, or the port isn't as the policy wants
+/// it.
+std::optional<kernel::RdmaPort> find_rdma_of_parent(const Link& parent, const PlanContext& context) {
+    const auto& [request, config, records, log, deadline, host, add] = context;
+    if (config.is_ipoib()) {
+        require_rdma_of_ipoib(config.rdma, parent, request.conf.name, deadline);
+        require_active_port_of_ipoib(config.rdma, parent, log, deadline);
+        return std::nullopt;
+    }
+    auto port = find_rdma(config.rdma, parent, request.conf.name, log, deadline);
+    if (port) require_active_port(config.rdma, *port, parent.name, log);
+    return port;
+}
+
+/// Throws CniError, or logs, as the policy says, if the GID table that the parent's children share has no room for the
+/// addresses that the configuration gives, or they are more than it lets one have. Another IPAM plugin gives at least
+/// one.
+void require_gids(const Link& parent, const kernel::RdmaPort& port, const PlanContext& context) {
+    const std::size_t addresses = expected_addresses(context.request, context.config);
+    require_gid_share(context.config.rdma, port, addresses);
+    GidHolders holders; // STATUS, which comes twice a second, does not name them
+    if (context.add != nullptr) holders = [&] { return describe_gid_holders(port, context.records, context.deadline); };
+    require_gid_room(context.config.rdma, port, parent.name, addresses, holders, context.log);
+}
 
 /// Pods share an RDMA device on the host, or there is none.
 class ShareRdma final : public Step {
@@ -51,6 +86,7 @@ public:
 
     void apply(const AddContext& /*context*/, Progress& progress) override {
         if (port_) progress.rdma_device = port_->device;
+        progress.shared_port = port_;
     }
 
 private:
@@ -68,24 +104,19 @@ std::vector<base::IpAddress> addresses_of(const cni::Result& result) {
 /// On a child's parent.
 class AwaitSharedRdma final : public Step {
 public:
-    explicit AwaitSharedRdma(kernel::RdmaPort port) : port_(std::move(port)) {}
-
     void apply(const AddContext& context, Progress& progress) override {
-        const auto holders = [&] { return describe_gid_holders(port_, context.attachment.records, context.deadline); };
-        wait_for_gids(context.config.rdma, port_, progress.link->name, addresses_of(progress.own), context.log(),
+        const kernel::RdmaPort& port = *progress.shared_port;
+        const auto holders = [&] { return describe_gid_holders(port, context.attachment.records, context.deadline); };
+        wait_for_gids(context.config.rdma, port, progress.link->name, addresses_of(progress.own), context.log(),
                       holders);
     }
-
-private:
-    kernel::RdmaPort port_;
 };
 
 /// On a device's own ports, in the pod or on the host.
 class AwaitDeviceRdma final : public Step {
 public:
     explicit AwaitDeviceRdma(const FoundDevice& device)
-        : address_(device.address), port_(device.rdma), awaits_port_(device.awaits_port),
-          is_infiniband_(device.is_infiniband()) {}
+        : address_(device.address), awaits_port_(device.awaits_port), is_infiniband_(device.is_infiniband()) {}
 
     void apply(const AddContext& context, Progress& progress) override {
         const config::RdmaPolicy& policy = context.config.rdma;
@@ -94,8 +125,9 @@ public:
                                        context.log(), context.deadline);
         if (is_infiniband_) return; // its port's GIDs don't come from addresses
         const auto addresses = addresses_of(progress.own);
-        const auto holders = [&] { return describe_gid_holders(*port_, context.attachment.records, context.deadline); };
-        if (port_) wait_for_gids(policy, *port_, progress.link->name, addresses, context.log(), holders);
+        const auto& port = progress.shared_port;
+        const auto holders = [&] { return describe_gid_holders(*port, context.attachment.records, context.deadline); };
+        if (port) wait_for_gids(policy, *port, progress.link->name, addresses, context.log(), holders);
         wait_for_gids_in_pod(policy, progress.moved_rdma, context.pod.netns, *progress.link, addresses, context.log(),
                              context.deadline);
     }
@@ -109,7 +141,6 @@ private:
     }
 
     base::BusAddress address_;
-    std::optional<kernel::RdmaPort> port_; // that stays on the host
     bool awaits_port_;
     bool is_infiniband_;
 };
@@ -198,6 +229,20 @@ void check_guid(const std::optional<base::Guid>& wanted, const kernel::Link& lin
 
 } // namespace
 
+void find_shared_rdma(const PlanContext& context, Findings& found) {
+    if (!found.parent || context.config.link_in_container) return;
+    FoundParent& parent = *found.parent;
+    parent.rdma = find_rdma_of_parent(parent.parent, context);
+    if (parent.rdma) require_gids(parent.parent, *parent.rdma, context);
+}
+
+/// The interface of an earlier plugin is known by its name in the pod.
+void find_awaited_port(const PlanContext& context, Findings& found) {
+    if (!found.device || (context.add == nullptr && !found.device->link)) return;
+    const std::string ifname = context.add != nullptr ? context.request.ifname().to_string() : std::string();
+    require_active_port_before(*found.device, context.config, ifname, context.log, context.deadline);
+}
+
 std::unique_ptr<Step> make_share_rdma(const AddContext& context, const Findings& found) {
     const bool moves = found.device && !found.device->selection.moving.empty();
     return std::make_unique<ShareRdma>(found.shared_port(), !moves && !context.config.is_ipoib());
@@ -205,7 +250,7 @@ std::unique_ptr<Step> make_share_rdma(const AddContext& context, const Findings&
 
 std::unique_ptr<Step> make_await_rdma(const AddContext& /*context*/, const Findings& found) {
     if (found.device && found.device->link) return std::make_unique<AwaitDeviceRdma>(*found.device);
-    if (found.parent && found.parent->rdma) return std::make_unique<AwaitSharedRdma>(*found.parent->rdma);
+    if (found.parent && found.parent->rdma) return std::make_unique<AwaitSharedRdma>();
     return nullptr;
 }
 

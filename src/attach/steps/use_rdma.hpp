@@ -8,6 +8,11 @@
 
 namespace rdmanet::attach {
 
+/// Throws CniError for a parent's RDMA device that its children can't share as the policy wants it.
+void find_shared_rdma(const PlanContext& context, Findings& found);
+/// Throws CniError for a device's port that is not active, where the policy refuses that.
+void find_awaited_port(const PlanContext& context, Findings& found);
+
 // Null if the attachment needs none.
 
 [[nodiscard]] std::unique_ptr<Step> make_share_rdma(const AddContext& context, const Findings& found);

@@ -142,20 +142,8 @@ private:
     std::optional<kernel::Link> link_; // on the host
 };
 
-} // namespace
-
-FoundVf plan_vf(const base::BusAddress& address, const cni::Request& request, const config::Config& config,
-                kernel::Socket& route) {
-    VfView vf = view_vf(address, route);
-    require_mtu(config, vf.pf);
-    FoundVf plan{.of = vf.of,
-                 .id = std::move(vf.id),
-                 .before = vf.present,
-                 .changes = kernel::difference(wanted_settings(request, config), vf.present)};
-    require_settings_of_link_layer(plan, address, vf.pf);
-    return plan;
-}
-
+/// A VLAN that the VF has already, and the configuration says nothing of, is the pod's: an administrator's intention,
+/// or what another plugin left behind.
 void warn_of_inherited_vlan(const FoundVf& vf, const cni::Request& request, const config::Config& config,
                             const base::Logger& log) {
     const auto& vlan = vf.before.vlan;
@@ -164,6 +152,25 @@ void warn_of_inherited_vlan(const FoundVf& vf, const cni::Request& request, cons
         vf.id, " has VLAN ", vlan->id, ", and network ", quoted(request.conf.name),
         " sets none: the pod is in that VLAN. Set \"vlan\" to it if that is intended, otherwise run `ip link set ",
         vf.id.pf, " vf ", vf.id.number, " vlan 0`"));
+}
+
+} // namespace
+
+FoundVf find_vf(const base::BusAddress& address, const cni::Request& request, const config::Config& config,
+                kernel::Socket& route) {
+    VfView vf = view_vf(address, route);
+    require_mtu(config, vf.pf);
+    FoundVf found{.of = vf.of,
+                  .id = std::move(vf.id),
+                  .before = vf.present,
+                  .changes = kernel::difference(wanted_settings(request, config), vf.present)};
+    require_settings_of_link_layer(found, address, vf.pf);
+    return found;
+}
+
+void find_vf_settings(const PlanContext& context, Findings& found) {
+    if (context.add != nullptr && found.device && found.device->vf)
+        warn_of_inherited_vlan(*found.device->vf, context.request, context.config, context.log);
 }
 
 SetVf SetVf::parse(const json::Reader& reader) {

@@ -46,13 +46,10 @@ struct SetVf {
 
 /// Reads the VF's settings and compares them with what is wanted. Throws CniError for what is no VF, or has a PF that
 /// can't be asked, or an MTU below what the configuration wants, and for settings that its link layer doesn't have.
-[[nodiscard]] FoundVf plan_vf(const base::BusAddress& address, const cni::Request& request,
+[[nodiscard]] FoundVf find_vf(const base::BusAddress& address, const cni::Request& request,
                               const config::Config& config, kernel::Socket& route);
 
-/// A VLAN that the VF has already, and the configuration says nothing of, is the pod's: an administrator's intention,
-/// or what another plugin left behind.
-void warn_of_inherited_vlan(const FoundVf& vf, const cni::Request& request, const config::Config& config,
-                            const base::Logger& log);
+void find_vf_settings(const PlanContext& context, Findings& found);
 
 /// Null if the attachment needs none.
 [[nodiscard]] std::unique_ptr<Step> make_vf_settings(const AddContext& context, const Findings& found);

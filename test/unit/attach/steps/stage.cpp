@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <map>
+#include <stdexcept>
 
 namespace rdmanet::attach::test {
 namespace {
@@ -15,12 +16,12 @@ std::string make_directory() {
     return ::mkdtemp(path);
 }
 
-cni::Request request_with(const std::string& members, const kernel::Netns& pod) {
+cni::Request request_with(const std::string& members, const std::string& plugins, const kernel::Netns& pod) {
     const std::map<std::string, std::string> environment{
         {"CNI_COMMAND", "ADD"},
         {"CNI_CONTAINERID", "c1"},
         {"CNI_IFNAME", "net1"},
-        {"CNI_PATH", "/opt/cni/bin"},
+        {"CNI_PATH", plugins},
         {"CNI_NETNS", base::concat("/proc/", ::getpid(), "/fd/", pod.fd())}};
     const auto find = [&](const char* name) {
         const auto found = environment.find(name);
@@ -31,11 +32,17 @@ cni::Request request_with(const std::string& members, const kernel::Netns& pod) 
                                            members.empty() ? "" : ", ", members, "}"));
 }
 
+std::string texts_of(const std::vector<state::Step>& steps) {
+    std::string texts;
+    for (const state::Step& step : steps) texts += step.json;
+    return texts;
+}
+
 } // namespace
 
-Stage::Stage(const std::string& members)
+Stage::Stage(const std::string& members, const std::string& plugins)
     : inside_host_(host_.netns), directory_(make_directory()), node_(directory_, base::Logger(base::LogLevel::error)),
-      request_(request_with(members, pod_.netns)), config_(config::parse_config(request_.conf)),
+      request_(request_with(members, plugins, pod_.netns)), config_(config::parse_config(request_.conf)),
       attachment_(request_, node_), side_(open_pod_side(request_, kernel::test::soon())),
       deadline_(kernel::test::soon()), context_{request_, config_, attachment_, side_, deadline_},
       record_(begin_record(request_, node_, side_.netns)) {
@@ -53,7 +60,8 @@ std::optional<kernel::Link> Stage::link() {
 }
 
 void Stage::plan(const std::optional<Movable>& moving) {
-    const Findings found = find_out(context_, moving);
+    const PlanContext to_plan{request_, config_, attachment_.records, node_.log, deadline_, host_.route, &context_};
+    const Findings found = find_out(to_plan, moving);
     steps_ = plan_steps(context_, found);
     record_.steps = recorded(steps_);
 }
@@ -66,7 +74,13 @@ std::vector<std::string> Stage::described() const {
 
 void Stage::apply(const cni::Result& own) {
     Progress progress{.record = record_, .own = own};
-    for (const auto& step : steps_) step->apply(context_, progress);
+    for (const auto& step : steps_) {
+        progress.has_learned = false;
+        const std::string before = texts_of(recorded(steps_));
+        step->apply(context_, progress);
+        if (before != texts_of(recorded(steps_)) && !progress.has_learned)
+            throw std::logic_error("a step has changed what it records, and did not say so");
+    }
     record_.steps = recorded(steps_);
     record_.wanted.emplace();
     Conclusion end{.interface = {.name = "net1", .sandbox = request_.netns_path}, .record = record_};

@@ -18,8 +18,8 @@ namespace rdmanet::attach::test {
 /// The thread is in the host's namespace, where "parent0" and "peer0" are, while this lives.
 class Stage {
 public:
-    /// `members` of the network configuration: "\"mtu\": 1400".
-    explicit Stage(const std::string& members);
+    /// `members` of the network configuration: "\"mtu\": 1400". `plugins`: CNI_PATH.
+    explicit Stage(const std::string& members, const std::string& plugins = "/opt/cni/bin");
     Stage(const Stage&) = delete;
     Stage& operator=(const Stage&) = delete;
     ~Stage();
@@ -34,12 +34,13 @@ public:
     void plan(const std::optional<Movable>& moving = {});
     [[nodiscard]] const state::AttachmentRecord& record() const { return record_; }
     [[nodiscard]] std::vector<std::string> described() const;
-    /// Does them all, and concludes.
+    /// Does them all, and concludes. Throws std::logic_error for a step that changed what undoes it and did not say so.
     void apply(const cni::Result& own = {});
     /// What CHECK says; empty if it finds no difference.
     [[nodiscard]] std::string difference() const;
     /// Undoes what is taken down, from its end.
     void revert() const;
+    [[nodiscard]] const Steps& steps() const { return steps_; }
 
 private:
     kernel::test::Host host_;
