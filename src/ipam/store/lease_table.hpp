@@ -1,4 +1,4 @@
-// The table `leases`, alone: what it means for `runs` and `cooling` is Book's business.
+// The table `leases`, alone: what it means for `runs` and `cooling` is the matter of AddressPool.
 #pragma once
 
 #include "database.hpp"

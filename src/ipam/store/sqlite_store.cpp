@@ -1,6 +1,6 @@
 #include <rdmanet/ipam/store/sqlite_store.hpp>
 
-#include "book.hpp"
+#include "address_pool.hpp"
 #include "schema.hpp"
 #include "store_file.hpp"
 
@@ -23,7 +23,7 @@ public:
 
     enum class IfAbsent : std::uint8_t { make, draft, give_nothing };
 
-    /// What `act(book, commit)` returns, run in a transaction; a value-initialised Result without a file.
+    /// What `act(pool, commit)` returns, run in a transaction; a value-initialised Result without a file.
     template <class Result, class Act>
     Result in_transaction(Transaction::Mode mode, IfAbsent if_absent, const base::Deadline& deadline, Act act) {
         for (;;) {
@@ -72,8 +72,8 @@ private:
         Transaction transaction(*database_, mode);
         if (!checked_) check_format(*database_);
         checked_ = true;
-        Book book(*database_, options_.clock());
-        Result result = act(book);
+        AddressPool pool(*database_, options_.clock());
+        Result result = act(pool);
         if (may_commit(result)) transaction.commit();
         return result;
     }
@@ -104,58 +104,59 @@ SqliteStore::~SqliteStore() = default;
 ReserveOutcome SqliteStore::reserve(const Owner& owner, const std::vector<Claim>& claims,
                                     const base::Deadline& deadline) {
     return impl_->in_transaction<ReserveOutcome>(Transaction::Mode::write, Impl::IfAbsent::make, deadline,
-                                                 [&](Book& book) { return book.reserve(owner, claims); });
+                                                 [&](AddressPool& pool) { return pool.reserve(owner, claims); });
 }
 
 std::vector<Lease> SqliteStore::release(const OwnerKey& key, const base::Deadline& deadline) {
-    return impl_->write<Leases>(deadline, [&](Book& book) { return book.release(book.leases().find_by_owner(key)); });
+    return impl_->write<Leases>(deadline,
+                                [&](AddressPool& pool) { return pool.release(pool.leases().find_by_owner(key)); });
 }
 
 std::vector<Lease> SqliteStore::withdraw(const OwnerKey& key, const std::vector<Lease>& unused,
                                          const base::Deadline& deadline) {
-    return impl_->write<Leases>(deadline,
-                                [&](Book& book) { return book.release(book.leases().find_by_owner(key), unused); });
+    return impl_->write<Leases>(
+        deadline, [&](AddressPool& pool) { return pool.release(pool.leases().find_by_owner(key), unused); });
 }
 
 std::vector<Lease> SqliteStore::reclaim(const std::vector<Lease>& leases, const base::Deadline& deadline) {
-    return impl_->write<Leases>(deadline, [&](Book& book) { return book.release(leases); });
+    return impl_->write<Leases>(deadline, [&](AddressPool& pool) { return pool.release(leases); });
 }
 
 std::vector<Lease> SqliteStore::adopt(const std::vector<Lease>& leases, const Owner& heir,
                                       const base::Deadline& deadline) {
-    return impl_->write<Leases>(deadline, [&](Book& book) { return book.adopt(leases, heir); });
+    return impl_->write<Leases>(deadline, [&](AddressPool& pool) { return pool.adopt(leases, heir); });
 }
 
 std::vector<Lease> SqliteStore::find(const OwnerKey& key, const base::Deadline& deadline) {
-    return impl_->read<Leases>(deadline, [&](Book& book) { return book.leases().find_by_owner(key); });
+    return impl_->read<Leases>(deadline, [&](AddressPool& pool) { return pool.leases().find_by_owner(key); });
 }
 
 std::vector<Lease> SqliteStore::find_predecessors(const Owner& owner, const base::Deadline& deadline) {
-    return impl_->read<Leases>(deadline, [&](Book& book) { return book.leases().find_by_pod(owner); });
+    return impl_->read<Leases>(deadline, [&](AddressPool& pool) { return pool.leases().find_by_pod(owner); });
 }
 
 std::vector<Lease> SqliteStore::list(const Claim& claim, const std::optional<base::IpAddress>& after, std::size_t most,
                                      const base::Deadline& deadline) {
-    return impl_->read<Leases>(deadline, [&](Book& book) { return book.leases().list(claim, after, most); });
+    return impl_->read<Leases>(deadline, [&](AddressPool& pool) { return pool.leases().list(claim, after, most); });
 }
 
 std::vector<Lease> SqliteStore::list_all(const base::Deadline& deadline) {
-    return impl_->read<Leases>(deadline, [&](Book& book) { return book.leases().list_all(); });
+    return impl_->read<Leases>(deadline, [&](AddressPool& pool) { return pool.leases().list_all(); });
 }
 
 bool SqliteStore::has_free(const Claim& claim, const base::Deadline& deadline) {
     if (claim.usable.empty()) return false;
-    const bool is_full = impl_->read<bool>(deadline, [&](Book& book) { return !book.has_free(claim); });
+    const bool is_full = impl_->read<bool>(deadline, [&](AddressPool& pool) { return !pool.has_free(claim); });
     return !is_full; // without a file nothing is taken
 }
 
 Usage SqliteStore::usage(const Claim& claim, const base::Deadline& deadline) {
-    return impl_->read<Usage>(deadline, [&](Book& book) { return book.usage(claim); });
+    return impl_->read<Usage>(deadline, [&](AddressPool& pool) { return pool.usage(claim); });
 }
 
 std::size_t SqliteStore::restore(const std::vector<Lease>& leases, const base::Deadline& deadline) {
     return impl_->in_transaction<std::size_t>(Transaction::Mode::write, Impl::IfAbsent::make, deadline,
-                                              [&](Book& book) { return book.restore(leases); });
+                                              [&](AddressPool& pool) { return pool.restore(leases); });
 }
 
 std::optional<std::string> SqliteStore::repair(const base::Deadline& deadline) {
@@ -164,7 +165,8 @@ std::optional<std::string> SqliteStore::repair(const base::Deadline& deadline) {
 }
 
 std::vector<std::string> SqliteStore::verify(const base::Deadline& deadline) {
-    return impl_->read<std::vector<std::string>>(deadline, [&](Book&) { return find_faults(impl_->database()); });
+    return impl_->read<std::vector<std::string>>(deadline,
+                                                 [&](AddressPool&) { return find_faults(impl_->database()); });
 }
 
 const std::string& SqliteStore::path() const {

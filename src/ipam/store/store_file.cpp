@@ -1,6 +1,6 @@
 #include "store_file.hpp"
 
-#include "book.hpp"
+#include "address_pool.hpp"
 #include "directory_lock.hpp"
 #include "schema.hpp"
 
@@ -89,7 +89,8 @@ std::vector<Lease> StoreFile::known_leases() const {
 std::unique_ptr<Database> StoreFile::new_database(const std::vector<Lease>& known) const {
     auto database = Database::in_memory(path_);
     create_schema(*database);
-    Book(*database, options_.clock()).restore(known); // without a transaction, which takes a file's cold journal away
+    AddressPool(*database, options_.clock())
+        .restore(known); // without a transaction, which takes a file's cold journal away
     return database;
 }
 
@@ -139,9 +140,9 @@ std::vector<std::string> find_faults(Database& database) {
     Query check = database.query("PRAGMA integrity_check(10)");
     while (check.step())
         if (std::string fault = check.text(0); fault != "ok") faults.push_back(std::move(fault));
-    Book book(database, {});
-    (void)book.leases().list_all(); // each row makes sense
-    if (!book.is_consistent()) faults.push_back("the runs of taken addresses are not those of the leases");
+    AddressPool pool(database, {});
+    (void)pool.leases().list_all(); // each row makes sense
+    if (!pool.is_consistent()) faults.push_back("the runs of taken addresses are not those of the leases");
     return faults;
 }
 

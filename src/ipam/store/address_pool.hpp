@@ -1,5 +1,5 @@
-// The three tables as one: every operation keeps `runs` equal to `leases` and `cooling` together. To be used inside of
-// a transaction.
+// The addresses of all ranges: which are leased, which rest, which are free. Every operation keeps the table `runs`
+// equal to `leases` and `cooling` together. To be used inside of a transaction.
 #pragma once
 
 #include "cooling.hpp"
@@ -17,9 +17,10 @@
 
 namespace rdmanet::ipam {
 
-class Book {
+class AddressPool {
 public:
-    Book(Database& database, Time now) : leases_(database), cooling_(database, now.boot), runs_(database), now_(now) {}
+    AddressPool(Database& database, Time now)
+        : leases_(database), cooling_(database, now.boot), runs_(database), now_(now) {}
 
     /// Store::reserve(). Only Granted may be committed.
     [[nodiscard]] ReserveOutcome reserve(const Owner& owner, const std::vector<Claim>& claims);

@@ -1,4 +1,4 @@
-#include "book.hpp"
+#include "address_pool.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -21,7 +21,7 @@ std::vector<std::size_t> in_order_of_taking(const std::vector<Claim>& claims,
 
 } // namespace
 
-ReserveOutcome Book::reserve(const Owner& owner, const std::vector<Claim>& claims) {
+ReserveOutcome AddressPool::reserve(const Owner& owner, const std::vector<Claim>& claims) {
     std::vector<std::optional<Lease>> leases(claims.size());
     for (const Lease& held : leases_.find_by_owner(owner.key))
         if (held.slot < leases.size()) leases[held.slot] = keep(held, owner);
@@ -45,12 +45,12 @@ ReserveOutcome Book::reserve(const Owner& owner, const std::vector<Claim>& claim
     return granted;
 }
 
-Lease Book::keep(Lease held, const Owner& owner) {
+Lease AddressPool::keep(Lease held, const Owner& owner) {
     if (!(held.owner == owner) && leases_.set_owner(held, owner)) held.owner = owner;
     return held;
 }
 
-std::variant<base::IpAddress, Taken, Exhausted> Book::take(const Claim& claim, std::size_t slot) {
+std::variant<base::IpAddress, Taken, Exhausted> AddressPool::take(const Claim& claim, std::size_t slot) {
     if (claim.wanted) {
         if (auto holder = leases_.find(claim.space, *claim.wanted)) return Taken{slot, *std::move(holder)};
         take_wanted(claim.space, *claim.wanted);
@@ -62,11 +62,11 @@ std::variant<base::IpAddress, Taken, Exhausted> Book::take(const Claim& claim, s
 }
 
 /// Whoever asks for an address by its value gets it even while it rests.
-void Book::take_wanted(const std::string& space, const base::IpAddress& wanted) {
+void AddressPool::take_wanted(const std::string& space, const base::IpAddress& wanted) {
     if (!cooling_.erase(space, wanted)) runs_.insert(space, wanted);
 }
 
-std::optional<base::IpAddress> Book::take_any(const Claim& claim) {
+std::optional<base::IpAddress> AddressPool::take_any(const Claim& claim) {
     if (const auto free = runs_.lowest_free(claim)) {
         runs_.insert(claim.space, *free);
         return free;
@@ -77,14 +77,15 @@ std::optional<base::IpAddress> Book::take_any(const Claim& claim) {
     return resting;
 }
 
-void Book::free_rested(const std::string& space) {
+void AddressPool::free_rested(const std::string& space) {
     for (const auto& address : cooling_.rested(space, kMostFreedAtOnce)) {
         cooling_.erase(space, address);
         runs_.erase(space, address);
     }
 }
 
-Lease Book::new_lease(const Owner& owner, const Claim& claim, std::size_t slot, const base::IpAddress& address) const {
+Lease AddressPool::new_lease(const Owner& owner, const Claim& claim, std::size_t slot,
+                             const base::IpAddress& address) const {
     return {.space = claim.space,
             .slot = static_cast<unsigned>(slot),
             .address = base::IpPrefix::make(address, claim.prefix_length).value(),
@@ -95,11 +96,11 @@ Lease Book::new_lease(const Owner& owner, const Claim& claim, std::size_t slot, 
 
 /// Whoever read the lease judged what stood there: released and given anew, even to the same attachment, it is another
 /// one, with another slot or for another network namespace.
-bool Book::is_unchanged(const Lease& lease) {
+bool AddressPool::is_unchanged(const Lease& lease) {
     return leases_.find(lease.space, lease.address.address()) == lease;
 }
 
-std::vector<Lease> Book::release(const std::vector<Lease>& leases, const std::vector<Lease>& unused) {
+std::vector<Lease> AddressPool::release(const std::vector<Lease>& leases, const std::vector<Lease>& unused) {
     std::vector<Lease> released;
     for (const Lease& lease : leases) {
         if (!is_unchanged(lease) || !leases_.erase(lease)) continue;
@@ -113,7 +114,7 @@ std::vector<Lease> Book::release(const std::vector<Lease>& leases, const std::ve
     return released;
 }
 
-std::vector<Lease> Book::adopt(const std::vector<Lease>& leases, const Owner& heir) {
+std::vector<Lease> AddressPool::adopt(const std::vector<Lease>& leases, const Owner& heir) {
     std::vector<Lease> owned = leases_.find_by_owner(heir.key);
     std::vector<Lease> adopted;
     for (Lease lease : leases) {
@@ -127,7 +128,7 @@ std::vector<Lease> Book::adopt(const std::vector<Lease>& leases, const Owner& he
     return adopted;
 }
 
-std::size_t Book::restore(const std::vector<Lease>& leases) {
+std::size_t AddressPool::restore(const std::vector<Lease>& leases) {
     std::size_t count = 0;
     for (const Lease& lease : leases) {
         if (!leases_.insert_if_free(lease)) continue;
@@ -138,11 +139,11 @@ std::size_t Book::restore(const std::vector<Lease>& leases) {
     return count;
 }
 
-bool Book::has_free(const Claim& claim) {
+bool AddressPool::has_free(const Claim& claim) {
     return runs_.lowest_free(claim) || cooling_.longest_resting(claim);
 }
 
-Usage Book::usage(const Claim& claim) {
+Usage AddressPool::usage(const Claim& claim) {
     return {.leases = leases_.count(claim), .cooling = cooling_.count(claim)};
 }
 
