@@ -194,9 +194,12 @@ Config parse_config(const json::Reader& ipam) {
     config.warnings.insert(config.warnings.end(), remarks.warnings.begin(), remarks.warnings.end());
     config.fault = std::move(remarks.fault);
     config.addresses = parse_addresses(ipam, common, config.ranges);
-    if (config.ranges.empty() && config.addresses.empty())
-        throw json::ValueError(ipam.path(),
-                               "nothing to allocate from: expected \"range\", \"ipRanges\" or \"addresses\"");
+    if (config.ranges.empty() && config.addresses.empty()) { // perhaps the range has a mistyped key
+        const std::vector<std::string>& unknown = config.useless_keys.unknown;
+        throw json::ValueError(
+            ipam.path(), fmt::format("nothing to allocate from: expected \"range\", \"ipRanges\" or \"addresses\"{}{}",
+                                     unknown.empty() ? "" : ", found ", unknown.empty() ? "" : unknown.front()));
+    }
     config.dns = parse_dns(ipam);
     if (const auto cooldown = ipam.find("cooldown"))
         config.cooldown = std::chrono::seconds(cooldown->integer(0, kMostCooldown));

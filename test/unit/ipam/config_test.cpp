@@ -174,6 +174,7 @@ TEST_CASE("unknown keys in the parts of the object are warned of as well") {
 
 TEST_CASE("what can not be meant is refused with the path of the key") {
     CHECK_THAT(error_of(R"({})"), Names("range", "ipRanges", "addresses"));
+    CHECK_THAT(error_of(R"({"rnage": "10.0.0.0/24"})"), Names("ipRanges", "rnage", "did you mean \"range\""));
     CHECK_THAT(error_of(R"({"range": 5})"), Names("range", "string", "5"));
     CHECK_THAT(error_of(R"({"range": "10.0.0.0"})"), Contains("range: ") && Contains("found \"10.0.0.0\""));
     CHECK_THAT(error_of(R"({"range": "10.0.0.0/33"})"), Contains("range: "));
