@@ -52,8 +52,8 @@ struct Decision {
 };
 using Decide = std::function<Decision(const KnownAttachment&)>;
 
-/// Undoes the attachment under its lock. If an ADD held the lock until now, the record is newer, and nothing is done. A
-/// record that could be read only under the lock says more than the lease by which `decide` has judged it.
+/// Undoes the attachment under its lock. If an ADD held the lock until now, the record is newer, and nothing is done.
+/// A record that could be read only under the lock says more than the lease by which `decide` has judged it.
 void collect(const KnownAttachment& attachment, const Decide& decide, const Caller& caller, const Node& node,
              const state::AttachmentStore& records, ipam::SqliteStore& leases, const base::Deadline& deadline,
              Collected& collected) {

@@ -40,8 +40,8 @@ void require_ipam(const cni::Request& request, const config::IpamChoice& ipam, c
         cni::delegate_status(cni::delegate_call(request, other->plugin), deadline);
 }
 
-/// What ADD would find out of the parent, or of a device that the configuration names. Nothing is said of a device that
-/// a pod has: the next ADD comes after.
+/// Throws what ADD would throw for the parent, or for a device that the configuration names. A device that a pod has
+/// now is no error: the next ADD comes after that pod.
 void require_usable(const cni::Request& request, const config::Config& config, const Node& node,
                     const base::Deadline& deadline) {
     const state::AttachmentStore records = node.records();

@@ -188,8 +188,8 @@ void sort_youngest_first(std::vector<AttachmentRecord>& records, std::string_vie
         const auto [boot, is_new] = latest.try_emplace(record.boot_id, record.created);
         if (!is_new) boot->second = std::max(boot->second, record.created);
     }
-    // Boots first, whole: two records of one boot and one of another, compared in pairs by different clocks, may each be
-    // younger than the next.
+    // Sort by boot first. Comparing records of different boots in pairs would use different clocks, and the order
+    // would not be transitive.
     const auto rank = [&](const AttachmentRecord& record) {
         return std::tuple(record.boot_id == present_boot, latest.at(record.boot_id), std::string_view(record.boot_id),
                           record.created_since_boot, record.created);

@@ -24,7 +24,7 @@ std::string attachments_in(const std::string& directory) {
     return fmt::format("{}/attachments", directory);
 }
 
-/// Records of one attachment share its lock, but for that of another entry of the list.
+/// The IPAM record of an attachment has the lock of its interface. An entry with "attach": "rdma" has its own.
 AttachmentKey locked_as(const AttachmentKey& key) {
     return key.role == kIpamRole ? key.with_role("") : key;
 }
@@ -33,7 +33,7 @@ std::uint64_t slot_of(const AttachmentKey& key) {
     return base::hash64(locked_as(key).file_name());
 }
 
-/// No attachment's, whose file names have no blank.
+/// Never an attachment's own slot, because file names of records have no blank.
 std::uint64_t slot_of_add(const AttachmentKey& key) {
     return base::hash64(fmt::format("ADD of {}", locked_as(key).file_name()));
 }
@@ -51,14 +51,14 @@ struct CloseDirectory {
 /// Names with their inode numbers.
 using Files = std::map<std::string, std::uint64_t>;
 
-/// Where records are. Whoever reads many of them opens the directory once: each file is then read by its name alone.
+/// The directory of records. To read many of them, it is opened once, and each file is then opened relative to it.
 class Directory {
 public:
     explicit Directory(std::string path) : path_(std::move(path)) {}
 
     [[nodiscard]] std::string path_of(const std::string& name) const { return fmt::format("{}/{}", path_, name); }
 
-    /// Opens it; none if it is absent. Throws SystemError.
+    /// Opens the directory and lists its files; none if it does not exist. Throws SystemError.
     [[nodiscard]] Files files(std::string_view suffix) {
         Files files;
         open_.reset(::opendir(path_.c_str()));
@@ -88,7 +88,7 @@ Unreadable unreadable(const std::string& path, const std::string& name, std::str
     return {.path = path, .reason = std::move(reason), .key = AttachmentKey::parse_file_name(name)};
 }
 
-/// Throws SystemError: what the system didn't give this time may be whole.
+/// Throws SystemError if the file cannot be read now: it may hold a good record.
 LoadOutcome load_from(const Directory& directory, const std::string& name, ReadStep read_step) {
     const std::string path = directory.path_of(name);
     try {
@@ -211,7 +211,7 @@ AttachmentStore::Listing AttachmentStore::list() const {
 }
 
 std::vector<AttachmentRecord> AttachmentStore::list_about(const std::string& topic, const std::string& but_not) const {
-    constexpr std::size_t kMostUnknown = 16; // records that are read again rather than the index written
+    constexpr std::size_t kMostUnknown = 16; // with fewer new records, reading them again is cheaper than a new index
     Directory directory(attachments_in(directory_));
     const Files files = directory.files(".json");
     const bool has_index = RecordIndex::is_possible_in(attachments_in(directory_));
@@ -239,7 +239,7 @@ std::vector<AttachmentRecord> AttachmentStore::list_about(const std::string& top
 void AttachmentStore::save(const AttachmentRecord& record) const {
     base::make_directories(attachments_in(directory_));
     const std::string path = fmt::format("{}/{}", attachments_in(directory_), record.key.file_name());
-    // The first time without a temporary file that nobody would come for if this were killed: there is no record yet.
+    // A new record is written without a temporary file: if this is killed, nothing would remove that file later.
     if (::access(path.c_str(), F_OK) != 0)
         base::create_file_durably(path, record.to_text());
     else
@@ -250,7 +250,7 @@ void AttachmentStore::remove(const AttachmentKey& key) const {
     const std::string path = fmt::format("{}/{}", attachments_in(directory_), key.file_name());
     base::remove_file_durably(fmt::format("{}.tmp", path));
     base::remove_file_durably(path);
-    remove_recall(key); // whom it means, has no record any more
+    remove_recall(key); // its ADD has no record any more
 }
 
 } // namespace rdmanet::state

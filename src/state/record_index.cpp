@@ -23,7 +23,7 @@ std::string path_in(const std::string& directory) {
     return fmt::format("{}/records.index", directory);
 }
 
-/// Takes the text up to `end` from `text`, and that too.
+/// Removes the text up to `end`, and `end`, from `text`. Returns the text before `end`.
 std::string_view take(std::string_view& text, char end) {
     const auto length = std::min(text.find(end), text.size());
     const std::string_view taken = text.substr(0, length);
@@ -37,7 +37,7 @@ RecordIndex RecordIndex::load(const std::string& directory) {
     try {
         return parse(base::read_file_if_exists(path_in(directory), kLargestIndex).value_or(""));
     } catch (const base::SystemError&) {
-        return {}; // the records themselves are read instead
+        return {}; // then the records are read
     }
 }
 
@@ -101,7 +101,7 @@ void RecordIndex::copy_from(const RecordIndex& other, const std::string& name) {
 void RecordIndex::save_if_possible(const std::string& directory) const noexcept {
     try {
         base::write_file_durably(path_in(directory), to_text());
-    } catch (const std::exception&) { // the records themselves are there all the same
+    } catch (const std::exception&) { // the index is only a cache
     }
 }
 

@@ -98,7 +98,7 @@ TEST_CASE("STATUS of a network that names its device has code 50 for what ADD wo
     CHECK(stage.node.difference() == "");
 
     shell(concat("rdma dev set ", stage.vfs.rdma(0), " netns pod"));
-    const Names no_rdma = says(stage.vfs.vf(0), "no RDMA device", "host's namespace");
+    const Names no_rdma = says(stage.vfs.vf(0), "no RDMA device", "on the host");
     CHECK_THAT(status(concat("'rdma':true,", vf)), no_rdma);
     CHECK_THAT(status(concat("'attach':'rdma',", vf)), no_rdma);
     CHECK(status(vf) == "");

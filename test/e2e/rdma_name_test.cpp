@@ -70,7 +70,8 @@ TEST_CASE("an RDMA device that was named for its pod gets its own name back when
         CHECK(gone.exit_status == 0);
         if (is_taken) {
             CHECK_THAT(gone.err, Names("warning", "RDMA", vfs.vf(0), "rdma0", vfs.rdma(0)));
-            const std::string waiting = concat("RDMA device \"rdma0\" of ", vfs.vf(0), ": another one on the host has");
+            const std::string waiting =
+                concat("RDMA device \"rdma0\" of ", vfs.vf(0), ": another RDMA device on the host has");
             const std::string look = "stat -c '%i %z' ${RDMANET_STATE_DIR:-/run/rdmanet}/rdma-names.json";
             const std::string written = shell(look);
             CHECK_THAT(shell(concat(binary(), " gc")), Contains(waiting)); // whose administrator keeps what he gave it

@@ -1,4 +1,4 @@
-// What names an attachment (CNI specification 0.4.0 and later: network name, container ID, interface name).
+// The key of an attachment: network name, container ID and interface name (CNI specification 0.4.0 and later).
 #pragma once
 
 #include <compare>
@@ -9,29 +9,30 @@
 
 namespace rdmanet::state {
 
-/// Role of an entry of a network configuration list that moves the RDMA device of an earlier entry's interface.
+/// Role of a list entry with "attach": "rdma", which moves the RDMA device of an earlier entry's interface.
 inline constexpr const char* kRdmaRole = "rdma";
-/// Role of an attachment whose interface is another plugin's: this one is its IPAM plugin.
+/// Role of an attachment whose interface another plugin made, with rdmanet as its IPAM plugin.
 inline constexpr const char* kIpamRole = "ipam";
 
 struct AttachmentKey {
     std::string network;
     std::string container_id;
     std::string ifname;
-    /// Several records of one attachment: empty for the one that has the interface. Earlier versions wrote that of the
-    /// IPAM plugin without a role, too.
+    /// An attachment may have several records. The role is empty for the record that has the interface. Earlier
+    /// versions also wrote the IPAM plugin's record without a role.
     std::string role{};
 
     /// The key of the same attachment's record in another role.
     [[nodiscard]] AttachmentKey with_role(std::string other) const;
-    /// Leases are the attachment's: the record of the interface and that of the IPAM plugin name the same.
+    /// Whether records in this role have leases. The records of the interface and of the IPAM plugin have the same
+    /// leases.
     [[nodiscard]] bool has_leases() const { return role != kRdmaRole; }
 
     /// `network "a", container "b", interface "net1"`, for messages.
     [[nodiscard]] std::string to_string() const;
 
-    /// "CONTAINER:IFNAME:NETWORK.json", or "CONTAINER:IFNAME:NETWORK:ROLE.json". None of them may contain ':' (CNI
-    /// character rules), so it is unambiguous.
+    /// "CONTAINER:IFNAME:NETWORK.json", or "CONTAINER:IFNAME:NETWORK:ROLE.json". It is unambiguous, because the CNI
+    /// specification allows ':' in none of them.
     [[nodiscard]] std::string file_name() const;
     /// The key that has this file_name(); nullopt if none has.
     [[nodiscard]] static std::optional<AttachmentKey> parse_file_name(std::string_view name);

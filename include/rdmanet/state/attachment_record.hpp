@@ -1,5 +1,5 @@
-// The journal's entry for one attachment: written before the first change to the system, complete enough that the
-// attachment can be undone from it alone.
+// The journal's record of one attachment. It is written before the first change to the system, and is enough to undo
+// the attachment.
 #pragma once
 
 #include <rdmanet/base/ip_address.hpp>
@@ -16,13 +16,13 @@
 namespace rdmanet::state {
 
 enum class Phase : std::uint8_t {
-    prepared, // steps may have been done or not: the ADD is under way, or it died
+    prepared, // steps may be applied or not: ADD is running, or it was killed
     attached, // ADD has succeeded
 };
 [[nodiscard]] std::string_view to_string(Phase phase);
 
-/// A network namespace by path and by what the path led to: nsfs device and inode, which a later namespace may get
-/// again, and the kernel's cookie, which none gets again (0 before Linux 5.14).
+/// Identifies a network namespace: its path, the device and inode in nsfs (which a later namespace may get again), and
+/// the kernel's cookie (which no other namespace gets; 0 before Linux 5.14).
 struct NetnsIdentity {
     std::string path;
     std::uint64_t device = 0;
@@ -30,28 +30,28 @@ struct NetnsIdentity {
     std::uint64_t cookie = 0;
 };
 
-/// Stable over kubelet's retries, which change the container ID. Empty outside Kubernetes.
+/// Stays the same over kubelet's retries, which change the container ID. Empty outside Kubernetes.
 struct Pod {
     std::string pod_namespace;
     std::string name;
     std::string uid;
 };
 
-/// An address of the built-in allocator: lets the lease store be rebuilt from the journal.
+/// A lease of the built-in allocator. The lease store can be rebuilt from it.
 struct RecordedLease {
     std::string space;     // address space of the allocator
     unsigned slot = 0;     // which of the attachment's addresses it is
     std::string address;   // "ADDRESS/LENGTH" as given to the pod
-    unsigned cooldown = 0; // seconds to rest after its release
+    unsigned cooldown = 0; // seconds after its release in which nobody gets it
 };
 
-/// What the network asks for beyond the steps, for a comparison with the kernel that has no configuration.
+/// What the network asks for beyond the steps. `rdmanet check` needs it, because it has no configuration.
 struct Wanted {
-    std::string mac;             // of the pod's interface when ADD was done; empty: it has none
-    VfSettings vf;               // of the VF's PF, also what its driver does not tell
-    bool gids = false;           // ADD waited until its addresses were GIDs, and refuses a pod without
-    bool active_port = false;    // a pod without an active RDMA port is refused
-    std::uint32_t most_gids = 0; // of a shared table; 0: no limit
+    std::string mac;             // of the pod's interface at the end of ADD; empty if it has none
+    VfSettings vf;               // the configured settings, also those that the driver does not report
+    bool gids = false;           // ADD waited for the GIDs of all addresses, and fails without them
+    bool active_port = false;    // ADD fails without an active RDMA port
+    std::uint32_t most_gids = 0; // entries of a shared GID table; 0: no limit
 };
 
 struct AttachmentRecord {
@@ -61,42 +61,43 @@ struct AttachmentRecord {
     Phase phase = Phase::prepared;
     bool removal_unfinished = false; // a DEL or GC began to undo it, and something is left
     std::string attach;              // what the pod gets: "macvlan", "ipvlan"
-    std::string boot_id;             // /proc/sys/kernel/random/boot_id: kernel objects don't survive a reboot
-    std::uint64_t pid_view = 0;      // whose /proc can prove the namespace dead: kernel::ProcView::id()
+    std::string boot_id;             // /proc/sys/kernel/random/boot_id: kernel objects do not survive a reboot
+    std::uint64_t pid_view = 0;      // kernel::ProcView::id() of the recorder: its /proc can prove the namespace dead
     std::int64_t created = 0;        // seconds since the epoch
-    /// The same in seconds of CLOCK_BOOTTIME, which nobody can set back. Absent in records of earlier versions.
+    /// The same in seconds of CLOCK_BOOTTIME, which nobody can change. Absent in records of earlier versions.
     std::optional<std::int64_t> created_since_boot;
     NetnsIdentity netns;
     Pod pod;
     std::string rdma_device; // "mlx5_0/1", empty without RDMA
     std::vector<RecordedLease> leases;
-    std::vector<std::string> ips;    // as in the result, whoever gave them
+    std::vector<std::string> ips;    // as in the result, from any IPAM
     std::vector<std::string> routes; // destinations of the routes that were added
-    /// Of a VF, what CHECK must find again beyond what the configuration says. Absent in records of earlier versions.
+    /// VF settings that CHECK must find again beyond the configured ones. Absent in records of earlier versions.
     std::optional<VfSettings> vf_settings;
-    std::optional<Wanted> wanted; // absent until ADD is done, and in records of earlier versions
-    std::vector<Step> steps;      // in the order of doing
+    std::optional<Wanted> wanted; // absent until ADD succeeds, and in records of earlier versions
+    std::vector<Step> steps;      // in the order of applying them
 
-    /// The child of a parent that the attachment has; null if it has none.
+    /// The attachment's child of a parent; null if it has none.
     [[nodiscard]] const Child* child() const;
 
-    /// Bus address of the device that the attachment has, or has not given back whole; empty if there is none.
+    /// Bus address of the device that the attachment still holds, or a part of it. Empty if there is none.
     [[nodiscard]] std::string device() const;
 
-    /// `ips`, as far as they are such.
+    /// The valid ones of `ips`.
     [[nodiscard]] std::vector<base::IpPrefix> prefixes() const;
     [[nodiscard]] std::vector<base::IpAddress> addresses() const;
 
-    /// What it can be looked for by (rdmanet/state/topic.hpp).
+    /// The topics by which list_about() finds it (rdmanet/state/topic.hpp).
     [[nodiscard]] std::vector<std::string> topics() const;
 
     [[nodiscard]] std::string to_text() const;
-    /// Throws json::ParseError or json::ValueError for what to_text() could not have written, and for other versions.
+    /// Throws json::ParseError or json::ValueError for a text that to_text() cannot have written, or of another
+    /// version.
     [[nodiscard]] static AttachmentRecord parse(std::string_view text, ReadStep read_step);
 };
 
-/// The present boot's first, within each boot by the clock that nobody can set back. Of earlier boots only the wall
-/// clock tells: their order is that of their latest records.
+/// Sorts by boot, the present one first, and within a boot by CLOCK_BOOTTIME. Earlier boots are sorted by the wall
+/// clock of their latest records.
 void sort_youngest_first(std::vector<AttachmentRecord>& records, std::string_view present_boot);
 
 } // namespace rdmanet::state

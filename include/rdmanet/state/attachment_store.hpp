@@ -1,6 +1,6 @@
 // Where attachment records live:
 //
-//   STATE_DIR/                              /run/rdmanet unless configured; gone after a reboot, like what it describes
+//   STATE_DIR/                              /run/rdmanet unless configured; empty after a reboot
 //     attachments/
 //       CONTAINER:IFNAME:NETWORK.json       one record
 //       CONTAINER:IFNAME:NETWORK.json.tmp   being written, or left by a writer that was killed
@@ -9,8 +9,8 @@
 //     parents.lock                          one byte range per parent
 //     devices.lock                          one byte range per device, and one per attachment for its commit
 //     rdma.lock                             moves of RDMA devices, and rdma-names.json
-//     rdma-names.json                       names that RDMA devices wait for, see OwedNames
-//     records.index                         what the records are about, a cache (src/state/record_index.hpp)
+//     rdma-names.json                       names of RDMA devices that wait to be restored, see OwedNames
+//     records.index                         topics of the records, a cache (src/state/record_index.hpp)
 //     rdma-names.json.tmp, records.index.tmp  as above; the next writer takes it
 //     leases.sqlite                         the embedded lease store (room ipam)
 #pragma once
@@ -28,7 +28,7 @@
 
 namespace rdmanet::state {
 
-/// A record that is there and can't be used: cut short, damaged, or written by a newer version.
+/// A record that exists and cannot be used: incomplete, damaged, or written by a newer version.
 struct Unreadable {
     std::string path;
     std::string reason;
@@ -37,71 +37,71 @@ struct Unreadable {
 struct NoRecord {};
 using LoadOutcome = std::variant<NoRecord, AttachmentRecord, Unreadable>;
 
-/// Who only looks keeps nobody waiting: the locks hold nothing, and no file of theirs is made. What is seen may be
-/// old by the time that it is told. Who only undoes goes on where the state directory is read-only or full: nobody
-/// who needs to write can begin anything.
+/// look: the locks do nothing and create no files, so nobody has to wait. What is read may be out of date.
+/// undo: works also if the state directory is read-only or full, because nobody can begin an ADD then.
 enum class Access : std::uint8_t { change, undo, look };
 
 class AttachmentStore {
 public:
-    /// Creates nothing yet: reading commands leave a node without state untouched.
+    /// Creates nothing yet, so that commands that only read leave a node without state unchanged.
     AttachmentStore(std::string state_directory, ReadStep read_step, Access access = Access::change);
 
-    /// Serialises ADD, DEL, CHECK and GC of one attachment over processes: in the role of an IPAM plugin it is the same
-    /// lock as that of the interface. Throws TimeoutError naming the holder.
+    /// The attachment's lock for ADD, DEL, CHECK and GC, between processes. The IPAM role has the same lock as the
+    /// interface. Throws TimeoutError that names the holder.
     [[nodiscard]] base::FileLock lock(const AttachmentKey& key, const base::Deadline& deadline) const;
 
-    /// Serialises over processes what looks at the children of a parent before it makes one. Taken after the
-    /// attachment's lock. Throws TimeoutError naming the holder.
+    /// The lock of a parent: held while its children are looked at and a new one is recorded. Taken after the
+    /// attachment's lock. Throws TimeoutError that names the holder.
     [[nodiscard]] base::FileLock lock_parent(unsigned ifindex, const std::string& name,
                                              const base::Deadline& deadline) const;
 
-    /// Serialises over processes what asks whose a device is before it takes it. As above.
+    /// The lock of a device: held while its owner is looked for and the new owner is recorded. As above.
     [[nodiscard]] base::FileLock lock_device(const std::string& device, const base::Deadline& deadline) const;
 
-    /// The same for an ADD, which find_add() finds until it has committed. Undoing itself it is found as well.
+    /// lock() for an ADD. find_add() finds the ADD until it has committed, also while it undoes itself.
     [[nodiscard]] base::FileLock lock_for_add(const AttachmentKey& key, const base::Deadline& deadline) const;
     void show_committed(const AttachmentKey& key, base::FileLock& lock) const;
-    /// The process whose ADD of the attachment has not committed, as this one numbers it: 0 if it can't see that one,
-    /// nullopt if there is none. The caller must have no attachment's lock.
+    /// The PID of the process whose ADD of the attachment has not committed; 0 if the process is in a PID namespace
+    /// that we cannot see; nullopt if there is none. The caller must not hold the lock of an attachment.
     [[nodiscard]] std::optional<std::int64_t> find_add(const AttachmentKey& key) const;
 
-    /// Between an ADD that commits and a DEL that recalls it: held for moments. The caller must have no device's lock.
-    /// As above.
+    /// Keeps an ADD that commits and a DEL that recalls it apart. Held only for moments. The caller must not hold the
+    /// lock of a device. Throws as above.
     [[nodiscard]] base::FileLock lock_commit(const AttachmentKey& key, const base::Deadline& deadline) const;
 
-    // A recall tells one ADD of the attachment, whose lock a DEL could not get, to undo itself. It is changed under
-    // lock_commit(), and removed with the record. It need not outlive this boot's processes.
+    // A recall tells a running ADD of the attachment to undo itself, because a DEL could not get the lock. It is
+    // changed under lock_commit(), and removed with the record.
 
     [[nodiscard]] std::optional<std::string> find_recall(const AttachmentKey& key) const;
     void save_recall(const AttachmentKey& key, const std::string& whom) const;
     void remove_recall(const AttachmentKey& key) const;
     [[nodiscard]] std::vector<AttachmentKey> list_recalled() const;
 
-    /// Serialises moves of RDMA devices on the whole node: the kernel draws the numbers of their character devices anew
-    /// each time. The last lock to be taken. Throws TimeoutError naming the holder.
+    /// The lock of all moves of RDMA devices on the node. The kernel chooses new numbers for their character devices
+    /// at each move, so moves must not overlap. Taken last. Throws TimeoutError that names the holder.
     [[nodiscard]] base::FileLock lock_rdma(const base::Deadline& deadline) const;
 
-    /// Throws SystemError if the file can't be read: it may hold a good record, that must not be given up.
+    /// Throws SystemError if the file cannot be read: it may hold a good record, which must not be lost.
     [[nodiscard]] LoadOutcome load(const AttachmentKey& key) const;
 
     struct Listing {
         std::vector<AttachmentRecord> records;
         std::vector<Unreadable> unreadable;
     };
-    /// All records as load() finds them, in the order of their file names. For looking: a file that can't be read is
-    /// among the unreadable.
+    /// All records, in the order of their file names. Unlike load(), it does not throw if a file cannot be read, but
+    /// lists the file in `unreadable`.
     [[nodiscard]] Listing list() const;
 
-    /// The records about `topic` (rdmanet/state/topic.hpp) and not about `but_not`, in the order of their file names.
-    /// Opens their files and those that are new since the index was written, however many attachments the node has.
+    /// The records with `topic` (rdmanet/state/topic.hpp) and without `but_not`, in the order of their file names.
+    /// Reads only these records and those that are newer than the index, so its cost does not grow with the node's
+    /// attachments.
     [[nodiscard]] std::vector<AttachmentRecord> list_about(const std::string& topic,
                                                            const std::string& but_not = {}) const;
 
-    /// Durable: the file is the old or the new record whatever happens. Throws SystemError.
+    /// Durable: whatever happens, the file holds the old or the new record. Throws SystemError.
     void save(const AttachmentRecord& record) const;
 
-    /// Removes the record and what a killed writer left of it. Absence is success.
+    /// Removes the record and a temporary file that a killed writer left. Succeeds if there is none.
     void remove(const AttachmentKey& key) const;
 
     [[nodiscard]] OwedNames owed_names() const { return OwedNames(directory_); }

@@ -1,5 +1,5 @@
-// Members of objects in the journal that may be absent, and numbers of 64 bits: inodes, cookies, node GUIDs. Those
-// are written as text, because JSON readers elsewhere round numbers above 2^53.
+// Reads and writes optional members and 64-bit numbers (inodes, cookies, node GUIDs) of records. 64-bit numbers are
+// written as text, because other JSON readers round numbers above 2^53.
 #pragma once
 
 #include <rdmanet/json/reader.hpp>
@@ -14,7 +14,7 @@
 
 namespace rdmanet::state {
 
-/// Throws json::ValueError for anything that std::to_string(number) would not have written, leading zeros among it.
+/// Throws json::ValueError for a text that std::to_string(number) does not write, for example with leading zeros.
 [[nodiscard]] std::uint64_t parse_number_text(const json::Reader& reader);
 
 [[nodiscard]] unsigned parse_ifindex(const json::Reader& reader);
@@ -34,7 +34,7 @@ template <class Number>
     return static_cast<Number>(value->integer(0, std::numeric_limits<Number>::max()));
 }
 
-/// A text that Value::parse() reads. `expected` is for the message.
+/// Reads a text with Value::parse(). `expected` is for the message.
 template <class Value>
 [[nodiscard]] std::optional<Value> find_value(const json::Reader& reader, std::string_view key,
                                               std::string_view expected) {

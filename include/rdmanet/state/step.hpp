@@ -1,5 +1,5 @@
-// A step of an attachment as its record has it. What a step did and how it is undone is in its JSON, which room
-// attach reads and writes (attach/steps). This room knows only the kind of a step and what it holds.
+// A step of an attachment in its record. The step's JSON says what it did and how to undo that; room attach reads and
+// writes it (attach/steps). This room knows only the kind of a step and what it holds.
 #pragma once
 
 #include <rdmanet/json/reader.hpp>
@@ -10,32 +10,33 @@
 
 namespace rdmanet::state {
 
-/// A macvlan, ipvlan or IPoIB child, as far as others ask for it.
+/// A macvlan, ipvlan or IPoIB child: what other attachments need to know of it.
 struct Child {
     std::string kind;   // "macvlan", "ipvlan" or "ipoib"
-    std::string mode;   // with its kind, as messages say it: "macvlan mode bridge"
+    std::string mode;   // kind and mode as in messages: "macvlan mode bridge"
     std::string parent; // name of the parent, for messages
     unsigned parent_ifindex = 0;
-    bool parent_in_pod = false; // the parent's index counts in the pod's namespace
-    /// What the link was created with; empty if the kernel chose (ipvlan, passthru). IPoIB: 20 bytes, once known.
+    bool parent_in_pod = false; // the parent's index is that of the pod's namespace
+    /// The MAC with which the link was created; empty if the kernel chose it (ipvlan, passthru). IPoIB: 20 bytes, once
+    /// known.
     std::string mac;
 };
 
 /// An RDMA device that was moved into the pod.
 struct HeldRdma {
-    std::uint32_t index = 0;     // survives renames and moves
-    std::uint64_t node_guid = 0; // guards the index
+    std::uint32_t index = 0;     // does not change when the device is renamed or moved
+    std::uint64_t node_guid = 0; // confirms that the index is still the same device's
     std::string name;            // on the host
 };
 
-/// What an attachment has through a step until that is undone. Others look for its record by this.
+/// What an attachment holds because of a step, until the step is undone. Others find its record by this.
 struct Holds {
-    std::string
-        device{}; // bus address, or the name of an interface without one; also of a device of which it has parts
+    /// Bus address, or the name of an interface without one. Also if the attachment has only a part of the device.
+    std::string device{};
     std::optional<Child> child{};
     std::optional<HeldRdma> rdma{};
     std::string device_info{}; // name of a device-info file
-    /// What other programs owe keeps no device, interface or pod back, and may outlive the boot.
+    /// The step concerns only another program, and holds no device, interface or pod. It may survive a reboot.
     bool is_for_others = false;
 };
 
@@ -45,8 +46,8 @@ struct Step {
     Holds holds{};
 };
 
-/// Reads a step of a record. Throws json::ValueError for a kind that it does not know, and for an object that no
-/// version has written.
+/// Reads a step of a record. Throws json::ValueError for an unknown kind, and for an object that no version has
+/// written.
 using ReadStep = Step (*)(const json::Reader& step);
 
 } // namespace rdmanet::state

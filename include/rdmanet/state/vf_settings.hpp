@@ -1,4 +1,4 @@
-// Settings of a VF as members of an object in a record: those that a PF changed, and those that CHECK compares.
+// Reads and writes VF settings in a record: those that ADD changed, and those that CHECK compares.
 #pragma once
 
 #include <rdmanet/base/vf_settings.hpp>
@@ -9,9 +9,9 @@ namespace rdmanet::state {
 
 using base::VfSettings;
 
-/// Members of the object that is being written.
+/// Writes members of the current object.
 void write_settings(json::Writer& writer, const VfSettings& settings);
-/// Throws json::ValueError for anything that write_settings() would not have written.
+/// Throws json::ValueError for members that write_settings() does not write.
 [[nodiscard]] VfSettings parse_settings(const json::Reader& reader);
 
 } // namespace rdmanet::state

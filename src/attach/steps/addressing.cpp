@@ -6,6 +6,7 @@
 #include "lookup/duplicates.hpp"
 #include "lookup/shared_rdma.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/kernel/address.hpp>
@@ -26,7 +27,6 @@
 namespace rdmanet::attach {
 namespace {
 
-using base::concat;
 using base::quoted;
 using kernel::Link;
 
@@ -37,12 +37,13 @@ std::vector<base::IpPrefix> prefixes_of(const std::vector<cni::IpConfig>& ips, b
     return prefixes;
 }
 
-/// How long a predecessor may take to disappear: cleanup_net() destroys many namespaces in one go.
+/// How long the interface of an earlier pod may take to disappear: cleanup_net() destroys many namespaces in one go.
 constexpr std::chrono::seconds kPredecessorTimeout{5};
 
-/// A child keeps its MAC and its addresses until its namespace is destroyed, which the kernel does some time after
-/// the last user has gone: a pod that comes back at once with the same ones meets itself. Until then macvlan_open()
-/// and ipvlan's address validators answer EADDRINUSE. `taken` names what is in use.
+/// Repeats `act` while an earlier pod's interface still has the same MAC or address. A child keeps them until its
+/// namespace is destroyed, some time after the last user has gone. A pod that comes back at once would collide with
+/// its own earlier interface: macvlan_open() and ipvlan's address validators answer EADDRINUSE. `taken` names what is
+/// in use.
 template <class Act, class Taken>
 void after_predecessor(const base::Deadline& deadline, const Act& act, const Taken& taken) {
     const auto until = deadline.at_most(kPredecessorTimeout);
@@ -53,11 +54,11 @@ void after_predecessor(const base::Deadline& deadline, const Act& act, const Tak
         } catch (const kernel::NetlinkError& error) {
             if (error.errno_value() != EADDRINUSE) throw;
             if (until.passed())
-                throw cni::CniError(cni::ErrorCode::parent,
-                                    concat(taken(),
-                                           " belongs to the parent or to another of its children: request another one, "
-                                           "or delete its owner (kernel: ",
-                                           error.what(), ')'));
+                throw cni::CniError(
+                    cni::ErrorCode::parent,
+                    fmt::format("{} belongs to the parent or to another of its children: request another "
+                                "one, or delete its owner (kernel: {})",
+                                taken(), error.what()));
         }
         std::this_thread::sleep_for(std::chrono::milliseconds{10});
     }
@@ -68,7 +69,7 @@ void add_addresses(PodSide& pod, const kernel::Link& link, const std::vector<bas
     for (const base::IpPrefix& prefix : prefixes)
         after_predecessor(
             deadline, [&] { kernel::add_address(pod.route, link.ifindex, prefix, dad); },
-            [&] { return concat("address ", prefix); });
+            [&] { return fmt::format("address {}", prefix); });
 }
 
 std::optional<base::IpAddress> first_gateway(const std::vector<cni::IpConfig>& ips, base::Family family) {
@@ -77,9 +78,10 @@ std::optional<base::IpAddress> first_gateway(const std::vector<cni::IpConfig>& i
     return std::nullopt;
 }
 
-/// IPv6 default routes of router advertisements have metric 1024, and so have routes without one (IP6_RT_PRIO_USER,
-/// rt6_add_dflt_router()). A route that only fills a gap stays behind them also when they come later; one that shall
-/// win is ahead. For IPv4 the metric is 0, and the last added wins.
+/// IPv6 default routes of router advertisements have metric 1024, and so have routes without a metric
+/// (IP6_RT_PRIO_USER, rt6_add_dflt_router()). With `always`, ours gets a lower metric and wins. Otherwise it gets a
+/// higher one, so that a router advertisement wins even if it comes later. For IPv4 the metric is 0, and the route
+/// added last wins.
 std::uint32_t metric_of(const cni::Route& route, config::DefaultRoute policy) {
     constexpr std::uint32_t kOfRouterAdvertisements = 1024;
     if (route.priority) return *route.priority;
@@ -99,30 +101,32 @@ kernel::Route to_kernel(const cni::Route& route, const kernel::Link& link, confi
     return wanted;
 }
 
-/// With a line in the log: a warning where it follows from what the pod has, and not from the network's own wish.
+/// Whether a default route is not added, which is logged. It is a warning if the pod's routes are the reason, and not
+/// the configuration.
 bool is_left_out(const cni::Route& route, const kernel::Link& link, PodSide& pod, config::DefaultRoute policy,
                  const base::Logger& log) {
     if (!route.destination.is_default_route() || policy == config::DefaultRoute::always) return false;
     if (route.table.value_or(kernel::kMainTable) != kernel::kMainTable) return false;
     if (policy == config::DefaultRoute::never) {
-        log.info(concat("route ", route.destination, " of interface ", base::quoted(link.name),
-                        " is not added: \"defaultRoute\" is \"never\""));
+        log.info(fmt::format("route {} of interface {} is not added, because \"defaultRoute\" is \"never\"",
+                             route.destination, quoted(link.name)));
         return true;
     }
     if (!kernel::find_default_route(pod.route, route.destination.family())) return false;
-    log.warn(concat("route ", route.destination, " of interface ", base::quoted(link.name),
-                    " is not added: the pod has a default route already; set \"defaultRoute\": \"always\" to use this "
-                    "network's instead, or \"never\" to silence this warning"));
+    log.warn(
+        fmt::format("route {} of interface {} is not added, because the pod already has a default route: set "
+                    "\"defaultRoute\": \"always\" to use this network's route, or \"never\" to silence this warning",
+                    route.destination, quoted(link.name)));
     return true;
 }
 
 void set_up(PodSide& pod, const kernel::Link& link, const base::Deadline& deadline) {
     after_predecessor(
         deadline, [&] { kernel::change_link(pod.route, link.ifindex, {.state = kernel::AdminState::up}); },
-        [&] { return concat("MAC address ", link.mac() ? link.mac()->to_string() : std::string("?")); });
+        [&] { return fmt::format("MAC address {}", link.mac() ? link.mac()->to_string() : std::string("?")); });
 }
 
-/// Where /proc/sys can't be written, neighbours find out by themselves, a little later.
+/// Only warns if /proc/sys cannot be written: neighbours learn the addresses a little later without it.
 template <class Act>
 void as_far_as_possible(const base::Logger& log, const Act& act) {
     try {
@@ -132,7 +136,7 @@ void as_far_as_possible(const base::Logger& log, const Act& act) {
     }
 }
 
-/// As the kernel can. The link is down, so that its link-local address has the same.
+/// Optimistic detection if the kernel has it. The link must be down, so that its link-local address gets it, too.
 kernel::Dad choose_dad(PodSide& pod, const kernel::Link& link, const base::InterfaceName& name,
                        const base::Logger& log) {
     if (!has_neighbours(link)) return kernel::Dad::none;
@@ -143,10 +147,11 @@ kernel::Dad choose_dad(PodSide& pod, const kernel::Link& link, const base::Inter
     } catch (const base::SystemError& error) {
         why = error.what();
     }
-    log.warn(concat("IPv6 addresses of interface ", base::quoted(link.name),
-                    " are usable 1 to 2 seconds after ADD, when duplicate address detection has passed: it can't be "
-                    "optimistic (",
-                    why, "); set \"duplicateAddressDetection\": \"probe\" to have it done before"));
+    log.warn(
+        fmt::format("IPv6 addresses of interface {} become usable 1 to 2 seconds after ADD, because duplicate address "
+                    "detection cannot be optimistic ({}): set \"duplicateAddressDetection\": \"probe\" to detect "
+                    "duplicates before ADD ends",
+                    quoted(link.name), why));
     return kernel::Dad::full;
 }
 
@@ -162,8 +167,8 @@ struct Wanted {
     }
 };
 
-/// The kernel announces the IPv4 addresses that the link has when it comes up. IPv6 addresses are announced by
-/// nobody: until detection has passed, that would take them from who has them (RFC 4429, section 3.3).
+/// The kernel announces the IPv4 addresses that the link has when it comes up. IPv6 addresses are not announced before
+/// duplicate detection has passed, because that would take them from another host (RFC 4429, section 3.3).
 void bring_up_at_once(PodSide& pod, const kernel::Link& link, const base::InterfaceName& name, const Wanted& wanted,
                       const base::Deadline& deadline, const base::Logger& log) {
     const kernel::Dad dad = wanted.v6.empty() ? kernel::Dad::none : choose_dad(pod, link, name, log);
@@ -172,11 +177,11 @@ void bring_up_at_once(PodSide& pod, const kernel::Link& link, const base::Interf
     add_addresses(pod, link, wanted.v6, dad, deadline);
 }
 
-/// Where neighbours are asked for the addresses of an interface. Answers to an ipvlan child's ARP probe don't reach
-/// it, as the address that they go to, 0.0.0.0, is none of its own (ipvlan_addr_lookup()): its parent asks, whose MAC
-/// it has.
+/// The interface that probes neighbours for addresses. An ipvlan child cannot probe itself: answers to its ARP probe
+/// go to 0.0.0.0, which is not an address of the child (ipvlan_addr_lookup()). Its parent has the same MAC and probes
+/// for it.
 struct AskingSide {
-    const kernel::Netns* netns = nullptr; // without one the host's
+    const kernel::Netns* netns = nullptr; // null: the host's
     unsigned ifindex = 0;
 };
 
@@ -185,15 +190,15 @@ kernel::AddressProber make_prober(const AskingSide& asking, const base::MacAddre
     return {kernel::Netns::current(), asking.ifindex, mac};
 }
 
-/// Without a carrier nobody can be asked. Then it is as without a probe, but for the announcement of IPv4 addresses,
-/// which nobody would hear.
+/// Probes for the addresses before it adds them. Without a carrier it adds them at once, because nobody would answer.
 void bring_up_after_probe(PodSide& pod, const kernel::Link& link, const base::InterfaceName& name, const Wanted& wanted,
                           const AskingSide& asking, const base::Deadline& deadline, const base::Logger& log) {
     const std::vector<base::IpAddress> addresses = wanted.all();
     set_up(pod, link, deadline);
     if (!wait_for_carrier(pod.route, link.ifindex, deadline)) {
-        log.warn(concat("interface ", base::quoted(link.name),
-                        " has no carrier, so no other host was asked whether it has the same addresses"));
+        log.warn(
+            fmt::format("interface {} has no carrier, so no other host was asked whether it has the same addresses",
+                        quoted(link.name)));
         return bring_up_at_once(pod, link, name, wanted, deadline, log);
     }
     const kernel::AddressProber prober = make_prober(asking, link.mac().value());
@@ -203,15 +208,15 @@ void bring_up_after_probe(PodSide& pod, const kernel::Link& link, const base::In
     as_far_as_possible(log, [&] { prober.announce(addresses); });
 }
 
-/// The link, which is down, gets no IPv6 link-local address when it comes up.
+/// Keeps the link, which is down, from getting an IPv6 link-local address when it comes up.
 void suppress_link_local(PodSide& pod, const kernel::Link& link) {
-    if (link.ipv6_address_mode) // else there is no IPv6
+    if (link.ipv6_address_mode) // absent: the kernel has no IPv6
         kernel::change_link(pod.route, link.ifindex, {.ipv6_address_mode = IN6_ADDR_GEN_MODE_NONE});
 }
 
-/// Gives the link its addresses and sets it up. IPv6 is switched on for the interface where a default has it off.
-/// Waits a few seconds for another child of the parent that has the same MAC or address to go. Throws CniError if it
-/// stays, and with DuplicateDetection::probe if another host has one of the addresses.
+/// Gives the link its addresses and brings it up. Enables IPv6 on the interface if it is disabled by default. Waits a
+/// few seconds for another child of the parent with the same MAC or address to disappear. Throws CniError if it stays,
+/// or (with DuplicateDetection::probe) if another host has one of the addresses.
 void bring_up(PodSide& pod, const kernel::Link& link, const base::InterfaceName& name,
               const std::vector<cni::IpConfig>& ips, config::DuplicateDetection detection, const AskingSide& asking,
               const base::Deadline& deadline, const base::Logger& log) {
@@ -227,8 +232,8 @@ void bring_up(PodSide& pod, const kernel::Link& link, const base::InterfaceName&
         bring_up_at_once(pod, link, name, wanted, deadline, log);
 }
 
-/// Adds the routes; the first gateway of the family stands in for a missing one. Returns those that were added, with
-/// the gateways that they got: a default route is left out as the policy says, with a line in the log.
+/// Adds the routes. A route without a gateway gets the first gateway of its family. Returns the added routes with
+/// their gateways. A default route may be left out, as the policy says.
 std::vector<cni::Route> add_routes(PodSide& pod, const kernel::Link& link, const cni::Result& wanted,
                                    config::DefaultRoute policy, const base::Logger& log) {
     std::vector<cni::Route> added;
@@ -245,7 +250,7 @@ std::vector<cni::Route> add_routes(PodSide& pod, const kernel::Link& link, const
 std::string adopted_text(const AddContext& context) {
     std::string text;
     for (const cni::IpConfig& ip : adopt_addresses(context.request, context.config).ips)
-        text += concat(text.empty() ? "set it up with the addresses of prevResult: " : ", ", ip.address);
+        text += fmt::format("{}{}", text.empty() ? "set it up with the addresses of prevResult: " : ", ", ip.address);
     return text.empty() ? "set it up, without addresses" : text;
 }
 
@@ -258,12 +263,13 @@ public:
         std::string routes;
         if (const auto* own = std::get_if<ipam::Config>(&config.ipam))
             for (const ipam::Route& route : own->routes)
-                routes += concat(routes.empty() ? " and routes to " : ", ", route.destination);
+                routes += fmt::format("{}{}", routes.empty() ? " and routes to " : ", ", route.destination);
         const bool none = std::holds_alternative<config::NoIpam>(config.ipam);
         const char* probe = config.duplicate_detection == config::DuplicateDetection::probe
                                 ? ", if no other host answers a probe for them"
                                 : "";
-        description.add.push_back(none ? adopted_text(context) : concat("set it up with its addresses", routes, probe));
+        description.add.push_back(none ? adopted_text(context)
+                                       : fmt::format("set it up with its addresses{}{}", routes, probe));
     }
 
     void apply(const AddContext& context, Progress& progress) override {
@@ -271,7 +277,7 @@ public:
         const Link& link = *progress.link;
         if (const auto& port = progress.shared_port) // whose GID table other pods need, too
             require_gid_share(config.rdma, *port, progress.own.ips.size());
-        base::in_context(concat("interface ", base::quoted(link.name)), [&] {
+        base::in_context(fmt::format("interface {}", quoted(link.name)), [&] {
             if (!config.rdma.link_local_gids) suppress_link_local(context.pod, link);
             bring_up(context.pod, link, context.request.ifname(), progress.own.ips, config.duplicate_detection,
                      asking_side(context, link), context.deadline, context.log());
@@ -285,7 +291,7 @@ private:
         return {context.config.link_in_container ? &context.pod.netns : nullptr, parent_ifindex_};
     }
 
-    unsigned parent_ifindex_; // of a child
+    unsigned parent_ifindex_; // 0 if the interface is not a child
 };
 
 bool gives_ipv6(const ipam::Config& config) {
@@ -296,29 +302,34 @@ bool gives_ipv6(const ipam::Config& config) {
                        [&](const ipam::StaticAddress& address) { return is_v6(address.address.family()); });
 }
 
-/// The kernel switches IPv6 off on an interface with less than IPV6_MIN_MTU, and then refuses its addresses.
+/// The kernel disables IPv6 on an interface with an MTU below IPV6_MIN_MTU, and then refuses IPv6 addresses.
 void require_mtu_of_ipv6(const config::Config& config, unsigned default_mtu) {
     constexpr unsigned kLeast = 1280;
     const unsigned mtu = config.mtu.value_or(default_mtu);
     const auto* own = std::get_if<ipam::Config>(&config.ipam);
     if (mtu >= kLeast || own == nullptr || !gives_ipv6(*own)) return;
     throw cni::CniError(cni::ErrorCode::invalid_network_config,
-                        concat("mtu: ", mtu, " is too small for IPv6 addresses, which need ", kLeast,
-                               ": raise it, or configure no IPv6 range"));
+                        fmt::format("mtu: {} is too small for IPv6 addresses, which need {}: raise it, or configure no "
+                                    "IPv6 range",
+                                    mtu, kLeast));
 }
 
 void require_keys_of_infiniband(const config::Config& config, const base::BusAddress& address) {
     if (!config.rdma.link_local_gids)
-        throw cni::CniError(cni::ErrorCode::unsupported_field,
-                            concat("rdma.linkLocalGids: can't be set, device ", address,
-                                   " is InfiniBand, whose GIDs come from no addresses: remove it"));
+        throw cni::CniError(
+            cni::ErrorCode::unsupported_field,
+            fmt::format("rdma.linkLocalGids: cannot be set, because device {} is InfiniBand, where GIDs do "
+                        "not come from addresses: remove it",
+                        address));
     if (config.duplicate_detection == config::DuplicateDetection::probe)
-        throw cni::CniError(cni::ErrorCode::unsupported_field,
-                            concat("duplicateAddressDetection: can't be \"probe\", device ", address,
-                                   " is InfiniBand, and only Ethernet is asked: remove it"));
+        throw cni::CniError(
+            cni::ErrorCode::unsupported_field,
+            fmt::format("duplicateAddressDetection: cannot be \"probe\", because device {} is InfiniBand and "
+                        "only Ethernet neighbours can be probed: remove it",
+                        address));
 }
 
-/// Without a configured MTU: the parent's, or the device's own.
+/// The MTU if none is configured: the parent's, or the device's own.
 unsigned default_mtu_of(const Findings& found) {
     if (found.parent) return found.parent->parent.mtu;
     if (found.interface) return found.interface->link.mtu;
@@ -327,25 +338,26 @@ unsigned default_mtu_of(const Findings& found) {
 
 void check_link(const Link& link, const Expected& expected) {
     const std::string name = quoted(link.name);
-    if (!link.is_up()) differs(concat("interface ", name, " is down"));
+    if (!link.is_up()) differs(fmt::format("interface {} is down, expected up", name));
     const std::string& mac = expected.interface.mac;
     if (!mac.empty() && link.hardware_address_text() != base::to_lower(mac))
-        differs(concat("interface ", name, " has MAC ", link.hardware_address_text(), ", expected ", quoted(mac)));
+        differs(fmt::format("interface {} has MAC {}, expected {}", name, link.hardware_address_text(), quoted(mac)));
 }
 
 void check_addresses(const std::vector<kernel::Address>& present, const Link& link, const Expected& expected) {
     for (const base::IpPrefix& ip : expected.ips) {
         const auto found = std::find_if(present.begin(), present.end(),
                                         [&](const kernel::Address& address) { return address.prefix == ip; });
-        if (found == present.end()) differs(concat("interface ", quoted(link.name), " lacks address ", ip));
+        if (found == present.end()) differs(fmt::format("interface {} lacks address {}", quoted(link.name), ip));
         if (found->is_duplicate)
-            differs(concat("address ", ip, " of interface ", quoted(link.name),
-                           " is a duplicate, another host in the network has it, too: delete the pod, and exclude the ",
-                           "address from the range"));
+            differs(fmt::format(
+                "address {} of interface {} is a duplicate, because another host in the network has it: delete "
+                "the pod, and exclude the address from the range",
+                ip, quoted(link.name)));
     }
 }
 
-/// Those that ADD made and that the runtime still counts on: Multus takes default routes out of both.
+/// Compares the routes that ADD added and that are still in prevResult. Multus removes default routes from both.
 void check_routes(kernel::Socket& inside, const Link& link, const cni::Result& result,
                   const state::AttachmentRecord& record) {
     const auto present = kernel::list_routes(inside, {.family = {}, .ifindex = link.ifindex, .table = {}});
@@ -358,7 +370,7 @@ void check_routes(kernel::Socket& inside, const Link& link, const cni::Result& r
                    (!route.gateway || candidate.gateway == route.gateway);
         };
         if (std::none_of(present.begin(), present.end(), matches))
-            differs(concat("route ", route.destination, " by interface ", quoted(link.name), " is gone"));
+            differs(fmt::format("route {} through interface {} is gone", route.destination, quoted(link.name)));
     }
 }
 

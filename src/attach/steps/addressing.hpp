@@ -14,7 +14,7 @@ void find_addressing(const PlanContext& context, Findings& found);
 /// Null if the attachment needs none.
 [[nodiscard]] std::unique_ptr<Step> make_addressing(const AddContext& context, const Findings& found);
 
-/// Throws CniError (code 107) for what differs.
+/// Throws CniError (code 107) for the first difference.
 void check_addressing(const CheckContext& context);
 
 } // namespace rdmanet::attach

@@ -4,6 +4,7 @@
 
 #include "lookup/port_state.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 
@@ -35,7 +36,7 @@ std::vector<base::IpAddress> Expected::addresses() const {
 const kernel::Link& require_link(const CheckContext& context) {
     if (!context.link)
         differs(
-            base::concat("interface ", base::quoted(context.record.key.ifname), " is gone from ", context.netns_path));
+            fmt::format("interface {} is gone from {}", base::quoted(context.record.key.ifname), context.netns_path));
     return *context.link;
 }
 

@@ -1,4 +1,4 @@
-// What CHECK compares a step with.
+// What CHECK compares steps with.
 #pragma once
 
 #include <rdmanet/base/bus_address.hpp>
@@ -21,20 +21,20 @@
 
 namespace rdmanet::attach {
 
-/// What is compared: the configuration and prevResult of a CHECK, or what ADD wrote down.
+/// What the attachment should be: from the configuration and prevResult of a CHECK, or from the record.
 struct Intended {
-    const config::Config* config = nullptr;   // of a CHECK; null: the mode is the record's
+    const config::Config* config = nullptr;   // of a CHECK; null: the record has the mode
     std::string kind;                         // as Config::kind()
-    std::optional<base::BusAddress> device{}; // that the configuration names
-    std::optional<std::uint32_t> mtu{};       // that it asks for: of a representor's at least
-    kernel::VfSettings vf{};                  // that it asks of the VF's PF
+    std::optional<base::BusAddress> device{}; // the one that the configuration names
+    std::optional<std::uint32_t> mtu{};       // the configured one; a representor needs at least this
+    kernel::VfSettings vf{};                  // the configured VF settings
     config::RdmaPolicy rdma{};
     cni::Result result{};
 
     [[nodiscard]] bool is_device() const;
 };
 
-/// Our part of prevResult: the interface of our name inside the pod, and those addresses of it that ADD made.
+/// Our part of prevResult: our interface in the pod, and the addresses that ADD gave it.
 struct Expected {
     cni::Interface interface {};
     std::vector<base::IpPrefix> ips{};
@@ -50,23 +50,23 @@ struct CheckContext {
     const base::Deadline& deadline;
     kernel::Socket& inside;
     const Expected& expected;
-    std::optional<kernel::Link> link{};       // the interface in the pod, if there is to be one and it is there
-    std::vector<kernel::Address> addresses{}; // that it has
+    std::optional<kernel::Link> link{};       // the interface in the pod, if it exists
+    std::vector<kernel::Address> addresses{}; // of that interface
 };
 
-/// The interface in the pod. Throws CniError (code 107) if it isn't there.
+/// The interface in the pod. Throws CniError (code 107) if it does not exist.
 [[nodiscard]] const kernel::Link& require_link(const CheckContext& context);
 
-/// What CHECK answers: found and expected (code 107).
+/// Throws the error of CHECK (code 107). `what` says what was found and what was expected.
 [[noreturn]] void differs(const std::string& what);
 
-/// An RDMA port that isn't active differs where the policy refuses it. `interface` is its own, for the message.
+/// An inactive RDMA port is a difference if the policy refuses it. `interface` is its net device, for the message.
 void check_port(const config::RdmaPolicy& policy, const kernel::RdmaPort& port, const std::string& interface);
 
-/// Whether the attachment has an interface to look at: not a device with a driver for user space, nor RDMA alone.
+/// Whether the attachment has an interface. A device with a driver for user space has none, nor has "attach": "rdma".
 [[nodiscard]] bool has_netdev(const state::AttachmentRecord& record);
 
-/// Of the RDMA device on the host, which pods share.
+/// The recorded port of the RDMA device on the host that pods share.
 [[nodiscard]] kernel::RdmaPort recorded_port(const state::AttachmentRecord& record);
 
 } // namespace rdmanet::attach

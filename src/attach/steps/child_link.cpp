@@ -10,6 +10,7 @@
 #include "owners/mark.hpp"
 #include "owners/siblings.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/hash.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
@@ -24,33 +25,36 @@
 namespace rdmanet::attach {
 namespace {
 
-using base::concat;
 using base::quoted;
 using kernel::Link;
 
-/// A passthru macvlan has its parent's MAC when it is born; another one is set afterwards.
+/// A passthru macvlan is created with its parent's MAC; another MAC is set afterwards.
 bool is_passthru(const config::Config& config) {
     const auto* macvlan = std::get_if<config::Macvlan>(&config.attach);
     return macvlan != nullptr && macvlan->mode == kernel::MacvlanMode::passthru;
 }
 
-/// One that the network itself names is refused with its configuration. A pod's wish is not: the network can't know
-/// of it, and with the reference plugins such pods start.
+/// The child's MAC. A MAC in the network's configuration was refused earlier for kinds that cannot have one. A pod's
+/// request is only a warning: with the reference plugins such pods start.
 std::optional<base::MacAddress> choose_mac(const cni::Request& request, const config::Config& config,
                                            const Attachment& attachment) {
     if (!config.is_macvlan()) {
         if (const auto requested = cni::requested_mac(request.conf, request.args))
-            attachment.node.log.warn(concat(requested->source, ": ", requested->mac, " is not set, ",
-                                            config.is_ipoib() ? "an IPoIB child has its port's GUID"
-                                                              : "ipvlan shares its parent's MAC address: use macvlan"));
+            attachment.node.log.warn(
+                config.is_ipoib()
+                    ? fmt::format("{}: {} is not set, because an IPoIB child has its port's GUID: remove the request",
+                                  requested->source, requested->mac)
+                    : fmt::format(
+                          "{}: {} is not set, because an ipvlan child has its parent's MAC address: use macvlan",
+                          requested->source, requested->mac));
         return std::nullopt;
     }
     if (const auto mac = wanted_mac(request, config)) return mac;
     return is_passthru(config) ? std::nullopt : std::optional(derive_mac(attachment.node.boot_id, attachment.key));
 }
 
-/// What the child will name as its parent: the kernel puts a macvlan on a macvlan, or an ipvlan on an ipvlan, beside
-/// it on the same lower device (macvlan_common_newlink(), ipvlan_link_new()).
+/// The parent index that the kernel will report for the child. It puts a macvlan on a macvlan, or an ipvlan on an
+/// ipvlan, on the lower device of the parent (macvlan_common_newlink(), ipvlan_link_new()).
 unsigned index_of_lower(const kernel::Link& parent, const config::Config& config) {
     return parent.kind == config.kind() ? parent.parent_ifindex.value_or(parent.ifindex) : parent.ifindex;
 }
@@ -76,31 +80,34 @@ kernel::ChildSpec child_spec(const cni::Request& request, const config::Config& 
     return spec;
 }
 
-/// What the kernel's refusal means here, in words that lead to the cure.
+/// Translates the kernel's error into a message with the cure.
 [[noreturn]] void explain(const kernel::NetlinkError& error, const config::Config& config, const FoundParent& found) {
     const std::string parent = quoted(found.parent.name);
     if (error.errno_value() == EBUSY)
         throw cni::CniError(
             cni::ErrorCode::parent,
-            concat("parent ", parent, " is busy: macvlan, ipvlan, bridge and bond exclude each other on one ",
-                   "interface, and it already belongs to another of them; use that kind for this network too, ",
-                   "or another parent (kernel: ", error.what(), ')'));
+            fmt::format(
+                "parent {} is busy: macvlan, ipvlan, bridge and bond exclude each other on one interface, and it "
+                "already belongs to another of them; use that kind for this network too, or another parent "
+                "(kernel: {})",
+                parent, error.what()));
     if (error.errno_value() == EINVAL && config.is_macvlan())
-        throw cni::CniError(cni::ErrorCode::parent,
-                            concat("parent ", parent,
-                                   " refuses another macvlan child: a child in mode passthru must be the ",
-                                   "parent's only one (kernel: ", error.what(), ')'));
+        throw cni::CniError(
+            cni::ErrorCode::parent,
+            fmt::format("parent {} refuses another macvlan child, because a child in mode passthru must be "
+                        "the only one: use another mode, or another parent (kernel: {})",
+                        parent, error.what()));
     if (error.errno_value() == EOPNOTSUPP)
         throw cni::CniError(cni::ErrorCode::kernel_refused,
-                            concat("this kernel has no ", config.kind(),
-                                   ": install the package with its modules, or load ", "it with `modprobe ",
-                                   config.kind(), "` (kernel: ", error.what(), ')'));
+                            fmt::format("this kernel has no {0}: install the package with its modules, or load it with "
+                                        "`modprobe {0}` (kernel: {1})",
+                                        config.kind(), error.what()));
     throw error;
 }
 
-/// What a child can't be born with. The MAC of a passthru macvlan reaches the parent, which gets its own back when
-/// the child goes (macvlan_port_destroy()). An IPoIB child has its mode's MTU, whatever is asked for
-/// (ipoib_ndo_init(), and ipoib_set_mode() after it).
+/// Settings that cannot be given when the child is created. The MAC of a passthru macvlan is also set on the parent,
+/// which gets its own back when the child is removed (macvlan_port_destroy()). An IPoIB child is created with its
+/// mode's MTU, whatever is requested (ipoib_ndo_init(), and ipoib_set_mode() after it).
 kernel::LinkChange late_change(const kernel::Link& link, const config::Config& config, const FoundParent& found) {
     kernel::LinkChange change;
     if (is_passthru(config) && found.mac && link.mac() != found.mac) change.mac = found.mac;
@@ -108,15 +115,15 @@ kernel::LinkChange late_change(const kernel::Link& link, const config::Config& c
     return change;
 }
 
-/// Far above those that kernels count up to, and another one for each attachment.
+/// An index far above those that kernels count up to, and a different one for each attachment.
 unsigned choose_ifindex(const cni::Request& request) {
     constexpr unsigned kFirst = 1U << 24U;
     return kFirst + static_cast<unsigned>(base::hash64(key_of(request).file_name()) % kFirst);
 }
 
-/// The name is free in the pod, as was seen before: of the same name on the host the kernel says EEXIST, too, unless
-/// it is told the child's number. There is no other way before Linux 6.15, in which a child that is made from inside
-/// is born beside its parent all the same (rtnl_newlink_create(), net/core/rtnetlink.c).
+/// prepare() has seen that the name is free in the pod. If the host has an interface of that name, the kernel answers
+/// EEXIST, too, unless the request has an index. Creating the child from inside the pod does not help before Linux
+/// 6.15 (rtnl_newlink_create(), net/core/rtnetlink.c).
 void add_child(kernel::ChildSpec spec, const cni::Request& request, const config::Config& config, PodSide& pod,
                const base::Deadline& deadline) {
     if (config.link_in_container) return kernel::add_link(pod.route, spec);
@@ -130,14 +137,15 @@ void add_child(kernel::ChildSpec spec, const cni::Request& request, const config
     }
 }
 
-/// After ADD knew the index, the interface is looked up by it: it may have been renamed in the pod since.
+/// Finds the child by its index if ADD knew it, because the pod may have renamed the child. Otherwise by its name.
 std::optional<Link> find_child(kernel::Socket& inside, const CreateLink& step) {
     if (step.ifindex != 0) return kernel::find_link(inside, step.ifindex);
     const auto name = base::InterfaceName::parse(step.ifname);
     return name ? kernel::find_link(inside, *name) : std::nullopt;
 }
 
-/// Names and indexes are used again; kind, MAC and parent together are not, within one namespace.
+/// Whether the link is the child of this step. Names and indexes are used again. Kind, MAC and parent together are
+/// not, within one namespace.
 bool is_ours(const Link& link, const CreateLink& step) {
     const state::Child& child = step.child;
     if (link.kind != child.kind) return false;
@@ -148,8 +156,8 @@ bool is_ours(const Link& link, const CreateLink& step) {
 
 constexpr const char* kIpoib = "ipoib";
 
-/// An IPoIB child that its namespace gave back when it went (default_device_exit_net(), net/core/dev.c), under the
-/// name that it had if that was free. Before ADD knew its address, the name tells it.
+/// Finds an IPoIB child that the kernel returned to the host when its namespace ended (default_device_exit_net(),
+/// net/core/dev.c). It is found by its hardware address or, if ADD did not yet know that, by its name.
 std::optional<Link> find_returned(kernel::Socket& outside, const CreateLink& step) {
     for (const Link& link : kernel::list_links(outside)) {
         if (link.kind != kIpoib || link.parent_ifindex != step.child.parent_ifindex) continue;
@@ -160,7 +168,8 @@ std::optional<Link> find_returned(kernel::Socket& outside, const CreateLink& ste
     return std::nullopt;
 }
 
-/// Comes some time after the namespace's last user has gone, if it comes: the pod may have removed it.
+/// Waits for the child, which returns some time after the namespace's last user has gone, and removes it. The pod may
+/// have removed it already.
 void remove_returned(const CreateLink& step, const RevertContext& context) {
     constexpr std::chrono::seconds kTimeout{3};
     kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, context.deadline);
@@ -173,9 +182,9 @@ void remove_returned(const CreateLink& step, const RevertContext& context) {
     }
 }
 
-/// What an IPoIB interface in connected mode has sent to is given up when it goes down, some time later and by a
-/// worker (ipoib_cm_destroy_tx(), drivers/infiniband/ulp/ipoib/ipoib_cm.c), for which the removal doesn't wait: with
-/// both in one the completion queue is taken from under the connections, and lost with a warning of the kernel's.
+/// Takes an IPoIB interface down before it is removed. In connected mode, a worker ends its connections some time
+/// after it went down (ipoib_cm_destroy_tx(), drivers/infiniband/ulp/ipoib/ipoib_cm.c). A removal does not wait for
+/// the worker: without this, the kernel would destroy the completion queue of open connections, and warn.
 void take_down(kernel::Socket& inside, const Link& link) {
     if (link.is_up()) kernel::change_link(inside, link.ifindex, {.state = kernel::AdminState::down});
 }
@@ -200,7 +209,8 @@ kernel::Link create_child(const cni::Request& request, const config::Config& con
     }
     const auto link = kernel::find_link(pod.route, request.ifname());
     if (!link)
-        throw base::Error(concat("interface ", quoted(request.ifname().to_string()), " vanished while it was set up"));
+        throw base::Error(
+            fmt::format("interface {} disappeared while ADD set it up", quoted(request.ifname().to_string())));
     const kernel::LinkChange change = late_change(*link, config, found);
     if (!change.mac && !change.mtu) return *link;
     kernel::change_link(pod.route, link->ifindex, change);
@@ -209,7 +219,7 @@ kernel::Link create_child(const cni::Request& request, const config::Config& con
 
 std::string mac_text(const AddContext& context) {
     if (!context.config.is_macvlan()) return {};
-    if (const auto mac = wanted_mac(context.request, context.config)) return concat(", MAC ", *mac);
+    if (const auto mac = wanted_mac(context.request, context.config)) return fmt::format(", MAC {}", *mac);
     return is_passthru(context.config) ? ", MAC of its parent" : ", a MAC of its own";
 }
 
@@ -222,12 +232,12 @@ public:
 
     void describe(const AddContext& context, Description& description) const override {
         const config::Config& config = context.config;
-        const std::string mtu = config.mtu          ? concat(", MTU ", *config.mtu)
+        const std::string mtu = config.mtu          ? fmt::format(", MTU {}", *config.mtu)
                                 : config.is_ipoib() ? std::string()
-                                                    : concat(", MTU ", parent_.mtu);
-        description.add.push_back(concat("make interface ", quoted(step_.ifname), " in the pod: ", step_.child.mode,
-                                         " on parent ", quoted(step_.child.parent),
-                                         step_.child.parent_in_pod ? " in the pod" : "", mtu, mac_text(context)));
+                                                    : fmt::format(", MTU {}", parent_.mtu);
+        description.add.push_back(fmt::format("make interface {} in the pod: {} on parent {}{}{}{}",
+                                              quoted(step_.ifname), step_.child.mode, quoted(step_.child.parent),
+                                              step_.child.parent_in_pod ? " in the pod" : "", mtu, mac_text(context)));
     }
 
     void apply(const AddContext& context, Progress& progress) override {
@@ -259,34 +269,33 @@ void check_mode_by_configuration(const Link& link, const config::Config& config)
     const std::string name = quoted(link.name);
     if (const auto* wanted = std::get_if<config::Macvlan>(&config.attach)) {
         if (!link.macvlan || link.macvlan->mode != wanted->mode)
-            differs(concat("interface ", name, " is ", link.macvlan ? kernel::to_string(*link.macvlan) : "no macvlan",
-                           ", expected ", kernel::to_string(*wanted)));
+            differs(fmt::format("interface {} is {}, expected {}", name,
+                                link.macvlan ? kernel::to_string(*link.macvlan) : "no macvlan", *wanted));
     } else if (const auto* ipoib = std::get_if<config::Ipoib>(&config.attach)) {
         const config::Ipoib present = link.ipoib.value_or(config::Ipoib{});
         const bool other_pkey = ipoib->pkey && (present.pkey.value_or(0) | 0x8000U) != (*ipoib->pkey | 0x8000U);
         if (other_pkey || (ipoib->mode && present.mode != ipoib->mode))
-            differs(concat("interface ", name, " is ", kernel::to_string(present), ", expected ",
-                           kernel::to_string(*ipoib)));
+            differs(fmt::format("interface {} is {}, expected {}", name, present, *ipoib));
     } else if (const auto* ipvlan = std::get_if<config::Ipvlan>(&config.attach);
                ipvlan != nullptr && link.ipvlan != *ipvlan) {
-        differs(concat("interface ", name, " is ", link.ipvlan ? kernel::to_string(*link.ipvlan) : "no ipvlan",
-                       ", expected ", kernel::to_string(*ipvlan)));
+        differs(fmt::format("interface {} is {}, expected {}", name,
+                            link.ipvlan ? kernel::to_string(*link.ipvlan) : "no ipvlan", *ipvlan));
     }
 }
 
-/// As the record says it.
+/// The link's mode in the words of the record.
 std::string mode_text(const Link& link) {
     if (link.macvlan) return kernel::to_string(*link.macvlan);
     if (link.ipvlan) return kernel::to_string(*link.ipvlan);
     if (link.ipoib) return kernel::to_string(*link.ipoib);
-    return concat("of kind ", quoted(link.kind));
+    return fmt::format("of kind {}", quoted(link.kind));
 }
 
 void check_mode(const Link& link, const Intended& wanted, const state::Child& made) {
     if (wanted.config != nullptr) return check_mode_by_configuration(link, *wanted.config);
     const std::string present = mode_text(link);
     if (present != made.mode)
-        differs(concat("interface ", quoted(link.name), " is ", present, ", expected ", made.mode));
+        differs(fmt::format("interface {} is {}, expected {}", quoted(link.name), present, made.mode));
 }
 
 } // namespace
@@ -328,7 +337,7 @@ void CreateLink::write(json::Writer& writer) const {
 }
 
 std::string CreateLink::describe() const {
-    return concat("interface ", quoted(ifname));
+    return fmt::format("interface {}", quoted(ifname));
 }
 
 void CreateLink::revert(const RevertContext& context) const {
@@ -348,18 +357,18 @@ std::unique_ptr<Step> make_child_link(const AddContext& context, const Findings&
                                                                  .ifname = context.request.ifname().to_string()});
 }
 
-/// A child is told by its kind and parent.
+/// A child is identified by its kind and parent.
 void check_child_link(const CheckContext& context) {
     if (context.wanted.is_device()) return;
     const Link& link = require_link(context);
     const std::string name = quoted(link.name);
     if (link.kind != context.wanted.kind)
-        differs(concat("interface ", name, " is of kind ", quoted(link.kind), ", expected ", context.wanted.kind));
+        differs(fmt::format("interface {} is of kind {}, expected {}", name, quoted(link.kind), context.wanted.kind));
     const state::Child* const made = context.record.child();
     if (made == nullptr) return;
     if (!link.is_child_of(made->parent_ifindex))
-        differs(concat("interface ", name, " has parent index ", link.parent_ifindex.value_or(0), ", expected ",
-                       made->parent_ifindex, " (", made->parent, ')'));
+        differs(fmt::format("interface {} has parent index {}, expected {} ({})", name, link.parent_ifindex.value_or(0),
+                            made->parent_ifindex, made->parent));
     check_mode(link, context.wanted, *made);
 }
 

@@ -1,4 +1,4 @@
-// Making a macvlan, ipvlan or IPoIB child of a parent.
+// Creates a macvlan, ipvlan or IPoIB child of a parent.
 #pragma once
 
 #include "check_context.hpp"
@@ -17,15 +17,15 @@
 
 namespace rdmanet::attach {
 
-/// A macvlan, ipvlan or IPoIB child made in the pod's network namespace. Undone by removing the link of this name
-/// there, if kind, parent and (macvlan) MAC show that it is ours. An IPoIB child is given back to the host when the
-/// namespace goes: there its hardware address identifies it.
+/// A child was created in the pod's network namespace. Undoing it removes the link there, if kind, parent and
+/// (macvlan) MAC show that it is ours. The kernel returns an IPoIB child to the host when the namespace ends; there
+/// its hardware address identifies it.
 struct CreateLink {
     static constexpr std::string_view kKind = kCreateLink;
 
     state::Child child;
     std::string ifname;   // name in the pod
-    unsigned ifindex = 0; // in the pod; 0 until the link was seen
+    unsigned ifindex = 0; // in the pod; 0 before ADD knew it
 
     [[nodiscard]] static CreateLink parse(const json::Reader& reader);
     void write(json::Writer& writer) const;
@@ -34,21 +34,21 @@ struct CreateLink {
     void revert(const RevertContext& context) const;
 };
 
-/// The parent whose lock ADD takes before it looks at the parent's children: the lock keeps others from making one
-/// until the record is written (owners/siblings.hpp). nullopt where children need not agree with each other.
+/// The parent whose lock ADD must take before it looks at the parent's children. The lock keeps others from creating
+/// one until the record is written (owners/siblings.hpp). nullopt if the children need not agree with each other.
 struct ParentToLock {
     unsigned ifindex = 0;
     std::string name;
 };
 [[nodiscard]] std::optional<ParentToLock> find_parent_to_lock(const AddContext& context);
 
-/// Throws CniError for a child that its siblings forbid.
+/// Throws CniError if other children of the parent do not allow this one.
 void find_child_link(const PlanContext& context, Findings& found);
 
 /// Null if the attachment needs none.
 [[nodiscard]] std::unique_ptr<Step> make_child_link(const AddContext& context, const Findings& found);
 
-/// Throws CniError (code 107) for what differs.
+/// Throws CniError (code 107) for the first difference.
 void check_child_link(const CheckContext& context);
 
 } // namespace rdmanet::attach

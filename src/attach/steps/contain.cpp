@@ -7,7 +7,7 @@
 #include "lookup/vf.hpp"
 #include "owners/liveness.hpp"
 
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/kernel/device.hpp>
 #include <rdmanet/kernel/device_search.hpp>
 #include <rdmanet/kernel/netlink_socket.hpp>
@@ -20,19 +20,18 @@
 namespace rdmanet::attach {
 namespace {
 
-using base::concat;
 using kernel::VfLinkState;
 using kernel::VfOf;
 
-/// Nothing for the RDMA devices of another plugin's interface: that plugin decides about the VF.
+/// The attachment's VF. None if another plugin moved the interface: that plugin decides about the VF.
 std::optional<VfOf> find_vf_of(const state::AttachmentRecord& record) {
     const auto address =
         has_step(record, kKeepDevice) ? base::PciAddress::parse(record.device()) : std::optional<base::PciAddress>();
     return address ? kernel::find_pf_of(*address) : std::nullopt;
 }
 
-/// The state before goes into the step that has the VF's settings, which is made if ADD had nothing to set. It is
-/// undone after the moves.
+/// Saves the present link state in the step of the VF's settings, which is added if ADD had nothing to set. That step
+/// is undone after the moves.
 void remember(VfLinkState present, state::AttachmentRecord& record, const VfOf& of,
               const state::AttachmentStore& records) {
     const auto is_settings = [](const state::Step& step) { return step.kind == kSetVf; };
@@ -48,7 +47,8 @@ void remember(VfLinkState present, state::AttachmentRecord& record, const VfOf& 
     records.save(record);
 }
 
-/// A PF that doesn't tell the new state would never get the old one back: then that is set at once.
+/// Returns false if the PF does not report the new state. Then the old state is set again at once, because DEL could
+/// not see later that it must be restored.
 bool switch_link_off(kernel::Socket& route, const kernel::VfId& vf, VfLinkState present) {
     kernel::change_vf(route, vf, {.link_state = VfLinkState::disable});
     const auto now = kernel::find_vf(route, vf);
@@ -65,13 +65,13 @@ bool is_still_with_attachment(const state::Step& move, const RevertContext& cont
     if (!context.is_of_owner || !address || !own) return false;
     const bool is_rdma = move.holds.rdma.has_value();
     const kernel::ElsewhereDevice moved{.address = *address, .net = !is_rdma, .rdma = is_rdma};
-    const std::string& path = context.record.netns.path; // runtimes mount the namespaces of all pods in one directory
+    const std::string& path = context.record.netns.path; // runtimes mount all pods' namespaces in one directory
     const auto others = kernel::list_other_netns(path.substr(0, path.rfind('/')), *own);
     return !kernel::subtract_devices_in(others, {moved}).empty();
 }
 
 std::string contain_device(state::AttachmentRecord& record, const state::AttachmentStore& records) {
-    constexpr std::chrono::seconds kTimeout{2}; // of its own: the time of the call went by with waiting for the device
+    constexpr std::chrono::seconds kTimeout{2}; // waiting for the device has used up the time of the call
     const auto of = find_vf_of(record);
     if (!of) return {};
     const auto deadline = base::Deadline::in(kTimeout);
@@ -79,13 +79,12 @@ std::string contain_device(state::AttachmentRecord& record, const state::Attachm
     const auto vf = find_vf_id(*of, route);
     const auto present = vf ? kernel::find_vf(route, *vf) : std::nullopt;
     if (!present || !present->link_state) return {};
-    const std::string keeps = concat(*vf, " keeps its settings");
     if (*present->link_state != VfLinkState::disable) {
         remember(*present->link_state, record, *of, records);
         if (!switch_link_off(route, *vf, *present->link_state))
-            return concat(keeps, ", and its link, which the PF does not switch off");
+            return fmt::format("{} keeps its settings and its link, because the PF does not switch the link off", *vf);
     }
-    return concat(keeps, ", and its link is off");
+    return fmt::format("{} keeps its settings, and its link is off", *vf);
 }
 
 } // namespace rdmanet::attach

@@ -1,4 +1,4 @@
-// A device that could not be brought home: its PF keeps whoever still has it from using it.
+// Switches off the link of a VF that could not be moved back to the host, so that its pod can no longer use it.
 #pragma once
 
 #include "context.hpp"
@@ -10,15 +10,14 @@
 
 namespace rdmanet::attach {
 
-/// Whether what `move` has moved, and could not be moved back, is provably still with the record's attachment, and the
-/// attachment's owner wants it back. A record can be stale: its pod has gone, the kernel has returned the device, and
-/// another plugin has given it to a pod that lives. Proven is what the owner says as long as the pod's namespace is
-/// there: until that goes, the device is nobody else's to give. And the runtime's other namespaces must not have it.
+/// Whether the device that `move` moved, and that could not be moved back, is proven to be still with its attachment.
+/// A stale record proves nothing: the kernel may have returned the device, and another plugin given it to a living
+/// pod. It is proven if the attachment's own DEL or ADD calls, the pod's namespace still exists, and none of the
+/// runtime's other namespaces has the device.
 [[nodiscard]] bool is_still_with_attachment(const state::Step& move, const RevertContext& context);
 
-/// Switches the link of the record's VF off. What it was before is written into the record, and that is saved, before
-/// anything changes. Returns what was done, or why it was not; empty for a device that no PF decides about. Throws
-/// base::Error.
+/// Switches off the link of the record's VF. First saves the record with the link state from before. Returns what was
+/// done, or why it was not done. Empty if the device is not a VF. Throws base::Error.
 [[nodiscard]] std::string contain_device(state::AttachmentRecord& record, const state::AttachmentStore& records);
 
 } // namespace rdmanet::attach

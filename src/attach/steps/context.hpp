@@ -13,20 +13,20 @@
 
 namespace rdmanet::attach {
 
-/// The kernel destroys a namespace, and returns what was in it, some time after its last user has gone: the worker that
-/// does so waits for RCU and takes many at once (cleanup_net(), net/core/net_namespace.c).
+/// The kernel destroys a namespace, and returns its devices, some time after its last user has gone. The worker waits
+/// for RCU and destroys many namespaces at once (cleanup_net(), net/core/net_namespace.c).
 inline constexpr std::chrono::seconds kReturnTimeout{15};
 
-/// What the call that undoes says beyond the record: CNI_NETNS; CNI_PATH, where plugins may have moved to; and the
-/// network's present configuration, which may have been corrected since. Empty where nobody calls.
+/// What a DEL or GC brings beyond the record: CNI_NETNS, CNI_PATH (plugins may have moved) and the network's present
+/// configuration (it may have been corrected). Empty if no runtime calls.
 struct Caller {
     std::string netns_path{};
     std::string cni_path{};
     std::string ipam_type{};
     std::string config{};
-    /// Until then the kernel may take to return what pods have: for all devices of one call together.
+    /// How long to wait for the kernel to return devices, for all devices of one call together.
     base::Deadline returned_by = base::Deadline::in(kReturnTimeout);
-    bool is_del = false; // of the attachment itself: GC and other pods' ADDs undo for somebody else
+    bool is_del = false; // the attachment's own DEL, and not GC or another pod's ADD
 };
 
 struct RevertContext {
@@ -35,7 +35,7 @@ struct RevertContext {
     const state::AttachmentStore& records;
     const base::Logger& log;
     const base::Deadline& deadline;
-    bool is_of_owner; // in the attachment's own DEL, or in the rollback of its ADD
+    bool is_of_owner; // the attachment's own DEL, or the rollback of its ADD
 };
 
 [[nodiscard]] inline NameKeeper name_keeper(const RevertContext& context) {

@@ -4,6 +4,7 @@
 
 #include "owners/liveness.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/delegate.hpp>
 #include <rdmanet/cni/error.hpp>
@@ -15,10 +16,9 @@
 namespace rdmanet::attach {
 namespace {
 
-using base::concat;
 using base::quoted;
 
-/// By which the recorded namespace is found; empty if it is gone.
+/// The path at which the recorded namespace still is; empty if it is gone.
 std::string path_of_netns(const RevertContext& context) {
     for (const std::string* path : {&context.record.netns.path, &context.caller.netns_path})
         if (find_netns_again(*path, context.record.netns)) return *path;
@@ -27,22 +27,23 @@ std::string path_of_netns(const RevertContext& context) {
 
 void delegate_del_with(const std::string& config, const DelegateIpam& step, const RevertContext& context) {
     const state::AttachmentRecord& record = context.record;
-    cni::delegate_del(
-        {.plugin = step.plugin,
-         .config = config,
-         .container_id = record.key.container_id,
-         .netns_path = path_of_netns(context),
-         .ifname = record.key.ifname,
-         .args = step.args,
-         .path = context.caller.cni_path.empty() ? step.path : concat(context.caller.cni_path, ':', step.path)},
-        context.deadline);
+    cni::delegate_del({.plugin = step.plugin,
+                       .config = config,
+                       .container_id = record.key.container_id,
+                       .netns_path = path_of_netns(context),
+                       .ifname = record.key.ifname,
+                       .args = step.args,
+                       .path = context.caller.cni_path.empty()
+                                   ? step.path
+                                   : fmt::format("{}:{}", context.caller.cni_path, step.path)},
+                      context.deadline);
 }
 
 cni::Result ask_delegate(const cni::Request& request, const DelegateIpam& step, const base::Deadline& deadline) {
     cni::Result result = cni::delegate_add(cni::delegate_call(request, step.plugin), deadline);
     if (result.ips.empty())
         throw cni::CniError(cni::ErrorCode::delegate,
-                            concat("IPAM plugin ", quoted(step.plugin), " returned no address"));
+                            fmt::format("IPAM plugin {} returned no address: look into its log", quoted(step.plugin)));
     return result;
 }
 
@@ -56,8 +57,7 @@ public:
 
     [[nodiscard]] std::vector<state::Step> recorded() const override { return {to_record(step_)}; }
     void describe(const AddContext& /*context*/, Description& description) const override {
-        description.add.push_back(
-            concat("call IPAM plugin ", base::quoted(step_.plugin), ", which gives the addresses"));
+        description.add.push_back(fmt::format("call IPAM plugin {}, which gives the addresses", quoted(step_.plugin)));
     }
     void apply(const AddContext& context, Progress& progress) override {
         try {
@@ -88,11 +88,11 @@ void DelegateIpam::write(json::Writer& writer) const {
 }
 
 std::string DelegateIpam::describe() const {
-    return concat("addresses of IPAM plugin ", quoted(plugin));
+    return fmt::format("addresses of IPAM plugin {}", quoted(plugin));
 }
 
-/// A configuration that the plugin can't read keeps it from releasing anything. Its correction reaches the node with
-/// the next call, and the plugin knows the pod's addresses by container and interface.
+/// If the plugin cannot read the recorded configuration, it releases nothing. So DEL is repeated with the caller's
+/// configuration, which may be corrected. The plugin finds the pod's addresses by container and interface.
 void DelegateIpam::revert(const RevertContext& context) const {
     const Caller& caller = context.caller;
     try {
@@ -100,7 +100,7 @@ void DelegateIpam::revert(const RevertContext& context) const {
     } catch (const base::Error& error) {
         if (caller.ipam_type != plugin || caller.config == config) throw;
         const std::string with_own = error.what();
-        base::in_context(concat(with_own, "; with the present configuration"),
+        base::in_context(fmt::format("{}; with the present configuration", with_own),
                          [&] { delegate_del_with(caller.config, *this, context); });
     }
 }

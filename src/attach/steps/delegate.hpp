@@ -15,8 +15,8 @@
 
 namespace rdmanet::attach {
 
-/// Another IPAM plugin was called with ADD. Undone by calling it with DEL and the same input, or with the
-/// configuration that the caller of DEL has by then.
+/// Another IPAM plugin was called with ADD. Undoing it calls the plugin with DEL and the same input or, if that fails,
+/// with the present configuration of DEL's caller.
 struct DelegateIpam {
     static constexpr std::string_view kKind = kDelegateIpam;
 
@@ -24,7 +24,7 @@ struct DelegateIpam {
     std::string config; // the network configuration as the plugin got it on standard input
     std::string args;   // CNI_ARGS
     std::string path;   // CNI_PATH
-    /// ADD ended with the plugin's own error, so it holds nothing as far as it knows itself. False in records of earlier
+    /// The plugin's ADD ended with its own error, so it holds nothing as far as it knows. False in records of earlier
     /// versions.
     bool refused = false;
 
@@ -35,14 +35,14 @@ struct DelegateIpam {
     void revert(const RevertContext& context) const;
 };
 
-/// What undoes an ADD of IPAM plugin `plugin`: DEL with the ADD's own configuration.
+/// The step that undoes an ADD of IPAM plugin `plugin`: DEL with ADD's own configuration.
 [[nodiscard]] state::Step delegate_step(const cni::Request& request, const std::string& plugin);
 
-/// An IPAM plugin that refused the ADD: one DEL settles it, whatever the plugin answers. Most often its configuration
-/// is wrong, which no repetition mends.
+/// Whether the IPAM plugin refused the ADD. Then one DEL is enough, whatever the plugin answers: most often its
+/// configuration is wrong, and repeating DEL would not help.
 [[nodiscard]] bool is_settled_by_one_attempt(const state::Step& step);
 
-/// Whether undoing `step` undoes `other` as well: the same plugin, called for the same attachment and network.
+/// Whether undoing `step` also undoes `other`: both call the same plugin with the same configuration.
 [[nodiscard]] bool undoes_too(const state::Step& step, const state::Step& other);
 
 /// Null if the attachment needs none.

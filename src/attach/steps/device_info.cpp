@@ -6,6 +6,7 @@
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/config/config.hpp>
@@ -20,13 +21,11 @@
 namespace rdmanet::attach {
 namespace {
 
-using base::concat;
-
 std::optional<json::Document> parse_info(std::string_view text) try {
     auto document = json::Document::parse(text);
     document.root().expect_object();
     return document;
-} catch (const base::Error&) { // nobody's, and replaced
+} catch (const base::Error&) { // not a valid file: ADD replaces it
     return std::nullopt;
 }
 
@@ -40,7 +39,7 @@ bool is_another_kind(const std::optional<json::Document>& info) {
     return !type.empty() && type != "pci";
 }
 
-/// What can't be read is nobody's.
+/// Empty if the file cannot be read.
 std::string earlier_text(const std::string& path) try {
     constexpr std::size_t kMostBytes = 65536;
     return base::read_file_if_exists(path, kMostBytes).value_or("");
@@ -56,23 +55,24 @@ void keep_members(json::Writer& writer, const json::Reader& object, const std::v
 [[noreturn]] void refuse_file(const std::string& path, const std::string& why) {
     throw cni::CniError(
         cni::ErrorCode::invalid_network_config,
-        concat("runtimeConfig.CNIDeviceInfoFile: ", base::quoted(path), ' ', why, ": remove the key, Multus sets it"));
+        fmt::format("runtimeConfig.CNIDeviceInfoFile: {} {}: remove the key, Multus sets it", base::quoted(path), why));
 }
 
 } // namespace
 
 void require_own_device_info(const std::string& path, const state::AttachmentKey& key,
                              const state::AttachmentStore& records) {
-    // "NAMESPACE-NETWORK-CONTAINER_IFNAME" (delegateRuntimeConfig(), pkg/types/conf.go of Multus). NAMESPACE-NETWORK is
-    // how the pod calls the network, which the configuration need not know.
-    const std::string suffix = concat('-', key.container_id, '_', key.ifname);
+    // Multus names the file "NAMESPACE-NETWORK-CONTAINER_IFNAME" (delegateRuntimeConfig(), pkg/types/conf.go).
+    // NAMESPACE-NETWORK is the pod's name for the network. The configuration may have another one.
+    const std::string suffix = fmt::format("-{}_{}", key.container_id, key.ifname);
     const std::string_view name = config::device_info_name(path);
     if (!name.ends_with(suffix) || name.size() == suffix.size())
-        refuse_file(path, concat("is not this pod's device-info file, its name would end with ", base::quoted(suffix)));
-    // Container IDs may contain '-', so the name alone leaves a doubt.
+        refuse_file(path,
+                    fmt::format("is not this pod's device-info file, whose name ends with {}", base::quoted(suffix)));
+    // Container IDs may contain '-', so the name alone is no proof.
     for (const state::AttachmentRecord& other : records.list_about(state::device_info_topic(name)))
         if (other.key.container_id != key.container_id || other.key.ifname != key.ifname)
-            refuse_file(path, concat("is the device-info file of another attachment (", describe(other), ')'));
+            refuse_file(path, fmt::format("is the device-info file of another attachment ({})", describe(other)));
 }
 
 std::optional<std::string> device_info_text(const FoundDevice& device, const std::string& rdma_device,
@@ -118,13 +118,13 @@ void WriteDeviceInfo::write(json::Writer& writer) const {
     writer.member("path", path);
 }
 
-/// In whatever directory Multus sees it.
+/// Only the file's name, because Multus may see it in another directory.
 state::Holds WriteDeviceInfo::holds() const {
     return {.device_info = path.substr(path.rfind('/') + 1), .is_for_others = true};
 }
 
 std::string WriteDeviceInfo::describe() const {
-    return concat("device-info file ", path);
+    return fmt::format("device-info file {}", path);
 }
 
 void WriteDeviceInfo::revert(const RevertContext& /*context*/) const {
@@ -133,7 +133,7 @@ void WriteDeviceInfo::revert(const RevertContext& /*context*/) const {
 
 namespace {
 
-/// Replaces the file, whole or not at all. Throws base::SystemError.
+/// Replaces the whole file or nothing. Throws base::SystemError.
 class DeviceInfo final : public Step {
 public:
     DeviceInfo(std::string path, const FoundDevice& device)
@@ -144,7 +144,7 @@ public:
         return {to_record(WriteDeviceInfo{.path = path_})};
     }
     void describe(const AddContext& /*context*/, Description& description) const override {
-        description.add.push_back(concat("write device-info file ", base::quoted(path_)));
+        description.add.push_back(fmt::format("write device-info file {}", base::quoted(path_)));
     }
     void apply(const AddContext& /*context*/, Progress& progress) override {
         const auto text = device_info_text(device_, progress.rdma_device, earlier_text(path_));

@@ -1,5 +1,5 @@
-// Device-info files: what Multus puts into a pod's network status about a device, and the application learns from the
-// downward API (Network Plumbing Working Group, Device Information Specification 1.1.0).
+// Device-info files. Multus copies them into the pod's network status, from which the application learns about the
+// device (Network Plumbing Working Group, Device Information Specification 1.1.0).
 #pragma once
 
 #include "context.hpp"
@@ -17,7 +17,7 @@
 
 namespace rdmanet::attach {
 
-/// A device-info file was written for Multus. Undone by removing it.
+/// A device-info file was written for Multus. Undoing it removes the file.
 struct WriteDeviceInfo {
     static constexpr std::string_view kKind = kWriteDeviceInfo;
 
@@ -30,19 +30,20 @@ struct WriteDeviceInfo {
     void revert(const RevertContext& context) const;
 };
 
-/// Throws CniError unless `path` is what Multus calls this attachment's file, and no other attachment's: whoever
-/// writes the network's configuration may name another one there.
+/// Throws CniError unless `path` is Multus' name for this attachment's file. The author of a network could otherwise
+/// name another pod's file.
 void require_own_device_info(const std::string& path, const state::AttachmentKey& key,
                              const state::AttachmentStore& records);
 
-/// What the file is to say after `earlier`, which Multus copies from the device plugin: of the same device, members
-/// that ADD knows nothing of stay ("vhost-net"). The RDMA device is named as the pod sees it, and the device plugin's
-/// name of it goes if the pod gets none. nullopt: another kind of device is described ("vdpa"), which stays as it is,
-/// or the device is an auxiliary one, of which the specification knows no kind.
+/// The new text of the file. `earlier` is its present text, which Multus copies from the device plugin.
+/// - For the same device, members that ADD does not know stay ("vhost-net").
+/// - The RDMA device gets the name that the pod sees. It is left out if the pod gets none.
+/// nullopt if `earlier` describes another kind of device ("vdpa"), which stays, or if the device is an auxiliary one,
+/// which the specification does not have.
 [[nodiscard]] std::optional<std::string> device_info_text(const FoundDevice& device, const std::string& rdma_device,
                                                           std::string_view earlier);
 
-/// Unless it describes another kind of device, which ADD has left as it was. Throws base::SystemError.
+/// Removes the file, unless it describes another kind of device, which ADD did not change. Throws base::SystemError.
 void remove_device_info(const std::string& path);
 
 /// Null if the attachment needs none.

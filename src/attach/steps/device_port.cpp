@@ -2,29 +2,29 @@
 
 #include "lookup/port_state.hpp"
 
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 
 #include <optional>
 
 namespace rdmanet::attach {
 namespace {
 
-using base::concat;
 using kernel::Link;
 using kernel::RdmaPort;
 using kernel::Socket;
 
-/// Whether the VF's own port can be expected to become active. An Ethernet PF that is down doesn't tell: some keep
-/// their link for the VFs.
+/// Whether the VF's own port can become active. An Ethernet PF that is down does not tell: some PFs keep their link
+/// for the VFs.
 bool may_become_active(const FoundVf& vf, const config::Config& config, Socket& rdma, const base::Logger& log,
                        const base::Deadline& deadline) {
     using State = kernel::VfLinkState;
-    if (std::get<config::Sriov>(config.attach).settings.link_state == State::disable) return false; // as it is wished
+    if (std::get<config::Sriov>(config.attach).settings.link_state == State::disable) return false; // as configured
     const State state = vf.changes.link_state.value_or(vf.before.link_state.value_or(State::automatic));
     if (state == State::disable) {
         complain_of_port(config.rdma,
-                         concat(vf.id, " has link state disable, its RDMA port can't become active: set \"link_state\"",
-                                " to \"auto\", or run `ip link set ", vf.id.pf, " vf ", vf.id.number, " state auto`"),
+                         fmt::format("{} has link state disable, so its RDMA port cannot become active: set "
+                                     "\"link_state\" to \"auto\", or run `ip link set {} vf {} state auto`",
+                                     vf.id, vf.id.pf, vf.id.number),
                          log);
         return false;
     }

@@ -1,12 +1,13 @@
-// Whether the RDMA port that a device's pod will use is active. Which port tells, and when:
+// Whether the RDMA port that the pod will use is active. Which port is checked, and when:
 //
-// - A child uses its parent's, which is up: it tells before anything is changed.
-// - A VF's own port is down as long as its net device is. It follows its PF's, if its link state is "auto": that one
-//   tells before, the VF's own once it is up in the pod, where the driver takes a moment.
-// - A whole function's own tells before if its net device is up, or it is InfiniBand. It isn't looked at again: a real
-//   link takes seconds to come back after the move. One that is down on the host tells nothing; where an inactive port
-//   is refused, ADD waits for it in the pod.
-// - Of an interface that an earlier plugin moved the port is waited for before the RDMA device follows.
+// - A child uses the port of its parent, which is up. It is checked before anything is changed.
+// - A VF's own port is down while its net device is down. With link state "auto" it follows the PF's port. So the PF's
+//   port is checked before, and the VF's own port after the interface came up in the pod, where the driver takes a
+//   moment.
+// - The port of a whole function is checked before, if its net device is up or it is InfiniBand. It is not checked
+//   again, because a real link takes seconds to come back after the move. If the net device is down on the host, and
+//   the policy refuses an inactive port, ADD waits for the port in the pod.
+// - If an earlier plugin moved the interface, ADD waits for its port before it moves the RDMA device.
 #pragma once
 
 #include "findings.hpp"
@@ -21,12 +22,12 @@
 
 namespace rdmanet::attach {
 
-/// For a device that moves with RDMA, before anything is changed. Decides in `device` whether its port is looked at
-/// again. `ifname` is the interface's name in the pod.
+/// The check before anything is changed, for a device that moves with RDMA. Sets FoundDevice::awaits_port if the port
+/// must be checked again in the pod. `ifname` is the interface's name in the pod.
 void require_active_port_before(FoundDevice& device, const config::Config& config, const std::string& ifname,
                                 const base::Logger& log, const base::Deadline& deadline);
 
-/// When the device's interface is up in the pod: waits for its port.
+/// The check after the interface came up in the pod. Waits for its port.
 void require_active_port_in_pod(const RdmaDevices& devices, const config::RdmaPolicy& policy, const kernel::Netns& pod,
                                 const kernel::Link& link, const base::Logger& log, const base::Deadline& deadline);
 

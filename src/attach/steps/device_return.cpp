@@ -6,7 +6,7 @@
 #include "lookup/rdma_devices.hpp"
 
 #include <rdmanet/base/file_lock.hpp>
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/kernel/device.hpp>
 
 #include <cerrno>
@@ -15,12 +15,11 @@ namespace rdmanet::attach {
 namespace {
 
 using base::BusAddress;
-using base::concat;
 using kernel::Link;
 using kernel::Socket;
 
-/// The kernel refuses a move for an alternative name that is taken where it goes (__dev_change_net_namespace(),
-/// net/core/dev.c, since Linux 6.6 and in stable kernels before), even under a new name. Whoever took it keeps it.
+/// Removes alternative names that another interface on the host has. The kernel would refuse the move because of them
+/// (__dev_change_net_namespace(), net/core/dev.c, since Linux 6.6 and in stable kernels before), even with a new name.
 void remove_taken_altnames(const Link& link, Socket& inside, Socket& outside) {
     for (const std::string& altname : link.altnames)
         if (kernel::find_link_by_altname(outside, altname)) kernel::remove_altname(inside, link.ifindex, altname);
@@ -38,7 +37,7 @@ bool has_network_driver(const BusAddress& address) {
     return !driver.empty() && !is_user_space_driver(driver);
 }
 
-std::string send_home(const Link& link, Socket& inside, Socket& outside, const kernel::Netns& home) {
+std::string move_to_host(const Link& link, Socket& inside, Socket& outside, const kernel::Netns& home) {
     kernel::change_link(inside, link.ifindex, {.state = kernel::AdminState::down});
     remove_taken_altnames(link, inside, outside);
     try {
@@ -46,7 +45,7 @@ std::string send_home(const Link& link, Socket& inside, Socket& outside, const k
         return link.name;
     } catch (const kernel::NetlinkError& error) {
         if (error.errno_value() != EEXIST) throw;
-        std::string unlikely = concat(kNameOnReturn, link.ifindex);
+        std::string unlikely = fmt::format("{}{}", kNameOnReturn, link.ifindex);
         kernel::change_link(inside, link.ifindex, {.name = base::InterfaceName::parse(unlikely), .netns = &home});
         return unlikely;
     }

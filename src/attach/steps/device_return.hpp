@@ -17,7 +17,7 @@
 
 namespace rdmanet::attach {
 
-/// The result of `find` as soon as it has one, nullopt after the first of the deadlines. It looks once at least.
+/// Repeats `find` until it finds something, or until the first of the deadlines. Calls it at least once.
 template <class Find>
 auto wait_for(const base::Deadline& until, const base::Deadline& deadline, const Find& find) -> decltype(find()) {
     for (auto pause = std::chrono::milliseconds{1};; pause = std::min(pause * 2, std::chrono::milliseconds{50})) {
@@ -26,31 +26,31 @@ auto wait_for(const base::Deadline& until, const base::Deadline& deadline, const
     }
 }
 
-/// The same while the kernel may still return it.
+/// The same, as long as the kernel may still return the device.
 template <class Find>
 auto wait_for_return(const RevertContext& context, const Find& find) -> decltype(find()) {
     return wait_for(context.caller.returned_by, context.deadline, find);
 }
 
-/// nullopt if the device has left the machine.
+/// nullopt if the device no longer exists.
 [[nodiscard]] std::optional<base::BusAddress> find_present_device(const std::string& device);
 
-/// Whether it may have a net and an RDMA device. Who took its driver, or was killed between taking and binding it,
-/// ended both.
+/// Whether the device can have a net device and an RDMA device. It has neither if somebody unbound its driver, or was
+/// killed before binding it again.
 [[nodiscard]] bool has_network_driver(const base::BusAddress& address);
 
-/// Begins the name, of which the rest is a number, of a link that can't have its pod's name on the host.
+/// A link that cannot have its pod's name on the host gets this name, followed by a number.
 inline constexpr std::string_view kNameOnReturn = "rdmanet";
 
-/// Takes the link down and moves it out of the pod, under the name that it has, or another if that one is taken on the
-/// host; returns that name. Its own comes back with restore_link(). The new name is the pattern by which the kernel
-/// finds a free one (__dev_change_net_namespace()).
-std::string send_home(const kernel::Link& link, kernel::Socket& inside, kernel::Socket& outside,
-                      const kernel::Netns& home);
+/// Takes the link down and moves it from the pod to the host. Returns its name there: the pod's, or another one if
+/// that is taken. restore_link() restores the name from before the pod.
+std::string move_to_host(const kernel::Link& link, kernel::Socket& inside, kernel::Socket& outside,
+                         const kernel::Netns& home);
 
-/// A function that is to be reset, or whose driver is to be bound anew, loses its driver in any case: that ends its net
-/// and RDMA devices in whichever namespace the pod has hidden them. False where it must not. Nothing tells whose that
-/// namespace is: once a record has outlived its pod, it may be that of a living one, which got the device otherwise.
+/// Unbinds the driver, which ends the net and RDMA devices in whatever namespace the pod hid them. Only for a function
+/// that will be reset, or whose driver will be bound again: it loses its driver anyway. Returns false if it must not
+/// be unbound. Only the owner's own DEL or ADD may do this: if the record is stale, a living pod may have the device
+/// now.
 [[nodiscard]] bool end_by_unbinding(const base::BusAddress& address, const RevertContext& context);
 
 } // namespace rdmanet::attach

@@ -1,4 +1,4 @@
-// What ADD finds out before it changes anything, for all steps to be planned from.
+// What ADD finds out before it changes anything. The steps are planned from it.
 #pragma once
 
 #include "lookup/rdma_choice.hpp"
@@ -18,40 +18,40 @@
 
 namespace rdmanet::attach {
 
-/// A child of a parent is to be made.
+/// For a child of a parent.
 struct FoundParent {
     kernel::Link parent;
-    std::optional<kernel::RdmaPort> rdma{}; // that its children share
-    std::optional<base::MacAddress> mac{};  // absent: the kernel gives the parent's
+    std::optional<kernel::RdmaPort> rdma{}; // shared by all its children
+    std::optional<base::MacAddress> mac{};  // of the child; absent: the kernel chooses
 };
 
-/// A VF, and what its PF is to change of it.
+/// A VF, and the settings that its PF must change.
 struct FoundVf {
     kernel::VfOf of;
     kernel::VfId id;
-    kernel::VfSettings before;  // as far as the driver tells
-    kernel::VfSettings changes; // what is asked for and differs
+    kernel::VfSettings before;  // as far as the driver reports them
+    kernel::VfSettings changes; // what the network asks for and is not yet set
 };
 
 /// The host's end of a VF whose PF is in switchdev mode.
 struct FoundRepresentor {
     kernel::Link link;
-    std::optional<unsigned> mtu{}; // bytes, before it is raised; absent: it stays
-    bool was_down = false;         // and is to be up
-    bool had_ipv6 = false;         // which is to be switched off before
+    std::optional<unsigned> mtu{}; // bytes, before ADD raises it; absent: ADD does not change it
+    bool was_down = false;         // ADD brings it up
+    bool had_ipv6 = false;         // ADD disables IPv6 before it brings it up
 };
 
-/// How the driver has the function that is to be reset when it is back.
+/// For a function that will be reset after the pod: its driver, and the names of its RDMA devices.
 struct FoundReset {
     std::string driver;
     std::vector<std::string>
         rdma_names{}; // of its RDMA devices on the host, in the order in which the driver made them
 };
 
-/// A device of a bus is to move.
+/// For a bus device that moves.
 struct FoundDevice {
     base::BusAddress address;
-    bool is_settled = false;                       // an earlier entry of the list did all that there is to do
+    bool is_settled = false;                       // an earlier entry of the list has done everything
     std::optional<FoundVf> vf{};                   // "sriov"
     std::optional<FoundRepresentor> representor{}; // of the VF, if its PF is in switchdev mode
     std::string rebind_to{};                       // InfiniBand: the driver, if it must be bound anew for a new GUID
@@ -66,13 +66,13 @@ struct FoundDevice {
     [[nodiscard]] bool is_infiniband() const { return link && link->is_infiniband(); }
 };
 
-/// An interface of no bus is to move.
+/// For a virtual interface that moves.
 struct FoundInterface {
     kernel::Link link; // on the host
     std::optional<base::MacAddress> mac{};
 };
 
-/// One of the three.
+/// Exactly one of the three is set.
 struct Findings {
     std::optional<FoundParent> parent{};
     std::optional<FoundDevice> device{};
@@ -80,7 +80,7 @@ struct Findings {
 
     /// Whether the pod gets an interface that this attachment sets up.
     [[nodiscard]] bool has_interface() const { return !device || device->link; }
-    /// Of the RDMA device that stays on the host.
+    /// The port of the RDMA device that stays on the host.
     [[nodiscard]] std::optional<kernel::RdmaPort> shared_port() const {
         if (parent) return parent->rdma;
         return device ? device->rdma : std::nullopt;

@@ -5,7 +5,7 @@
 
 #include "lookup/device_link.hpp"
 
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/kernel/device.hpp>
 
 #include <optional>
@@ -14,7 +14,6 @@
 namespace rdmanet::attach {
 namespace {
 
-using base::concat;
 using kernel::Link;
 using kernel::Socket;
 
@@ -23,7 +22,7 @@ KeepDevice keep_step(const FoundDevice& device, const base::Deadline& deadline, 
     return {.before = device.link ? keep_link(address, *device.link, deadline, log) : LinkBefore{.device = address}};
 }
 
-/// The MAC of a device without a net device: what its PF decides; empty if that is nothing.
+/// The MAC of a VF without a net device, as its PF has it. Empty if the PF has none.
 std::string mac_without_link(const FoundDevice& device) {
     if (!device.vf) return {};
     const FoundVf& vf = *device.vf;
@@ -31,7 +30,7 @@ std::string mac_without_link(const FoundDevice& device) {
     return mac && !mac->is_zero() ? mac->to_string() : std::string();
 }
 
-/// Nothing to do: on the way back it is done last.
+/// Applying it does nothing. It comes first, so that it is undone last.
 class KeepDeviceStep final : public Step {
 public:
     KeepDeviceStep(KeepDevice step, std::string mac) : step_(std::move(step)), mac_(std::move(mac)) {}
@@ -50,19 +49,21 @@ private:
 } // namespace
 
 std::string KeepDevice::describe() const {
-    return concat("device ", before.device);
+    return fmt::format("device {}", before.device);
 }
 
 void KeepDevice::revert(const RevertContext& context) const {
     const auto address = find_present_device(before.device);
     if (!address || before.name.empty() || !has_network_driver(*address)) return;
     Socket route = Socket::open(kernel::Protocol::route, context.deadline);
-    // It is home, and drivers may take their time.
+    // The device is back on the host, but its driver may take some time to create the net device.
     auto link = wait_for(base::Deadline::in(kReturnTimeout), context.deadline,
                          [&] { return find_link_on_host(*address, route); });
     if (!link)
-        throw base::Error(concat("its net device is not on the host: `dmesg` says what its driver ",
-                                 kernel::driver_of(*address), " misses; bind it anew"));
+        throw base::Error(
+            fmt::format("its net device is not on the host: look into `dmesg` for messages of driver {}, and "
+                        "bind that driver again",
+                        kernel::driver_of(*address)));
     restore_link(route, *link, before, context.log);
 }
 
@@ -73,13 +74,14 @@ std::unique_ptr<Step> make_keep_device(const AddContext& context, const Findings
 }
 
 void check_keep_device(const CheckContext& context) {
-    if (!context.wanted.is_device() || !has_step(context.record, kKeepDevice)) return; // an earlier plugin's
+    if (!context.wanted.is_device() || !has_step(context.record, kKeepDevice))
+        return; // an earlier plugin has the interface
     const std::string device = context.record.device();
     const auto address = base::BusAddress::parse(device);
     const auto& wanted = context.wanted.device;
     if (!address || (wanted && *wanted != *address))
-        differs(concat("the attachment has device ", device, ", expected ",
-                       wanted ? wanted->to_string() : std::string("the address of one")));
+        differs(fmt::format("the attachment has device {}, expected {}", device,
+                            wanted ? wanted->to_string() : std::string("the address of one")));
 }
 
 } // namespace rdmanet::attach

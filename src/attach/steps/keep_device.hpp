@@ -1,4 +1,4 @@
-// How a device's net device was before its pod, and making it so again.
+// Records how a device's net device was before its pod, and restores it.
 #pragma once
 
 #include "check_context.hpp"
@@ -18,14 +18,15 @@
 
 namespace rdmanet::attach {
 
-/// The attachment has a device; how its net device was before. Undone, once it is back, by making it so again.
+/// The attachment has a device. Undoing it restores the net device's settings, once the net device is back on the
+/// host.
 struct KeepDevice {
     static constexpr std::string_view kKind = kKeepDevice;
     static constexpr std::array kWaitsFor{kMoveLink};
-    /// Drivers make the net device anew; on InfiniBand the move of the RDMA device does.
+    /// These create the net device again: binding a driver and, on InfiniBand, moving the RDMA device.
     static constexpr std::array kSpoiltBy{kRebindDriver, kResetFunction, kMoveRdma};
 
-    LinkBefore before; // without a name if there is no net device: the driver is one for user space
+    LinkBefore before; // without a name if the driver is for user space: then there is no net device
 
     [[nodiscard]] static KeepDevice parse(const json::Reader& reader) { return {.before = LinkBefore::parse(reader)}; }
     void write(json::Writer& writer) const { before.write(writer); }
@@ -37,7 +38,7 @@ struct KeepDevice {
 /// Null if the attachment needs none.
 [[nodiscard]] std::unique_ptr<Step> make_keep_device(const AddContext& context, const Findings& found);
 
-/// Throws CniError (code 107) for what differs.
+/// Throws CniError (code 107) for the first difference.
 void check_keep_device(const CheckContext& context);
 
 } // namespace rdmanet::attach

@@ -1,5 +1,5 @@
-// What steps are called in records. A step names here those others that its undo waits for: kinds that include each
-// other would be one big unit.
+// The names of steps in records. Steps name the steps that their undo waits for. The names are all here, so that the
+// files of steps need not include each other.
 #pragma once
 
 #include <rdmanet/state/attachment_record.hpp>

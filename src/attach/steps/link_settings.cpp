@@ -1,5 +1,6 @@
 #include "link_settings.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/kernel/ethtool.hpp>
 #include <rdmanet/kernel/netdev_files.hpp>
@@ -16,20 +17,19 @@
 namespace rdmanet::attach {
 namespace {
 
-using base::concat;
 using base::quoted;
 using kernel::Link;
 using kernel::Socket;
 
-/// One of the numbers that stay with an interface.
+/// A numeric setting that an interface keeps when it moves.
 struct TuningNumber {
-    std::string_view name; // as `ip link` has it
+    std::string_view name; // in `ip link`
     std::string_view key;  // in the record
     std::optional<std::uint32_t> kernel::LinkTuning::*number;
 };
 
-/// In the order of restoring: gso_max_size and gro_max_size also set the one for IPv4 if they are 64 KiB at most
-/// (netif_set_gso_max_size(), net/core/dev.h).
+/// In the order of restoring. gso_max_size and gro_max_size come before those for IPv4, because they also set the
+/// latter if they are at most 64 KiB (netif_set_gso_max_size(), net/core/dev.h).
 constexpr TuningNumber kTuningNumbers[] = {
     {"group", "group", &kernel::LinkTuning::group},
     {"txqueuelen", "txQueueLength", &kernel::LinkTuning::transmit_queue_length},
@@ -39,10 +39,10 @@ constexpr TuningNumber kTuningNumbers[] = {
     {"gso_ipv4_max_size", "gsoIpv4MaxSize", &kernel::LinkTuning::gso_ipv4_max_size},
     {"gro_ipv4_max_size", "groIpv4MaxSize", &kernel::LinkTuning::gro_ipv4_max_size}};
 
-/// What can't be recorded is no reason to refuse a device that is used without it.
+/// Only a warning: the pod can use the device although DEL cannot restore this setting.
 void warn_of_unrecorded(const Link& link, std::string_view setting, std::string_view why, const base::Logger& log) {
-    log.warn(concat("interface ", quoted(link.name), ": ", setting, " can't be recorded (", why,
-                    "): DEL leaves what the pod sets"));
+    log.warn(fmt::format("interface {}: {} cannot be recorded ({}), so DEL will not restore it", quoted(link.name),
+                         setting, why));
 }
 
 kernel::NetdevFiles files_of(const Link& link, const base::Logger& log) {
@@ -53,10 +53,10 @@ kernel::NetdevFiles files_of(const Link& link, const base::Logger& log) {
     return kernel::without_repetitions(found.files);
 }
 
-/// The record is JSON, which would change other bytes.
+/// nullopt if the alias is not UTF-8: the record is JSON, which cannot hold other bytes.
 std::optional<std::string> alias_of(const Link& link, const base::Logger& log) {
     if (base::is_utf8(link.alias)) return link.alias;
-    warn_of_unrecorded(link, concat("alias ", quoted(link.alias)), "it isn't UTF-8", log);
+    warn_of_unrecorded(link, fmt::format("alias {}", quoted(link.alias)), "it is not UTF-8", log);
     return std::nullopt;
 }
 
@@ -85,13 +85,14 @@ void restore_altnames(Socket& route, const Link& link, const LinkBefore& before,
             kernel::add_altname(route, link.ifindex, altname);
         } catch (const kernel::NetlinkError& error) {
             if (error.errno_value() != EEXIST) throw;
-            log.warn(concat("device ", before.device, " does not get its alternative name ", quoted(altname),
-                            " back, another interface has it"));
+            log.warn(
+                fmt::format("device {} does not get its alternative name {} back, because another interface has it",
+                            before.device, quoted(altname)));
         }
     }
 }
 
-/// Whoever took the name meanwhile keeps it: no DEL could change that, and the pod would never go.
+/// Only warns if another interface has taken the name: DEL cannot change that, and must not fail for ever.
 void restore_name(Socket& route, const Link& link, const LinkBefore& before, const base::Logger& log) {
     const auto name = base::InterfaceName::parse(before.name);
     if (!name || link.name == before.name) return;
@@ -99,38 +100,38 @@ void restore_name(Socket& route, const Link& link, const LinkBefore& before, con
         kernel::change_link(route, link.ifindex, {.name = name, .state = kernel::AdminState::down});
     } catch (const kernel::NetlinkError& error) {
         if (error.errno_value() != EEXIST) throw;
-        log.warn(concat("device ", before.device, " stays ", quoted(link.name), ", another interface has its name ",
-                        quoted(before.name), " by now: rename one of them"));
+        log.warn(fmt::format("device {} stays {}, because another interface now has its name {}: rename one of them",
+                             before.device, quoted(link.name), quoted(before.name)));
     }
 }
 
-/// What of these differs from how it was.
-kernel::LinkChange owed_settings(const Link& link, const LinkBefore& before) {
-    kernel::LinkChange owed;
-    // That of an IPoIB interface is its port's GUID and can't be set.
-    if (const auto mac = base::MacAddress::parse(before.mac); mac && link.mac() != mac) owed.mac = mac;
-    if (link.mtu != before.mtu) owed.mtu = before.mtu;
-    if (link.is_promiscuous() != before.promiscuous) owed.promiscuous = before.promiscuous;
-    if (link.is_all_multicast() != before.all_multicast) owed.all_multicast = before.all_multicast;
-    // Made anew in each namespace (addrconf_notify(), net/ipv6/addrconf.c), so it has the default's.
-    if (link.ipv6_address_mode != before.ipv6_address_mode) owed.ipv6_address_mode = before.ipv6_address_mode;
-    return owed;
+/// The settings that differ from before.
+kernel::LinkChange changed_settings(const Link& link, const LinkBefore& before) {
+    kernel::LinkChange change;
+    // The address of an IPoIB interface is its port's GUID and cannot be set.
+    if (const auto mac = base::MacAddress::parse(before.mac); mac && link.mac() != mac) change.mac = mac;
+    if (link.mtu != before.mtu) change.mtu = before.mtu;
+    if (link.is_promiscuous() != before.promiscuous) change.promiscuous = before.promiscuous;
+    if (link.is_all_multicast() != before.all_multicast) change.all_multicast = before.all_multicast;
+    // The kernel resets it to the default in each namespace (addrconf_notify(), net/ipv6/addrconf.c).
+    if (link.ipv6_address_mode != before.ipv6_address_mode) change.ipv6_address_mode = before.ipv6_address_mode;
+    return change;
 }
 
 void restore_settings(Socket& route, const Link& link, const LinkBefore& before) {
-    const kernel::LinkChange owed = owed_settings(link, before);
-    if (owed.mac || owed.mtu || owed.promiscuous || owed.all_multicast || owed.ipv6_address_mode)
-        kernel::change_link(route, link.ifindex, owed);
+    const kernel::LinkChange change = changed_settings(link, before);
+    if (change.mac || change.mtu || change.promiscuous || change.all_multicast || change.ipv6_address_mode)
+        kernel::change_link(route, link.ifindex, change);
 }
 
 void warn_of_lack(std::string_view setting, const LinkBefore& before, std::string_view why, const base::Logger& log) {
-    log.warn(concat("device ", before.device, " does not get its ", setting, " back: ", why));
+    log.warn(fmt::format("device {} does not get its {} back: {}", before.device, setting, why));
 }
 
 constexpr std::string_view kNoError = "the kernel reported no error, but has not changed it";
 
-/// A setting without which the device is as good to the host. A driver that refuses it once would do so for ever.
-/// False if it was refused.
+/// Restores a setting that the host can do without. If the driver refuses it, this only warns, because the driver
+/// would refuse it for ever. Returns false if it was refused.
 template <class Act>
 bool restore_optional(std::string_view setting, const LinkBefore& before, const base::Logger& log, Act&& act) {
     try {
@@ -144,16 +145,16 @@ bool restore_optional(std::string_view setting, const LinkBefore& before, const 
 
 void restore_alias(Socket& route, const Link& link, const LinkBefore& before, const base::Logger& log) {
     if (!before.alias || link.alias == *before.alias) return;
-    restore_optional(concat("alias ", quoted(*before.alias)), before, log,
+    restore_optional(fmt::format("alias {}", quoted(*before.alias)), before, log,
                      [&] { kernel::change_link(route, link.ifindex, {.alias = before.alias}); });
 }
 
-/// One request each: the kernel ends a request at the first setting that it refuses (do_setlink()).
+/// One request for each setting: the kernel stops at the first setting that it refuses (do_setlink()).
 void restore_tuning(Socket& route, Link link, const LinkBefore& before, const base::Logger& log) {
     for (const TuningNumber& tuning : kTuningNumbers) {
         const auto wanted = before.tuning.*tuning.number;
         if (!wanted || link.tuning.*tuning.number == wanted) continue;
-        const std::string setting = concat(tuning.name, ' ', *wanted);
+        const std::string setting = fmt::format("{} {}", tuning.name, *wanted);
         kernel::LinkChange change;
         change.tuning.*tuning.number = wanted;
         const bool is_taken =
@@ -163,13 +164,13 @@ void restore_tuning(Socket& route, Link link, const LinkBefore& before, const ba
     }
 }
 
-/// Those that are not as they were. What is not recorded of, or not there any more, stays as it is.
-kernel::NetdevFiles owed_files(const kernel::NetdevFiles& now, const LinkBefore& before) {
-    kernel::NetdevFiles owed;
+/// The files whose values differ from before. Files that are not recorded or no longer exist are left out.
+kernel::NetdevFiles changed_files(const kernel::NetdevFiles& now, const LinkBefore& before) {
+    kernel::NetdevFiles changed;
     for (const auto& [file, value] : now)
         if (std::string wanted = kernel::find_value(before.files, file); !wanted.empty() && wanted != value)
-            owed.emplace(file, std::move(wanted));
-    return owed;
+            changed.emplace(file, std::move(wanted));
+    return changed;
 }
 
 void restore_files(const Link& link, const LinkBefore& before, const base::Logger& log) {
@@ -179,14 +180,14 @@ void restore_files(const Link& link, const LinkBefore& before, const base::Logge
         const kernel::NetdevFilesRead now = kernel::read_netdev_files(*name);
         for (const auto& [file, why] : now.unreadable)
             if (!kernel::find_value(before.files, file).empty()) warn_of_lack(file, before, why, log);
-        kernel::NetdevFiles owed = owed_files(now.files, before);
-        std::erase_if(owed, [&](const auto& each) {
+        kernel::NetdevFiles changed = changed_files(now.files, before);
+        std::erase_if(changed, [&](const auto& each) {
             return !restore_optional(each.first, before, log,
                                      [&] { kernel::write_netdev_file(*name, each.first, each.second); });
         });
-        if (owed.empty()) return;
-        for (const auto& [file, wanted] : owed_files(kernel::read_netdev_files(*name).files, before))
-            if (owed.contains(file)) warn_of_lack(concat(file, ' ', wanted), before, kNoError, log);
+        if (changed.empty()) return;
+        for (const auto& [file, wanted] : changed_files(kernel::read_netdev_files(*name).files, before))
+            if (changed.contains(file)) warn_of_lack(fmt::format("{} {}", file, wanted), before, kNoError, log);
     });
 }
 
@@ -200,7 +201,7 @@ void restore_features(unsigned ifindex, const LinkBefore& before, const base::De
         const kernel::FeatureSet owed = kernel::difference(before.wanted_features, now->wanted, now->changeable);
         if (owed.empty()) return;
         const auto say = [&](const kernel::FeatureSet& left, std::string_view why) {
-            warn_of_lack(concat("features (", ethtool->names_of(ifindex, left), ')'), before, why, log);
+            warn_of_lack(fmt::format("features ({})", ethtool->names_of(ifindex, left)), before, why, log);
         };
         try {
             ethtool->want_features(ifindex, before.wanted_features, owed);
@@ -208,10 +209,11 @@ void restore_features(unsigned ifindex, const LinkBefore& before, const base::De
             say(owed, error.what());
             return;
         }
-        // Some wanted ones may have been off before, for want of others: the driver decides (ndo_fix_features()).
+        // Some wanted features may have been off before, because others were missing: the driver decides
+        // (ndo_fix_features()).
         const auto made = ethtool->find_features(ifindex);
         const auto left = kernel::difference(before.active_features, made ? made->active : kernel::FeatureSet{}, owed);
-        if (!left.empty()) say(left, concat(kNoError, ": `dmesg` may say why"));
+        if (!left.empty()) say(left, fmt::format("{}: `dmesg` may say why", kNoError));
     });
 }
 
@@ -219,7 +221,7 @@ bool has_xdp(const Link& link, std::uint32_t id) {
     return std::any_of(link.xdp.begin(), link.xdp.end(), [&](const auto& program) { return program.id == id; });
 }
 
-/// The pod's programs would look at, and drop, what the next pod receives.
+/// Detaches the pod's programs, which would still see and drop what the next pod receives.
 void restore_xdp(Socket& route, const Link& link, const LinkBefore& before, const base::Logger& log) {
     if (!before.xdp_programs) return;
     const auto& kept = *before.xdp_programs;
@@ -228,12 +230,13 @@ void restore_xdp(Socket& route, const Link& link, const LinkBefore& before, cons
         try {
             kernel::detach_xdp(route, link.ifindex, program);
         } catch (const kernel::NetlinkError& error) {
-            log.warn(concat("device ", before.device, " keeps the pod's XDP program ", program.id, ": ", error.what()));
+            log.warn(
+                fmt::format("device {} keeps the pod's XDP program {}: {}", before.device, program.id, error.what()));
         }
     }
     for (const std::uint32_t id : kept)
         if (!has_xdp(link, id))
-            warn_of_lack(concat("XDP program ", id), before, "the pod has taken it off: attach it again", log);
+            warn_of_lack(fmt::format("XDP program {}", id), before, "the pod detached it: attach it again", log);
 }
 
 std::vector<std::uint32_t> xdp_programs_of(const Link& link) {
@@ -242,13 +245,13 @@ std::vector<std::uint32_t> xdp_programs_of(const Link& link) {
     return ids;
 }
 
-void warn_of_unmade(const Link& now, const LinkBefore& before, const base::Logger& log) {
-    const kernel::LinkChange left = owed_settings(now, before);
+void warn_of_unrestored(const Link& now, const LinkBefore& before, const base::Logger& log) {
+    const kernel::LinkChange left = changed_settings(now, before);
     const auto say = [&](bool is_left, std::string_view setting) {
         if (is_left) warn_of_lack(setting, before, kNoError, log);
     };
-    say(left.mac.has_value(), concat("MAC ", before.mac));
-    say(left.mtu.has_value(), concat("mtu ", before.mtu));
+    say(left.mac.has_value(), fmt::format("MAC {}", before.mac));
+    say(left.mtu.has_value(), fmt::format("mtu {}", before.mtu));
     say(left.promiscuous.has_value(), "promiscuous mode");
     say(left.all_multicast.has_value(), "allmulticast mode");
     say(left.ipv6_address_mode.has_value(), "addrgenmode");
@@ -333,10 +336,10 @@ LinkBefore keep_link(const std::string& device, const Link& link, const base::De
 }
 
 void restore_link(Socket& route, const Link& link, const LinkBefore& before, const base::Logger& log) {
-    remove_new_altnames(route, link, before); // one of them may be the name
+    remove_new_altnames(route, link, before); // one of them may be the name to restore
     restore_name(route, link, before, log);
     restore_altnames(route, link, before, log);
-    restore_xdp(route, link, before, log); // first: one of them may forbid the MTU
+    restore_xdp(route, link, before, log); // before the MTU, which a program may forbid
     std::string refused;
     try {
         restore_settings(route, link, before);
@@ -348,7 +351,7 @@ void restore_link(Socket& route, const Link& link, const LinkBefore& before, con
     if (const auto now = kernel::find_link(route, link.ifindex)) {
         restore_files(*now, before, log); // by its new name
         restore_features(now->ifindex, before, route.deadline(), log);
-        if (refused.empty()) warn_of_unmade(*now, before, log);
+        if (refused.empty()) warn_of_unrestored(*now, before, log);
         if (now->is_up() != before.up)
             kernel::change_link(route, now->ifindex,
                                 {.state = before.up ? kernel::AdminState::up : kernel::AdminState::down});

@@ -1,4 +1,4 @@
-// Settings of a net device that goes into a pod: how they were, and making them so again.
+// Records the settings of a net device before it moves into a pod, and restores them.
 #pragma once
 
 #include <rdmanet/base/deadline.hpp>
@@ -16,8 +16,8 @@
 
 namespace rdmanet::attach {
 
-/// As steps of several kinds write it down: how a net device was on the host. Fields that an earlier version did not
-/// write are absent.
+/// How a net device was on the host. Steps of several kinds record it. Fields that an earlier version did not write
+/// are absent.
 struct LinkBefore {
     std::string device; // bus address, "0000:3b:00.2", or the name of an interface without one
     std::string name;   // of the net device on the host; empty if there is none
@@ -31,21 +31,21 @@ struct LinkBefore {
     std::optional<std::string> alias; // empty: none
     kernel::LinkTuning tuning;
     std::map<std::string, std::string> files; // in sysfs, see kernel::without_repetitions()
-    // Of the driver, kernel::FeatureSet: the numbers hold for the record's boot. Empty: unknown.
+    // The driver's features (kernel::FeatureSet). Their numbers are valid until a reboot. Empty: unknown.
     std::vector<std::uint32_t> wanted_features;
     std::vector<std::uint32_t> active_features;
-    std::optional<std::vector<std::uint32_t>> xdp_programs; // by the kernel's numbers
+    std::optional<std::vector<std::uint32_t>> xdp_programs; // program IDs
 
     [[nodiscard]] static LinkBefore parse(const json::Reader& reader);
     void write(json::Writer& writer) const;
 };
 
-/// How the net device is before it moves. A setting that can't be recorded is left out, with a warning.
+/// Reads how the net device is before it moves. Leaves out a setting that cannot be recorded, with a warning.
 [[nodiscard]] LinkBefore keep_link(const std::string& device, const kernel::Link& link, const base::Deadline& deadline,
                                    const base::Logger& log);
 
-/// Makes the net device as it was, when it is home. A setting without which it is as good to the host is a warning,
-/// whether the kernel refuses it or takes it without an error and leaves it as it is. Throws base::Error for others.
+/// Restores the net device on the host. If the kernel refuses a setting that the host can do without, or accepts it
+/// without effect, this only warns. Throws base::Error for other settings.
 void restore_link(kernel::Socket& route, const kernel::Link& link, const LinkBefore& before, const base::Logger& log);
 
 } // namespace rdmanet::attach

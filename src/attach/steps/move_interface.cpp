@@ -8,6 +8,7 @@
 #include "lookup/request.hpp"
 #include "owners/liveness.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/kernel/device.hpp>
@@ -19,26 +20,29 @@
 namespace rdmanet::attach {
 namespace {
 
-using base::concat;
 using base::quoted;
 using kernel::Link;
 
 void require_possible_keys(const Link& link, const config::Config& config) {
-    const std::string what = concat("interface ", quoted(link.name), " is virtual (", link.kind, ')');
     if (config.rdma.demand == config::RdmaDemand::required)
-        throw cni::CniError(cni::ErrorCode::rdma, concat(what, " and has no RDMA device, which the network asks for ",
-                                                         "(\"rdma\"): remove \"rdma\", or choose a NIC"));
+        throw cni::CniError(
+            cni::ErrorCode::rdma,
+            fmt::format("interface {} is virtual ({}) and has no RDMA device, but the network asks for RDMA "
+                        "(\"rdma\"): remove \"rdma\", or choose a NIC",
+                        quoted(link.name), link.kind));
     if (config.reset)
         throw cni::CniError(cni::ErrorCode::unsupported_field,
-                            concat("reset: true is for a device, ", what, ": remove it"));
+                            fmt::format("reset: true is only for devices, but interface {} is virtual ({}): remove it",
+                                        quoted(link.name), link.kind));
 }
 
 bool has_mac(const Link& link, const std::string& mac) {
     return link.hardware_address_text() == mac;
 }
 
-/// By kind and MAC, its own or the one for the pod, and by index. It keeps that in another namespace only where it is
-/// free (__dev_change_net_namespace(), net/core/dev.c); else one of the names that it has on its ways tells.
+/// Finds the interface by kind and MAC (its own, or the pod's), and by index. It keeps its index in another namespace
+/// only if that is free (__dev_change_net_namespace(), net/core/dev.c). Otherwise one of its known names identifies
+/// it.
 std::optional<Link> find_ours(kernel::Socket& socket, const MoveInterface& step) {
     std::optional<Link> found;
     for (Link& link : kernel::list_links(socket)) {
@@ -51,7 +55,7 @@ std::optional<Link> find_ours(kernel::Socket& socket, const MoveInterface& step)
     return found;
 }
 
-/// An index that was seen in the pod is not given again there.
+/// The kernel does not use an index again within one namespace, so an index seen in the pod is enough.
 std::optional<Link> find_inside(kernel::Socket& inside, const MoveInterface& step) {
     if (step.ifindex_in_pod == 0) return find_ours(inside, step);
     auto link = kernel::find_link(inside, step.ifindex_in_pod);
@@ -70,11 +74,11 @@ MoveInterface interface_step(const cni::Request& request, const FoundInterface& 
 
 Link move_interface(const AddContext& context, const Link& link, const std::optional<base::MacAddress>& mac) {
     kernel::Socket host = kernel::Socket::open(kernel::Protocol::route, context.deadline);
-    auto moved = base::in_context(concat("interface ", quoted(link.name)),
+    auto moved = base::in_context(fmt::format("interface {}", quoted(link.name)),
                                   [&] { return move_into_pod(context, link, mac, host); });
     if (!moved || moved->kind != link.kind)
         refuse_device(quoted(link.name),
-                      concat("is not in ", context.request.netns_path, " after the kernel moved it"));
+                      fmt::format("is not in {} after the kernel moved it there", context.request.netns_path));
     return *std::move(moved);
 }
 
@@ -114,8 +118,10 @@ void find_move_interface(const PlanContext& context, Findings& found) {
     require_possible_keys(link, context.config);
     if (context.add == nullptr) return;
     require_free_names(quoted(link.name), link, context.add->pod, context.request);
-    context.log.warn(concat("interface ", quoted(link.name), " is virtual (", link.kind,
-                            "): the kernel destroys it if the pod's network namespace goes away before DEL"));
+    context.log.warn(
+        fmt::format("interface {} is virtual ({}): the kernel destroys it if the pod's network namespace ends "
+                    "before DEL",
+                    quoted(link.name), link.kind));
     found.interface->mac = wanted_mac(context.request, context.config);
 }
 
@@ -137,13 +143,13 @@ void MoveInterface::write(json::Writer& writer) const {
         .member("ifname", ifname)
         .member("macInPod", mac_in_pod)
         .member("ifindexInPod", ifindex_in_pod);
-    writer.key("before").begin_object().member("step", kKeepDevice); // as the step of a device, which it once was
+    writer.key("before").begin_object().member("step", kKeepDevice); // earlier versions wrote a whole step here
     before.write(writer);
     writer.end_object();
 }
 
 std::string MoveInterface::describe() const {
-    return concat("interface ", quoted(before.name));
+    return fmt::format("interface {}", quoted(before.name));
 }
 
 void MoveInterface::revert(const RevertContext& context) const {
@@ -151,14 +157,15 @@ void MoveInterface::revert(const RevertContext& context) const {
     if (const auto netns = find_recorded_netns(context.record, context.caller.netns_path)) {
         kernel::Socket inside = kernel::Socket::open_in(*netns, kernel::Protocol::route, context.deadline);
         if (const auto link = find_inside(inside, *this)) {
-            const std::string name = send_home(*link, inside, outside, kernel::Netns::current());
+            const std::string name = move_to_host(*link, inside, outside, kernel::Netns::current());
             const auto home = kernel::find_link(outside, base::InterfaceName::parse(name).value());
             if (!home) throw base::Error("it is not on the host after the kernel moved it there");
             restore_link(outside, *home, before, context.log);
             return;
         }
     }
-    // Not moved yet, or home already. If not, the pod removed it, or the kernel did with the pod's namespace.
+    // It was not moved yet, or is back on the host. If it is not there, the pod or the end of its namespace removed
+    // it.
     if (const auto home = find_ours(outside, *this)) restore_link(outside, *home, before, context.log);
 }
 
@@ -173,8 +180,8 @@ void check_move_interface(const CheckContext& context) {
     if (!context.wanted.is_device() || !moved) return;
     const Link& link = require_link(context);
     if (link.kind != moved->kind)
-        differs(concat("interface ", quoted(link.name), " is of kind ", quoted(link.kind), ", expected ",
-                       quoted(moved->kind)));
+        differs(fmt::format("interface {} is of kind {}, expected {}", quoted(link.name), quoted(link.kind),
+                            quoted(moved->kind)));
 }
 
 } // namespace rdmanet::attach

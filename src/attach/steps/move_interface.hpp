@@ -1,5 +1,5 @@
-// Interfaces of no bus (dummy, veth), which "host-device" moves as well: known by index, kind and MAC, and lost with
-// the namespace that they are in.
+// Moves virtual interfaces (dummy, veth) for "host-device". They are identified by index, kind and MAC. The kernel
+// destroys them with the namespace that they are in.
 #pragma once
 
 #include "check_context.hpp"
@@ -18,18 +18,17 @@
 
 namespace rdmanet::attach {
 
-/// An interface without a bus address (dummy, veth) was moved into the pod. Undone by moving it to the host and
-/// making it as it was. Gone with the pod's namespace, or removed by the pod, is undone: the kernel gives back none
-/// of these.
+/// A virtual interface was moved into the pod. Undoing it moves the interface back and restores it. If the interface
+/// is gone, there is nothing to undo: the pod removed it, or the kernel destroyed it with the pod's namespace.
 struct MoveInterface {
     static constexpr std::string_view kKind = kMoveInterface;
 
-    LinkBefore before;           // `device` is its name, too
+    LinkBefore before;           // its `device` is also the name
     std::string kind;            // "dummy", "veth"
     unsigned ifindex = 0;        // on the host
     std::string ifname;          // name in the pod
-    std::string mac_in_pod;      // until the link was seen there: the one that it shall have
-    unsigned ifindex_in_pod = 0; // 0 until the link was seen
+    std::string mac_in_pod;      // the planned one until ADD has seen the link in the pod
+    unsigned ifindex_in_pod = 0; // 0 until ADD has seen the link in the pod
 
     [[nodiscard]] static MoveInterface parse(const json::Reader& reader);
     void write(json::Writer& writer) const;
@@ -38,13 +37,13 @@ struct MoveInterface {
     void revert(const RevertContext& context) const;
 };
 
-/// Throws CniError for what the interface can't have, or the pod has against its name.
+/// Throws CniError for keys that the interface cannot have, and if its name is taken in the pod.
 void find_move_interface(const PlanContext& context, Findings& found);
 
 /// Null if the attachment needs none.
 [[nodiscard]] std::unique_ptr<Step> make_move_interface(const AddContext& context, const Findings& found);
 
-/// Throws CniError (code 107) for what differs.
+/// Throws CniError (code 107) for the first difference.
 void check_move_interface(const CheckContext& context);
 
 } // namespace rdmanet::attach

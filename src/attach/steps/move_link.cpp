@@ -11,6 +11,7 @@
 #include "owners/claims.hpp"
 #include "owners/liveness.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/kernel/device.hpp>
@@ -24,13 +25,12 @@
 namespace rdmanet::attach {
 namespace {
 
-using base::concat;
 using base::quoted;
 using kernel::Link;
 using kernel::Socket;
 
-/// A VF's own MAC follows its PF's decision with some drivers at once, with others when the VF is probed again: it is
-/// set where it hasn't followed.
+/// The MAC that must still be set on the net device. With some drivers a VF's MAC follows the PF's setting at once,
+/// with others only when the VF is probed again.
 std::optional<base::MacAddress> mac_to_set(const config::Config& config, const cni::Request& request, unsigned ifindex,
                                            kernel::Socket& route) {
     const auto wanted = wanted_mac(request, config);
@@ -39,18 +39,20 @@ std::optional<base::MacAddress> mac_to_set(const config::Config& config, const c
     return now && now->mac() == wanted ? std::nullopt : wanted;
 }
 
-/// From the host into the pod, where it is down.
+/// Moves the link from the host into the pod, where it is down.
 Link move_link(const AddContext& context, const base::BusAddress& address, const Link& link) {
     Socket host = Socket::open(kernel::Protocol::route, context.deadline);
     const auto mac = mac_to_set(context.config, context.request, link.ifindex, host);
-    auto moved = base::in_context(concat("device ", address), [&] { return move_into_pod(context, link, mac, host); });
+    auto moved =
+        base::in_context(fmt::format("device {}", address), [&] { return move_into_pod(context, link, mac, host); });
     if (!moved || kernel::bus_address_of(moved->parent_device) != address)
-        refuse_device(address, concat("is not in ", context.request.netns_path, " after the kernel moved it there"));
+        refuse_device(address, fmt::format("is not in {} after the kernel moved it there", context.request.netns_path));
     return *std::move(moved);
 }
 
-/// Where the IPoIB interface is once the RDMA device is in the pod, which makes the kernel make it anew: in the pod
-/// since Linux 6.17, before on the host (drivers/infiniband/ulp/ipoib/ipoib_main.c, ipoib_intf_init()).
+/// Waits for the IPoIB interface that the kernel creates again when the RDMA device has moved, and moves it into the
+/// pod if necessary. Since Linux 6.17 the kernel creates it in the pod, earlier kernels on the host
+/// (ipoib_intf_init(), drivers/infiniband/ulp/ipoib/ipoib_main.c).
 Link follow_rdma(const AddContext& context, const base::BusAddress& address) {
     constexpr std::chrono::seconds kTimeout{10};
     Socket& pod = context.pod.route;
@@ -66,7 +68,7 @@ Link follow_rdma(const AddContext& context, const base::BusAddress& address) {
     refuse_device(address, "got no IPoIB interface after its RDMA device moved: look for the reason in `dmesg`");
 }
 
-/// What a device's interface in the pod is.
+/// Puts the device's interface in the pod into the result.
 void conclude_device(const AddContext& context, const Link& link, const std::optional<FoundVf>& vf, Conclusion& end) {
     conclude_link(link, end);
     if (link.kind != "ipoib") return;
@@ -104,7 +106,7 @@ private:
     std::string ifname_;
 };
 
-/// InfiniBand. Nothing to do: on the way back the interface comes home after the RDMA device.
+/// For InfiniBand. Applying it does nothing. Undone after the RDMA device's move, it moves the interface back.
 class ReturnLink final : public Step {
 public:
     ReturnLink(const base::BusAddress& address, std::string ifname)
@@ -116,7 +118,7 @@ private:
     MoveLink step_;
 };
 
-/// InfiniBand. Nothing to undo: ReturnLink does.
+/// For InfiniBand. ReturnLink undoes it.
 class FollowLink final : public MoveLinkStep {
 public:
     using MoveLinkStep::MoveLinkStep;
@@ -127,27 +129,29 @@ public:
     }
 };
 
-/// A driver for user space makes no interface.
+/// For a driver for user space, which creates no interface.
 class LeaveDevice final : public Step {
 public:
     explicit LeaveDevice(base::BusAddress address) : address_(std::move(address)) {}
 
     void describe(const AddContext& /*context*/, Description& description) const override {
-        description.add.push_back(concat("leave device ", address_, " with driver ",
-                                         quoted(kernel::driver_of(address_)), " and without an interface"));
+        description.add.push_back(fmt::format("leave device {} with driver {} and without an interface", address_,
+                                              quoted(kernel::driver_of(address_))));
     }
 
 private:
     base::BusAddress address_;
 };
 
-/// What the configuration says of an interface that there is none of.
+/// Warns about configured keys of an interface that the device does not have.
 void warn_of_no_interface(const FoundDevice& device, const PlanContext& context) {
-    const std::string why = concat(" is not set: device ", device.address, " has driver ",
-                                   quoted(kernel::driver_of(device.address)), " and no interface");
-    if (context.config.mtu) context.log.warn(concat("mtu: ", *context.config.mtu, why));
+    const std::string driver = quoted(kernel::driver_of(device.address));
+    if (context.config.mtu)
+        context.log.warn(fmt::format("mtu: {} is not set, because device {} has driver {} and no interface",
+                                     *context.config.mtu, device.address, driver));
     if (const auto mac = wanted_mac(context.request, context.config); mac && !device.vf)
-        context.log.warn(concat("mac: ", *mac, why));
+        context.log.warn(fmt::format("mac: {} is not set, because device {} has driver {} and no interface", *mac,
+                                     device.address, driver));
 }
 
 } // namespace
@@ -156,7 +160,7 @@ std::optional<Link> move_into_pod(const AddContext& context, const Link& link,
                                   const std::optional<base::MacAddress>& mac, Socket& host) {
     const base::InterfaceName name = context.request.ifname();
     const std::string ifname = name.to_string();
-    // An interface can't be called what it is called already, be it an alternative name.
+    // The kernel refuses a new name that is already an alternative name of the interface.
     if (std::find(link.altnames.begin(), link.altnames.end(), ifname) != link.altnames.end())
         kernel::remove_altname(host, link.ifindex, ifname);
     kernel::LinkChange change{.mac = mac, .mtu = context.config.mtu, .state = kernel::AdminState::down};
@@ -178,25 +182,26 @@ void find_move_link(const PlanContext& context, Findings& found) {
     require_free_names(device.address.to_string(), *device.link, context.add->pod, context.request);
     if (!device.is_infiniband()) return;
     if (const auto mac = wanted_mac(context.request, context.config))
-        throw cni::CniError(cni::ErrorCode::unsupported_field, concat("mac: ", *mac, " can't be set, device ",
-                                                                      device.address, " is InfiniBand: set \"guid\""));
+        throw cni::CniError(
+            cni::ErrorCode::unsupported_field,
+            fmt::format("mac: {} cannot be set, because device {} is InfiniBand: set \"guid\"", *mac, device.address));
 }
 
-/// The kernel makes an IPoIB interface anew when its RDMA device moves.
+/// Throws if the IPoIB interface has children: the kernel creates the interface again when its RDMA device moves.
 void find_follow_link(const PlanContext& context, Findings& found) {
     if (context.add == nullptr || !found.device || !found.device->is_infiniband()) return;
     if (!found.device->selection.moving.empty())
         require_no_children(found.device->address, *found.device->link, context.add->attachment, context.host);
 }
 
-/// A name that is taken in the pod would let the move succeed, and the renaming in the same request fail. For one of
-/// the alternative names the kernel refuses the move since Linux 6.6, and in stable kernels before; older ones don't
-/// look at them.
+/// If an alternative name is taken in the pod, the kernel refuses the move since Linux 6.6, and in stable kernels
+/// before. Older kernels do not check it.
 void require_free_names(const std::string& device, const Link& link, PodSide& pod, const cni::Request& request) {
     for (const std::string& altname : link.altnames)
         if (const auto other = kernel::find_link_by_altname(pod.route, altname))
-            refuse_device(device, concat("has the alternative name ", quoted(altname), ", and so has interface ",
-                                         quoted(other->name), " in ", request.netns_path, ": remove one of them"));
+            refuse_device(device,
+                          fmt::format("has the alternative name {}, and so has interface {} in {}: remove one of them",
+                                      quoted(altname), quoted(other->name), request.netns_path));
 }
 
 MoveLink MoveLink::parse(const json::Reader& reader) {
@@ -208,7 +213,7 @@ void MoveLink::write(json::Writer& writer) const {
 }
 
 std::string MoveLink::describe() const {
-    return concat("net device of ", device);
+    return fmt::format("net device of {}", device);
 }
 
 void MoveLink::revert(const RevertContext& context) const {
@@ -219,25 +224,27 @@ void MoveLink::revert(const RevertContext& context) const {
     if (const auto netns = find_recorded_netns(context.record, context.caller.netns_path)) {
         Socket inside = Socket::open_in(*netns, kernel::Protocol::route, context.deadline);
         if (const auto link = find_link_inside(*address, inside)) {
-            (void)send_home(*link, inside, route, kernel::Netns::current());
+            (void)move_to_host(*link, inside, route, kernel::Netns::current());
             return;
         }
     }
     if (!has_network_driver(*address)) return;
     if (!wait_for_return(context, [&] { return find_link_on_host(*address, route); }) &&
         !end_by_unbinding(*address, context))
-        throw base::Error(concat("the kernel has not returned the net device of ", *address,
-                                 " to the host: a process or mount may still hold the pod's namespace"));
+        throw base::Error(
+            fmt::format("the kernel has not returned the net device of {} to the host: a process or mount may "
+                        "still hold the pod's namespace",
+                        *address));
 }
 
 std::string move_text(const AddContext& context, const Link& link) {
     const auto mac = wanted_mac(context.request, context.config);
     const bool is_new_mac = mac && link.mac() != mac;
     const auto& mtu = context.config.mtu;
-    return concat("move interface ", quoted(link.name), " into the pod as ",
-                  quoted(context.request.ifname().to_string()), ", MTU ", link.mtu,
-                  mtu && *mtu != link.mtu ? concat(" -> ", *mtu) : std::string(),
-                  is_new_mac ? concat(", MAC ", link.hardware_address_text(), " -> ", *mac) : std::string());
+    return fmt::format("move interface {} into the pod as {}, MTU {}{}{}", quoted(link.name),
+                       quoted(context.request.ifname().to_string()), link.mtu,
+                       mtu && *mtu != link.mtu ? fmt::format(" -> {}", *mtu) : std::string(),
+                       is_new_mac ? fmt::format(", MAC {} -> {}", link.hardware_address_text(), *mac) : std::string());
 }
 
 std::unique_ptr<Step> make_move_link(const AddContext& context, const Findings& found) {
@@ -259,8 +266,8 @@ void check_move_link(const CheckContext& context) {
     const Link& link = require_link(context);
     const auto& device = context.wanted.device;
     if (device && kernel::bus_address_of(link.parent_device) != device)
-        differs(concat("interface ", quoted(link.name), " is of device ", quoted(link.parent_device), ", expected ",
-                       *device));
+        differs(fmt::format("interface {} is of device {}, expected {}", quoted(link.name), quoted(link.parent_device),
+                            *device));
 }
 
 } // namespace rdmanet::attach

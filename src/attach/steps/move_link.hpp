@@ -1,4 +1,4 @@
-// A device's net device goes into the pod, and comes back.
+// Moves a device's net device into the pod and back.
 #pragma once
 
 #include "check_context.hpp"
@@ -22,7 +22,8 @@
 
 namespace rdmanet::attach {
 
-/// A device's net device was moved into the pod. Undone by moving it to the host, or by waiting until the kernel has.
+/// A device's net device was moved into the pod. Undoing it moves it to the host, or waits until the kernel has done
+/// so.
 struct MoveLink {
     static constexpr std::string_view kKind = kMoveLink;
 
@@ -39,19 +40,19 @@ struct MoveLink {
 /// Throws CniError if an alternative name of the link is taken in the pod.
 void require_free_names(const std::string& device, const kernel::Link& link, PodSide& pod, const cni::Request& request);
 
-/// Moves the link from the host into the pod, under the pod's name for it; there it is down. nullopt if it is not there
+/// Moves the link from the host into the pod and renames it. It is down there. nullopt if it is not in the pod
 /// afterwards.
 [[nodiscard]] std::optional<kernel::Link> move_into_pod(const AddContext& context, const kernel::Link& link,
                                                         const std::optional<base::MacAddress>& mac,
                                                         kernel::Socket& host);
 
-/// What a moved interface is in the pod.
+/// Puts the moved interface into the result.
 void conclude_link(const kernel::Link& link, Conclusion& end);
 
-/// "move interface "ens1" into the pod as "net1", MTU 1500 -> 9000": for people.
+/// `move interface "ens1" into the pod as "net1", MTU 1500 -> 9000`, for `rdmanet plan`.
 [[nodiscard]] std::string move_text(const AddContext& context, const kernel::Link& link);
 
-/// Throws CniError for what the pod or the configuration has against the move.
+/// Throws CniError if the pod or the configuration does not allow the move.
 void find_move_link(const PlanContext& context, Findings& found);
 void find_follow_link(const PlanContext& context, Findings& found);
 
@@ -60,7 +61,7 @@ void find_follow_link(const PlanContext& context, Findings& found);
 [[nodiscard]] std::unique_ptr<Step> make_move_link(const AddContext& context, const Findings& found);
 [[nodiscard]] std::unique_ptr<Step> make_follow_link(const AddContext& context, const Findings& found);
 
-/// Throws CniError (code 107) for what differs.
+/// Throws CniError (code 107) for the first difference.
 void check_move_link(const CheckContext& context);
 
 } // namespace rdmanet::attach

@@ -9,6 +9,7 @@
 #include "owners/claims.hpp"
 #include "owners/liveness.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/kernel/device.hpp>
@@ -23,7 +24,6 @@ namespace rdmanet::attach {
 namespace {
 
 using base::BusAddress;
-using base::concat;
 using base::quoted;
 using kernel::RdmaDevice;
 using kernel::Socket;
@@ -47,14 +47,16 @@ std::optional<kernel::RdmaDevice> find_immovable(const RdmaDevices& devices, ker
     return found == devices.end() ? std::nullopt : std::optional(*found);
 }
 
-/// Whether a device of another namespace has the name is for the kernel to tell when it comes to it: by now all of a
-/// machine share their names (ib_device_rename(), drivers/infiniband/core/device.c), which need not stay so.
+/// Checks only the pod. Today all RDMA devices of a machine share one set of names (ib_device_rename(),
+/// drivers/infiniband/core/device.c), but that may change. So the kernel decides about other namespaces when ADD
+/// renames.
 void require_free_rdma_name(const FoundDevice& found, const std::string& path, const kernel::Netns& pod,
                             const base::Deadline& deadline) {
     auto inside = found.selection.name_in_pod.empty() ? std::nullopt : kernel::Socket::find_rdma_in(pod, deadline);
     if (inside && kernel::find_rdma_device(*inside, found.selection.name_in_pod))
-        refuse_rdma(concat("rdma.name: ", quoted(found.selection.name_in_pod), " is an RDMA device in ", path,
-                           " already: give each of the pod's networks another name"));
+        refuse_rdma(
+            fmt::format("rdma.name: {} is already an RDMA device in {}: give each of the pod's networks another name",
+                        quoted(found.selection.name_in_pod), path));
 }
 
 void rename_in(const kernel::Netns& pod, const kernel::RdmaDevice& device, const std::string& name,
@@ -64,23 +66,24 @@ void rename_in(const kernel::Netns& pod, const kernel::RdmaDevice& device, const
 } catch (const kernel::NetlinkError& error) {
     if (error.errno_value() != EEXIST) throw;
     refuse_rdma(
-        concat("rdma.name: ", quoted(name), " is the name of another RDMA device of this node, and this kernel ",
-               "has each name once, whatever the namespace: use it in a network that each node has one pod of, ",
-               "or remove it"));
+        fmt::format("rdma.name: {} is the name of another RDMA device of this node, and the kernel allows each name "
+                    "once in all namespaces together: use it only for a network with one pod on each node, or "
+                    "remove it",
+                    quoted(name)));
 }
 
-/// Connections by RDMA CM are made between node GUIDs. An mlx5 VF has none before its PF has decided its MAC, and
-/// takes one when it is probed (mlx5_eswitch_set_vport_mac(), drivers/net/ethernet/mellanox/mlx5/core/eswitch.c).
+/// RDMA CM needs a node GUID. An mlx5 VF has none before its PF sets a MAC, and takes one only when it is probed
+/// (mlx5_eswitch_set_vport_mac(), drivers/net/ethernet/mellanox/mlx5/core/eswitch.c).
 void warn_of_zero_guid(const FoundDevice& found, const RdmaDevices& devices, const base::Logger& log) {
     if (!found.vf || !found.rebind_to.empty()) return;
     const auto zero = std::find_if(devices.begin(), devices.end(),
                                    [](const kernel::RdmaDevice& device) { return device.node_guid == 0; });
     if (zero == devices.end()) return;
     const kernel::VfId& vf = found.vf->id;
-    log.warn(concat("RDMA device ", quoted(zero->name), " of ", vf,
-                    " has no node GUID, RDMA CM will not work on it: run ", "`ip link set ", vf.pf, " vf ", vf.number,
-                    found.is_infiniband() ? " node_guid" : " mac", " ...` and bind the driver of ", found.address,
-                    " anew before a pod gets it"));
+    log.warn(fmt::format(
+        "RDMA device {} of {} has no node GUID, so RDMA CM will not work on it: run `ip link set {} vf {} {} "
+        "...` and bind the driver of {} again before a pod gets it",
+        quoted(zero->name), vf, vf.pf, vf.number, found.is_infiniband() ? "node_guid" : "mac", found.address));
 }
 
 std::optional<RdmaDevice> find_moved(Socket& rdma, const MoveRdma& step) {
@@ -88,7 +91,7 @@ std::optional<RdmaDevice> find_moved(Socket& rdma, const MoveRdma& step) {
     return device && device->node_guid == step.node_guid ? device : std::nullopt;
 }
 
-/// Whether ADD knew it: moved it, or left it where it was.
+/// Whether ADD knew the device: it moved it, or left it on the host.
 bool is_known(const RdmaDevice& device, const std::vector<MoveRdma>& moves) {
     return std::any_of(moves.begin(), moves.end(), [&](const MoveRdma& moved) {
         const auto& stayed = moved.stayed;
@@ -97,8 +100,8 @@ bool is_known(const RdmaDevice& device, const std::vector<MoveRdma>& moves) {
     });
 }
 
-/// A driver that was bound anew has made other RDMA devices, on the host: ours are gone, as they are with the driver.
-/// Those that ADD knew tell nothing: the kernel returns one after the other.
+/// Whether the moved RDMA devices no longer exist. That is so if the driver is gone, or has created other RDMA devices
+/// on the host since. Devices that ADD knew prove nothing, because the kernel returns them one after the other.
 bool is_gone(const BusAddress& address, const std::vector<MoveRdma>& moves, Socket& rdma) {
     if (!has_network_driver(address)) return true;
     const RdmaDevices present = find_rdma_devices(address, rdma);
@@ -106,17 +109,17 @@ bool is_gone(const BusAddress& address, const std::vector<MoveRdma>& moves, Sock
                        [&](const RdmaDevice& device) { return !is_known(device, moves); });
 }
 
-void send_rdma_home(const MoveRdma& step, const kernel::Netns& pod, const RevertContext& context) {
+void move_rdma_to_host(const MoveRdma& step, const kernel::Netns& pod, const RevertContext& context) {
     auto inside = Socket::find_rdma_in(pod, context.deadline);
     if (!inside || !find_moved(*inside, step)) return;
     const base::FileLock lock = context.records.lock_rdma(context.deadline);
     const kernel::Netns home = kernel::Netns::current();
-    const kernel::NetnsScope scope(pod); // the device must be in the namespace of socket and thread
+    const kernel::NetnsScope scope(pod); // the kernel needs the device, the socket and the thread in one namespace
     kernel::move_rdma_device(*inside, step.index, home);
 }
 
-/// Those that move, the one that gets another name in the pod under that one. Throws NetlinkError; CniError for a
-/// device that has another number in the pod, or can't have the name.
+/// Moves the chosen RDMA devices, and renames the one that gets another name in the pod. Throws NetlinkError, or
+/// CniError if a device gets another uverbs number in the pod or cannot have the name.
 void move_rdma(const RdmaSelection& selection, const state::AttachmentStore& records, const kernel::Netns& netns,
                const base::Deadline& deadline) {
     if (selection.moving.empty()) return;
@@ -130,10 +133,10 @@ void move_rdma(const RdmaSelection& selection, const state::AttachmentStore& rec
     }
 }
 
-/// With commas between them, as the SR-IOV device plugin writes them into its device-info files.
+/// The names, separated by commas, as the SR-IOV device plugin writes them into its device-info files.
 std::string names_of(const RdmaDevices& devices) {
     std::string names;
-    for (const RdmaDevice& device : devices) names += concat(names.empty() ? "" : ",", device.name);
+    for (const RdmaDevice& device : devices) names += fmt::format("{}{}", names.empty() ? "" : ",", device.name);
     return names;
 }
 
@@ -142,7 +145,7 @@ public:
     explicit MoveRdmaStep(const FoundDevice& device)
         : address_(device.address), selection_(device.selection), owed_names_(device.owed_names) {}
 
-    /// The names on the host are those that the devices have there or are owed.
+    /// Records the names on the host, or those that wait to be restored.
     [[nodiscard]] std::vector<state::Step> recorded() const override {
         RdmaDevices moving = selection_.moving;
         for (RdmaDevice& device : moving) device.name = own_name(device, owed_names_);
@@ -156,13 +159,15 @@ public:
     void describe(const AddContext& /*context*/, Description& description) const override {
         const std::string& name = selection_.name_in_pod;
         for (const RdmaDevice& device : selection_.moving)
-            description.add.push_back(concat("move RDMA device ", quoted(device.name), " into the pod",
-                                             name.empty() ? "" : concat(" as ", quoted(name))));
+            description.add.push_back(
+                name.empty()
+                    ? fmt::format("move RDMA device {} into the pod", quoted(device.name))
+                    : fmt::format("move RDMA device {} into the pod as {}", quoted(device.name), quoted(name)));
         for (const RdmaDevice& device : selection_.staying)
-            description.add.push_back(concat("leave RDMA device ", quoted(device.name), " on the host"));
+            description.add.push_back(fmt::format("leave RDMA device {} on the host", quoted(device.name)));
     }
 
-    /// A driver that was bound anew has made others.
+    /// A driver that was bound again has created other RDMA devices.
     [[nodiscard]] bool learn(const AddContext& context, const Progress& progress) override {
         if (!progress.made_rdma || has_learned_) return false;
         selection_ = choose_rdma_again(address_, context.config.rdma, selection_, *progress.made_rdma);
@@ -186,37 +191,39 @@ void check_rdma_shared(const state::AttachmentRecord& record, const base::Deadli
     const std::string name = recorded_port(record).device;
     auto outside = kernel::Socket::find_rdma(deadline);
     if (!outside || !kernel::find_rdma_device(*outside, name))
-        differs(concat("RDMA device ", quoted(name), " of ", record.device(), " is gone from the host"));
+        differs(fmt::format("RDMA device {} of {} is gone from the host", quoted(name), record.device()));
 }
 
-/// The pod's name for it counts where the configuration had ADD give it one.
+/// Compares the device's name in the pod only if ADD gave it one.
 void check_moved_rdma(const MoveRdma& wanted, const std::optional<kernel::RdmaDevice>& present) {
-    if (!present) differs(concat("RDMA device ", quoted(wanted.name), " of ", wanted.device, " is gone from the pod"));
+    if (!present) differs(fmt::format("RDMA device {} of {} is gone from the pod", quoted(wanted.name), wanted.device));
     if (!wanted.name_in_pod.empty() && present->name != wanted.name_in_pod)
-        differs(concat("RDMA device of ", wanted.device, " is called ", quoted(present->name), " in the pod, expected ",
-                       quoted(wanted.name_in_pod)));
+        differs(fmt::format("RDMA device of {} is called {} in the pod, expected {}", wanted.device,
+                            quoted(present->name), quoted(wanted.name_in_pod)));
 }
 
-/// Which of them go along. `rdma`: null if this kernel has no RDMA.
+/// Chooses the RDMA devices that move. `rdma` is null if the kernel has no RDMA.
 void choose_devices(FoundDevice& device, const PlanContext& context, Socket* rdma) {
     const auto& [request, config, records, log, deadline, host, add] = context;
     const config::RdmaPolicy& policy = config.rdma;
     if (policy.demand == config::RdmaDemand::ignored) return;
-    if (!device.link && !config.is_rdma_only()) { // a driver for user space
+    if (!device.link && !config.is_rdma_only()) { // the driver is for user space
         if (policy.demand == config::RdmaDemand::required)
-            refuse_rdma(concat("device ", device.address, " has driver ", quoted(kernel::driver_of(device.address)),
-                               ", which makes no RDMA device of it, network ", quoted(request.conf.name),
-                               " asks for RDMA (\"rdma\"): bind it to its network driver, or remove \"rdma\""));
+            refuse_rdma(
+                fmt::format("device {} has driver {}, which creates no RDMA device, but network {} asks for RDMA "
+                            "(\"rdma\"): bind it to its network driver, or remove \"rdma\"",
+                            device.address, quoted(kernel::driver_of(device.address)), quoted(request.conf.name)));
         return;
     }
     const auto devices = rdma != nullptr ? find_rdma_devices(device.address, *rdma) : RdmaDevices{};
     if (devices.empty()) {
-        const std::string why = concat("device ", device.address, " has no RDMA device in the host's namespace");
         if (policy.demand == config::RdmaDemand::required)
-            refuse_rdma(concat(why, ", network ", quoted(request.conf.name),
-                               " asks for RDMA (\"rdma\"): load the NIC's RDMA driver, e.g. `modprobe mlx5_ib`, give "
-                               "it back if another namespace has it, or remove \"rdma\""));
-        log.debug(why);
+            refuse_rdma(
+                fmt::format("device {} has no RDMA device on the host, but network {} asks for RDMA (\"rdma\"): load "
+                            "the NIC's RDMA driver (for example `modprobe mlx5_ib`), return the RDMA device if "
+                            "another namespace has it, or remove \"rdma\"",
+                            device.address, quoted(request.conf.name)));
+        log.debug(fmt::format("device {} has no RDMA device on the host", device.address));
         return;
     }
     warn_of_zero_guid(device, devices, log);
@@ -226,22 +233,26 @@ void choose_devices(FoundDevice& device, const PlanContext& context, Socket* rdm
         device.rdma = device.link ? port_for_gids(*rdma, devices, *device.link) : first_port(*rdma, devices.front());
 }
 
-/// Whether the devices' drivers let them go. In `elsewhere`, where they are not, the kernel is asked.
+/// Asks the kernel whether the devices can move. `elsewhere` is a namespace that they are not in.
 void require_movable(FoundDevice& device, const PlanContext& context, Socket& rdma, const kernel::Netns& elsewhere) {
     const config::RdmaPolicy& policy = context.config.rdma;
     const auto fixed = find_immovable(device.selection.moving, rdma, elsewhere);
     if (!fixed) return;
-    const std::string why = concat("RDMA device ", quoted(fixed->name), " can't move to another namespace, because ",
-                                   "its driver doesn't take it away from its users");
     if (policy.demand == config::RdmaDemand::required)
-        refuse_rdma(concat(why, ": use a driver that does, or \"rdma\": {\"mode\": \"shared\"} and ",
-                           "`rdma system set netns shared` before any pod starts, or remove \"rdma\""));
-    context.log.warn(concat(why, ": it stays on the host, and the pod has no RDMA"));
+        refuse_rdma(
+            fmt::format("RDMA device {} cannot move to another namespace, because its driver cannot disconnect its "
+                        "users: use a driver that can, or \"rdma\": {{\"mode\": \"shared\"}} and `rdma system set "
+                        "netns shared` before any pod starts, or remove \"rdma\"",
+                        quoted(fixed->name)));
+    context.log.warn(
+        fmt::format("RDMA device {} cannot move to another namespace, because its driver cannot disconnect its "
+                    "users: it stays on the host, and the pod has no RDMA",
+                    quoted(fixed->name)));
     device.selection.moving.clear();
 }
 
-/// The kernel is asked about another namespace, under the lock of RDMA moves: no device must just arrive there. It is
-/// not asked if the lock is taken or no other namespace is known.
+/// Asks the kernel whether the RDMA devices could move to some other namespace. It takes the lock of RDMA moves, so
+/// that no device arrives there meanwhile. It does not ask if the lock is taken or no other namespace is known.
 void require_movable_somewhere(FoundDevice& device, const PlanContext& context, Socket& rdma) try {
     RdmaDevices& moving = device.selection.moving;
     if (moving.empty() || context.config.rdma.demand != config::RdmaDemand::required) return;
@@ -257,15 +268,18 @@ void require_movable_somewhere(FoundDevice& device, const PlanContext& context, 
 } catch (const base::TimeoutError&) { // the next STATUS asks
 }
 
-/// The interface would be lost to the pod, addresses and all: the kernel makes it anew when its RDMA device moves, see
-/// follow_rdma().
+/// Throws if the device has an IPoIB interface. The kernel destroys it and creates a new one when its RDMA device
+/// moves (see follow_rdma()), so the pod would lose its interface with all addresses.
 void require_no_ipoib(const BusAddress& address, Socket& host, PodSide& pod) {
     auto link = find_link_inside(address, pod.route);
     if (!link) link = find_link_on_host(address, host);
     if (link && link->is_infiniband())
-        refuse_device(address, concat("is InfiniBand, the kernel destroys its IPoIB interface ", quoted(link->name),
-                                      " when its RDMA device moves alone: instead of the plugin before this one, let ",
-                                      "\"attach\": \"sriov\" or \"host-device\" move both"));
+        refuse_device(
+            address,
+            fmt::format("is InfiniBand, and the kernel destroys its IPoIB interface {} when its RDMA device moves "
+                        "alone: let \"attach\": \"sriov\" or \"host-device\" move both, instead of the plugin "
+                        "before this one",
+                        quoted(link->name)));
 }
 
 } // namespace
@@ -324,7 +338,7 @@ state::Holds MoveRdma::holds() const {
 }
 
 std::string MoveRdma::describe() const {
-    return concat("RDMA device ", quoted(name), " of ", device);
+    return fmt::format("RDMA device {} of {}", quoted(name), device);
 }
 
 void MoveRdma::revert(const RevertContext& context) const {
@@ -332,7 +346,7 @@ void MoveRdma::revert(const RevertContext& context) const {
     auto outside = Socket::find_rdma(context.deadline);
     if (!address || !outside) return;
     if (const auto netns = find_recorded_netns(context.record, context.caller.netns_path))
-        send_rdma_home(*this, *netns, context);
+        move_rdma_to_host(*this, *netns, context);
     const auto moves = list_steps<MoveRdma>(context.record);
     const auto returned = wait_for_return(context, [&]() -> std::optional<RdmaDevice> {
         if (auto found = find_moved(*outside, *this)) return found;
@@ -351,24 +365,25 @@ std::unique_ptr<Step> make_move_rdma(const AddContext& /*context*/, const Findin
     return std::make_unique<MoveRdmaStep>(*found.device);
 }
 
-/// In the namespace that ADD left them in, which must be the one that the configuration asks for by now.
+/// Compares the namespace of the RDMA devices with what ADD did and with what the configuration asks for now.
 void check_move_rdma(const CheckContext& context) {
     const state::AttachmentRecord& record = context.record;
     if (!context.wanted.is_device() || record.rdma_device.empty()) return;
     const RdmaDevices moved = moved_devices(record);
     if (context.wanted.rdma.isolation.value_or(!moved.empty()) == moved.empty())
-        differs(concat("RDMA device ", record.rdma_device, " of ", record.device(),
-                       moved.empty() ? " stayed on the host, expected in the pod"
-                                     : " is in the pod, expected on the host"));
+        differs(moved.empty() ? fmt::format("RDMA device {} of {} stayed on the host, expected in the pod",
+                                            record.rdma_device, record.device())
+                              : fmt::format("RDMA device {} of {} is in the pod, expected on the host",
+                                            record.rdma_device, record.device()));
     if (moved.empty()) return check_rdma_shared(record, context.deadline);
     auto inside = kernel::Socket::find_rdma_in(context.netns, context.deadline);
     for (const MoveRdma& wanted : list_steps<MoveRdma>(record))
         check_moved_rdma(wanted, inside ? kernel::find_rdma_device(*inside, wanted.index) : std::nullopt);
 }
 
-void remember_sibling(const state::Step& undone, std::vector<state::Step>& owed) {
+void remember_sibling(const state::Step& undone, std::vector<state::Step>& remaining) {
     if (!undone.holds.rdma) return;
-    for (state::Step& step : owed)
+    for (state::Step& step : remaining)
         if (auto move = parse_if<MoveRdma>(step); move && move->device == undone.holds.device) {
             move->stayed.push_back(undone.holds.rdma->index);
             step = to_record(*move);

@@ -2,6 +2,7 @@
 
 #include "owners/claims.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/state/topic.hpp>
 
@@ -13,7 +14,6 @@
 namespace rdmanet::attach {
 namespace {
 
-using base::concat;
 using base::quoted;
 using kernel::RdmaDevice;
 using kernel::Socket;
@@ -29,18 +29,19 @@ std::optional<RdmaDevice> find_at_home(Socket& rdma, const OwedName& owed) {
     return device && is_of(owed, *device) ? device : std::nullopt;
 }
 
-/// False if another device has the name, or this one has gone to a pod meanwhile.
+/// Returns false if another device has the name, or if this device has just moved into a pod.
 bool try_rename(Socket& rdma, const RdmaDevice& device, const std::string& name) try {
     kernel::rename_rdma_device(rdma, device.index, name);
     return true;
 } catch (const kernel::NetlinkError& error) {
     const int why = error.errno_value();
-    if (why != EEXIST && why != EINVAL && why != ENODEV) throw; // the latter two: nldev_set_doit(), nldev.c
+    if (why != EEXIST && why != EINVAL && why != ENODEV)
+        throw; // EINVAL and ENODEV: nldev_set_doit(), drivers/infiniband/core/nldev.c
     return false;
 }
 
-/// One look at what is owed, and at who needs which device as it is called now. A name may be owed for ever, and each
-/// ADD and DEL looks: all records are read only where a device could be renamed otherwise.
+/// Restores the names that can be restored now. A device that pods use on the host is not renamed. Each ADD and DEL
+/// does this, and a name may wait for ever, so all records are read only if a device could otherwise be renamed.
 class Settlement {
 public:
     Settlement(Socket& rdma, Names owed, const state::AttachmentStore& records)
@@ -48,7 +49,8 @@ public:
         std::erase_if(owed_, [&](const OwedName& name) { return is_gone(name); });
     }
 
-    /// Each name that is paid may free another.
+    /// Repeats until nothing changes, because each restored name may free another one. Returns the names that still
+    /// wait.
     Names settle() {
         const auto pays = [&](const OwedName& name) { return try_pay(name); };
         for (auto paid = std::find_if(owed_.begin(), owed_.end(), pays); paid != owed_.end();
@@ -58,7 +60,7 @@ public:
     }
 
 private:
-    /// Neither on the host nor in a pod: its driver has made others since.
+    /// Whether the device is neither on the host nor in a pod: its driver has created others since.
     [[nodiscard]] bool is_gone(const OwedName& owed) const {
         const auto has_it = [&](const state::AttachmentRecord& record) {
             const RdmaDevices moved = moved_devices(record);
@@ -69,7 +71,7 @@ private:
         return std::none_of(records.begin(), records.end(), has_it);
     }
 
-    /// By pods that use it on the host: their records have its name.
+    /// Whether pods use the device on the host: their records have its name.
     [[nodiscard]] bool is_used(const RdmaDevice& device) {
         if (!all_records_) all_records_ = records_.list().records;
         return std::any_of(all_records_->begin(), all_records_->end(), [&](const state::AttachmentRecord& record) {
@@ -93,9 +95,9 @@ private:
         return !is_used(*holder) && swap(*device, *holder);
     }
 
-    /// The holder has a name of its own to come, and this device's until then.
+    /// Exchanges the names of two devices. The holder also waits for its own name, and gets this device's until then.
     bool swap(const RdmaDevice& device, const RdmaDevice& holder) {
-        if (!try_rename(rdma_, holder, concat("rdmanet", holder.index))) return false;
+        if (!try_rename(rdma_, holder, fmt::format("rdmanet{}", holder.index))) return false;
         const bool is_paid = try_rename(rdma_, device, holder.name);
         (void)try_rename(rdma_, holder, is_paid ? device.name : holder.name);
         return is_paid;
@@ -107,17 +109,17 @@ private:
     std::optional<std::vector<state::AttachmentRecord>> all_records_;
 };
 
-/// RDMA moves are locked, and `owed` is what the file says. Returns what is still owed.
+/// `owed` are the names in the file. The caller holds the lock of RDMA moves. Returns the names that still wait.
 Names settle(Names owed, Socket& rdma, const NameKeeper& keeper) {
     const std::size_t before = owed.size();
     Names rest = Settlement(rdma, std::move(owed), keeper.records).settle();
-    const bool is_of_another_boot = before == 0; // or damaged
+    const bool is_of_another_boot = before == 0; // or the file is damaged
     if (rest.size() != before || is_of_another_boot) keeper.records.owed_names().save(rest, keeper.boot_id);
     return rest;
 }
 
 std::string who_has(const std::string& name, Socket& rdma) {
-    return kernel::find_rdma_device(rdma, name) ? "another one on the host" : "one in a pod";
+    return kernel::find_rdma_device(rdma, name) ? "another RDMA device on the host" : "an RDMA device in a pod";
 }
 
 } // namespace
@@ -136,12 +138,19 @@ void restore_rdma_name(Socket& rdma, const RdmaDevice& device, const base::BusAd
         owed = settle(std::move(owed), rdma, keeper);
         if (std::none_of(owed.begin(), owed.end(), [&](const OwedName& one) { return is_of(one, device); })) return;
     } catch (const base::Error& error) {
-        failure = concat(" (", error.what(), ')');
+        failure = error.what();
     }
-    keeper.log.warn(concat("RDMA device of ", address, " stays ", quoted(device.name), ", ", who_has(name, rdma),
-                           " has its name ", quoted(name), failure,
-                           failure.empty() ? ": once that is free, the next ADD, DEL or `rdmanet gc` gives it back"
-                                           : ": rename them"));
+    const std::string holder = who_has(name, rdma);
+    keeper.log.warn(
+        failure.empty()
+            ? fmt::format(
+                  "RDMA device of {} stays {}, because {} has its name {}: once that is free, the next ADD, DEL or "
+                  "`rdmanet gc` restores it",
+                  address, quoted(device.name), holder, quoted(name))
+            : fmt::format(
+                  "RDMA device of {} stays {}, because {} has its name {}, and nothing will restore it ({}): rename "
+                  "both",
+                  address, quoted(device.name), holder, quoted(name), failure));
 }
 
 void settle_owed_names(const NameKeeper& keeper) try {
@@ -153,13 +162,13 @@ void settle_owed_names(const NameKeeper& keeper) try {
     const base::FileLock lock = keeper.records.lock_rdma(deadline);
     (void)settle(list_owed_names(keeper), *rdma, keeper);
 } catch (const base::Error& error) {
-    keeper.log.warn(concat("names of RDMA devices: ", error.what()));
+    keeper.log.warn(fmt::format("cannot restore the names of RDMA devices: {}", error.what()));
 }
 
 Names list_owed_names(const NameKeeper& keeper) try {
     return keeper.records.owed_names().load(keeper.boot_id);
 } catch (const base::Error& error) {
-    keeper.log.warn(concat("names of RDMA devices that others have: ", error.what()));
+    keeper.log.warn(fmt::format("cannot read which names of RDMA devices are to be restored: {}", error.what()));
     return {};
 }
 
@@ -176,8 +185,8 @@ std::vector<std::string> describe_owed_names(const NameKeeper& keeper) {
     if (!rdma) return texts;
     for (const OwedName& one : owed)
         if (const auto device = find_at_home(*rdma, one))
-            texts.push_back(concat("RDMA device ", quoted(device->name), " of ", one.device, ": ",
-                                   who_has(one.name, *rdma), " has its name ", quoted(one.name)));
+            texts.push_back(fmt::format("RDMA device {} of {}: {} has its name {}", quoted(device->name), one.device,
+                                        who_has(one.name, *rdma), quoted(one.name)));
     return texts;
 }
 

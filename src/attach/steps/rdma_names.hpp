@@ -1,8 +1,8 @@
-// RDMA devices on the host get the names back that they had before their pods.
+// Restores the names that RDMA devices on the host had before their pods.
 //
-// All devices of a machine share one set of names, whatever namespace they are in (ib_device_rename(),
-// drivers/infiniband/core/device.c), and a pod's administrator may rename those in the pod. A name that another device
-// has is owed until that one is renamed or comes home. Devices in pods are never renamed.
+// All RDMA devices of a machine share one set of names, in all namespaces together (ib_device_rename(),
+// drivers/infiniband/core/device.c). A pod's administrator may rename the devices in the pod. If another device has a
+// name that must be restored, the name waits until it is free. Devices in pods are never renamed.
 #pragma once
 
 #include "owners/attachment.hpp"
@@ -20,7 +20,7 @@
 
 namespace rdmanet::attach {
 
-/// Whose names they are, for what follows.
+/// What these functions need.
 struct NameKeeper {
     const state::AttachmentStore& records;
     const std::string& boot_id;
@@ -31,22 +31,23 @@ struct NameKeeper {
     return {.records = attachment.records, .boot_id = attachment.node.boot_id, .log = attachment.node.log};
 }
 
-/// Gives a device on the host its name. One that is taken is owed from now on, which is a warning. RDMA moves must not
-/// be locked. Throws kernel::NetlinkError.
+/// Restores the name of a device on the host. If the name is taken, it is saved to be restored later, with a warning.
+/// The caller must not hold the lock of RDMA moves. Throws kernel::NetlinkError.
 void restore_rdma_name(kernel::Socket& rdma, const kernel::RdmaDevice& device, const base::BusAddress& address,
                        const std::string& name, const NameKeeper& keeper, const base::Deadline& deadline);
 
-/// Gives devices on the host the names that they are owed and that are free by now, or that others have which are owed
-/// names themselves. What can't be done is a warning. RDMA moves must not be locked.
+/// Restores the waiting names that are free now, or whose holders also wait for their own names. Failures are only
+/// warnings. The caller must not hold the lock of RDMA moves.
 void settle_owed_names(const NameKeeper& keeper);
 
-/// Empty where they can't be read, which is a warning.
+/// The names that wait to be restored. If they cannot be read, warns and returns none.
 [[nodiscard]] std::vector<state::OwedName> list_owed_names(const NameKeeper& keeper);
 
-/// The name that a device on the host has when nobody else has it. `owed` is to be listed before the device is.
+/// The name that the device should have: the one that waits to be restored, or else its present one. List `owed`
+/// before the device.
 [[nodiscard]] std::string own_name(const kernel::RdmaDevice& device, const std::vector<state::OwedName>& owed);
 
-/// A sentence for each device on the host that is owed a name.
+/// One sentence for each device on the host whose name waits to be restored.
 [[nodiscard]] std::vector<std::string> describe_owed_names(const NameKeeper& keeper);
 
 } // namespace rdmanet::attach

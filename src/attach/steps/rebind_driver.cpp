@@ -10,6 +10,7 @@
 #include "owners/claims.hpp"
 #include "owners/guid_claim.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/kernel/device.hpp>
 #include <rdmanet/state/members.hpp>
@@ -22,20 +23,19 @@ namespace rdmanet::attach {
 namespace {
 
 using base::BusAddress;
-using base::concat;
 using base::quoted;
 using kernel::Socket;
 
-/// A driver that was bound anew draws the lowest numbers that are free by then.
+/// A driver that is bound again gets the lowest free uverbs numbers, which may be others than before.
 void require_same_numbers(const RdmaDevices& made, const std::vector<std::string>& before, kernel::Socket& rdma) {
     const std::vector<std::string> after = list_uverbs(made, rdma);
     for (std::size_t at = 0; at < std::min(before.size(), after.size()); ++at)
         if (!before[at].empty() && !after[at].empty())
-            require_same_uverbs(made[at].name, before[at], after[at], "when its driver was bound anew for its GUID");
+            require_same_uverbs(made[at].name, before[at], after[at], "when its driver was bound again for its GUID");
 }
 
-/// Never bound anew, or since it got its settings back: nobody's device is taken away for nothing. The PF may have
-/// refused one of its GUIDs at the first attempt, so both count.
+/// Whether the VF already has the GUIDs from before. Then the driver need not be bound again, which would take the
+/// device from its users. Both GUIDs count, because the PF may have refused one of them at the first attempt.
 bool has_guids(const BusAddress& address, const RebindDriver& step, const RevertContext& context) {
     Socket route = Socket::open(kernel::Protocol::route, context.deadline);
     const auto link = find_link_on_host(address, route);
@@ -46,7 +46,8 @@ bool has_guids(const BusAddress& address, const RebindDriver& step, const Revert
     return step.node_guid == 0 || devices.empty() || devices.front().node_guid == step.node_guid;
 }
 
-/// The driver bound anew, with the new GUID. What it made of the device is there again when this returns.
+/// Binds the driver again, so that it takes the new GUID. Waits for the RDMA devices and the interface that it
+/// creates.
 RdmaDevices rebind(const base::BusAddress& address, const std::string& driver, const state::AttachmentStore& records,
                    const base::Deadline& deadline) {
     constexpr std::chrono::seconds kTimeout{20};
@@ -57,13 +58,15 @@ RdmaDevices rebind(const base::BusAddress& address, const std::string& driver, c
     kernel::bind_anew(address, driver);
     auto made = wait_for_devices(address, {.link = true, .rdma_devices = 1}, route, &rdma, deadline.at_most(kTimeout));
     if (!made)
-        refuse_device(address, concat("has no RDMA device or no IPoIB interface ", kTimeout.count(), " s after driver ",
-                                      quoted(driver), " was bound anew for its GUID"));
+        refuse_device(address,
+                      fmt::format("has no RDMA device or no IPoIB interface {} s after driver {} was bound again for "
+                                  "its GUID: look into `dmesg`",
+                                  kTimeout.count(), quoted(driver)));
     require_same_numbers(*made, uverbs, rdma);
     return *std::move(made);
 }
 
-/// Nothing to do: on the way back the driver is bound anew when its PF has set the old GUIDs.
+/// Applying it does nothing. It is undone after the PF has set the old GUIDs again, and then binds the driver again.
 class RebindAfter final : public Step {
 public:
     explicit RebindAfter(RebindDriver step) : step_(std::move(step)) {}
@@ -74,14 +77,14 @@ private:
     RebindDriver step_;
 };
 
-/// Nothing to undo: RebindAfter does.
+/// RebindAfter undoes it.
 class Rebind final : public Step {
 public:
     Rebind(BusAddress address, std::string driver) : address_(std::move(address)), driver_(std::move(driver)) {}
 
     void describe(const AddContext& /*context*/, Description& description) const override {
         description.add.push_back(
-            concat("bind driver ", quoted(driver_), " of device ", address_, " anew, which then takes the GUID"));
+            fmt::format("bind driver {} of device {} again, so that it takes the GUID", quoted(driver_), address_));
     }
     void apply(const AddContext& context, Progress& progress) override {
         progress.made_rdma = rebind(address_, driver_, context.attachment.records, context.deadline);
@@ -110,8 +113,8 @@ void find_rebind(const PlanContext& context, Findings& found) {
     }
     if (!wanted && present->is_nobodys())
         refuse_device(device.address,
-                      concat("has no valid GUID (", *present, "): set \"guid\", or give it one by `ip link set ",
-                             device.vf->id.pf, " vf ", device.vf->id.number, " port_guid`"));
+                      fmt::format("has no valid GUID ({}): set \"guid\", or run `ip link set {} vf {} port_guid ...`",
+                                  *present, device.vf->id.pf, device.vf->id.number));
     if (!device.rebind_to.empty()) require_no_children(device.address, *device.link, attachment, context.host);
 }
 
@@ -130,7 +133,7 @@ void RebindDriver::write(json::Writer& writer) const {
 }
 
 std::string RebindDriver::describe() const {
-    return concat("driver of ", device);
+    return fmt::format("driver of {}", device);
 }
 
 void RebindDriver::revert(const RevertContext& context) const {

@@ -1,4 +1,4 @@
-// The driver of an InfiniBand VF is bound anew, so that it takes the GUIDs that the PF has set.
+// Binds the driver of an InfiniBand VF again, so that it takes the GUIDs that the PF has set.
 #pragma once
 
 #include "context.hpp"
@@ -23,16 +23,17 @@
 
 namespace rdmanet::attach {
 
-/// A device's driver was bound anew, so that it takes the GUIDs that the PF has set. Undone by binding it anew.
+/// A device's driver was bound again, so that it takes the GUIDs that the PF has set. Undoing it binds the driver
+/// again.
 struct RebindDriver {
     static constexpr std::string_view kKind = kRebindDriver;
-    /// What the driver finds is no matter of the host's before the device is there.
+    /// The driver must be bound on the host, so the device must be back.
     static constexpr std::array kWaitsFor{kMoveLink, kMoveRdma};
     static constexpr std::array kSpoiltBy{kSetVf}; // the driver takes what the PF has set
 
     std::string device; // bus address
     std::string driver;
-    // Before; while it has both, there is nothing to undo:
+    // The GUIDs from before. While the VF has both, there is nothing to undo:
     std::string guid;            // of its port
     std::uint64_t node_guid = 0; // of its RDMA device, host byte order; 0: it had none
 
@@ -43,7 +44,8 @@ struct RebindDriver {
     void revert(const RevertContext& context) const;
 };
 
-/// A GUID that is asked for and isn't the VF's yet makes the driver be bound anew; one must be there in any case.
+/// Plans to bind the driver again if the VF does not have the requested GUID yet. Throws CniError if the VF would have
+/// no valid GUID.
 void find_rebind(const PlanContext& context, Findings& found);
 
 // Null if the attachment needs none.

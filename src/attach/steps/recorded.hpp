@@ -1,13 +1,13 @@
-// Between a step as a value and the step of a record. A value says in its own file:
+// Translates between a step as a value of its own type and the step in a record. Each such type has:
 //
-//   kKind                         what the record calls it (kinds.hpp)
-//   parse(), write()              its members in JSON. What earlier versions did not write is optional.
-//   holds()                       what it holds until it is undone
-//   describe()                    what is still held, for people
-//   revert()                      its undo, of a step that was done, half done or never begun. Safe to repeat. Throws
-//                                 if something is left.
-//   kWaitsFor  (if it has any)    kinds of steps behind it that must be undone before it
-//   kSpoiltBy  (if it has any)    kinds of steps behind it whose undo spoils its own: it is then undone again
+//   kKind                    its name in records (kinds.hpp)
+//   parse(), write()         its members in JSON. Members that earlier versions did not write are optional.
+//   holds()                  what it holds until it is undone
+//   describe()               what is still held, for messages
+//   revert()                 undoes a step that was applied, half applied or never begun. Safe to repeat. Throws if
+//                            something is left.
+//   kWaitsFor  (optional)    kinds of later steps that must be undone before it
+//   kSpoiltBy  (optional)    kinds of later steps whose undo changes its result: it is then undone again
 #pragma once
 
 #include "kinds.hpp"
@@ -46,7 +46,7 @@ template <class Value>
     return std::nullopt;
 }
 
-/// All steps of that kind, in the order of doing.
+/// All steps of that kind, in the order in which ADD applied them.
 template <class Value>
 [[nodiscard]] std::vector<Value> list_steps(const state::AttachmentRecord& record) {
     std::vector<Value> values;

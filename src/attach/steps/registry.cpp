@@ -17,6 +17,7 @@
 #include "vf_settings.hpp"
 
 #include <rdmanet/base/error.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <algorithm>
@@ -37,10 +38,11 @@ struct Kind {
 void find_nothing(const PlanContext& /*context*/, Findings& /*found*/) {}
 void check_nothing(const CheckContext& /*context*/) {}
 
-/// In the order of doing. Undone is a record, in the order in which it was written, from its end. Four steps do
-/// nothing forwards, and are where their work belongs on the way back: a device's interface gets what it had when it
-/// is home; a driver is bound anew, and a function reset, when the VF has its settings again; an InfiniBand interface
-/// is waited for when its RDMA device is home.
+/// All kinds, in the order in which ADD applies them. A record is undone from its end, in the order in which it was
+/// written. Four kinds do nothing in ADD; their place in the list decides when their undo comes:
+/// - keep_device restores the interface's settings last, when the interface is back on the host.
+/// - rebind_after and reset_after come after the VF has its settings again.
+/// - the InfiniBand variant of move_link waits for the interface when the RDMA device is back.
 constexpr Kind kKinds[] = {
     {find_nothing, make_keep_device, check_keep_device},
     {find_rebind, make_rebind_after, check_nothing},
@@ -60,7 +62,7 @@ constexpr Kind kKinds[] = {
     {find_nothing, make_device_info, check_nothing},
 };
 
-/// What is to be known of a kind of step that records have: see recorded.hpp.
+/// The functions and relations of one kind of recorded step: see recorded.hpp.
 struct RecordedKind {
     std::string_view name;
     state::Step (*read)(const json::Reader& reader);
@@ -106,10 +108,10 @@ const RecordedKind* find_recorded(std::string_view name) {
     return found == std::end(kRecordedKinds) ? nullptr : found;
 }
 
-/// read_step() has let no other in.
+/// A record has only known kinds: read_step() refuses others.
 const RecordedKind& recorded_kind(const state::Step& step) {
     const RecordedKind* const kind = find_recorded(step.kind);
-    if (kind == nullptr) throw base::Error(base::concat("no such step: ", step.kind));
+    if (kind == nullptr) throw base::Error(fmt::format("unknown step {}", base::quoted(step.kind)));
     return *kind;
 }
 

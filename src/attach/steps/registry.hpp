@@ -1,4 +1,4 @@
-// All kinds of steps, and the order of doing them.
+// All kinds of steps, and the order in which ADD applies them.
 #pragma once
 
 #include "check_context.hpp"
@@ -16,12 +16,12 @@
 
 namespace rdmanet::attach {
 
-/// What all steps find out before they are planned. `moving` is what moves, if anything does. Reads the kernel and
-/// changes nothing. Throws CniError with the cure for whatever would make the ADD fail later, as far as it can be known
-/// without a pod if there is none.
+/// Finds out what the steps are planned from. `moving` is the device or interface that moves, if there is one. Reads
+/// the kernel and changes nothing. Throws CniError with the cure for everything that would make ADD fail later, as far
+/// as that is known without a pod.
 [[nodiscard]] Findings find_out(const PlanContext& context, const std::optional<Movable>& moving);
 
-/// The steps of an ADD, in the order of doing. Throws as above.
+/// The steps of an ADD, in the order of applying them. Throws as above.
 [[nodiscard]] Steps plan_steps(const AddContext& context, const Findings& found);
 
 [[nodiscard]] std::vector<state::Step> recorded(const Steps& steps);
@@ -31,27 +31,27 @@ namespace rdmanet::attach {
 /// Throws CniError (code 107) for the first difference.
 void check_steps(const CheckContext& context);
 
-// Steps as records have them.
+// Functions for steps of records.
 
-/// As state::ReadStep: of all kinds that there are.
+/// Reads a step of any known kind, for state::AttachmentStore (state::ReadStep).
 [[nodiscard]] state::Step read_step(const json::Reader& reader);
 
-/// Records of earlier versions name the device of a VF's settings only once, in another step.
+/// Adds the device to a step of an earlier version, which named the device only in another step.
 void name_device(state::Step& step, const std::string& device);
 
-/// `interface "net1"`, `addresses of IPAM plugin "dhcp"`: what is still held if the step can't be undone.
+/// What is still held if the step cannot be undone: `interface "net1"`, `addresses of IPAM plugin "dhcp"`.
 [[nodiscard]] std::string describe(const state::Step& step);
 
-/// Whether it takes a device's net device or RDMA device into the pod.
+/// Whether the step moved a net device or an RDMA device into the pod.
 [[nodiscard]] bool is_move(const state::Step& step);
 
-/// Whether `step` stays done while `other`, whose undo comes before its own, has failed.
+/// Whether `step` must not be undone while the undo of `other` has failed.
 [[nodiscard]] bool waits_for(const state::Step& step, const state::Step& other);
 
-/// Whether what `owed` will do spoils `step`, which is undone already: then it is undone again.
+/// Whether undoing `owed` will change what undoing `step` has done. Then `step` is undone again.
 [[nodiscard]] bool is_spoilt_by(const state::Step& step, const state::Step& owed);
 
-/// Undoes a step that was done, half done or never begun; safe to repeat. Throws if something is left.
+/// Undoes a step that was applied, half applied or never begun. Safe to repeat. Throws if something is left.
 void revert(const state::Step& step, const RevertContext& context);
 
 } // namespace rdmanet::attach

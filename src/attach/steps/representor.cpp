@@ -2,6 +2,7 @@
 
 #include "recorded.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/kernel/device.hpp>
 #include <rdmanet/kernel/sysctl.hpp>
@@ -15,7 +16,6 @@
 namespace rdmanet::attach {
 namespace {
 
-using base::concat;
 using base::quoted;
 using kernel::Link;
 using kernel::Sysctl;
@@ -38,7 +38,7 @@ void switch_ipv6(const Link& link, bool on) {
         kernel::write_sysctl(*name, Sysctl::disable_ipv6, on ? 0 : 1);
 }
 
-/// A pod without an interface, whose driver is one for user space, has no MTU either.
+/// The MTU that the representor needs. None if the pod has no interface, because its driver is for user space.
 std::optional<unsigned> mtu_for(const FoundDevice& device, const config::Config& config) {
     return device.link ? config.mtu : std::nullopt;
 }
@@ -48,16 +48,16 @@ std::optional<Link> find_link_of(const SetRepresentor& step, kernel::Socket& rou
     return pf ? find_link_of(kernel::representors_of(*pf), step.number, route) : std::nullopt;
 }
 
-/// Raises its MTU to the pod's, if one is configured, and brings it up. Never lowers it: a bridge has the least of
-/// its ports' MTUs (br_mtu_auto_adjust()). IPv6 is switched off on one that is no port of a bridge or the like, where
-/// the host itself would take what the pod sends, router advertisements among it.
+/// Brings the representor up, and raises its MTU to the configured one. Never lowers the MTU: a bridge takes the
+/// smallest MTU of its ports (br_mtu_auto_adjust()). If the representor is not a port of a bridge or the like, IPv6 is
+/// disabled on it, because the host would otherwise accept what the pod sends, router advertisements for example.
 void set_up_representor(FoundRepresentor& representor, const config::Config& config, const base::Deadline& deadline) {
     kernel::LinkChange change;
     if (representor.mtu) change.mtu = config.mtu;
     if (representor.was_down) change.state = kernel::AdminState::up;
     if (!change.mtu && !change.state) return;
     const unsigned ifindex = representor.link.ifindex;
-    base::in_context(concat("representor ", quoted(representor.link.name)), [&] {
+    base::in_context(fmt::format("representor {}", quoted(representor.link.name)), [&] {
         if (representor.had_ipv6) switch_ipv6(representor.link, false);
         kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
         kernel::change_link(route, ifindex, change);
@@ -65,9 +65,9 @@ void set_up_representor(FoundRepresentor& representor, const config::Config& con
     });
 }
 
-/// ", MTU 1500 -> 9000", ", MTU 1500" of what stays so.
+/// `, MTU 1500 -> 9000`, or `, MTU 1500` if it stays.
 std::string mtu_text(unsigned now, const std::optional<unsigned>& wanted) {
-    return wanted && *wanted != now ? concat(", MTU ", now, " -> ", *wanted) : concat(", MTU ", now);
+    return wanted && *wanted != now ? fmt::format(", MTU {} -> {}", now, *wanted) : fmt::format(", MTU {}", now);
 }
 
 class Representor final : public Step {
@@ -88,16 +88,17 @@ public:
 
     void describe(const AddContext& context, Description& description) const override {
         const std::string mtu = found_.mtu ? mtu_text(*found_.mtu, context.config.mtu) : std::string();
-        const std::string text = concat(found_.was_down ? ", up" : "", mtu, found_.had_ipv6 ? ", without IPv6" : "");
-        description.add.push_back(text.empty() ? concat("leave its representor ", quoted(name_), " as it is")
-                                               : concat("set its representor ", quoted(name_), text));
+        const std::string text =
+            fmt::format("{}{}{}", found_.was_down ? ", up" : "", mtu, found_.had_ipv6 ? ", without IPv6" : "");
+        description.add.push_back(text.empty() ? fmt::format("leave its representor {} as it is", quoted(name_))
+                                               : fmt::format("set its representor {}{}", quoted(name_), text));
     }
 
     void apply(const AddContext& context, Progress& /*progress*/) override {
         set_up_representor(found_, context.config, context.deadline);
     }
 
-    /// For whoever connects it on the host.
+    /// Names the representor in the result, for whoever connects it on the host.
     void conclude(const AddContext& /*context*/, const Progress& /*progress*/, Conclusion& end) const override {
         const Link& link = found_.link;
         end.on_host = cni::Interface{.name = link.name, .mac = link.hardware_address_text(), .mtu = link.mtu};
@@ -106,7 +107,7 @@ public:
 private:
     base::BusAddress address_; // of the VF
     kernel::VfOf vf_;
-    std::string name_; // when the record was written
+    std::string name_; // as recorded: it may be renamed later
     FoundRepresentor found_;
 };
 
@@ -120,9 +121,10 @@ void find_representor(const PlanContext& context, Findings& found) {
     if (representors.empty()) return;
     auto link = find_link_of(representors, vf.number, context.host);
     if (!link) {
-        context.log.warn(concat(
-            device.vf->id, " has no representor in the host's namespace, and its PF is in switchdev mode: the "
-                           "pod reaches nobody but by what another namespace does with it. `devlink port` names it"));
+        context.log.warn(
+            fmt::format("{} has no representor on the host, and its PF is in switchdev mode: the pod reaches "
+                        "nobody, unless another namespace connects the representor. `devlink port` names it",
+                        device.vf->id));
         return;
     }
     FoundRepresentor representor{.link = *std::move(link)};
@@ -156,13 +158,13 @@ void SetRepresentor::write(json::Writer& writer) const {
 }
 
 std::string SetRepresentor::describe() const {
-    return concat("representor ", quoted(name), " of VF ", number, " of PF ", pf);
+    return fmt::format("representor {} of VF {} of PF {}", quoted(name), number, pf);
 }
 
 void SetRepresentor::revert(const RevertContext& context) const {
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, context.deadline);
     const auto link = find_link_of(*this, route);
-    if (!link || link->ifindex != ifindex) return; // the PF has made another since, in its own state
+    if (!link || link->ifindex != ifindex) return; // the PF has created another one since: nothing to restore
     kernel::LinkChange change;
     if (mtu && *mtu != link->mtu) change.mtu = mtu;
     if (was_down && link->is_up()) change.state = kernel::AdminState::down;
@@ -175,7 +177,7 @@ std::unique_ptr<Step> make_representor(const AddContext& /*context*/, const Find
     return std::make_unique<Representor>(*found.device, *found.device->representor);
 }
 
-/// Its name, and a larger MTU, are its bridge's matter.
+/// Its name and a larger MTU are no difference: its bridge may need them.
 void check_representor(const CheckContext& context) {
     const state::AttachmentRecord& record = context.record;
     const auto& mtu = context.wanted.mtu;
@@ -183,11 +185,12 @@ void check_representor(const CheckContext& context) {
     if (context.wanted.kind != "sriov" || !step) return;
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, context.deadline);
     const auto link = find_link_of(*step, route);
-    if (!link) differs(concat("representor ", quoted(step->name), " of ", record.device(), " is gone from the host"));
-    if (!link->is_up()) differs(concat("representor ", quoted(link->name), " of ", record.device(), " is down"));
+    if (!link) differs(fmt::format("representor {} of {} is gone from the host", quoted(step->name), record.device()));
+    if (!link->is_up())
+        differs(fmt::format("representor {} of {} is down, expected up", quoted(link->name), record.device()));
     if (has_netdev(record) && mtu.value_or(0) > link->mtu)
-        differs(concat("representor ", quoted(link->name), " of ", record.device(), " has MTU ", link->mtu,
-                       ", expected at least ", *mtu));
+        differs(fmt::format("representor {} of {} has MTU {}, expected at least {}", quoted(link->name),
+                            record.device(), link->mtu, *mtu));
 }
 
 } // namespace rdmanet::attach

@@ -1,4 +1,4 @@
-// The host's end of a VF whose PF is in switchdev mode: a bridge, Open vSwitch or tc connect it with others.
+// The representor is the host's end of a VF whose PF is in switchdev mode. A bridge, Open vSwitch or tc connects it.
 #pragma once
 
 #include "check_context.hpp"
@@ -17,8 +17,7 @@
 
 namespace rdmanet::attach {
 
-/// A VF's representor, by which the host's bridge reaches the pod: what of it was changed, as it was. Undone by
-/// making it so again, while it is still the same one.
+/// Settings of a VF's representor were changed. Undoing it restores them, if it is still the same representor.
 struct SetRepresentor {
     static constexpr std::string_view kKind = kSetRepresentor;
 
@@ -26,9 +25,9 @@ struct SetRepresentor {
     unsigned number = 0;         // of the VF in its PF
     unsigned ifindex = 0;        // of the representor on the host
     std::string name;            // for messages
-    std::optional<unsigned> mtu; // bytes; absent: not changed
-    bool was_down = false;       // and was brought up
-    bool had_ipv6 = false;       // which was switched off before
+    std::optional<unsigned> mtu; // bytes, from before; absent: not changed
+    bool was_down = false;       // ADD brought it up
+    bool had_ipv6 = false;       // ADD disabled IPv6 on it
     std::string device;          // bus address of the VF; empty in records of earlier versions
 
     [[nodiscard]] static SetRepresentor parse(const json::Reader& reader);
@@ -38,14 +37,14 @@ struct SetRepresentor {
     void revert(const RevertContext& context) const;
 };
 
-/// By number and port name, whatever it is called. None if the PF is in legacy mode, or the VF's is not in the host's
-/// namespace, which is a warning.
+/// Finds the VF's representor by its number and port name, whatever its name. None if the PF is in legacy mode. If the
+/// representor is not on the host, this warns.
 void find_representor(const PlanContext& context, Findings& found);
 
 /// Null if the attachment needs none.
 [[nodiscard]] std::unique_ptr<Step> make_representor(const AddContext& context, const Findings& found);
 
-/// Throws CniError (code 107) for what differs.
+/// Throws CniError (code 107) for the first difference.
 void check_representor(const CheckContext& context);
 
 } // namespace rdmanet::attach

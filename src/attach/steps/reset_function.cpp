@@ -8,6 +8,7 @@
 #include "lookup/rdma_devices.hpp"
 #include "owners/claims.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/state/members.hpp>
@@ -20,7 +21,6 @@ namespace rdmanet::attach {
 namespace {
 
 using base::BusAddress;
-using base::concat;
 using base::quoted;
 using kernel::Socket;
 
@@ -28,24 +28,26 @@ std::vector<std::string> list_uverbs_as_made(const BusAddress& address, Socket* 
     return rdma != nullptr ? list_uverbs(list_as_made(address, rdma), *rdma) : std::vector<std::string>{};
 }
 
-/// Of a driver for user space none; without KeepDevice the attachment's record is lost, and it had one.
+/// Whether the device had a net device before the pod. A driver for user space creates none. Without KeepDevice the
+/// record was lost, and only devices with a net device are put together again.
 bool had_link(const state::AttachmentRecord& record) {
     const auto kept = find_step<KeepDevice>(record);
     return !kept || !kept->before.name.empty();
 }
 
-/// Device plugins look at the numbers when they start.
+/// Device plugins read the numbers only when they start.
 void warn_of_new_numbers(const ResetFunction& step, const std::vector<std::string>& before,
                          const std::vector<std::string>& after, const base::Logger& log) {
     for (std::size_t at = 0; at < std::min({before.size(), after.size(), step.rdma_names.size()}); ++at)
         if (!before[at].empty() && before[at] != after[at])
-            log.warn(concat("RDMA device ", quoted(step.rdma_names[at]), " is /dev/infiniband/", after[at],
-                            " since its driver was bound anew, it was ", before[at],
-                            ": restart the device plugin if it still gives pods that"));
+            log.warn(fmt::format(
+                "RDMA device {} became /dev/infiniband/{} when its driver was bound again, and was {} before: "
+                "restart the device plugin if it still gives pods the old file",
+                quoted(step.rdma_names[at]), after[at], before[at]));
 }
 
-/// The RDMA devices that the driver has made of the device, in their order. Throws where there was less time than
-/// that takes: the next attempt has more.
+/// Waits for what the driver creates after the reset, and returns the RDMA devices in the driver's order. Throws if
+/// the deadline left too little time for that, because the next attempt has more.
 RdmaDevices await_devices(const ResetFunction& step, const BusAddress& address,
                           const std::vector<std::string>& uverbs_before, Socket* rdma, const RevertContext& context) {
     constexpr std::chrono::seconds kTimeout{10};
@@ -53,11 +55,13 @@ RdmaDevices await_devices(const ResetFunction& step, const BusAddress& address,
     Socket route = Socket::open(kernel::Protocol::route, context.deadline);
     auto made = wait_for_devices(address, {.link = had_link(context.record), .rdma_devices = step.rdma_names.size()},
                                  route, rdma, context.deadline.at_most(kTimeout));
-    const std::string lacks = "lacks its net device or an RDMA device after its reset";
-    if (!made && is_cut_short) throw base::Error(concat("device ", address, ' ', lacks));
+    if (!made && is_cut_short)
+        throw base::Error(fmt::format("device {} lacks its net device or an RDMA device after its reset", address));
     if (!made) {
-        context.log.warn(concat("device ", address, ' ', lacks, " and ", kTimeout.count(),
-                                " s: `dmesg` says what its driver ", quoted(step.driver), " misses"));
+        context.log.warn(
+            fmt::format("device {} lacks its net device or an RDMA device {} s after its reset: look into `dmesg` "
+                        "for messages of driver {}",
+                        address, kTimeout.count(), quoted(step.driver)));
         return {};
     }
     sort_as_made(*made);
@@ -65,36 +69,36 @@ RdmaDevices await_devices(const ResetFunction& step, const BusAddress& address,
     return *std::move(made);
 }
 
-/// Those names that the ones before them had. The net device gets its own with KeepDevice.
+/// Restores the names of the RDMA devices. KeepDevice restores the net device.
 void restore_names(const RdmaDevices& made, const ResetFunction& step, const BusAddress& address, Socket& rdma,
                    const RevertContext& context) {
     for (std::size_t at = 0; at < std::min(made.size(), step.rdma_names.size()); ++at)
         restore_rdma_name(rdma, made[at], address, step.rdma_names[at], name_keeper(context), context.deadline);
 }
 
-/// False if it still has a driver, or that one is unloaded, which will take the device when it is loaded again.
+/// Returns false if the device still has a driver, or if the driver is not loaded: it will take the device when it is.
 bool bind_again(const BusAddress& address, const std::string& driver) {
     if (!kernel::driver_of(address).empty() || !kernel::driver_exists(address, driver)) return false;
     kernel::bind(address, driver);
     return true;
 }
 
-/// Why the device can't be reset alone, with the cure; empty if it can.
+/// Why the device cannot be reset alone, with the cure. Empty if it can.
 std::string obstacle_to_reset(const BusAddress& address) {
-    const std::string directory = concat("/sys/", address.sysfs_path());
-    if (const unsigned vfs = kernel::count_vfs_of(address); vfs != 0) // which its driver takes along
-        return concat("it has ", vfs, vfs == 1 ? " VF, which" : " VFs, which", " would go: run `echo 0 >", directory,
-                      "/sriov_numvfs`");
+    const std::string directory = fmt::format("/sys/{}", address.sysfs_path());
+    if (const unsigned vfs = kernel::count_vfs_of(address); vfs != 0) // they go with its driver
+        return fmt::format("it has {} {}, which would be removed: run `echo 0 >{}/sriov_numvfs`", vfs,
+                           vfs == 1 ? "VF" : "VFs", directory);
     switch (kernel::resettable(address)) {
     case kernel::Resettable::yes: break;
-    case kernel::Resettable::no: return concat("the kernel knows no way (", directory, "/reset is not there)");
+    case kernel::Resettable::no: return fmt::format("the kernel knows no way ({}/reset is not there)", directory);
     case kernel::Resettable::switched_off:
-        return concat("every way is switched off: run `echo default >", directory, "/reset_method`");
+        return fmt::format("every way is switched off: run `echo default >{}/reset_method`", directory);
     }
     return {};
 }
 
-/// Why `act` failed; empty if it didn't.
+/// Runs `act` and returns why it failed. Empty if it succeeded.
 template <class Act>
 std::string failure_of(Act&& act) {
     try {
@@ -105,8 +109,8 @@ std::string failure_of(Act&& act) {
     return {};
 }
 
-/// Why it failed; empty if it didn't. What moves RDMA devices meanwhile need not wait for the reset itself, which may
-/// take the kernel a minute.
+/// Unbinds the driver and resets the device. Returns why that failed, or nothing. The lock of RDMA moves is not held
+/// during the reset, which may take the kernel a minute.
 std::string reset_alone(const BusAddress& address, Socket* rdma, const RevertContext& context) {
     std::string obstacle = obstacle_to_reset(address);
     if (obstacle.empty()) obstacle = user_of(address, rdma);
@@ -122,23 +126,23 @@ std::string reset_alone(const BusAddress& address, Socket* rdma, const RevertCon
 
 /// What to do about a device that could not be reset.
 std::string cure_for(const BusAddress& address) {
-    const std::string directory = concat("/sys/", address.sysfs_path());
     const bool is_vf = address.pci() && kernel::find_pf_of(*address.pci());
-    return concat("; `dmesg` may say more. No other pod gets the device before it was reset",
-                  is_vf ? concat(": to give that up, write 0 to ", directory,
-                                 "/physfn/sriov_numvfs, run `rdmanet gc`, and make the VFs anew")
-                        : std::string());
+    if (!is_vf) return "; `dmesg` may say more. No other pod gets the device before it was reset";
+    return fmt::format(
+        "; `dmesg` may say more. No other pod gets the device before it was reset: to give that up, write 0 to "
+        "/sys/{}/physfn/sriov_numvfs, run `rdmanet gc`, and create the VFs again",
+        address.sysfs_path());
 }
 
-/// Nothing to do: on the way back the device is reset once the PF has its settings of the VF back, for what the
-/// driver makes of it then, MAC and GUIDs, comes from them.
+/// Applying it does nothing. It is undone after the PF has restored the VF's settings, because the driver then takes
+/// MAC and GUIDs from them.
 class ResetAfter final : public Step {
 public:
     explicit ResetAfter(ResetFunction step) : step_(std::move(step)) {}
 
     [[nodiscard]] std::vector<state::Step> recorded() const override { return {to_record(step_)}; }
     void describe(const AddContext& /*context*/, Description& description) const override {
-        description.end.push_back(concat("reset device ", step_.device, " when the pod is gone"));
+        description.end.push_back(fmt::format("reset device {} when the pod is gone", step_.device));
     }
 
 private:
@@ -147,13 +151,16 @@ private:
 
 void require_resettable(const BusAddress& address) {
     if (!address.pci())
-        refuse_device(address, "can't be reset, as a sub-function has no reset of its own: remove \"reset\"");
+        refuse_device(address, "cannot be reset, because a sub-function has no reset of its own: remove \"reset\"");
     const std::string driver = kernel::driver_of(address);
-    if (is_user_space_driver(driver) && !is_vfio_driver(driver)) // would have to be bound by hand again
-        refuse_device(address, concat("can't be reset with driver ", quoted(driver),
-                                      ": bind it to its network driver or to vfio-pci, or remove \"reset\""));
+    if (is_user_space_driver(driver) && !is_vfio_driver(driver)) // somebody would have to bind it by hand again
+        refuse_device(address,
+                      fmt::format("cannot be reset with driver {}: bind it to its network driver or to vfio-pci, or "
+                                  "remove \"reset\"",
+                                  quoted(driver)));
     if (const std::string obstacle = obstacle_to_reset(address); !obstacle.empty())
-        refuse_device(address, concat("can't be reset, ", obstacle, "; or use another device, or remove \"reset\""));
+        refuse_device(address,
+                      fmt::format("cannot be reset, because {}; or use another device, or remove \"reset\"", obstacle));
 }
 
 } // namespace
@@ -171,15 +178,15 @@ void find_reset(const PlanContext& context, Findings& found) {
 std::optional<FoundReset> plan_reset(const BusAddress& address, const std::vector<state::OwedName>& owed,
                                      const base::Logger& log, const base::Deadline& deadline) {
     FoundReset found{.driver = kernel::driver_of(address)};
-    // For each program that opens the device, and after it (vfio_pci_core_enable() and vfio_pci_core_disable(),
-    // drivers/vfio/pci/vfio_pci_core.c).
+    // VFIO resets the device before and after each program that opens it (vfio_pci_core_enable() and
+    // vfio_pci_core_disable(), drivers/vfio/pci/vfio_pci_core.c).
     if (is_vfio_driver(found.driver)) {
-        log.debug(concat("device ", address, " is reset by its driver ", quoted(found.driver)));
+        log.debug(fmt::format("device {} is reset by its driver {}", address, quoted(found.driver)));
         return std::nullopt;
     }
     auto rdma = Socket::find_rdma(deadline);
     if (const std::string use = user_of(address, rdma ? &*rdma : nullptr); !use.empty())
-        throw cni::CniError(cni::ErrorCode::rdma, concat(use, " before a pod gets the device"));
+        throw cni::CniError(cni::ErrorCode::rdma, fmt::format("{} before a pod gets the device", use));
     for (const kernel::RdmaDevice& device : list_as_made(address, rdma ? &*rdma : nullptr))
         found.rdma_names.push_back(own_name(device, owed));
     return found;
@@ -197,12 +204,12 @@ void ResetFunction::write(json::Writer& writer) const {
 }
 
 std::string ResetFunction::describe() const {
-    return concat("reset of ", device);
+    return fmt::format("reset of {}", device);
 }
 
-/// Whether an earlier attempt came to the reset, the device can't tell: it is done again. One that was not reset goes
-/// home all the same: its record keeps it from the next pod. Whoever has given it to another driver meanwhile keeps
-/// that.
+/// The reset is repeated at each attempt, because the device does not show whether it was reset. If the reset fails,
+/// the device still gets its driver back, but its record keeps it from the next pod. If somebody has bound another
+/// driver since, that driver stays.
 void ResetFunction::revert(const RevertContext& context) const {
     const auto address = BusAddress::parse(device);
     if (!address || !kernel::device_exists(*address)) return;
@@ -221,7 +228,7 @@ void ResetFunction::revert(const RevertContext& context) const {
             made = await_devices(*this, *address, uverbs, socket, context);
     });
     if (!made.empty()) restore_names(made, *this, *address, *socket, context);
-    if (!unbound.empty()) failure += concat(failure.empty() ? "" : "; ", unbound);
+    if (!unbound.empty()) failure += fmt::format("{}{}", failure.empty() ? "" : "; ", unbound);
     if (!failure.empty()) throw base::Error(failure);
 }
 

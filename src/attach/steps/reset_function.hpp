@@ -1,5 +1,5 @@
-// Resetting a device between the pods that have it: what one of them left in it, queues and steering rules, is gone
-// before the next.
+// Resets a device between two pods, so that the next pod finds nothing of the earlier one in it, for example queues
+// and steering rules.
 #pragma once
 
 #include "context.hpp"
@@ -22,8 +22,7 @@
 
 namespace rdmanet::attach {
 
-/// A function that the pod has is to be reset when it is back, so that the next finds nothing of this one in it.
-/// Undone by that, and by binding its driver anew.
+/// The pod's function must be reset after the pod. Undoing it resets the function and binds its driver again.
 struct ResetFunction {
     static constexpr std::string_view kKind = kResetFunction;
     static constexpr std::array kWaitsFor{kMoveLink, kMoveRdma};
@@ -40,11 +39,11 @@ struct ResetFunction {
     void revert(const RevertContext& context) const;
 };
 
-/// Throws CniError with the cure for a device that can't be reset alone.
+/// Throws CniError with the cure if the device cannot be reset alone.
 void find_reset(const PlanContext& context, Findings& found);
 
-/// What DEL is to do; nothing of a device whose driver resets it. The RDMA devices are those on the host, by the
-/// names that they have or are owed.
+/// What DEL must do. nullopt if the device's driver resets it by itself (VFIO). FoundReset::rdma_names are the names
+/// of the RDMA devices on the host, or those that wait to be restored.
 [[nodiscard]] std::optional<FoundReset> plan_reset(const base::BusAddress& address,
                                                    const std::vector<state::OwedName>& owed, const base::Logger& log,
                                                    const base::Deadline& deadline);

@@ -1,5 +1,5 @@
-// One step of an attachment: a value that says what will be done, and what was found before. What is written down of
-// it is a state::Step, which registry.hpp checks and undoes.
+// One step of an ADD: it knows what to do, and what it found before. Its recorded form is a state::Step, which the
+// functions in registry.hpp check and undo.
 #pragma once
 
 #include "lookup/pod_side.hpp"
@@ -21,7 +21,7 @@
 
 namespace rdmanet::attach {
 
-/// What an ADD, or a dry run of one, is about.
+/// The input of an ADD or of its dry run.
 struct AddContext {
     const cni::Request& request;
     const config::Config& config;
@@ -32,7 +32,7 @@ struct AddContext {
     [[nodiscard]] const base::Logger& log() const { return attachment.node.log; }
 };
 
-/// What is planned from: by ADD, by a dry run of one, and by STATUS, for which there is no attachment and no pod yet.
+/// The input of planning, for ADD, its dry run and STATUS. For STATUS there is no attachment and no pod yet.
 struct PlanContext {
     const cni::Request& request;
     const config::Config& config;
@@ -43,29 +43,29 @@ struct PlanContext {
     const AddContext* add = nullptr; // null for STATUS
 };
 
-/// What steps learn and later ones need.
+/// What steps learn and later steps need.
 struct Progress {
-    const state::AttachmentRecord& record;         // as it is written down by then
-    cni::Result own{};                             // addresses and routes that the attachment gives its interface
-    std::optional<kernel::Link> link{};            // its interface, in the pod
-    std::optional<RdmaDevices> made_rdma{};        // by a driver that was bound anew
+    const state::AttachmentRecord& record;         // as it is recorded now
+    cni::Result own{};                             // addresses and routes of the attachment's interface
+    std::optional<kernel::Link> link{};            // the attachment's interface in the pod
+    std::optional<RdmaDevices> made_rdma{};        // what a driver created when it was bound again
     RdmaDevices moved_rdma{};                      // in the pod
     std::optional<kernel::RdmaPort> shared_port{}; // of the RDMA device that stays on the host
-    std::string rdma_device{};                     // as the pod calls it; of several, their names with commas between
-    bool has_learned = false;                      // a step has changed what its recorded() says
+    std::string rdma_device{};                     // its name in the pod; several names are separated by commas
+    bool has_learned = false;                      // recorded() of a step has changed
 };
 
-/// For people.
+/// The lines of `rdmanet plan`.
 struct Description {
     std::vector<std::string> add{}; // what ADD does
-    std::vector<std::string> end{}; // what comes when the pod is gone
+    std::vector<std::string> end{}; // what DEL does
 };
 
-/// What ADD says at its end.
+/// What steps add to the result and to the record when ADD is done.
 struct Conclusion {
-    cni::Interface interface {}; // of the pod
+    cni::Interface interface {}; // in the pod
     std::optional<cni::Interface> on_host{};
-    state::AttachmentRecord& record; // for CHECK
+    state::AttachmentRecord& record; // gets what CHECK needs
 };
 
 class Step {
@@ -75,23 +75,23 @@ public:
     Step& operator=(const Step&) = delete;
     virtual ~Step() = default;
 
-    /// What undoes it, in the order of doing. Empty for a step with nothing to undo.
+    /// The recorded form, from which it is undone. Empty for a step with nothing to undo.
     [[nodiscard]] virtual std::vector<state::Step> recorded() const { return {}; }
-    /// AttachmentRecord::rdma_device, if it is this step that gives the pod one.
+    /// The value for AttachmentRecord::rdma_device, if this step gives the pod an RDMA device.
     [[nodiscard]] virtual std::string rdma_device() const { return {}; }
-    /// As far as it is worth a line.
+    /// Adds lines for `rdmanet plan`.
     virtual void describe(const AddContext& /*context*/, Description& /*description*/) const {}
-    /// After each earlier step: whether that has changed what recorded() says, which is then written down again.
+    /// Called after each earlier step. Returns true if recorded() has changed: the record is then written again.
     [[nodiscard]] virtual bool learn(const AddContext& /*context*/, const Progress& /*progress*/) { return false; }
-    /// The change. It is recorded by now.
+    /// Makes the change. The record already has it.
     virtual void apply(const AddContext& /*context*/, Progress& /*progress*/) {}
-    /// When all steps are done.
+    /// Called when all steps are applied.
     virtual void conclude(const AddContext& /*context*/, const Progress& /*progress*/, Conclusion& /*end*/) const {}
 };
 
 using Steps = std::vector<std::unique_ptr<Step>>;
 
-/// What was found out before anything is changed: findings.hpp.
+/// What ADD found out before it changes anything: see findings.hpp.
 struct Findings;
 
 } // namespace rdmanet::attach

@@ -1,5 +1,5 @@
-// What an attachment is about: a device that moves, an interface of no bus that moves, or a parent that gets a child.
-// The steps find out the rest.
+// Finds what the attachment is made of: a device that moves, a virtual interface that moves, or a parent that gets a
+// child. The steps find out the rest.
 #pragma once
 
 #include "findings.hpp"
@@ -11,8 +11,8 @@
 
 namespace rdmanet::attach {
 
-/// `moving`: what moves, if anything does. Reads the kernel and changes nothing. Throws CniError with the cure if it
-/// cannot be taken: it is not there, the node or another attachment needs it.
+/// `moving` is the device or interface that moves, if there is one. Reads the kernel and changes nothing. Throws
+/// CniError with the cure if it does not exist, or if the node or another attachment needs it.
 [[nodiscard]] Findings find_subject(const PlanContext& context, const std::optional<Movable>& moving);
 
 } // namespace rdmanet::attach

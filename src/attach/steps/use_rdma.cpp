@@ -11,6 +11,7 @@
 #include "owners/claims.hpp"
 #include "owners/gid_holders.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/ipam/store/sqlite_store.hpp>
 
@@ -25,19 +26,18 @@
 namespace rdmanet::attach {
 namespace {
 
-using base::concat;
 using base::quoted;
 using kernel::Link;
 
-/// At least one, which another IPAM plugin will give.
+/// At least one, because another IPAM plugin gives an unknown number.
 std::size_t expected_addresses(const cni::Request& request, const config::Config& config) {
     if (const auto* own = std::get_if<ipam::Config>(&config.ipam)) return own->ranges.size() + own->addresses.size();
     return std::max<std::size_t>(1, adopt_addresses(request, config).ips.size());
 }
 
-/// The RDMA port that children of the parent, on the host, share; none of an IPoIB interface, whose children have no
-/// GIDs of their own. Throws CniError where RDMA is required and can't be had, or the port isn't as the policy wants
-/// it.
+/// The RDMA port on the host that all children of the parent share. None for an IPoIB parent, whose children have no
+/// GIDs of their own. Throws CniError if RDMA is required but not available, or if the policy refuses the port's
+/// state.
 std::optional<kernel::RdmaPort> find_rdma_of_parent(const Link& parent, const PlanContext& context) {
     const auto& [request, config, records, log, deadline, host, add] = context;
     if (config.is_ipoib()) {
@@ -61,7 +61,7 @@ void require_gids(const Link& parent, const kernel::RdmaPort& port, const PlanCo
     require_gid_room(context.config.rdma, port, parent.name, addresses, holders, context.log);
 }
 
-/// Pods share an RDMA device on the host, or there is none.
+/// For an RDMA device on the host that pods share, or for none.
 class ShareRdma final : public Step {
 public:
     ShareRdma(std::optional<kernel::RdmaPort> port, bool is_worth_a_line)
@@ -71,12 +71,12 @@ public:
 
     void describe(const AddContext& /*context*/, Description& description) const override {
         if (port_)
-            description.add.push_back(concat("share ", *port_, ", which stays on the host"));
+            description.add.push_back(fmt::format("share {}, which stays on the host", *port_));
         else if (is_worth_a_line_)
             description.add.emplace_back("give it no RDMA device");
     }
 
-    /// A driver that was bound anew has made another.
+    /// A driver that was bound again has created another RDMA device.
     [[nodiscard]] bool learn(const AddContext& /*context*/, const Progress& progress) override {
         if (!port_ || !progress.made_rdma || has_learned_) return false;
         port_->device_index = progress.made_rdma->front().index;
@@ -101,7 +101,7 @@ std::vector<base::IpAddress> addresses_of(const cni::Result& result) {
     return addresses;
 }
 
-/// On a child's parent.
+/// Waits for GIDs on the parent's port.
 class AwaitSharedRdma final : public Step {
 public:
     void apply(const AddContext& context, Progress& progress) override {
@@ -112,7 +112,7 @@ public:
     }
 };
 
-/// On a device's own ports, in the pod or on the host.
+/// Waits for the port and GIDs of a device's own RDMA devices, in the pod or on the host.
 class AwaitDeviceRdma final : public Step {
 public:
     explicit AwaitDeviceRdma(const FoundDevice& device)
@@ -123,7 +123,7 @@ public:
         if (awaits_port_)
             require_active_port_in_pod(devices(context, progress), policy, context.pod.netns, *progress.link,
                                        context.log(), context.deadline);
-        if (is_infiniband_) return; // its port's GIDs don't come from addresses
+        if (is_infiniband_) return; // on InfiniBand, GIDs do not come from addresses
         const auto addresses = addresses_of(progress.own);
         const auto& port = progress.shared_port;
         const auto holders = [&] { return describe_gid_holders(*port, context.attachment.records, context.deadline); };
@@ -133,7 +133,7 @@ public:
     }
 
 private:
-    /// Those that are in the pod, or else stay on the host.
+    /// The RDMA devices that moved into the pod, or else those on the host.
     [[nodiscard]] RdmaDevices devices(const AddContext& context, const Progress& progress) const {
         if (!progress.moved_rdma.empty()) return progress.moved_rdma;
         auto outside = kernel::Socket::find_rdma(context.deadline);
@@ -145,7 +145,7 @@ private:
     bool is_infiniband_;
 };
 
-/// A pod may have given itself more addresses than ADD did, in a table whose places other pods need.
+/// A pod may have added addresses, which take entries that other pods need.
 void check_gid_share(const config::RdmaPolicy& policy, const kernel::RdmaPort& port, const Link& link,
                      const std::vector<kernel::Address>& present) {
     if (!policy.most_gids) return;
@@ -154,30 +154,32 @@ void check_gid_share(const config::RdmaPolicy& policy, const kernel::RdmaPort& p
     for (const kernel::Address& address : present) addresses.push_back(address.prefix.address());
     const std::size_t taken = kernel::find_gids(port, addresses, link.name).entries.size();
     if (taken > *policy.most_gids)
-        differs(concat("interface ", quoted(link.name), " has ", taken, " entries of the GID table of ", port,
-                       ", expected at most ", *policy.most_gids, " (\"rdma.maxGids\"): remove addresses from it"));
+        differs(
+            fmt::format("interface {} has {} entries of the GID table of {}, expected at most {} (\"rdma.maxGids\"): "
+                        "remove addresses from it",
+                        quoted(link.name), taken, port, *policy.most_gids));
 }
 
-/// Of a child's parent.
+/// Checks the RDMA port of a child's parent.
 void check_shared_rdma(const CheckContext& context, const Link& link) {
     const state::Child* const child = context.record.child();
     if (context.record.rdma_device.empty() || child == nullptr || child->parent_in_pod) return;
     kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, context.deadline);
     const auto parent = kernel::find_link(outside, child->parent_ifindex);
-    if (!parent) differs(concat("parent ", quoted(child->parent), " is gone"));
+    if (!parent) differs(fmt::format("parent {} is gone", quoted(child->parent)));
     auto rdma = kernel::Socket::find_rdma(context.deadline);
     const auto port = rdma ? kernel::find_rdma_port(*rdma, *parent) : std::nullopt;
     if (!port)
-        differs(concat("RDMA device ", context.record.rdma_device, " of parent ", quoted(parent->name), " is gone"));
+        differs(fmt::format("RDMA device {} of parent {} is gone", context.record.rdma_device, quoted(parent->name)));
     check_port(context.wanted.rdma, *port, parent->name);
     check_gid_share(context.wanted.rdma, *port, link, context.addresses);
-    // An ADD that doesn't wait for them may be followed by CHECK before the kernel has made them.
+    // If ADD does not wait for GIDs, CHECK may come before the kernel has added them.
     if (context.wanted.rdma.on_missing_gid == config::OnMissingGid::warn || !context.wanted.rdma.wait_for_gids) return;
     const auto missing = missing_gids(*port, link.name, context.expected.addresses());
-    if (!missing.empty()) differs(concat("RDMA device ", *port, " has no GID of ", missing.front()));
+    if (!missing.empty()) differs(fmt::format("{} has no GID of {}", *port, missing.front()));
 }
 
-/// Only where ADD has waited for them until they were there.
+/// Checks GIDs only if ADD waited until they existed.
 void check_gids(const config::RdmaPolicy& policy, const state::AttachmentRecord& record, const kernel::Netns& netns,
                 const kernel::Link& link, const std::vector<base::IpAddress>& addresses,
                 const base::Deadline& deadline) {
@@ -186,7 +188,7 @@ void check_gids(const config::RdmaPolicy& policy, const state::AttachmentRecord&
     const RdmaDevices moved = moved_devices(record);
     const auto missing = moved.empty() ? missing_gids(recorded_port(record), link.name, addresses)
                                        : missing_gids_in_pod(moved, netns, link, addresses, deadline);
-    if (!missing.empty()) differs(concat("RDMA device ", record.rdma_device, " has no GID of ", missing.front()));
+    if (!missing.empty()) differs(fmt::format("RDMA device {} has no GID of {}", record.rdma_device, missing.front()));
 }
 
 std::optional<kernel::RdmaPort> find_shared_port(const state::AttachmentRecord& record,
@@ -200,15 +202,15 @@ std::optional<kernel::RdmaPort> find_shared_port(const state::AttachmentRecord& 
     return std::nullopt;
 }
 
-/// The link of a whole function goes down when it moves, and comes back some seconds later. ADD doesn't wait for
-/// that, and CRI-O checks at once.
+/// The link of a whole function goes down when it moves, and comes back some seconds later. ADD does not wait for it,
+/// and CRI-O sends CHECK at once.
 bool may_be_coming_up(const state::AttachmentRecord& record) {
     constexpr std::int64_t kSeconds{30};
     return record.attach == "host-device" && record.created_since_boot &&
            ipam::system_time().boot - *record.created_since_boot < kSeconds;
 }
 
-/// The port of the pod's interface, on its RDMA devices in the pod, or on the one that stayed on the host.
+/// Checks the port of the pod's interface. The RDMA device may be in the pod or on the host.
 void check_port_of_device(const config::RdmaPolicy& policy, const state::AttachmentRecord& record,
                           const kernel::Netns& netns, const kernel::Link& link, const base::Deadline& deadline) {
     if (policy.on_inactive_port != config::OnInactivePort::refuse || record.rdma_device.empty()) return;
@@ -219,12 +221,15 @@ void check_port_of_device(const config::RdmaPolicy& policy, const state::Attachm
     if (port) check_port(policy, *port, link.name);
 }
 
-/// What the PF has been told is one thing, what the port has is another: drivers take a GUID when they are bound.
+/// Checks the port's own GUID. It may differ from the PF's setting, because a driver takes a GUID only when it is
+/// bound.
 void check_guid(const std::optional<base::Guid>& wanted, const kernel::Link& link) {
     const auto present = link.port_guid();
     if (wanted && present && *wanted != *present)
-        differs(concat("interface ", quoted(link.name), " has GUID ", *present, ", expected ", *wanted,
-                       ", which the VF's driver takes when it is bound: delete the pod, so that another ADD does"));
+        differs(fmt::format(
+            "interface {} has GUID {}, expected {}: delete the pod, because the VF's driver takes a GUID only "
+            "when it is bound",
+            quoted(link.name), *present, *wanted));
 }
 
 } // namespace
@@ -236,7 +241,7 @@ void find_shared_rdma(const PlanContext& context, Findings& found) {
     if (parent.rdma) require_gids(parent.parent, *parent.rdma, context);
 }
 
-/// The interface of an earlier plugin is known by its name in the pod.
+/// An earlier plugin's interface is found by its name in the pod.
 void find_awaited_port(const PlanContext& context, Findings& found) {
     if (!found.device || (context.add == nullptr && !found.device->link)) return;
     const std::string ifname = context.add != nullptr ? context.request.ifname().to_string() : std::string();

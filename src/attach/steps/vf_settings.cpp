@@ -6,6 +6,7 @@
 #include "lookup/request.hpp"
 #include "lookup/vf.hpp"
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/state/members.hpp>
@@ -19,24 +20,23 @@
 namespace rdmanet::attach {
 namespace {
 
-using base::concat;
 using base::quoted;
 using kernel::Socket;
 
 void require_mtu(const config::Config& config, const kernel::Link& pf) {
     if (config.mtu.value_or(0) <= pf.mtu) return;
     throw cni::CniError(cni::ErrorCode::invalid_network_config,
-                        concat("mtu: ", *config.mtu, " is above the MTU ", pf.mtu, " of PF ", quoted(pf.name),
-                               ": lower \"mtu\", or raise the PF's"));
+                        fmt::format("mtu: {} is above the MTU {} of PF {}: lower \"mtu\", or raise the PF's",
+                                    *config.mtu, pf.mtu, quoted(pf.name)));
 }
 
 [[noreturn]] void refuse_setting(std::string_view key, const base::BusAddress& address, std::string_view is) {
     throw cni::CniError(cni::ErrorCode::unsupported_field,
-                        concat(key, ": can't be set, device ", address, " is ", is, ": remove it"));
+                        fmt::format("{}: cannot be set, because device {} is {}: remove it", key, address, is));
 }
 
-/// What the kernel has no call for: ipoib_netdev_ops_pf, drivers/infiniband/ulp/ipoib/ipoib_main.c. Values that the
-/// VF has anyway do no harm.
+/// Throws for settings that the kernel cannot make on this link layer (ipoib_netdev_ops_pf,
+/// drivers/infiniband/ulp/ipoib/ipoib_main.c). Settings that the VF already has are not refused.
 void require_settings_of_link_layer(const FoundVf& vf, const base::BusAddress& address, const kernel::Link& pf) {
     if (!pf.is_infiniband()) {
         if (vf.changes.node_guid) refuse_setting("guid", address, "Ethernet");
@@ -50,14 +50,14 @@ void require_settings_of_link_layer(const FoundVf& vf, const base::BusAddress& a
 }
 
 std::string difference_text(const FoundVf& vf, const kernel::VfSettings& now, const kernel::VfSettings& missing) {
-    return concat(vf.id, " has ", to_string(kernel::restrict_to(now, missing)), ", expected ", to_string(missing));
+    return fmt::format("{} has {}, expected {}", vf.id, kernel::restrict_to(now, missing), missing);
 }
 
-/// Makes the changes, and reads them back. Throws kernel::NetlinkError for one that the driver refuses, and CniError
-/// for one that it takes and doesn't make; one that it may have made and doesn't tell is a warning.
+/// Makes the changes and reads them back. Throws kernel::NetlinkError if the driver refuses one, and CniError if it
+/// accepts one without effect. If the driver does not report a setting, this only warns.
 void apply_settings(const FoundVf& vf, const base::BusAddress& address, kernel::Socket& route,
                     const base::Logger& log) {
-    // Some make them when the VF has been reset, and show nothing of it meanwhile.
+    // Some drivers make the changes only after they reset the VF, and report nothing until then.
     constexpr std::chrono::seconds kTimeout{2};
     constexpr std::chrono::milliseconds kTimeoutOfUncertain{100};
     kernel::change_vf(route, vf.id, vf.changes);
@@ -71,33 +71,34 @@ void apply_settings(const FoundVf& vf, const base::BusAddress& address, kernel::
         const kernel::VfSettings certain = kernel::restrict_to(missing, kernel::surely_told(now));
         if (missing.empty()) return;
         if (certain.empty() && until_uncertain.passed()) {
-            log.warn(concat(difference_text(vf, now, missing),
-                            ": its PF accepted that without an error, and either ignores it or does not report it. If "
-                            "`ip -d link show ",
-                            vf.id.pf,
-                            "` keeps showing that, remove the setting from the network, or update the NIC's driver"));
+            log.warn(fmt::format(
+                "{}: its PF accepted that without an error, and either ignores it or does not report it. If "
+                "`ip -d link show {}` keeps showing that, remove the setting from the network, or update the "
+                "NIC's driver",
+                difference_text(vf, now, missing), vf.id.pf));
             return;
         }
         if (until.passed())
-            refuse_device(address, concat("can't be set up: ", difference_text(vf, now, certain),
-                                          ": its PF accepted that without an error, but ignores it: update the NIC's "
-                                          "driver and firmware, or remove the setting from the network"));
+            refuse_device(
+                address,
+                fmt::format("cannot be set up: {}. Its PF accepted that without an error, but ignores it: update "
+                            "the NIC's driver and firmware, or remove the setting from the network",
+                            difference_text(vf, now, certain)));
     }
 }
 
-/// What CHECK is to find again of a VF that has been set up, beyond what the configuration says and the driver
-/// confirms. As far as the driver tells it; the MAC only of a VF with a net device, as programs in user space choose
-/// theirs.
+/// Settings that CHECK must find again beyond the configured ones, as far as the driver reports them. The MAC only of
+/// a VF with a net device, because programs in user space choose their own.
 std::optional<kernel::VfSettings> settings_to_keep(const FoundVf& vf, const std::optional<kernel::Link>& link,
                                                    const cni::Request& request, const config::Config& config,
                                                    const base::Deadline& deadline) {
-    // A driver may have changed more than it was told, and some settings when the VF came up.
+    // A driver may have changed more than was requested, some of it when the VF came up.
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
     const auto present = kernel::find_vf(route, vf.id);
     if (!present) return std::nullopt;
     kernel::VfSettings kept =
         kernel::difference(kernel::without_port_speed(*present, vf.id), wanted_settings(request, config));
-    if (!link || kept.mac == link->mac()) kept.mac.reset(); // the VF's own, or may be
+    if (!link || kept.mac == link->mac()) kept.mac.reset(); // it may be the VF's own MAC, which the pod may change
     return kept;
 }
 
@@ -118,11 +119,11 @@ public:
         std::string changes;
         for (const kernel::VfSettings& each : kernel::each_of(vf_.changes)) {
             const std::string before = kernel::to_string(kernel::restrict_to(vf_.before, each));
-            changes += concat(changes.empty() ? "" : ", ", before.empty() ? "(not told)" : before, " -> ",
-                              kernel::to_string(each));
+            changes += fmt::format("{}{} -> {}", changes.empty() ? "" : ", ",
+                                   before.empty() ? "(not reported)" : before, each);
         }
-        description.add.push_back(changes.empty() ? concat("leave the settings of ", vf_.id, " as they are")
-                                                  : concat("set ", vf_.id, ": ", changes));
+        description.add.push_back(changes.empty() ? fmt::format("leave the settings of {} as they are", vf_.id)
+                                                  : fmt::format("set {}: {}", vf_.id, changes));
     }
 
     void apply(const AddContext& context, Progress& /*progress*/) override {
@@ -148,10 +149,10 @@ void warn_of_inherited_vlan(const FoundVf& vf, const cni::Request& request, cons
                             const base::Logger& log) {
     const auto& vlan = vf.before.vlan;
     if (!vlan || vlan->id == 0 || std::get<config::Sriov>(config.attach).settings.vlan) return;
-    log.warn(concat(
-        vf.id, " has VLAN ", vlan->id, ", and network ", quoted(request.conf.name),
-        " sets none: the pod is in that VLAN. Set \"vlan\" to it if that is intended, otherwise run `ip link set ",
-        vf.id.pf, " vf ", vf.id.number, " vlan 0`"));
+    log.warn(
+        fmt::format("{} has VLAN {}, and network {} sets none: the pod is in that VLAN. Set \"vlan\" to it if that is "
+                    "intended, otherwise run `ip link set {} vf {} vlan 0`",
+                    vf.id, vlan->id, quoted(request.conf.name), vf.id.pf, vf.id.number));
 }
 
 } // namespace
@@ -187,25 +188,27 @@ void SetVf::write(json::Writer& writer) const {
 }
 
 std::string SetVf::describe() const {
-    return concat("settings of VF ", number, " of PF ", pf);
+    return fmt::format("settings of VF {} of PF {}", number, pf);
 }
 
 void SetVf::revert(const RevertContext& context) const {
     const auto address = base::PciAddress::parse(pf);
-    // A PF that loses its driver takes its VFs along, and the settings with them.
+    // A PF that loses its driver also loses its VFs, and their settings with them.
     if (!address || kernel::count_vfs_of(*address) <= number) return;
     Socket route = Socket::open(kernel::Protocol::route, context.deadline);
     const auto vf = find_vf_id({.pf = *address, .number = number}, route);
     if (!vf)
-        throw base::Error(concat("PF ", *address, " has no net device in the host's namespace, through which ",
-                                 "VFs are set up: bring it back, or set sriov_numvfs to 0"));
+        throw base::Error(
+            fmt::format("PF {} has no net device on the host, and its VFs cannot be set up without it: return it "
+                        "to the host, or set sriov_numvfs to 0",
+                        *address));
     const auto present = kernel::find_vf(route, *vf);
     if (!present) return;
     std::string refused;
     for (const kernel::VfSettings& setting : kernel::each_of(kernel::difference(before, *present))) try {
             kernel::change_vf(route, *vf, setting);
         } catch (const base::Error& error) {
-            refused += concat(refused.empty() ? "" : "; ", error.what());
+            refused += fmt::format("{}{}", refused.empty() ? "" : "; ", error.what());
         }
     if (!refused.empty()) throw base::Error(refused);
 }
@@ -215,7 +218,7 @@ std::unique_ptr<Step> make_vf_settings(const AddContext& /*context*/, const Find
     return std::make_unique<VfSettingsStep>(*found.device);
 }
 
-/// As the configuration says, or as ADD left them: where it says nothing, or the driver had not confirmed it by then.
+/// Compares with the configuration and, for what it does not set or the driver did not confirm, with what ADD left.
 void check_vf_settings(const CheckContext& context) {
     const auto address = base::BusAddress::parse(context.record.device());
     if (context.wanted.kind != "sriov" || !address) return;
@@ -223,15 +226,15 @@ void check_vf_settings(const CheckContext& context) {
     Socket route = Socket::open(kernel::Protocol::route, context.deadline);
     const VfView vf = view_vf(*address, route);
     kernel::VfSettings left = context.record.vf_settings.value_or(kernel::VfSettings{});
-    // Some PFs tell what the VF has chosen itself (i40e, ice), which a later plugin may have had it do, and nothing for
-    // a while after the VF's interface has been down.
+    // Some PFs report the MAC that the VF chose itself (i40e, ice), which a later plugin may have changed. They report
+    // none for a while after the VF's interface was down.
     const bool tells_own_mac = link == nullptr || vf.present.mac == link->mac();
     if (tells_own_mac || (vf.present.mac && vf.present.mac->is_zero())) left.mac.reset();
     const kernel::VfSettings present = kernel::without_port_speed(vf.present, vf.id);
     const kernel::VfSettings lost = kernel::lost(context.wanted.vf, left, present);
     if (!lost.empty())
-        differs(concat(vf.id, " has ", to_string(kernel::restrict_to(present, lost)), ", expected ", to_string(lost),
-                       ", as ADD left it: run `", to_command(lost, vf.id), "`, or delete the pod"));
+        differs(fmt::format("{} has {}, expected {}, as ADD left it: run `{}`, or delete the pod", vf.id,
+                            kernel::restrict_to(present, lost), lost, to_command(lost, vf.id)));
 }
 
 } // namespace rdmanet::attach

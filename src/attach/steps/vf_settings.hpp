@@ -1,4 +1,4 @@
-// What a PF is to change of a VF, and is to change back.
+// Sets a VF through its PF, and restores its settings.
 #pragma once
 
 #include "check_context.hpp"
@@ -26,15 +26,15 @@
 
 namespace rdmanet::attach {
 
-/// Settings of a VF that its PF changed. Undone by setting them again as they were.
+/// Settings of a VF were changed through its PF. Undoing it restores them.
 struct SetVf {
     static constexpr std::string_view kKind = kSetVf;
-    /// How a device is set up is no matter of the host's before the device is there.
+    /// The pod must not get the host's settings, so the device must be back on the host.
     static constexpr std::array kWaitsFor{kMoveLink, kMoveRdma};
 
     std::string pf;            // bus address
     unsigned number = 0;       // of the VF in its PF
-    kernel::VfSettings before; // those that were changed
+    kernel::VfSettings before; // only those that ADD changed
     std::string device;        // bus address of the VF; empty in records of earlier versions
 
     [[nodiscard]] static SetVf parse(const json::Reader& reader);
@@ -44,8 +44,10 @@ struct SetVf {
     void revert(const RevertContext& context) const;
 };
 
-/// Reads the VF's settings and compares them with what is wanted. Throws CniError for what is no VF, or has a PF that
-/// can't be asked, or an MTU below what the configuration wants, and for settings that its link layer doesn't have.
+/// Reads the VF's settings and compares them with the requested ones. Throws CniError if:
+/// - the device is not a VF, or its PF cannot be asked
+/// - the PF's MTU is below the configured one
+/// - the link layer does not have a requested setting
 [[nodiscard]] FoundVf find_vf(const base::BusAddress& address, const cni::Request& request,
                               const config::Config& config, kernel::Socket& route);
 
@@ -54,7 +56,7 @@ void find_vf_settings(const PlanContext& context, Findings& found);
 /// Null if the attachment needs none.
 [[nodiscard]] std::unique_ptr<Step> make_vf_settings(const AddContext& context, const Findings& found);
 
-/// Throws CniError (code 107) for what differs.
+/// Throws CniError (code 107) for the first difference.
 void check_vf_settings(const CheckContext& context);
 
 } // namespace rdmanet::attach
