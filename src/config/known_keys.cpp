@@ -6,6 +6,7 @@
 #include <rdmanet/json/known_keys.hpp>
 
 #include <string_view>
+#include <vector>
 
 namespace rdmanet::config {
 namespace {
@@ -79,11 +80,6 @@ constexpr KnownKey kPeersKeys[] = {
     {"vlanQoS", kNoVlan},
     {"vlanProto", kNoVlan},
     {"vlanTrunk", "ignored, this version does not set VLAN trunks"},
-    {"spoofchk", kNoVf},
-    {"trust", kNoVf},
-    {"link_state", kNoVf},
-    {"min_tx_rate", kNoVf},
-    {"max_tx_rate", kNoVf},
     // ib-sriov-cni
     {"vfioPciMode", "ignored, the VF's driver decides"},
     {"guid", kNoInfiniband},
@@ -106,13 +102,16 @@ constexpr KnownKey kPeersKeys[] = {
 } // namespace
 
 void warn_of_keys(const json::Reader& root, KeysOf kind, json::KeyWarnings& warnings) {
+    std::vector<KnownKey> of_no_vf;
+    for (const std::string_view key : setting_keys_of_vfs()) of_no_vf.push_back({key, kNoVf});
     std::span<const KnownKey> of_devices;
     std::span<const KnownKey> of_host_devices;
     if (kind == KeysOf::device) {
         of_devices = keys_of_vfs();
         of_host_devices = kHostDeviceKeys;
     }
-    json::warn_of_keys(root, {kOurKeys, of_devices, of_host_devices, kCallersKeys, kPeersKeys, kComments}, warnings);
+    json::warn_of_keys(root, {kOurKeys, of_devices, of_host_devices, kCallersKeys, of_no_vf, kPeersKeys, kComments},
+                       warnings);
     if (const auto rdma = root.find("rdma"); rdma && rdma->is_object())
         json::warn_of_keys(*rdma, {kRdmaKeys, kComments}, warnings);
     if (const auto dns = root.find("dns"); dns && dns->is_object())

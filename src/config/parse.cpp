@@ -9,6 +9,7 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace rdmanet::config {
@@ -69,9 +70,10 @@ constexpr Choice<Kind> kKinds[] = {
 /// device plugin's ID for a shared device is not a PCI address.
 bool means_a_vf(const Reader& root) {
     if (find_filled(root, "mode") || find_filled(root, "master")) return false;
-    for (const std::string_view key :
-         {"spoofchk", "trust", "link_state", "min_tx_rate", "max_tx_rate", "vlan", "rdmaIsolation"})
-        if (find_filled(root, key)) return true; // the device is still missing: the error names the keys for it
+    const auto is_filled = [&](std::string_view key) { return find_filled(root, key).has_value(); };
+    const auto settings = setting_keys_of_vfs();
+    if (std::any_of(settings.begin(), settings.end(), is_filled) || is_filled("vlan") || is_filled("rdmaIsolation"))
+        return true; // the device is still missing: the error names the keys for it
     const auto device = find_device_key(root);
     return device && device->is_string() && base::PciAddress::parse(device->string());
 }

@@ -18,6 +18,8 @@ constexpr KnownKey kVfKeys[] = {
     {"pciBusID"},      {"reset"},
 };
 
+constexpr std::string_view kSettingKeys[] = {"spoofchk", "trust", "link_state", "min_tx_rate", "max_tx_rate"};
+
 constexpr Choice<bool> kSwitches[] = {{"on", true}, {"off", false}};
 constexpr Choice<base::VfLinkState> kVfLinkStates[] = {
     {"auto", base::VfLinkState::automatic},
@@ -127,12 +129,15 @@ void refuse_partition(const Reader& root, std::string_view kind) {
 
 /// The PF applies these keys, and other devices may have no PF. A pod must not start outside its VLAN.
 void refuse_keys_of_vfs(const Reader& root, std::string_view kind) {
-    for (const std::string_view key : {"vlan", "vlanQoS", "vlanProto", "spoofchk", "trust", "link_state", "min_tx_rate",
-                                       "max_tx_rate", "guid", "ibKubernetesEnabled"})
+    const auto refuse = [&](std::string_view key) {
         refuse_key(root, key,
                    fmt::format("is only for VFs, this network is \"{}\": remove it, or set \"attach\": \"sriov\" if "
                                "the device is a VF",
                                kind));
+    };
+    for (const std::string_view key : {"vlan", "vlanQoS", "vlanProto"}) refuse(key);
+    for (const std::string_view key : kSettingKeys) refuse(key);
+    for (const std::string_view key : {"guid", "ibKubernetesEnabled"}) refuse(key);
 }
 
 void refuse_keys_of_host_devices(const Reader& root, std::string_view kind, std::string_view cure) {
@@ -144,6 +149,10 @@ void refuse_keys_of_host_devices(const Reader& root, std::string_view kind, std:
 
 std::span<const KnownKey> keys_of_vfs() {
     return kVfKeys;
+}
+
+std::span<const std::string_view> setting_keys_of_vfs() {
+    return kSettingKeys;
 }
 
 std::optional<Reader> find_device_key(const Reader& root) {

@@ -16,6 +16,8 @@ namespace rdmanet::config {
 
 /// The known keys of VFs.
 [[nodiscard]] std::span<const json::KnownKey> keys_of_vfs();
+/// Those of them that are settings which a PF applies to a VF of any link layer, and that mean nothing else.
+[[nodiscard]] std::span<const std::string_view> setting_keys_of_vfs();
 
 /// The device plugin's choice: Multus writes the keys "deviceID" and "pciBusID", and a runtime with that capability
 /// writes "runtimeConfig.deviceID". nullopt if there is none, or if it is empty.
