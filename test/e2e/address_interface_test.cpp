@@ -101,15 +101,13 @@ TEST_CASE("neighbours are told when the pod's interface changes its MAC address"
 
 TEST_CASE("without addresses an interface is up and has none", "[address]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
-    const Stage stage;
-    const PluginCall call = call_for(stage.pod, "'master':'par0','ipam':{}");
-    const std::string result = add(call);
+    const AttachedStage attached("'master':'par0','ipam':{}");
+    const auto& [stage, call, result] = attached;
     CHECK(addresses(result).empty());
     CHECK(stage.pod.run("ip -4 address show net1") == "");
     CHECK(stage.pod.run("ip -6 address show net1 scope global") == "");
     CHECK(check(call, result) == "");
-    CHECK(del(call) == "");
-    CHECK(stage.node.difference() == "");
+    CHECK(attached.end() == "");
 }
 
 } // namespace rdmanet::test

@@ -11,16 +11,14 @@ using Catch::Contains;
 
 TEST_CASE("every field of a route reaches the kernel", "[route]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
-    const Stage stage;
-    const PluginCall call = call_for(
-        stage.pod,
+    const AttachedStage attached(
         concat("'master':'par0',",
                ipam("10.12.0.0/24",
                     "'ipRanges':[{'range':'fd13::/64'}],'routes':["
                     "{'dst':'10.13.0.0/16','gw':'10.12.0.254','mtu':1300,'advmss':1200,'priority':77,'table':101},"
                     "{'dst':'10.14.1.1/16','scope':253},"
                     "{'dst':'fd14::/32','gw':'fd13::ff','mtu':1310,'advmss':1210,'priority':78,'table':102}]")));
-    const std::string result = add(call);
+    const auto& [stage, call, result] = attached;
     const std::string v4 = stage.pod.run("ip route show table 101");
     CHECK_THAT(v4, Contains("10.13.0.0/16 via 10.12.0.254 dev net1") && Contains("metric 77") && Contains("mtu 1300") &&
                        Contains("advmss 1200"));
@@ -31,17 +29,15 @@ TEST_CASE("every field of a route reaches the kernel", "[route]") {
     CHECK(value(result, "routes.0.advmss") == "1200");
     CHECK(value(result, "routes.2.table") == "102");
     CHECK(check(call, result) == "");
-    CHECK(del(call) == "");
-    CHECK(stage.node.difference() == "");
+    CHECK(attached.end() == "");
 }
 
 TEST_CASE("a route without a gateway goes by the gateway of the addresses", "[route]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
-    const Stage stage;
-    const PluginCall call = call_for(
-        stage.pod, concat("'master':'par0',", ipam("10.15.0.0/24", "'gateway':'10.15.0.1','routes':["
-                                                                   "{'dst':'10.16.0.0/16'},{'dst':'0.0.0.0/0'}]")));
-    const std::string result = add(call);
+    const AttachedStage attached(
+        concat("'master':'par0',", ipam("10.15.0.0/24", "'gateway':'10.15.0.1','routes':["
+                                                        "{'dst':'10.16.0.0/16'},{'dst':'0.0.0.0/0'}]")));
+    const auto& [stage, call, result] = attached;
     CHECK(addresses(result) == "10.15.0.2/24");
     CHECK(value(result, "ips.0.gateway") == "10.15.0.1");
     CHECK_THAT(stage.pod.run("ip route show"),
@@ -50,8 +46,7 @@ TEST_CASE("a route without a gateway goes by the gateway of the addresses", "[ro
     CHECK(value(result, "routes.0.gw") == "10.15.0.1");
     CHECK(value(result, "routes.1.gw") == "10.15.0.1");
     CHECK(check(call, result) == "");
-    CHECK(del(call) == "");
-    CHECK(stage.node.difference() == "");
+    CHECK(attached.end() == "");
 }
 
 namespace {

@@ -175,8 +175,7 @@ TEST_CASE("what is no parent of an IPoIB child, and what it can't have, is refus
                  " name child0 type ipoib pkey 0x8002 && ip link set child0 up"));
     const auto refused = [&](const std::string& members) { return refusal(call_for(pod, members)); };
     CHECK_THAT(refused("'attach':'ipoib','master':'par0'"), Names("code 102", "par0", "ipoib"));
-    CHECK_THAT(refused("'attach':'ipoib','master':'child0'"),
-               Contains("code 102: parent \"child0\" is itself an IPoIB child"));
+    CHECK_THAT(refused("'attach':'ipoib','master':'child0'"), Names("code 102", "child0", "IPoIB child"));
     CHECK_THAT(refused(concat("'master':'", infiniband.parent(0), '\'')), Contains("set \"attach\": \"ipoib\""));
     const std::string parent = concat("'attach':'ipoib','master':'", infiniband.parent(0), "',");
     for (const std::string pkey : {"0", "'0x8000'", "'0x10000'", "'x'", "65536"})

@@ -26,9 +26,8 @@ TEST_CASE("a macvlan child has the mode that the configuration names", "[macvlan
 
 TEST_CASE("without a mode a macvlan child is a bridge, with the parent's MTU", "[macvlan]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
-    const Stage stage;
-    const PluginCall call = call_for(stage.pod, "'master':'par0'");
-    const std::string result = add(call);
+    const AttachedStage attached("'master':'par0'");
+    const auto& [stage, call, result] = attached;
     const std::string link = stage.pod.run("ip -d link show net1");
     CHECK_THAT(link, Contains("macvlan mode bridge "));
     CHECK_THAT(link, Contains("mtu 1500 "));
@@ -36,8 +35,7 @@ TEST_CASE("without a mode a macvlan child is a bridge, with the parent's MTU", "
     CHECK(value(result, "interfaces.0.mtu") == "1500");
     CHECK(value(result, "interfaces.0.sandbox") == "/run/netns/pod");
     CHECK(value(result, "interfaces.0.mac") == mac_of(stage.pod));
-    CHECK(del(call) == "");
-    CHECK(stage.node.difference() == "");
+    CHECK(attached.end() == "");
 }
 
 TEST_CASE("the pod's interface may have a name that an interface of the host has", "[macvlan]") {
@@ -56,16 +54,14 @@ TEST_CASE("the pod's interface may have a name that an interface of the host has
 
 TEST_CASE("MTU and length of the broadcast queue reach the macvlan child", "[macvlan]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
-    const Stage stage;
-    const PluginCall call = call_for(stage.pod, "'master':'par0','mtu':1400,'bcqueuelen':4321");
-    const std::string result = add(call);
+    const AttachedStage attached("'master':'par0','mtu':1400,'bcqueuelen':4321");
+    const auto& [stage, call, result] = attached;
     const std::string link = stage.pod.run("ip -d link show net1");
     CHECK_THAT(link, Contains("mtu 1400 "));
     CHECK_THAT(link, Contains("bcqueuelen 4321 "));
     CHECK(value(result, "interfaces.0.mtu") == "1400");
     CHECK(check(call, result) == "");
-    CHECK(del(call) == "");
-    CHECK(stage.node.difference() == "");
+    CHECK(attached.end() == "");
 }
 
 TEST_CASE("a network without addresses says so to a pod that asks for one", "[macvlan]") {
@@ -127,15 +123,13 @@ TEST_CASE("a MAC that nobody asked for is the attachment's own, and the same eac
 
 TEST_CASE("passthru gives the parent the requested MAC and takes it back", "[macvlan]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
-    const Stage stage;
-    const PluginCall call = call_for(stage.pod, "'master':'par0','mode':'passthru','mac':'02:00:00:00:0a:01'");
-    const std::string result = add(call);
+    const AttachedStage attached("'master':'par0','mode':'passthru','mac':'02:00:00:00:0a:01'");
+    const auto& [stage, call, result] = attached;
     CHECK(mac_of(stage.pod) == "02:00:00:00:0a:01");
     CHECK_THAT(shell("ip link show par0"), Contains("link/ether 02:00:00:00:0a:01"));
     CHECK_THAT(shell("ip -d link show par0"), Contains("promiscuity 1 "));
     CHECK(check(call, result) == "");
-    CHECK(del(call) == "");
-    CHECK(stage.node.difference() == "");
+    CHECK(attached.end() == "");
 }
 
 TEST_CASE("a parent whose pod with a passthru child died has its own MAC again", "[macvlan]") {

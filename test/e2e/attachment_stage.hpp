@@ -60,4 +60,20 @@ struct Stage {
     UnchangedNode node;
 };
 
+/// An attachment of container "c1" on such a stage.
+struct AttachedStage {
+    explicit AttachedStage(const std::string& members, const std::string& version = "1.1.0")
+        : call(call_for(stage.pod, members, version)), result(add(call)) {}
+
+    Stage stage;
+    PluginCall call;
+    std::string result;
+
+    /// Ends it. Empty if DEL succeeds and leaves the node as it was.
+    [[nodiscard]] std::string end() const {
+        const std::string said = del(call); // first
+        return said + stage.node.difference();
+    }
+};
+
 } // namespace rdmanet::test

@@ -40,6 +40,10 @@ struct Row {
     bool is_golden = true; // false: how it is said depends on the node
 };
 
+/// A row of a network of this kind, with these members, without "master" unless they have it.
+[[nodiscard]] Row row_of(const std::string& kind, const char* name, const std::string& members, int code,
+                         const char* key, const std::string& value);
+
 /// Files below it that are no network namespaces: file, fifo, directory, dangling, loop, and links to the namespaces
 /// "own" (of the plugin itself) and "pod".
 inline const std::string kNoNetns = "/tmp/rdmanet-no-netns";

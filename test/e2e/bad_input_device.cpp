@@ -4,21 +4,17 @@
 namespace rdmanet::test {
 namespace {
 
-Row attach(const std::string& kind, const char* name, const std::string& members, int code, const char* key,
-           const char* value) {
-    return {name, {member(concat("'master':null,'attach':'", kind, "',", members))}, code, key, value};
-}
 Row sriov(const char* name, const std::string& members, int code, const char* key, const char* value) {
-    return attach("sriov", name, members, code, key, value);
+    return row_of("sriov", name, members, code, key, value);
 }
 Row host_device(const char* name, const std::string& members, int code, const char* key, const char* value) {
-    return attach("host-device", name, members, code, key, value);
+    return row_of("host-device", name, members, code, key, value);
 }
 Row rdma_only(const char* name, const std::string& members, int code, const char* key, const char* value) {
-    return attach("rdma", name, concat("'ipam':null,", members), code, key, value);
+    return row_of("rdma", name, concat("'ipam':null,", members), code, key, value);
 }
 Row ipoib(const char* name, const std::string& members, int code, const char* key, const char* value) {
-    return attach("ipoib", name, concat("'master':'par0',", members), code, key, value);
+    return row_of("ipoib", name, concat("'master':'par0',", members), code, key, value);
 }
 
 Table names_of_vfs() {

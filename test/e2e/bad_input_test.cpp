@@ -238,6 +238,11 @@ Change command(std::string name) {
     return variable("CNI_COMMAND", std::move(name));
 }
 
+Row row_of(const std::string& kind, const char* name, const std::string& members, int code, const char* key,
+           const std::string& value) {
+    return {name, {member(concat("'master':null,'attach':'", kind, "',", members))}, code, key, value};
+}
+
 TEST_CASE("bad input is refused with code and message, and changes nothing", "[bad-input]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     BadInputStage stage;

@@ -5,11 +5,16 @@
 namespace rdmanet::test {
 namespace {
 
-constexpr const char* kVf = "'master':null,'attach':'sriov','deviceID':'0000:3b:00.2',";
+constexpr const char* kVf = "'deviceID':'0000:3b:00.2',";
 
 /// A VF with these members.
 Row vf(const char* name, const std::string& members, int code, const char* key, const char* value) {
-    return {name, {member(concat(kVf, members))}, code, key, value};
+    return row_of("sriov", name, concat(kVf, members), code, key, value);
+}
+
+Row of_command(const char* name, Row row) {
+    row.changes.push_back(command(name));
+    return row;
 }
 
 Table vf_types() {
@@ -129,14 +134,11 @@ Table vf_combinations() {
                 vf("device", "'device':'eth1'", 2, "device", "\"eth1\""),
                 vf("hwaddr", "'hwaddr':'02:00:00:00:00:01'", 2, "hwaddr", "\"02:00:00:00:00:01\""),
                 vf("kernelpath", "'kernelpath':'/sys/devices/x'", 2, "kernelpath", "\"/sys/devices/x\""),
-                {"CHECK says it too", {command("CHECK"), member(concat(kVf, "'vlan':4095"))}, 7, "vlan", "4095"},
-                {"STATUS says it too", {command("STATUS"), member(concat(kVf, "'trust':1"))}, 7, "trust", "1"},
-                {"DEL doesn't mind",
-                 {command("DEL"),
-                  member(concat(kVf, "'vlan':'x','guid':1,'trust':[],'rdmaIsolation':9,'args':5,'runtimeConfig':[]"))},
-                 0,
-                 "",
-                 ""},
+                of_command("CHECK", vf("CHECK says it too", "'vlan':4095", 7, "vlan", "4095")),
+                of_command("STATUS", vf("STATUS says it too", "'trust':1", 7, "trust", "1")),
+                of_command("DEL", vf("DEL doesn't mind",
+                                     "'vlan':'x','guid':1,'trust':[],'rdmaIsolation':9,'args':5,'runtimeConfig':[]", 0,
+                                     "", "")),
             }};
 }
 

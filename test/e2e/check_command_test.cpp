@@ -65,24 +65,20 @@ TEST_CASE("rdmanet check compares every attachment of the node, and exits with 1
 
 TEST_CASE("rdmanet check warns of a parent that is down, which is no difference", "[check]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
-    const Stage stage;
-    const PluginCall call = call_for(stage.pod, kRoutedOnNode);
-    const std::string result = add(call);
+    const AttachedStage attached(kRoutedOnNode);
+    const auto& [stage, call, result] = attached;
     const auto warning_of = [] { return value(check_of_node("--json").substr(2), "attachments.0.warning"); };
     CHECK(warning_of() == "");
     shell("ip link set par0 down");
-    CHECK_THAT(check_of_node(), StartsWith("0\nwarning: parent \"par0\" is down") &&
-                                    Contains("`ip link set par0 up`\n") &&
-                                    Contains("affects network \"net\", container \"c1\"") &&
-                                    Contains("1 attachment: 1 as ADD left them"));
-    CHECK_THAT(warning_of(), StartsWith("parent \"par0\" is down"));
+    CHECK_THAT(check_of_node(), StartsWith("0\nwarning: ") &&
+                                    Names("par0", "down", "`ip link set par0 up`", "net", "c1", "1 attachment"));
+    CHECK_THAT(warning_of(), Names("par0", "down"));
     CHECK(check(call, result) == "");
     stage.pod.run("ip addr flush dev net1");
-    CHECK_THAT(check_of_node(), StartsWith("1\nwarning: parent \"par0\" is down") && Contains("\ndiffers: "));
+    CHECK_THAT(check_of_node(), StartsWith("1\nwarning: ") && Names("par0", "down") && Contains("\ndiffers: "));
     shell("ip link set par0 up");
     CHECK(warning_of() == "");
-    CHECK(del(call) == "");
-    CHECK(stage.node.difference() == "");
+    CHECK(attached.end() == "");
 }
 
 TEST_CASE("rdmanet check says which attachments it could not compare, or not in full", "[check]") {
@@ -112,9 +108,8 @@ TEST_CASE("rdmanet check says which attachments it could not compare, or not in 
 
 TEST_CASE("rdmanet check goes by the runtime's result where libcni has kept it", "[check]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
-    const Stage stage;
-    const PluginCall call = call_for(stage.pod, kRoutedOnNode);
-    const std::string result = add(call);
+    const AttachedStage attached(kRoutedOnNode);
+    const auto& [stage, call, result] = attached;
     // As tuning does it, which reports the MAC.
     stage.pod.run("ip link set net1 address 02:00:00:00:03:0a");
     stage.pod.run("ip route del 10.40.0.0/16");
@@ -127,8 +122,7 @@ TEST_CASE("rdmanet check goes by the runtime's result where libcni has kept it",
     shell("sed -i s/cniCacheV1/cniCacheV9/ /var/lib/cni/multus/results/net-c1-net1");
     CHECK_THAT(check_of_node(), StartsWith("1\n"));
     shell("rm -r /var/lib/cni/multus");
-    CHECK(del(call) == "");
-    CHECK(stage.node.difference() == "");
+    CHECK(attached.end() == "");
 }
 
 } // namespace rdmanet::test

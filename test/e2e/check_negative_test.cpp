@@ -87,9 +87,8 @@ TEST_CASE("CHECK sees that a lease or the record was lost", "[check]") {
 
 TEST_CASE("CHECK sees another parent and another kind than the configuration's", "[check][ipvlan]") {
     NEEDS(kernel_has("macvlan") && kernel_has("ipvlan"), "macvlan and ipvlan");
-    const Stage stage;
-    const PluginCall call = call_for(stage.pod, "'master':'par0'");
-    const std::string result = add(call);
+    const AttachedStage attached("'master':'par0'");
+    const auto& [stage, call, result] = attached;
     CHECK_THAT(check(call_for(stage.pod, "'master':'par0','attach':'ipvlan'"), result),
                Names("code 107", "macvlan", "expected ipvlan"));
     CHECK_THAT(check(call_for(stage.pod, "'master':'par0','mode':'vepa'"), result),
@@ -102,8 +101,7 @@ TEST_CASE("CHECK sees another parent and another kind than the configuration's",
         stage.pod.run("ip link set net1 addrgenmode none up");
         CHECK_THAT(check(call, result), Contains("code 107") && Contains("parent index") && Contains("(par0)"));
     }
-    CHECK(del(call) == "");
-    CHECK(stage.node.difference() == "");
+    CHECK(attached.end() == "");
 }
 
 TEST_CASE("CHECK sees an ipvlan child whose mode or flag was changed under it", "[check][ipvlan]") {

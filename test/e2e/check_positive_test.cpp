@@ -32,9 +32,8 @@ TEST_CASE("CHECK right after ADD succeeds at every version that has it", "[check
 
 TEST_CASE("CHECK takes the same thing in other words for the same", "[check]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
-    const Stage stage;
-    const PluginCall call = call_for(stage.pod, kRouted);
-    const std::string result = add(call);
+    const AttachedStage attached(kRouted);
+    const auto& [stage, call, result] = attached;
     const std::string mac = value(result, "interfaces.0.mac");
     std::string upper = mac;
     std::transform(upper.begin(), upper.end(), upper.begin(), [](unsigned char c) { return std::toupper(c); });
@@ -46,15 +45,13 @@ TEST_CASE("CHECK takes the same thing in other words for the same", "[check]") {
     PluginCall by_alias = call;
     by_alias.netns = "/var/run/netns/pod";
     CHECK(check(by_alias, result) == "");
-    CHECK(del(call) == "");
-    CHECK(stage.node.difference() == "");
+    CHECK(attached.end() == "");
 }
 
 TEST_CASE("CHECK leaves to others what is theirs to change", "[check]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
-    const Stage stage;
-    const PluginCall call = call_for(stage.pod, kRouted);
-    const std::string result = add(call);
+    const AttachedStage attached(kRouted);
+    const auto& [stage, call, result] = attached;
     stage.pod.run("ip address add 10.33.0.77/24 dev net1");
     stage.pod.run("ip address add fd33::77/64 dev net1 nodad");
     CHECK(check(call, result) == "");
@@ -67,8 +64,7 @@ TEST_CASE("CHECK leaves to others what is theirs to change", "[check]") {
     const std::string edited =
         shell(concat("jq -c '.routes|=map(select(.dst!=\"0.0.0.0/0\"))' <<'END'\n", result, "\nEND"));
     CHECK(check(call, edited) == "");
-    CHECK(del(call) == "");
-    CHECK(stage.node.difference() == "");
+    CHECK(attached.end() == "");
 }
 
 TEST_CASE("CHECK of a VF doesn't mind what its driver doesn't tell, nor what an older record doesn't say",
@@ -106,9 +102,8 @@ TEST_CASE("CHECK of a VF doesn't mind what its driver doesn't tell, nor what an 
 
 TEST_CASE("CHECK knows its own interface among those of a chain", "[check]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
-    const Stage stage;
-    const PluginCall call = call_for(stage.pod, kRouted);
-    const std::string result = add(call);
+    const AttachedStage attached(kRouted);
+    const auto& [stage, call, result] = attached;
     const std::string chained =
         shell(concat("jq -c '.interfaces|=[{name:\"cni0\",mac:\"02:00:00:00:00:aa\"},{name:\"eth0\",sandbox:"
                      "\"/run/netns/pod\"}]+.|.ips[].interface=2|.ips+=[{address:\"10.99.0.1/24\",interface:1}]|"

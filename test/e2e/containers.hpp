@@ -59,6 +59,16 @@ private:
 /// Its own PID namespace, a /proc that shows that one, and the node's other mounts, which may go on without it.
 inline const std::string kContainer = "unshare --pid --fork --kill-child --mount --propagation slave --mount-proc";
 
+/// A call for the namespace at `netns`, with a child of par0 and an address of `range`.
+inline PluginCall call_at(const std::string& netns, const std::string& container, const std::string& range) {
+    PluginCall call;
+    call.container = container;
+    call.netns = netns;
+    call.config =
+        json_text(concat("{'cniVersion':'1.1.0','name':'net','type':'rdmanet','master':'par0',", ipam(range), '}'));
+    return call;
+}
+
 /// `rdmanet gc` and the like, as a container with that wrapper runs it.
 inline std::string run_in(const Wrapper& wrapper, const std::string& arguments) {
     return shell(concat(wrapper.path(), ' ', arguments, " 2>&1"));

@@ -17,12 +17,7 @@ namespace {
 const std::string kRecords = "/run/rdmanet/attachments/";
 
 PluginCall call_in(const std::string& netns, const std::string& container) {
-    PluginCall call;
-    call.container = container;
-    call.netns = netns;
-    call.config = json_text(
-        concat("{'cniVersion':'1.1.0','name':'net','type':'rdmanet','master':'par0',", ipam("10.74.0.0/24"), '}'));
-    return call;
+    return call_at(netns, container, "10.74.0.0/24");
 }
 
 std::string forget(const std::string& program, const std::string& arguments) {

@@ -18,12 +18,7 @@ using Catch::Contains;
 namespace {
 
 PluginCall attached_to(const std::string& netns, const std::string& container) {
-    PluginCall call;
-    call.container = container;
-    call.netns = netns;
-    call.config = json_text(
-        concat("{'cniVersion':'1.1.0','name':'net','type':'rdmanet','master':'par0',", ipam("10.71.0.0/24"), '}'));
-    return call;
+    return call_at(netns, container, "10.71.0.0/24");
 }
 
 PluginCall gc_call(const std::string& listed) {

@@ -129,8 +129,7 @@ TEST_CASE("root writes only logs of its own below /var/log: a configuration may 
                              "/var/log/rdmanet-x.log/",
                              "/var/log//rdmanet.log",
                              "/var/log/rdmanet/a\\nb"})
-        CHECK(refusal("\"logFile\": \"" + std::string(path) + "\"")
-                  .starts_with("7 logFile: expected /var/log/rdmanet.log, /var/log/rdmanet-NAME.log or a file in "
-                               "/var/log/rdmanet/, found "));
+        CHECK_THAT(refusal("\"logFile\": \"" + std::string(path) + "\""),
+                   Names("7 logFile", "/var/log/rdmanet.log", "/var/log/rdmanet/"));
     CHECK_THAT(refusal(R"("logFile": 1)"), Names("7 logFile", "string", "1"));
 }
