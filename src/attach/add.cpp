@@ -6,7 +6,7 @@
 #include "reclaim.hpp"
 #include "session.hpp"
 
-#include "lookup/adopted.hpp"
+#include "lookup/chained_addresses.hpp"
 #include "lookup/request.hpp"
 #include "lookup/state_directory.hpp"
 #include "owners/liveness.hpp"
@@ -97,7 +97,7 @@ std::vector<state::Step> undo_earlier_add(const cni::Request& request, PodSide& 
 /// prevResult, followed by our interface and its addresses.
 cni::Result complete(const cni::Request& request, const config::Config& config, const Conclusion& end,
                      const cni::Result& own) {
-    cni::Result result = rest_of_prev_result(request, config);
+    cni::Result result = prev_result_without_chained_addresses(request, config);
     const auto index = static_cast<unsigned>(result.interfaces.size());
     result.interfaces.push_back(end.interface);
     if (end.on_host) result.interfaces.push_back(*end.on_host);
@@ -158,7 +158,7 @@ public:
 private:
     cni::Result lease() {
         const auto* own = std::get_if<ipam::Config>(&context_.config.ipam);
-        if (own == nullptr) return adopt_addresses(context_.request, context_.config);
+        if (own == nullptr) return chained_addresses(context_.request, context_.config);
         PodProbe pods(session_.node);
         ipam::Allocator allocator(session_.leases, pods);
         const ipam::Allocation allocation =
@@ -237,7 +237,7 @@ cni::Result add(const cni::Request& request, const config::Config& config, const
     require_state_directory(node.state_directory);
     Session session(request, node);
     if (config.device_info_file) require_own_device_info(*config.device_info_file, session.key, session.records);
-    settle_owed_names(name_keeper(session));
+    restore_waiting_names(name_keeper(session));
     Target target = find_target(request, config, session, deadline);
     if (target.moving) reclaim_device(to_string(*target.moving), session, deadline);
     std::optional<base::FileLock> lock = session.records.lock_for_add(session.key, deadline);

@@ -126,7 +126,7 @@ StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Undo
     drop_released(remaining, has_no_leases);
     attempt(held, "journal record",
             [&] { held.empty() ? records.remove(record.key) : save_remaining(remaining, records); });
-    settle_owed_names({.records = records, .boot_id = node.boot_id, .log = node.log});
+    restore_waiting_names({.records = records, .boot_id = node.boot_id, .log = node.log});
     return held;
 }
 

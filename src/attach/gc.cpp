@@ -200,7 +200,7 @@ void collect_for_runtime(const cni::Request& request, const Node& node, const ba
         if (kept.pod == Liveness::unknown)
             node.log.warn(fmt::format("GC kept {}, because {}", kept.what, kept.pod.reason));
     const state::AttachmentStore records = node.records(state::Access::undo);
-    settle_owed_names({.records = records, .boot_id = node.boot_id, .log = node.log});
+    restore_waiting_names({.records = records, .boot_id = node.boot_id, .log = node.log});
     if (!collected.failed.empty()) throw still_held_error(collected.failed);
 }
 
@@ -249,12 +249,12 @@ Collected collect_dead(const Node& node, DryRun dry_run) {
         return is_stuck;
     });
     const NameKeeper names{.records = records, .boot_id = node.boot_id, .log = node.log};
-    if (dry_run == DryRun::no) settle_owed_names(names);
+    if (dry_run == DryRun::no) restore_waiting_names(names);
     notice("devices in unreachable network namespaces", outcome.collected, node,
            [&] { return describe_unreachable_devices(deadline); });
     notice("VFs with settings and no pod", outcome.collected, node,
            [&] { return describe_orphan_vfs(records, deadline); });
-    notice("RDMA devices without their names", outcome.collected, node, [&] { return describe_owed_names(names); });
+    notice("RDMA devices without their names", outcome.collected, node, [&] { return describe_waiting_names(names); });
     return outcome.collected;
 }
 

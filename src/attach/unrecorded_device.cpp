@@ -50,7 +50,8 @@ std::vector<state::Step> steps_of_unrecorded_device(const cni::Request& request,
     if (!link || link->name != attachment.key.ifname) return {};
     std::vector<state::Step> steps;
     if (attachment.key.role.empty() && asks_for_reset(request))
-        if (auto found = plan_reset(*address, list_owed_names(name_keeper(attachment)), attachment.node.log, deadline))
+        if (auto found =
+                plan_reset(*address, list_waiting_names(name_keeper(attachment)), attachment.node.log, deadline))
             steps.push_back(to_record(ResetFunction{.device = address->to_string(),
                                                     .driver = std::move(found->driver),
                                                     .rdma_names = std::move(found->rdma_names)}));

@@ -52,7 +52,7 @@ TEST_CASE("rdmanet check compares every attachment of the node, and exits with 1
         damaged("ip link set net1 type macvlan mode private", "ip -n other link set net1 type macvlan mode bridge"),
         Names("macvlan", "mode private", "expected macvlan", "mode bridge"));
     CHECK_THAT(damaged("ip route del 10.40.0.0/16", "ip -n other route add 10.40.0.0/16 via 10.39.0.254"),
-               Contains("route 10.40.0.0/16 by interface \"net1\" is gone"));
+               Contains("route 10.40.0.0/16 through interface \"net1\" is gone"));
     CHECK_THAT(check_of_node("--json"), Contains("\"verdict\": \"same\"") && !Contains("differs"));
     // Multus may have taken it away, and others change the MTU: CHECK's rule.
     other.run("ip link set net1 mtu 1300");

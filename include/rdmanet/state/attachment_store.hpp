@@ -9,7 +9,7 @@
 //     parents.lock                          one byte range per parent
 //     devices.lock                          one byte range per device, and one per attachment for its commit
 //     rdma.lock                             moves of RDMA devices, and rdma-names.json
-//     rdma-names.json                       names of RDMA devices that wait to be restored, see OwedNames
+//     rdma-names.json                       names of RDMA devices that wait to be restored, see WaitingNames
 //     records.index                         topics of the records, a cache (src/state/record_index.hpp)
 //     rdma-names.json.tmp, records.index.tmp  as above; the next writer takes it
 //     leases.sqlite                         the embedded lease store (room ipam)
@@ -18,7 +18,7 @@
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/file_lock.hpp>
 #include <rdmanet/state/attachment_record.hpp>
-#include <rdmanet/state/owed_names.hpp>
+#include <rdmanet/state/waiting_names.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -104,7 +104,7 @@ public:
     /// Removes the record and a temporary file that a killed writer left. Succeeds if there is none.
     void remove(const AttachmentKey& key) const;
 
-    [[nodiscard]] OwedNames owed_names() const { return OwedNames(directory_); }
+    [[nodiscard]] WaitingNames waiting_names() const { return WaitingNames(directory_); }
 
 private:
     [[nodiscard]] base::FileLock lock_file(const char* name, std::uint64_t slot, const std::string& what,

@@ -78,16 +78,16 @@ std::optional<Link> find_device_link(const BusAddress& address, kernel::Socket& 
                               quoted(driver)));
 }
 
-void require_spare(const BusAddress& address, const Link& link, kernel::Socket& route) {
+void require_unused_by_node(const BusAddress& address, const Link& link, kernel::Socket& route) {
     if (const unsigned vfs = kernel::count_vfs_of(address); vfs != 0)
         refuse_device(address,
                       fmt::format("is a PF, and its {} VFs need it on the host: write 0 to its sriov_numvfs, or "
                                   "use another device",
                                   vfs));
-    require_spare(address.to_string(), link, route);
+    require_unused_by_node(address.to_string(), link, route);
 }
 
-void require_spare(const std::string& device, const Link& link, kernel::Socket& route) {
+void require_unused_by_node(const std::string& device, const Link& link, kernel::Socket& route) {
     if (link.master_ifindex) {
         const auto master = kernel::find_link(route, *link.master_ifindex);
         refuse_device(

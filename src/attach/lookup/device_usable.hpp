@@ -30,7 +30,7 @@ void require_existing(const base::BusAddress& address);
 
 /// Throws CniError if the node itself needs the device: a PF with VFs, a port of a bond or bridge, or the interface
 /// of a default route.
-void require_spare(const std::string& device, const kernel::Link& link, kernel::Socket& route);
-void require_spare(const base::BusAddress& address, const kernel::Link& link, kernel::Socket& route);
+void require_unused_by_node(const std::string& device, const kernel::Link& link, kernel::Socket& route);
+void require_unused_by_node(const base::BusAddress& address, const kernel::Link& link, kernel::Socket& route);
 
 } // namespace rdmanet::attach

@@ -20,7 +20,7 @@ using kernel::Socket;
 
 } // namespace
 
-void complain_of_port(const config::RdmaPolicy& policy, const std::string& what, const base::Logger& log) {
+void refuse_or_warn_of_port(const config::RdmaPolicy& policy, const std::string& what, const base::Logger& log) {
     if (policy.on_inactive_port == config::OnInactivePort::refuse) throw cni::CniError(cni::ErrorCode::rdma, what);
     log.warn(what);
 }
@@ -57,7 +57,7 @@ std::string inactive_port_text(const RdmaPort& port, const std::string& interfac
 
 void require_active_port(const config::RdmaPolicy& policy, const RdmaPort& port, const std::string& interface,
                          const base::Logger& log) {
-    if (!port.is_active()) complain_of_port(policy, inactive_port_text(port, interface), log);
+    if (!port.is_active()) refuse_or_warn_of_port(policy, inactive_port_text(port, interface), log);
 }
 
 void require_active_port_of_ipoib(const config::RdmaPolicy& policy, const Link& parent, const base::Logger& log,

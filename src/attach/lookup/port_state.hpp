@@ -33,6 +33,6 @@ void require_active_port_of_ipoib(const config::RdmaPolicy& policy, const kernel
                                                const config::RdmaPolicy& policy, const base::Deadline& deadline);
 
 /// Throws CniError or logs a warning, as the policy says.
-void complain_of_port(const config::RdmaPolicy& policy, const std::string& what, const base::Logger& log);
+void refuse_or_warn_of_port(const config::RdmaPolicy& policy, const std::string& what, const base::Logger& log);
 
 } // namespace rdmanet::attach

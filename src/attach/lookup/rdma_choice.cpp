@@ -63,7 +63,7 @@ void refuse_late_choice(const base::BusAddress& address, const config::RdmaPolic
 }
 
 RdmaSelection choose_rdma(const base::BusAddress& address, const config::RdmaPolicy& policy, RdmaDevices present) {
-    sort_as_made(present);
+    sort_in_driver_order(present);
     RdmaSelection chosen;
     for (std::size_t place = 0; place < present.size(); ++place) {
         const bool moves = !policy.device || is_meant(*policy.device, place, present[place]);
@@ -83,7 +83,7 @@ RdmaSelection choose_rdma_again(const base::BusAddress& address, const config::R
                                 const RdmaSelection& before, RdmaDevices made) {
     if (made.size() != before.moving.size() + before.staying.size())
         return choose_rdma(address, policy, std::move(made));
-    sort_as_made(made);
+    sort_in_driver_order(made);
     RdmaSelection chosen{.name_in_pod = before.name_in_pod};
     for (std::size_t place = 0; place < made.size(); ++place) {
         const auto was_there = [&](const kernel::RdmaDevice& other) { return place_of(other, before) == place; };

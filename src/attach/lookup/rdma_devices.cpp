@@ -45,13 +45,13 @@ std::vector<kernel::RdmaDevice> find_rdma_devices(const base::BusAddress& addres
     return devices;
 }
 
-RdmaDevices list_as_made(const base::BusAddress& address, kernel::Socket* rdma) {
+RdmaDevices list_in_driver_order(const base::BusAddress& address, kernel::Socket* rdma) {
     RdmaDevices devices = rdma != nullptr ? find_rdma_devices(address, *rdma) : RdmaDevices{};
-    sort_as_made(devices);
+    sort_in_driver_order(devices);
     return devices;
 }
 
-void sort_as_made(RdmaDevices& devices) {
+void sort_in_driver_order(RdmaDevices& devices) {
     std::sort(devices.begin(), devices.end(),
               [](const auto& one, const auto& other) { return one.index < other.index; });
 }
@@ -64,7 +64,7 @@ std::vector<std::string> list_uverbs(const RdmaDevices& devices, kernel::Socket&
 }
 
 std::string user_of(const base::BusAddress& address, kernel::Socket* rdma) {
-    for (const kernel::RdmaDevice& device : list_as_made(address, rdma))
+    for (const kernel::RdmaDevice& device : list_in_driver_order(address, rdma))
         if (std::string use = describe_use(*rdma, device); !use.empty()) return use;
     return {};
 }

@@ -25,9 +25,9 @@ using RdmaDevices = std::vector<kernel::RdmaDevice>;
 [[nodiscard]] RdmaDevices find_rdma_devices(const base::BusAddress& address, kernel::Socket& rdma);
 
 /// Sorts by index, which is the order in which the driver created them. Names do not tell, because udev changes them.
-void sort_as_made(RdmaDevices& devices);
+void sort_in_driver_order(RdmaDevices& devices);
 /// The device's RDMA devices in the host's namespace, in that order. `rdma` is null if the kernel has no RDMA.
-[[nodiscard]] RdmaDevices list_as_made(const base::BusAddress& address, kernel::Socket* rdma);
+[[nodiscard]] RdmaDevices list_in_driver_order(const base::BusAddress& address, kernel::Socket* rdma);
 
 /// The uverbs name ("uverbs3") of each device; empty if it has none.
 [[nodiscard]] std::vector<std::string> list_uverbs(const RdmaDevices& devices, kernel::Socket& rdma);

@@ -92,7 +92,7 @@ RdmaDevices moved_devices(const state::AttachmentRecord& record) {
     return devices;
 }
 
-bool is_rdma_moved_beside(const base::BusAddress& address, const Attachment& attachment) {
+bool is_rdma_moved_by_same_list(const base::BusAddress& address, const Attachment& attachment) {
     const auto owners = list_owners(address.to_string(), attachment);
     return std::any_of(owners.begin(), owners.end(), [&](const AttachmentRecord& owner) {
         return is_of_same_list(owner.key, attachment) && owner.phase == state::Phase::attached &&

@@ -35,7 +35,7 @@ void require_no_children(const base::BusAddress& address, const kernel::Link& li
                          kernel::Socket& route);
 
 /// Whether an earlier plugin of the same list moved the interface and its RDMA devices into the pod.
-[[nodiscard]] bool is_rdma_moved_beside(const base::BusAddress& address, const Attachment& attachment);
+[[nodiscard]] bool is_rdma_moved_by_same_list(const base::BusAddress& address, const Attachment& attachment);
 
 /// The RDMA devices that the attachment's ADD moved into the pod, or was about to move.
 [[nodiscard]] RdmaDevices moved_devices(const state::AttachmentRecord& record);

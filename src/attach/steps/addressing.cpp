@@ -2,7 +2,7 @@
 
 #include "findings.hpp"
 
-#include "lookup/adopted.hpp"
+#include "lookup/chained_addresses.hpp"
 #include "lookup/duplicates.hpp"
 #include "lookup/shared_rdma.hpp"
 
@@ -249,7 +249,7 @@ std::vector<cni::Route> add_routes(PodSide& pod, const kernel::Link& link, const
 
 std::string adopted_text(const AddContext& context) {
     std::string text;
-    for (const cni::IpConfig& ip : adopt_addresses(context.request, context.config).ips)
+    for (const cni::IpConfig& ip : chained_addresses(context.request, context.config).ips)
         text += fmt::format("{}{}", text.empty() ? "set it up with the addresses of prevResult: " : ", ", ip.address);
     return text.empty() ? "set it up, without addresses" : text;
 }

@@ -21,11 +21,11 @@ bool may_become_active(const FoundVf& vf, const config::Config& config, Socket& 
     if (std::get<config::Sriov>(config.attach).settings.link_state == State::disable) return false; // as configured
     const State state = vf.changes.link_state.value_or(vf.before.link_state.value_or(State::automatic));
     if (state == State::disable) {
-        complain_of_port(config.rdma,
-                         fmt::format("{} has link state disable, so its RDMA port cannot become active: set "
-                                     "\"link_state\" to \"auto\", or run `ip link set {} vf {} state auto`",
-                                     vf.id, vf.id.pf, vf.id.number),
-                         log);
+        refuse_or_warn_of_port(config.rdma,
+                               fmt::format("{} has link state disable, so its RDMA port cannot become active: set "
+                                           "\"link_state\" to \"auto\", or run `ip link set {} vf {} state auto`",
+                                           vf.id, vf.id.pf, vf.id.number),
+                               log);
         return false;
     }
     if (state == State::enable) return true;

@@ -9,7 +9,7 @@
 #include <rdmanet/kernel/link.hpp>
 #include <rdmanet/kernel/rdma.hpp>
 #include <rdmanet/kernel/vf.hpp>
-#include <rdmanet/state/owed_names.hpp>
+#include <rdmanet/state/waiting_names.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -59,9 +59,9 @@ struct FoundDevice {
     std::optional<FoundReset> reset{};             // if it is to be reset
     std::optional<kernel::Link> link{}; // none: an earlier plugin's, or the driver is one for user space, "vfio-pci"
     RdmaSelection selection{};          // of its RDMA devices: those that go into the pod, and the others
-    std::vector<state::OwedName> owed_names{}; // what RDMA devices on the host should be called, and are not yet
-    std::optional<kernel::RdmaPort> rdma{};    // of the device, if it stays on the host and pods share all of them
-    bool awaits_port = false;                  // whether its RDMA port tells only when it is up in the pod
+    std::vector<state::WaitingName> waiting_names{}; // what RDMA devices on the host should be called, and are not yet
+    std::optional<kernel::RdmaPort> rdma{}; // of the device, if it stays on the host and pods share all of them
+    bool awaits_port = false;               // whether its RDMA port tells only when it is up in the pod
 
     [[nodiscard]] bool is_infiniband() const { return link && link->is_infiniband(); }
 };

@@ -198,21 +198,22 @@ void restore_features(unsigned ifindex, const LinkBefore& before, const base::De
         auto ethtool = kernel::Ethtool::find(deadline);
         const auto now = ethtool ? ethtool->find_features(ifindex) : std::nullopt;
         if (!now) return;
-        const kernel::FeatureSet owed = kernel::difference(before.wanted_features, now->wanted, now->changeable);
-        if (owed.empty()) return;
+        const kernel::FeatureSet changed = kernel::difference(before.wanted_features, now->wanted, now->changeable);
+        if (changed.empty()) return;
         const auto say = [&](const kernel::FeatureSet& left, std::string_view why) {
             warn_of_lack(fmt::format("features ({})", ethtool->names_of(ifindex, left)), before, why, log);
         };
         try {
-            ethtool->want_features(ifindex, before.wanted_features, owed);
+            ethtool->want_features(ifindex, before.wanted_features, changed);
         } catch (const kernel::NetlinkError& error) {
-            say(owed, error.what());
+            say(changed, error.what());
             return;
         }
         // Some wanted features may have been off before, because others were missing: the driver decides
         // (ndo_fix_features()).
         const auto made = ethtool->find_features(ifindex);
-        const auto left = kernel::difference(before.active_features, made ? made->active : kernel::FeatureSet{}, owed);
+        const auto left =
+            kernel::difference(before.active_features, made ? made->active : kernel::FeatureSet{}, changed);
         if (!left.empty()) say(left, fmt::format("{}: `dmesg` may say why", kNoError));
     });
 }

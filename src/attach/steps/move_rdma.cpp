@@ -143,12 +143,12 @@ std::string names_of(const RdmaDevices& devices) {
 class MoveRdmaStep final : public Step {
 public:
     explicit MoveRdmaStep(const FoundDevice& device)
-        : address_(device.address), selection_(device.selection), owed_names_(device.owed_names) {}
+        : address_(device.address), selection_(device.selection), waiting_names_(device.waiting_names) {}
 
     /// Records the names on the host, or those that wait to be restored.
     [[nodiscard]] std::vector<state::Step> recorded() const override {
         RdmaDevices moving = selection_.moving;
-        for (RdmaDevice& device : moving) device.name = own_name(device, owed_names_);
+        for (RdmaDevice& device : moving) device.name = own_name(device, waiting_names_);
         return rdma_steps(address_, moving, selection_.staying, selection_.name_in_pod);
     }
 
@@ -183,7 +183,7 @@ public:
 private:
     BusAddress address_;
     RdmaSelection selection_;
-    std::vector<state::OwedName> owed_names_;
+    std::vector<state::WaitingName> waiting_names_;
     bool has_learned_ = false;
 };
 

@@ -13,7 +13,7 @@
 #include <rdmanet/kernel/netlink_socket.hpp>
 #include <rdmanet/kernel/rdma.hpp>
 #include <rdmanet/state/attachment_store.hpp>
-#include <rdmanet/state/owed_names.hpp>
+#include <rdmanet/state/waiting_names.hpp>
 
 #include <string>
 #include <vector>
@@ -38,16 +38,16 @@ void restore_rdma_name(kernel::Socket& rdma, const kernel::RdmaDevice& device, c
 
 /// Restores the waiting names that are free now, or whose holders also wait for their own names. Failures are only
 /// warnings. The caller must not hold the lock of RDMA moves.
-void settle_owed_names(const NameKeeper& keeper);
+void restore_waiting_names(const NameKeeper& keeper);
 
 /// The names that wait to be restored. If they cannot be read, warns and returns none.
-[[nodiscard]] std::vector<state::OwedName> list_owed_names(const NameKeeper& keeper);
+[[nodiscard]] std::vector<state::WaitingName> list_waiting_names(const NameKeeper& keeper);
 
-/// The name that the device should have: the one that waits to be restored, or else its present one. List `owed`
+/// The name that the device should have: the one that waits to be restored, or else its present one. List `waiting`
 /// before the device.
-[[nodiscard]] std::string own_name(const kernel::RdmaDevice& device, const std::vector<state::OwedName>& owed);
+[[nodiscard]] std::string own_name(const kernel::RdmaDevice& device, const std::vector<state::WaitingName>& waiting);
 
 /// One sentence for each device on the host whose name waits to be restored.
-[[nodiscard]] std::vector<std::string> describe_owed_names(const NameKeeper& keeper);
+[[nodiscard]] std::vector<std::string> describe_waiting_names(const NameKeeper& keeper);
 
 } // namespace rdmanet::attach

@@ -173,8 +173,8 @@ bool waits_for(const state::Step& step, const state::Step& other) {
     return is_among(recorded_kind(step).waits_for, other);
 }
 
-bool is_spoilt_by(const state::Step& step, const state::Step& owed) {
-    return is_among(recorded_kind(step).spoilt_by, owed);
+bool is_spoilt_by(const state::Step& step, const state::Step& later) {
+    return is_among(recorded_kind(step).spoilt_by, later);
 }
 
 std::string describe(const state::Step& step) {

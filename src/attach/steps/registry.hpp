@@ -48,8 +48,8 @@ void name_device(state::Step& step, const std::string& device);
 /// Whether `step` must not be undone while the undo of `other` has failed.
 [[nodiscard]] bool waits_for(const state::Step& step, const state::Step& other);
 
-/// Whether undoing `owed` will change what undoing `step` has done. Then `step` is undone again.
-[[nodiscard]] bool is_spoilt_by(const state::Step& step, const state::Step& owed);
+/// Whether undoing `later` will change what undoing `step` has done. Then `step` is undone again.
+[[nodiscard]] bool is_spoilt_by(const state::Step& step, const state::Step& later);
 
 /// Undoes a step that was applied, half applied or never begun. Safe to repeat. Throws if something is left.
 void revert(const state::Step& step, const RevertContext& context);

@@ -24,8 +24,8 @@ using base::BusAddress;
 using base::quoted;
 using kernel::Socket;
 
-std::vector<std::string> list_uverbs_as_made(const BusAddress& address, Socket* rdma) {
-    return rdma != nullptr ? list_uverbs(list_as_made(address, rdma), *rdma) : std::vector<std::string>{};
+std::vector<std::string> list_uverbs_in_driver_order(const BusAddress& address, Socket* rdma) {
+    return rdma != nullptr ? list_uverbs(list_in_driver_order(address, rdma), *rdma) : std::vector<std::string>{};
 }
 
 /// Whether the device had a net device before the pod. A driver for user space creates none. Without KeepDevice the
@@ -64,7 +64,7 @@ RdmaDevices await_devices(const ResetFunction& step, const BusAddress& address,
                         address, kTimeout.count(), quoted(step.driver)));
         return {};
     }
-    sort_as_made(*made);
+    sort_in_driver_order(*made);
     if (rdma != nullptr) warn_of_new_numbers(step, uverbs_before, list_uverbs(*made, *rdma), context.log);
     return *std::move(made);
 }
@@ -170,12 +170,12 @@ void find_reset(const PlanContext& context, Findings& found) {
     FoundDevice& device = *found.device;
     require_resettable(device.address);
     if (context.add == nullptr) return;
-    device.reset = plan_reset(device.address, device.owed_names, context.log, context.deadline);
+    device.reset = plan_reset(device.address, device.waiting_names, context.log, context.deadline);
     if (device.reset && device.link)
         require_no_children(device.address, *device.link, context.add->attachment, context.host);
 }
 
-std::optional<FoundReset> plan_reset(const BusAddress& address, const std::vector<state::OwedName>& owed,
+std::optional<FoundReset> plan_reset(const BusAddress& address, const std::vector<state::WaitingName>& waiting,
                                      const base::Logger& log, const base::Deadline& deadline) {
     FoundReset found{.driver = kernel::driver_of(address)};
     // VFIO resets the device before and after each program that opens it (vfio_pci_core_enable() and
@@ -187,8 +187,8 @@ std::optional<FoundReset> plan_reset(const BusAddress& address, const std::vecto
     auto rdma = Socket::find_rdma(deadline);
     if (const std::string use = user_of(address, rdma ? &*rdma : nullptr); !use.empty())
         throw cni::CniError(cni::ErrorCode::rdma, fmt::format("{} before a pod gets the device", use));
-    for (const kernel::RdmaDevice& device : list_as_made(address, rdma ? &*rdma : nullptr))
-        found.rdma_names.push_back(own_name(device, owed));
+    for (const kernel::RdmaDevice& device : list_in_driver_order(address, rdma ? &*rdma : nullptr))
+        found.rdma_names.push_back(own_name(device, waiting));
     return found;
 }
 
@@ -218,7 +218,7 @@ void ResetFunction::revert(const RevertContext& context) const {
     const std::string by_now = present.empty() ? driver : present;
     auto rdma = Socket::find_rdma(context.deadline);
     Socket* const socket = rdma ? &*rdma : nullptr;
-    const auto uverbs = list_uverbs_as_made(*address, socket);
+    const auto uverbs = list_uverbs_in_driver_order(*address, socket);
     std::string failure = reset_alone(*address, socket, context);
     if (!failure.empty()) failure += cure_for(*address);
     RdmaDevices made;

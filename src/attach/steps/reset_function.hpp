@@ -11,7 +11,7 @@
 #include <rdmanet/json/reader.hpp>
 #include <rdmanet/json/writer.hpp>
 #include <rdmanet/kernel/netlink_socket.hpp>
-#include <rdmanet/state/owed_names.hpp>
+#include <rdmanet/state/waiting_names.hpp>
 
 #include <array>
 #include <memory>
@@ -45,8 +45,8 @@ void find_reset(const PlanContext& context, Findings& found);
 /// What DEL must do. nullopt if the device's driver resets it by itself (VFIO). FoundReset::rdma_names are the names
 /// of the RDMA devices on the host, or those that wait to be restored.
 [[nodiscard]] std::optional<FoundReset> plan_reset(const base::BusAddress& address,
-                                                   const std::vector<state::OwedName>& owed, const base::Logger& log,
-                                                   const base::Deadline& deadline);
+                                                   const std::vector<state::WaitingName>& waiting,
+                                                   const base::Logger& log, const base::Deadline& deadline);
 
 /// Null if the attachment needs none.
 [[nodiscard]] std::unique_ptr<Step> make_reset_after(const AddContext& context, const Findings& found);

@@ -26,8 +26,8 @@ FoundDevice find_device(const PlanContext& context, const BusAddress& address) {
     if (context.add != nullptr) {
         const Attachment& attachment = context.add->attachment;
         require_unclaimed(address.to_string(), attachment);
-        found.owed_names = list_owed_names(name_keeper(attachment));
-        found.is_settled = config.is_rdma_only() && is_rdma_moved_beside(address, attachment);
+        found.waiting_names = list_waiting_names(name_keeper(attachment));
+        found.is_settled = config.is_rdma_only() && is_rdma_moved_by_same_list(address, attachment);
     }
     if (found.is_settled) {
         refuse_late_choice(address, config.rdma);
@@ -36,7 +36,7 @@ FoundDevice find_device(const PlanContext& context, const BusAddress& address) {
     if (std::holds_alternative<config::Sriov>(config.attach))
         found.vf = find_vf(address, context.request, config, context.host);
     if (!config.is_rdma_only()) found.link = find_device_link(address, context.host);
-    if (found.link) require_spare(address, *found.link, context.host);
+    if (found.link) require_unused_by_node(address, *found.link, context.host);
     return found;
 }
 
@@ -47,7 +47,7 @@ FoundInterface find_interface(const PlanContext& context, const std::string& nam
     if (!link)
         refuse_device(quoted(name), "no longer exists on the host, because it was destroyed with the network namespace "
                                     "of its last pod: create it again");
-    require_spare(quoted(name), *link, context.host);
+    require_unused_by_node(quoted(name), *link, context.host);
     return {.link = *std::move(link)};
 }
 

@@ -3,7 +3,7 @@
 #include "device_port.hpp"
 #include "findings.hpp"
 
-#include "lookup/adopted.hpp"
+#include "lookup/chained_addresses.hpp"
 #include "lookup/ipoib.hpp"
 #include "lookup/port_state.hpp"
 #include "lookup/rdma_devices.hpp"
@@ -32,7 +32,7 @@ using kernel::Link;
 /// At least one, because another IPAM plugin gives an unknown number.
 std::size_t expected_addresses(const cni::Request& request, const config::Config& config) {
     if (const auto* own = std::get_if<ipam::Config>(&config.ipam)) return own->ranges.size() + own->addresses.size();
-    return std::max<std::size_t>(1, adopt_addresses(request, config).ips.size());
+    return std::max<std::size_t>(1, chained_addresses(request, config).ips.size());
 }
 
 /// The RDMA port on the host that all children of the parent share. None for an IPoIB parent, whose children have no

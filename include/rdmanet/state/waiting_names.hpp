@@ -8,7 +8,7 @@
 
 namespace rdmanet::state {
 
-struct OwedName {
+struct WaitingName {
     std::string device;          // bus address
     std::uint32_t index = 0;     // of the RDMA device; not used again until a reboot
     std::uint64_t node_guid = 0; // confirms that the index is still the same device's
@@ -16,19 +16,19 @@ struct OwedName {
 };
 
 /// The file STATE_DIR/rdma-names.json. To change it, hold AttachmentStore::lock_rdma().
-class OwedNames {
+class WaitingNames {
 public:
-    explicit OwedNames(const std::string& state_directory);
+    explicit WaitingNames(const std::string& state_directory);
 
     /// Whether the file exists. It may be from before the last reboot.
     [[nodiscard]] bool exist() const;
 
     /// Only names of this boot, because indices change with a reboot. Throws base::Error if the file cannot be read or
     /// is damaged.
-    [[nodiscard]] std::vector<OwedName> load(const std::string& boot_id) const;
+    [[nodiscard]] std::vector<WaitingName> load(const std::string& boot_id) const;
 
     /// Durable. Removes the file if there are no names. Throws base::SystemError.
-    void save(const std::vector<OwedName>& names, const std::string& boot_id) const;
+    void save(const std::vector<WaitingName>& names, const std::string& boot_id) const;
 
 private:
     std::string path_;

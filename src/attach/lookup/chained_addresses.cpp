@@ -1,4 +1,4 @@
-#include "adopted.hpp"
+#include "chained_addresses.hpp"
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ bool is_in_pod(const cni::IpConfig& ip, const cni::Result& result) {
 
 } // namespace
 
-cni::Result adopt_addresses(const cni::Request& request, const config::Config& config) {
+cni::Result chained_addresses(const cni::Request& request, const config::Config& config) {
     cni::Result adopted;
     const auto& previous = request.conf.prev_result;
     if (!previous || !std::holds_alternative<config::Ipvlan>(config.attach) ||
@@ -24,10 +24,10 @@ cni::Result adopt_addresses(const cni::Request& request, const config::Config& c
     return adopted;
 }
 
-cni::Result rest_of_prev_result(const cni::Request& request, const config::Config& config) {
+cni::Result prev_result_without_chained_addresses(const cni::Request& request, const config::Config& config) {
     cni::Result rest = request.conf.prev_result.value_or(cni::Result{});
     const cni::Result previous = rest;
-    if (adopt_addresses(request, config).ips.empty()) return rest;
+    if (chained_addresses(request, config).ips.empty()) return rest;
     std::erase_if(rest.ips, [&](const cni::IpConfig& ip) { return !is_in_pod(ip, previous); });
     rest.routes.clear();
     return rest;

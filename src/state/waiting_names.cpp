@@ -1,4 +1,4 @@
-#include <rdmanet/state/owed_names.hpp>
+#include <rdmanet/state/waiting_names.hpp>
 
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
@@ -16,19 +16,20 @@ constexpr std::size_t kMostBytesOfNames = std::size_t{1} << 20U;
 
 } // namespace
 
-OwedNames::OwedNames(const std::string& state_directory) : path_(fmt::format("{}/rdma-names.json", state_directory)) {}
+WaitingNames::WaitingNames(const std::string& state_directory)
+    : path_(fmt::format("{}/rdma-names.json", state_directory)) {}
 
-bool OwedNames::exist() const {
+bool WaitingNames::exist() const {
     return ::access(path_.c_str(), F_OK) == 0;
 }
 
-std::vector<OwedName> OwedNames::load(const std::string& boot_id) const {
+std::vector<WaitingName> WaitingNames::load(const std::string& boot_id) const {
     const auto text = base::read_file_if_exists(path_, kMostBytesOfNames);
     if (!text) return {};
     const json::Document document = json::Document::parse(*text);
     const json::Reader root = document.root();
     (void)root.at("version").integer(kVersion, kVersion);
-    std::vector<OwedName> names;
+    std::vector<WaitingName> names;
     if (root.at("bootID").string() != boot_id) return names;
     for (const json::Reader& name : root.at("names").elements())
         names.push_back({.device = name.at("device").string(),
@@ -38,14 +39,14 @@ std::vector<OwedName> OwedNames::load(const std::string& boot_id) const {
     return names;
 }
 
-void OwedNames::save(const std::vector<OwedName>& names, const std::string& boot_id) const {
+void WaitingNames::save(const std::vector<WaitingName>& names, const std::string& boot_id) const {
     if (names.empty()) {
         (void)base::remove_file_durably(path_);
         return;
     }
     json::Writer writer(json::Layout::indented);
     writer.begin_object().member("version", kVersion).member("bootID", boot_id).key("names").begin_array();
-    for (const OwedName& name : names)
+    for (const WaitingName& name : names)
         writer.begin_object()
             .member("device", name.device)
             .member("index", name.index)

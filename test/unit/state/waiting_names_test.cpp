@@ -1,6 +1,6 @@
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
-#include <rdmanet/state/owed_names.hpp>
+#include <rdmanet/state/waiting_names.hpp>
 
 #include <catch2/catch.hpp>
 
@@ -8,12 +8,12 @@
 #include <filesystem>
 
 using namespace rdmanet;
-using state::OwedNames;
+using state::WaitingNames;
 
 TEST_CASE("owed names are found again until the next boot, and there is no file without one") {
     char directory[] = "/tmp/rdmanet-owed-XXXXXX";
     REQUIRE(::mkdtemp(directory) != nullptr);
-    const OwedNames names(directory);
+    const WaitingNames names(directory);
     const std::string path = std::string(directory) + "/rdma-names.json";
     CHECK_FALSE(names.exist());
     CHECK(names.load("boot").empty());
