@@ -192,7 +192,7 @@ base::FileLock AttachmentStore::lock_device(const std::string& device, const bas
 }
 
 base::FileLock AttachmentStore::lock_rdma(const base::Deadline& deadline) const {
-    return lock_file("rdma.lock", 0, "the lock of RDMA device moves", deadline);
+    return lock_file("rdma.lock", 0, "the lock of RDMA device moves (one at a time on a node)", deadline);
 }
 
 LoadOutcome AttachmentStore::load(const AttachmentKey& key) const {

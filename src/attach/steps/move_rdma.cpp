@@ -32,13 +32,6 @@ using kernel::Socket;
     throw cni::CniError(cni::ErrorCode::rdma, why);
 }
 
-void require_same_uverbs_in(const kernel::Netns& netns, const kernel::RdmaDevice& device,
-                            const std::optional<std::string>& before, const base::Deadline& deadline) {
-    auto inside = kernel::Socket::find_rdma_in(netns, deadline);
-    const auto after = inside ? kernel::find_uverbs(*inside, device.index) : std::nullopt;
-    if (before && after) require_same_uverbs(device.name, *before, *after, "when it moved");
-}
-
 std::optional<kernel::RdmaDevice> find_immovable(const RdmaDevices& devices, kernel::Socket& rdma,
                                                  const kernel::Netns& pod) {
     const auto found = std::find_if(devices.begin(), devices.end(), [&](const kernel::RdmaDevice& device) {
@@ -59,10 +52,8 @@ void require_free_rdma_name(const FoundDevice& found, const std::string& path, c
                         quoted(found.selection.name_in_pod), path));
 }
 
-void rename_in(const kernel::Netns& pod, const kernel::RdmaDevice& device, const std::string& name,
-               const base::Deadline& deadline) try {
-    auto inside = kernel::Socket::find_rdma_in(pod, deadline);
-    if (inside && device.name != name) kernel::rename_rdma_device(*inside, device.index, name);
+void rename_in(kernel::Socket& inside, const kernel::RdmaDevice& device, const std::string& name) try {
+    if (device.name != name) kernel::rename_rdma_device(inside, device.index, name);
 } catch (const kernel::NetlinkError& error) {
     if (error.errno_value() != EEXIST) throw;
     refuse_rdma(
@@ -112,10 +103,23 @@ bool is_gone(const BusAddress& address, const std::vector<MoveRdma>& moves, Sock
 void move_rdma_to_host(const MoveRdma& step, const kernel::Netns& pod, const RevertContext& context) {
     auto inside = Socket::find_rdma_in(pod, context.deadline);
     if (!inside || !find_moved(*inside, step)) return;
-    const base::FileLock lock = context.records.lock_rdma(context.deadline);
     const kernel::Netns home = kernel::Netns::current();
+    const base::FileLock lock = context.records.lock_rdma(context.deadline);
     const kernel::NetnsScope scope(pod); // the kernel needs the device, the socket and the thread in one namespace
     kernel::move_rdma_device(*inside, step.index, home);
+}
+
+/// The lock is held only while the kernel draws the numbers of character devices and they are compared: on a node that
+/// starts many pods, all others wait for it.
+void move_in_turn(const RdmaDevices& moving, const state::AttachmentStore& records, kernel::Socket& outside,
+                  kernel::Socket& inside, const kernel::Netns& netns, const base::Deadline& deadline) {
+    const base::FileLock lock = records.lock_rdma(deadline);
+    for (const kernel::RdmaDevice& device : moving) {
+        const auto before = kernel::find_uverbs(outside, device.index);
+        kernel::move_rdma_device(outside, device.index, netns);
+        const auto after = kernel::find_uverbs(inside, device.index);
+        if (before && after) require_same_uverbs(device.name, *before, *after, "when it moved");
+    }
 }
 
 /// Moves the chosen RDMA devices, and renames the one that gets another name in the pod. Throws NetlinkError, or
@@ -123,14 +127,11 @@ void move_rdma_to_host(const MoveRdma& step, const kernel::Netns& pod, const Rev
 void move_rdma(const RdmaSelection& selection, const state::AttachmentStore& records, const kernel::Netns& netns,
                const base::Deadline& deadline) {
     if (selection.moving.empty()) return;
-    const base::FileLock lock = records.lock_rdma(deadline);
     kernel::Socket rdma = kernel::Socket::open(kernel::Protocol::rdma, deadline);
-    for (const kernel::RdmaDevice& device : selection.moving) {
-        const auto uverbs = kernel::find_uverbs(rdma, device.index);
-        kernel::move_rdma_device(rdma, device.index, netns);
-        require_same_uverbs_in(netns, device, uverbs, deadline);
-        if (!selection.name_in_pod.empty()) rename_in(netns, device, selection.name_in_pod, deadline);
-    }
+    kernel::Socket inside = kernel::Socket::open_in(netns, kernel::Protocol::rdma, deadline);
+    move_in_turn(selection.moving, records, rdma, inside, netns, deadline);
+    if (selection.name_in_pod.empty()) return;
+    for (const kernel::RdmaDevice& device : selection.moving) rename_in(inside, device, selection.name_in_pod);
 }
 
 /// The names, separated by commas, as the SR-IOV device plugin writes them into its device-info files.
