@@ -2,6 +2,7 @@
 // many leases. Usage: allocator_bench [LEASES ...]; without arguments 10 and 1000000.
 #include <rdmanet/ipam/store/sqlite_store.hpp>
 
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <unistd.h>
@@ -25,8 +26,8 @@ constexpr base::Uint128 kFirst = base::Uint128{10} << 24U; // 10.0.0.0
 ipam::Owner owner(const std::string& container) {
     return {.key = {.network = "rdma-net", .container_id = container, .ifname = "net1"},
             .pod_namespace = "default",
-            .pod_name = base::concat("pod-", container),
-            .pod_uid = base::concat("uid-", container),
+            .pod_name = fmt::format("pod-{}", container),
+            .pod_uid = fmt::format("uid-{}", container),
             .netns_path = "/run/netns/x",
             .netns_cookie = 4,
             .pid_view = 4026531836U,
@@ -52,7 +53,7 @@ void fill(const std::string& directory, std::uint32_t leases, base::Uint128 hole
         known.push_back({.space = "",
                          .slot = 0,
                          .address = *base::IpPrefix::make({base::Family::v4, value}, 8),
-                         .owner = owner(base::concat("c", number)),
+                         .owner = owner(fmt::format("c{}", number)),
                          .since = 0,
                          .cooldown = std::chrono::seconds(0)});
     }
@@ -81,7 +82,7 @@ void measure(const std::string& directory, std::uint32_t leases) {
     std::vector<double> reserve;
     std::vector<double> release;
     for (int round = 0; round < kRounds; ++round) {
-        const ipam::Owner who = owner(base::concat("new", round));
+        const ipam::Owner who = owner(fmt::format("new{}", round));
         reserve.push_back(microseconds_of(directory, [&](auto& store) {
             if (!std::holds_alternative<ipam::Granted>(store.reserve(who, {claim()}, deadline))) std::abort();
         }));

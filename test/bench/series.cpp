@@ -1,6 +1,7 @@
 #include "series.hpp"
 
 #include "calls.hpp"
+#include "support/concat.hpp"
 #include "support/plugin_call.hpp"
 
 #include <rdmanet/base/error.hpp>
@@ -22,7 +23,6 @@
 namespace rdmanet::test {
 namespace {
 
-using base::concat;
 namespace fs = std::filesystem;
 
 struct Cost {

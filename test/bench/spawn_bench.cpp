@@ -4,11 +4,11 @@
 //
 // Pinned to one processor; what is printed are medians. Standard output is a table for people.
 #include "series.hpp"
+#include "support/concat.hpp"
 #include "support/node.hpp"
 #include "support/plugin_call.hpp"
 
 #include <rdmanet/base/error.hpp>
-#include <rdmanet/base/text.hpp>
 
 #include <cstdio>
 #include <cstdlib>
@@ -19,7 +19,6 @@
 namespace rdmanet::test {
 namespace {
 
-using base::concat;
 namespace fs = std::filesystem;
 
 Series minimal_series(const std::string& program, const std::string& netns, const std::string& parent) {

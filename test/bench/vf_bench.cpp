@@ -4,11 +4,10 @@
 //
 // Ours moves the RDMA device as well and waits until the address is its GID; theirs leaves it on the host.
 #include "series.hpp"
+#include "support/concat.hpp"
 #include "support/node.hpp"
 #include "support/plugin_call.hpp"
 #include "support/vf_node.hpp"
-
-#include <rdmanet/base/text.hpp>
 
 #include <cstdio>
 #include <cstdlib>
@@ -16,8 +15,6 @@
 
 namespace rdmanet::test {
 namespace {
-
-using base::concat;
 
 int run(unsigned rounds) {
     const std::string host_device = concat(kCniPath, "/host-device");

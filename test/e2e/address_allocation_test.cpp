@@ -1,6 +1,7 @@
 // Which addresses the built-in allocator gives.
 #include "attachment_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/reporter.hpp"
 

@@ -1,6 +1,7 @@
 // Addresses on the interface, and that neighbours know them.
 #include "attachment_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/patience.hpp"
 #include "support/reporter.hpp"
 

@@ -1,6 +1,7 @@
 // Addresses of pods that died without a DEL.
 #include "attachment_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/patience.hpp"
 #include "support/process.hpp"
 #include "support/reporter.hpp"

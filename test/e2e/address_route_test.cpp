@@ -1,6 +1,7 @@
 // Routes: every field of CNI 1.1, and whose default route the pod has.
 #include "attachment_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>

@@ -1,6 +1,7 @@
 // DEL in every state in which a node can be, and ADD on what an earlier one left.
 #include "attachment_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/reporter.hpp"
 

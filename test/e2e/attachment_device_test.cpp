@@ -1,6 +1,7 @@
 // Whole functions, and RDMA devices that follow an earlier plugin's interface.
 #include "attachment_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/reporter.hpp"
 #include "support/vf_node.hpp"

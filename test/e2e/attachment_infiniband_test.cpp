@@ -1,6 +1,7 @@
 // InfiniBand VFs in pods: GUIDs, and IPoIB interfaces that the kernel makes anew when their RDMA device moves.
 #include "attachment_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/infiniband_node.hpp"
 #include "support/names.hpp"
 #include "support/patience.hpp"

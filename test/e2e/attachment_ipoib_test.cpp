@@ -1,6 +1,7 @@
 // Children of IPoIB interfaces: InfiniBand in shared mode.
 #include "attachment_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/infiniband_node.hpp"
 #include "support/names.hpp"
 #include "support/patience.hpp"

@@ -1,6 +1,7 @@
 // What an ipvlan attachment looks like to the kernel.
 #include "attachment_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/reporter.hpp"
 

@@ -1,6 +1,7 @@
 // Which parent an attachment gets, and which are refused.
 #include "attachment_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/reporter.hpp"
 

@@ -1,6 +1,7 @@
 // A VF in a pod: what the pod gets, and what the host keeps.
 #include "vf_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/reporter.hpp"
 

@@ -1,5 +1,7 @@
 #include "attachment_stage.hpp"
 
+#include "support/concat.hpp"
+
 #include <rdmanet/base/error.hpp>
 
 #include <algorithm>

@@ -4,13 +4,9 @@
 #include "support/node.hpp"
 #include "support/plugin_call.hpp"
 
-#include <rdmanet/base/text.hpp>
-
 #include <string>
 
 namespace rdmanet::test {
-
-using base::concat;
 
 /// JSON as it is easily written in C++: with single quotes.
 [[nodiscard]] std::string json_text(std::string single_quoted);

@@ -1,6 +1,8 @@
 // Which device is meant, and the keys of other kinds than macvlan and ipvlan.
 #include "bad_input.hpp"
 
+#include "support/concat.hpp"
+
 namespace rdmanet::test {
 namespace {
 

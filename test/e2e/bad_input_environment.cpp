@@ -1,6 +1,8 @@
 // Bad environment variables: command, container, interface name, network namespace, paths, arguments.
 #include "bad_input.hpp"
 
+#include "support/concat.hpp"
+
 namespace rdmanet::test {
 namespace {
 

@@ -1,6 +1,8 @@
 // The keys of "ipam", docs/configuration.md: wrong types, ranges, families and combinations.
 #include "bad_input.hpp"
 
+#include "support/concat.hpp"
+
 namespace rdmanet::test {
 namespace {
 

@@ -1,6 +1,8 @@
 // Standard input that is no JSON, no configuration, or none of this protocol.
 #include "bad_input.hpp"
 
+#include "support/concat.hpp"
+
 namespace rdmanet::test {
 namespace {
 

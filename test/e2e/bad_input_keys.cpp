@@ -1,6 +1,8 @@
 // The keys of a network configuration, docs/configuration.md: wrong types, ranges, words and combinations.
 #include "bad_input.hpp"
 
+#include "support/concat.hpp"
+
 namespace rdmanet::test {
 namespace {
 

@@ -1,6 +1,8 @@
 // "range", its start and end, and "ipRanges": texts that are no range, and ranges that nothing can be given from.
 #include "bad_input.hpp"
 
+#include "support/concat.hpp"
+
 namespace rdmanet::test {
 namespace {
 

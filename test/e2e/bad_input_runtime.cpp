@@ -2,6 +2,8 @@
 // and the commands that must not be kept from their work by any of it.
 #include "bad_input.hpp"
 
+#include "support/concat.hpp"
+
 namespace rdmanet::test {
 namespace {
 

@@ -1,6 +1,7 @@
 #include "bad_input.hpp"
 #include "golden.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/netns_view.hpp"
 #include "support/patience.hpp"

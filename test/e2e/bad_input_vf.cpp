@@ -2,6 +2,8 @@
 // which this node needs none of.
 #include "bad_input.hpp"
 
+#include "support/concat.hpp"
+
 namespace rdmanet::test {
 namespace {
 

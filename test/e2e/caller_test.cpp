@@ -1,6 +1,7 @@
 // Callers that close or fill outputs, never end their input, or leave little memory, stack or descriptors.
 #include "shell_call.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/reporter.hpp"
 

@@ -2,6 +2,7 @@
 #include "attachment_stage.hpp"
 #include "runtime.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/reporter.hpp"
 

@@ -1,6 +1,7 @@
 // `rdmanet check`: every attachment of the node, compared with the kernel by its record.
 #include "attachment_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/reporter.hpp"
 

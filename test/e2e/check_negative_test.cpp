@@ -1,6 +1,7 @@
 // CHECK finds each difference from what ADD made.
 #include "vf_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/lease_lines.hpp"
 #include "support/names.hpp"
 #include "support/reporter.hpp"

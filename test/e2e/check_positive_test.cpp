@@ -1,6 +1,7 @@
 // CHECK has no false alarms: what runtimes, Multus and later plugins change is not a fault.
 #include "vf_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>

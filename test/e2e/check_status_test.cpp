@@ -1,6 +1,7 @@
 // STATUS says whether ADD would work now.
 #include "vf_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/reporter.hpp"
 

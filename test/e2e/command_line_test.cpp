@@ -1,6 +1,7 @@
 // What a person gets who calls the binary by hand, and not as meant.
 #include "shell_call.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/reporter.hpp"
 

@@ -2,6 +2,7 @@
 // and directories they need, and what they are refused without.
 #include "containers.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/reporter.hpp"
 

@@ -1,6 +1,7 @@
 // The device-info file, by which programs in the pod find the VF and its RDMA device.
 #include "vf_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/reporter.hpp"
 

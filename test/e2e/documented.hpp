@@ -4,6 +4,8 @@
 #include "attachment_stage.hpp"
 #include "markdown.hpp"
 
+#include "support/concat.hpp"
+
 #include <sstream>
 #include <string>
 #include <vector>

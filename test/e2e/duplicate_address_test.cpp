@@ -1,6 +1,7 @@
 // Addresses that another host in the network has already.
 #include "attachment_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/patience.hpp"
 #include "support/reporter.hpp"

@@ -2,6 +2,7 @@
 // have devices. How those were is lost.
 #include "vf_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/infiniband_node.hpp"
 #include "support/names.hpp"
 #include "support/other_nic.hpp"

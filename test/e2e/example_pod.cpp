@@ -2,13 +2,11 @@
 
 #include "markdown.hpp"
 
-#include <rdmanet/base/text.hpp>
+#include "support/concat.hpp"
 
 #include <filesystem>
 
 namespace rdmanet::test {
-
-using base::concat;
 
 namespace {
 

@@ -3,6 +3,7 @@
 #include "example_pod.hpp"
 #include "markdown.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/reporter.hpp"
 

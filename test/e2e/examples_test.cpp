@@ -4,6 +4,7 @@
 #include "example_node.hpp"
 #include "example_pod.hpp"
 #include "markdown.hpp"
+#include "support/concat.hpp"
 #include "support/infiniband_node.hpp"
 #include "support/patience.hpp"
 #include "support/reporter.hpp"

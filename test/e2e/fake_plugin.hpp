@@ -3,10 +3,10 @@
 
 #include "attachment_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/process.hpp"
 
 #include <rdmanet/base/file.hpp>
-#include <rdmanet/base/text.hpp>
 
 #include <sys/stat.h>
 
@@ -27,12 +27,12 @@ public:
         std::filesystem::remove_all(directory(), ignored);
     }
     [[nodiscard]] static std::string directory() { return "/tmp/rdmanet-fake-plugin"; }
-    [[nodiscard]] static std::string file(const std::string& name) { return base::concat(directory(), '/', name); }
+    [[nodiscard]] static std::string file(const std::string& name) { return concat(directory(), '/', name); }
 
     /// The script runs with "$CNI_COMMAND" and writes to "$dir".
     void install(const std::string& script) const {
         const std::string text =
-            base::concat("#!/bin/bash\ndir=", directory(), "\necho $CNI_COMMAND >> $dir/calls\n", script, '\n');
+            concat("#!/bin/bash\ndir=", directory(), "\necho $CNI_COMMAND >> $dir/calls\n", script, '\n');
         base::write_file_durably(file("fake"), text);
         (void)::chmod(file("fake").c_str(), 0755);
         forget();

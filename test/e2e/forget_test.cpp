@@ -1,6 +1,7 @@
 // `rdmanet gc --forget`: a person drops one record.
 #include "containers.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/reporter.hpp"
 

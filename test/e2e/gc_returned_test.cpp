@@ -2,6 +2,7 @@
 // reach.
 #include "vf_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/infiniband_node.hpp"
 #include "support/names.hpp"
 #include "support/patience.hpp"

@@ -1,6 +1,7 @@
 // GC by the runtime, and by a person.
 #include "attachment_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/reporter.hpp"
 

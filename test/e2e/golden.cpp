@@ -1,7 +1,8 @@
 #include "golden.hpp"
 
+#include "support/concat.hpp"
+
 #include <rdmanet/base/error.hpp>
-#include <rdmanet/base/text.hpp>
 
 #include <cstdlib>
 #include <fstream>
@@ -9,8 +10,6 @@
 
 namespace rdmanet::test {
 namespace {
-
-using base::concat;
 
 constexpr const char* kFile = RDMANET_SOURCE_DIR "/test/e2e/messages.golden";
 constexpr std::size_t kMost = 500;

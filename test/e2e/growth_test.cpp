@@ -2,6 +2,8 @@
 // on a machine with nothing else to do and on one with too much.
 #include "attachment_stage.hpp"
 
+#include "support/concat.hpp"
+
 #include <catch2/catch.hpp>
 
 #include <cstdlib>

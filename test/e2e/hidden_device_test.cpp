@@ -1,6 +1,7 @@
 // Devices that a pod has hidden in a network namespace of its own, where DEL doesn't reach them.
 #include "vf_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/nested_netns.hpp"
 #include "support/patience.hpp"

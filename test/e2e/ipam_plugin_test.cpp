@@ -1,6 +1,7 @@
 // The binary as the IPAM plugin of Debian's macvlan and bridge, and of runtimes that ask it what those are too old for.
 #include "attachment_stage.hpp"
 #include "runtime.hpp"
+#include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/reporter.hpp"
 

@@ -1,6 +1,7 @@
 // Devices that leave the machine, or lose their driver, while pods have them.
 #include "vf_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/infiniband_node.hpp"
 #include "support/other_nic.hpp"
 #include "support/reporter.hpp"

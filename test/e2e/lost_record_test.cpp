@@ -1,6 +1,7 @@
 // VFs whose record is lost.
 #include "vf_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>

@@ -1,7 +1,8 @@
 #include "manifests.hpp"
 
+#include "support/concat.hpp"
+
 #include <rdmanet/base/error.hpp>
-#include <rdmanet/base/text.hpp>
 #include <rdmanet/json/reader.hpp>
 
 #include <yaml-cpp/yaml.h>
@@ -10,8 +11,6 @@
 #include <sstream>
 
 namespace rdmanet::test {
-
-using base::concat;
 
 namespace {
 

@@ -1,7 +1,8 @@
 #include "markdown.hpp"
 
+#include "support/concat.hpp"
+
 #include <rdmanet/base/file.hpp>
-#include <rdmanet/base/text.hpp>
 
 #include <catch2/catch.hpp>
 
@@ -15,7 +16,6 @@
 
 namespace rdmanet::test {
 
-using base::concat;
 namespace fs = std::filesystem;
 
 namespace {

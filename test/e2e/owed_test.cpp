@@ -3,6 +3,7 @@
 #include "runtime.hpp"
 #include "vf_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/reporter.hpp"
 

@@ -2,8 +2,11 @@
 // need RDMANET_HARNESS_MEM=3072.
 #include "vf_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/other_nic.hpp"
 #include "support/reporter.hpp"
+
+#include <rdmanet/base/text.hpp>
 
 #include <catch2/catch.hpp>
 

@@ -1,6 +1,7 @@
 // What `rdmanet plan` reads: configurations, lists, NetworkAttachmentDefinitions, and what is none of these.
 #include "plan_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/reporter.hpp"
 

@@ -1,5 +1,7 @@
 #include "plan_stage.hpp"
 
+#include "support/concat.hpp"
+
 #include <rdmanet/base/error.hpp>
 
 #include <cstdlib>

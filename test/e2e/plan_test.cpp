@@ -1,6 +1,7 @@
 // rdmanet plan: it tells what ADD then does, refuses in ADD's words, and changes nothing.
 #include "plan_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/infiniband_node.hpp"
 #include "support/names.hpp"
 #include "support/patience.hpp"

@@ -1,6 +1,7 @@
 // RDMA ports that aren't active: a warning, or a refusal before anything changes.
 #include "vf_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/infiniband_node.hpp"
 #include "support/names.hpp"
 #include "support/reporter.hpp"

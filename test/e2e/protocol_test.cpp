@@ -1,6 +1,7 @@
 // The specification's protocol in every version: environment and standard input in, one JSON document or nothing out.
 #include "shell_call.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/reporter.hpp"
 

@@ -1,6 +1,7 @@
 // Functions with several RDMA devices, RDMA devices that take their time, and such as don't move at all.
 #include "vf_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/other_nic.hpp"
 #include "support/patience.hpp"

@@ -1,6 +1,7 @@
 // RDMA for pods on a shared parent: GIDs of their addresses, and refusals where there can't be any.
 #include "vf_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/other_nic.hpp"
 #include "support/patience.hpp"

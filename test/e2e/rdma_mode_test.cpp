@@ -2,6 +2,7 @@
 // other network namespace.
 #include "attachment_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/reporter.hpp"
 #include "support/vf_node.hpp"

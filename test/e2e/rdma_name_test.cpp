@@ -1,6 +1,7 @@
 // A name of its own for the RDMA device in the pod.
 #include "vf_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/reporter.hpp"
 

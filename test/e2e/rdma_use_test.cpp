@@ -1,6 +1,7 @@
 // RDMA devices that programs have open when they should move, and their character devices' numbers.
 #include "vf_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/infiniband_node.hpp"
 #include "support/kernel_user.hpp"
 #include "support/names.hpp"

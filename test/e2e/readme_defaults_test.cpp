@@ -2,6 +2,7 @@
 // value doesn't.
 #include "attachment_stage.hpp"
 #include "markdown.hpp"
+#include "support/concat.hpp"
 #include "support/other_nic.hpp"
 #include "support/patience.hpp"
 #include "support/reporter.hpp"

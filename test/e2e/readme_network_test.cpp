@@ -3,6 +3,7 @@
 #include "documented.hpp"
 #include "example_node.hpp"
 #include "example_pod.hpp"
+#include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/reporter.hpp"
 

@@ -1,6 +1,7 @@
 // The keys, messages, commands and links of README and docs/, held against the binary and the sources. Nothing here
 // knows a page or a section, so that documents may be restructured.
 #include "documented.hpp"
+#include "support/concat.hpp"
 #include "support/reporter.hpp"
 
 #include <rdmanet/base/file.hpp>

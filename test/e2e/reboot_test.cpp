@@ -2,6 +2,7 @@
 // does.
 #include "vf_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/other_nic.hpp"
 #include "support/reporter.hpp"
 

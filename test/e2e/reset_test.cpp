@@ -1,6 +1,7 @@
 // Devices that are reset between the pods that have them.
 #include "vf_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/patience.hpp"
 #include "support/reporter.hpp"

@@ -2,6 +2,8 @@
 
 #include "attachment_stage.hpp"
 
+#include "support/concat.hpp"
+
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/json/writer.hpp>
 

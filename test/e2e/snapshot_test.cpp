@@ -1,6 +1,7 @@
 // The look at a node on which all other tests rest sees what it promises.
 #include "attachment_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/reporter.hpp"
 #include "support/vf_node.hpp"
 

@@ -1,6 +1,7 @@
 // rdmanet state: who holds what, and what the kernel shows of it.
 #include "vf_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/infiniband_node.hpp"
 #include "support/names.hpp"
 #include "support/patience.hpp"

@@ -1,6 +1,7 @@
 // VFs of a PF in switchdev mode: its uplink is told from the VFs' representors, which are net devices of the PF, too.
 #include "vf_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/patience.hpp"
 #include "support/reporter.hpp"

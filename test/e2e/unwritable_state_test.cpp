@@ -1,6 +1,7 @@
 // State directories that take no writes, or that root must not trust.
 #include "vf_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/reporter.hpp"
 

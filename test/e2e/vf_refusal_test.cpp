@@ -1,6 +1,7 @@
 // PFs that refuse a VF's settings, ignore them, or are busy with something else.
 #include "vf_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/reporter.hpp"
 

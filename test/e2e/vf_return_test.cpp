@@ -1,6 +1,7 @@
 // A VF after its pod: whatever became of the pod, the host has the VF as it was before.
 #include "vf_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/reporter.hpp"
 

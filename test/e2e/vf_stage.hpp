@@ -3,6 +3,7 @@
 
 #include "attachment_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/vf_node.hpp"
 
 #include <string>

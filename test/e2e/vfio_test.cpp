@@ -1,6 +1,7 @@
 // VFs for programs in user space: their driver is vfio-pci, they have neither net device nor RDMA device.
 #include "vf_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/other_nic.hpp"
 #include "support/reporter.hpp"

@@ -1,6 +1,7 @@
 // Interfaces that no device is behind, which the plugin host-device moves as well.
 #include "attachment_stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
 #include "support/netns_visit.hpp"
 #include "support/patience.hpp"

@@ -2,6 +2,7 @@
 #include "attachment_stage.hpp"
 #include "fake_plugin.hpp"
 
+#include "support/concat.hpp"
 #include "support/patience.hpp"
 #include "support/reporter.hpp"
 

@@ -1,9 +1,8 @@
 // DEL succeeds, silently, and leaves the node as it was before the ADD, whatever is already gone or was edited.
 #include "stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/reporter.hpp"
-
-#include <rdmanet/base/text.hpp>
 
 #include <catch2/catch.hpp>
 
@@ -14,7 +13,6 @@
 namespace rdmanet::test {
 namespace {
 
-using base::concat;
 namespace fs = std::filesystem;
 
 void replace(std::string& text, const std::string& what, const std::string& by) {

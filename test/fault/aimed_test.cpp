@@ -5,11 +5,11 @@
 #include "stage.hpp"
 #include "traced_run.hpp"
 
+#include "support/concat.hpp"
 #include "support/nested_netns.hpp"
 #include "support/reporter.hpp"
 
 #include <rdmanet/base/error.hpp>
-#include <rdmanet/base/text.hpp>
 
 #include <catch2/catch.hpp>
 
@@ -26,7 +26,6 @@
 namespace rdmanet::test {
 namespace {
 
-using base::concat;
 namespace fs = std::filesystem;
 
 /// One call of the plugin, of which some system calls are aimed at.

@@ -3,9 +3,8 @@
 #include "sampling.hpp"
 #include "stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/reporter.hpp"
-
-#include <rdmanet/base/text.hpp>
 
 #include <catch2/catch.hpp>
 
@@ -19,7 +18,6 @@
 namespace rdmanet::test {
 namespace {
 
-using base::concat;
 namespace fs = std::filesystem;
 
 enum class Remover : std::uint8_t { del, gc };

@@ -5,10 +5,10 @@
 #include "stage.hpp"
 #include "traced_run.hpp"
 
+#include "support/concat.hpp"
 #include "support/reporter.hpp"
 
 #include <rdmanet/base/error.hpp>
-#include <rdmanet/base/text.hpp>
 
 #include <catch2/catch.hpp>
 
@@ -21,8 +21,6 @@
 
 namespace rdmanet::test {
 namespace {
-
-using base::concat;
 
 /// A call that reports an error and is not the one by which the plugin answers must end in a document.
 std::string document_complaint(const TracedResult& result) {

@@ -1,6 +1,6 @@
 #include "faults.hpp"
 
-#include <rdmanet/base/text.hpp>
+#include "support/concat.hpp"
 
 #include <fcntl.h>
 
@@ -141,7 +141,7 @@ bool is_same_call(const Fault& one, const Fault& other) {
 }
 
 std::string describe(const Fault& fault) {
-    return fault.error ? base::concat(::strerrorname_np(*fault.error), " from") : std::string("killed before");
+    return fault.error ? concat(::strerrorname_np(*fault.error), " from") : std::string("killed before");
 }
 
 } // namespace rdmanet::test

@@ -1,5 +1,6 @@
 #include "ground.hpp"
 
+#include "support/concat.hpp"
 #include "support/infiniband_node.hpp"
 #include "support/node.hpp"
 #include "support/patience.hpp"
@@ -7,7 +8,6 @@
 #include "support/vf_node.hpp"
 
 #include <rdmanet/base/error.hpp>
-#include <rdmanet/base/text.hpp>
 
 #include <filesystem>
 #include <functional>
@@ -16,8 +16,6 @@
 
 namespace rdmanet::test {
 namespace {
-
-using base::concat;
 
 class ChildGround : public Ground {
 public:

@@ -4,9 +4,8 @@
 #include "stage.hpp"
 #include "traced_run.hpp"
 
+#include "support/concat.hpp"
 #include "support/reporter.hpp"
-
-#include <rdmanet/base/text.hpp>
 
 #include <catch2/catch.hpp>
 
@@ -16,8 +15,6 @@
 
 namespace rdmanet::test {
 namespace {
-
-using base::concat;
 
 enum class Recovery : std::uint8_t { del, runtime_gc, person_gc };
 constexpr Recovery kRecoveries[] = {Recovery::del, Recovery::runtime_gc, Recovery::person_gc};

@@ -4,6 +4,7 @@
 #include "sampling.hpp"
 #include "stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/reporter.hpp"
 
 #include <rdmanet/base/text.hpp>
@@ -19,8 +20,6 @@
 
 namespace rdmanet::test {
 namespace {
-
-using base::concat;
 
 unsigned crowd_size() {
     const char* chosen = std::getenv("RDMANET_FAULT_CROWD");

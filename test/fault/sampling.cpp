@@ -1,7 +1,8 @@
 #include "sampling.hpp"
 
+#include "support/concat.hpp"
+
 #include <rdmanet/base/error.hpp>
-#include <rdmanet/base/text.hpp>
 
 #include <algorithm>
 #include <cstdlib>
@@ -21,7 +22,7 @@ std::size_t sample_step() {
     const std::string_view text = wanted_sample();
     if (text == "all" || text == "calls") return 1;
     const auto step = text.substr(0, 2) == "1/" ? std::strtoul(text.data() + 2, nullptr, 10) : 0;
-    if (step == 0) throw base::Error(base::concat("RDMANET_FAULT_SAMPLE is \"", text, "\", wanted 1/N, all or calls"));
+    if (step == 0) throw base::Error(concat("RDMANET_FAULT_SAMPLE is \"", text, "\", wanted 1/N, all or calls"));
     return step;
 }
 
@@ -52,7 +53,7 @@ bool is_wanted(std::string_view command) {
     if (chosen == nullptr) return true;
     constexpr std::string_view kCommands[] = {"ADD", "DEL", "CHECK", "GC"};
     if (std::find(std::begin(kCommands), std::end(kCommands), chosen) == std::end(kCommands))
-        throw base::Error(base::concat("RDMANET_FAULT_COMMAND is \"", chosen, "\", wanted ADD, DEL, CHECK or GC"));
+        throw base::Error(concat("RDMANET_FAULT_COMMAND is \"", chosen, "\", wanted ADD, DEL, CHECK or GC"));
     return command == chosen;
 }
 

@@ -1,9 +1,9 @@
 #include "stage.hpp"
 
+#include "support/concat.hpp"
 #include "support/patience.hpp"
 
 #include <rdmanet/base/error.hpp>
-#include <rdmanet/base/text.hpp>
 
 #include <algorithm>
 #include <cstdlib>
@@ -13,7 +13,6 @@
 namespace rdmanet::test {
 namespace {
 
-using base::concat;
 namespace fs = std::filesystem;
 
 constexpr const char* kNetwork = "fault-net";

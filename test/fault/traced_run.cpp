@@ -1,9 +1,9 @@
 #include "traced_run.hpp"
 
+#include "support/concat.hpp"
 #include "support/patience.hpp"
 
 #include <rdmanet/base/error.hpp>
-#include <rdmanet/base/text.hpp>
 #include <rdmanet/base/unique_fd.hpp>
 
 #include <elf.h>
@@ -26,7 +26,6 @@
 namespace rdmanet::test {
 namespace {
 
-using base::concat;
 using base::SystemError;
 using base::UniqueFd;
 

@@ -1,7 +1,7 @@
 // CNI_ARGS: what ADD accepts, DEL understands in the same way, and both the journal and messages can hold.
 #include "refusal.hpp"
 
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/cni/args.hpp>
 #include <rdmanet/cni/net_conf.hpp>
 #include <rdmanet/json/writer.hpp>
@@ -20,8 +20,8 @@ std::string joined(const std::vector<std::string>& texts) {
 }
 
 std::string printed(const cni::Args& args) {
-    return base::concat("K8S_POD_NAMESPACE=", args.pod_namespace, ";K8S_POD_NAME=", args.pod_name,
-                        ";K8S_POD_UID=", args.pod_uid, ";MAC=", args.mac, ";IP=", joined(args.ips));
+    return fmt::format("K8S_POD_NAMESPACE={};K8S_POD_NAME={};K8S_POD_UID={};MAC={};IP={}", args.pod_namespace,
+                       args.pod_name, args.pod_uid, args.mac, joined(args.ips));
 }
 
 std::string stored_and_loaded(const std::string& text) {

@@ -2,7 +2,7 @@
 // read the same; printed and parsed again it means the same.
 #include "refusal.hpp"
 
-#include <rdmanet/base/text.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/cni/net_conf.hpp>
 #include <rdmanet/config/config.hpp>
 
@@ -11,7 +11,6 @@
 
 using namespace rdmanet;
 using namespace rdmanet::fuzz;
-using base::concat;
 
 namespace {
 
@@ -65,22 +64,22 @@ void check_config(const config::Config& config) {
 std::string describe(const ipam::Config& config) {
     std::string text;
     for (const ipam::ConfiguredRange& range : config.ranges) {
-        text += concat("range ", range.range, " space ", range.space, " gateway ",
-                       range.gateway ? range.gateway->to_string() : "");
+        text += fmt::format("range {} space {} gateway {}", range.range, range.space,
+                            range.gateway ? range.gateway->to_string() : "");
         for (const ipam::Interval& interval : range.range.usable())
-            text += concat(' ', ipam::to_text(interval.first), '-', ipam::to_text(interval.last));
+            text += fmt::format(" {}-{}", ipam::to_text(interval.first), ipam::to_text(interval.last));
     }
     for (const ipam::StaticAddress& address : config.addresses)
-        text += concat(" address ", address.address, " space ", address.space);
-    for (const ipam::Route& route : config.routes) text += concat(" route ", route.destination);
+        text += fmt::format(" address {} space {}", address.address, address.space);
+    for (const ipam::Route& route : config.routes) text += fmt::format(" route {}", route.destination);
     return text;
 }
 
 std::string describe(const config::Config& config) {
-    std::string text = concat(config.kind(), " master ", config.master.value_or(""), " mtu ", config.mtu.value_or(0),
-                              " mac ", config.mac ? config.mac->to_string() : "");
+    std::string text = fmt::format("{} master {} mtu {} mac {}", config.kind(), config.master.value_or(""),
+                                   config.mtu.value_or(0), config.mac ? config.mac->to_string() : "");
     if (const auto* own = std::get_if<ipam::Config>(&config.ipam)) text += describe(*own);
-    for (const std::string& warning : config.warnings) text += concat(" warning ", warning);
+    for (const std::string& warning : config.warnings) text += fmt::format(" warning {}", warning);
     return text;
 }
 

@@ -1,4 +1,5 @@
 #include "support/infiniband_node.hpp"
+#include "support/concat.hpp"
 
 #include "support/node.hpp"
 #include "support/patience.hpp"
@@ -6,14 +7,12 @@
 #include "support/vf_node.hpp"
 
 #include <rdmanet/base/error.hpp>
-#include <rdmanet/base/text.hpp>
 
 #include <filesystem>
 #include <system_error>
 
 namespace rdmanet::test {
 
-using base::concat;
 namespace fs = std::filesystem;
 
 namespace {

@@ -1,14 +1,11 @@
 #include "support/kernel_user.hpp"
+#include "support/concat.hpp"
 
 #include "support/process.hpp"
-
-#include <rdmanet/base/text.hpp>
 
 #include <cstdlib>
 
 namespace rdmanet::test {
-
-using base::concat;
 
 KernelUser::KernelUser(const std::string& parameters) {
     shell(concat("insmod $(dirname ", std::getenv("RDMANET_HARNESS_MODULE"), ")/simrnic_user.ko ", parameters));

@@ -1,7 +1,7 @@
 #include "support/lease_lines.hpp"
+#include "support/concat.hpp"
 
 #include <rdmanet/base/error.hpp>
-#include <rdmanet/base/text.hpp>
 
 #include <sqlite3.h>
 
@@ -14,7 +14,6 @@
 namespace rdmanet::test {
 namespace {
 
-using base::concat;
 namespace fs = std::filesystem;
 
 constexpr std::uintmax_t kPageSize = 4096;

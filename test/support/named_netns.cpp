@@ -1,7 +1,7 @@
 #include "support/named_netns.hpp"
+#include "support/concat.hpp"
 
 #include <rdmanet/base/error.hpp>
-#include <rdmanet/base/text.hpp>
 #include <rdmanet/base/unique_fd.hpp>
 
 #include <fcntl.h>
@@ -23,7 +23,7 @@ namespace {
 constexpr const char* kDirectory = "/run/netns";
 
 std::string path_of(const std::string& name) {
-    return base::concat(kDirectory, '/', name);
+    return concat(kDirectory, '/', name);
 }
 
 void require(bool done, const std::string& what) {
@@ -36,7 +36,7 @@ void share_directory() {
     if (::mount("", kDirectory, "none", MS_SHARED | MS_REC, nullptr) == 0) return;
     require(::mount(kDirectory, kDirectory, "none", MS_BIND | MS_REC, nullptr) == 0 &&
                 ::mount("", kDirectory, "none", MS_SHARED | MS_REC, nullptr) == 0,
-            base::concat("share ", kDirectory));
+            concat("share ", kDirectory));
 }
 
 void set_loopback_up() {
@@ -53,14 +53,14 @@ void add_netns(const std::string& name) {
     share_directory();
     const std::string path = path_of(name);
     require(static_cast<bool>(base::UniqueFd(::open(path.c_str(), O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0))),
-            base::concat("make ", path));
+            concat("make ", path));
     std::async(std::launch::async,
                [&] { // in a thread of its own: whatever fails, the caller stays where it is
                    const base::UniqueFd home(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
                    require(::unshare(CLONE_NEWNET) == 0, "make a network namespace");
                    set_loopback_up();
                    require(::mount("/proc/thread-self/ns/net", path.c_str(), "none", MS_BIND, nullptr) == 0,
-                           base::concat("mount ", path));
+                           concat("mount ", path));
                    // Whoever joins a thread may go on before the kernel has taken it out of its namespaces (do_exit():
                    // exit_mm() comes first), and would find the new one in use.
                    require(::setns(home.get(), CLONE_NEWNET) == 0, "return from a network namespace");
@@ -71,7 +71,7 @@ void add_netns(const std::string& name) {
 void delete_netns(const std::string& name) {
     const std::string path = path_of(name);
     (void)::umount2(path.c_str(), MNT_DETACH);
-    require(::unlink(path.c_str()) == 0, base::concat("remove ", path));
+    require(::unlink(path.c_str()) == 0, concat("remove ", path));
 }
 
 } // namespace rdmanet::test

@@ -1,12 +1,9 @@
 #include "support/nested_netns.hpp"
+#include "support/concat.hpp"
 
 #include "support/process.hpp"
 
-#include <rdmanet/base/text.hpp>
-
 namespace rdmanet::test {
-
-using base::concat;
 
 NestedNetns::NestedNetns(const Pod& pod)
     : pid_(pod.run("unshare -n sleep infinity >/dev/null 2>&1 & echo $! | tr -d '\\n'")) {

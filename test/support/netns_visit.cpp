@@ -1,7 +1,7 @@
 #include "support/netns_visit.hpp"
+#include "support/concat.hpp"
 
 #include <rdmanet/base/error.hpp>
-#include <rdmanet/base/text.hpp>
 
 #include <fcntl.h>
 #include <sched.h>
@@ -14,7 +14,7 @@ namespace {
 
 base::UniqueFd open_namespace(const std::string& path) {
     base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd) throw base::SystemError(base::concat("open ", path), errno);
+    if (!fd) throw base::SystemError(concat("open ", path), errno);
     return fd;
 }
 
@@ -22,7 +22,7 @@ base::UniqueFd open_namespace(const std::string& path) {
 
 NetnsVisit::NetnsVisit(const std::string& path) : home_(open_namespace("/proc/thread-self/ns/net")) {
     if (::setns(open_namespace(path).get(), CLONE_NEWNET) != 0)
-        throw base::SystemError(base::concat("enter network namespace ", path), errno);
+        throw base::SystemError(concat("enter network namespace ", path), errno);
 }
 
 NetnsVisit::~NetnsVisit() {

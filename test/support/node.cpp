@@ -1,11 +1,11 @@
 #include "support/node.hpp"
+#include "support/concat.hpp"
 
 #include "support/named_netns.hpp"
 #include "support/patience.hpp"
 #include "support/process.hpp"
 
 #include <rdmanet/base/error.hpp>
-#include <rdmanet/base/text.hpp>
 
 #include <algorithm>
 #include <filesystem>
@@ -16,7 +16,6 @@
 
 namespace rdmanet::test {
 
-using base::concat;
 namespace fs = std::filesystem;
 
 std::string line_of(const std::string& path) {

@@ -1,8 +1,7 @@
 #include "support/other_nic.hpp"
+#include "support/concat.hpp"
 
 #include "support/process.hpp"
-
-#include <rdmanet/base/text.hpp>
 
 #include <cstdlib>
 
@@ -11,8 +10,8 @@ namespace rdmanet::test {
 std::string reloading_nic(const std::string& parameters) {
     const char* harness = std::getenv("RDMANET_HARNESS_NIC");
     const std::string usual = harness != nullptr ? harness : "nics=2 ports=1 vfs=8";
-    return base::concat("rmmod simrnic && insmod ", std::getenv("RDMANET_HARNESS_MODULE"), ' ',
-                        parameters.empty() ? usual : parameters);
+    return concat("rmmod simrnic && insmod ", std::getenv("RDMANET_HARNESS_MODULE"), ' ',
+                  parameters.empty() ? usual : parameters);
 }
 
 OtherNic::OtherNic(const std::string& parameters) {

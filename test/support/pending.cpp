@@ -1,6 +1,5 @@
 #include "support/pending.hpp"
-
-#include <rdmanet/base/text.hpp>
+#include "support/concat.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -9,8 +8,6 @@
 
 namespace rdmanet::test {
 namespace {
-
-using base::concat;
 
 bool has(std::string_view line, std::string_view text) {
     return line.find(text) != std::string_view::npos;

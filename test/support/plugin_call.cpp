@@ -1,4 +1,5 @@
 #include "support/plugin_call.hpp"
+#include "support/concat.hpp"
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/text.hpp>
@@ -6,8 +7,6 @@
 #include <cstdlib>
 
 namespace rdmanet::test {
-
-using base::concat;
 
 std::string binary() {
     const char* chosen = std::getenv("RDMANET_BINARY");

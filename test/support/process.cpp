@@ -1,8 +1,8 @@
 #include "support/process.hpp"
+#include "support/concat.hpp"
 
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/error.hpp>
-#include <rdmanet/base/text.hpp>
 #include <rdmanet/base/unique_fd.hpp>
 
 #include <fcntl.h>
@@ -53,7 +53,7 @@ namespace {
     std::vector<char*> argv;
     for (const auto& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
     argv.push_back(nullptr);
-    const std::string path = base::concat("PATH=", std::getenv("PATH"));
+    const std::string path = concat("PATH=", std::getenv("PATH"));
     std::vector<char*> env{const_cast<char*>(path.c_str())};
     for (const auto& variable : options.environment) env.push_back(const_cast<char*>(variable.c_str()));
     env.push_back(nullptr);
@@ -130,7 +130,7 @@ std::vector<std::string> arguments_of(const std::string& command) {
 std::string shell(const std::string& command) {
     const ProcessResult result = run_process(arguments_of(command));
     if (result.exit_status != 0)
-        throw base::Error(base::concat(command, ": exit status ", result.exit_status, ": ", result.out, result.err));
+        throw base::Error(concat(command, ": exit status ", result.exit_status, ": ", result.out, result.err));
     return result.out;
 }
 

@@ -1,4 +1,5 @@
 #include "support/snapshot.hpp"
+#include "support/concat.hpp"
 
 #include "support/lease_lines.hpp"
 #include "support/netns_visit.hpp"
@@ -8,7 +9,6 @@
 #include "support/sysctl_lines.hpp"
 
 #include <rdmanet/base/error.hpp>
-#include <rdmanet/base/text.hpp>
 #include <rdmanet/base/unique_fd.hpp>
 
 #include <fcntl.h>
@@ -25,7 +25,6 @@
 namespace rdmanet::test {
 namespace {
 
-using base::concat;
 namespace fs = std::filesystem;
 
 void add_lines(std::multiset<std::string>& lines, const std::string& where, const std::string& text) {

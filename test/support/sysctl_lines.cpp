@@ -1,7 +1,7 @@
 #include "support/sysctl_lines.hpp"
+#include "support/concat.hpp"
 
 #include <rdmanet/base/file.hpp>
-#include <rdmanet/base/text.hpp>
 
 #include <filesystem>
 #include <initializer_list>
@@ -9,7 +9,6 @@
 namespace rdmanet::test {
 namespace {
 
-using base::concat;
 namespace fs = std::filesystem;
 
 struct Family {

@@ -1,18 +1,17 @@
 #include "support/vf_node.hpp"
+#include "support/concat.hpp"
 
 #include "support/node.hpp"
 #include "support/patience.hpp"
 #include "support/process.hpp"
 
 #include <rdmanet/base/error.hpp>
-#include <rdmanet/base/text.hpp>
 
 #include <filesystem>
 #include <fstream>
 
 namespace rdmanet::test {
 
-using base::concat;
 namespace fs = std::filesystem;
 
 void set_vfs(const std::string& device, unsigned number) {

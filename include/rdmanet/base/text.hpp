@@ -1,8 +1,6 @@
 // Text for messages: quoting of foreign input, UTF-8, numbers.
 #pragma once
 
-#include <rdmanet/base/format.hpp>
-
 #include <charconv>
 #include <concepts>
 #include <optional>
@@ -12,32 +10,6 @@
 #include <vector>
 
 namespace rdmanet::base {
-
-inline void append_text(std::string& out, std::string_view piece) {
-    out.append(piece);
-}
-inline void append_text(std::string& out, char piece) {
-    out.push_back(piece);
-}
-
-template <std::integral T>
-requires(!std::same_as<T, bool> && !std::same_as<T, char>) void append_text(std::string& out, T number) {
-    char digits[24];
-    const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
-    out.append(digits, end);
-}
-template <HasToString T>
-void append_text(std::string& out, const T& value) {
-    out.append(value.to_string());
-}
-
-/// The arguments one after the other: text, characters, integers, and values with to_string().
-template <class... Pieces>
-[[nodiscard]] std::string concat(const Pieces&... pieces) {
-    std::string out;
-    (append_text(out, pieces), ...);
-    return out;
-}
 
 /// "1 lease", "2 leases".
 [[nodiscard]] std::string counted(std::size_t number, std::string_view one, std::string_view several);

@@ -1,8 +1,8 @@
+#include "support/concat.hpp"
 #include "support/names.hpp"
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file_lock.hpp>
-#include <rdmanet/base/text.hpp>
 
 #include "temporary_directory.hpp"
 
@@ -16,6 +16,7 @@
 #include <optional>
 
 using namespace rdmanet::base;
+using rdmanet::test::concat;
 using rdmanet::test::Names;
 using std::chrono::milliseconds;
 

@@ -1,9 +1,9 @@
+#include "support/concat.hpp"
 #include "support/names.hpp"
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/logger.hpp>
-#include <rdmanet/base/text.hpp>
 
 #include "temporary_directory.hpp"
 
@@ -15,6 +15,7 @@
 #include <algorithm>
 
 using namespace rdmanet::base;
+using rdmanet::test::concat;
 using rdmanet::test::Names;
 
 TEST_CASE("an event is one line, whatever it carries, and only if it is wanted") {

@@ -8,12 +8,6 @@
 
 using namespace rdmanet::base;
 
-TEST_CASE("concat writes text, characters, numbers and values") {
-    CHECK(concat("a", 'b', std::string("c"), 1, -2, UINT64_MAX, IpAddress(Family::v4, 0x0a000001)) ==
-          "abc1-21844674407370955161510.0.0.1");
-    CHECK(concat().empty());
-}
-
 TEST_CASE("quoted shows foreign bytes without letting them act") {
     CHECK(quoted("plain") == "\"plain\"");
     CHECK(quoted("a\"b\\c") == R"("a\"b\\c")");

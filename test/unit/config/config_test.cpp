@@ -1,9 +1,8 @@
 // What each key means.
 #include "conf.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
-
-#include <rdmanet/base/text.hpp>
 
 #include <catch2/catch.hpp>
 
@@ -17,6 +16,7 @@ using namespace rdmanet;
 using base::IpvlanFlag;
 using base::IpvlanMode;
 using base::MacvlanMode;
+using rdmanet::test::concat;
 using rdmanet::test::Names;
 
 TEST_CASE("a configuration that says nothing gets a macvlan in bridge mode") {
@@ -154,8 +154,8 @@ TEST_CASE("a whole function may be named twice, and by a device plugin's ID that
           "0000:3b:00.0");
     CHECK_FALSE(device(R"("device": "eth1", "deviceID": "0", "pciBusID": "0")"));
     const char* path = R"("kernelpath": "/sys/devices/pci0000:3a/0000:3a:00.0/0000:3b:00.0", "deviceID": )";
-    CHECK(device(base::concat(path, R"("0000:3b:00.0")").c_str())->to_string() == "0000:3b:00.0");
-    CHECK_THROWS_WITH(config_with(base::concat(path, R"("0000:3b:00.1")").c_str()),
+    CHECK(device(concat(path, R"("0000:3b:00.0")").c_str())->to_string() == "0000:3b:00.0");
+    CHECK_THROWS_WITH(config_with(concat(path, R"("0000:3b:00.1")").c_str()),
                       Names("deviceID", "kernelpath", "0000:3b:00.0", "0000:3b:00.1"));
 }
 

@@ -1,8 +1,7 @@
 #include "fixture.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
-
-#include <rdmanet/base/text.hpp>
 
 #include <catch2/catch.hpp>
 
@@ -11,6 +10,7 @@ using namespace rdmanet::ipam;
 using namespace rdmanet::ipam::test;
 using Catch::Matchers::Contains;
 using Catch::Matchers::Equals;
+using rdmanet::test::concat;
 using rdmanet::test::Names;
 
 namespace {
@@ -88,9 +88,9 @@ TEST_CASE("a gateway goes to the ranges of its family that contain it") {
 
 TEST_CASE("routers' addresses are not handed out") {
     const auto usable = [](std::string_view more) {
-        return usable_of(config(base::concat(R"({"range": "10.0.0.0/29", "gateway": "10.0.0.1", "routes":
+        return usable_of(config(concat(R"({"range": "10.0.0.0/29", "gateway": "10.0.0.1", "routes":
             [{"dst": "10.9.0.0/16", "gw": "10.0.0.4"}, {"dst": "10.8.0.0/16", "gw": "10.7.0.1"}])",
-                                             more, "}")));
+                                       more, "}")));
     };
     CHECK(usable("") == "10.0.0.2-10.0.0.3 10.0.0.5-10.0.0.6 ");
     CHECK(usable(R"(, "exclude_gateway": false)") == "10.0.0.1-10.0.0.6 ");

@@ -2,6 +2,8 @@
 
 #include "fixture.hpp"
 
+#include "support/concat.hpp"
+
 #include <rdmanet/base/text.hpp>
 
 #include <catch2/catch.hpp>
@@ -17,6 +19,8 @@
 
 namespace rdmanet::kernel {
 namespace {
+
+using rdmanet::test::concat;
 
 bool is_live(std::uint64_t inode) {
     return list_live_netns().paths.contains(inode);
@@ -122,8 +126,8 @@ TEST_CASE("a process that may not be examined spoils the proof of death, not tha
     proc.add("18", "100", "7", "");
     const LiveNetns live = list_live_netns(proc.root);
     CHECK_THAT(live.doubt, Catch::StartsWith("process 17") &&
-                               Catch::Contains(base::concat("cannot be examined (read link ", proc.root.string(),
-                                                            "/17/ns/net: invalid argument)")));
+                               Catch::Contains(concat("cannot be examined (read link ", proc.root.string(),
+                                                      "/17/ns/net: invalid argument)")));
     CHECK(live.paths.contains(100));
 }
 

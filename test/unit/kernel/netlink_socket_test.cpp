@@ -4,7 +4,7 @@
 #include "list.hpp"
 #include "message.hpp"
 
-#include <rdmanet/base/text.hpp>
+#include "support/concat.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -17,7 +17,7 @@
 namespace rdmanet::kernel {
 namespace {
 
-using base::concat;
+using rdmanet::test::concat;
 
 TEST_CASE("a socket belongs to the namespace it was opened in") {
     NEEDS_NETNS();

@@ -2,9 +2,10 @@
 
 #include <rdmanet/attach/node.hpp>
 #include <rdmanet/base/file.hpp>
-#include <rdmanet/base/text.hpp>
 #include <rdmanet/ipam/store/sqlite_store.hpp>
 #include <rdmanet/json/reader.hpp>
+
+#include "support/concat.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -14,6 +15,7 @@
 
 using namespace rdmanet;
 using Catch::Matchers::Contains;
+using rdmanet::test::concat;
 
 namespace {
 
@@ -101,7 +103,7 @@ TEST_CASE("a node without state is shown, and nothing is made for it") {
     const std::string absent = state.path() + "/absent";
     CHECK(ops::to_json(ops::read_state(absent)) ==
           "{\n    \"attachments\": [],\n    \"leases\": [],\n    \"unreadable\": []\n}\n");
-    CHECK(ops::to_table(ops::read_state(absent)) == base::concat("nothing attached (", absent, " does not exist)\n"));
+    CHECK(ops::to_table(ops::read_state(absent)) == concat("nothing attached (", absent, " does not exist)\n"));
     CHECK_FALSE(fs::exists(absent));
     (void)state.report();
     CHECK(fs::is_empty(state.path()));

@@ -1,10 +1,10 @@
 #include "sample_record.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
-#include <rdmanet/base/text.hpp>
 #include <rdmanet/state/attachment_store.hpp>
 #include <rdmanet/state/topic.hpp>
 
@@ -15,6 +15,7 @@
 #include <utility>
 
 using namespace rdmanet;
+using rdmanet::test::concat;
 using state::AttachmentRecord;
 using state::AttachmentStore;
 
@@ -77,7 +78,7 @@ TEST_CASE("what a killed writer left behind is no record and goes with the remov
     const AttachmentStore store(directory.path(), state::read_sample_step);
     const auto key = state::sample_record().key;
     store.save(state::sample_record());
-    const std::string leftover = base::concat(directory.path(), "/attachments/", key.file_name(), ".tmp");
+    const std::string leftover = concat(directory.path(), "/attachments/", key.file_name(), ".tmp");
     base::write_file_durably(leftover, "{");
     CHECK(store.list().records.size() == 1);
     CHECK(store.list().unreadable.empty());
@@ -90,7 +91,7 @@ TEST_CASE("a damaged record is reported with its path") {
     const AttachmentStore store(directory.path(), state::read_sample_step);
     const auto key = state::sample_record().key;
     store.save(record_of_child());
-    const std::string path = base::concat(directory.path(), "/attachments/", key.file_name());
+    const std::string path = concat(directory.path(), "/attachments/", key.file_name());
     base::write_file_durably(path, "{\"version\": 1");
     CHECK(std::get<state::Unreadable>(store.load(key)).path == path);
     REQUIRE(store.list().unreadable.size() == 1);
@@ -118,7 +119,7 @@ TEST_CASE("a record that the system doesn't give is not taken for a damaged one"
     const Directory directory;
     const AttachmentStore store(directory.path(), state::read_sample_step);
     const auto key = state::sample_record().key;
-    std::filesystem::create_directories(base::concat(directory.path(), "/attachments/", key.file_name())); // EISDIR
+    std::filesystem::create_directories(concat(directory.path(), "/attachments/", key.file_name())); // EISDIR
     CHECK_THROWS_AS((void)store.load(key), base::SystemError);
     REQUIRE(store.list().unreadable.size() == 1);
     CHECK(store.list().unreadable[0].key == key);
@@ -143,8 +144,8 @@ TEST_CASE("a record under another attachment's name is not taken for that attach
     store.save(record_of_child());
     auto other = state::sample_record().key;
     other.ifname = "net2";
-    std::filesystem::rename(base::concat(directory.path(), "/attachments/", state::sample_record().key.file_name()),
-                            base::concat(directory.path(), "/attachments/", other.file_name()));
+    std::filesystem::rename(concat(directory.path(), "/attachments/", state::sample_record().key.file_name()),
+                            concat(directory.path(), "/attachments/", other.file_name()));
     const auto outcome = store.load(other);
     REQUIRE(std::holds_alternative<state::Unreadable>(outcome));
     CHECK(std::get<state::Unreadable>(outcome).reason.find("another attachment") != std::string::npos);

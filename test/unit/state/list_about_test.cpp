@@ -1,8 +1,9 @@
 // Looking for records by what they are about: what it finds, and how few files it opens.
 #include "sample_record.hpp"
 
+#include "support/concat.hpp"
+
 #include <rdmanet/base/file.hpp>
-#include <rdmanet/base/text.hpp>
 #include <rdmanet/base/unique_fd.hpp>
 #include <rdmanet/state/attachment_store.hpp>
 #include <rdmanet/state/topic.hpp>
@@ -18,7 +19,7 @@
 #include <stdexcept>
 
 using namespace rdmanet;
-using base::concat;
+using rdmanet::test::concat;
 using state::AttachmentRecord;
 using state::AttachmentStore;
 

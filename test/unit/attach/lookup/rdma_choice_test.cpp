@@ -3,14 +3,14 @@
 
 #include "lookup/rdma_choice.hpp"
 
+#include "support/concat.hpp"
 #include "support/names.hpp"
-
-#include <rdmanet/base/text.hpp>
 
 #include <catch2/catch.hpp>
 
 using namespace rdmanet::attach;
 using namespace rdmanet;
+using rdmanet::test::concat;
 using rdmanet::test::Names;
 
 namespace {
@@ -19,14 +19,14 @@ const base::BusAddress kFunction = base::BusAddress::parse("0000:3b:00.2").value
 
 /// Those that move and, behind a bar, those that stay, as the configuration has it of a function with three.
 std::string chosen(const std::string& rdma) {
-    const config::Config config = config::config_with(base::concat(R"("attach": "sriov", "rdma": )", rdma));
+    const config::Config config = config::config_with(concat(R"("attach": "sriov", "rdma": )", rdma));
     const RdmaSelection selection =
         choose_rdma(kFunction, config.rdma,
                     {{.index = 9, .name = "ibp1"}, {.index = 7, .name = "rocep1"}, {.index = 8, .name = "rocep1d1"}});
     std::string text;
-    for (const kernel::RdmaDevice& device : selection.moving) text += base::concat(device.name, ' ');
+    for (const kernel::RdmaDevice& device : selection.moving) text += concat(device.name, ' ');
     text += '|';
-    for (const kernel::RdmaDevice& device : selection.staying) text += base::concat(' ', device.name);
+    for (const kernel::RdmaDevice& device : selection.staying) text += concat(' ', device.name);
     return text;
 }
 

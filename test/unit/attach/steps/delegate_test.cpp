@@ -4,8 +4,9 @@
 #include "steps/delegate.hpp"
 #include "steps/recorded.hpp"
 
+#include "support/concat.hpp"
+
 #include <rdmanet/base/file.hpp>
-#include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/delegate.hpp>
 #include <rdmanet/kernel/address.hpp>
 
@@ -18,6 +19,7 @@
 using namespace rdmanet;
 using namespace rdmanet::attach;
 using attach::test::Stage;
+using rdmanet::test::concat;
 
 namespace {
 
@@ -32,9 +34,8 @@ public:
         char path[] = "/tmp/rdmanet-plugins-XXXXXX";
         path_ = ::mkdtemp(path);
         const std::string script = path_ + "/script";
-        base::write_file_durably(script,
-                                 base::concat("#!/bin/sh\ncat >/dev/null\necho $CNI_COMMAND $CNI_IFNAME >>", path_,
-                                              "/calls\n[ $CNI_COMMAND = DEL ] && exit 0\n", answer, '\n'));
+        base::write_file_durably(script, concat("#!/bin/sh\ncat >/dev/null\necho $CNI_COMMAND $CNI_IFNAME >>", path_,
+                                                "/calls\n[ $CNI_COMMAND = DEL ] && exit 0\n", answer, '\n'));
         fs::permissions(script, fs::perms::owner_all);
     }
     Plugins(const Plugins&) = delete;

@@ -3,7 +3,7 @@
 
 #include "steps/kinds.hpp"
 
-#include <rdmanet/base/text.hpp>
+#include "support/concat.hpp"
 
 #include <linux/if_arp.h>
 
@@ -12,6 +12,7 @@
 using namespace rdmanet;
 using namespace rdmanet::attach;
 using attach::test::Stage;
+using rdmanet::test::concat;
 
 namespace {
 
@@ -36,7 +37,7 @@ FoundDevice find_vf(bool infiniband) {
 /// As the journal names them.
 std::string kinds_of(const std::vector<state::Step>& steps) {
     std::string text;
-    for (const state::Step& step : steps) text += base::concat(text.empty() ? "" : " ", step.kind);
+    for (const state::Step& step : steps) text += concat(text.empty() ? "" : " ", step.kind);
     return text;
 }
 

@@ -12,9 +12,8 @@
 #include "steps/representor.hpp"
 #include "steps/reset_function.hpp"
 #include "steps/vf_settings.hpp"
+#include "support/concat.hpp"
 #include "support/names.hpp"
-
-#include <rdmanet/base/text.hpp>
 
 #include <catch2/catch.hpp>
 
@@ -23,6 +22,7 @@
 
 using namespace rdmanet;
 using namespace rdmanet::attach;
+using rdmanet::test::concat;
 using rdmanet::test::Names;
 
 namespace {
@@ -231,8 +231,7 @@ TEST_CASE("the steps of a record that an earlier version wrote tell what they ho
         "pod": {"namespace": "", "name": "", "uid": ""}, "rdmaDevice": "roce0p0v0",
         "leases": [{"space": "", "slot": 0, "address": "10.0.0.1/24", "cooldown": 30}], "ips": ["10.0.0.1/24"],
         "routes": [], "steps": [)";
-    const auto record =
-        state::AttachmentRecord::parse(base::concat(head, kKeptDevice, ", ", kSettings, "]}"), read_step);
+    const auto record = state::AttachmentRecord::parse(concat(head, kKeptDevice, ", ", kSettings, "]}"), read_step);
     CHECK(record.device() == "0000:3b:00.2");
     CHECK_FALSE(record.vf_settings);
     CHECK_FALSE(record.created_since_boot);
@@ -240,7 +239,6 @@ TEST_CASE("the steps of a record that an earlier version wrote tell what they ho
     CHECK(describe(record.steps.at(0)) == "device 0000:3b:00.2");
     CHECK(describe(record.steps.at(1)) == "settings of VF 3 of PF 0000:3b:00.0");
     CHECK(state::AttachmentRecord::parse(record.to_text(), read_step).to_text() == record.to_text());
-    CHECK_THROWS_WITH(
-        state::AttachmentRecord::parse(base::concat(head, kKeptDevice, R"(, {"step": "x"}]})"), read_step),
-        Names("steps[1].step", "\"x\""));
+    CHECK_THROWS_WITH(state::AttachmentRecord::parse(concat(head, kKeptDevice, R"(, {"step": "x"}]})"), read_step),
+                      Names("steps[1].step", "\"x\""));
 }

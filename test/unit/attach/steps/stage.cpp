@@ -1,6 +1,6 @@
 #include "stage.hpp"
 
-#include <rdmanet/base/text.hpp>
+#include "support/concat.hpp"
 
 #include <unistd.h>
 
@@ -11,25 +11,26 @@
 namespace rdmanet::attach::test {
 namespace {
 
+using rdmanet::test::concat;
+
 std::string make_directory() {
     char path[] = "/tmp/rdmanet-steps-XXXXXX";
     return ::mkdtemp(path);
 }
 
 cni::Request request_with(const std::string& members, const std::string& plugins, const kernel::Netns& pod) {
-    const std::map<std::string, std::string> environment{
-        {"CNI_COMMAND", "ADD"},
-        {"CNI_CONTAINERID", "c1"},
-        {"CNI_IFNAME", "net1"},
-        {"CNI_PATH", plugins},
-        {"CNI_NETNS", base::concat("/proc/", ::getpid(), "/fd/", pod.fd())}};
+    const std::map<std::string, std::string> environment{{"CNI_COMMAND", "ADD"},
+                                                         {"CNI_CONTAINERID", "c1"},
+                                                         {"CNI_IFNAME", "net1"},
+                                                         {"CNI_PATH", plugins},
+                                                         {"CNI_NETNS", concat("/proc/", ::getpid(), "/fd/", pod.fd())}};
     const auto find = [&](const char* name) {
         const auto found = environment.find(name);
         return found == environment.end() ? nullptr : found->second.c_str();
     };
     return cni::parse_request(cni::Command::add, find,
-                              base::concat(R"({"cniVersion": "1.0.0", "name": "net", "type": "rdmanet")",
-                                           members.empty() ? "" : ", ", members, "}"));
+                              concat(R"({"cniVersion": "1.0.0", "name": "net", "type": "rdmanet")",
+                                     members.empty() ? "" : ", ", members, "}"));
 }
 
 std::string texts_of(const std::vector<state::Step>& steps) {
