@@ -55,7 +55,7 @@ public:
             checked.push_back({.name = attach::describe(record),
                                .agreement = finding.agreement,
                                .reason = std::move(finding.reason),
-                               .warning = warning_of(record)});
+                               .warning = warning_of(record, finding.agreement)});
         }
         for (const state::Unreadable& file : listing.unreadable)
             checked.push_back({.name = file.path,
@@ -79,10 +79,9 @@ private:
     }
 
     /// A warning if the port is down. CHECK does not report that, because the attachment is as ADD left it.
-    std::string warning_of(const AttachmentRecord& record) try {
-        const auto netns = find_netns_again(record.netns.path, record.netns);
-        if (!netns || record.phase != state::Phase::attached) return {};
-        return find_port_trouble(record, *netns, base::Deadline::in(kCheckTimeout));
+    std::string warning_of(const AttachmentRecord& record, Agreement agreement) try {
+        if (agreement == Agreement::not_checked || record.phase != state::Phase::attached) return {};
+        return ports_.find(record, base::Deadline::in(kCheckTimeout));
     } catch (const base::Error&) { // the comparison reports it
         return {};
     }
@@ -121,6 +120,7 @@ private:
     state::AttachmentStore records_;
     ipam::SqliteStore leases_;
     PodProbe pods_;
+    PortTrouble ports_;
 };
 
 } // namespace

@@ -1,6 +1,7 @@
 #include "port_trouble.hpp"
 
 #include "lookup/vf.hpp"
+#include "owners/liveness.hpp"
 
 #include <rdmanet/base/bus_address.hpp>
 #include <rdmanet/base/format.hpp>
@@ -58,16 +59,29 @@ std::string trouble_of_device(const state::AttachmentRecord& record, const std::
 
 } // namespace
 
-std::string find_port_trouble(const state::AttachmentRecord& record, const kernel::Netns& pod,
-                              const base::Deadline& deadline) {
-    Socket host = Socket::open(kernel::Protocol::route, deadline);
-    Socket inside = Socket::open_in(pod, kernel::Protocol::route, deadline);
-    if (const state::Child* const child = record.child()) {
-        const auto parent = kernel::find_link(child->parent_in_pod ? inside : host, child->parent_ifindex);
+std::string PortTrouble::find_of_parent(const state::AttachmentRecord& record, const state::Child& child,
+                                        const base::Deadline& deadline) {
+    const auto trouble_at = [&](Socket route) {
+        const auto parent = kernel::find_link(route, child.parent_ifindex);
         return parent ? trouble_of("parent", *parent) : std::string();
+    };
+    if (child.parent_in_pod) {
+        const auto pod = find_netns_again(record.netns.path, record.netns);
+        return pod ? trouble_at(Socket::open_in(*pod, kernel::Protocol::route, deadline)) : std::string();
     }
+    const auto known = of_parents_.find(child.parent_ifindex);
+    if (known != of_parents_.end()) return known->second;
+    return of_parents_[child.parent_ifindex] = trouble_at(Socket::open(kernel::Protocol::route, deadline));
+}
+
+std::string PortTrouble::find(const state::AttachmentRecord& record, const base::Deadline& deadline) {
+    if (const state::Child* const child = record.child()) return find_of_parent(record, *child, deadline);
     const auto name = base::InterfaceName::parse(record.key.ifname);
     if (!name || record.device().empty() || is_disabled_on_purpose(record)) return {};
+    const auto pod = find_netns_again(record.netns.path, record.netns);
+    if (!pod) return {};
+    Socket host = Socket::open(kernel::Protocol::route, deadline);
+    Socket inside = Socket::open_in(*pod, kernel::Protocol::route, deadline);
     return trouble_of_device(record, kernel::find_link(inside, *name), host);
 }
 

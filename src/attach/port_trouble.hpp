@@ -2,16 +2,25 @@
 #pragma once
 
 #include <rdmanet/base/deadline.hpp>
-#include <rdmanet/kernel/netns.hpp>
 #include <rdmanet/state/attachment_record.hpp>
 
+#include <map>
 #include <string>
 
 namespace rdmanet::attach {
 
-/// Says that the parent, the PF or the device is down or has no carrier, with the cure. Empty if traffic can flow. The
-/// text is the same for all attachments that share a port. Throws base::Error if the kernel cannot be asked.
-[[nodiscard]] std::string find_port_trouble(const state::AttachmentRecord& record, const kernel::Netns& pod,
-                                            const base::Deadline& deadline);
+class PortTrouble {
+public:
+    /// Says that the parent, the PF or the device is down or has no carrier, with the cure. Empty if traffic can flow.
+    /// The text is the same for all attachments that share a port. The kernel is asked once about each parent on the
+    /// host. Throws base::Error if it cannot be asked.
+    [[nodiscard]] std::string find(const state::AttachmentRecord& record, const base::Deadline& deadline);
+
+private:
+    std::string find_of_parent(const state::AttachmentRecord& record, const state::Child& child,
+                               const base::Deadline& deadline);
+
+    std::map<unsigned, std::string> of_parents_; // by index on the host
+};
 
 } // namespace rdmanet::attach
