@@ -216,7 +216,7 @@ TEST_CASE("a pod whose GIDs don't fit in the end is refused and leaves nothing",
     };
     CHECK_THAT(refusal(limited("'gidTimeoutMs':50")),
                Names("code 103", "GID", "10.41.5.2", "50 ms", "4 of 4", "net1", "(2)"));
-    CHECK_THAT(refusal(limited("'maxGids':5")), Contains("code 7: rdma.maxGids: 5 entries") && Contains("take 6"));
+    CHECK_THAT(refusal(limited("'maxGids':5")), Contains("code 7: rdma.maxGids: 5 entries") && Contains("need 6"));
     CHECK(node.difference() == "");
 }
 
