@@ -126,11 +126,12 @@ void require_root(const CLI::App& command) {
 }
 
 /// Only a warning: these commands read what exists, and `gc` reports what it could not remove.
-void warn_of_state_directory(const std::string& directory) {
+void warn_of_state_directory(const std::string& directory) try {
     const std::string fault = attach::find_state_directory_fault(directory);
     if (fault.empty()) return;
     base::write_all(STDERR_FILENO, fmt::format("warning: {}. Until then ADD fails with code 109\n", fault),
                     "standard error");
+} catch (const base::Error&) { // nobody reads standard error, which must not keep `gc` from its work
 }
 
 int print_state(const Options& options) {

@@ -49,8 +49,9 @@ TEST_CASE("a VF that DEL can't reach keeps what its PF has set, with its link of
     for (const PluginCall& call : calls) nested.take(pod, call.ifname);
     CHECK(comes_true([&] { return nested.carrier("net1") != "" && nested.carrier("net2") != ""; }));
     const std::vector<std::string> answers = del_at_once(calls);
-    CHECK_THAT(answers[0], Names("code 108", "still held", vfs.vf(0), "VF 0", vfs.pf(), "keeps"));
-    CHECK_THAT(answers[1], Names("VF 1", vfs.pf(), "keeps"));
+    CHECK_THAT(answers[0],
+               Names("code 108", "still held", vfs.vf(0), "VF 0", vfs.pf(), "keeps its settings, and its link is off"));
+    CHECK_THAT(answers[1], Names("VF 1", vfs.pf(), "keeps its settings, and its link is off"));
     CHECK(shell(concat(binary(), " state --json | jq -c '[.attachments[].delUnfinished]'")) == "[true,true]\n");
     CHECK(answers[2] == ""); // its driver is bound anew in any case, which ends the interface wherever it is
     CHECK_THAT(vfs.settings(0), Contains("vlan 100") && Contains("spoof checking on") &&

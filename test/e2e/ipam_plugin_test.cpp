@@ -164,7 +164,7 @@ TEST_CASE("as an IPAM plugin: STATUS tells an exhausted range, refusals leave no
     call.config = json_text(concat("{'cniVersion':'1.1.0','name':'net','type':'macvlan',",
                                    ipam("10.65.0.0/29", "'range_end':'10.65.0.1'"), '}'));
     CHECK(addresses(add(call)) == "10.65.0.1/29");
-    CHECK_THAT(outcome(call, "STATUS"), StartsWith("code 50: range 10.65.0.0/29"));
+    CHECK_THAT(outcome(call, "STATUS"), Names("code 50", "10.65.0.0/29"));
     CHECK_THAT(refusal(of(call, "c2")), StartsWith("code 104: "));
     CHECK(leases() == "10.65.0.1/29");
     CHECK(del(call) == "");

@@ -29,7 +29,7 @@ public:
 class FullState {
 public:
     FullState() {
-        shell(concat("cp -a ", kState, " /tmp/saved && mount -t tmpfs -o size=256k full ", kState,
+        shell(concat("cp -a ", kState, " /tmp/saved && mount -t tmpfs -o size=256k,nr_inodes=100 full ", kState,
                      " && cp -a /tmp/saved/. ", kState, " && rm -r /tmp/saved"));
         shell(concat("cd ", kState, " && ! dd if=/dev/zero of=ballast bs=4k 2>/dev/null && ! echo >more && rm more"));
     }
@@ -91,12 +91,19 @@ TEST_CASE("a state directory that ADD can't use is named by ADD, STATUS, plan an
     {
         const FullState state;
         CHECK_THAT(refused_by_all(call), Contains("space"));
+        FullState::make_room();
+        shell(concat("cd ", kState,
+                     " && mkdir more && ! (for i in $(seq 100); do : >more/$i || exit; done) 2>/dev/null"));
+        CHECK_THAT(refused_by_all(call), Contains("inodes"));
     }
     shell(concat("chown 1000 ", kState));
     CHECK_THAT(refused_by_all(call), Contains("user 1000") && Contains(concat("`chown -R root ", kState)));
     shell(concat("chown 0 ", kState, "; chmod 1777 ", kState));
     CHECK_THAT(refused_by_all(call), Contains(concat("`chmod o-w ", kState)));
-    shell(concat("chmod 700 ", kState));
+    shell(concat("chmod 770 ", kState, "; chgrp 1000 ", kState));
+    CHECK_THAT(refused_by_all(call), Contains("group 1000") && Contains(concat("`chmod g-w ", kState)));
+    CHECK(run_process({"/bin/sh", "-c", concat(binary(), " gc 2>/dev/full")}).exit_status == 0);
+    shell(concat("chmod 700 ", kState, "; chgrp 0 ", kState));
     CHECK(del(living) == "");
     shell(concat("rm -r ", kState, "; touch ", kState));
     CHECK_THAT(refused_by_all(call), Contains("not a directory"));

@@ -32,17 +32,27 @@ bool may_be_on_node(dev_t device) try {
 /// Whether a user other than root could change the directory. Its records say what rdmanet undoes as root.
 std::string find_permission_fault(const struct stat& status, const std::string& directory) {
     if (status.st_uid != 0 && status.st_uid != ::geteuid())
-        return fmt::format("belongs to user {}, who could change its records: run `chown -R root {}`", status.st_uid,
-                           directory);
+        return fmt::format("belongs to user {0}, who could change its records: look through {1}/attachments, then run "
+                           "`chown -R root {1}`",
+                           status.st_uid, directory);
     if ((status.st_mode & S_IWOTH) != 0)
         return fmt::format("can be written by every user, so any user could change its records: run `chmod o-w {}`",
                            directory);
+    if ((status.st_mode & S_IWGRP) != 0 && status.st_gid != 0)
+        return fmt::format("can be written by group {}, whose members could change its records: run `chmod g-w {}`",
+                           status.st_gid, directory);
     return {};
 }
 
-bool is_full(const std::string& directory) {
+/// A file system without a limit says that it has no blocks, or no inodes, at all.
+std::string find_space_fault(const std::string& directory) {
     struct statvfs system {};
-    return ::statvfs(directory.c_str(), &system) == 0 && system.f_blocks != 0 && system.f_bfree == 0;
+    if (::statvfs(directory.c_str(), &system) != 0) return {};
+    if (system.f_blocks != 0 && system.f_bfree == 0)
+        return "is on a file system without free space: free some space there";
+    if (system.f_files != 0 && system.f_ffree == 0)
+        return "is on a file system without free inodes: remove some files there";
+    return {};
 }
 
 std::string directory_of(const std::string& path) {
@@ -56,8 +66,7 @@ std::string find_write_fault(const struct stat& status, const std::string& direc
     if (!S_ISDIR(status.st_mode)) return "is not a directory: remove it, and rdmanet creates the directory";
     if (::access(directory.c_str(), W_OK | X_OK) != 0)
         return fmt::format("cannot be written ({}): make it writable for root", base::errno_text(errno));
-    if (is_full(directory)) return "is on a file system without free space: free some space there";
-    return {};
+    return find_space_fault(directory);
 }
 
 } // namespace
