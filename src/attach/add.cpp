@@ -242,13 +242,16 @@ cni::Result add(const cni::Request& request, const config::Config& config, const
     if (target.moving) reclaim_device(to_string(*target.moving), session, deadline);
     std::optional<base::FileLock> lock = session.records.lock_for_add(session.key, deadline);
     std::vector<state::Step> earlier = undo_earlier_add(request, target.pod, session, deadline);
-    std::optional<base::FileLock> claim;
     const AddContext context{request, config, session, target.pod, deadline};
+    std::optional<base::FileLock> claim;
+    std::optional<LockedParent> parent;
     if (target.moving)
         claim = session.records.lock_device(to_string(*target.moving), deadline);
-    else if (const auto parent = find_parent_to_lock(context))
-        claim = session.records.lock_parent(parent->ifindex, parent->name, deadline);
-    Attaching attaching(context, session, prepare(context, target.moving), std::move(earlier), *lock, std::move(claim));
+    else
+        parent = lock_parent(context);
+    Prepared prepared = prepare(context, target.moving, parent ? &parent->link : nullptr);
+    if (parent) claim = std::move(parent->lock);
+    Attaching attaching(context, session, std::move(prepared), std::move(earlier), *lock, std::move(claim));
     base::Rollback rollback(
         [&](const std::string& what, const char* why) { node.log.error(fmt::format("{}: {}", what, why)); });
     rollback.on_failure("undo the failed ADD", [&] {

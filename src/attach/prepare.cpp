@@ -63,7 +63,7 @@ Target find_target(const cni::Request& request, const config::Config& config, co
     return target;
 }
 
-Prepared prepare(const AddContext& context, const std::optional<Movable>& moving) {
+Prepared prepare(const AddContext& context, const std::optional<Movable>& moving, const kernel::Link* locked_parent) {
     const cni::Request& request = context.request;
     if (!context.config.is_rdma_only() && kernel::find_link(context.pod.route, request.ifname()))
         throw cni::CniError(
@@ -71,8 +71,9 @@ Prepared prepare(const AddContext& context, const std::optional<Movable>& moving
             fmt::format("interface {} already exists in {}: remove it, or choose another interface name",
                         quoted(request.ifname().to_string()), request.netns_path));
     kernel::Socket host = kernel::Socket::open(kernel::Protocol::route, context.deadline);
-    const PlanContext to_plan{request, context.config, context.attachment.records, context.log(), context.deadline,
-                              host,    &context};
+    const PlanContext to_plan{request,       context.config,   context.attachment.records,
+                              context.log(), context.deadline, host,
+                              &context,      locked_parent};
     Prepared prepared{.found = find_out(to_plan, moving),
                       .steps = {},
                       .record = begin_record(request, context.attachment.node, context.pod.netns)};

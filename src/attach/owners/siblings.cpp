@@ -16,8 +16,12 @@ using base::quoted;
 
 } // namespace
 
+bool must_agree_with_siblings(std::string_view kind, bool parent_in_pod) {
+    return kind == "ipvlan" && !parent_in_pod;
+}
+
 void require_like_siblings(const state::Child& ours, const Attachment& attachment) {
-    if (ours.kind != "ipvlan" || ours.parent_in_pod) return;
+    if (!must_agree_with_siblings(ours.kind, ours.parent_in_pod)) return;
     PodProbe pods(attachment.node);
     const std::vector<state::AttachmentRecord> different = attachment.records.list_about(
         state::parent_topic(ours.parent_ifindex), state::child_topic(ours.parent_ifindex, ours.kind, ours.mode));

@@ -5,7 +5,13 @@
 
 #include <rdmanet/state/step.hpp>
 
+#include <string_view>
+
 namespace rdmanet::attach {
+
+/// Whether children of this kind must agree with the other children of their parent, as far as rdmanet sees them: a
+/// parent in a pod has no other attachments' children.
+[[nodiscard]] bool must_agree_with_siblings(std::string_view kind, bool parent_in_pod);
 
 /// Throws CniError if a living attachment has a child of our parent with another kind, mode or flag. In the kernel,
 /// the last ipvlan child that is created sets mode and flag of all of them (ipvlan_link_new(),

@@ -300,12 +300,18 @@ void check_mode(const Link& link, const Intended& wanted, const state::Child& ma
 
 } // namespace
 
-std::optional<ParentToLock> find_parent_to_lock(const AddContext& context) {
-    const bool has_siblings = std::holds_alternative<config::Ipvlan>(context.config.attach);
-    if (!has_siblings || context.config.link_in_container) return std::nullopt;
+std::optional<LockedParent> lock_parent(const AddContext& context) {
+    const config::Config& config = context.config;
+    if (!must_agree_with_siblings(config.kind(), config.link_in_container)) return std::nullopt;
     kernel::Socket host = kernel::Socket::open(kernel::Protocol::route, context.deadline);
-    const Link parent = find_parent(context.request, context.config, host);
-    return ParentToLock{.ifindex = index_of_lower(parent, context.config), .name = parent.name};
+    Link parent = find_parent(context.request, config, host);
+    for (;;) {
+        const unsigned lower = index_of_lower(parent, config);
+        base::FileLock lock = context.attachment.records.lock_parent(lower, parent.name, context.deadline);
+        parent = find_parent(context.request, config, host);
+        if (index_of_lower(parent, config) == lower)
+            return LockedParent{.link = std::move(parent), .lock = std::move(lock)};
+    }
 }
 
 void find_child_link(const PlanContext& context, Findings& found) {

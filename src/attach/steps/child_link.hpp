@@ -7,8 +7,10 @@
 #include "kinds.hpp"
 #include "step.hpp"
 
+#include <rdmanet/base/file_lock.hpp>
 #include <rdmanet/json/reader.hpp>
 #include <rdmanet/json/writer.hpp>
+#include <rdmanet/kernel/link.hpp>
 
 #include <memory>
 #include <optional>
@@ -34,13 +36,15 @@ struct CreateLink {
     void revert(const RevertContext& context) const;
 };
 
-/// The parent whose lock ADD must take before it looks at the parent's children. The lock keeps others from creating
-/// one until the record is written (owners/siblings.hpp). nullopt if the children need not agree with each other.
-struct ParentToLock {
-    unsigned ifindex = 0;
-    std::string name;
+struct LockedParent {
+    kernel::Link link;
+    base::FileLock lock;
 };
-[[nodiscard]] std::optional<ParentToLock> find_parent_to_lock(const AddContext& context);
+/// Locks the parent whose children must agree with each other (owners/siblings.hpp). The lock keeps others from
+/// creating one until the record is written. ADD must plan with this parent: during the wait, "master" or the default
+/// route may have become another interface, whose children this lock does not protect. nullopt if there is nothing to
+/// lock. Throws CniError if there is no parent, base::LockTimeout.
+[[nodiscard]] std::optional<LockedParent> lock_parent(const AddContext& context);
 
 /// Throws CniError if other children of the parent do not allow this one.
 void find_child_link(const PlanContext& context, Findings& found);

@@ -205,7 +205,7 @@ void check_moved_rdma(const MoveRdma& wanted, const std::optional<kernel::RdmaDe
 
 /// Chooses the RDMA devices that move. `rdma` is null if the kernel has no RDMA.
 void choose_devices(FoundDevice& device, const PlanContext& context, Socket* rdma) {
-    const auto& [request, config, records, log, deadline, host, add] = context;
+    const auto& [request, config, records, log, deadline, host, add, locked_parent] = context;
     const config::RdmaPolicy& policy = config.rdma;
     if (policy.demand == config::RdmaDemand::ignored) return;
     if (!device.link && !config.is_rdma_only()) { // the driver is for user space

@@ -39,8 +39,9 @@ struct PlanContext {
     const state::AttachmentStore& records;
     const base::Logger& log;
     const base::Deadline& deadline;
-    kernel::Socket& host;            // routing socket of the host's namespace
-    const AddContext* add = nullptr; // null for STATUS
+    kernel::Socket& host;                        // routing socket of the host's namespace
+    const AddContext* add = nullptr;             // null for STATUS
+    const kernel::Link* locked_parent = nullptr; // if ADD has locked one
 };
 
 /// What steps learn and later steps need.

@@ -54,8 +54,9 @@ FoundInterface find_interface(const PlanContext& context, const std::string& nam
 FoundParent find_usable_parent(const PlanContext& context) {
     const config::Config& config = context.config;
     const bool is_in_pod = config.link_in_container && context.add != nullptr;
-    FoundParent found{.parent =
-                          find_parent(context.request, config, is_in_pod ? context.add->pod.route : context.host)};
+    kernel::Socket& route = is_in_pod ? context.add->pod.route : context.host;
+    FoundParent found{.parent = context.locked_parent != nullptr ? *context.locked_parent
+                                                                 : find_parent(context.request, config, route)};
     require_usable(found.parent, config);
     return found;
 }

@@ -39,7 +39,7 @@ std::size_t expected_addresses(const cni::Request& request, const config::Config
 /// GIDs of their own. Throws CniError if RDMA is required but not available, or if the policy refuses the port's
 /// state.
 std::optional<kernel::RdmaPort> find_rdma_of_parent(const Link& parent, const PlanContext& context) {
-    const auto& [request, config, records, log, deadline, host, add] = context;
+    const auto& [request, config, records, log, deadline, host, add, locked_parent] = context;
     if (config.is_ipoib()) {
         require_rdma_of_ipoib(config.rdma, parent, request.conf.name, deadline);
         require_active_port_of_ipoib(config.rdma, parent, log, deadline);

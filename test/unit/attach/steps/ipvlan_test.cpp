@@ -5,7 +5,20 @@
 #include "steps/recorded.hpp"
 #include "support/names.hpp"
 
+#include <rdmanet/base/file_lock.hpp>
+
 #include <catch2/catch.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <future>
+#include <optional>
+#include <string>
 
 using namespace rdmanet;
 using namespace rdmanet::attach;
@@ -16,16 +29,74 @@ namespace {
 
 constexpr const char* kL2 = R"("attach": "ipvlan", "master": "parent0", "mode": "l2", "rdma": false)";
 
+unsigned index_of(Stage& stage, const std::string& name) {
+    return kernel::find_link(stage.host(), kernel::test::ifname(name)).value().ifindex;
+}
+
+void rename(Stage& stage, unsigned ifindex, const std::string& name) {
+    kernel::change_link(stage.host(), ifindex, {.state = kernel::AdminState::down});
+    kernel::change_link(stage.host(), ifindex, {.name = kernel::test::ifname(name)});
+    kernel::change_link(stage.host(), ifindex, {.state = kernel::AdminState::up});
+}
+
+std::string lock_file_of(const Stage& stage) {
+    return stage.context().attachment.node.state_directory + "/parents.lock";
+}
+
+bool has_open(const std::string& path) {
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return std::any_of(begin(all), end(all), [&](const auto& file) {
+        std::error_code ignored;
+        return std::filesystem::read_symlink(file.path(), ignored) == path;
+    });
+}
+
+/// A process of its own, because a process does not see its own locks.
+bool is_locked_by_us(const Stage& stage, unsigned ifindex) {
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(base::find_lock_holder(lock_file_of(stage), ifindex) == ::getppid() ? 1 : 0);
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    REQUIRE(WIFEXITED(status));
+    return WEXITSTATUS(status) == 1;
+}
+
+/// Another process that holds the parent's lock until this is destroyed.
+class Holder {
+public:
+    Holder(const Stage& stage, unsigned ifindex) {
+        int ready[2];
+        REQUIRE(::pipe(ready) == 0);
+        pid_ = ::fork();
+        if (pid_ == 0) {
+            const auto lock = stage.context().attachment.records.lock_parent(ifindex, "it", kernel::test::soon());
+            (void)!::write(ready[1], "x", 1);
+            for (;;) (void)::pause();
+        }
+        (void)::close(ready[1]);
+        char byte = 0;
+        const bool is_held = ::read(ready[0], &byte, 1) == 1;
+        (void)::close(ready[0]);
+        REQUIRE(is_held);
+    }
+    Holder(const Holder&) = delete;
+    Holder& operator=(const Holder&) = delete;
+    ~Holder() {
+        (void)::kill(pid_, SIGKILL);
+        (void)::waitpid(pid_, nullptr, 0);
+    }
+
+private:
+    pid_t pid_ = -1;
+};
+
 /// Another attachment with a child of "parent0" in this mode. Its pod is the stage's own.
 state::AttachmentRecord sibling_of(Stage& stage, const std::string& mode) {
     state::AttachmentRecord other = stage.record();
     other.key.container_id = "c2";
     other.phase = state::Phase::attached;
     other.steps = {to_record(CreateLink{
-        .child = {.kind = "ipvlan",
-                  .mode = mode,
-                  .parent = "parent0",
-                  .parent_ifindex = kernel::find_link(stage.host(), kernel::test::ifname("parent0")).value().ifindex},
+        .child = {.kind = "ipvlan", .mode = mode, .parent = "parent0", .parent_ifindex = index_of(stage, "parent0")},
         .ifname = "net1"})};
     return other;
 }
@@ -49,17 +120,44 @@ TEST_CASE("an ipvlan child is planned beside children of its mode, and refused b
     CHECK_NOTHROW(stage.plan());
 }
 
-TEST_CASE("ADD locks the parent of an ipvlan child, and no other parent") {
+TEST_CASE("ADD locks the parent of an ipvlan child") {
     NEEDS_KIND("veth");
-    Stage ipvlan(kL2);
-    const auto parent = find_parent_to_lock(ipvlan.context());
+    Stage stage(kL2);
+    const auto parent = lock_parent(stage.context());
     REQUIRE(parent);
-    CHECK(parent->name == "parent0");
-    CHECK(parent->ifindex == kernel::find_link(ipvlan.host(), kernel::test::ifname("parent0")).value().ifindex);
+    CHECK(parent->link.ifindex == index_of(stage, "parent0"));
+    CHECK(is_locked_by_us(stage, index_of(stage, "parent0")));
 }
 
-TEST_CASE("macvlan children each have their own mode, so ADD locks no parent") {
+TEST_CASE(
+    "if \"master\" becomes another interface while ADD waits for the lock, ADD locks that one and plans with it") {
+    NEEDS_KIND("veth");
+    Stage stage(kL2);
+    const unsigned before = index_of(stage, "parent0");
+    const unsigned after = index_of(stage, "peer0");
+    std::optional<Holder> holder(std::in_place, stage, before);
+    auto adding = std::async(std::launch::async, [&] { return lock_parent(stage.context()); });
+    while (!has_open(lock_file_of(stage))) // it has looked when it opens the file, and ends at its deadline
+        REQUIRE(adding.wait_for(std::chrono::milliseconds{1}) == std::future_status::timeout);
+    rename(stage, before, "was0");
+    rename(stage, after, "parent0");
+    holder.reset();
+    const auto parent = adding.get();
+    REQUIRE(parent);
+    CHECK(parent->link.ifindex == after);
+    CHECK(is_locked_by_us(stage, after));
+    CHECK_FALSE(is_locked_by_us(stage, before));
+    rename(stage, after, "next0");
+    rename(stage, before, "parent0");
+    stage.plan({}, &parent->link);
+    REQUIRE(stage.record().child() != nullptr);
+    CHECK(stage.record().child()->parent_ifindex == after);
+}
+
+TEST_CASE("ADD locks no parent of children that need not agree with each other") {
     NEEDS_KIND("veth");
     const Stage macvlan(R"("master": "parent0", "rdma": false)");
-    CHECK_FALSE(find_parent_to_lock(macvlan.context()));
+    CHECK_FALSE(lock_parent(macvlan.context()));
+    const Stage in_pod(R"("attach": "ipvlan", "master": "parent0", "linkInContainer": true, "rdma": false)");
+    CHECK_FALSE(lock_parent(in_pod.context()));
 }

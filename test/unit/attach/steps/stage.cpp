@@ -60,8 +60,9 @@ std::optional<kernel::Link> Stage::link() {
     return kernel::find_link(side_.route, request_.ifname());
 }
 
-void Stage::plan(const std::optional<Movable>& moving) {
-    const PlanContext to_plan{request_, config_, attachment_.records, node_.log, deadline_, host_.route, &context_};
+void Stage::plan(const std::optional<Movable>& moving, const kernel::Link* parent) {
+    const PlanContext to_plan{request_,  config_,     attachment_.records, node_.log,
+                              deadline_, host_.route, &context_,           parent};
     const Findings found = find_out(to_plan, moving);
     steps_ = plan_steps(context_, found);
     record_.steps = recorded(steps_);

@@ -30,8 +30,8 @@ public:
     /// The interface in the pod.
     [[nodiscard]] std::optional<kernel::Link> link();
 
-    /// Plans the steps and takes them down.
-    void plan(const std::optional<Movable>& moving = {});
+    /// Plans the steps and takes them down. `parent`: as ADD has locked it.
+    void plan(const std::optional<Movable>& moving = {}, const kernel::Link* parent = nullptr);
     [[nodiscard]] const state::AttachmentRecord& record() const { return record_; }
     [[nodiscard]] std::vector<std::string> described() const;
     /// Does them all, and concludes. Throws std::logic_error for a step that changed what undoes it and did not say so.
