@@ -121,7 +121,7 @@ TEST_CASE("an InfiniBand VF gets the GUID that its pod asks for, and its own bac
     }
 }
 
-TEST_CASE("a GUID that another VF of the node has is refused, with the attachment that has it", "[infiniband]") {
+TEST_CASE("a GUID that another VF of the node has is refused, with the attachment that has that VF", "[infiniband]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     const InfinibandStage stage;
     const UnchangedNode but_numbers(Numbers::ignored);
@@ -134,6 +134,11 @@ TEST_CASE("a GUID that another VF of the node has is refused, with the attachmen
                Names(InfinibandNode::vf(1), "GUID", "02:00:00:00:00:00:00:99", InfinibandNode::vf(0), "c1", "net1"));
     CHECK(del(second) == "");
     CHECK(del(first) == "");
+    const std::string set_guid = concat("ip link set ", stage.infiniband.parent(0), " vf 0 port_guid ");
+    shell(concat(set_guid, "02:00:00:00:00:00:00:99"));
+    CHECK_THAT(refusal(second),
+               Names(InfinibandNode::vf(0), "which no attachment of rdmanet has") && !Contains("rdmanet gc"));
+    shell(concat(set_guid, "00:00:00:00:00:00:00:00"));
     (void)add(second);
     CHECK(del(second) == "");
     CHECK(but_numbers.difference() == "");

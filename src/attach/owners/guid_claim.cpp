@@ -22,10 +22,12 @@ std::optional<kernel::VfId> find_user(const base::PciAddress& vf, const base::Gu
     return std::nullopt;
 }
 
+/// Who has the VF, and what to do.
 std::string describe_owner(const base::PciAddress& vf, const Attachment& attachment) {
     for (const state::AttachmentRecord& record : attachment.records.list_about(state::device_topic(vf.to_string())))
-        return attach::describe(record);
-    return "no attachment of rdmanet";
+        return fmt::format("which the attachment ({}) has: request another GUID; if that pod is gone, run `rdmanet gc`",
+                           attach::describe(record));
+    return "which no attachment of rdmanet has: request another GUID";
 }
 
 } // namespace
@@ -35,11 +37,8 @@ void require_unused_guid(const base::BusAddress& address, const base::Guid& guid
     for (const base::PciAddress& other : kernel::list_vfs()) {
         if (other.to_string() == address.to_string()) continue;
         if (const auto user = find_user(other, guid, route))
-            refuse_device(
-                address,
-                fmt::format("cannot get GUID {}, because device {}, {}, has it ({}): request another GUID; if that "
-                            "pod is gone, run `rdmanet gc`",
-                            guid, other, *user, describe_owner(other, attachment)));
+            refuse_device(address, fmt::format("cannot get GUID {}, because it is that of device {}, {}, {}", guid,
+                                               other, *user, describe_owner(other, attachment)));
     }
 }
 
