@@ -2,6 +2,7 @@
 
 #include <rdmanet/attach/operations.hpp>
 #include <rdmanet/base/file.hpp>
+#include <rdmanet/base/file_lock.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/rollback.hpp>
 #include <rdmanet/cni/delegate.hpp>
@@ -178,8 +179,15 @@ int code_of(const std::exception& error) {
 
 namespace {
 
-std::string error_document(const std::exception& error, std::string_view cni_version, bool of_del) {
-    std::string message = error.what();
+/// What to do about an error whose message cannot say it, because that depends on the command.
+std::string cure_for(const std::exception& error, std::string_view command) {
+    if (dynamic_cast<const base::LockTimeout*>(&error) == nullptr) return {};
+    return fmt::format(": call {} again; if it fails again, see what that process waits for", command);
+}
+
+std::string error_document(const std::exception& error, std::string_view cni_version, std::string_view command) {
+    const bool of_del = command == "DEL";
+    std::string message = error.what() + cure_for(error, command);
     const auto* cni_error = dynamic_cast<const cni::CniError*>(&error);
     std::string details = cni_error != nullptr ? cni_error->details() : "";
     if (of_del) {
@@ -195,8 +203,7 @@ const char* environment(const char* name) {
 
 int fail(const std::exception& error, std::string_view cni_version) {
     const char* command = environment("CNI_COMMAND");
-    const bool of_del = command != nullptr && std::string_view(command) == "DEL";
-    const std::string document = error_document(error, cni_version, of_del);
+    const std::string document = error_document(error, cni_version, command != nullptr ? command : "");
     try {
         print(document);
     } catch (const base::Error&) { // callers read standard error if standard output is empty

@@ -76,9 +76,8 @@ FileLock::FileLock(const std::string& path, std::uint64_t slot, const std::strin
         if (errno != EAGAIN && errno != EACCES && errno != EINTR)
             throw SystemError(fmt::format("lock {}", path), errno);
         if (deadline.passed())
-            throw TimeoutError(fmt::format("gave up waiting for {}, held by {}: repeat the call; if it fails again, "
-                                           "see what that process waits for",
-                                           what, describe_holder(fd_.get(), slot)));
+            throw LockTimeout(
+                fmt::format("gave up waiting for {}, held by {}", what, describe_holder(fd_.get(), slot)));
         std::this_thread::sleep_for(std::min(pause, deadline.remaining()));
     }
 }

@@ -192,7 +192,7 @@ base::FileLock AttachmentStore::lock_device(const std::string& device, const bas
 }
 
 base::FileLock AttachmentStore::lock_rdma(const base::Deadline& deadline) const {
-    return lock_file("rdma.lock", 0, "the lock of RDMA device moves (one at a time on a node)", deadline);
+    return lock_file("rdma.lock", 0, "the lock of RDMA device moves (a node makes one at a time)", deadline);
 }
 
 LoadOutcome AttachmentStore::load(const AttachmentKey& key) const {

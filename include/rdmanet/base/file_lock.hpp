@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rdmanet/base/deadline.hpp>
+#include <rdmanet/base/error.hpp>
 #include <rdmanet/base/unique_fd.hpp>
 
 #include <cstdint>
@@ -15,6 +16,13 @@ namespace rdmanet::base {
 /// missing file that cannot be created needs no lock, because nobody has locked it.
 enum class IfUnwritable : std::uint8_t { fail, shared };
 
+/// Another process kept the lock until the deadline. The message names the lock and that process. It does not say what
+/// to do, because that depends on the operation that needs the lock.
+class LockTimeout : public TimeoutError {
+public:
+    using TimeoutError::TimeoutError;
+};
+
 /// Locks byte `slot` of `path`. The file is created if it is missing and never removed, because removing a lock file
 /// races with its next user. fcntl record locks belong to the process: one file serves any number of locks, executed
 /// plugins do not inherit them, and F_GETLK names the holder's process (fcntl(2), "Advisory record locking"). A
@@ -23,7 +31,7 @@ class FileLock {
 public:
     /// A lock of nothing.
     FileLock() = default;
-    /// Throws TimeoutError naming `what` and the holder when `deadline` passes, SystemError otherwise.
+    /// Throws LockTimeout naming `what` and the holder when `deadline` passes, SystemError otherwise.
     FileLock(const std::string& path, std::uint64_t slot, const std::string& what, const Deadline& deadline,
              IfUnwritable if_unwritable = IfUnwritable::fail);
 

@@ -24,6 +24,10 @@ bool is_of(const WaitingName& waiting, const RdmaDevice& device) {
     return waiting.index == device.index && waiting.node_guid == device.node_guid;
 }
 
+bool is_among(const Names& waiting, const RdmaDevice& device) {
+    return std::any_of(waiting.begin(), waiting.end(), [&](const WaitingName& one) { return is_of(one, device); });
+}
+
 std::optional<RdmaDevice> find_at_home(Socket& rdma, const WaitingName& waiting) {
     auto device = kernel::find_rdma_device(rdma, waiting.index);
     return device && is_of(waiting, *device) ? device : std::nullopt;
@@ -128,31 +132,25 @@ std::string who_has(const std::string& name, Socket& rdma) {
 void restore_rdma_name(Socket& rdma, const RdmaDevice& device, const base::BusAddress& address, const std::string& name,
                        const NameKeeper& keeper, const base::Deadline& deadline) {
     if (device.name == name || try_rename(rdma, device, name)) return;
+    bool will_be_restored = false;
     std::string failure;
     try {
         const base::FileLock lock = keeper.records.lock_rdma(deadline);
         Names waiting = list_waiting_names(keeper);
-        if (std::none_of(waiting.begin(), waiting.end(), [&](const WaitingName& one) { return is_of(one, device); })) {
+        if (!is_among(waiting, device)) {
             waiting.push_back({address.to_string(), device.index, device.node_guid, name});
             keeper.records.waiting_names().save(waiting, keeper.boot_id);
         }
-        waiting = restore(std::move(waiting), rdma, keeper);
-        if (std::none_of(waiting.begin(), waiting.end(), [&](const WaitingName& one) { return is_of(one, device); }))
-            return;
+        will_be_restored = true;
+        if (!is_among(restore(std::move(waiting), rdma, keeper), device)) return;
     } catch (const base::Error& error) {
-        failure = error.what();
+        failure = fmt::format(" ({})", error.what());
     }
-    const std::string holder = who_has(name, rdma);
-    keeper.log.warn(
-        failure.empty()
-            ? fmt::format(
-                  "RDMA device of {} stays {}, because {} has its name {}: once that is free, the next ADD, DEL or "
-                  "`rdmanet gc` restores it",
-                  address, quoted(device.name), holder, quoted(name))
-            : fmt::format(
-                  "RDMA device of {} stays {}, because {} has its name {}, and nothing will restore it ({}): rename "
-                  "both",
-                  address, quoted(device.name), holder, quoted(name), failure));
+    const std::string end = will_be_restored
+                                ? ": once that is free, the next ADD, DEL or `rdmanet gc` restores it" + failure
+                                : ", and nothing will restore it" + failure + ": rename both";
+    keeper.log.warn(fmt::format("RDMA device of {} stays {}, because {} has its name {}{}", address,
+                                quoted(device.name), who_has(name, rdma), quoted(name), end));
 }
 
 void restore_waiting_names(const NameKeeper& keeper) try {

@@ -47,13 +47,13 @@ bool has_guids(const BusAddress& address, const RebindDriver& step, const Revert
 }
 
 /// Binds the driver again, so that it takes the new GUID. Waits for the RDMA devices and the interface that it
-/// creates.
+/// creates. The lock is held until then, because they get the lowest free numbers when the driver creates them.
 RdmaDevices rebind(const base::BusAddress& address, const std::string& driver, const state::AttachmentStore& records,
                    const base::Deadline& deadline) {
     constexpr std::chrono::seconds kTimeout{20};
-    const base::FileLock lock = records.lock_rdma(deadline);
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
     kernel::Socket rdma = kernel::Socket::open(kernel::Protocol::rdma, deadline);
+    const base::FileLock lock = records.lock_rdma(deadline);
     const std::vector<std::string> uverbs = list_uverbs(find_rdma_devices(address, rdma), rdma);
     kernel::bind_anew(address, driver);
     auto made = wait_for_devices(address, {.link = true, .rdma_devices = 1}, route, &rdma, deadline.at_most(kTimeout));
