@@ -44,7 +44,8 @@ TEST_CASE("a device-info file of another pod is not written", "[sriov]") {
     PluginCall second = writing(1, "default-net-x-c1_net2"); // the container's ID is the end of the other's
     second.ifname = "net2";
     CHECK_THAT(refusal(second), Names("code 7", "runtimeConfig.CNIDeviceInfoFile", "net", "x-c1"));
-    CHECK_THAT(refusal(writing(1, "default-net-c2_net1")), Names("code 7", "CNIDeviceInfoFile", "-c1_net1"));
+    CHECK_THAT(refusal(writing(1, "default-net-c2_net1")),
+               Names("code 7", "runtimeConfig.CNIDeviceInfoFile", "-c1_net1"));
     CHECK(del(second) == "");
     CHECK(shell(concat("cat ", directory, "default-net-x-c1_net2")) == before);
     CHECK(del(first) == "");
