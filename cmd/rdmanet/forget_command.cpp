@@ -20,7 +20,7 @@ std::string to_text(const Forgotten& forgotten, bool dry_run) {
     for (const std::string& address : forgotten.released) text += fmt::format("  released: {}\n", address);
     const bool tries_first = dry_run && forgotten.reason.empty();
     for (const std::string& step : forgotten.not_undone)
-        text += tries_first ? fmt::format("  tried first, as by `rdmanet gc`: {}\n", step)
+        text += tries_first ? fmt::format("  would be undone first, as `rdmanet gc` does: {}\n", step)
                             : fmt::format("  not undone: {}\n", step);
     if (forgotten.not_undone.empty()) text += "  nothing is left to undo\n";
     return text;

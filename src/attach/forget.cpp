@@ -45,10 +45,12 @@ KnownAttachment find_target(const ForgetTarget& target, const state::AttachmentS
     if (known.empty())
         throw base::Error(
             target.file.empty()
-                ? fmt::format("nothing is recorded of {}: `rdmanet state` lists what is recorded", to_text(target))
-                : fmt::format("no record has the {}: `rdmanet gc` names unreadable files; to name an attachment, give "
-                              "CONTAINER and INTERFACE",
-                              to_text(target)));
+                ? fmt::format("no record and no lease belongs to {}: name an attachment that `rdmanet state` lists",
+                              to_text(target))
+                : fmt::format(
+                      "the journal has no {}: name a file that `rdmanet gc` lists, or an attachment by CONTAINER and "
+                      "INTERFACE",
+                      to_text(target)));
     if (known.size() == 1) return std::move(known.front());
     std::string files;
     for (const KnownAttachment& attachment : known)

@@ -266,7 +266,9 @@ std::string to_table(const StateReport& report) {
                     fmt::format("\nRDMA of {} as recorded: {}\n", report.attachments.records[number].key, view.trouble);
     text += duplicates_text(report);
     if (const auto dead = std::count(report.pods.begin(), report.pods.end(), ipam::Liveness::dead); dead != 0)
-        text += fmt::format("\nattachments of dead pods: {}: run `rdmanet gc` to remove them\n", dead);
+        text += fmt::format(
+            "\n{}: run `rdmanet gc`\n",
+            base::counted(static_cast<std::size_t>(dead), "attachment of a dead pod", "attachments of dead pods"));
     for (std::size_t number = 0; number < report.pods.size(); ++number)
         if (const std::string& held_by = report.pods[number].held_by; !held_by.empty())
             text += fmt::format("\nthe network namespace of {} no longer has a name, and is {}\n",

@@ -12,11 +12,9 @@
 #include <catch2/catch.hpp>
 
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <set>
-#include <sstream>
 
 namespace rdmanet::test {
 namespace {
@@ -165,17 +163,6 @@ std::string without_value(std::string message, const Row& row) {
     return at == std::string::npos ? message : message.replace(at, row.value.size(), "VALUE");
 }
 
-/// Warnings and errors in the log, without the time.
-std::string complaints(const std::string& log) {
-    std::string text;
-    std::istringstream lines(log);
-    for (std::string line; std::getline(lines, line);)
-        for (const char* level : {" rdmanet warning ", " rdmanet error "})
-            if (const auto at = line.find(level); at != std::string::npos)
-                text += (text.empty() ? "" : "; ") + line.substr(at + std::strlen(" rdmanet "));
-    return text;
-}
-
 std::string expect_error(const ProcessResult& result, const Row& row) {
     CHECK(result.exit_status == 1);
     std::string error;
@@ -190,7 +177,7 @@ std::string expect_success(const ProcessResult& result) {
     return complaints(result.err);
 }
 
-void expect_refusals(BadInputStage& stage, const Table& table, Golden& golden) {
+void expect_refusals(BadInputStage& stage, const Table& table, std::set<std::string>& messages) {
     for (const Row& row : table.rows) {
         const ProcessResult result = stage.run(row);
         INFO("table: " << table.name << "\nrow: " << row.name << "\nstdout: " << result.out.substr(0, 2000)
@@ -200,7 +187,7 @@ void expect_refusals(BadInputStage& stage, const Table& table, Golden& golden) {
         const std::string message = row.code == 0 ? expect_success(result) : expect_error(result, row);
         CHECK(names(message, row.key));
         CHECK(names(message, row.value));
-        if (row.is_golden) golden.add(without_value(message, row));
+        if (row.is_golden) messages.insert(without_value(message, row));
         CHECK(stage.difference() == "");
     }
 }
@@ -244,14 +231,16 @@ Row row_of(const std::string& kind, const char* name, const std::string& members
     return {name, {member(concat("'master':null,'attach':'", kind, "',", members))}, code, key, value};
 }
 
-TEST_CASE("bad input is refused with code and message, and changes nothing", "[bad-input]") {
+TEST_CASE("bad input is refused with code and message, and changes nothing", "[bad-input][golden]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     BadInputStage stage;
-    Golden golden;
+    std::set<std::string> messages;
     for (const auto tables : {environment_tables, json_tables, keys_tables, ipam_tables, range_tables, runtime_tables,
                               vf_tables, device_tables})
-        for (const Table& table : tables()) expect_refusals(stage, table, golden);
+        for (const Table& table : tables()) expect_refusals(stage, table, messages);
     CHECK(stage.full_difference() == "");
+    Golden golden("refusals of bad input");
+    for (const std::string& message : messages) golden.add(message);
     CHECK(golden.difference() == "");
 }
 } // namespace rdmanet::test

@@ -84,7 +84,7 @@ TEST_CASE("nothing of a living pod is forgotten, and of a dead one nothing is gi
     CHECK_THAT(refused_forget("c1 net1 net"), Contains("--forget") && !Contains("succeeded"));
     CHECK(recorded_and_leased() == "c1 c1; c1 c1");
     pod.destroy();
-    CHECK_THAT(forget(binary(), "c1 net1 --dry-run"), Names("tried first", "`rdmanet gc`"));
+    CHECK_THAT(forget(binary(), "c1 net1 --dry-run"), Names("undone first", "`rdmanet gc`", "net1"));
     CHECK_THAT(forget(binary(), "c1 net1"), Names("forgets", "nothing is left"));
     CHECK(recorded_and_leased() == "c1; c1");
     CHECK_THAT(forget(binary(), "c1:net2:net.json"), Names("nothing is left"));

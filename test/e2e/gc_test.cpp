@@ -159,7 +159,7 @@ TEST_CASE("rdmanet gc removes the dead of all networks, and says so", "[gc]") {
     Garbage garbage;
     const std::string gc = concat(binary(), " gc ");
     const std::string state = concat(binary(), " state");
-    CHECK_THAT(shell(state), Contains("dead pods: 2"));
+    CHECK_THAT(shell(state), Contains("2 attachments of dead pods"));
     CHECK(shell(state + " --json | jq -c '[.attachments[].podState]|sort'") == "[\"alive\",\"dead\",\"dead\"]\n");
     CHECK_THAT(shell(gc + "--dry-run"), Contains("would remove ") && Contains("dead") && Contains("foreign") &&
                                             Contains("10.36.0.2/24") && !Contains("alive"));

@@ -4,9 +4,12 @@
 
 #include <rdmanet/base/error.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <set>
+#include <map>
+#include <sstream>
+#include <utility>
 
 namespace rdmanet::test {
 namespace {
@@ -15,24 +18,36 @@ constexpr const char* kFile = RDMANET_SOURCE_DIR "/test/e2e/messages.golden";
 constexpr std::size_t kMost = 500;
 constexpr std::size_t kMostOfOne = 12; // of the same character
 
-std::set<std::string> lines_of_file() {
+using Sections = std::map<std::string, std::vector<std::string>>;
+
+Sections sections_of_file() {
     std::ifstream file(kFile);
-    std::set<std::string> lines;
-    for (std::string line; std::getline(file, line);) lines.insert(line);
-    return lines;
+    Sections sections;
+    std::string section;
+    for (std::string line; std::getline(file, line);)
+        if (line.starts_with('[') && line.ends_with(']'))
+            section = line.substr(1, line.size() - 2);
+        else if (!line.empty())
+            sections[section].push_back(line);
+    return sections;
 }
 
-void write(const std::set<std::string>& lines) {
+void write(const Sections& sections) {
     std::ofstream file(kFile);
-    for (const std::string& line : lines) file << line << '\n';
+    const char* separator = "";
+    for (const auto& [section, lines] : sections) {
+        file << std::exchange(separator, "\n") << '[' << section << "]\n";
+        for (const std::string& line : lines) file << line << '\n';
+    }
     if (!file.flush()) throw base::Error(concat("write ", kFile));
 }
 
 /// Those of `some` that `others` lack.
-std::string missing_from(const std::set<std::string>& others, const std::set<std::string>& some, const char* sign) {
+std::string missing_from(const std::vector<std::string>& others, const std::vector<std::string>& some,
+                         const char* sign) {
     std::string text;
     for (const std::string& line : some)
-        if (!others.contains(line)) text += concat(sign, line, '\n');
+        if (std::find(others.begin(), others.end(), line) == others.end()) text += concat(sign, line, '\n');
     return text;
 }
 
@@ -47,13 +62,25 @@ void Golden::add(const std::string& message) {
         if (same <= kMostOfOne) line += c == '\n' ? ' ' : c;
     }
     if (line.size() > kMost) line = line.substr(0, kMost) + "...";
-    lines_.insert(line);
+    lines_.push_back(line);
+}
+
+void Golden::add_lines(const std::string& text) {
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) add(line);
 }
 
 std::string Golden::difference() const {
-    if (std::getenv("RDMANET_WRITE_MESSAGES") != nullptr) write(lines_);
-    const std::set<std::string> before = lines_of_file();
-    return missing_from(lines_, before, "- ") + missing_from(before, lines_, "+ ");
+    Sections sections = sections_of_file();
+    std::vector<std::string>& before = sections[section_];
+    if (before == lines_) return {};
+    if (std::getenv("RDMANET_WRITE_MESSAGES") != nullptr) {
+        before = lines_;
+        write(sections);
+        return {};
+    }
+    const std::string text = missing_from(lines_, before, "- ") + missing_from(before, lines_, "+ ");
+    return text.empty() ? "the same lines, in another order or number\n" : text;
 }
 
 } // namespace rdmanet::test

@@ -1,4 +1,5 @@
 // State directories that take no writes, or that root must not trust.
+#include "read_only_state.hpp"
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
@@ -13,17 +14,6 @@ using Catch::Contains;
 using Catch::StartsWith;
 
 namespace {
-
-const std::string kState = "/run/rdmanet";
-
-/// The directory is read-only, until the end of the scope.
-class ReadOnlyState {
-public:
-    ReadOnlyState() { shell(concat("mount --bind ", kState, ' ', kState, " && mount -o remount,bind,ro ", kState)); }
-    ReadOnlyState(const ReadOnlyState&) = delete;
-    ReadOnlyState& operator=(const ReadOnlyState&) = delete;
-    ~ReadOnlyState() { (void)succeeds(concat("umount ", kState)); }
-};
 
 /// A small file system with what is in the state directory, and no room for more, until the end of the scope.
 class FullState {

@@ -5,6 +5,8 @@
 #include <rdmanet/base/text.hpp>
 
 #include <cstdlib>
+#include <cstring>
+#include <sstream>
 
 namespace rdmanet::test {
 
@@ -50,6 +52,16 @@ std::string error_of(const ProcessResult& result) {
     const json::Document document = document_of(result);
     const json::Reader root = document.root();
     return concat("code ", root.at("code").integer(0, INT64_MAX), ": ", root.at("msg").string());
+}
+
+std::string complaints(const std::string& log) {
+    std::string text;
+    std::istringstream lines(log);
+    for (std::string line; std::getline(lines, line);)
+        for (const char* level : {" rdmanet warning ", " rdmanet error "})
+            if (const auto at = line.find(level); at != std::string::npos)
+                text += (text.empty() ? "" : "; ") + line.substr(at + std::strlen(" rdmanet "));
+    return text;
 }
 
 } // namespace rdmanet::test

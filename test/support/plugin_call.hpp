@@ -45,5 +45,7 @@ void refuse_words_of_success(const ProcessResult& del);
 [[nodiscard]] json::Document document_of(const ProcessResult& result);
 /// Demands an error document: "code N: message".
 [[nodiscard]] std::string error_of(const ProcessResult& result);
+/// Warnings and errors in the log, without the time.
+[[nodiscard]] std::string complaints(const std::string& log);
 
 } // namespace rdmanet::test

@@ -81,9 +81,9 @@ std::optional<Link> find_device_link(const BusAddress& address, kernel::Socket& 
 void require_unused_by_node(const BusAddress& address, const Link& link, kernel::Socket& route) {
     if (const unsigned vfs = kernel::count_vfs_of(address); vfs != 0)
         refuse_device(address,
-                      fmt::format("is a PF, and its {} VFs need it on the host: write 0 to its sriov_numvfs, or "
-                                  "use another device",
-                                  vfs));
+                      fmt::format("is the PF of {}, so it must stay on the host: write 0 to its sriov_numvfs, or use "
+                                  "another device",
+                                  base::counted(vfs, "VF", "VFs")));
     require_unused_by_node(address.to_string(), link, route);
 }
 
