@@ -26,6 +26,12 @@ std::string namespace_of(const YAML::Node& object) {
     return object["metadata"]["namespace"].as<std::string>("default");
 }
 
+/// Empty without "spec": Multus then takes the list with the network's name from a directory of the node.
+std::string config_of(const YAML::Node& definition) {
+    const YAML::Node spec = definition["spec"];
+    return spec ? spec["config"].as<std::string>() : "";
+}
+
 std::string resource_of(const YAML::Node& definition) {
     const YAML::Node annotations = definition["metadata"]["annotations"];
     return annotations ? annotations[kResource].as<std::string>("") : "";
@@ -185,7 +191,7 @@ void read_manifests(const std::string& text, Manifests& into) {
         if (kind == "NetworkAttachmentDefinition")
             into.networks.push_back({.key = concat(namespace_of(object), '/', name_of(object)),
                                      .name = name_of(object),
-                                     .config = object["spec"]["config"].as<std::string>(),
+                                     .config = config_of(object),
                                      .resource = resource_of(object)});
         else if (kind == "Pod")
             into.pods.push_back(parse_pod(object));

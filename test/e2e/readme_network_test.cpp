@@ -59,13 +59,21 @@ std::string place_of(const std::string& config) {
     return "device ffff:ff:1f.7"; // of the call below
 }
 
-/// The networks and pods of a document. A network without a pod of its own gets one.
+/// The networks and pods of a document. A network without a pod of its own gets one. A definition without "spec" gets
+/// the list of its name, as Multus takes it from the node.
 Manifests manifests_of(const Markdown& document) {
     Manifests all;
     int configurations = 0;
     const auto add_configuration = [&](const std::string& text) {
         const json::Document config = json::Document::parse(text);
         const auto name = config.root().find("name");
+        const auto from_node = std::find_if(all.networks.begin(), all.networks.end(), [&](const auto& network) {
+            return network.config.empty() && name && network.name == name->string();
+        });
+        if (from_node != all.networks.end()) {
+            from_node->config = text;
+            return;
+        }
         const auto attach = our_entry(config).find("attach");
         ++configurations;
         all.networks.push_back({.key = concat("json/", configurations),
