@@ -6,10 +6,10 @@
 namespace rdmanet::ipam {
 namespace {
 
-// Work that one call may do for addresses that it does not need.
+// One call frees at most so many rested addresses beyond those that it needs, so that no call takes long.
 constexpr std::int64_t kMostFreedAtOnce = 64;
 
-/// Slots to fill: those that name their address come first, so that no other slot is given it.
+/// The slots that name their address come first, so that no other slot gets that address.
 std::vector<std::size_t> in_order_of_taking(const std::vector<Claim>& claims,
                                             const std::vector<std::optional<Lease>>& held) {
     std::vector<std::size_t> slots;
@@ -61,7 +61,7 @@ std::variant<base::IpAddress, Taken, Exhausted> AddressPool::take(const Claim& c
     return *address;
 }
 
-/// Whoever asks for an address by its value gets it even while it rests.
+/// A claim that names its address gets it even while the address rests.
 void AddressPool::take_wanted(const std::string& space, const base::IpAddress& wanted) {
     if (!cooling_.erase(space, wanted)) runs_.insert(space, wanted);
 }
@@ -94,8 +94,8 @@ Lease AddressPool::new_lease(const Owner& owner, const Claim& claim, std::size_t
             .cooldown = claim.cooldown};
 }
 
-/// Whoever read the lease judged what stood there: released and given anew, even to the same attachment, it is another
-/// one, with another slot or for another network namespace.
+/// The caller has judged the lease that it read. If the address was released and leased again since then, even to the
+/// same attachment, the lease has another slot or another network namespace.
 bool AddressPool::is_unchanged(const Lease& lease) {
     return leases_.find(lease.space, lease.address.address()) == lease;
 }

@@ -1,5 +1,5 @@
 // The addresses of all ranges: which are leased, which rest, which are free. Every operation keeps the table `runs`
-// equal to `leases` and `cooling` together. To be used inside of a transaction.
+// equal to `leases` and `cooling` together. The caller holds a transaction.
 #pragma once
 
 #include "cooling.hpp"
@@ -25,7 +25,7 @@ public:
     /// Store::reserve(). Only Granted may be committed.
     [[nodiscard]] ReserveOutcome reserve(const Owner& owner, const std::vector<Claim>& claims);
 
-    /// Those of `leases` that are still as they were read. Those that are among `unused` don't rest.
+    /// Releases those of `leases` that are still as they were read, and returns them. Those in `unused` do not rest.
     std::vector<Lease> release(const std::vector<Lease>& leases, const std::vector<Lease>& unused = {});
     std::vector<Lease> adopt(const std::vector<Lease>& leases, const Owner& heir);
     std::size_t restore(const std::vector<Lease>& leases);
@@ -43,7 +43,7 @@ private:
     void free_rested(const std::string& space);
     [[nodiscard]] Lease new_lease(const Owner& owner, const Claim& claim, std::size_t slot,
                                   const base::IpAddress& address) const;
-    /// A lease that the attachment has already: from now on it is alive as long as the attachment's present namespace.
+    /// The attachment has this lease already. Its owner is now the attachment's present network namespace.
     [[nodiscard]] Lease keep(Lease held, const Owner& owner);
     /// The address, or why there is none.
     [[nodiscard]] std::variant<base::IpAddress, Taken, Exhausted> take(const Claim& claim, std::size_t slot);

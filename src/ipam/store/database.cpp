@@ -22,8 +22,7 @@ using base::quoted;
 constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE;
 
 bool means_damage(int code) {
-    // Our statements are fixed: one that does not compile, or breaks a constraint, meets a file that is not as we left
-    // it.
+    // Our statements never change. One that does not compile, or breaks a constraint, shows that the file is damaged.
     switch (code & 0xff) {
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:

@@ -58,15 +58,15 @@ class Database {
 public:
     /// An existing regular file. Throws StoreError.
     explicit Database(const std::string& path);
-    /// In memory, with `path` for messages: the draft of a file.
+    /// A database in memory, from which a file can be made. `path` is for messages.
     [[nodiscard]] static std::unique_ptr<Database> in_memory(const std::string& path);
     Database(const Database&) = delete;
     Database& operator=(const Database&) = delete;
 
-    /// Locks are waited for until then.
+    /// Until when statements wait for locks.
     void set_deadline(const base::Deadline& deadline) { deadline_ = deadline; }
 
-    /// Prepares `sql` at its first use. It must be a literal: its address is what it is remembered by.
+    /// Prepares `sql` at its first use. It must be a literal, because its address is the key of the prepared statement.
     template <class... Values>
     [[nodiscard]] Query query(const char* sql, const Values&... values) {
         Query query(*this, prepare(sql));
@@ -79,7 +79,7 @@ public:
     }
     void run_script(const char* sql);
 
-    /// The file that this database would be.
+    /// The content of a file that holds this database.
     [[nodiscard]] std::string image();
 
     [[nodiscard]] const std::string& path() const { return path_; }
@@ -91,7 +91,7 @@ public:
 
     [[nodiscard]] bool in_transaction() const { return sqlite3_get_autocommit(connection_.get()) == 0; }
 
-    /// Throws what the result code means.
+    /// Throws the error that belongs to the result code.
     [[noreturn]] void fail(int code);
     [[noreturn]] void fail_as_damaged(std::string_view what) const;
 

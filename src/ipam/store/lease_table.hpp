@@ -1,4 +1,4 @@
-// The table `leases`, alone: what it means for `runs` and `cooling` is the matter of AddressPool.
+// The table `leases`. AddressPool keeps `runs` and `cooling` in agreement with it.
 #pragma once
 
 #include "database.hpp"

@@ -22,7 +22,7 @@ int Query::run() {
 }
 
 void Query::bind(int at, std::string_view text) {
-    // A string_view of nothing may point to nothing, which would be bound as NULL.
+    // The data() of an empty string_view may be a null pointer, which SQLite would bind as NULL.
     const char* begin = text.empty() ? "" : text.data();
     const int code = sqlite3_bind_text64(statement_.get(), at, begin, text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
     if (code != SQLITE_OK) database_->fail(code);

@@ -10,11 +10,11 @@ using base::IpAddress;
 bool is_highest(const IpAddress& address) {
     return address == IpAddress(address.family(), ~base::Uint128{0});
 }
-/// Not for the highest address.
+/// The highest address has none.
 IpAddress next(const IpAddress& address) {
     return {address.family(), address.value() + 1};
 }
-/// Not for the lowest address.
+/// The lowest address has none.
 IpAddress previous(const IpAddress& address) {
     return {address.family(), address.value() - 1};
 }
@@ -92,7 +92,7 @@ void Runs::erase(const std::string& space, const IpAddress& address) {
 
 namespace {
 
-/// Gives the maximal runs of all taken addresses, in order, to `visit`.
+/// Calls `visit` with each maximal run of taken addresses, in order.
 template <class Visit>
 void visit_true_runs(Database& database, Visit visit) {
     Query taken = database.query("SELECT space, address FROM leases UNION ALL SELECT space, address FROM cooling "

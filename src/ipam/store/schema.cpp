@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kPageSize = 4096;
 
-// STRICT: SQLite would otherwise store text in an INTEGER column. WITHOUT ROWID: one tree less to search and write.
+// STRICT: SQLite would otherwise store text in an INTEGER column. WITHOUT ROWID saves a tree.
 constexpr const char* kSchema = R"sql(
 PRAGMA page_size = 4096;
 PRAGMA user_version = 1;

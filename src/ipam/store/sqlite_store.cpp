@@ -23,7 +23,7 @@ public:
 
     enum class IfAbsent : std::uint8_t { make, draft, give_nothing };
 
-    /// What `act(pool, commit)` returns, run in a transaction; a value-initialised Result without a file.
+    /// Runs `act(pool)` in a transaction and returns its result. Without a file it returns a value-initialised Result.
     template <class Result, class Act>
     Result in_transaction(Transaction::Mode mode, IfAbsent if_absent, const base::Deadline& deadline, Act act) {
         for (;;) {
@@ -56,7 +56,7 @@ public:
     }
 
 private:
-    /// Whoever has read a draft writes to the file that is made of it.
+    /// After a draft was read, writing makes the file.
     void open(IfAbsent if_absent, const base::Deadline& deadline) {
         if (database_ && (!is_draft_ || if_absent == IfAbsent::draft)) return;
         const bool make = if_absent == IfAbsent::make || is_draft_;

@@ -34,7 +34,7 @@ std::string journal_of(const std::string& path) {
     return fmt::format("{}-journal", path);
 }
 
-/// Renames `from`, if it is there, so that it never replaces anything.
+/// The caller has made sure that `to` does not exist. Absence of `from` is success.
 void rename_if_present(const std::string& from, const std::string& to) {
     if (::rename(from.c_str(), to.c_str()) != 0 && errno != ENOENT)
         throw base::SystemError(fmt::format("rename {} to {}", quoted(from), quoted(to)), errno);
@@ -47,7 +47,7 @@ std::string free_name(const std::string& path, std::int64_t now) {
     return name;
 }
 
-/// `lock` keeps everybody else out of the file, if its state allows to lock it at all.
+/// Leaves the exclusive lock in `lock`, if the file is whole enough to be locked.
 bool is_damaged(Database& database, std::optional<Transaction>& lock) try {
     lock.emplace(database, Transaction::Mode::exclusive);
     check_format(database);

@@ -21,10 +21,10 @@ public:
 
     /// nullptr if there is none.
     [[nodiscard]] std::unique_ptr<Database> open() const;
-    /// Makes it with the known leases unless another process was faster.
+    /// Makes the file with the known leases, unless another process has just made it.
     [[nodiscard]] std::unique_ptr<Database> open_or_make(const base::Deadline& deadline) const;
 
-    /// In memory what a file would hold that was made now; nullptr if that is nothing.
+    /// What open_or_make() would put into a new file, in memory; nullptr if that is nothing.
     [[nodiscard]] std::unique_ptr<Database> draft() const;
 
     /// SqliteStore::repair().
