@@ -11,6 +11,7 @@
 #include <rdmanet/attach/operations.hpp>
 #include <rdmanet/attach/state_directory.hpp>
 #include <rdmanet/base/file.hpp>
+#include <rdmanet/base/file_lock.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/json/writer.hpp>
@@ -281,7 +282,9 @@ int run_cli(int argc, char** argv) {
     } catch (const NobodyReads&) {
         return 1;
     } catch (const std::exception& error) {
-        const std::string message = fmt::format("rdmanet: {}\n", error.what());
+        const bool is_locked = dynamic_cast<const base::LockTimeout*>(&error) != nullptr;
+        const std::string message = fmt::format("rdmanet: {}{}\n", error.what(),
+                                                is_locked ? ": run the command again when that has ended" : "");
         (void)!::write(STDERR_FILENO, message.data(), message.size()); // the exit status remains
         return 1;
     }

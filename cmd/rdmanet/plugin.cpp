@@ -62,7 +62,7 @@ base::Logger open_log_leniently(const cni::NetConf& conf) {
         return open_log(conf);
     } catch (const base::Error& error) {
         base::Logger log(base::LogLevel::warning);
-        log.warn(error.what());
+        log.warn(cni::text_of_del(error.what()));
         return log;
     }
 }
@@ -79,6 +79,8 @@ attach::Node make_node(const cni::Request& request) {
                             fmt::format("RDMANET_STATE_DIR is \"{}\", expected an absolute path", directory));
     attach::Node node(directory, lenient ? open_log_leniently(request.conf) : open_log(request.conf));
     node.strict = node_is_strict();
+    // libcni takes standard error for the message of a plugin that dies without a result (invoke.go, pluginErr).
+    if (request.command == Command::del) node.log.set_rewrite(cni::text_of_del);
     return node;
 }
 

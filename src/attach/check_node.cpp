@@ -51,11 +51,12 @@ public:
         std::vector<CheckedAttachment> checked;
         const auto listing = records_.list();
         for (const AttachmentRecord& record : listing.records) {
-            Finding finding = check(record);
+            bool is_attached = false;
+            Finding finding = check(record, is_attached);
             checked.push_back({.name = attach::describe(record),
                                .agreement = finding.agreement,
                                .reason = std::move(finding.reason),
-                               .warning = warning_of(record, finding.agreement)});
+                               .warning = is_attached ? warning_of(record) : std::string()});
         }
         for (const state::Unreadable& file : listing.unreadable)
             checked.push_back({.name = file.path,
@@ -65,13 +66,14 @@ public:
     }
 
 private:
-    Finding check(const AttachmentRecord& seen) try {
+    /// Sets `is_attached` if ADD has finished and the pod is not known to be dead, whatever the comparison finds.
+    Finding check(const AttachmentRecord& seen, bool& is_attached) try {
         const auto lock = try_to_lock(seen.key);
         if (!lock) return {Agreement::not_checked, "its ADD or DEL is running"};
         const auto outcome = records_.load(seen.key);
         const auto* record = std::get_if<AttachmentRecord>(&outcome);
         if (record == nullptr) return {Agreement::not_checked, "its DEL has just removed it"};
-        return compare(*record);
+        return compare(*record, is_attached);
     } catch (const cni::CniError& error) {
         return {Agreement::differs, error.what()};
     } catch (const base::Error& error) {
@@ -79,8 +81,7 @@ private:
     }
 
     /// A warning if the port is down. CHECK does not report that, because the attachment is as ADD left it.
-    std::string warning_of(const AttachmentRecord& record, Agreement agreement) try {
-        if (agreement == Agreement::not_checked || record.phase != state::Phase::attached) return {};
+    std::string warning_of(const AttachmentRecord& record) try {
         return ports_.find(record, base::Deadline::in(kCheckTimeout));
     } catch (const base::Error&) { // the comparison reports it
         return {};
@@ -92,7 +93,7 @@ private:
         return std::nullopt;
     }
 
-    Finding compare(const AttachmentRecord& record) {
+    Finding compare(const AttachmentRecord& record, bool& is_attached) {
         const auto deadline = base::Deadline::in(kCheckTimeout);
         const ipam::Verdict pod = pods_.probe(pod_of(record));
         if (pod == Liveness::dead)
@@ -104,6 +105,7 @@ private:
                         : fmt::format("its DEL is unfinished, because its network namespace is {}", pod.held_by)};
         if (record.phase == state::Phase::prepared)
             return {Agreement::differs, "its ADD or DEL failed or was killed: call DEL, which undoes what is left"};
+        is_attached = true;
         if (!record.leases.empty()) compare_leases(record, node_, leases_, deadline);
         if (record.attach == kAttachIpam) return {};
         const auto netns = find_netns_again(record.netns.path, record.netns);

@@ -47,10 +47,10 @@ KnownAttachment find_target(const ForgetTarget& target, const state::AttachmentS
             target.file.empty()
                 ? fmt::format("no record and no lease belongs to {}: name an attachment that `rdmanet state` lists",
                               to_text(target))
-                : fmt::format(
-                      "the journal has no {}: name a file that `rdmanet gc` lists, or an attachment by CONTAINER and "
-                      "INTERFACE",
-                      to_text(target)));
+                : fmt::format("the journal has no {}: name a file that `rdmanet state` lists, or an attachment by "
+                              "CONTAINER and "
+                              "INTERFACE",
+                              to_text(target)));
     if (known.size() == 1) return std::move(known.front());
     std::string files;
     for (const KnownAttachment& attachment : known)

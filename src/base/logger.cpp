@@ -111,11 +111,12 @@ Logger Logger::to_list(std::vector<std::string>& messages, LogLevel most_verbose
 void Logger::log(LogLevel level, std::string_view message) const noexcept {
     if (level > most_verbose_) return;
     try {
+        const std::string text = on_one_line(rewrite_ != nullptr ? rewrite_(message) : std::string(message));
         if (messages_ != nullptr) {
-            messages_->push_back(on_one_line(message));
+            messages_->push_back(text);
             return;
         }
-        const std::string line = fmt::format("{} rdmanet {} {}\n", utc_now(), level, on_one_line(message));
+        const std::string line = fmt::format("{} rdmanet {} {}\n", utc_now(), level, text);
         (void)!::write(file_ ? file_.get() : STDERR_FILENO, line.data(), line.size());
     } catch (...) { // out of memory: nothing left to report it with
     }

@@ -163,7 +163,7 @@ TEST_CASE("messages.golden has what DEL says of what it could not undo, never in
     keep_del(golden, delegated);
     plugin.install("exit 0");
     keep_del(golden, delegated);
-    plugin.install(R"(echo '{"code":7,"msg":"subnet is nonsense"}'; exit 1)");
+    plugin.install(R"(echo '{"code":7,"msg":"lease not found"}'; exit 1)");
     (void)refusal(delegated);
     keep_del(golden, delegated);
 

@@ -27,6 +27,9 @@ public:
     /// Adds the messages to `messages`, which outlives the logger, and writes nothing.
     [[nodiscard]] static Logger to_list(std::vector<std::string>& messages, LogLevel most_verbose);
 
+    /// From now on, every message is written as `rewrite` returns it.
+    void set_rewrite(std::string (*rewrite)(std::string_view)) { rewrite_ = rewrite; }
+
     /// Writes "TIME LEVEL MESSAGE" as one line in one write(2), so that the lines of concurrent processes do not mix.
     /// A failure to log is ignored, because it is no reason to fail.
     void log(LogLevel level, std::string_view message) const noexcept;
@@ -40,6 +43,7 @@ private:
     LogLevel most_verbose_;
     UniqueFd file_;
     std::vector<std::string>* messages_ = nullptr;
+    std::string (*rewrite_)(std::string_view) = nullptr;
 };
 
 } // namespace rdmanet::base

@@ -159,7 +159,7 @@ void warn_of_no_interface(const FoundDevice& device, const PlanContext& context)
 std::optional<Link> move_into_pod(const AddContext& context, const Link& link,
                                   const std::optional<base::MacAddress>& mac, Socket& host) {
     const base::InterfaceName name = context.request.ifname();
-    const std::string ifname = name.to_string();
+    const std::string& ifname = name.to_string();
     // The kernel refuses a new name that is already an alternative name of the interface.
     if (std::find(link.altnames.begin(), link.altnames.end(), ifname) != link.altnames.end())
         kernel::remove_altname(host, link.ifindex, ifname);

@@ -145,6 +145,7 @@ void restore_rdma_name(Socket& rdma, const RdmaDevice& device, const base::BusAd
         if (!is_among(restore(std::move(waiting), rdma, keeper), device)) return;
     } catch (const base::Error& error) {
         failure = fmt::format(" ({})", error.what());
+        will_be_restored = will_be_restored || is_among(list_waiting_names(keeper), device);
     }
     const std::string end = will_be_restored
                                 ? ": once that is free, the next ADD, DEL or `rdmanet gc` restores it" + failure

@@ -9,12 +9,14 @@
 
 #include <catch2/catch.hpp>
 
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <exception>
 #include <filesystem>
 #include <future>
 #include <optional>
@@ -54,10 +56,17 @@ bool has_open(const std::string& path) {
 /// A process of its own, because a process does not see its own locks.
 bool is_locked_by_us(const Stage& stage, unsigned ifindex) {
     const pid_t child = ::fork();
-    if (child == 0) ::_exit(base::find_lock_holder(lock_file_of(stage), ifindex) == ::getppid() ? 1 : 0);
+    if (child == 0) {
+        try {
+            ::_exit(base::find_lock_holder(lock_file_of(stage), ifindex) == ::getppid() ? 1 : 0);
+        } catch (const std::exception&) {
+            ::_exit(2);
+        }
+    }
     int status = 0;
     REQUIRE(::waitpid(child, &status, 0) == child);
     REQUIRE(WIFEXITED(status));
+    REQUIRE(WEXITSTATUS(status) != 2);
     return WEXITSTATUS(status) == 1;
 }
 
@@ -68,11 +77,7 @@ public:
         int ready[2];
         REQUIRE(::pipe(ready) == 0);
         pid_ = ::fork();
-        if (pid_ == 0) {
-            const auto lock = stage.context().attachment.records.lock_parent(ifindex, "it", kernel::test::soon());
-            (void)!::write(ready[1], "x", 1);
-            for (;;) (void)::pause();
-        }
+        if (pid_ == 0) hold(stage, ifindex, ready[1]);
         (void)::close(ready[1]);
         char byte = 0;
         const bool is_held = ::read(ready[0], &byte, 1) == 1;
@@ -87,6 +92,16 @@ public:
     }
 
 private:
+    /// Ends with the process that tests, however that ends.
+    [[noreturn]] static void hold(const Stage& stage, unsigned ifindex, int ready) try {
+        (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        const auto lock = stage.context().attachment.records.lock_parent(ifindex, "it", kernel::test::soon());
+        (void)!::write(ready, "x", 1);
+        for (;;) (void)::pause();
+    } catch (const std::exception&) {
+        ::_exit(2);
+    }
+
     pid_t pid_ = -1;
 };
 
