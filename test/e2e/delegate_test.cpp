@@ -4,16 +4,13 @@
 #include "runtime.hpp"
 #include "support/concat.hpp"
 #include "support/names.hpp"
-#include "support/patience.hpp"
 #include "support/reporter.hpp"
 
 #include <rdmanet/base/file.hpp>
 
 #include <catch2/catch.hpp>
 
-#include <chrono>
 #include <filesystem>
-#include <future>
 
 using namespace rdmanet;
 using namespace rdmanet::test;

@@ -9,8 +9,6 @@
 
 namespace rdmanet::test {
 
-using Catch::Contains;
-
 TEST_CASE("the device-info file names the VF and its RDMA device beside what it said, and goes with DEL", "[sriov]") {
     NEEDS_VFS();
     const VfStage stage;

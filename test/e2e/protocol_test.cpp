@@ -11,7 +11,6 @@
 #include <vector>
 
 using namespace rdmanet::test;
-using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
 
 namespace {
