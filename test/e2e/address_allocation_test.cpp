@@ -13,7 +13,7 @@ using Catch::Contains;
 
 namespace {
 
-/// The attachment of another container, in the same pod under another name.
+/// A second attachment of the pod: another container ID and another interface name.
 PluginCall numbered(PluginCall call, int number) {
     call.container = concat('c', number);
     call.ifname = concat("net", number);
@@ -26,7 +26,7 @@ std::string give(const PluginCall& call) {
 
 } // namespace
 
-TEST_CASE("addresses are given lowest first, but for the gateway and excluded ones", "[ipam]") {
+TEST_CASE("addresses are given lowest first, without the gateway and excluded ones", "[ipam]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const PluginCall call = call_for(
@@ -42,7 +42,7 @@ TEST_CASE("addresses are given lowest first, but for the gateway and excluded on
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a released address rests, but is given when nothing else is left", "[ipam]") {
+TEST_CASE("a released address rests until no other address is free", "[ipam]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const PluginCall call =
@@ -68,7 +68,8 @@ TEST_CASE("an attachment gets one address of each range", "[ipam]") {
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("networks whose ranges overlap never give one address twice, unless they are named apart", "[ipam]") {
+TEST_CASE("networks with overlapping ranges never give one address twice, unless network_name separates them",
+          "[ipam]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const auto network = [&](const char* name, int number, const std::string& range, const std::string& more) {
@@ -84,7 +85,7 @@ TEST_CASE("networks whose ranges overlap never give one address twice, unless th
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a pod gets the address that it asks for, in each way of asking", "[ipam]") {
+TEST_CASE("a pod gets the address that it asks for, by each way of asking", "[ipam]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const PluginCall call =
@@ -102,7 +103,8 @@ TEST_CASE("a pod gets the address that it asks for, in each way of asking", "[ip
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a requested address that is taken or outside is refused, with who has it", "[ipam]") {
+TEST_CASE("a requested address that is taken or outside the range is refused, and the error names its owner",
+          "[ipam]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const PluginCall call =

@@ -1,4 +1,4 @@
-// Addresses on the interface, and that neighbours know them.
+// Addresses on the interface, and how neighbours learn of them.
 #include "attachment_stage.hpp"
 
 #include "support/concat.hpp"
@@ -37,7 +37,7 @@ TEST_CASE("both families are usable after ADD", "[address]") {
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("a pod in which IPv6 is off by default gets it on this interface", "[address]") {
+TEST_CASE("IPv6 is switched on for the interface in a pod where IPv6 is off by default", "[address]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     stage.pod.run("sysctl -q net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1");
@@ -49,7 +49,7 @@ TEST_CASE("a pod in which IPv6 is off by default gets it on this interface", "[a
     CHECK(stage.pod.run("cat /proc/sys/net/ipv6/conf/default/disable_ipv6") == "1\n");
     CHECK(check(call, result) == "");
     CHECK(del(call) == "");
-    // Loopback got it, too, as from the reference plugins: programs of such a pod look for ::1.
+    // Loopback gets IPv6 too, as the reference plugins do it: programs in such a pod look for ::1.
     CHECK(stage.pod.run("ip -6 address show dev lo") != "");
     stage.pod.run("sysctl -q net.ipv6.conf.lo.disable_ipv6=1");
     CHECK(node.difference() == "");
@@ -70,7 +70,7 @@ TEST_CASE("single addresses without a subnet are set and checked", "[address]") 
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("neighbours with an older idea of an IPv4 address are told at once", "[address]") {
+TEST_CASE("neighbours with an outdated entry for an IPv4 address are updated at once", "[address]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     shell("ip address add 10.11.2.254/24 dev par0peer;"
@@ -83,7 +83,7 @@ TEST_CASE("neighbours with an older idea of an IPv4 address are told at once", "
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("neighbours are told when the pod's interface changes its MAC address", "[address]") {
+TEST_CASE("neighbours are updated when the pod's interface changes its MAC address", "[address]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     shell("ip address add 10.11.3.254/24 dev par0peer; ip address add fd11:3::ff/64 dev par0peer nodad");
@@ -100,7 +100,7 @@ TEST_CASE("neighbours are told when the pod's interface changes its MAC address"
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("without addresses an interface is up and has none", "[address]") {
+TEST_CASE("an interface without addresses is up", "[address]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const AttachedStage attached("'master':'par0','ipam':{}");
     const auto& [stage, call, result] = attached;

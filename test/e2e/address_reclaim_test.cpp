@@ -1,4 +1,4 @@
-// Addresses of pods that died without a DEL.
+// Addresses of pods that died without DEL.
 #include "attachment_stage.hpp"
 
 #include "support/concat.hpp"
@@ -27,8 +27,9 @@ std::uint64_t inode_of(const std::string& path) {
     return ::stat(path.c_str(), &status) == 0 ? status.st_ino : 0;
 }
 
-/// Makes a named namespace that has this inode number. The kernel gives the lowest that is free, so namespaces that get
-/// a lower one are kept until then; whoever else makes namespaces on this machine may have it for a while.
+/// Makes a named namespace that has this inode number. The kernel gives the lowest free number, so this function
+/// keeps namespaces with lower numbers until the end. Another program on this machine may hold the number for a
+/// while.
 bool make_namespace_with_inode(const std::string& name, std::uint64_t inode) {
     const auto deadline = base::Deadline::in(kPatience);
     const std::string path = "/run/netns/" + name;
@@ -54,7 +55,7 @@ PluginCall only_address(const Pod& pod, const std::string& range) {
 
 } // namespace
 
-TEST_CASE("an exhausted range takes back what a dead pod held", "[ipam][reclaim]") {
+TEST_CASE("an exhausted range reclaims the addresses of dead pods", "[ipam][reclaim]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     {
@@ -67,7 +68,7 @@ TEST_CASE("an exhausted range takes back what a dead pod held", "[ipam][reclaim]
     const std::string result = add(call);
     CHECK(addresses(result) == "10.23.0.1/32");
     CHECK(check(call, result) == "");
-    // A late DEL of the dead takes nothing from the living.
+    // A late DEL of the dead pod takes nothing from the living one.
     PluginCall late = of(call, "dead");
     late.netns.clear();
     CHECK(del(late) == "");
@@ -76,7 +77,7 @@ TEST_CASE("an exhausted range takes back what a dead pod held", "[ipam][reclaim]
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a namespace with a dead one's inode number is not taken for it", "[ipam][reclaim]") {
+TEST_CASE("a namespace that got a dead pod's inode number is not mistaken for the pod's", "[ipam][reclaim]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     Pod dying("dying");
@@ -95,7 +96,7 @@ TEST_CASE("a namespace with a dead one's inode number is not taken for it", "[ip
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("the next container of a pod gets the address of the one that died", "[ipam][reclaim]") {
+TEST_CASE("the next container of a pod takes over the address of the dead container", "[ipam][reclaim]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const std::string members = concat("'master':'par0',", ipam("10.23.2.0/24"));
@@ -120,7 +121,7 @@ TEST_CASE("the next container of a pod gets the address of the one that died", "
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("no address is given twice, though the leases were lost", "[ipam][reclaim]") {
+TEST_CASE("no address is given twice after the lease store was lost", "[ipam][reclaim]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const PluginCall first = call_for(stage.pod, concat("'master':'par0',", ipam("10.23.3.0/24")));

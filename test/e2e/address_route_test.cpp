@@ -1,4 +1,4 @@
-// Routes: every field of CNI 1.1, and whose default route the pod has.
+// Routes: every field of CNI 1.1, and which network sets the pod's default route.
 #include "attachment_stage.hpp"
 
 #include "support/concat.hpp"
@@ -33,7 +33,7 @@ TEST_CASE("every field of a route reaches the kernel", "[route]") {
     CHECK(attached.end() == "");
 }
 
-TEST_CASE("a route without a gateway goes by the gateway of the addresses", "[route]") {
+TEST_CASE("a route without a gateway uses the gateway of the addresses", "[route]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const AttachedStage attached(
         concat("'master':'par0',", ipam("10.15.0.0/24", "'gateway':'10.15.0.1','routes':["
@@ -43,7 +43,8 @@ TEST_CASE("a route without a gateway goes by the gateway of the addresses", "[ro
     CHECK(value(result, "ips.0.gateway") == "10.15.0.1");
     CHECK_THAT(stage.pod.run("ip route show"),
                Contains("10.16.0.0/16 via 10.15.0.1 dev net1") && Contains("default via 10.15.0.1 dev net1"));
-    // Multus writes the gateway of each default route into the pod's network status, and "<nil>" where there is none.
+    // Multus copies the gateway of each default route into the pod's network status. It writes "<nil>" if the gateway
+    // is missing.
     CHECK(value(result, "routes.0.gw") == "10.15.0.1");
     CHECK(value(result, "routes.1.gw") == "10.15.0.1");
     CHECK(check(call, result) == "");
@@ -52,7 +53,7 @@ TEST_CASE("a route without a gateway goes by the gateway of the addresses", "[ro
 
 namespace {
 
-/// The pod's first interface, as a cluster's default network makes it.
+/// Makes the pod's first interface, as a cluster's default network does.
 void make_eth0(const Pod& pod) {
     for (const char* command :
          {"ip link add eth0 type veth peer name eth0peer", "ip link set eth0 addrgenmode none", "ip link set eth0 up",
@@ -63,7 +64,7 @@ void make_eth0(const Pod& pod) {
 
 } // namespace
 
-TEST_CASE("who has the pod's default route is what defaultRoute says", "[route]") {
+TEST_CASE("defaultRoute decides which network sets the pod's default route", "[route]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     make_eth0(stage.pod);
@@ -88,7 +89,7 @@ TEST_CASE("who has the pod's default route is what defaultRoute says", "[route]"
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("a default route that a router advertises later wins unless defaultRoute is always", "[route]") {
+TEST_CASE("a default route that a router advertises later wins, unless defaultRoute is always", "[route]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     make_eth0(stage.pod);
@@ -99,7 +100,7 @@ TEST_CASE("a default route that a router advertises later wins unless defaultRou
                                        ipam("fd18::/64", "'gateway':'fd18::ff','routes':[{'dst':'::/0'}]")));
         const std::string result = add(call);
         CHECK_THAT(stage.pod.run("ip route get fd99::1"), Contains("dev net1"));
-        // As the kernel makes it: rt6_add_dflt_router(), metric IP6_RT_PRIO_USER.
+        // The kernel adds such a route with metric IP6_RT_PRIO_USER (rt6_add_dflt_router(), net/ipv6/route.c).
         stage.pod.run("ip -6 route add default via fd88::1 dev eth0 proto ra metric 1024");
         const std::string chosen = stage.pod.run("ip route get fd99::1");
         stage.pod.run("ip -6 route del default via fd88::1 dev eth0");
@@ -113,7 +114,7 @@ TEST_CASE("a default route that a router advertises later wins unless defaultRou
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("a default route that the pod has no room for is a warning with the keys that decide", "[route]") {
+TEST_CASE("a default route that conflicts with an existing one produces a warning that names the keys", "[route]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     make_eth0(stage.pod);
@@ -135,7 +136,7 @@ TEST_CASE("a default route that the pod has no room for is a warning with the ke
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("a default route that the pod may not have is in neither kernel nor result", "[route]") {
+TEST_CASE("a suppressed default route is absent from both kernel and result", "[route]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const PluginCall call =

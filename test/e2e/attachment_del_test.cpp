@@ -1,4 +1,4 @@
-// DEL in every state in which a node can be, and ADD on what an earlier one left.
+// DEL for every state of the node, and ADD after an earlier attachment left something.
 #include "attachment_stage.hpp"
 
 #include "support/concat.hpp"
@@ -17,7 +17,7 @@ const std::string kLeased = concat("'master':'par0',", ipam("10.4.0.0/24"));
 
 } // namespace
 
-TEST_CASE("DEL before any ADD, and again and again, succeeds", "[del]") {
+TEST_CASE("DEL succeeds before any ADD, and when it is repeated", "[del]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const PluginCall call = call_for(stage.pod, kLeased);
@@ -27,7 +27,7 @@ TEST_CASE("DEL before any ADD, and again and again, succeeds", "[del]") {
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("DEL without CNI_NETNS removes interface and address all the same", "[del]") {
+TEST_CASE("DEL without CNI_NETNS removes the interface and releases the address", "[del]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     PluginCall call = call_for(stage.pod, kLeased);
@@ -49,7 +49,7 @@ TEST_CASE("DEL after the namespace has gone releases the address", "[del]") {
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("DEL leaves a namespace alone that has taken the path of the pod's", "[del]") {
+TEST_CASE("DEL does not touch another namespace at the path of the pod's namespace", "[del]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const VethParent parent("par0");
     const UnchangedNode node;
@@ -90,7 +90,7 @@ TEST_CASE("DEL finds an interface that was renamed in the pod", "[del]") {
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("DEL goes by the journal when the configuration was edited", "[del]") {
+TEST_CASE("DEL follows the journal after the configuration was edited", "[del]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     add(call_for(stage.pod, kLeased));
@@ -98,7 +98,7 @@ TEST_CASE("DEL goes by the journal when the configuration was edited", "[del]") 
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("DEL without a record recognises the interface by what ADD printed", "[del][ipvlan]") {
+TEST_CASE("DEL without a record recognises the interface by ADD's result", "[del][ipvlan]") {
     NEEDS(kernel_has("ipvlan"), "ipvlan");
     const Stage stage;
     const PluginCall call = call_for(stage.pod, concat("'attach':'ipvlan',", kLeased));
@@ -108,7 +108,7 @@ TEST_CASE("DEL without a record recognises the interface by what ADD printed", "
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("ADD refuses a name that another interface has, and the DEL that follows spares it", "[del]") {
+TEST_CASE("ADD refuses an interface name that is taken, and DEL leaves the other interface alone", "[del]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     shell("ip link add link par0 name net1 netns pod type macvlan mode bridge");
@@ -123,14 +123,14 @@ TEST_CASE("ADD refuses a name that another interface has, and the DEL that follo
 TEST_CASE("a second ADD is refused and the first attachment stays intact", "[again]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
-    stage.pod.run("sysctl -q net.ipv6.conf.default.addr_gen_mode=1"); // no address that comes a moment later
+    stage.pod.run("sysctl -q net.ipv6.conf.default.addr_gen_mode=1"); // so that no link-local address appears later
     const PluginCall call = call_for(stage.pod, kLeased);
     const std::string result = add(call);
     const UnchangedNode attached;
     CHECK_THAT(refusal(call), Contains("code 101") && Contains("net1"));
     CHECK(attached.difference() == "");
     CHECK(check(call, result) == "");
-    stage.pod.run("ip link set net1 down"); // the pod's own matter, as is the name
+    stage.pod.run("ip link set net1 down"); // pods may change this, as they may rename the interface
     stage.pod.run("ip link set net1 name renamed up");
     const UnchangedNode renamed;
     CHECK_THAT(refusal(call), Contains("code 101") && Contains("net1"));
@@ -139,7 +139,7 @@ TEST_CASE("a second ADD is refused and the first attachment stays intact", "[aga
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("ADD for a container whose namespace was made anew works, with one address in all", "[again]") {
+TEST_CASE("ADD works for a container whose namespace was made anew, and the container keeps one address", "[again]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const VethParent parent("par0");
     const UnchangedNode node;
@@ -156,7 +156,7 @@ TEST_CASE("ADD for a container whose namespace was made anew works, with one add
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("a MAC that another pod has is refused after a while, with the cure", "[again]") {
+TEST_CASE("a MAC that another pod has is refused", "[again]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Pod other("other");
     const Stage stage;

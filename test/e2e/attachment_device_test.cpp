@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// In exclusive mode, with a pod.
+/// RDMA mode exclusive, and a pod.
 struct DeviceStage {
     VfNode vfs{"exclusive", 1};
     std::string spare = rdma_parent(1); // the second card's only port
@@ -29,7 +29,7 @@ PluginCall device_call(const Pod& pod, const std::string& members) {
     return call_for(pod, concat("'attach':'host-device',", members));
 }
 
-/// What Debian's host-device plugin, executed with the call's environment, answers.
+/// Makes a call with the prevResult of Debian's host-device plugin, which runs in the call's environment.
 PluginCall of_debians_host_device(PluginCall call, const std::string& device) {
     call.program = "/usr/lib/cni/host-device";
     call.config =
@@ -39,7 +39,7 @@ PluginCall of_debians_host_device(PluginCall call, const std::string& device) {
 
 } // namespace
 
-TEST_CASE("a whole function goes into the pod with its RDMA device, however it is named", "[device]") {
+TEST_CASE("a whole function moves into the pod with its RDMA device, whichever key names it", "[device]") {
     NEEDS_VFS();
     const DeviceStage stage;
     const std::string address = fs::read_symlink(concat("/sys/class/net/", stage.spare, "/device")).filename();
@@ -60,8 +60,7 @@ TEST_CASE("a whole function goes into the pod with its RDMA device, however it i
     }
 }
 
-TEST_CASE("a whole function that a pod has is known by its name on the host, and taken from a pod that is gone",
-          "[device]") {
+TEST_CASE("a whole function in a pod is found by its host name, and reclaimed if the pod is dead", "[device]") {
     NEEDS_VFS();
     const DeviceStage stage;
     shell(concat("ip link property add dev ", stage.spare, " altname sparename"));
@@ -85,17 +84,17 @@ TEST_CASE("a whole function that a pod has is known by its name on the host, and
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a device that is named twice must be one device", "[device]") {
+TEST_CASE("keys that name a device must name the same device", "[device]") {
     NEEDS_VFS();
     const DeviceStage stage;
     const std::string address = fs::read_symlink(concat("/sys/class/net/", stage.spare, "/device")).filename();
-    const auto chosen = [&](const std::string& name, const std::string& id) { // as Multus writes it
+    const auto chosen = [&](const std::string& name, const std::string& id) { // Multus writes it so
         return device_call(stage.pod, concat(name, ",'deviceID':'", id, "','pciBusID':'", id, "'"));
     };
     const std::string device = concat("'device':'", stage.spare, "'");
     for (const std::string& name : {device, std::string("'hwaddr':'02:52:01:00:00:00'")})
         CHECK_THAT(refusal(chosen(name, stage.vfs.vf(0))), Names("code 7", address, stage.vfs.vf(0)));
-    for (const std::string& id : {address, std::string("0")}) { // "0": of a device plugin whose devices are shared
+    for (const std::string& id : {address, std::string("0")}) { // "0" comes from a plugin for shared devices
         const PluginCall call = chosen(device, id);
         CHECK(value(add(call), "interfaces.0.pciID") == address);
         CHECK(del(call) == "");
@@ -103,7 +102,7 @@ TEST_CASE("a device that is named twice must be one device", "[device]") {
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a configuration of the host-device plugin is understood without the key attach", "[device]") {
+TEST_CASE("a configuration of the host-device plugin works without the key attach", "[device]") {
     NEEDS_VFS();
     const DeviceStage stage;
     const PluginCall call = call_for(stage.pod, concat("'device':'", stage.spare, '\''));
@@ -113,7 +112,7 @@ TEST_CASE("a configuration of the host-device plugin is understood without the k
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a device that the node itself needs, or that is none, is refused", "[device]") {
+TEST_CASE("a device that the node needs, or that does not exist, is refused", "[device]") {
     NEEDS_VFS();
     const DeviceStage stage;
     const VethParent veth("par0");
@@ -145,7 +144,7 @@ TEST_CASE("a device that the node itself needs, or that is none, is refused", "[
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("the RDMA device follows the interface of an earlier plugin, and goes home before it",
+TEST_CASE("the RDMA device follows the interface of an earlier plugin, and returns to the host before it",
           "[device][rdma][core]") {
     NEEDS_VFS();
     NEEDS(fs::exists("/usr/lib/cni/host-device"), "Debian's host-device plugin");
@@ -163,12 +162,11 @@ TEST_CASE("the RDMA device follows the interface of an earlier plugin, and goes 
     CHECK(del(call) == "");
     CHECK(succeeds(concat("rdma dev show ", stage.vfs.rdma(0))));
     CHECK(outcome(first, "DEL") == "");
-    shell(concat("ip link set ", stage.vfs.netdev(0), " alias ''")); // which that plugin leaves
+    shell(concat("ip link set ", stage.vfs.netdev(0), " alias ''")); // the other plugin leaves its alias
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("entries of one list keep out of each other's way: addresses behind one plugin, RDMA behind both",
-          "[device][rdma]") {
+TEST_CASE("two rdmanet entries in one list work together: one for addresses, one for RDMA", "[device][rdma]") {
     NEEDS_VFS();
     NEEDS(fs::exists("/usr/lib/cni/host-device"), "Debian's host-device plugin");
     const DeviceStage stage;
@@ -188,7 +186,7 @@ TEST_CASE("entries of one list keep out of each other's way: addresses behind on
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("an RDMA device alone: what can't be is refused", "[device][rdma]") {
+TEST_CASE("impossible requests to move only an RDMA device are refused", "[device][rdma]") {
     NEEDS_VFS();
     const DeviceStage stage;
     const PluginCall call = call_for(stage.pod, "'attach':'rdma'", "1.0.0");

@@ -33,7 +33,7 @@ PluginCall vf_call(const Pod& pod, unsigned number, const std::string& members) 
 
 } // namespace
 
-TEST_CASE("an InfiniBand VF goes into the pod with its RDMA device and its IPoIB interface", "[infiniband]") {
+TEST_CASE("an InfiniBand VF moves into the pod with its RDMA device and its IPoIB interface", "[infiniband]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     const InfinibandStage stage;
     const UnchangedNode but_numbers(Numbers::ignored);
@@ -41,7 +41,7 @@ TEST_CASE("an InfiniBand VF goes into the pod with its RDMA device and its IPoIB
     const PluginCall call = vf_call(*stage.pod, 0, concat("'rdma':true,'link_state':'enable',", ipam("10.100.0.0/24")));
     const std::string result = add(call);
     CHECK(value(result, "interfaces.0.pciID") == InfinibandNode::vf(0));
-    // The broadcast group's, which the PF has joined.
+    // The broadcast group has this MTU. The PF has joined the group.
     CHECK(value(result, "interfaces.0.mtu") == "2044");
     CHECK(comes_true([&] { return stage.pod->run("cat /sys/class/net/net1/mtu") == "2044\n"; }));
     CHECK_THAT(stage.pod->run("ip -d link show net1"),
@@ -61,12 +61,13 @@ TEST_CASE("an InfiniBand VF goes into the pod with its RDMA device and its IPoIB
     CHECK(but_numbers.difference() == "");
 }
 
-TEST_CASE("an InfiniBand VF whose RDMA device stays on the host has addresses that are no GIDs", "[infiniband]") {
+TEST_CASE("an InfiniBand VF whose RDMA device stays on the host has addresses without GIDs", "[infiniband]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     const InfinibandStage stage("shared");
     const std::string name = InfinibandNode::netdev(InfinibandNode::vf(0));
-    // From the first time that it is up, the interface has the MTU of its broadcast group (ipoib_mcast_join()); back from
-    // another namespace and down, it has no queueing discipline (dev_shutdown()).
+    // When the interface comes up first, it takes the MTU of its broadcast group (ipoib_mcast_join()). An interface
+    // that is down after its return from another namespace has no queueing discipline (dev_shutdown()). Both happen
+    // here first, so that the snapshot has them.
     ip_batch(concat("link set ", name, " netns pod"));
     stage.pod->run(concat("ip link set ", name, " up"));
     CHECK(comes_true([&] { return stage.pod->run(concat("cat /sys/class/net/", name, "/mtu")) == "2044\n"; }));
@@ -81,10 +82,10 @@ TEST_CASE("an InfiniBand VF whose RDMA device stays on the host has addresses th
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("an InfiniBand VF gets the GUID that its pod asks for, and its own back", "[infiniband]") {
+TEST_CASE("an InfiniBand VF gets the GUID that its pod asks for, and DEL restores its own", "[infiniband]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     const InfinibandStage stage;
-    const UnchangedNode but_numbers(Numbers::ignored); // the kernel draws new ones when a driver is bound anew
+    const UnchangedNode but_numbers(Numbers::ignored); // binding a driver gives new numbers
     const std::string guid_of_host =
         shell(concat("cat /sys/bus/pci/devices/", InfinibandNode::vf(0), "/infiniband/*/node_guid"));
     const auto asked = [&](const std::string& members) {
@@ -104,7 +105,7 @@ TEST_CASE("an InfiniBand VF gets the GUID that its pod asks for, and its own bac
                       "'ibKubernetesEnabled':true")}) {
         INFO(members);
         const auto [call, result] = asked(members);
-        // Another one is asked for, and the PF is told: the port has its own until the driver is bound anew.
+        // The PF gets another GUID than the port's. The port keeps its own until the driver is bound again.
         const std::string set = concat("ip link set ", stage.infiniband.parent(0), " vf 0 ");
         const auto tell = [&](const std::string& guid) {
             shell(concat(set, "node_guid ", guid, " && ", set, "port_guid ", guid));
@@ -121,7 +122,8 @@ TEST_CASE("an InfiniBand VF gets the GUID that its pod asks for, and its own bac
     }
 }
 
-TEST_CASE("a GUID that another VF of the node has is refused, with the attachment that has that VF", "[infiniband]") {
+TEST_CASE("a GUID that another VF of the node has is refused, and the error names that VF's attachment",
+          "[infiniband]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     const InfinibandStage stage;
     const UnchangedNode but_numbers(Numbers::ignored);
@@ -144,12 +146,12 @@ TEST_CASE("a GUID that another VF of the node has is refused, with the attachmen
     CHECK(but_numbers.difference() == "");
 }
 
-TEST_CASE("a GUID that the PF refuses to set back at DEL is the VF's again after the next", "[infiniband][del]") {
+TEST_CASE("the next DEL restores a GUID that the PF refused to restore before", "[infiniband][del]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     const InfinibandStage stage;
     const UnchangedNode but_numbers(Numbers::ignored);
     const PluginCall call = vf_call(*stage.pod, 0, "'rdma':true,'guid':'02:00:00:00:00:00:00:99'");
-    for (const unsigned skipped : {0U, 1U}) { // the node GUID, the port GUID
+    for (const unsigned skipped : {0U, 1U}) { // 0 fails the node GUID, 1 the port GUID
         (void)add(call);
         shell(
             concat("cd /sys/kernel/debug/simrnic/rnic0p0 && echo ", skipped, " >vf_call_skip && echo 1 >vf_call_fail"));
@@ -159,7 +161,7 @@ TEST_CASE("a GUID that the PF refuses to set back at DEL is the VF's again after
     }
 }
 
-TEST_CASE("the InfiniBand VF of a pod that is gone comes back with its own GUID", "[infiniband][del]") {
+TEST_CASE("an InfiniBand VF is reclaimed from a dead pod with its own GUID", "[infiniband][del]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     const InfinibandNode infiniband("exclusive");
     infiniband.make_vfs(2);
@@ -180,10 +182,10 @@ TEST_CASE("the InfiniBand VF of a pod that is gone comes back with its own GUID"
     CHECK(shell("cat /sys/kernel/debug/simrnic/rnic0p0/vf0/resets") == "1\n");
 }
 
-TEST_CASE("an ADD that fails leaves an InfiniBand VF's driver alone", "[infiniband]") {
+TEST_CASE("a failed ADD does not bind the driver of an InfiniBand VF again", "[infiniband]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     const InfinibandStage stage;
-    const auto number = [] { // every binding gives the interface another
+    const auto number = [] { // every binding changes the interface's number
         return shell(concat("cat /sys/bus/pci/devices/", InfinibandNode::vf(0), "/net/*/ifindex"));
     };
     const std::string before = number();
@@ -217,7 +219,7 @@ TEST_CASE("InfiniBand VFs of two pods reach each other over IPoIB", "[infiniband
     CHECK(but_numbers.difference() == "");
 }
 
-TEST_CASE("an InfiniBand VF's RDMA device doesn't follow its IPoIB interface, which the kernel would destroy",
+TEST_CASE("moving only the RDMA device of an InfiniBand VF is refused, because its IPoIB interface would vanish",
           "[infiniband][rdma]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     const InfinibandStage stage;
@@ -236,7 +238,7 @@ TEST_CASE("an InfiniBand VF's RDMA device doesn't follow its IPoIB interface, wh
     CHECK(but_numbers.difference() == "");
 }
 
-TEST_CASE("InfiniBand with IPoIB children on the host or in a pod is not taken from them", "[infiniband][ipoib]") {
+TEST_CASE("an InfiniBand device with IPoIB children on the host or in a pod is refused", "[infiniband][ipoib]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     const InfinibandStage stage;
     const Pod other("other");
@@ -254,8 +256,7 @@ TEST_CASE("InfiniBand with IPoIB children on the host or in a pod is not taken f
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("settings of Ethernet are refused before an InfiniBand VF changes, unless it has them anyway",
-          "[infiniband]") {
+TEST_CASE("Ethernet settings are refused for an InfiniBand VF, unless the VF has them anyway", "[infiniband]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     const InfinibandStage stage;
     for (const auto& [key, members] : {std::pair("vlan", "'vlan':100"),
@@ -271,7 +272,7 @@ TEST_CASE("settings of Ethernet are refused before an InfiniBand VF changes, unl
     CHECK(del(call) == "");
 }
 
-TEST_CASE("GUIDs that are none, and pods that ib-kubernetes has not configured, are refused", "[infiniband]") {
+TEST_CASE("invalid GUIDs are refused, and so are pods that ib-kubernetes has not configured", "[infiniband]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     const InfinibandStage stage;
     for (const std::string guid :

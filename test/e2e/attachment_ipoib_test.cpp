@@ -54,7 +54,7 @@ TEST_CASE("pods on IPoIB children of two cards reach each other in their partiti
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("pods on connected IPoIB children send 60000 bytes in one packet, over reliable connections", "[ipoib]") {
+TEST_CASE("pods on connected IPoIB children send packets of 60000 bytes", "[ipoib]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     const InfinibandNode infiniband;
     const std::array<Pod, 4> pods{Pod("one"), Pod("two"), Pod("far"), Pod("small")};
@@ -78,7 +78,7 @@ TEST_CASE("pods on connected IPoIB children send 60000 bytes in one packet, over
     attach(0, "connected");
     attach(1, "connected");
     attach(1, "datagram");
-    CHECK(comes_true([&] { return sends(pods[0], 2, 60000); })); // within a port
+    CHECK(comes_true([&] { return sends(pods[0], 2, 60000); })); // between children of one port
     CHECK(comes_true([&] { return sends(pods[0], 3, 60000); }));
     CHECK_THAT(connections(), StartsWith("6 ib0p0/1 2 ib1p0/1"));
     CHECK(comes_true([&] { return sends(pods[3], 1, 1400); }));
@@ -90,7 +90,7 @@ TEST_CASE("pods on connected IPoIB children send 60000 bytes in one packet, over
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("an IPoIB child has the mode and the MTU that its network asks for, whatever its parent has", "[ipoib]") {
+TEST_CASE("an IPoIB child has the mode and the MTU of its network, not of its parent", "[ipoib]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     const InfinibandNode infiniband;
     const std::string parent = infiniband.parent(0);
@@ -128,7 +128,7 @@ TEST_CASE("an IPoIB child has the mode and the MTU that its network asks for, wh
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("an IPoIB child that a dying namespace gives back to the host is removed there", "[ipoib][del]") {
+TEST_CASE("DEL removes an IPoIB child that the kernel returned to the host", "[ipoib][del]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     const InfinibandNode infiniband;
     const UnchangedNode node;
@@ -149,13 +149,13 @@ TEST_CASE("an IPoIB child that a dying namespace gives back to the host is remov
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("an IPoIB child that has its parent's index, in its own namespace, is known as its child", "[ipoib][del]") {
+TEST_CASE("an IPoIB child is recognised although it has its parent's index in its own namespace", "[ipoib][del]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     const InfinibandNode infiniband;
     const Pod pod("pod");
     const UnchangedNode node;
     const std::string index = shell(concat("tr -d '\\n' </sys/class/net/", infiniband.parent(0), "/ifindex"));
-    const auto indexes_to_use = std::stoi(index) - 2; // the loopback has the first
+    const auto indexes_to_use = std::stoi(index) - 2; // 1 is the loopback's
     pod.run(concat("sh -c 'for i in $(seq ", indexes_to_use,
                    "); do echo link add gone0 type dummy; echo link delete gone0; done | ip -batch -'"));
     const PluginCall call = ipoib_call(pod, infiniband.parent(0), ipam("10.105.0.0/24"));
@@ -166,7 +166,7 @@ TEST_CASE("an IPoIB child that has its parent's index, in its own namespace, is 
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("what is no parent of an IPoIB child, and what it can't have, is refused", "[ipoib]") {
+TEST_CASE("wrong parents and impossible settings of an IPoIB child are refused", "[ipoib]") {
     NEEDS(OtherNic::possible() && kernel_has("macvlan"), "an InfiniBand card, and macvlan");
     const InfinibandNode infiniband;
     const VethParent veth("par0");

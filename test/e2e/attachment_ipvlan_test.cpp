@@ -1,4 +1,4 @@
-// What an ipvlan attachment looks like to the kernel.
+// How the kernel shows an ipvlan attachment.
 #include "attachment_stage.hpp"
 
 #include "support/concat.hpp"
@@ -13,7 +13,7 @@ namespace rdmanet::test {
 
 using Catch::Contains;
 
-TEST_CASE("an ipvlan child has the mode and the flag that the configuration names", "[ipvlan]") {
+TEST_CASE("an ipvlan child has the configured mode and flag", "[ipvlan]") {
     NEEDS(kernel_has("ipvlan"), "ipvlan");
     const Stage stage;
     for (const std::string mode : {"l2", "l3", "l3s"})
@@ -28,7 +28,7 @@ TEST_CASE("an ipvlan child has the mode and the flag that the configuration name
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("ipvlan without addresses works at every version whose results can say so", "[ipvlan]") {
+TEST_CASE("ipvlan without addresses works for every version whose results may lack addresses", "[ipvlan]") {
     NEEDS(kernel_has("ipvlan"), "ipvlan");
     const Stage stage;
     for (const std::string version : {"0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"}) {
@@ -47,7 +47,7 @@ TEST_CASE("ipvlan without addresses works at every version whose results can say
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a pod that asks for a MAC starts on ipvlan, with a warning", "[ipvlan]") {
+TEST_CASE("a pod that requests a MAC starts on ipvlan, with a warning", "[ipvlan]") {
     NEEDS(kernel_has("ipvlan"), "ipvlan");
     const Stage stage;
     const PluginCall plain = call_for(stage.pod, "'master':'par0','attach':'ipvlan'");
@@ -66,7 +66,7 @@ TEST_CASE("a pod that asks for a MAC starts on ipvlan, with a warning", "[ipvlan
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("ipvlan without an ipam of its own sets up what an earlier plugin chose", "[ipvlan]") {
+TEST_CASE("ipvlan without ipam sets up the addresses of an earlier plugin", "[ipvlan]") {
     NEEDS(kernel_has("ipvlan"), "ipvlan");
     const Stage stage;
     const std::string earlier =
@@ -94,7 +94,7 @@ TEST_CASE("ipvlan without an ipam of its own sets up what an earlier plugin chos
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("ipvlan children of one parent that differ are refused, and the living keep what they have",
+TEST_CASE("an ipvlan child that differs from its siblings is refused, and the siblings stay as they are",
           "[ipvlan][core]") {
     NEEDS(kernel_has("ipvlan") && kernel_has("macvlan"), "macvlan and ipvlan");
     const Pod other("other");
@@ -118,7 +118,7 @@ TEST_CASE("ipvlan children of one parent that differ are refused, and the living
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a pod that returns with its address on ipvlan waits for itself", "[ipvlan][again]") {
+TEST_CASE("a pod that returns with its address on ipvlan waits for its earlier attachment", "[ipvlan][again]") {
     NEEDS(kernel_has("ipvlan"), "ipvlan");
     const VethParent parent("par0");
     const UnchangedNode node;
@@ -136,7 +136,7 @@ TEST_CASE("a pod that returns with its address on ipvlan waits for itself", "[ip
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("a MAC in the network itself is refused for ipvlan", "[ipvlan]") {
+TEST_CASE("a MAC in the configuration is refused for ipvlan", "[ipvlan]") {
     NEEDS(kernel_has("ipvlan"), "ipvlan");
     const Stage stage;
     const PluginCall call = call_for(stage.pod, "'master':'par0','attach':'ipvlan'");

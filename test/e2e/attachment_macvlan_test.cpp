@@ -1,4 +1,4 @@
-// What a macvlan attachment looks like to the kernel.
+// How the kernel shows a macvlan attachment.
 #include "attachment_stage.hpp"
 
 #include "support/concat.hpp"
@@ -11,7 +11,7 @@ namespace rdmanet::test {
 
 using Catch::Contains;
 
-TEST_CASE("a macvlan child has the mode that the configuration names", "[macvlan]") {
+TEST_CASE("a macvlan child has the configured mode", "[macvlan]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     for (const std::string mode : {"bridge", "private", "vepa", "passthru"}) {
@@ -25,7 +25,7 @@ TEST_CASE("a macvlan child has the mode that the configuration names", "[macvlan
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("without a mode a macvlan child is a bridge, with the parent's MTU", "[macvlan]") {
+TEST_CASE("a macvlan child has mode bridge and its parent's MTU by default", "[macvlan]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const AttachedStage attached("'master':'par0'");
     const auto& [stage, call, result] = attached;
@@ -39,7 +39,7 @@ TEST_CASE("without a mode a macvlan child is a bridge, with the parent's MTU", "
     CHECK(attached.end() == "");
 }
 
-TEST_CASE("the pod's interface may have a name that an interface of the host has", "[macvlan]") {
+TEST_CASE("the pod's interface may share its name with an interface of the host", "[macvlan]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const VethParent namesake("net1");
     const Stage stage;
@@ -53,7 +53,7 @@ TEST_CASE("the pod's interface may have a name that an interface of the host has
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("MTU and length of the broadcast queue reach the macvlan child", "[macvlan]") {
+TEST_CASE("MTU and length of the broadcast queue are set on the macvlan child", "[macvlan]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const AttachedStage attached("'master':'par0','mtu':1400,'bcqueuelen':4321");
     const auto& [stage, call, result] = attached;
@@ -65,7 +65,7 @@ TEST_CASE("MTU and length of the broadcast queue reach the macvlan child", "[mac
     CHECK(attached.end() == "");
 }
 
-TEST_CASE("a network without addresses says so to a pod that asks for one", "[macvlan]") {
+TEST_CASE("a pod that requests an address from a network without addresses gets a warning", "[macvlan]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     PluginCall call = call_for(stage.pod, "'master':'par0'");
@@ -77,7 +77,7 @@ TEST_CASE("a network without addresses says so to a pod that asks for one", "[ma
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("the pod's request for a MAC comes before the configuration's", "[macvlan]") {
+TEST_CASE("the MAC that the pod requests overrides the configured one", "[macvlan]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const auto mac_with = [&](const std::string& members, const std::string& args) {
@@ -99,7 +99,7 @@ TEST_CASE("the pod's request for a MAC comes before the configuration's", "[macv
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a MAC that nobody asked for is the attachment's own, and the same each time", "[macvlan]") {
+TEST_CASE("a MAC that nobody requested is specific to the attachment, and stable", "[macvlan]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const PluginCall call = call_for(stage.pod, "'master':'par0'");
@@ -122,7 +122,7 @@ TEST_CASE("a MAC that nobody asked for is the attachment's own, and the same eac
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("passthru gives the parent the requested MAC and takes it back", "[macvlan]") {
+TEST_CASE("passthru gives the parent the requested MAC, and DEL restores the parent's own", "[macvlan]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const AttachedStage attached("'master':'par0','mode':'passthru','mac':'02:00:00:00:0a:01'");
     const auto& [stage, call, result] = attached;
@@ -133,7 +133,7 @@ TEST_CASE("passthru gives the parent the requested MAC and takes it back", "[mac
     CHECK(attached.end() == "");
 }
 
-TEST_CASE("a parent whose pod with a passthru child died has its own MAC again", "[macvlan]") {
+TEST_CASE("a parent gets its own MAC back when the pod with its passthru child is dead", "[macvlan]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const VethParent parent("par0");
     const UnchangedNode node;
@@ -145,7 +145,7 @@ TEST_CASE("a parent whose pod with a passthru child died has its own MAC again",
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("the log file has a line for each attachment that came and went", "[macvlan]") {
+TEST_CASE("the log file has a line for each ADD and DEL", "[macvlan]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const std::string file = "/var/log/rdmanet-e2e.log";
@@ -157,7 +157,7 @@ TEST_CASE("the log file has a line for each attachment that came and went", "[ma
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a log goes into no file of another program, be it by a link", "[macvlan]") {
+TEST_CASE("the log does not write to another program's file, not even through a link", "[macvlan]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const auto logging_to = [&](const std::string& file) {
@@ -169,7 +169,7 @@ TEST_CASE("a log goes into no file of another program, be it by a link", "[macvl
     for (const char* file : {"wtmp", "pods/0.log", "rdmanet/0.log", "rdmanet-linked.log", "rdmanet-foreign.log"}) {
         INFO(file);
         CHECK_THAT(refusal(logging_to(file)), Contains("code 7: logFile: "));
-        CHECK(del(logging_to(file)) == ""); // which does its work, and logs to standard error
+        CHECK(del(logging_to(file)) == ""); // DEL does its work and logs to standard error
     }
     CHECK(shell("cat /var/log/wtmp /var/log/pods/0.log /var/log/rdmanet-foreign.log") == "");
     CHECK(shell("ls /var/log/pods") == "0.log\n");
@@ -182,7 +182,7 @@ TEST_CASE("a log goes into no file of another program, be it by a link", "[macvl
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("beside a passthru child another macvlan child is refused, with the reason", "[macvlan]") {
+TEST_CASE("a macvlan child beside a passthru child is refused, and the error says why", "[macvlan]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const PluginCall first = call_for(stage.pod, "'master':'par0','mode':'passthru'");
@@ -197,7 +197,8 @@ TEST_CASE("beside a passthru child another macvlan child is refused, with the re
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("macvlan and ipvlan children of one parent exclude each other, with the cure", "[macvlan][ipvlan]") {
+TEST_CASE("macvlan and ipvlan children of one parent exclude each other, and the error names the cure",
+          "[macvlan][ipvlan]") {
     NEEDS(kernel_has("macvlan") && kernel_has("ipvlan"), "macvlan and ipvlan");
     const Stage stage;
     const PluginCall macvlan = call_for(stage.pod, "'master':'par0','attach':'macvlan'");
@@ -205,7 +206,7 @@ TEST_CASE("macvlan and ipvlan children of one parent exclude each other, with th
     ipvlan.ifname = "net2";
     for (const auto& [first, second] : {std::pair(macvlan, ipvlan), std::pair(ipvlan, macvlan)}) {
         add(first);
-        // The journal tells an ipvlan child beforehand, the kernel a macvlan child in the attempt.
+        // The journal shows that the parent has an ipvlan child. For a macvlan child the kernel refuses the attempt.
         CHECK_THAT(refusal(second), Names("code 102", "another parent", "macvlan", "ipvlan"));
         CHECK(del(second) == "");
         CHECK(del(first) == "");
@@ -213,7 +214,7 @@ TEST_CASE("macvlan and ipvlan children of one parent exclude each other, with th
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a GUID that a pod asks of a network without InfiniBand VFs is a warning", "[macvlan]") {
+TEST_CASE("a requested GUID without an InfiniBand VF produces a warning", "[macvlan]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     for (const std::string place : {"'runtimeConfig':{'infinibandGUID':'02:00:00:00:00:00:00:99'}",

@@ -1,4 +1,4 @@
-// Which parent an attachment gets, and which are refused.
+// Which parent an attachment gets, and which parents are refused.
 #include "attachment_stage.hpp"
 
 #include "support/concat.hpp"
@@ -13,7 +13,7 @@ using Catch::Contains;
 
 namespace {
 
-/// Whether the child of the call has par0 as its parent; the attachment is gone afterwards.
+/// Whether the child of the call has par0 as its parent. Ends with DEL.
 std::string child_of_par0(const Pod& pod, const PluginCall& call) {
     const std::string result = add(call);
     const std::string index = shell("cat /sys/class/net/par0/ifindex");
@@ -100,7 +100,7 @@ TEST_CASE("the parent can be an interface in the pod", "[parent][ipvlan]") {
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("a parent that can't have children is refused, with what to do", "[parent]") {
+TEST_CASE("a parent that cannot have children is refused, and the error names the cure", "[parent]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const auto refused = [&](const std::string& members) {

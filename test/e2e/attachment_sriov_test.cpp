@@ -1,4 +1,4 @@
-// A VF in a pod: what the pod gets, and what the host keeps.
+// A VF in a pod: what the pod gets, and what stays on the host.
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
@@ -13,7 +13,7 @@ using Catch::Contains;
 
 namespace {
 
-/// The only one of its PF, until the end of the scope.
+/// The PF has only this VF until the end of the scope.
 class LoneVf {
 public:
     explicit LoneVf(const std::string& pf) : device_(concat("/sys/class/net/", pf, "/device")) { set_vfs(device_, 1); }
@@ -31,10 +31,10 @@ private:
 
 } // namespace
 
-TEST_CASE("a VF goes into the pod with its RDMA device, and comes back as it was", "[sriov][core]") {
+TEST_CASE("a VF moves into the pod with its RDMA device, and returns as it was", "[sriov][core]") {
     NEEDS_VFS();
     const VfNode vfs;
-    // What the administrator gave it comes back, the kind of tag and the lower rate included.
+    // DEL restores what the administrator set, including the tag's protocol and the lower rate limit.
     shell(concat("ip link set ", vfs.pf(), " vf 1 vlan 7 qos 2 proto 802.1ad max_tx_rate 50 min_tx_rate 10"));
     const Pod pod("pod");
     const UnchangedNode node;
@@ -59,14 +59,14 @@ TEST_CASE("a VF goes into the pod with its RDMA device, and comes back as it was
     CHECK_FALSE(succeeds(concat("rdma dev show ", vfs.rdma(1))));
     CHECK(pod.succeeds(concat("grep -rqs ffff:0a5a:0001 /sys/class/infiniband/", vfs.rdma(1), "/ports/1/gids")));
     CHECK(check(call, result) == "");
-    pod.run(concat("rdma dev set ", vfs.rdma(1), " name podsname")); // which its administrator may do
+    pod.run(concat("rdma dev set ", vfs.rdma(1), " name podsname")); // the pod's administrator may do so
     pod.run("ip link set net1 promisc on allmulticast on");
     CHECK(del(call) == "");
     CHECK(node.difference() == "");
     CHECK(del(call) == "");
 }
 
-TEST_CASE("a VF without settings keeps what the administrator gave it", "[sriov]") {
+TEST_CASE("a VF without configured settings keeps the administrator's", "[sriov]") {
     NEEDS_VFS();
     const VfNode vfs;
     shell(concat("ip link set ", vfs.pf(), " vf 0 vlan 7 mac 02:00:00:00:00:77 spoofchk on && ip link set ",
@@ -84,12 +84,12 @@ TEST_CASE("a VF without settings keeps what the administrator gave it", "[sriov]
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("two pods on VFs reach each other, each with the MAC that its pod asks for", "[sriov]") {
+TEST_CASE("two pods on VFs reach each other, each with the MAC that its pod requests", "[sriov]") {
     NEEDS_VFS();
     const VfNode vfs;
     const Pod one("one");
     const Pod other("other");
-    const std::string far_pf = rdma_parent(1); // on the other end of the wire
+    const std::string far_pf = rdma_parent(1); // at the other end of the wire
     const UnchangedNode node;
     const PluginCall first = vf_call(
         vfs, one, 0,
@@ -116,7 +116,8 @@ TEST_CASE("two pods on VFs reach each other, each with the MAC that its pod asks
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("the pod's name for a VF may be its alternative name, or another interface's name on the host", "[sriov]") {
+TEST_CASE("the pod's interface name may be the VF's alternative name, or another interface's name on the host",
+          "[sriov]") {
     NEEDS_VFS();
     const VfNode vfs;
     shell(concat("ip link property add dev ", vfs.netdev(0), " altname net1"));
@@ -128,11 +129,11 @@ TEST_CASE("the pod's name for a VF may be its alternative name, or another inter
     CHECK_THAT(pod.run("ip link show net1"), !Contains("altname"));
     CHECK(del(call) == "");
     CHECK(node.difference() == "");
-    call.ifname = "net2"; // which the VF has when it goes home
+    call.ifname = "net2"; // the VF returns to the host with this name
     (void)add(call);
     CHECK(del(call) == "");
     CHECK(node.difference() == "");
-    // Alternative names stay those of whoever has them where the VF comes to: the pod's interface, then the host's.
+    // An interface that already has the alternative name keeps it: the pod's interface at ADD, the host's at DEL.
     pod.run("ip link property add dev lo altname net1");
     CHECK_THAT(refusal(call), Names("net1", "lo"));
     pod.run("ip link property del dev lo altname net1");
@@ -147,7 +148,7 @@ TEST_CASE("the pod's name for a VF may be its alternative name, or another inter
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("a VF of a living pod is refused to another, and the error says whose it is", "[sriov]") {
+TEST_CASE("a VF of a living pod is refused to another pod, and the error names its owner", "[sriov]") {
     NEEDS_VFS();
     const VfStage stage;
     const Pod other("other");
@@ -163,7 +164,7 @@ TEST_CASE("a VF of a living pod is refused to another, and the error says whose 
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("in shared mode a VF's RDMA device stays, and one that must go along is refused with the cure",
+TEST_CASE("in shared mode a VF's RDMA device stays on the host, and `rdma: true` is refused with the cure",
           "[sriov][rdma]") {
     NEEDS_VFS();
     const VfNode vfs("shared");
@@ -182,7 +183,7 @@ TEST_CASE("in shared mode a VF's RDMA device stays, and one that must go along i
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("devices that are no VF to attach are refused before anything changes", "[sriov]") {
+TEST_CASE("devices that are not attachable VFs are refused before anything changes", "[sriov]") {
     NEEDS_VFS();
     const VfStage stage;
     const auto with_device = [&](const std::string& address) {
@@ -206,7 +207,7 @@ TEST_CASE("devices that are no VF to attach are refused before anything changes"
     shell(concat("echo ", stage.vfs.vf(0), " >/sys/bus/pci/drivers/simrnic/bind"));
 }
 
-TEST_CASE("CHECK sees what became of a VF", "[sriov][check]") {
+TEST_CASE("CHECK detects changes of a VF", "[sriov][check]") {
     NEEDS_VFS();
     const VfStage stage;
     const std::string members = concat("'vlan':100,'mtu':1500,'rdma':true,", ipam("10.112.0.0/24"));
@@ -217,7 +218,7 @@ TEST_CASE("CHECK sees what became of a VF", "[sriov][check]") {
     };
     const std::string vf = concat("ip link set ", stage.vfs.pf(), " vf 0 ");
     CHECK_THAT(when(concat(vf, "vlan 7"), concat(vf, "vlan 100")), Names("code 107", "vlan 7", "expected vlan 100"));
-    const std::string check_of_node = concat(binary(), " check; true"); // without configuration and result
+    const std::string check_of_node = concat(binary(), " check; true"); // has neither configuration nor prevResult
     CHECK_THAT(shell(check_of_node), Contains("1 attachment: 1 unchanged"));
     shell(concat(vf, "vlan 7"));
     CHECK_THAT(shell(check_of_node), Names("differs", "vlan 7", "expected vlan 100"));
@@ -229,7 +230,7 @@ TEST_CASE("CHECK sees what became of a VF", "[sriov][check]") {
              concat("rdma dev set ", stage.vfs.rdma(0), " netns pod && umount /run/netns/host && rm /run/netns/host")),
         Names("code 107", "RDMA device", "gone"));
     CHECK(when("ip -n pod link set net1 mtu 1300 promisc on", "ip -n pod link set net1 mtu 1500 promisc off") == "");
-    // What would make an ADD fail is no difference, or one as any other.
+    // A problem that would only fail the next ADD is not a difference.
     const std::string pf = stage.vfs.pf();
     CHECK(when(concat("ip link set ", pf, " mtu 1400"), concat("ip link set ", pf, " mtu 1500")) == "");
     CHECK_THAT(when(concat("ip netns add elsewhere && ip link set ", pf, " netns elsewhere"),

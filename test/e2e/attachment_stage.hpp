@@ -1,4 +1,4 @@
-// Calls of the binary as the tests here write them: configurations in one line, outcomes as text to compare.
+// How tests here call the binary: configurations in one line, outcomes as text to compare.
 #pragma once
 
 #include "support/node.hpp"
@@ -8,13 +8,13 @@
 
 namespace rdmanet::test {
 
-/// JSON as it is easily written in C++: with single quotes.
+/// JSON written with single quotes.
 [[nodiscard]] std::string json_text(std::string single_quoted);
 
 /// `text` with every `what` replaced.
 [[nodiscard]] std::string replaced(std::string text, const std::string& what, const std::string& by);
 
-/// Members of a configuration: addresses from `range` that don't rest after their release.
+/// Members of a configuration with addresses from `range`. They have no cooldown after their release.
 [[nodiscard]] std::string ipam(const std::string& range, const std::string& more = "");
 
 /// A call for `pod`'s attachment to a network that has these members beside its name and type.
@@ -36,11 +36,11 @@ std::string add(const PluginCall& call);
 [[nodiscard]] std::string outcome(const PluginCall& call, const std::string& command);
 [[nodiscard]] std::string del(const PluginCall& call);
 [[nodiscard]] std::string check(const PluginCall& call, const std::string& result);
-/// What CHECK says after `change`. Throws if `repair` doesn't make it content again.
+/// What CHECK says after `change`. Throws if CHECK does not succeed after `repair`.
 [[nodiscard]] std::string check_between(const PluginCall& call, const std::string& result, const std::string& change,
                                         const std::string& repair);
 
-/// The command that a message tells to run, between backticks. Throws if there is none.
+/// The command between backticks in a message. Throws if there is none.
 [[nodiscard]] std::string cure_in(const std::string& message);
 
 /// One value of a JSON text, as text; the path is like "interfaces.0.mac".
@@ -49,7 +49,7 @@ std::string add(const PluginCall& call);
 [[nodiscard]] std::string addresses(const std::string& result);
 [[nodiscard]] std::string mac_of(const Pod& pod, const std::string& ifname = "net1");
 
-/// A parent without RDMA, a pod, and how both were.
+/// A parent without RDMA, a pod, and a snapshot of the node.
 struct Stage {
     VethParent parent{"par0"};
     Pod pod{"pod"};
@@ -65,9 +65,9 @@ struct AttachedStage {
     PluginCall call;
     std::string result;
 
-    /// Ends it. Empty if DEL succeeds and leaves the node as it was.
+    /// Calls DEL. Empty if DEL succeeds and leaves the node as it was.
     [[nodiscard]] std::string end() const {
-        const std::string said = del(call); // first
+        const std::string said = del(call); // before the comparison
         return said + stage.node.difference();
     }
 };

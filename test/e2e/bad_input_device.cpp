@@ -1,4 +1,4 @@
-// Which device is meant, and the keys of other kinds than macvlan and ipvlan.
+// How a configuration names its device, and the keys of all kinds except macvlan and ipvlan.
 #include "bad_input.hpp"
 
 #include "support/concat.hpp"

@@ -1,4 +1,4 @@
-// The keys of "ipam", docs/configuration.md: wrong types, ranges, families and combinations.
+// The keys of "ipam" (docs/configuration.md): wrong types, ranges, families and combinations.
 #include "bad_input.hpp"
 
 #include "support/concat.hpp"

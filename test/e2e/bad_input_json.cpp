@@ -1,4 +1,4 @@
-// Standard input that is no JSON, no configuration, or none of this protocol.
+// Standard input that is not JSON, not a configuration, or not of this protocol.
 #include "bad_input.hpp"
 
 #include "support/concat.hpp"

@@ -1,4 +1,4 @@
-// The keys of a network configuration, docs/configuration.md: wrong types, ranges, words and combinations.
+// The keys of a network configuration (docs/configuration.md): wrong types, ranges, words and combinations.
 #include "bad_input.hpp"
 
 #include "support/concat.hpp"

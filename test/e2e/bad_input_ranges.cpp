@@ -1,4 +1,4 @@
-// "range", its start and end, and "ipRanges": texts that are no range, and ranges that nothing can be given from.
+// "range", its start and end, and "ipRanges": invalid texts, and ranges without a usable address.
 #include "bad_input.hpp"
 
 #include "support/concat.hpp"

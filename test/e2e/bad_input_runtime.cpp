@@ -1,5 +1,5 @@
-// What runtimes and earlier plugins put into a configuration: prevResult, runtimeConfig, args, lists of attachments;
-// and the commands that must not be kept from their work by any of it.
+// Input from runtimes and earlier plugins: prevResult, runtimeConfig, args and lists of attachments. Also the
+// commands that must work whatever that input is.
 #include "bad_input.hpp"
 
 #include "support/concat.hpp"

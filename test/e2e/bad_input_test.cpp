@@ -40,8 +40,8 @@ std::string state_directory() {
     return chosen != nullptr ? chosen : "/run/rdmanet";
 }
 
-/// Names of the state directory's files and what is in the journal's; not the database, whose bytes change with a
-/// lease that is given back.
+/// The names of the files in the state directory, and the contents of the records. The database is left out, because
+/// releasing a lease changes its bytes.
 std::string journal() {
     std::multiset<std::string> lines;
     for (const auto& entry : fs::recursive_directory_iterator(state_directory())) {
@@ -60,7 +60,7 @@ PluginCall good_call(const Pod& pod) {
                          "'gateway':'10.70.0.1'}");
 }
 
-/// A call of another attachment, which bad input to ours must leave alone.
+/// Another attachment. Bad input for ours must not change it.
 PluginCall neighbour_call(const Pod& pod) {
     PluginCall call = of(good_call(pod), "neighbour");
     call.ifname = "net0";
@@ -70,11 +70,11 @@ PluginCall neighbour_call(const Pod& pod) {
 class BadInputStage {
 public:
     BadInputStage() : host_("/proc/self/ns/net"), inside_(pod_.path()) {
-        // Without link-local addresses, whose state changes by itself.
+        // No link-local addresses, because their state changes by itself.
         pod_.run("sh -c 'echo 1 >/proc/sys/net/ipv6/conf/default/addr_gen_mode'");
         (void)add(neighbour_);
-        (void)outcome(good_, "STATUS"); // makes what is made once
-        // The kernel's link watch finds out a moment later that the interface works.
+        (void)outcome(good_, "STATUS"); // creates the files that every later call finds
+        // linkwatch_event() sets the interface's state a moment later.
         wait_until(concat("ip -netns ", pod_.name(), " link show net0 | grep -q 'state UP'"));
         node_.emplace();
         fingerprint_ = look();
@@ -91,11 +91,11 @@ public:
         return run_process({call.program}, options);
     }
 
-    /// What is no longer as it was; cheap if nothing is.
+    /// Describes what changed. It is cheap if nothing changed.
     [[nodiscard]] std::string difference() {
         std::string now = look();
         if (now == fingerprint_) return {};
-        fingerprint_ = std::move(now); // later rows are judged by themselves
+        fingerprint_ = std::move(now); // so that later rows do not report this difference again
         const std::string in_words = node_->difference();
         return in_words.empty() ? "links, addresses, routes, rules or the journal, by their bytes" : in_words;
     }
@@ -120,7 +120,7 @@ private:
         if (change.kind == Kind::variable) environment.push_back(start + change.value);
     }
 
-    /// The leases are asked for only if the database was written to: that takes a process.
+    /// Reads the leases only if the database was written to, because reading them starts a process.
     std::string leases() {
         std::string bytes = base::read_file(state_directory() + "/leases.sqlite", std::size_t{1} << 24U);
         if (bytes != database_) {
@@ -157,7 +157,7 @@ void expect_no_crash(const ProcessResult& result) {
         CHECK_THAT(result.err, !Contains(sign));
 }
 
-/// Rows with different values get the same message.
+/// Rows with different values produce the same message.
 std::string without_value(std::string message, const Row& row) {
     const auto at = row.value.empty() ? std::string::npos : last_place(message, row.value);
     return at == std::string::npos ? message : message.replace(at, row.value.size(), "VALUE");

@@ -1,5 +1,5 @@
-// The keys of a VF: wrong types, ranges, units, words and combinations. All are refused before a device is looked for,
-// which this node needs none of.
+// The keys of a VF: wrong types, ranges, units, words and combinations. All are refused before rdmanet looks for a
+// device, so this node needs none.
 #include "bad_input.hpp"
 
 #include "support/concat.hpp"

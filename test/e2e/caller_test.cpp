@@ -17,15 +17,15 @@ using Catch::Matchers::StartsWith;
 
 namespace {
 
-/// Attachments and leases; a snapshot of the node takes too long to be taken for each of many limits.
+/// Attachments and leases. A snapshot of the node would take too long for so many limits.
 std::string held() {
     return shell(concat(binary(), " state --json --state-dir ${RDMANET_STATE_DIR:-/run/rdmanet}"));
 }
 
 } // namespace
 
-TEST_CASE("a reader that went away doesn't stop a command half way", "[protocol]") {
-    // What follows writes into a pipe whose reader has ended: writing fails from then on.
+TEST_CASE("a command completes although its reader has gone", "[protocol]") {
+    // The commands below write into a pipe without a reader, so every write fails.
     const std::string nobody_reads = "unset CNI_COMMAND; exec 3> >(exec true); trap '' PIPE; "
                                      "while printf x >&3; do :; done 2>/dev/null; trap - PIPE; exec \"$0\" ";
     const ProcessResult state = run_by_shell(concat(nobody_reads, "state >&3"), {});
@@ -40,7 +40,7 @@ TEST_CASE("a reader that went away doesn't stop a command half way", "[protocol]
         (void)add(call);
     }
     dying.destroy();
-    // `gc` says on standard error that it rebuilds the lease store, before it removes anything.
+    // `gc` reports on standard error that it rebuilds the lease store before it removes anything.
     shell("printf x >${RDMANET_STATE_DIR:-/run/rdmanet}/leases.sqlite");
     CHECK(run_by_shell(concat(nobody_reads, "gc >&3 2>&3"), {}).exit_status == 1);
     CHECK_THAT(held(), !Contains("containerID"));
@@ -48,8 +48,8 @@ TEST_CASE("a reader that went away doesn't stop a command half way", "[protocol]
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("standard input that never ends is given up by every command", "[protocol]") {
-    // Whoever writes goes on for as long as somebody reads.
+TEST_CASE("every command gives up on standard input that never ends", "[protocol]") {
+    // The writer goes on as long as somebody reads.
     const std::string endless = "set -o pipefail; while sleep 0.1; do printf ' '; done 2>/dev/null | ";
     PluginCall call;
     call.container = "c1";
@@ -65,7 +65,7 @@ TEST_CASE("standard input that never ends is given up by every command", "[proto
     CHECK_THAT(planned.err, Names("standard input", "10000 ms"));
 }
 
-TEST_CASE("a small stack limit keeps nobody from anything", "[protocol][memory-limit]") {
+TEST_CASE("every command works with a small stack limit", "[protocol][memory-limit]") {
     const Stage stage;
     const PluginCall call = dual_stack(stage.pod, "1.0.0");
     const std::string small = "ulimit -s 16; exec \"$0\" ";
@@ -80,10 +80,11 @@ TEST_CASE("a small stack limit keeps nobody from anything", "[protocol][memory-l
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("without memory for a stack of its own beside a small one, the plugin says so", "[protocol][memory-limit]") {
+TEST_CASE("without memory for a larger stack than the limit allows, the plugin reports an error",
+          "[protocol][memory-limit]") {
     PluginCall call;
     call.command = "VERSION";
-    // The first limit under which the program itself fits; 8 MiB more don't.
+    // Finds the lowest limit at which the program itself fits. Another 8 MiB do not fit then.
     std::string none;
     ProcessResult asked;
     for (unsigned mib = 1; asked.out.empty() && mib < 64; ++mib) {
@@ -98,7 +99,7 @@ TEST_CASE("without memory for a stack of its own beside a small one, the plugin 
     CHECK_THAT(by_hand.err, Contains("ulimit -s 1024"));
 }
 
-TEST_CASE("a large configuration is taken, an endless one is refused", "[protocol][large]") {
+TEST_CASE("a large configuration is accepted, an endless one is refused", "[protocol][large]") {
     const Stage stage;
     const PluginCall large =
         with(dual_stack(stage.pod, "1.0.0"), concat("'filler':'", std::string(std::size_t{15} << 20U, 'x'), '\''));
@@ -112,7 +113,7 @@ TEST_CASE("a large configuration is taken, an endless one is refused", "[protoco
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a caller that can't be told the result has no attachment", "[protocol]") {
+TEST_CASE("ADD undoes the attachment if its caller cannot receive the result", "[protocol]") {
     const Stage stage;
     const PluginCall call = dual_stack(stage.pod, "1.0.0");
     for (const char* command : {"exec \"$0\" >&-", "exec \"$0\" >/dev/full", "exec \"$0\" 1</dev/null",
@@ -125,7 +126,7 @@ TEST_CASE("a caller that can't be told the result has no attachment", "[protocol
     }
 }
 
-TEST_CASE("DEL and GC have nothing to say, so closed outputs don't keep them from their work", "[protocol]") {
+TEST_CASE("DEL and GC print nothing, so they work with closed outputs", "[protocol]") {
     const Stage stage;
     const PluginCall call = dual_stack(stage.pod, "1.1.0");
     for (const char* command : {"exec \"$0\" >&-", "exec \"$0\" >/dev/full", "exec \"$0\" >&- 2>&-"}) {
@@ -136,7 +137,7 @@ TEST_CASE("DEL and GC have nothing to say, so closed outputs don't keep them fro
     }
 }
 
-TEST_CASE("a caller that closed standard error gets the same, and nothing is written elsewhere", "[protocol]") {
+TEST_CASE("closed standard error changes no result, and its text goes nowhere else", "[protocol]") {
     const Stage stage;
     const PluginCall call = with(dual_stack(stage.pod, "1.0.0"), "'logLevel':'debug'");
     const ProcessResult added = run_by_shell("exec \"$0\" 2>&-", call);
@@ -147,7 +148,7 @@ TEST_CASE("a caller that closed standard error gets the same, and nothing is wri
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("the directory that it is started in, and odd environments, mean nothing", "[protocol]") {
+TEST_CASE("working directory and unrelated environment variables have no effect", "[protocol]") {
     const Stage stage;
     const PluginCall call = dual_stack(stage.pod, "1.0.0");
     const std::string odd = "mkdir /tmp/gone && cd /tmp/gone && rmdir /tmp/gone && umask 777 && ulimit -n 64 && "
@@ -160,8 +161,7 @@ TEST_CASE("the directory that it is started in, and odd environments, mean nothi
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("too little memory, descriptors or file size: ADD answers with an error or dies, DEL puts it right",
-          "[protocol]") {
+TEST_CASE("with too little memory, descriptors or file size ADD fails or dies, and DEL cleans up", "[protocol]") {
     const Stage stage;
     const PluginCall call = dual_stack(stage.pod, "1.0.0");
     std::vector<std::string> limits;
@@ -176,7 +176,7 @@ TEST_CASE("too little memory, descriptors or file size: ADD answers with an erro
         INFO(limit);
         const ProcessResult result = run_by_shell(concat(limit, "; exec \"$0\""), call);
         CHECK_FALSE(result.timed_out);
-        if (!result.out.empty()) CHECK_NOTHROW(document_of(result)); // one document, never half of one or two
+        if (!result.out.empty()) CHECK_NOTHROW(document_of(result)); // exactly one complete document
         if (result.exit_status == 0) CHECK_FALSE(result.out.empty());
         if (result.exit_status != 0) ++failed;
         CHECK(del(call).empty());

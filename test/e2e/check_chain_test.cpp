@@ -1,4 +1,4 @@
-// CHECK behind real plugins of a chain: what they change of our interface is theirs.
+// CHECK behind other plugins of a chain: their changes of our interface are not differences.
 #include "attachment_stage.hpp"
 #include "runtime.hpp"
 
@@ -14,7 +14,7 @@ namespace rdmanet::test {
 
 namespace {
 
-/// Ours with 1400 bytes, then `tuning` with everything that it can change of an interface.
+/// Our plugin with MTU 1400, then `tuning` with everything that it can change.
 Network tuned() {
     return Network(json_text(
         "{'cniVersion':'1.0.0','name':'tuned','plugins':[{'type':'rdmanet','attach':'macvlan','master':'par0',"
@@ -25,7 +25,7 @@ Network tuned() {
 
 } // namespace
 
-TEST_CASE("CHECK is content behind the plugin tuning, whatever that has changed", "[check]") {
+TEST_CASE("CHECK accepts every change by the plugin tuning", "[check]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     NEEDS(std::filesystem::exists(concat(kDebianPlugins, "/tuning")), "Debian's tuning plugin");
     const Stage stage;
@@ -36,14 +36,14 @@ TEST_CASE("CHECK is content behind the plugin tuning, whatever that has changed"
     CHECK(mac_of(stage.pod) == "02:00:00:00:03:06");
     stage.pod.run("ip link show net1 | grep PROMISC | grep 'mtu 1300'");
     CHECK(network.check(attachment, result) == "");
-    // Its result has the MAC: another one is a difference still.
+    // The result of `tuning` has the MAC, so another MAC is still a difference.
     stage.pod.run("ip link set net1 address 02:00:00:00:03:07");
     CHECK_THAT(network.check(attachment, result), Names("CHECK", "code 107", "net1", "MAC", "02:00:00:00:03:07"));
     CHECK(network.del(attachment, result) == "");
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("CHECK compares the addresses that ADD made, as far as the result has them", "[check]") {
+TEST_CASE("CHECK compares the addresses of ADD that prevResult still has", "[check]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const PluginCall call =
@@ -52,9 +52,9 @@ TEST_CASE("CHECK compares the addresses that ADD made, as far as the result has 
     const auto edited = [&](const std::string& filter) {
         return shell(concat("jq -c '", filter, "' <<'END'\n", result, "\nEND"));
     };
-    // A later plugin has given the interface an address of its own, which it may have taken away since.
+    // A later plugin added an address of its own. It may have removed the address since.
     CHECK(check(call, edited(".ips+=[{address:\"10.38.9.9/24\",interface:0}]")) == "");
-    // Or it has taken one of ours away, and says so.
+    // A later plugin removed one of our addresses, and its result says so.
     stage.pod.run("ip address del fd38::1/64 dev net1");
     CHECK_THAT(check(call, result), Names("code 107", "net1", "lacks", "fd38::1/64"));
     CHECK(check(call, edited(".ips|=map(select(.address!=\"fd38::1/64\"))")) == "");

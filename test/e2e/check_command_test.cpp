@@ -1,4 +1,4 @@
-// `rdmanet check`: every attachment of the node, compared with the kernel by its record.
+// `rdmanet check` compares every attachment of the node with the kernel, by its record.
 #include "attachment_stage.hpp"
 
 #include "support/concat.hpp"
@@ -18,7 +18,8 @@ const std::string kRoutedOnNode =
     concat("'master':'par0',", ipam("10.39.0.0/24", "'gateway':'10.39.0.254','routes':[{'dst':'10.40.0.0/16'},"
                                                     "{'dst':'0.0.0.0/0'}]"));
 
-/// "STATUS\n" and what it prints.
+/// "STATUS
+/// " and the output.
 std::string check_of_node(const std::string& options = "") {
     return shell(concat(binary(), " check ", options, " >/tmp/check.out; echo $?; cat /tmp/check.out"));
 }
@@ -55,7 +56,7 @@ TEST_CASE("rdmanet check compares every attachment of the node, and exits with 1
     CHECK_THAT(damaged("ip route del 10.40.0.0/16", "ip -n other route add 10.40.0.0/16 via 10.39.0.254"),
                Contains("route 10.40.0.0/16 through interface \"net1\" is gone"));
     CHECK_THAT(check_of_node("--json"), Contains("\"verdict\": \"same\"") && !Contains("differs"));
-    // Multus may have taken it away, and others change the MTU: CHECK's rule.
+    // Multus may have removed the default route, and other plugins change the MTU: neither is a difference.
     other.run("ip link set net1 mtu 1300");
     other.run("ip route flush default");
     CHECK_THAT(check_of_node(), StartsWith("0\n"));
@@ -64,7 +65,7 @@ TEST_CASE("rdmanet check compares every attachment of the node, and exits with 1
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("rdmanet check warns of a parent that is down, which is no difference", "[check]") {
+TEST_CASE("rdmanet check warns of a parent that is down, which is not a difference", "[check]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const AttachedStage attached(kRoutedOnNode);
     const auto& [stage, call, result] = attached;
@@ -82,7 +83,7 @@ TEST_CASE("rdmanet check warns of a parent that is down, which is no difference"
     CHECK(attached.end() == "");
 }
 
-TEST_CASE("rdmanet check says which attachments it could not compare, or not in full", "[check]") {
+TEST_CASE("rdmanet check lists the attachments that it could not compare fully", "[check]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     Pod dying("dying");
@@ -99,7 +100,7 @@ TEST_CASE("rdmanet check says which attachments it could not compare, or not in 
     shell(concat(binary(), " gc"));
     edit_records("del(.wanted)");
     CHECK_THAT(check_of_node(), StartsWith("0\npartly checked: ") && Names("net", "c1", "0 different", "1 partly"));
-    stage.pod.run("ip link set net1 address 02:00:00:00:03:09"); // a child's MAC is in its step
+    stage.pod.run("ip link set net1 address 02:00:00:00:03:09"); // the record has the child's MAC
     CHECK_THAT(check_of_node(), StartsWith("1\ndiffers: ") && Contains("has MAC 02:00:00:00:03:09, expected "));
     edit_records(".phase=\"prepared\"");
     CHECK_THAT(check_of_node(), StartsWith("1\ndiffers: ") && Names("its ADD or DEL failed"));
@@ -107,11 +108,11 @@ TEST_CASE("rdmanet check says which attachments it could not compare, or not in 
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("rdmanet check goes by the runtime's result where libcni has kept it", "[check]") {
+TEST_CASE("rdmanet check uses the runtime's result if libcni has cached it", "[check]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const AttachedStage attached(kRoutedOnNode);
     const auto& [stage, call, result] = attached;
-    // As tuning does it, which reports the MAC.
+    // `tuning` does the same, and reports the MAC.
     stage.pod.run("ip link set net1 address 02:00:00:00:03:0a");
     stage.pod.run("ip route del 10.40.0.0/16");
     CHECK_THAT(check_of_node(), StartsWith("1\ndiffers: ") && Contains("has MAC 02:00:00:00:03:0a"));

@@ -1,4 +1,4 @@
-// CHECK finds each difference from what ADD made.
+// CHECK finds every difference from what ADD made.
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
@@ -18,7 +18,7 @@ const std::string kDualStack =
     concat("'master':'par0','mtu':1400,", ipam("10.31.0.0/24", "'ipRanges':[{'range':'fd31::/64'}],'routes':["
                                                                "{'dst':'10.32.0.0/16','gw':'10.31.0.254'}]"));
 
-/// What CHECK says after the damage: "code 107: …", and nothing before it.
+/// The output of CHECK after `damage`, "code 107: ...". CHECK must succeed before.
 std::string check_after(const Stage& stage, const PluginCall& call, const std::string& damage) {
     const std::string result = add(call);
     CHECK(check(call, result) == "");
@@ -31,7 +31,7 @@ std::string check_after(const Stage& stage, const PluginCall& call, const std::s
 
 } // namespace
 
-TEST_CASE("CHECK sees what became of the interface", "[check]") {
+TEST_CASE("CHECK detects a changed or missing interface", "[check]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const PluginCall call = call_for(stage.pod, kDualStack);
@@ -48,7 +48,7 @@ TEST_CASE("CHECK sees what became of the interface", "[check]") {
                Names("code 107", "net1", "gone"));
 }
 
-TEST_CASE("CHECK sees addresses and routes that are gone", "[check]") {
+TEST_CASE("CHECK detects missing addresses and routes", "[check]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const PluginCall call = call_for(stage.pod, kDualStack);
@@ -64,13 +64,13 @@ TEST_CASE("CHECK sees addresses and routes that are gone", "[check]") {
                Contains("code 107") && Contains("route 10.32.0.0/16"));
 }
 
-TEST_CASE("CHECK sees that a lease or the record was lost", "[check]") {
+TEST_CASE("CHECK detects a lost lease or record", "[check]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const PluginCall call = call_for(stage.pod, kDualStack);
     CHECK_THAT(check_after(stage, call, "rm -r /run/rdmanet/attachments"),
                Contains("code 107") && Contains("record of the attachment"));
-    CHECK(check_after(stage, call, "rm /run/rdmanet/leases.sqlite*") == ""); // the journal knows them
+    CHECK(check_after(stage, call, "rm /run/rdmanet/leases.sqlite*") == ""); // the journal has the addresses
     {
         const std::string leased = add(call);
         forget_leases("/run/rdmanet/leases.sqlite");
@@ -78,7 +78,7 @@ TEST_CASE("CHECK sees that a lease or the record was lost", "[check]") {
         CHECK(del(call) == "");
     }
     const std::string other_address =
-        check_after(stage, call, "ip -netns pod address add 10.31.0.9/24 dev net1"); // an address more is no fault
+        check_after(stage, call, "ip -netns pod address add 10.31.0.9/24 dev net1"); // not a difference
     CHECK(other_address == "");
     const std::string result = add(call);
     CHECK(del(call) == "");
@@ -86,7 +86,7 @@ TEST_CASE("CHECK sees that a lease or the record was lost", "[check]") {
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("CHECK sees another parent and another kind than the configuration's", "[check][ipvlan]") {
+TEST_CASE("CHECK detects a parent or a kind that differs from the configuration", "[check][ipvlan]") {
     NEEDS(kernel_has("macvlan") && kernel_has("ipvlan"), "macvlan and ipvlan");
     const AttachedStage attached("'master':'par0'");
     const auto& [stage, call, result] = attached;
@@ -105,7 +105,7 @@ TEST_CASE("CHECK sees another parent and another kind than the configuration's",
     CHECK(attached.end() == "");
 }
 
-TEST_CASE("CHECK sees an ipvlan child whose mode or flag was changed under it", "[check][ipvlan]") {
+TEST_CASE("CHECK detects a changed mode or flag of an ipvlan child", "[check][ipvlan]") {
     NEEDS(kernel_has("ipvlan"), "ipvlan");
     const Stage stage;
     const PluginCall call = call_for(stage.pod, concat("'attach':'ipvlan',", kDualStack));
@@ -118,8 +118,7 @@ TEST_CASE("CHECK sees an ipvlan child whose mode or flag was changed under it", 
                Names("code 107", "net1", "ipvlan", "mode l2", "flag private", "expected ipvlan", "flag bridge"));
 }
 
-TEST_CASE("CHECK sees a VF that was set up differently behind the pod's back, and its error is the cure",
-          "[check][sriov]") {
+TEST_CASE("CHECK detects changed settings of a VF, and its error has the command that repairs them", "[check][sriov]") {
     NEEDS_VFS();
     const VfNode vfs;
     const std::string vf = concat("ip link set ", vfs.pf(), " vf 0 ");
@@ -145,7 +144,8 @@ TEST_CASE("CHECK sees a VF that was set up differently behind the pod's back, an
     CHECK_THAT(said_after("max_tx_rate 60"), Names("rates 10", "60", "Mbit/s", "expected rates 10", "50"));
     CHECK_THAT(said_after("vlan 0 trust off"),
                Names("vlan 0", "trust off", "expected vlan 7", "qos 2", "802.1ad", "trust on"));
-    // This PF gives the running VF the MAC as well; the pod's link has its own again, as with drivers that don't.
+    // This PF also changes the MAC of the VF's running interface. The pod's interface gets its MAC back, because
+    // other drivers would not have changed it.
     shell(concat(vf, "mac 02:00:00:00:00:66"));
     CHECK_THAT(check(call, result), Names("code 107", "net1", "MAC", "02:00:00:00:00:66"));
     pod.run(concat("ip link set net1 address ", value(result, "interfaces.0.mac")));
@@ -156,7 +156,7 @@ TEST_CASE("CHECK sees a VF that was set up differently behind the pod's back, an
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("CHECK without a result, or for a pod that is gone, is refused", "[check]") {
+TEST_CASE("CHECK without prevResult, or for a dead pod, is refused", "[check]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const VethParent parent("par0");
     const UnchangedNode node;

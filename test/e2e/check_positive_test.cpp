@@ -1,4 +1,4 @@
-// CHECK has no false alarms: what runtimes, Multus and later plugins change is not a fault.
+// CHECK has no false alarms: it accepts every change by runtimes, Multus and later plugins.
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
@@ -18,7 +18,7 @@ const std::string kRouted =
 
 } // namespace
 
-TEST_CASE("CHECK right after ADD succeeds at every version that has it", "[check]") {
+TEST_CASE("CHECK right after ADD succeeds for every version that has it", "[check]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     for (const std::string version : {"0.4.0", "1.0.0", "1.1.0"}) {
@@ -31,7 +31,7 @@ TEST_CASE("CHECK right after ADD succeeds at every version that has it", "[check
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("CHECK takes the same thing in other words for the same", "[check]") {
+TEST_CASE("CHECK accepts other spellings of the same value", "[check]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const AttachedStage attached(kRouted);
     const auto& [stage, call, result] = attached;
@@ -49,18 +49,19 @@ TEST_CASE("CHECK takes the same thing in other words for the same", "[check]") {
     CHECK(attached.end() == "");
 }
 
-TEST_CASE("CHECK leaves to others what is theirs to change", "[check]") {
+TEST_CASE("CHECK ignores what other programs may change", "[check]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const AttachedStage attached(kRouted);
     const auto& [stage, call, result] = attached;
     stage.pod.run("ip address add 10.33.0.77/24 dev net1");
     stage.pod.run("ip address add fd33::77/64 dev net1 nodad");
     CHECK(check(call, result) == "");
-    // As sbr does it.
+    // sbr does this.
     stage.pod.run("ip route add 10.34.0.0/16 via 10.33.0.254 table 100");
     stage.pod.run("ip route del 10.34.0.0/16");
     CHECK(check(call, result) == "");
-    // As Multus does it for a pod whose default route is another network's: out of the kernel and out of the result.
+    // Multus does this for a pod whose default route is another network's. It removes the route from the kernel and
+    // from the result.
     stage.pod.run("ip route del default");
     const std::string edited =
         shell(concat("jq -c '.routes|=map(select(.dst!=\"0.0.0.0/0\"))' <<'END'\n", result, "\nEND"));
@@ -68,7 +69,7 @@ TEST_CASE("CHECK leaves to others what is theirs to change", "[check]") {
     CHECK(attached.end() == "");
 }
 
-TEST_CASE("CHECK of a VF doesn't mind what its driver doesn't tell, nor what an older record doesn't say",
+TEST_CASE("CHECK of a VF ignores settings that its driver does not report or that an older record lacks",
           "[check][sriov]") {
     NEEDS_VFS();
     const VfStage stage;
@@ -79,16 +80,16 @@ TEST_CASE("CHECK of a VF doesn't mind what its driver doesn't tell, nor what an 
     shell(concat("echo Y", untold));
     std::string result = add(call);
     CHECK(check(call, result) == "");
-    shell(concat("echo N", untold, " && ", vf, "spoofchk off")); // of which ADD can't have written down how it was
+    shell(concat("echo N", untold, " && ", vf, "spoofchk off")); // ADD could not record the earlier value
     CHECK(del(call) == "");
     CHECK(stage.node.difference() == "");
 
     const PluginCall plain = vf_call(stage.vfs, stage.pod, 0, "'trust':'on'");
     result = add(plain);
-    shell(concat(vf, "max_tx_rate 100000")); // the port's speed, as drivers without a limit tell it
+    shell(concat(vf, "max_tx_rate 100000")); // some drivers report the port's speed for "no limit"
     CHECK(check(plain, result) == "");
     shell(concat(vf, "max_tx_rate 0"));
-    // As tuning does it, behind this one in a list; such a VF's PF may tell the address.
+    // tuning does this behind rdmanet in a list. The VF's PF may report the address.
     const std::string mac = value(result, "interfaces.0.mac");
     shell(concat(vf, "mac 02:00:00:00:00:67"));
     CHECK(check(plain, replaced(result, mac, "02:00:00:00:00:67")) == "");
@@ -101,7 +102,7 @@ TEST_CASE("CHECK of a VF doesn't mind what its driver doesn't tell, nor what an 
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("CHECK knows its own interface among those of a chain", "[check]") {
+TEST_CASE("CHECK recognises its own interface among those of a chain", "[check]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const AttachedStage attached(kRouted);
     const auto& [stage, call, result] = attached;

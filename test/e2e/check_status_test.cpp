@@ -1,4 +1,4 @@
-// STATUS says whether ADD would work now.
+// STATUS reports whether ADD would work now.
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
@@ -23,7 +23,7 @@ std::string status_of(const Pod& pod, const std::string& members) {
 
 } // namespace
 
-TEST_CASE("STATUS is fine where ADD works, and changes nothing", "[status]") {
+TEST_CASE("STATUS succeeds where ADD works, and changes nothing", "[status]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     CHECK(status_of(stage.pod, concat("'master':'par0',", ipam("10.35.0.0/24"))) == "");
@@ -56,8 +56,7 @@ TEST_CASE("STATUS has code 50 for an exhausted range", "[status]") {
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("STATUS counts on what an exhausted range gets back from the dead, and that goes with its record",
-          "[status]") {
+TEST_CASE("STATUS counts the addresses that ADD would reclaim from dead pods", "[status]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const std::string members = concat("'master':'par0',", ipam("10.35.2.1/32", "'enable_l3':true"));
@@ -73,8 +72,7 @@ TEST_CASE("STATUS counts on what an exhausted range gets back from the dead, and
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("STATUS of a network that names its device has code 50 for what ADD would refuse",
-          "[status][sriov][device]") {
+TEST_CASE("STATUS of a network that names its device has code 50 where ADD would refuse", "[status][sriov][device]") {
     NEEDS_VFS();
     const VfStage stage;
     const std::string vf = concat("'deviceID':'", stage.vfs.vf(0), '\'');
@@ -83,7 +81,7 @@ TEST_CASE("STATUS of a network that names its device has code 50 for what ADD wo
     const auto says = [](const auto&... why) { return Names("code 50", why...); };
     CHECK(status(concat(vf, ",'vlan':100,'rdma':true,", ipam("10.35.3.0/24"))) == "");
     CHECK(status(concat("'attach':'rdma',", vf)) == "");
-    CHECK(status("'attach':'sriov','rdma':true") == ""); // the device plugin chooses
+    CHECK(status("'attach':'sriov','rdma':true") == ""); // the device plugin names the device later
     CHECK(status("'attach':'host-device','rdma':true") == "");
     CHECK_THAT(status("'deviceID':'ffff:00:00.0'"), says("ffff:00:00.0", "does not exist"));
     CHECK_THAT(status("'deviceID':'0001:00:00.0'"), says("0001:00:00.0", "not an SR-IOV VF"));
@@ -103,7 +101,7 @@ TEST_CASE("STATUS of a network that names its device has code 50 for what ADD wo
     CHECK_THAT(status(concat("'rdma':true,", vf)), no_rdma);
     CHECK_THAT(status(concat("'attach':'rdma',", vf)), no_rdma);
     CHECK(status(vf) == "");
-    shell(concat("ip link set ", stage.vfs.netdev(0), " netns pod")); // another plugin's pod has all of it
+    shell(concat("ip link set ", stage.vfs.netdev(0), " netns pod")); // a pod of another plugin has the whole device
     CHECK(status(concat("'rdma':true,", vf)) == "");
     shell(concat("touch /run/netns/host && mount --bind /proc/1/ns/net /run/netns/host && ip netns exec pod rdma dev "
                  "set ",

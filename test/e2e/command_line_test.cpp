@@ -1,4 +1,4 @@
-// What a person gets who calls the binary by hand, and not as meant.
+// A person calls the binary by hand, and makes a mistake.
 #include "shell_call.hpp"
 
 #include "support/concat.hpp"
@@ -13,7 +13,7 @@ using namespace rdmanet::test;
 using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
 
-TEST_CASE("without a command it says what it is, to whoever is looking", "[protocol]") {
+TEST_CASE("without a command the binary describes itself, for a person or a program", "[protocol]") {
     for (const char* command : {"exec \"$0\"", "CNI_COMMAND= exec \"$0\""}) {
         const ProcessResult result = run_by_shell(std::string("unset CNI_COMMAND; ") + command, {});
         CHECK(result.exit_status == 0);
@@ -24,7 +24,7 @@ TEST_CASE("without a command it says what it is, to whoever is looking", "[proto
     }
 }
 
-TEST_CASE("a person who can't be answered is told so", "[protocol]") {
+TEST_CASE("a person whose answer cannot be written gets an error", "[protocol]") {
     for (const char* arguments : {"version", "--version", "--help", "state", "state --json", "gc --dry-run"}) {
         INFO(arguments);
         const std::string call = concat("unset CNI_COMMAND; exec \"$0\" ", arguments, " >/dev/full");
@@ -35,7 +35,7 @@ TEST_CASE("a person who can't be answered is told so", "[protocol]") {
     }
 }
 
-TEST_CASE("a person who mistypes is told what there is", "[protocol]") {
+TEST_CASE("a mistyped command produces the list of commands", "[protocol]") {
     const auto said = [](const std::string& arguments) {
         return run_by_shell(concat("unset CNI_COMMAND; exec \"$0\" ", arguments), {});
     };
@@ -55,7 +55,7 @@ TEST_CASE("a person who mistypes is told what there is", "[protocol]") {
     CHECK(said("help plan").out == said("plan --help").out);
 }
 
-TEST_CASE("without /proc a person is told to mount it", "[protocol]") {
+TEST_CASE("without /proc the error tells to mount it", "[protocol]") {
     const std::string call =
         "unset CNI_COMMAND; exec unshare --mount bash -c 'mount -t tmpfs none /proc && exec \"$0\" "
         "state' \"$0\"";

@@ -1,5 +1,5 @@
-// What docs/multus.md says of callers in containers, like the daemon of a thick Multus: which of the node's namespaces
-// and directories they need, and what they are refused without.
+// Tests what docs/multus.md says of callers in containers, such as the daemon of a thick Multus: which namespaces and
+// directories of the node they need, and how a call is refused without them.
 #include "containers.hpp"
 
 #include "support/concat.hpp"
@@ -18,8 +18,8 @@ namespace {
 
 const std::string kHostRoot = "/tmp/rdmanet-hostroot";
 
-/// Of a daemon that has the node's root directory mounted and makes it its own, /proc and /run with it, as the daemon
-/// of Multus' manifest does.
+/// A daemon that mounts the node's root directory and changes its root to it, with /proc and /run, as in Multus'
+/// manifest.
 std::string in_host_root(const std::string& unshare) {
     return concat(unshare, " bash -c 'mkdir -p ", kHostRoot, " && mount --rbind / ", kHostRoot, " && exec chroot ",
                   kHostRoot, " \"$0\" \"$@\"'");
@@ -48,12 +48,12 @@ struct NodeDirectory {
     const std::string path = "/tmp/rdmanet-node";
 };
 
-/// On the node.
+/// Number of leases in the node's state directory.
 std::string lease_count() {
     return shell(concat(binary(), " state --json | jq -j '.leases|length'"));
 }
 
-/// ADD, CHECK, DEL; a pod that dies without a DEL is known to be dead.
+/// Runs ADD, CHECK and DEL. A pod that dies without DEL must be reported as dead.
 void expect_everything_to_work(const Wrapper& daemon) {
     const UnchangedNode node;
     {
@@ -85,13 +85,13 @@ TEST_CASE("a daemon that changes its root to the node's needs nothing else", "[c
     shell(concat("rmdir ", kHostRoot));
 }
 
-TEST_CASE("a daemon with hostPID and the node's /run, in a root directory of its own", "[container]") {
+TEST_CASE("a daemon with its own root directory needs hostPID and the node's /run", "[container]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const VethParent parent("par0");
     expect_everything_to_work(Wrapper("daemon", kWithHostPid));
 }
 
-TEST_CASE("a daemon without hostPID reaches named namespaces, and judges its own attachments alone", "[container]") {
+TEST_CASE("a daemon without hostPID reaches named namespaces, and judges only its own attachments", "[container]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const VethParent parent("par0");
     const Pod pod("pod");
@@ -108,12 +108,12 @@ TEST_CASE("a daemon without hostPID reaches named namespaces, and judges its own
     }
     CHECK_THAT(run_in(daemon, "state"), Names("another PID namespace", "`rdmanet gc`"));
     CHECK_THAT(run_in(daemon, "gc"), !Contains("removed"));
-    // A person who knows better sends its DEL.
+    // A person who knows that the pod is dead sends its DEL.
     CHECK(del(daemon_call("", daemon, "dead")) == "");
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("a daemon with a /run of its own is refused the pods that it can't see", "[container]") {
+TEST_CASE("a daemon with its own /run gets an error for pods that it cannot see", "[container]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const VethParent parent("par0");
     const Pod pod("pod");
@@ -122,14 +122,14 @@ TEST_CASE("a daemon with a /run of its own is refused the pods that it can't see
         "a container that calls rdmanet needs the node's /run/netns, with mountPropagation HostToContainer";
     const Wrapper own_run("daemon", concat(kWithHostPid, " bash -c 'mount -t tmpfs run /run && exec \"$0\" \"$@\"'"));
     CHECK_THAT(refusal(daemon_call(pod.path(), own_run)), Names("code 4", pod.path(), "no such file", cure));
-    // Without propagation the file of a later pod is there, its mount is not.
+    // Without mount propagation, the daemon sees a later pod's file, but not the mount on it.
     const Wrapper no_propagation("later", concat("unshare --mount --propagation private bash -c 'umount -l ",
                                                  pod.path(), " && exec \"$0\" \"$@\"'"));
     CHECK_THAT(refusal(daemon_call(pod.path(), no_propagation)), Names("code 4", pod.path(), "empty", cure));
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("a daemon with a /run of its own is warned that its state ends with it", "[container]") {
+TEST_CASE("a daemon with its own /run gets a warning that its state ends with it", "[container]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const VethParent parent("par0");
     const UnchangedNode node;
@@ -140,11 +140,11 @@ TEST_CASE("a daemon with a /run of its own is warned that its state ends with it
     CHECK(result.exit_status == 0);
     CHECK_THAT(result.err, Names("/run/rdmanet", "container's", "/run"));
     CHECK(lease_count() == "0");
-    CHECK(succeeds(concat("nsenter --net=", pod.path(), " ip link delete net1"))); // nobody knows of it any more
+    CHECK(succeeds(concat("nsenter --net=", pod.path(), " ip link delete net1"))); // its record ended with the daemon
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("a daemon that has the node's state under another path is not warned of it", "[container][static]") {
+TEST_CASE("a daemon that has the node's state under another path gets no warning", "[container][static]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const VethParent parent("par0");
     const UnchangedNode node;
@@ -159,7 +159,7 @@ TEST_CASE("a daemon that has the node's state under another path is not warned o
     CHECK_THAT(result.err, !Contains("state directory"));
     CHECK(del(call) == "");
 
-    // The node has the root of a container mounted, too.
+    // The node, too, has the root of a container mounted.
     shell(concat("cd ", shared.path, " && mkdir proc sys && cp ", binary(), " rdmanet"));
     const Wrapper own_root("own-root", concat(kWithHostPid, " bash -c 'cd ", shared.path,
                                               " && mount --rbind /proc proc && mount --rbind /sys sys && ",

@@ -1,4 +1,4 @@
-// Callers in containers of their own, as a Multus daemon in a pod is one, and pods that have no name on the node.
+// Callers in their own containers, such as a Multus daemon in a pod, and pods without a name on the node.
 #pragma once
 
 #include "attachment_stage.hpp"
@@ -13,7 +13,7 @@
 
 namespace rdmanet::test {
 
-/// A pod that has no name: a process in a network namespace of its own.
+/// A pod without a name: a process in its own network namespace.
 class ProcessPod {
 public:
     ProcessPod() : pid_(shell("unshare --net sleep infinity >/dev/null 2>&1 & echo -n $!")) {
@@ -57,7 +57,7 @@ private:
     std::string path_;
 };
 
-/// Its own PID namespace, a /proc that shows that one, and the node's other mounts, which may go on without it.
+/// Its own PID namespace and /proc. The node's other mounts propagate into it.
 inline const std::string kContainer = "unshare --pid --fork --kill-child --mount --propagation slave --mount-proc";
 
 /// A call for the namespace at `netns`, with a child of par0 and an address of `range`.
@@ -70,7 +70,7 @@ inline PluginCall call_at(const std::string& netns, const std::string& container
     return call;
 }
 
-/// `rdmanet gc` and the like, as a container with that wrapper runs it.
+/// Runs `rdmanet gc` and the like in the wrapper's container.
 inline std::string run_in(const Wrapper& wrapper, const std::string& arguments) {
     return shell(concat(wrapper.path(), ' ', arguments, " 2>&1"));
 }

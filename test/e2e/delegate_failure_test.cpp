@@ -1,4 +1,4 @@
-// Plugins for addresses that fail, hang, are not there or call themselves: what ADD leaves, and what DEL still does.
+// IPAM plugins that fail, hang, are absent or call themselves: what ADD leaves, and what DEL still does.
 #include "attachment_stage.hpp"
 #include "fake_plugin.hpp"
 #include "runtime.hpp"
@@ -24,15 +24,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// `seconds`: a regular expression. That the plugin keeps to what it says is shown by its being here at all: the
-/// delegates hang for longer than a test has.
+/// `seconds` is a regular expression. The test ends, so rdmanet kept the time that it reports: the delegates hang
+/// longer than a test may take.
 auto gave_up_after(const std::string& seconds) {
     return Catch::Matches(concat("[^]*gave up after ", seconds, "([.][0-9]+)? s [^]*"));
 }
 
 } // namespace
 
-TEST_CASE("a delegate that fails ADD leaves nothing, and is told to release what it may have given", "[delegate]") {
+TEST_CASE("if a delegate fails ADD, it gets DEL and nothing is left", "[delegate]") {
     const Stage stage;
     const FakePlugin plugin;
     struct Case {
@@ -61,8 +61,8 @@ TEST_CASE("a delegate that fails ADD leaves nothing, and is told to release what
     }
 }
 
-TEST_CASE("a delegate that refuses its configuration, for ADD and DEL alike, is owed nothing after one DEL",
-          "[delegate][owed]") {
+TEST_CASE("after one DEL nothing is left to release at a delegate that refuses its configuration",
+          "[delegate][remaining]") {
     const Stage stage;
     const FakePlugin plugin;
     plugin.install(R"(echo '{"code":999,"msg":"subnet is nonsense"}'; exit 1)");
@@ -78,8 +78,8 @@ TEST_CASE("a delegate that refuses its configuration, for ADD and DEL alike, is 
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("what a delegate still owes of a killed ADD is in nobody's way, and paid with the corrected configuration",
-          "[delegate][owed]") {
+TEST_CASE("a delegate's unreleased address after a killed ADD blocks nobody, and a corrected configuration releases it",
+          "[delegate][remaining]") {
     const Stage stage;
     const FakePlugin plugin;
     const char* const on_del = R"(if [ $CNI_COMMAND = DEL ]; then )"
@@ -96,21 +96,21 @@ TEST_CASE("what a delegate still owes of a killed ADD is in nobody's way, and pa
     for (int time = 0; time < 2; ++time)
         CHECK_THAT(del(call), Names("code 108", "still held", "addresses", "fake", "DEL", "subnet is nonsense"));
     CHECK_FALSE(stage.pod.succeeds("ip link show net1"));
-    const UnchangedNode with_debt;
+    const UnchangedNode with_unreleased;
     const PluginCall other = of(corrected, "c2");
     (void)add(other);
     CHECK(del(other) == "");
-    CHECK(with_debt.difference() == "");
+    CHECK(with_unreleased.difference() == "");
     SECTION("the next DEL has the corrected configuration") {
         CHECK(del(corrected) == "");
     }
-    SECTION("the same container is attached again, and its DEL pays") {
+    SECTION("the same container is attached again, and a corrected DEL releases") {
         (void)add(call);
         CHECK_THAT(del(call), Names("code 108", "still held", "addresses", "fake"));
         (void)add(corrected);
         CHECK(del(corrected) == "");
     }
-    SECTION("the same container is attached again without that plugin, and its DEL pays") {
+    SECTION("the same container is attached again without that plugin, and a corrected DEL releases") {
         const PluginCall leased = call_for(stage.pod, concat("'master':'par0',", ipam("10.62.7.0/24")));
         (void)add(leased);
         CHECK_THAT(del(leased), Contains("108") && Contains("subnet is nonsense"));
@@ -120,19 +120,20 @@ TEST_CASE("what a delegate still owes of a killed ADD is in nobody's way, and pa
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a delegate that isn't there, or that nothing can execute, is refused and leaves nothing", "[delegate]") {
+TEST_CASE("a delegate that is absent or cannot be executed is refused and leaves nothing", "[delegate]") {
     const Stage stage;
     const FakePlugin plugin;
     CHECK_THAT(refusal(fake_call(stage.pod)), Names("code 106", "fake", "CNI_PATH"));
     base::write_file_durably(FakePlugin::file("fake"), "not executable");
     CHECK_THAT(refusal(fake_call(stage.pod)), Contains("make it executable"));
-    CHECK(stage.node.difference() == ""); // not even a record: a plugin that never ran holds nothing
+    CHECK(stage.node.difference() == ""); // no record either: a plugin that never ran holds nothing
     plugin.install(kGoodAdd);
     CHECK(del(fake_call(stage.pod)) == "");
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a delegate that fails DEL doesn't keep the rest, is reported, and is asked again", "[delegate]") {
+TEST_CASE("if a delegate fails DEL, the rest is undone, the failure is reported, and the next DEL calls it again",
+          "[delegate]") {
     const Stage stage;
     const FakePlugin plugin;
     const PluginCall call = fake_call(stage.pod);
@@ -146,7 +147,7 @@ TEST_CASE("a delegate that fails DEL doesn't keep the rest, is reported, and is 
         plugin.install(on_del);
         const ProcessResult result = call.with_command("DEL").run();
         CHECK_THAT(error_of(result), Names("code 108", "still held", "addresses", "fake"));
-        // go-cni takes these words for success and never asks again.
+        // go-cni takes these words for success and never repeats the DEL.
         CHECK(result.out.find("not found") == std::string::npos);
         CHECK(result.out.find("no such file or directory") == std::string::npos);
         CHECK_FALSE(stage.pod.succeeds("ip link show net1"));
@@ -165,7 +166,7 @@ TEST_CASE("a delegate that fails DEL doesn't keep the rest, is reported, and is 
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a call that is ended by a signal takes its delegate with it, and DEL clears up", "[delegate]") {
+TEST_CASE("a signal that ends the call also ends its delegate, and DEL cleans up", "[delegate]") {
     const Stage stage;
     const FakePlugin plugin;
     plugin.install("[ $CNI_COMMAND = ADD ] || exit 0\necho $$ > $dir/pid; exec sleep 3000");
@@ -186,7 +187,7 @@ TEST_CASE("a call that is ended by a signal takes its delegate with it, and DEL 
     }
 }
 
-TEST_CASE("a delegate that hangs in DEL doesn't keep the interface", "[delegate][.hang]") {
+TEST_CASE("DEL removes the interface although the delegate hangs", "[delegate][.hang]") {
     const Stage stage;
     const FakePlugin plugin;
     plugin.install(kGoodAdd);
@@ -194,15 +195,14 @@ TEST_CASE("a delegate that hangs in DEL doesn't keep the interface", "[delegate]
     (void)add(call);
     plugin.install("exec sleep 3000");
     CHECK_THAT(del(call), Names("code 108", "still held", "addresses", "fake") &&
-                              gave_up_after("(4[0-9]|50)")); // CRI-O ends a DEL after 60
+                              gave_up_after("(4[0-9]|50)")); // CRI-O ends a DEL after 60 seconds
     CHECK_FALSE(stage.pod.succeeds("ip link show net1"));
     plugin.install("");
     CHECK(del(call) == "");
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a delegate that hangs in ADD is given up, told to release what it may have given, and leaves nothing",
-          "[delegate][.hang]") {
+TEST_CASE("ADD gives up on a delegate that hangs, calls its DEL, and leaves nothing", "[delegate][.hang]") {
     const Stage stage;
     const FakePlugin plugin;
     plugin.install("[ $CNI_COMMAND = ADD ] || exit 0\nsleep 3000 & wait");
@@ -211,7 +211,7 @@ TEST_CASE("a delegate that hangs in ADD is given up, told to release what it may
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a DEL that can't wait for an ADD makes that one undo itself, and no other", "[delegate][.hang]") {
+TEST_CASE("a DEL that cannot wait for an ADD makes this ADD undo itself, and no other", "[delegate][.hang]") {
     const Stage stage;
     const FakePlugin plugin;
     plugin.install(concat("if [ $CNI_COMMAND = ADD ]; then touch $dir/started; until [ -e $dir/go ]; do sleep 0.05; "
@@ -225,12 +225,12 @@ TEST_CASE("a DEL that can't wait for an ADD makes that one undo itself, and no o
     shell(concat("touch ", FakePlugin::file("go")));
     CHECK_THAT(added.get(), Names("code 11", "DEL", "net", "c1"));
     CHECK(stage.node.difference() == "");
-    CHECK(addresses(add(call)) == "10.62.0.5/24"); // container IDs are used again
+    CHECK(addresses(add(call)) == "10.62.0.5/24"); // the same container ID is used again
     CHECK(del(call) == "");
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a delegate that hangs in STATUS is given up before the runtime's patience ends", "[delegate]") {
+TEST_CASE("STATUS gives up on a delegate that hangs before the runtime's deadline", "[delegate]") {
     const Stage stage;
     const FakePlugin plugin;
     plugin.install("sleep 3000 & wait");
@@ -239,13 +239,13 @@ TEST_CASE("a delegate that hangs in STATUS is given up before the runtime's pati
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a delegate that leads back here comes to an end", "[delegate]") {
+TEST_CASE("a delegate that calls rdmanet again ends with an error", "[delegate]") {
     const Stage stage;
     fs::create_directories("/tmp/rdmanet-circle");
     shell(concat("ln -sf ", binary(), " /tmp/rdmanet-circle/circle"));
     PluginCall call = call_for(stage.pod, "'master':'par0','ipam':{'type':'circle'}");
     call.path = "/tmp/rdmanet-circle";
-    // Not that the attachment's lock was waited for in vain.
+    // The error is the circle, not a timeout of the attachment's lock.
     CHECK_THAT(refusal(call), Names("code 106", "circle", "its own"));
     CHECK(del(call) == "");
     fs::remove_all("/tmp/rdmanet-circle");

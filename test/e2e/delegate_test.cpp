@@ -1,4 +1,4 @@
-// Addresses from other IPAM plugins: Debian's own, and plugins of this test's that fail in every way there is.
+// Addresses from other IPAM plugins: Debian's, and a test plugin that fails in every possible way.
 #include "attachment_stage.hpp"
 #include "fake_plugin.hpp"
 #include "runtime.hpp"
@@ -27,12 +27,12 @@ bool has_plugin(const std::string& name) {
 
 } // namespace
 
-TEST_CASE("addresses of host-local, at every version", "[delegate]") {
+TEST_CASE("host-local gives addresses for every version", "[delegate]") {
     NEEDS(has_plugin("host-local"), "host-local");
     const Stage stage;
     const std::string data = "/tmp/rdmanet-host-local";
     for (const char* version :
-         {"0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0"}) { // 1.1.0 is younger than Debian's
+         {"0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0"}) { // Debian's plugins do not know 1.1.0
         INFO(version);
         const PluginCall call = call_for(stage.pod,
                                          concat("'master':'par0','ipam':{'type':'host-local','dataDir':'", data,
@@ -54,7 +54,7 @@ TEST_CASE("addresses of host-local, at every version", "[delegate]") {
     fs::remove_all(data);
 }
 
-TEST_CASE("addresses of the static plugin, dual stack and as the runtime asks", "[delegate]") {
+TEST_CASE("the static plugin gives addresses, in dual stack and as the runtime requests", "[delegate]") {
     NEEDS(has_plugin("static"), "static");
     const Stage stage;
     const PluginCall call = call_for(stage.pod,
@@ -72,7 +72,7 @@ TEST_CASE("addresses of the static plugin, dual stack and as the runtime asks", 
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a lease from a DHCP server comes and is given back", "[delegate]") {
+TEST_CASE("a lease from a DHCP server is obtained and released", "[delegate]") {
     NEEDS(has_plugin("dhcp") && succeeds("busybox udhcpd --help 2>&1 | grep -q Usage"), "dhcp and busybox udhcpd");
     const Stage stage;
     const Pod server("dhcpserver");
@@ -101,7 +101,7 @@ TEST_CASE("a lease from a DHCP server comes and is given back", "[delegate]") {
           "/run/cni/dhcp.sock");
 }
 
-TEST_CASE("the interface is there when a delegate gets ADD, and still there when it gets DEL", "[delegate]") {
+TEST_CASE("the interface exists while a delegate runs ADD, and still exists while it runs DEL", "[delegate]") {
     const Stage stage;
     const FakePlugin plugin;
     plugin.install(concat("ip netns exec pod ip link show $CNI_IFNAME > /dev/null || exit 1\n", kGoodAdd));
@@ -112,7 +112,7 @@ TEST_CASE("the interface is there when a delegate gets ADD, and still there when
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("CHECK, GC and STATUS are passed on, and so are their failures", "[delegate]") {
+TEST_CASE("CHECK, GC and STATUS call the delegate, and report its failures", "[delegate]") {
     const Stage stage;
     const FakePlugin plugin;
     plugin.install(kGoodAdd);
@@ -130,7 +130,7 @@ TEST_CASE("CHECK, GC and STATUS are passed on, and so are their failures", "[del
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("the delegate's name servers stay unless the configuration has its own", "[delegate]") {
+TEST_CASE("the result has the delegate's name servers unless the configuration has its own", "[delegate]") {
     const Stage stage;
     const FakePlugin plugin;
     plugin.install(kGoodAdd);
@@ -142,7 +142,7 @@ TEST_CASE("the delegate's name servers stay unless the configuration has its own
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("DEL with an edited configuration asks the delegate that gave the address, with what it was given",
+TEST_CASE("after an edit of the configuration, DEL calls the delegate that gave the address with the recorded input",
           "[delegate]") {
     const Stage stage;
     const FakePlugin plugin;
@@ -158,7 +158,7 @@ TEST_CASE("DEL with an edited configuration asks the delegate that gave the addr
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("DEL reaches the delegate when the pod's namespace is gone, and when nothing was recorded", "[delegate]") {
+TEST_CASE("DEL calls the delegate when the pod's namespace is gone, and when there is no record", "[delegate]") {
     const VethParent parent("par0");
     const UnchangedNode node;
     const FakePlugin plugin;

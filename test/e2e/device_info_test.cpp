@@ -1,4 +1,4 @@
-// The device-info file, by which programs in the pod find the VF and its RDMA device.
+// The device-info file tells programs in the pod which VF and RDMA device they have.
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
@@ -9,7 +9,8 @@
 
 namespace rdmanet::test {
 
-TEST_CASE("the device-info file names the VF and its RDMA device beside what it said, and goes with DEL", "[sriov]") {
+TEST_CASE("the device-info file gets the VF and its RDMA device beside its earlier contents, and DEL restores it",
+          "[sriov]") {
     NEEDS_VFS();
     const VfStage stage;
     const std::string path = "/var/run/k8s.cni.cncf.io/devinfo/cni/ml-vf-c1_net1";
@@ -27,7 +28,7 @@ TEST_CASE("the device-info file names the VF and its RDMA device beside what it 
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a device-info file of another pod is not written", "[sriov]") {
+TEST_CASE("the device-info file of another pod is not written", "[sriov]") {
     NEEDS_VFS();
     const VfStage stage;
     const std::string directory = "/run/k8s.cni.cncf.io/devinfo/cni/";
@@ -39,7 +40,7 @@ TEST_CASE("a device-info file of another pod is not written", "[sriov]") {
     first.ifname = "net2";
     (void)add(first);
     const std::string before = shell(concat("cat ", directory, "default-net-x-c1_net2"));
-    PluginCall second = writing(1, "default-net-x-c1_net2"); // the container's ID is the end of the other's
+    PluginCall second = writing(1, "default-net-x-c1_net2"); // this container ID is the end of the other pod's
     second.ifname = "net2";
     CHECK_THAT(refusal(second), Names("code 7", "runtimeConfig.CNIDeviceInfoFile", "net", "x-c1"));
     CHECK_THAT(refusal(writing(1, "default-net-c2_net1")),

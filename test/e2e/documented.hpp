@@ -1,4 +1,4 @@
-// What tests of README and docs/ share: the example that the documents begin with, and blocks of commands.
+// What tests of README and docs/ share: the documents' first example, and blocks of commands.
 #pragma once
 
 #include "attachment_stage.hpp"
@@ -16,7 +16,7 @@ inline std::string example() {
     return source_text("conf-examples/roce-macvlan.json");
 }
 
-/// The example with other or more members, as written in JSON with single quotes.
+/// The example with changed or added members, written in JSON with single quotes.
 inline std::string example_with(const std::string& members) {
     return concat(example().substr(0, example().rfind('}')), ',', json_text(members), '}');
 }
@@ -28,7 +28,7 @@ inline PluginCall call_of(const Pod& pod, const std::string& config) {
     return call;
 }
 
-/// Without "code N: ".
+/// The message without "code N: ".
 inline std::string message_of(const std::string& refusal) {
     return refusal.substr(refusal.find(": ") + 2);
 }

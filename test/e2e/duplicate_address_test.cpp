@@ -1,4 +1,4 @@
-// Addresses that another host in the network has already.
+// Addresses that another host in the network already has.
 #include "attachment_stage.hpp"
 
 #include "support/concat.hpp"
@@ -36,7 +36,7 @@ struct Owner {
     Pod pod{"owner"};
 };
 
-/// A host that talks with the owner: what it thinks whose an address is.
+/// A host that talks to the owner. It shows which MAC it has for an address.
 struct Neighbour {
     Neighbour() { shell("ip address add 10.61.0.254/24 dev par0peer; ip address add fd61::ff/64 dev par0peer nodad"); }
 
@@ -46,7 +46,7 @@ struct Neighbour {
     }
 };
 
-/// The binary where /proc/sys can't be written, as in a container that is not privileged.
+/// The binary without write access to /proc/sys, as in a container that is not privileged.
 class ReadOnlySysctls {
 public:
     ReadOnlySysctls() {
@@ -67,7 +67,7 @@ private:
 
 } // namespace
 
-TEST_CASE("an IPv6 address that another host has stays with it, CHECK and state tell", "[address]") {
+TEST_CASE("an IPv6 address that another host has stays there, and CHECK and state report the duplicate", "[address]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const Neighbour neighbour;
@@ -88,14 +88,14 @@ TEST_CASE("an IPv6 address that another host has stays with it, CHECK and state 
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("an IPv6 address is usable while the kernel looks for another host that has it", "[address]") {
+TEST_CASE("an IPv6 address is usable during duplicate address detection", "[address]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const Neighbour neighbour;
     const UnchangedNode node;
     const PluginCall call = call_for(stage.pod, concat("'master':'par0',", ipam("fd61::/64")));
     const std::string result = add(call);
-    // Another interface's address must not be taken for the source meanwhile.
+    // The kernel must not choose another interface's address as the source meanwhile.
     CHECK_THAT(stage.pod.run("ip route get fd61::ff"), Contains("dev net1") && Contains("src fd61::1"));
     CHECK(check(call, result) == "");
     CHECK(stage.pod.succeeds("ping -6 -c 1 -W 10 fd61::ff"));
@@ -107,7 +107,7 @@ TEST_CASE("an IPv6 address is usable while the kernel looks for another host tha
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("where the kernel can't use an address before duplicate address detection, ADD warns", "[address]") {
+TEST_CASE("ADD warns if addresses are unusable until duplicate address detection ends", "[address]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     stage.pod.run("sysctl -q net.ipv6.conf.default.keep_addr_on_down=1");
@@ -126,7 +126,7 @@ TEST_CASE("where the kernel can't use an address before duplicate address detect
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("ADD that probes refuses an address of another host, names its MAC and changes no neighbour", "[address]") {
+TEST_CASE("an ADD that probes refuses another host's address, names its MAC and updates no neighbour", "[address]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const Neighbour neighbour;
@@ -150,7 +150,7 @@ TEST_CASE("ADD that probes refuses an address of another host, names its MAC and
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("after a probe that nobody answers both families are usable and neighbours are told at once", "[address]") {
+TEST_CASE("after an unanswered probe both families are usable and neighbours are updated at once", "[address]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const Neighbour neighbour;
@@ -173,7 +173,7 @@ TEST_CASE("after a probe that nobody answers both families are usable and neighb
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("an interface without a carrier is not probed, with a warning", "[address]") {
+TEST_CASE("an interface without a carrier is not probed, and ADD warns", "[address]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     shell("ip link set par0peer down");
@@ -187,10 +187,10 @@ TEST_CASE("an interface without a carrier is not probed, with a warning", "[addr
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("an ipvlan child's addresses are probed for from its parent", "[address][ipvlan]") {
+TEST_CASE("an ipvlan child's addresses are probed through its parent", "[address][ipvlan]") {
     NEEDS(kernel_has("ipvlan"), "ipvlan");
     const Stage stage;
-    const Neighbour neighbour; // which has them
+    const Neighbour neighbour; // it has the addresses
     const UnchangedNode node;
     const std::string mac = shell("tr -d '\\n' </sys/class/net/par0peer/address");
     const auto call = [&](const std::string& v4, const std::string& v6) {
@@ -210,7 +210,7 @@ TEST_CASE("an ipvlan child's addresses are probed for from its parent", "[addres
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("state shows the GID that a duplicate address still has", "[address][rdma]") {
+TEST_CASE("state shows that a duplicate address still has a GID", "[address][rdma]") {
     NEEDS(kernel_has("macvlan") && !rdma_parent().empty(), "macvlan and an RDMA parent");
     const Pod pod("pod");
     const Owner owner(rdma_parent(), "fd61::1/64");

@@ -1,5 +1,5 @@
-// A state directory that is empty all of a sudden, by a boot, as it is below /run, or by somebody's hand, while pods
-// have devices. How those were is lost.
+// The state directory becomes empty while pods have devices: by a boot (it is below /run), or by hand. The baselines
+// of the devices are lost.
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
@@ -23,7 +23,7 @@ constexpr const char* kCards = "nics=3 ports=1 vfs=2 gid_table_len=16 link_layer
 constexpr const char* kFunction = "0002:00:00.0";
 constexpr const char* kInfinibandPort = "0003:00:00.0";
 
-/// A card with VFs, one that is a pod's as a whole, and one of InfiniBand; exclusive mode.
+/// RDMA mode exclusive, and three cards: one with VFs, one that moves into a pod as a whole, and one of InfiniBand.
 class ThreeCards {
 public:
     ThreeCards() {
@@ -34,7 +34,7 @@ public:
     ThreeCards& operator=(const ThreeCards&) = delete;
     ~ThreeCards() { (void)succeeds("modprobe -r ib_ipoib"); }
 
-    /// What a boot makes of all devices: they are new, and have no settings.
+    /// Replaces all devices by new ones without settings, as a boot does.
     void make_devices_anew() {
         set_vfs(concat("/sys/class/net/", vfs.pf(), "/device"), 0);
         set_vfs(concat("/sys/class/net/", vfs.pf(), "/device"), 2);
@@ -43,7 +43,7 @@ public:
         set_up();
     }
 
-    /// The VF, the function, and the child, after their ADD, as the runtime calls DEL.
+    /// Attaches the VF, the function and the child. Returns the runtime's DEL calls.
     [[nodiscard]] std::vector<PluginCall> attach(const Pod& pod) const {
         std::vector<PluginCall> calls = {
             vf_call(vfs, pod, 0,
@@ -84,7 +84,7 @@ std::string del_all(const std::vector<PluginCall>& calls) {
     return failed;
 }
 
-/// The runtime's, with nothing valid.
+/// GC by the runtime with an empty list.
 std::string gc_by_runtime(PluginCall call) {
     call.container.clear();
     call.netns.clear();
@@ -96,7 +96,7 @@ constexpr const char* kEmpty = "rm -r /run/rdmanet";
 
 } // namespace
 
-TEST_CASE("an emptied state directory keeps no DEL, GC or next pod from its end: only how devices were is lost",
+TEST_CASE("after the state directory was emptied DEL, GC and the next pod work, and only baselines are lost",
           "[sriov][device][ipoib][del][gc]") {
     NEEDS(OtherNic::possible(), "a NIC with InfiniBand and Ethernet cards");
     ThreeCards cards;
@@ -106,7 +106,7 @@ TEST_CASE("an emptied state directory keeps no DEL, GC or next pod from its end:
         CHECK(del_all(cards.attach(pod)) == "");
         CHECK(node.difference() == "");
     };
-    // The VF keeps the settings that are its PF's affair, and only those are named.
+    // The VF keeps the settings on its PF. The warning names these settings only.
     const auto settings_are_named = [&] {
         CHECK_THAT(gc_by_person(),
                    Names("nothing to remove", "VF 0", "rnic0p0", "vlan 100") && !Contains("still held"));
@@ -129,7 +129,7 @@ TEST_CASE("an emptied state directory keeps no DEL, GC or next pod from its end:
         CHECK(succeeds(concat("rdma dev show ", cards.vfs.rdma(0))));
         settings_are_named();
     }
-    next_pod_is_fine(); // with a VF that has another name by now
+    next_pod_is_fine(); // the VF has another name now
     {
         INFO("the pod is gone as well");
         Pod pod("pod");

@@ -22,8 +22,8 @@ namespace {
 constexpr const char* kPorts[] = {"eth1", "eth2"};
 constexpr const char* kDevices[] = {"mlx5_0", "mlx5_1"};
 
-/// Commands for `ip -batch`. The kernel renames interfaces that are down; without link-local addresses nothing changes
-/// by itself later.
+/// Commands for `ip -batch`. The kernel only renames interfaces that are down. Without link-local addresses nothing
+/// changes by itself later.
 std::string rename(const std::string& from, const std::string& to) {
     return concat("link set ", from, " down\nlink set ", from, " name ", to, "\nlink set ", to,
                   " addrgenmode none\nlink set ", to, " up\n");
@@ -36,7 +36,7 @@ void forget_earlier_tests() {
     fs::remove_all("/var/lib/cni/networks");
 }
 
-/// As the kernel writes it: eight groups of four digits.
+/// The kernel's notation: eight groups of four digits.
 std::string gid_of(const base::IpAddress& address) {
     constexpr const char* kDigits = "0123456789abcdef";
     const auto bytes = address.bytes();
@@ -91,7 +91,7 @@ ExampleNode::~ExampleNode() {
         shell(concat("rdma dev set ", kDevices[0], " name ", devices_[0], " && rdma dev set ", kDevices[1], " name ",
                      devices_[1]));
         forget_earlier_tests();
-    } catch (const std::exception& error) { // the next test says what it misses
+    } catch (const std::exception& error) { // the next test reports what is missing
         std::fprintf(stderr, "%s\n", error.what());
     }
 }
@@ -100,7 +100,7 @@ std::string ExclusiveExampleNode::lacks() {
     return VfNode::possible() ? ExampleNode::lacks() : "an SR-IOV RDMA NIC";
 }
 
-/// The addresses are asked for while the PF has the name that VfNode knows.
+/// Reads the addresses while the PF still has the name that VfNode uses.
 ExclusiveExampleNode::ExclusiveExampleNode() : addresses_{vfs_.vf(0), vfs_.vf(1), vfs_.vf(2), vfs_.vf(3)} {}
 
 namespace {

@@ -1,5 +1,5 @@
-// The node that the examples are written for: NICs eth1 and eth2 with the RDMA devices mlx5_0 and mlx5_1 on one wire, a
-// VLAN interface eth1.100, the plugins installed, nothing ever attached.
+// The node that the examples are written for. NICs eth1 and eth2 with the RDMA devices mlx5_0 and mlx5_1 are on one
+// wire. It has a VLAN interface eth1.100 and the plugins, and no attachment yet.
 #pragma once
 
 #include "runtime.hpp"
@@ -19,9 +19,9 @@ public:
     ExampleNode& operator=(const ExampleNode&) = delete;
     ~ExampleNode();
 
-    /// What this machine lacks to be that node; empty if nothing.
+    /// What this machine lacks for that node. Empty if it lacks nothing.
     [[nodiscard]] static std::string lacks();
-    /// What differs from the node as it was first.
+    /// How the node differs from its first state.
     [[nodiscard]] std::string difference() const { return before_->difference(); }
 
 private:
@@ -31,13 +31,13 @@ private:
     std::unique_ptr<UnchangedNode> before_;
 };
 
-/// The same in RDMA mode exclusive, with VFs on eth1.
+/// The same node in RDMA mode exclusive, with VFs on eth1.
 class ExclusiveExampleNode {
 public:
     ExclusiveExampleNode();
 
     [[nodiscard]] static std::string lacks();
-    /// PCI addresses.
+    /// PCI addresses of the VFs.
     [[nodiscard]] const std::vector<std::string>& vfs() const { return addresses_; }
     [[nodiscard]] std::string difference() const { return node_.difference(); }
 
@@ -47,14 +47,14 @@ private:
     ExampleNode node_;
 };
 
-/// Addresses of `result` that are no GID of the RDMA device with the pod's interface, separated by spaces.
+/// Addresses of `result` without a GID on the RDMA device for the pod's interface, separated by spaces.
 [[nodiscard]] std::string addresses_without_gid(const std::string& result, const std::string& device,
                                                 const std::string& ifname);
 
-/// The same of RDMA devices in the pod.
+/// The same for RDMA devices in the pod.
 [[nodiscard]] std::string addresses_without_gid(const Pod& pod, const std::string& result);
 
-/// Runs a shell script in the pod; empty if every command of it succeeds, else its trace.
+/// Runs a shell script in the pod. Empty if every command succeeds, otherwise the script's trace.
 [[nodiscard]] std::string failure_of(const Pod& pod, const std::string& script);
 
 } // namespace rdmanet::test

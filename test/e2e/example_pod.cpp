@@ -10,8 +10,8 @@ namespace rdmanet::test {
 
 namespace {
 
-/// CNI_ARGS and runtimeConfig of an element of the annotation. Multus repeats address and MAC in CNI_ARGS; left out,
-/// because that is deprecated and the capabilities must do without.
+/// CNI_ARGS and runtimeConfig for an element of the annotation. Multus repeats address and MAC in CNI_ARGS. This
+/// function leaves them out, because they are deprecated there and the capabilities must suffice.
 Attachment attachment_of(const PodManifest& manifest, const NetworkRequest& request, const Pod& pod) {
     Attachment attachment{
         .netns = pod.path(), .container = concat("sandbox-", manifest.name), .ifname = request.ifname};

@@ -1,4 +1,4 @@
-// A pod of a manifest on all of its networks, as Multus puts it there.
+// A pod of a manifest on all of its networks, attached as Multus does it.
 #pragma once
 
 #include "manifests.hpp"
@@ -10,17 +10,16 @@
 
 namespace rdmanet::test {
 
-/// The objects of all the examples.
+/// The objects of all examples.
 [[nodiscard]] Manifests example_manifests();
 
 class RunningPod {
 public:
-    /// `devices` are what the device plugin gave the pod, one for each network that has a resource. Throws if a network
-    /// refuses.
+    /// `devices` has one device of the device plugin for each network with a resource. Throws if a network refuses.
     RunningPod(const PodManifest& manifest, const Manifests& all, std::vector<std::string> devices = {});
 
     [[nodiscard]] const Pod& pod() const { return pod_; }
-    /// Of the pod's network number `at`.
+    /// The result of the pod's network number `at`.
     [[nodiscard]] const std::string& result(std::size_t at) const { return joined_.at(at).result; }
     [[nodiscard]] std::string check() const;
     [[nodiscard]] std::string del() const;

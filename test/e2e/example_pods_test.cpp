@@ -1,5 +1,5 @@
-// The pods of conf-examples on their networks, and what they ask device plugins for. Those of InfiniBand are beside its
-// networks, in examples_test.cpp.
+// The pods of conf-examples on their networks, and the resources that they request. InfiniBand pods are in
+// examples_test.cpp beside their networks.
 #include "attachment_stage.hpp"
 #include "example_node.hpp"
 #include "example_pod.hpp"
@@ -14,7 +14,7 @@
 
 namespace rdmanet::test {
 
-TEST_CASE("the example pods with VFs have their RDMA devices to themselves, and reach each other",
+TEST_CASE("each example pod with a VF sees only its own RDMA device, and the pods reach each other",
           "[examples][sriov]") {
     NEEDS(ExclusiveExampleNode::lacks().empty(), ExclusiveExampleNode::lacks());
     const ExclusiveExampleNode node;
@@ -36,7 +36,7 @@ TEST_CASE("the example pods with VFs have their RDMA devices to themselves, and 
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("the example pod with a sub-function has its RDMA device to itself", "[examples][subfunction]") {
+TEST_CASE("the example pod with a sub-function sees only its own RDMA device", "[examples][subfunction]") {
     NEEDS(OtherNic::possible(), "a NIC with sub-functions");
     const OtherNic nic("nics=1 vfs=1 sfs=2");
     const VfNode mode("exclusive", 0);
@@ -63,7 +63,7 @@ TEST_CASE("the example pods get the networks that they name, and reach each othe
         const RunningPod client(all.pod("roce-client"), all);
         const RunningPod chosen(all.pod("parameter-server"), all);
         const RunningPod worker(all.pod("worker-0"), all);
-        CHECK(all.pods.size() == 4 + 2 + 1 + 3); // with VFs, with a sub-function, on InfiniBand: in cases of their own
+        CHECK(all.pods.size() == 4 + 2 + 1 + 3); // 2 with VFs, 1 sub-function, 3 on InfiniBand: other cases
         CHECK(addresses(server.result(0)) == "192.168.110.1/24 fd00:110::1/64");
         CHECK(addresses(client.result(0)) == "192.168.110.2/24 fd00:110::2/64");
         CHECK(addresses_without_gid(client.result(0), "mlx5_0", "roce0") == "");
@@ -81,7 +81,7 @@ TEST_CASE("the example pods get the networks that they name, and reach each othe
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("the example pods ask for resources that the example device plugin has", "[examples]") {
+TEST_CASE("the example pods request resources that the example device plugin offers", "[examples]") {
     const Manifests all = example_manifests();
     const std::map<std::string, std::vector<std::string>> shared{{"rdma/hca_shared", {"eth1", "eth2"}},
                                                                  {"rdma/hca_shared_ib", {"ibs1"}}};

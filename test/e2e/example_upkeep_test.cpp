@@ -1,4 +1,4 @@
-// The examples that run `rdmanet gc` and `rdmanet check` on every node: their commands, as they are written.
+// Runs the commands of the examples that call `rdmanet gc` and `rdmanet check` on every node.
 #include "attachment_stage.hpp"
 #include "example_pod.hpp"
 #include "markdown.hpp"
@@ -20,7 +20,7 @@ namespace {
 const std::string kInstalledBinary = "/opt/cni/bin/rdmanet";
 const std::string kUpkeepMembers = concat("'master':'par0',", ipam("10.41.0.0/24"));
 
-/// What a unit runs, in systemd's order.
+/// The commands of a unit, in systemd's order.
 std::string commands_of(const std::string& unit) {
     std::string commands;
     for (const std::string key : {"ExecStart=", "ExecStopPost="}) {
@@ -31,7 +31,7 @@ std::string commands_of(const std::string& unit) {
     return commands;
 }
 
-/// After a pod has died and another one's interface was taken down.
+/// Runs `script` after a pod died and another pod's interface went down.
 void expect_upkeep(const std::string& script) {
     const VethParent parent("par0");
     const Pod pod("pod");
@@ -52,7 +52,7 @@ void expect_upkeep(const std::string& script) {
 
 } // namespace
 
-TEST_CASE("the example timer's service takes back what dead pods had, and finds differences", "[examples][gc]") {
+TEST_CASE("the example timer's service reclaims from dead pods and reports differences", "[examples][gc]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const std::string commands = commands_of(source_text("conf-examples/rdmanet-gc.service"));
     CHECK(commands == concat(kInstalledBinary, " gc\n", kInstalledBinary, " check\n"));
@@ -60,14 +60,14 @@ TEST_CASE("the example timer's service takes back what dead pods had, and finds 
     expect_upkeep(concat(' ', replaced(commands, kInstalledBinary, binary())));
 }
 
-TEST_CASE("the example DaemonSet takes back what dead pods had, and finds differences", "[examples][gc]") {
+TEST_CASE("the example DaemonSet reclaims from dead pods and reports differences", "[examples][gc]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Manifests all = example_manifests();
     REQUIRE(all.node_scripts.size() == 1);
     const NodeScript& upkeep = all.node_scripts.front();
     CHECK(upkeep.sees_processes);
     CHECK(upkeep.privileged);
-    // Of the test's own node instead of the machine's, and once.
+    // Runs once, on the test's node instead of the machine's.
     const std::string here = replaced(upkeep.script, concat("nsenter -t 1 -m -n ", kInstalledBinary), binary());
     CHECK(here != upkeep.script);
     const std::string once = replaced(here, "sleep 600 & wait", "break");

@@ -1,4 +1,4 @@
-// Every network of conf-examples, executed as it is written on the node that it is written for. For pods see
+// Runs every network of conf-examples, unchanged, on the node that it is written for. Pods are in
 // example_pods_test.cpp.
 #include "attachment_stage.hpp"
 #include "example_node.hpp"
@@ -26,10 +26,10 @@ namespace {
 /// What a network promises to the first pod on it.
 struct Promise {
     std::string addresses;
-    std::string device;    // that has the addresses as GIDs
-    std::string in_pod;    // a script, every command of which succeeds in the pod
+    std::string device;    // its GID table has the addresses
+    std::string in_pod;    // every command of this script succeeds in the pod
     std::string on_node{}; // the same on the node
-    std::string leaves{};  // what puts right on the node what another plugin leaves after DEL
+    std::string leaves{};  // cleans up on the node what another plugin leaves after DEL
 };
 
 const std::string kRails = "[ $(sysctl -n net.ipv4.conf.all.arp_ignore) = 1 ]\n"
@@ -67,7 +67,7 @@ const std::map<std::string, Promise> kPromises{
     {"default/migrated", {"192.168.130.16/24", "mlx5_0", "ip -d link show net1 | grep 'macvlan mode bridge'"}},
 };
 
-/// In exclusive mode; the pod has the device.
+/// RDMA mode exclusive; the pod has the device.
 const std::map<std::string, Promise> kExclusivePromises{
     {"vf-roce.conflist",
      {"192.168.140.2/24", "v0", "ip route get 10.140.0.1 | grep 'via 192.168.140.1 dev net1'",
@@ -82,14 +82,14 @@ const std::map<std::string, Promise> kExclusivePromises{
       "ip link show eth1 | grep 'vf 0 .* vlan 200, qos 5, spoof checking off.* trust on'"}},
 };
 
-/// Run by a case of its own.
+/// A case of its own runs it.
 const std::string kDhcp = "ipam-dhcp.conflist";
 
-/// On a node with InfiniBand.
+/// Needs a node with InfiniBand.
 const std::string kIbChild = "ib-child.conflist";
 const std::string kIbVf = "ib-vf.conflist";
 
-/// Run with their pods.
+/// The cases of the pods run these.
 const std::set<std::string> kRunByPods{"default/ib-child", "default/ib-vf", "default/roce-sf"};
 
 bool runs_on_roce(const std::string& file) {
@@ -107,7 +107,7 @@ std::string text_of(const std::string& file) {
     return source_text(concat("conf-examples/", file));
 }
 
-/// ADD, what it promises, CHECK, DEL.
+/// Runs ADD, checks the promise, runs CHECK and DEL.
 void run(const Network& network, const Promise& promise) {
     const Pod pod("pod");
     const Attachment attachment{.netns = pod.path()};
@@ -120,7 +120,7 @@ void run(const Network& network, const Promise& promise) {
     CHECK(network.del(attachment, result) == "");
 }
 
-/// The caller names the device, in runtimeConfig or, as Multus does for a network with a resource, in the
+/// The caller names the device in runtimeConfig. For a network with a resource Multus writes it into the
 /// configuration.
 void run_exclusive(const Network& network, const Promise& promise, const std::string& vf, bool has_resource) {
     const Pod pod("pod");
@@ -160,7 +160,7 @@ void run_if_installed(const Network& network, const std::string& name) {
 
 } // namespace
 
-TEST_CASE("the examples that move devices let Multus name them", "[examples]") {
+TEST_CASE("Multus names the devices of examples that move devices", "[examples]") {
     const auto count = [](const std::string& file, const std::string& pattern) {
         return shell(concat("grep -Eo '", pattern, "' ", file, " | wc -l"));
     };
@@ -171,7 +171,7 @@ TEST_CASE("the examples that move devices let Multus name them", "[examples]") {
     }
 }
 
-TEST_CASE("every example is known to a test and has its line in the examples' README", "[examples]") {
+TEST_CASE("every example has a test and a line in the examples' README", "[examples]") {
     std::set<std::string> known{kDhcp, kIbChild, kIbVf};
     std::set<std::string> definitions = kRunByPods;
     for (const auto* promises : {&kPromises, &kExclusivePromises})
@@ -195,7 +195,7 @@ TEST_CASE("every example is known to a test and has its line in the examples' RE
               std::distance(fs::directory_iterator(source_path("conf-examples")), fs::directory_iterator())));
 }
 
-TEST_CASE("the example networks do what they promise", "[examples]") {
+TEST_CASE("the example networks keep their promises", "[examples]") {
     NEEDS(ExampleNode::lacks().empty(), ExampleNode::lacks());
     const ExampleNode node;
     for (const std::string& file : files_with({".conflist", ".json"})) {
@@ -210,7 +210,7 @@ TEST_CASE("the example networks do what they promise", "[examples]") {
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("the example networks with a device for each pod do what they promise", "[examples][sriov][device]") {
+TEST_CASE("the example networks with a device for each pod keep their promises", "[examples][sriov][device]") {
     NEEDS(ExclusiveExampleNode::lacks().empty(), ExclusiveExampleNode::lacks());
     const ExclusiveExampleNode node;
     for (const std::string& file : files_with({".conflist", ".json"}))
@@ -221,7 +221,7 @@ TEST_CASE("the example networks with a device for each pod do what they promise"
                                        !definition.resource.empty());
 }
 
-TEST_CASE("the example networks and pods of InfiniBand do what they promise", "[examples][infiniband]") {
+TEST_CASE("the example networks and pods of InfiniBand keep their promises", "[examples][infiniband]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     const Installed installed;
     const Manifests all = example_manifests();
@@ -242,7 +242,7 @@ TEST_CASE("the example networks and pods of InfiniBand do what they promise", "[
     }
     const InfinibandNode infiniband("exclusive");
     infiniband.make_vfs(2);
-    const UnchangedNode node(Numbers::ignored); // the kernel draws new ones when a driver is bound anew
+    const UnchangedNode node(Numbers::ignored); // binding a driver gives new numbers
     {
         const Pod pod("pod");
         const Attachment attachment{.netns = pod.path(),

@@ -1,4 +1,4 @@
-// An IPAM plugin that does what a test tells it.
+// An IPAM plugin whose behaviour each test scripts.
 #pragma once
 
 #include "attachment_stage.hpp"
@@ -16,7 +16,7 @@
 
 namespace rdmanet::test {
 
-/// A directory for CNI_PATH with a plugin "fake" that runs a script after noting its command.
+/// A directory for CNI_PATH with a plugin "fake". The plugin notes its command and then runs a script.
 class FakePlugin {
 public:
     FakePlugin() { std::filesystem::create_directories(directory()); }
@@ -29,7 +29,7 @@ public:
     [[nodiscard]] static std::string directory() { return "/tmp/rdmanet-fake-plugin"; }
     [[nodiscard]] static std::string file(const std::string& name) { return concat(directory(), '/', name); }
 
-    /// The script runs with "$CNI_COMMAND" and writes to "$dir".
+    /// The script can use "$CNI_COMMAND", and writes to "$dir".
     void install(const std::string& script) const {
         const std::string text =
             concat("#!/bin/bash\ndir=", directory(), "\necho $CNI_COMMAND >> $dir/calls\n", script, '\n');
@@ -39,7 +39,7 @@ public:
     }
     void uninstall() const { std::filesystem::remove(file("fake")); }
     void forget() const { std::filesystem::remove(file("calls")); }
-    /// "ADD DEL "
+    /// Like "ADD DEL ".
     [[nodiscard]] static std::string calls() {
         std::string text = base::read_file_if_exists(file("calls"), 4096).value_or("");
         for (char& c : text)
@@ -53,7 +53,7 @@ inline const char* const kGoodAdd = R"([ $CNI_COMMAND != ADD ] || echo '{"cniVer
                                     R"("ips":[{"address":"10.62.0.5/24","gateway":"10.62.0.1"}],)"
                                     R"("routes":[{"dst":"10.63.0.0/16"}],"dns":{"nameservers":["10.62.0.53"]}}')";
 
-/// A call with that plugin's addresses.
+/// A call whose addresses come from that plugin.
 inline PluginCall fake_call(const Pod& pod, const std::string& version = "1.1.0") {
     PluginCall call = call_for(pod, "'master':'par0','ipam':{'type':'fake'}", version);
     call.path = FakePlugin::directory();

@@ -1,4 +1,4 @@
-// `rdmanet gc --forget`: a person drops one record.
+// `rdmanet gc --forget` lets a person drop one record.
 #include "containers.hpp"
 
 #include "support/concat.hpp"
@@ -29,7 +29,7 @@ std::string refused_forget(const std::string& arguments) {
     return shell(concat(binary(), " gc --forget ", arguments, " 2>&1 && echo succeeded; true"));
 }
 
-/// Containers that have a record, then those that have a lease.
+/// Containers that have a record, then containers that have a lease.
 std::string recorded_and_leased() {
     return shell(concat(binary(), " state --json | jq -j '[.attachments,.leases|map(.containerID)|sort|join(\" \")]|"
                                   "join(\"; \")'"));
@@ -37,8 +37,7 @@ std::string recorded_and_leased() {
 
 } // namespace
 
-TEST_CASE("a person who names an attachment that can't be proven dead drops its record and its lease, and no other's",
-          "[gc][liveness]") {
+TEST_CASE("gc --forget drops the record and the lease of the named attachment, and of no other", "[gc][liveness]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const VethParent parent("par0");
     const UnchangedNode node;
@@ -68,7 +67,7 @@ TEST_CASE("a person who names an attachment that can't be proven dead drops its 
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("nothing of a living pod is forgotten, and of a dead one nothing is given up that can be undone", "[gc]") {
+TEST_CASE("gc --forget refuses living pods, and undoes a dead pod's attachment first", "[gc]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const VethParent parent("par0");
     const UnchangedNode node;
@@ -91,8 +90,7 @@ TEST_CASE("nothing of a living pod is forgotten, and of a dead one nothing is gi
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("records that can't be read are forgotten by their files' names, of several that a name means none is",
-          "[gc]") {
+TEST_CASE("gc --forget drops an unreadable record by its file name, and refuses an ambiguous name", "[gc]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const VethParent parent("par0");
     const UnchangedNode node;

@@ -1,5 +1,5 @@
-// What GC finds that no record tells of: IPoIB children that came back, and devices in namespaces that nobody can
-// reach.
+// GC finds things without a record: IPoIB children that the kernel returned, and devices in namespaces that no path
+// reaches.
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
@@ -34,7 +34,7 @@ std::string collect(PluginCall call, const std::string& members) {
 
 constexpr const char* kChildren = "ip -o link show type ipoib | grep -o '^[0-9]*: [^:@]*@' | wc -l | tr -d '\\n'";
 
-/// Attaches a pod to `parent`, loses the record, and lets the pod go; returns when its child is back.
+/// Attaches a pod to `parent`, deletes the record and ends the pod. Returns when the kernel has returned the child.
 PluginCall lose_child(const std::string& parent) {
     Pod pod("pod");
     const PluginCall call = call_for(pod, concat("'attach':'ipoib','master':'", parent, "','pkey':'0x8001'"));
@@ -50,7 +50,7 @@ PluginCall lose_child(const std::string& parent) {
 
 } // namespace
 
-TEST_CASE("an IPoIB child whose record is lost is removed when it has come back, and no one else's", "[gc][ipoib]") {
+TEST_CASE("GC removes a returned IPoIB child without a record, and no other program's", "[gc][ipoib]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     const InfinibandNode infiniband;
     shell(concat("ip link add link ", infiniband.parent(0), " name admin0 type ipoib pkey 0x8002"));
@@ -73,13 +73,13 @@ TEST_CASE("an IPoIB child whose record is lost is removed when it has come back,
     shell("ip link delete admin0");
 }
 
-TEST_CASE("an IPoIB child of a network with a long name bears its mark as far as an alias holds it", "[gc][ipoib]") {
+TEST_CASE("the mark of an IPoIB child of a network with a long name is cut to the length of an alias", "[gc][ipoib]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     const InfinibandNode infiniband;
     const Pod pod("pod");
     const UnchangedNode node;
     bool marked = false;
-    for (std::size_t length = 203; length <= 210; ++length) { // the namespace's numbers decide which one just fits
+    for (std::size_t length = 203; length <= 210; ++length) { // the namespace's numbers decide which one still fits
         PluginCall call = call_for(pod, concat("'attach':'ipoib','master':'", infiniband.parent(0), '\''));
         call.config.replace(call.config.find("\"net\""), 5, concat('"', std::string(length, 'n'), '"'));
         (void)add(call);
@@ -92,7 +92,7 @@ TEST_CASE("an IPoIB child of a network with a long name bears its mark as far as
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("a device in a namespace that only a descriptor keeps is named with its holder, and left alone",
+TEST_CASE("GC names the holder of a device in a namespace that only a descriptor keeps, and leaves it alone",
           "[gc][sriov]") {
     NEEDS_VFS();
     const VfStage stage;
@@ -100,7 +100,7 @@ TEST_CASE("a device in a namespace that only a descriptor keeps is named with it
     (void)add(call);
     shell(concat("ip netns add stranger && ip link set ", stage.vfs.netdev(0), " netns stranger && rdma dev set ",
                  stage.vfs.rdma(0), " netns stranger"));
-    CHECK_THAT(gc(), Contains("nothing to remove") && !Contains("left alone")); // another plugin's pods look like this
+    CHECK_THAT(gc(), Contains("nothing to remove") && !Contains("left alone")); // pods of another plugin look the same
     const std::string pid = shell("(exec 9</run/netns/stranger; exec sleep 300) >/dev/null 2>&1 & echo -n $!");
     shell(concat("while ! [ /proc/", pid,
                  "/fd/9 -ef /run/netns/stranger ]; do sleep 0.02; done; "
@@ -118,7 +118,7 @@ TEST_CASE("a device in a namespace that only a descriptor keeps is named with it
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a VF that has a VLAN or its link disabled, and no pod, is named and left alone", "[gc][sriov]") {
+TEST_CASE("GC names a VF without a pod that has a VLAN or a disabled link, and leaves it alone", "[gc][sriov]") {
     NEEDS_VFS();
     const VfStage stage;
     const PluginCall call = vf_call(stage.vfs, stage.pod, 1, "'vlan':100");
@@ -143,7 +143,7 @@ TEST_CASE("a VF that has a VLAN or its link disabled, and no pod, is named and l
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("what another undid while GC waited for it is not undone again: the device may be another pod's",
+TEST_CASE("GC does not undo a record that vanished while it waited, because the device may be another pod's",
           "[gc][sriov]") {
     NEEDS_VFS();
     const VfStage stage;

@@ -1,4 +1,4 @@
-// GC by the runtime, and by a person.
+// GC by the runtime, and `rdmanet gc` by a person.
 #include "attachment_stage.hpp"
 
 #include "support/concat.hpp"
@@ -19,7 +19,7 @@ namespace {
 
 const std::string kCollected = concat("'master':'par0',", ipam("10.36.0.0/24"));
 
-/// GC of network "net" with this member, or none.
+/// Runs GC of network "net". `list` is a member of the configuration, or empty.
 std::string collect(const std::string& list) {
     PluginCall call;
     call.container.clear();
@@ -28,13 +28,13 @@ std::string collect(const std::string& list) {
     return outcome(call, "GC");
 }
 
-/// Container IDs that have a record, then those that have a lease.
+/// Container IDs that have a record, then container IDs that have a lease.
 std::string holders() {
     return shell(concat(binary(), " state --json | jq -j '[.attachments,.leases|map(.containerID)|sort|join(\" \")]|"
                                   "join(\"; \")'"));
 }
 
-/// One container "alive" and one "dead" of network "net", and a dead one of another network.
+/// Containers "alive" and "dead" of network "net", and a dead container of another network.
 struct Garbage {
     VethParent parent{"par0"};
     UnchangedNode node;
@@ -50,7 +50,7 @@ struct Garbage {
         dying.destroy();
     }
 
-    /// Everything goes.
+    /// Removes everything.
     std::string finish() {
         living.reset();
         const ProcessResult result = run_process({binary(), "gc"});
@@ -60,7 +60,7 @@ struct Garbage {
 
 } // namespace
 
-TEST_CASE("GC removes what is neither listed nor alive, and nothing of other networks", "[gc]") {
+TEST_CASE("GC removes dead attachments that are not listed, and nothing of other networks", "[gc]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     Garbage garbage;
     CHECK(holders() == "alive dead foreign; alive dead foreign");
@@ -71,7 +71,7 @@ TEST_CASE("GC removes what is neither listed nor alive, and nothing of other net
     CHECK(garbage.finish() == "");
 }
 
-TEST_CASE("GC reads the list under its older name, too", "[gc]") {
+TEST_CASE("GC accepts the list under its older name", "[gc]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     Garbage garbage;
     CHECK(collect("'cni.dev/attachments':[{'containerID':'dead','ifname':'net1'}],") == "");
@@ -81,7 +81,7 @@ TEST_CASE("GC reads the list under its older name, too", "[gc]") {
     CHECK(garbage.finish() == "");
 }
 
-TEST_CASE("GC with a list that is null removes as with an empty one", "[gc]") {
+TEST_CASE("GC treats a list that is null as an empty one", "[gc]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     Garbage garbage;
     CHECK(collect("'cni.dev/valid-attachments':null,") == "");
@@ -89,7 +89,7 @@ TEST_CASE("GC with a list that is null removes as with an empty one", "[gc]") {
     CHECK(garbage.finish() == "");
 }
 
-TEST_CASE("GC without a list removes only what is provably dead", "[gc]") {
+TEST_CASE("GC without a list removes only attachments whose pods are proven dead", "[gc]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     Garbage garbage;
     CHECK(collect("") == "");
@@ -97,7 +97,7 @@ TEST_CASE("GC without a list removes only what is provably dead", "[gc]") {
     CHECK(garbage.finish() == "");
 }
 
-TEST_CASE("GC keeps a namespace without a path for as long as a process lives in it", "[gc]") {
+TEST_CASE("GC keeps a namespace without a path while a process lives in it", "[gc]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     Garbage garbage;
     const std::string pid = shell("ip netns exec living sleep 300 >/dev/null 2>&1 & echo -n $!");
@@ -110,8 +110,7 @@ TEST_CASE("GC keeps a namespace without a path for as long as a process lives in
     CHECK(garbage.finish() == "");
 }
 
-TEST_CASE("who keeps the namespace of a pod after its name is gone is named wherever a person looks",
-          "[gc][state][check]") {
+TEST_CASE("gc, state and check name the process or mount that keeps a namespace without a name", "[gc][state][check]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const VethParent parent("par0");
     const UnchangedNode node;
@@ -136,12 +135,12 @@ TEST_CASE("who keeps the namespace of a pod after its name is gone is named wher
     };
     const Names process(concat("process ", pid, " (sleep)"), "end it");
     names(process, false);
-    // What a DEL leaves that failed.
+    // The record that a failed DEL leaves.
     shell("cd /run/rdmanet/attachments && jq '.removalUnfinished=true|.phase=\"prepared\"' c1* >/tmp/record && "
           "cp /tmp/record c1*");
     names(process, true);
     CHECK(value(shell(concat(binary(), " state --json")), "attachments.0.delUnfinished") == "true");
-    // A mount that only another mount namespace has, as of a runtime in a container.
+    // A mount in another mount namespace only, as a runtime in a container makes it.
     const std::string at = "/tmp/rdmanet-kept";
     const std::string other = shell(concat("touch ", at, "; unshare --mount sh -c 'mount --bind /proc/", pid,
                                            "/ns/net ", at, " && exec sleep 300' >/dev/null 2>&1 & echo -n $!"));
@@ -154,7 +153,7 @@ TEST_CASE("who keeps the namespace of a pod after its name is gone is named wher
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("rdmanet gc removes the dead of all networks, and says so", "[gc]") {
+TEST_CASE("rdmanet gc removes dead attachments of all networks, and lists them", "[gc]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     Garbage garbage;
     const std::string gc = concat(binary(), " gc ");
@@ -172,7 +171,7 @@ TEST_CASE("rdmanet gc removes the dead of all networks, and says so", "[gc]") {
     CHECK(garbage.finish() == "");
 }
 
-TEST_CASE("a record that can't be read does not outlive its pod when the runtime collects", "[gc]") {
+TEST_CASE("the runtime's GC removes an unreadable record of a dead pod", "[gc]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const VethParent parent("par0");
     const UnchangedNode node;
@@ -192,14 +191,14 @@ TEST_CASE("a record that can't be read does not outlive its pod when the runtime
     }
     shell(concat("truncate -s 100 ", record));
 
-    // A person's gc knows no configuration: it says so, and what to do.
+    // `rdmanet gc` has no configuration. It says so, and what to do.
     const ProcessResult gc = run_process({binary(), "gc"});
     CHECK(gc.exit_status == 1);
     CHECK_THAT(gc.out, Names("cannot be read", "DEL", "net", concat("`rdmanet gc --forget ", record, "`")) &&
                            Contains(record) && !Contains("nothing to remove"));
     CHECK(run_process({binary(), "gc", "--dry-run"}).out == gc.out);
 
-    // GC of another network, one that lists the attachment, and one without a list have no business with it.
+    // GC of another network, GC that lists the attachment and GC without a list all keep the attachment.
     PluginCall collecting = call;
     collecting.container.clear();
     collecting.ifname.clear();
@@ -214,7 +213,7 @@ TEST_CASE("a record that can't be read does not outlive its pod when the runtime
     shell("rm -r " + noting);
 }
 
-TEST_CASE("a lease tells whose the record was that can't be read", "[gc]") {
+TEST_CASE("a lease names the owner of an unreadable record", "[gc]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     Garbage garbage;
     shell("truncate -s 100 /run/rdmanet/attachments/*");
@@ -228,7 +227,7 @@ TEST_CASE("a lease tells whose the record was that can't be read", "[gc]") {
     CHECK(garbage.finish() == "");
 }
 
-TEST_CASE("a dry run leaves a damaged lease store as it is, and goes by the journal", "[gc]") {
+TEST_CASE("a dry run leaves a damaged lease store as it is, and reads the journal", "[gc]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     Garbage garbage;
     shell(

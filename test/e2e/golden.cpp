@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kFile = RDMANET_SOURCE_DIR "/test/e2e/messages.golden";
 constexpr std::size_t kMost = 500;
-constexpr std::size_t kMostOfOne = 12; // of the same character
+constexpr std::size_t kMostOfOne = 12; // longest run of one character
 
 using Sections = std::map<std::string, std::vector<std::string>>;
 
@@ -42,7 +42,7 @@ void write(const Sections& sections) {
     if (!file.flush()) throw base::Error(concat("write ", kFile));
 }
 
-/// Those of `some` that `others` lack.
+/// The texts in `some` that `others` lacks.
 std::string missing_from(const std::vector<std::string>& others, const std::vector<std::string>& some,
                          const char* sign) {
     std::string text;

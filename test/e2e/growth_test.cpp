@@ -1,5 +1,5 @@
-// What each command asks of the kernel when the node has many attachments: counted in system calls, which are the same
-// on a machine with nothing else to do and on one with too much.
+// How many system calls each command makes when the node has many attachments. The number does not depend on the
+// machine's speed or load.
 #include "attachment_stage.hpp"
 
 #include "support/concat.hpp"
@@ -18,8 +18,8 @@ namespace {
 constexpr int kFew = 3;
 constexpr int kMany = 23;
 
-/// The binary, and how many system calls it made when it ran last. Memory and directories don't count: how many calls
-/// they take depends on the sizes of things.
+/// Runs the binary and counts its system calls. Calls for memory and directories are left out, because their number
+/// depends on sizes.
 class CountedBinary {
 public:
     CountedBinary() {
@@ -43,14 +43,14 @@ private:
     std::string directory_;
 };
 
-/// By what was done.
+/// Number of calls, by command.
 using Calls = std::map<std::string, int>;
 
 PluginCall call_in(const Pod& pod, int number) {
     return of(call_for(pod, concat("'master':'par0',", ipam("10.61.0.0/24"))), concat('c', number));
 }
 
-/// With that many attachments besides the one that comes and goes.
+/// Counts the calls for one attachment while the node has that many others.
 Calls calls_with(int attachments) {
     const CountedBinary counted;
     const VethParent parent("par0");
@@ -89,7 +89,7 @@ Calls calls_with(int attachments) {
 
 } // namespace
 
-TEST_CASE("each command asks the kernel only so much for each attachment of the node", "[growth][static]") {
+TEST_CASE("each command makes few system calls for each attachment of the node", "[growth][static]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Calls few = calls_with(kFew);
     const Calls many = calls_with(kMany);
@@ -97,8 +97,8 @@ TEST_CASE("each command asks the kernel only so much for each attachment of the 
         return (many.at(what) - few.at(what)) / static_cast<double>(kMany - kFew);
     };
     constexpr double kRecord = 3; // open, read and close a file
-    constexpr double kPod = 14;   // find a network namespace by its path, and its cookie inside
-    constexpr double kNoPod = 1;  // a path that leads nowhere
+    constexpr double kPod = 14;   // open a network namespace by its path, read its cookie inside
+    constexpr double kNoPod = 1;  // the path does not exist
     for (const char* what : {"ADD", "CHECK", "STATUS", "DEL"}) {
         CAPTURE(what);
         CHECK(for_each(what) < 0.2);

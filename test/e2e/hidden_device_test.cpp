@@ -1,4 +1,4 @@
-// Devices that a pod has hidden in a network namespace of its own, where DEL doesn't reach them.
+// A pod has hidden a device in a nested network namespace, where DEL cannot reach the device.
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
@@ -19,7 +19,7 @@ using Catch::Contains;
 
 namespace {
 
-/// What DEL answers to each of them, all at the same time.
+/// Runs DEL for all calls at the same time, and returns the answers.
 std::vector<std::string> del_at_once(const std::vector<PluginCall>& calls) {
     std::vector<std::future<std::string>> answers;
     for (const PluginCall& call : calls)
@@ -31,7 +31,7 @@ std::vector<std::string> del_at_once(const std::vector<PluginCall>& calls) {
 
 } // namespace
 
-TEST_CASE("a VF that DEL can't reach keeps what its PF has set, with its link off, until it is home",
+TEST_CASE("a VF that DEL cannot reach keeps its settings on the PF, with its link off, until it returns",
           "[sriov][reset][del]") {
     NEEDS_VFS();
     const VfNode vfs("shared", 3);
@@ -53,7 +53,7 @@ TEST_CASE("a VF that DEL can't reach keeps what its PF has set, with its link of
                Names("code 108", "still held", vfs.vf(0), "VF 0", vfs.pf(), "keeps its settings, and its link is off"));
     CHECK_THAT(answers[1], Names("VF 1", vfs.pf(), "keeps its settings, and its link is off"));
     CHECK(shell(concat(binary(), " state --json | jq -c '[.attachments[].delUnfinished]'")) == "[true,true]\n");
-    CHECK(answers[2] == ""); // its driver is bound anew in any case, which ends the interface wherever it is
+    CHECK(answers[2] == ""); // a reset binds the driver again, which removes the interface in any namespace
     CHECK_THAT(vfs.settings(0), Contains("vlan 100") && Contains("spoof checking on") &&
                                     Contains("max_tx_rate 500Mbps") && Contains("link-state disable"));
     CHECK_THAT(vfs.settings(1), Contains("vlan 7") && Contains("link-state disable"));
@@ -63,13 +63,13 @@ TEST_CASE("a VF that DEL can't reach keeps what its PF has set, with its link of
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("a stale record switches no living pod's VF off, and DEL waits once for all that the kernel may return",
+TEST_CASE("a stale record never switches off a living pod's VF, and DEL waits only once for several devices",
           "[sriov][gc][del]") {
     NEEDS_VFS();
     const VfNode vfs;
     const UnchangedNode node(Numbers::ignored);
     Pod first("first");
-    Pod other("other"); // of another plugin
+    Pod other("other"); // a pod of another plugin
     const std::string sleeps = "/tmp/rdmanet-sleeps";
     std::vector<PluginCall> calls = {vf_call(vfs, first, 0), vf_call(vfs, first, 1)};
     calls[1].ifname = "net2";
@@ -91,7 +91,7 @@ TEST_CASE("a stale record switches no living pod's VF off, and DEL waits once fo
         std::launch::async, [&] { return succeeds(concat("RDMANET_STATE_DIR=/run/rdmanet-other ", binary(), " gc")); });
     CHECK_THAT(del(counted), Names("net device", vfs.vf(0)));
     CHECK_FALSE(collected.get());
-    // 15 seconds, 50 ms each.
+    // DEL waits for 15 seconds in steps of 50 ms.
     CHECK(std::stoi(shell(concat("awk '$NF == \"total\" {print $4}' ", sleeps))) < 330);
     for (unsigned number : {0U, 1U}) {
         CHECK_THAT(vfs.settings(number), !Contains("link-state disable"));

@@ -1,4 +1,5 @@
-// The binary as the IPAM plugin of Debian's macvlan and bridge, and of runtimes that ask it what those are too old for.
+// The binary as the IPAM plugin of Debian's macvlan and bridge. Newer commands, which Debian's plugins lack, are
+// called directly.
 #include "attachment_stage.hpp"
 #include "runtime.hpp"
 #include "support/concat.hpp"
@@ -18,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A call of another plugin whose addresses are ours.
+/// A call of another plugin that delegates IPAM to rdmanet.
 PluginCall call_of(const std::string& plugin, const Pod& pod, const std::string& members,
                    const std::string& version = "1.0.0") {
     PluginCall call;
@@ -31,7 +32,7 @@ PluginCall call_of(const std::string& plugin, const Pod& pod, const std::string&
     return call;
 }
 
-/// The same, asked directly, as the other plugin does it.
+/// The call as the other plugin delegates it.
 PluginCall direct(PluginCall call) {
     call.program = binary();
     return call;
@@ -52,7 +53,7 @@ std::string leases() {
 
 } // namespace
 
-TEST_CASE("addresses for Debian's macvlan, at every version it knows", "[ipam-plugin]") {
+TEST_CASE("rdmanet gives addresses to Debian's macvlan for every version that it knows", "[ipam-plugin]") {
     NEEDS(fs::exists(concat(kDebianPlugins, "/macvlan")), "Debian's macvlan");
     const Installed installed;
     const Stage stage;
@@ -70,7 +71,8 @@ TEST_CASE("addresses for Debian's macvlan, at every version it knows", "[ipam-pl
     }
 }
 
-TEST_CASE("addresses for Debian's bridge, of two pods, and one pod's DEL leaves the other's", "[ipam-plugin]") {
+TEST_CASE("rdmanet gives addresses to two pods on Debian's bridge, and one pod's DEL keeps the other's",
+          "[ipam-plugin]") {
     NEEDS(fs::exists(concat(kDebianPlugins, "/bridge")) && kernel_has("bridge"), "bridge");
     const Installed installed;
     const Pod first("pod");
@@ -90,14 +92,14 @@ TEST_CASE("addresses for Debian's bridge, of two pods, and one pod's DEL leaves 
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("as an IPAM plugin: the abbreviated result, the same address again, release without a namespace",
+TEST_CASE("as an IPAM plugin: abbreviated result, same address for a repeated ADD, release without a namespace",
           "[ipam-plugin]") {
     const Stage stage;
     const PluginCall call = direct(call_of("macvlan", stage.pod, "'master':'par0'", "1.1.0"));
     const std::string result = add(call);
     CHECK(result == R"({"cniVersion":"1.1.0","ips":[{"address":"10.65.0.2/24","gateway":"10.65.0.1"}],)"
                     R"("routes":[{"dst":"10.66.0.0/16","gw":"10.65.0.1"}]})");
-    CHECK(add(call) == result); // an ADD that is repeated never takes a second address
+    CHECK(add(call) == result); // a repeated ADD never takes a second address
     CHECK(leases() == "10.65.0.2/24");
     CHECK(check(call, result) == "");
     CHECK(outcome(call, "STATUS") == "");
@@ -109,7 +111,7 @@ TEST_CASE("as an IPAM plugin: the abbreviated result, the same address again, re
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("as an IPAM plugin: a repeated ADD that is refused leaves the first one's address", "[ipam-plugin]") {
+TEST_CASE("as an IPAM plugin: a refused repetition of ADD keeps the first address", "[ipam-plugin]") {
     const Stage stage;
     PluginCall call = call_for(stage.pod, ipam("10.68.9.0/24"));
     call.config = json_text(concat("{'cniVersion':'1.0.0','name':'net','type':'macvlan',", ipam("10.68.9.0/24"), '}'));
@@ -123,7 +125,7 @@ TEST_CASE("as an IPAM plugin: a repeated ADD that is refused leaves the first on
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("as an IPAM plugin: DEL with a range that was edited or is nonsense now", "[ipam-plugin]") {
+TEST_CASE("as an IPAM plugin: DEL works after the range was edited or became invalid", "[ipam-plugin]") {
     const Stage stage;
     const PluginCall call = direct(call_of("macvlan", stage.pod, "'master':'par0'", "1.0.0"));
     for (const char* edited : {"'ipam':{'type':'rdmanet','range':'10.99.0.0/24'}", "'ipam':{'type':'rdmanet'}",
@@ -136,7 +138,7 @@ TEST_CASE("as an IPAM plugin: DEL with a range that was edited or is nonsense no
     }
 }
 
-TEST_CASE("as an IPAM plugin: GC keeps what is listed or alive", "[ipam-plugin]") {
+TEST_CASE("as an IPAM plugin: GC keeps listed and living attachments", "[ipam-plugin]") {
     const Stage stage;
     Pod dead("pod2");
     const PluginCall living = direct(call_of("macvlan", stage.pod, "'master':'par0'", "1.1.0"));
@@ -144,7 +146,7 @@ TEST_CASE("as an IPAM plugin: GC keeps what is listed or alive", "[ipam-plugin]"
     (void)add(living);
     (void)add(dying);
     CHECK(outcome(with(living, "'cni.dev/valid-attachments':null"), "GC") == "");
-    CHECK(leases() == "10.65.0.2/24 10.65.0.3/24"); // nothing is listed, both live
+    CHECK(leases() == "10.65.0.2/24 10.65.0.3/24"); // the list is empty, but both pods live
     dead.destroy();
     CHECK(outcome(with(living, "'cni.dev/valid-attachments':[{'containerID':'c1','ifname':'net1'},"
                                "{'containerID':'c2','ifname':'net1'}]"),
@@ -158,7 +160,7 @@ TEST_CASE("as an IPAM plugin: GC keeps what is listed or alive", "[ipam-plugin]"
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("as an IPAM plugin: STATUS tells an exhausted range, refusals leave nothing", "[ipam-plugin]") {
+TEST_CASE("as an IPAM plugin: STATUS reports an exhausted range, and a refused ADD leaves nothing", "[ipam-plugin]") {
     const Stage stage;
     PluginCall call = direct(call_of("macvlan", stage.pod, "'master':'par0'", "1.1.0"));
     call.config = json_text(concat("{'cniVersion':'1.1.0','name':'net','type':'macvlan',",
@@ -180,13 +182,13 @@ TEST_CASE("as an IPAM plugin: STATUS tells an exhausted range, refusals leave no
 
 namespace {
 
-/// The same network, whose type was changed to another plugin's while its pods were there.
+/// The same network after somebody changed its type to another plugin's.
 PluginCall edited(PluginCall call) {
     call.config = replaced(call.config, R"("type":"rdmanet","master")", R"("type":"macvlan","master")");
     return call;
 }
 
-/// What earlier versions wrote for an IPAM plugin.
+/// Turns the record into one of an earlier version, which did not record the role.
 void forget_roles() {
     shell("cd /run/rdmanet/attachments && sed -i 's/\"role\": \"ipam\"/\"role\": \"\"/' c1:net1:net:ipam.json && "
           "mv c1:net1:net:ipam.json c1:net1:net.json");
@@ -194,11 +196,11 @@ void forget_roles() {
 
 } // namespace
 
-TEST_CASE("an attachment whose network became another plugin's, with addresses from here, is kept and undone whole",
+TEST_CASE("an attachment survives and is undone whole after its network's type became another plugin's",
           "[ipam-plugin][role]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
-    stage.pod.run("sysctl -q net.ipv6.conf.default.addr_gen_mode=1"); // no address that comes a moment later
+    stage.pod.run("sysctl -q net.ipv6.conf.default.addr_gen_mode=1"); // so that no link-local address appears later
     const PluginCall call = call_for(stage.pod, concat("'master':'par0',", ipam("10.67.0.0/24")));
     const std::string result = add(call);
     SECTION("DEL of the other plugin removes it") {
@@ -217,7 +219,7 @@ TEST_CASE("an attachment whose network became another plugin's, with addresses f
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("addresses for another plugin are released whatever the network's type is by then, and from old records",
+TEST_CASE("another plugin's addresses are released after the network's type changed, and from old records",
           "[ipam-plugin][role]") {
     Pod dead("dead");
     const Stage stage;

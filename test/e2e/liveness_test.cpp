@@ -1,5 +1,5 @@
-// Who may take something from whom: pods that live, died, or can't be seen, looked at from the node and from other PID
-// and mount namespaces.
+// Liveness: pods that live, that died or that the caller cannot see. Callers are the node and other PID and mount
+// namespaces.
 #include "containers.hpp"
 #include "vf_stage.hpp"
 
@@ -39,10 +39,10 @@ std::string lease_holders() {
 
 } // namespace
 
-TEST_CASE("the runtime's GC from a container takes nothing from pods that it can't see", "[liveness][gc]") {
+TEST_CASE("the runtime's GC in a container removes nothing of pods that it cannot see", "[liveness][gc]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const VethParent parent("par0");
-    const Pod heir("heir");
+    const Pod later("later");
     const UnchangedNode node;
     ProcessPod pods[3];
     for (int number = 0; number < 3; ++number) (void)add(attached_to(pods[number].path(), concat('c', number)));
@@ -55,15 +55,15 @@ TEST_CASE("the runtime's GC from a container takes nothing from pods that it can
     CHECK(result.out == "");
     for (const char* kept : {"c1", "c2"})
         CHECK_THAT(result.err, Names("GC", "kept", "net", kept, "another PID namespace"));
-    CHECK_THAT(result.err, !Contains("container \"c0\"")); // the runtime's list has it
+    CHECK_THAT(result.err, !Contains("container \"c0\"")); // the runtime lists this one
     const std::string by_person = shell(concat(inside.path(), " gc"));
     for (const char* kept : {"c0", "c1", "c2"})
         CHECK_THAT(by_person, Names("kept", "net", kept, "another PID namespace"));
     CHECK(lease_holders() == "c0 c1 c2");
-    CHECK(addresses(add(attached_to(heir.path(), "heir"))) == "10.71.0.4/24");
-    CHECK(del(attached_to(heir.path(), "heir")) == "");
+    CHECK(addresses(add(attached_to(later.path(), "later"))) == "10.71.0.4/24");
+    CHECK(del(attached_to(later.path(), "later")) == "");
 
-    // The same list from the node itself: the dead go, the living stay.
+    // The node itself runs GC with the same list. GC removes the dead pod's attachment and keeps the living ones.
     pods[1].end();
     CHECK(outcome(gc_call("{'containerID':'c0','ifname':'net1'}"), "GC") == "");
     CHECK(lease_holders() == "c0 c2");
@@ -71,12 +71,12 @@ TEST_CASE("the runtime's GC from a container takes nothing from pods that it can
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("from the node, the dead are collected whoever attached them", "[liveness][gc][sriov]") {
+TEST_CASE("the node reclaims from dead pods, whichever container attached them", "[liveness][gc][sriov]") {
     NEEDS_VFS();
     NEEDS(kernel_has("macvlan") && is_initial_pid_namespace(), "macvlan and the initial PID namespace");
     const VfNode vfs;
     const VethParent parent("par0");
-    const Pod heir("heir");
+    const Pod later("later");
     const UnchangedNode node;
     const Wrapper daemon("daemon", kContainer);
     const std::string addresses_of_one = concat("'master':'par0',", ipam("10.72.0.1/32", "'enable_l3':true"));
@@ -91,13 +91,13 @@ TEST_CASE("from the node, the dead are collected whoever attached them", "[liven
         child.destroy();
         vf.destroy();
 
-        // Another container proves nothing.
+        // Another container cannot prove that a pod is dead.
         CHECK_THAT(run_in(daemon, "state"), Names("another PID namespace") && !Contains("pod dead"));
         CHECK_THAT(run_in(daemon, "gc"), !Contains("removed"));
-        PluginCall refused = of(vf_call(vfs, heir, 0), "heir");
+        PluginCall refused = of(vf_call(vfs, later, 0), "later");
         refused.program = daemon.path();
         CHECK_THAT(refusal(refused), Names("dead", "PID"));
-        PluginCall exhausted = of(call_for(heir, addresses_of_one), "heir");
+        PluginCall exhausted = of(call_for(later, addresses_of_one), "later");
         exhausted.program = daemon.path();
         CHECK_THAT(refusal(exhausted), Names("code 104", "1 lease", "may be alive", "another PID namespace"));
 
@@ -106,9 +106,9 @@ TEST_CASE("from the node, the dead are collected whoever attached them", "[liven
             CHECK(node.difference() == "");
             continue;
         }
-        const PluginCall next_child = of(call_for(heir, addresses_of_one), "next");
+        const PluginCall next_child = of(call_for(later, addresses_of_one), "next");
         CHECK(addresses(add(next_child)) == "10.72.0.1/32");
-        PluginCall next_vf = of(vf_call(vfs, heir, 0), "next");
+        PluginCall next_vf = of(vf_call(vfs, later, 0), "next");
         next_vf.ifname = "net2";
         (void)add(next_vf);
         CHECK_THAT(vfs.settings(0), !Contains("vlan"));
@@ -118,7 +118,8 @@ TEST_CASE("from the node, the dead are collected whoever attached them", "[liven
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("a container that has the number of an earlier one collects nothing of that one's", "[liveness][gc]") {
+TEST_CASE("a container whose PID namespace reuses an earlier one's number collects nothing of that container",
+          "[liveness][gc]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const VethParent parent("par0");
     const UnchangedNode node;
@@ -128,14 +129,15 @@ TEST_CASE("a container that has the number of an earlier one collects nothing of
     const Wrapper container("before", kContainer);
     call.program = container.path();
     (void)add(call);
-    // From here on only a process keeps the pod, which no container sees.
+    // From here on only a process keeps the pod, and no container sees this process.
     CHECK(comes_true([&] { return succeeds(concat("[ /run/netns/pod -ef /proc/", process, "/ns/net ]")); }));
     pod.destroy();
     const std::string was = shell("jq -j .pidNamespace /run/rdmanet/attachments/*");
     wait_until(concat("(( $(cut -d ' ' -f 1 /proc/uptime | tr -d .) > (", was, " >> 32) + 1 ))")); // another tick
 
-    // The kernel gives the lowest number that is free. As if that were the one that the record has, with the start of
-    // the container before, and then without, as earlier versions wrote it:
+    // The kernel gives the lowest free number, so a later PID namespace may get a recorded one. The test writes this
+    // number into the record: first with the start time of the earlier container, then without one, as earlier
+    // versions did.
     for (const char* start : {"was >> 32 << 32", "0"}) {
         const Wrapper namesake("after", concat(kContainer, " bash -c 'was=", was, " now=$((", start,
                                                R"( | $(stat -Lc %i /proc/self/ns/pid)))
@@ -151,12 +153,11 @@ TEST_CASE("a container that has the number of an earlier one collects nothing of
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("a process that root may not look at proves as much as one that shares its network namespace",
-          "[liveness][gc]") {
+TEST_CASE("a process that root may not examine counts like one in the pod's network namespace", "[liveness][gc]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const VethParent parent("par0");
     const UnchangedNode node;
-    // Who has fewer capabilities than a process may not trace it (cap_ptrace_access_check(), security/commoncap.c).
+    // A process without the target's capabilities may not trace it (cap_ptrace_access_check(), security/commoncap.c).
     const Wrapper weak("weak", "setpriv --bounding-set -sys_ptrace --inh-caps -sys_ptrace");
     CHECK_FALSE(succeeds("setpriv --bounding-set -sys_ptrace --inh-caps -sys_ptrace readlink /proc/1/ns/net"));
     const auto leave_dead = [](const std::string& container) {
@@ -166,7 +167,7 @@ TEST_CASE("a process that root may not look at proves as much as one that shares
     leave_dead("first");
     CHECK_THAT(run_in(weak, "gc"), Names("removed", "net", "first"));
 
-    // In a namespace of its own, which may be that of any pod.
+    // The process has its own namespace. For the weak caller it may be any pod's.
     leave_dead("second");
     ProcessPod stranger;
     const std::string reason = concat(
@@ -180,7 +181,7 @@ TEST_CASE("a process that root may not look at proves as much as one that shares
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("who is not shown every process proves nothing", "[liveness][gc]") {
+TEST_CASE("a caller that does not see every process proves no pod dead", "[liveness][gc]") {
     NEEDS(kernel_has("macvlan") && is_initial_pid_namespace(), "macvlan and the initial PID namespace");
     const VethParent parent("par0");
     const UnchangedNode node;

@@ -16,7 +16,7 @@ namespace {
 
 const char* const kNetworks = "k8s.v1.cni.cncf.io/networks";
 const char* const kResource = "k8s.v1.cni.cncf.io/resourceName";
-const char* const kOperatorsPrefix = "openshift.io"; // unless it is installed with another
+const char* const kOperatorsPrefix = "openshift.io"; // the operator's default
 
 std::string name_of(const YAML::Node& object) {
     return object["metadata"]["name"].as<std::string>();
@@ -26,7 +26,7 @@ std::string namespace_of(const YAML::Node& object) {
     return object["metadata"]["namespace"].as<std::string>("default");
 }
 
-/// Empty without "spec": Multus then takes the list with the network's name from a directory of the node.
+/// Empty without "spec". Multus then reads the list with the network's name from a directory of the node.
 std::string config_of(const YAML::Node& definition) {
     const YAML::Node spec = definition["spec"];
     return spec ? spec["config"].as<std::string>() : "";
@@ -46,7 +46,7 @@ std::string qualified(const std::string& name, const std::string& pod_namespace)
     return name.find('/') == std::string::npos ? concat(pod_namespace, '/', name) : name;
 }
 
-/// "name", "namespace/name@interface", separated by commas.
+/// Parses "name" or "namespace/name@interface", separated by commas.
 std::vector<NetworkRequest> parse_short(const std::string& annotation, const std::string& pod_namespace) {
     std::vector<NetworkRequest> requests;
     std::istringstream stream(annotation);
@@ -126,7 +126,7 @@ bool selects_only(const json::Reader& selector, const char* key, const std::stri
     return selected && strings_of(*selected) == std::vector<std::string>{wanted};
 }
 
-/// Auxiliary devices are others than sub-functions, too: a selector that doesn't say which is none of these.
+/// Not every auxiliary device is a sub-function: only a selector with "auxTypes" chooses sub-functions.
 void parse_functions(const json::Reader& list, std::vector<FunctionResource>& into) {
     for (const json::Reader& element : list.elements()) {
         const auto type = element.find("deviceType");
@@ -142,7 +142,7 @@ void parse_functions(const json::Reader& list, std::vector<FunctionResource>& in
     }
 }
 
-/// Of the RDMA shared device plugin or of the SR-IOV network device plugin.
+/// Parses the configuration of the RDMA shared device plugin or of the SR-IOV network device plugin.
 void parse_device_plugin(const YAML::Node& object, Manifests& into) {
     const json::Document document = json::Document::parse(object["data"]["config.json"].as<std::string>());
     if (const auto functions = document.root().find("resourceList"))
@@ -157,7 +157,7 @@ FunctionResource parse_policy(const YAML::Node& spec) {
                               .is_rdma = spec["isRdma"].as<bool>(),
                               .is_infiniband = spec["linkType"].as<std::string>() == "ib",
                               .from = "SriovNetworkNodePolicy"};
-    // Required by its definition, or, with another driver, a VF without a net device.
+    // The policy's definition requires the first two. Another deviceType makes a VF without a net device.
     if (spec["numVfs"].as<unsigned>() == 0 || spec["nodeSelector"].size() == 0 ||
         spec["deviceType"].as<std::string>() != "netdevice")
         throw base::Error(concat("policy of ", resource.name, " makes no VF with a net device"));

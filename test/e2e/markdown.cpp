@@ -55,7 +55,7 @@ std::vector<Link> links_in(const std::string& line, const std::string& file) {
     return links;
 }
 
-/// Takes a document line by line.
+/// Parses a document line by line.
 class Parser {
 public:
     explicit Parser(Markdown& into) : into_(into) {}
@@ -128,7 +128,7 @@ std::vector<std::string> matches(const std::string& text, const std::string& exp
     for (const char* at = text.c_str(); ::regexec(&compiled, at, match.size(), match.data(), 0) == 0;) {
         const regmatch_t& wanted = compiled.re_nsub > 0 ? match[1] : match[0];
         found.emplace_back(at + wanted.rm_so, at + wanted.rm_eo);
-        at += std::max(match[0].rm_eo, 1); // no expression here matches nothing
+        at += std::max(match[0].rm_eo, 1); // an empty match must not stop the loop
     }
     ::regfree(&compiled);
     return found;

@@ -1,4 +1,4 @@
-// The parts of the documentation that can be held against the truth.
+// The parts of the documentation that tests compare with the binary.
 #pragma once
 
 #include <string>
@@ -6,13 +6,13 @@
 
 namespace rdmanet::test {
 
-/// A file of the sources, by its path in them.
+/// A source file by its path in the repository.
 [[nodiscard]] std::string source_path(const std::string& file);
 [[nodiscard]] std::string source_text(const std::string& file);
 
 struct CodeBlock {
     std::string section;
-    std::string language; // of a fenced block; "indented" of an indented one
+    std::string language; // "indented" for an indented block
     std::string text;
 };
 
@@ -24,7 +24,7 @@ struct TableRow {
 
 struct Link {
     std::string file;   // relative to the sources
-    std::string anchor; // of a section in it; empty: the whole file
+    std::string anchor; // a section of the file; empty: the whole file
 };
 
 struct Markdown {
@@ -42,11 +42,11 @@ struct Markdown {
 /// What users read: README.md and every page of docs/.
 [[nodiscard]] const std::vector<Markdown>& documents();
 
-/// All that matches a POSIX extended expression, or what is in the first group of it if there is one. Not std::regex,
-/// which takes longer to compile than a whole test.
+/// All matches of a POSIX extended expression, or of its first group if it has one. Not std::regex, which takes
+/// longer to compile than a whole test.
 [[nodiscard]] std::vector<std::string> matches(const std::string& text, const std::string& expression);
 
-/// What stands between backticks.
+/// The text between backticks.
 [[nodiscard]] std::vector<std::string> code_spans(const std::string& text);
 
 } // namespace rdmanet::test

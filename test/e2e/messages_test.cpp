@@ -1,5 +1,5 @@
-// What CHECK, DEL, STATUS and the commands say of attachments, whole, in messages.golden. The tests of each command
-// demand what its messages must name.
+// What CHECK, DEL, STATUS and the commands say of attachments, compared in full with messages.golden. Tests of each
+// command only require what its messages must name.
 #include "containers.hpp"
 #include "fake_plugin.hpp"
 #include "golden.hpp"
@@ -27,7 +27,7 @@ const std::string kTwoRoutes =
            ipam("10.90.0.0/24", "'ipRanges':[{'range':'fd90::/64'}],'routes':[{'dst':'10.91.0.0/16','gw':"
                                 "'10.90.0.254'},{'dst':'10.92.0.0/16','gw':'10.90.0.254'}]"));
 
-/// Numbers and times that differ from run to run get a name.
+/// Replaces numbers and times that differ from run to run.
 std::string settled(std::string text) {
     static const std::pair<std::regex, const char*> varying[] = {
         {std::regex("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z"), "TIME"},
@@ -44,7 +44,8 @@ PluginCall without_pod(PluginCall call) {
     return call;
 }
 
-/// Keeps what DEL says, which must not be what go-cni takes for success, nor its log, which stands for it if it dies.
+/// Keeps DEL's error and log. Neither may have words that go-cni takes for success: if DEL dies, the log stands for
+/// the error.
 void keep_del(Golden& golden, const PluginCall& call) {
     const ProcessResult result = call.with_command("DEL").run();
     CHECK_NOTHROW(refuse_words_of_success({.out = result.err}));
@@ -52,7 +53,7 @@ void keep_del(Golden& golden, const PluginCall& call) {
     golden.add(complaints(result.err));
 }
 
-/// Keeps a command and what a person reads after it. What gc says of other devices is about the machine.
+/// Keeps a command and its output. Lines about other devices are left out, because they depend on the machine.
 void keep_command(Golden& golden, const std::string& arguments, const std::string& program = binary()) {
     const ProcessResult result = run_process({"/bin/sh", "-c", concat(program, ' ', arguments, " 2>&1")});
     golden.add(concat("$ rdmanet ", arguments));
@@ -61,7 +62,7 @@ void keep_command(Golden& golden, const std::string& arguments, const std::strin
         if (!line.starts_with("left alone: ")) golden.add(line);
 }
 
-/// A pod's namespace without a name, which a process keeps.
+/// A pod's namespace without a name, kept by a process.
 class HeldPod {
 public:
     HeldPod() {
@@ -89,8 +90,7 @@ private:
     std::string pid_;
 };
 
-/// Attachments of a living pod, of a dead one and of one whose namespace a process holds, and records that can't be
-/// read.
+/// Attachments of a living pod, a dead pod and a pod whose namespace a process holds. Also unreadable records.
 struct Scene {
     VethParent parent{"par0"};
     UnchangedNode node;
@@ -117,7 +117,7 @@ struct Scene {
 
 } // namespace
 
-TEST_CASE("messages.golden has what CHECK says of differences", "[golden][check]") {
+TEST_CASE("messages.golden has CHECK's differences", "[golden][check]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const PluginCall call = call_for(stage.pod, kTwoRoutes);
@@ -145,7 +145,7 @@ TEST_CASE("messages.golden has what CHECK says of differences", "[golden][check]
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("messages.golden has what DEL says of what it could not undo, never in words of success", "[golden][del]") {
+TEST_CASE("messages.golden has what DEL could not undo, never in words of success", "[golden][del]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const FakePlugin plugin;
@@ -185,7 +185,7 @@ TEST_CASE("messages.golden has what DEL says of what it could not undo, never in
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("messages.golden has why STATUS refuses", "[golden][status]") {
+TEST_CASE("messages.golden has STATUS's refusals", "[golden][status]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     Golden golden("STATUS");
@@ -216,7 +216,7 @@ TEST_CASE("messages.golden has why STATUS refuses", "[golden][status]") {
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("messages.golden has what state, check and gc say of a node", "[golden][state][check][gc]") {
+TEST_CASE("messages.golden has the output of state, check and gc", "[golden][state][check][gc]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     Scene scene;
     Golden golden("commands on a node");
@@ -247,7 +247,7 @@ TEST_CASE("messages.golden has what state, check and gc say of a node", "[golden
     CHECK(scene.node.difference() == "");
 }
 
-TEST_CASE("messages.golden has what plan says of shared networks", "[golden][plan]") {
+TEST_CASE("messages.golden has plans of shared networks", "[golden][plan]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     Golden golden("rdmanet plan");

@@ -1,5 +1,5 @@
-// Many VFs at once, as when the pods of a node start together. RDMANET_PARALLEL_VFS says how many, over two cards; 64
-// need RDMANET_HARNESS_MEM=3072.
+// Many VFs at once, as when the pods of a node start together. RDMANET_PARALLEL_VFS sets their number, over two
+// cards. 64 VFs need RDMANET_HARNESS_MEM=3072.
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
@@ -26,7 +26,7 @@ unsigned wanted_vfs() {
     return std::max(base::parse_integer<unsigned>(chosen == nullptr ? "" : chosen).value_or(8), 2U);
 }
 
-/// Two cards, all VFs that they have, exclusive mode.
+/// Two cards with all their VFs, in RDMA mode exclusive.
 class CrowdedNode {
 public:
     explicit CrowdedNode(unsigned number)
@@ -48,7 +48,7 @@ private:
     VfNode vfs_;
 };
 
-/// What each of the calls answers, all of them made at once.
+/// Makes all calls at the same time, and returns the answers.
 std::vector<std::string> at_once(const std::vector<PluginCall>& calls,
                                  const std::function<std::string(std::size_t)>& make) {
     std::vector<std::future<std::string>> running;
@@ -67,8 +67,7 @@ std::string joined(const std::vector<std::string>& texts) {
 
 } // namespace
 
-TEST_CASE("all VFs of a node go into pods at the same time, and come back at the same time",
-          "[sriov][rdma][parallel]") {
+TEST_CASE("all VFs of a node move into pods at the same time, and return at the same time", "[sriov][rdma][parallel]") {
     NEEDS(OtherNic::possible() && VfNode::possible(), "SR-IOV RDMA NICs");
     const CrowdedNode crowded(wanted_vfs());
     const UnchangedNode node;

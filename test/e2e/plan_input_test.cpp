@@ -1,4 +1,4 @@
-// What `rdmanet plan` reads: configurations, lists, NetworkAttachmentDefinitions, and what is none of these.
+// What `rdmanet plan` reads: configurations, lists and NetworkAttachmentDefinitions. Other input is refused.
 #include "plan_stage.hpp"
 
 #include "support/concat.hpp"
@@ -64,7 +64,7 @@ TEST_CASE("a plan reads NetworkAttachmentDefinitions, YAML and JSON, by name", "
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("unknown keys are refused where the network or its node is strict, and end a plan with status 1", "[plan]") {
+TEST_CASE("unknown keys are refused if the network or its node is strict, and end a plan with status 1", "[plan]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const PluginCall call = call_for(stage.pod, concat("'master':'par0','mtuu':7,", ipam("10.121.0.0/29", "'x':1")));
@@ -87,13 +87,12 @@ TEST_CASE("unknown keys are refused where the network or its node is strict, and
     CHECK_THAT(refusal(as_ipam), Names("code 7", "ipam.x", "RDMANET_STRICT") && !Contains("brige"));
     on_strict_node.more_environment = {"RDMANET_STRICT=0"};
     const std::string result = add(on_strict_node);
-    CHECK(check(strict, result) == ""); // the pod has what it has
+    CHECK(check(strict, result) == ""); // strictness does not matter after ADD
     CHECK(del(strict) == "");
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("keys that do nothing for this kind of network are named by a plan, and refused where it is strict",
-          "[plan]") {
+TEST_CASE("a plan names keys without effect on this kind of network, and a strict network refuses them", "[plan]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const PluginCall call = call_for(stage.pod, "'master':'par0','vlan':100,'trust':'on','Master':'par1'");
@@ -108,7 +107,7 @@ TEST_CASE("keys that do nothing for this kind of network are named by a plan, an
     CHECK_THAT(last_line(plan(with(call, "'vlan':0,'trust':'','Master':null,'mdoe':'vepa'")).err),
                Names("1 unknown", "mdoe"));
     CHECK_THAT(refusal(with(call, "'strict':true")), Names("code 7", "Master", "master", "trust", "vlan"));
-    (void)add(call); // as the peers do, which ignore keys that they don't know
+    (void)add(call); // peers ignore unknown keys too
     CHECK(del(call) == "");
     CHECK(stage.node.difference() == "");
 }
@@ -130,7 +129,7 @@ TEST_CASE("a refused plan in JSON has ADD's error and the warnings", "[plan]") {
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("what is no network to plan is refused with what is wrong", "[plan]") {
+TEST_CASE("input without a network to plan is refused, and the error says why", "[plan]") {
     const UnchangedNode node;
     const auto said = [](const std::string& config, const Options& options = {}) {
         return no_plan(plan(json_text(config), options));

@@ -1,4 +1,4 @@
-// Plans of the tests: `rdmanet plan` and what it says, beside ADD.
+// Runs `rdmanet plan` and compares it with ADD.
 #pragma once
 
 #include "vf_stage.hpp"
@@ -10,20 +10,20 @@
 
 namespace rdmanet::test {
 
-/// So that ADD's records have the same key as the plan's.
+/// ADD's container ID. Its records then have the same key as the plan's.
 constexpr const char* kPlanned = "rdmanet-plan";
-/// A state directory that isn't there, and must not be after a plan.
+/// A state directory that does not exist. A plan must not create it.
 constexpr const char* kNoState = "/tmp/rdmanet-no-state";
 
 using Options = std::vector<std::string>;
 
 [[nodiscard]] ProcessResult plan(const std::string& config, const Options& options);
-/// For the pod that the call is for.
+/// Runs the plan for the pod of the call.
 [[nodiscard]] ProcessResult plan(const PluginCall& call, const Options& more = {});
 
-/// The plan. Throws if there is a refusal instead.
+/// The plan. Throws if it was refused.
 [[nodiscard]] std::string told(const ProcessResult& result);
-/// What a person reads then, without the program's name.
+/// The refusal as a person reads it, without the program's name.
 [[nodiscard]] std::string no_plan(const ProcessResult& result);
 [[nodiscard]] std::string last_line(const std::string& text);
 

@@ -1,4 +1,4 @@
-// rdmanet plan: it tells what ADD then does, refuses in ADD's words, and changes nothing.
+// `rdmanet plan` reports what ADD would do, refuses in ADD's words, and changes nothing.
 #include "plan_stage.hpp"
 
 #include "support/concat.hpp"
@@ -24,7 +24,7 @@ std::string without_code(const std::string& refusal) {
     return refusal.substr(refusal.find(": ") + 2);
 }
 
-/// The node as it is, looked at more closely than after an ADD and a DEL.
+/// Compares the node more closely than after ADD and DEL: a plan must not even touch the state directory.
 class Untouched {
 public:
     [[nodiscard]] std::string difference() const {
@@ -37,7 +37,7 @@ private:
     std::string state_ = look_at_state();
 };
 
-/// The plan in JSON, and nothing changed by it.
+/// Returns the plan in JSON, and checks that it changed nothing.
 std::string plan_untouched(const PluginCall& call) {
     const Untouched node;
     std::string json = told(plan(call, {"--json"}));
@@ -45,9 +45,9 @@ std::string plan_untouched(const PluginCall& call) {
     return json;
 }
 
-/// Of a plan or a record; without numbers that the kernel gives what ADD makes.
+/// Steps of a plan or a record, without the numbers that the kernel gives to new links.
 constexpr const char* kSteps = "jq -cS '.steps | map(if .step == \"create-link\" then .ifindex = 0 else . end)' ";
-/// A GUID makes the RDMA device another.
+/// A new GUID makes the kernel create another RDMA device.
 constexpr const char* kStepsOfNewGuid =
     "jq -cS '.steps | map(if .step == \"move-rdma\" then del(.index, .nodeGuid) else . end)' ";
 
@@ -68,7 +68,7 @@ void check_same_words(const PluginCall& call) {
 
 } // namespace
 
-TEST_CASE("a plan tells what ADD then does, and leaves no trace", "[plan]") {
+TEST_CASE("a plan reports what ADD then does, and leaves no trace", "[plan]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const PluginCall call =
@@ -115,7 +115,7 @@ TEST_CASE("a plan tells what ADD then does, and leaves no trace", "[plan]") {
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a plan refuses for want of addresses as ADD does", "[plan]") {
+TEST_CASE("a plan refuses in ADD's words when no address is available", "[plan]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const std::string one = "'ipam':{'type':'rdmanet','cooldown':0,'range':'10.122.0.0/29','range_start':'10.122.0.2',"
@@ -129,7 +129,7 @@ TEST_CASE("a plan refuses for want of addresses as ADD does", "[plan]") {
         of(call_for(stage.pod, "'master':'par0','ipam':{'type':'rdmanet','addresses':[{'address':'10.123.0.1/24'}]}"),
            "c2");
     call.ifname = "net2";
-    check_same_words(call); // somebody has the address
+    check_same_words(call); // another attachment has the address
     call = with(of(call_for(stage.pod, "'master':'par0'"), "c2"), ipam("10.122.0.0/29"));
     call.ifname = "net2";
     for (const char* address : {"IP=10.122.0.2", "IP=10.9.9.9"}) {
@@ -139,7 +139,7 @@ TEST_CASE("a plan refuses for want of addresses as ADD does", "[plan]") {
     const std::string state = look_at_state();
     call = of(call_for(stage.pod, "'master':'par0','ipam':{'type':'rdmanet-absent'}"), "c2");
     call.ifname = "net2";
-    check_same_words(call); // before there is a record
+    check_same_words(call); // refused before a record is written
     const std::string called = "/tmp/rdmanet-ipam-called";
     const std::string plugins = "/tmp/rdmanet-plan-plugins";
     shell(concat("mkdir -p ", plugins, " && printf '#!/bin/sh\\ntouch ", called, "\\n' >", plugins,
@@ -153,7 +153,7 @@ TEST_CASE("a plan refuses for want of addresses as ADD does", "[plan]") {
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a plan behind another plugin takes that one's result, or says that it is missing", "[plan]") {
+TEST_CASE("a plan behind another plugin uses that plugin's result, or reports that it is missing", "[plan]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const fs::path result = "/tmp/rdmanet-plan-result.json";
@@ -181,7 +181,7 @@ TEST_CASE("a plan behind another plugin takes that one's result, or says that it
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("the plan of a VF has its settings, its owner and what the dead left", "[plan][sriov]") {
+TEST_CASE("a VF's plan has its settings, its owner and what ADD reclaims from a dead pod", "[plan][sriov]") {
     NEEDS_VFS();
     const VfStage stage;
     const std::string members = concat(
@@ -222,7 +222,7 @@ TEST_CASE("the plan of a VF has its settings, its owner and what the dead left",
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("the plan of an InfiniBand VF binds its driver anew for a GUID", "[plan][infiniband]") {
+TEST_CASE("an InfiniBand VF's plan binds its driver again for a GUID", "[plan][infiniband]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     const InfinibandNode infiniband("exclusive");
     infiniband.make_vfs(1);
@@ -243,7 +243,7 @@ TEST_CASE("the plan of an InfiniBand VF binds its driver anew for a GUID", "[pla
 TEST_CASE("a plan sets up a VF's representor, and refuses the NIC of the default route as ADD does",
           "[plan][sriov][device]") {
     NEEDS_VFS();
-    const std::string spare = rdma_parent(1); // before there are representors, which are net devices of a PF, too
+    const std::string spare = rdma_parent(1); // first, because representors are net devices of a PF too
     const VfNode vfs;
     const SwitchdevMode mode(vfs.pf());
     const Pod pod("pod");

@@ -1,4 +1,4 @@
-// RDMA ports that aren't active: a warning, or a refusal before anything changes.
+// RDMA ports that are not active produce a warning, or a refusal before anything changes.
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
@@ -17,8 +17,8 @@ namespace {
 
 constexpr const char* kRefuse = "'rdma':{'onInactivePort':'refuse','gidTimeoutMs':100},";
 
-/// What the first card's port lacks, by the software NIC's name for it: "cable", or "subnet_manager", as if none had
-/// ever run.
+/// Takes something from the first card's port, by its name in the software NIC: "cable", or "subnet_manager", as if
+/// none had ever run.
 class Without {
 public:
     explicit Without(const std::string& what) : file_(concat("/sys/kernel/debug/simrnic/rnic0p0/", what)) {
@@ -32,7 +32,7 @@ private:
     std::string file_;
 };
 
-/// What an ADD that must succeed logs; CHECK agrees with it, and DEL follows.
+/// Returns what ADD logs. Then CHECK must succeed, and DEL follows.
 std::string log_of(const PluginCall& call) {
     const ProcessResult result = call.run();
     if (result.exit_status != 0) return error_of(result);
@@ -54,14 +54,15 @@ std::string status_of(PluginCall call) {
     return outcome(call, "STATUS");
 }
 
-/// Of the one attachment of the node.
+/// The warning for the node's only attachment.
 std::string warning_of_check() {
     return value(run_process({binary(), "check", "--json"}).out, "attachments.0.warning");
 }
 
 } // namespace
 
-TEST_CASE("a parent whose RDMA port isn't active is warned of, or refused before anything changes", "[rdma][port]") {
+TEST_CASE("a parent whose RDMA port is not active produces a warning, or a refusal before anything changes",
+          "[rdma][port]") {
     NEEDS(kernel_has("macvlan") && !rdma_parent().empty(), "macvlan and an RDMA parent");
     const Pod pod("pod");
     const UnchangedNode node;
@@ -89,7 +90,8 @@ TEST_CASE("a parent whose RDMA port isn't active is warned of, or refused before
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("of a VF the PF's port tells before, and its own when it is up in the pod", "[rdma][port][sriov]") {
+TEST_CASE("a VF's port state comes from the PF's port before ADD, and from its own port in the pod",
+          "[rdma][port][sriov]") {
     NEEDS_VFS();
     const VfStage stage;
     const PluginCall refusing = vf_call(stage.vfs, stage.pod, 0, concat(kRefuse, ipam("10.111.0.0/24")));
@@ -97,7 +99,7 @@ TEST_CASE("of a VF the PF's port tells before, and its own when it is up in the 
     const std::string of_pf = concat("port 1 of RDMA device \"", rdma_device_of(stage.vfs.pf()),
                                      "\" is not active: state down, physical state disabled");
     const std::string of_vf = concat("port 1 of RDMA device \"", stage.vfs.rdma(0), "\" is not active");
-    const std::string result = add(refusing); // on the host its own port is down
+    const std::string result = add(refusing); // the VF's own port is still down on the host
     CHECK(check(refusing, result) == "");
     CHECK(warning_of_check() == "");
     {
@@ -128,7 +130,8 @@ TEST_CASE("of a VF the PF's port tells before, and its own when it is up in the 
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a whole function's port tells before if its interface is up, else in the pod", "[rdma][port][device]") {
+TEST_CASE("a whole function's port state is known before ADD if its interface is up, otherwise in the pod",
+          "[rdma][port][device]") {
     NEEDS_VFS();
     const VfNode vfs("exclusive", 0);
     const std::string nic = vfs.pf();
@@ -145,7 +148,7 @@ TEST_CASE("a whole function's port tells before if its interface is up, else in 
         CHECK_THAT(refusal(refusing), Contains(concat("code 103: ", said)) && Contains(nic));
         shell(concat("ip link set ", nic, " down"));
         CHECK(log_of(warned) == "");
-        const UnchangedNode while_down; // its queueing discipline went with the move
+        const UnchangedNode while_down; // the move removed its queueing discipline
         CHECK_THAT(refusal(refusing), Contains(concat("code 103: ", said)) && Contains("\"net1\""));
         CHECK(while_down.difference() == "");
     }
@@ -155,7 +158,7 @@ TEST_CASE("a whole function's port tells before if its interface is up, else in 
     {
         const Without cable("cable");
         CHECK_THAT(warning_of_check(), StartsWith("device ") && Contains(" has no carrier"));
-        CHECK(check(refusing, result) == ""); // a link that went down for the move may not be back
+        CHECK(check(refusing, result) == ""); // the move set the link down, and it may not be up again
         shell("sed -i 's/\"createdSinceBoot\": [0-9]*,//' /run/rdmanet/attachments/*");
         CHECK_THAT(check(refusing, result), Contains(concat("code 107: ", said)) && Contains("\"net1\""));
     }
@@ -164,7 +167,7 @@ TEST_CASE("a whole function's port tells before if its interface is up, else in 
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("CHECK of a VF whose RDMA device stayed on the host asks the port there", "[rdma][port][sriov]") {
+TEST_CASE("CHECK of a VF whose RDMA device stayed on the host reads the port there", "[rdma][port][sriov]") {
     NEEDS_VFS();
     const VfNode vfs("shared");
     const Pod pod("pod");
@@ -181,7 +184,7 @@ TEST_CASE("CHECK of a VF whose RDMA device stayed on the host asks the port ther
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("InfiniBand ports are told with their LIDs", "[rdma][port][infiniband]") {
+TEST_CASE("messages about InfiniBand ports have their LIDs", "[rdma][port][infiniband]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     const InfinibandNode infiniband;
     infiniband.make_vfs(1);
@@ -190,7 +193,7 @@ TEST_CASE("InfiniBand ports are told with their LIDs", "[rdma][port][infiniband]
     const PluginCall vf = call_for(pod, concat(kRefuse, "'deviceID':'", InfinibandNode::vf(0), '\''));
     CHECK(log_of(child) == "");
     CHECK(log_of(vf) == "");
-    const UnchangedNode node; // the VF's interface keeps the MTU of the group that it has joined
+    const UnchangedNode node; // the VF's interface has joined its group and keeps that MTU
     {
         const Without cable("cable");
         const std::string said = concat("port 1 of RDMA device \"ib0p0\" is not active: state down, physical state ",

@@ -45,10 +45,10 @@ std::string golden(const std::string& version) {
 
 } // namespace
 
-TEST_CASE("VERSION answers whatever else is there or not", "[protocol]") {
+TEST_CASE("VERSION answers whatever the environment and the input are", "[protocol]") {
     PluginCall call;
     call.command = "VERSION";
-    call.netns = call.ifname = call.path = "dummy"; // as libcni calls it
+    call.netns = call.ifname = call.path = "dummy"; // libcni calls it so
     for (const char* input : {R"({"cniVersion":"0.4.0"})", "", "rubbish"}) {
         call.config = input;
         const ProcessResult result = call.run();
@@ -62,7 +62,7 @@ TEST_CASE("VERSION answers whatever else is there or not", "[protocol]") {
           kVersionOutput);
 }
 
-TEST_CASE("ADD, CHECK and DEL at every version, and the shape of its result", "[protocol]") {
+TEST_CASE("ADD, CHECK and DEL work for every version, and the result has the version's shape", "[protocol]") {
     const Stage stage;
     for (const std::string& version : kVersions) {
         INFO(version);
@@ -81,7 +81,7 @@ TEST_CASE("ADD, CHECK and DEL at every version, and the shape of its result", "[
     }
 }
 
-TEST_CASE("a configuration without a version is of 0.1.0", "[protocol]") {
+TEST_CASE("a configuration without a version means 0.1.0", "[protocol]") {
     const Stage stage;
     PluginCall call = dual_stack(stage.pod, "0.1.0");
     call.config = replaced(call.config, R"("cniVersion":"0.1.0",)", "");
@@ -90,7 +90,7 @@ TEST_CASE("a configuration without a version is of 0.1.0", "[protocol]") {
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("GC and STATUS came with 1.1.0, and print nothing", "[protocol]") {
+TEST_CASE("GC and STATUS exist since 1.1.0, and print nothing", "[protocol]") {
     const Stage stage;
     for (const std::string& version : kVersions)
         for (const char* command : {"GC", "STATUS"}) {
@@ -108,7 +108,7 @@ TEST_CASE("GC and STATUS came with 1.1.0, and print nothing", "[protocol]") {
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("STATUS says with code 50 that ADD can't work", "[protocol]") {
+TEST_CASE("STATUS reports with code 50 that ADD cannot work", "[protocol]") {
     const Stage stage;
     CHECK_THAT(outcome(call_for(stage.pod, "'master':'absent0'"), "STATUS"), Names("code 50", "master", "absent0"));
     const PluginCall full = call_for(stage.pod, concat("'master':'par0',", ipam("10.60.0.0/30", "'exclude':["
@@ -120,8 +120,7 @@ TEST_CASE("STATUS says with code 50 that ADD can't work", "[protocol]") {
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("an attachment without an address is refused before anything is touched where a result can't say it",
-          "[protocol]") {
+TEST_CASE("an attachment without an address is refused first for versions whose results need one", "[protocol]") {
     const Stage stage;
     for (const std::string& version : kVersions) {
         INFO(version);
@@ -137,7 +136,7 @@ TEST_CASE("an attachment without an address is refused before anything is touche
     }
 }
 
-TEST_CASE("what earlier plugins of the chain did is passed through, ours comes behind", "[protocol]") {
+TEST_CASE("the result has what earlier plugins of the chain did, and then ours", "[protocol]") {
     const Stage stage;
     const std::string earlier =
         R"({"cniVersion":"VERSION","interfaces":[{"name":"cali0","mac":"ee:ee:ee:ee:ee:ee"},)"
@@ -165,7 +164,7 @@ TEST_CASE("what earlier plugins of the chain did is passed through, ours comes b
     }
 }
 
-TEST_CASE("DNS settings of earlier plugins stay where this one has none", "[protocol]") {
+TEST_CASE("the result has the DNS settings of earlier plugins if rdmanet has none", "[protocol]") {
     const Stage stage;
     const PluginCall call = call_for(stage.pod, "'master':'par0'", "1.0.0");
     const std::string result = add(after(call, R"({"cniVersion":"1.0.0","dns":{"domain":"cluster.local"}})"));
@@ -225,7 +224,7 @@ TEST_CASE("every refusal is one document with version, code and message", "[prot
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("the plugin's own namespace is a pod's only for those who say so", "[protocol]") {
+TEST_CASE("the plugin's own namespace is only accepted with CNI_NETNS_OVERRIDE", "[protocol]") {
     const Stage stage;
     PluginCall call = dual_stack(stage.pod, "1.0.0");
     call.netns = "/proc/self/ns/net";

@@ -1,4 +1,4 @@
-// Functions with several RDMA devices, RDMA devices that take their time, and such as don't move at all.
+// Functions with several RDMA devices, and RDMA devices that are slow or cannot move.
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
@@ -18,7 +18,7 @@ using Catch::Contains;
 
 namespace {
 
-/// Exclusive mode, two VFs of a NIC with these parameters, and how all was.
+/// RDMA mode exclusive, and two VFs of a NIC with these parameters.
 struct OtherVfStage {
     explicit OtherVfStage(const std::string& parameters) : nic(concat("nics=1 vfs=2 ", parameters)) {}
 
@@ -31,21 +31,22 @@ struct OtherVfStage {
     UnchangedNode node;
 };
 
-/// A call for the RDMA devices of VF 0, whose interface somebody has moved into the pod.
+/// Moves the interface of VF 0 into the pod, and returns a call for its RDMA devices.
 PluginCall rdma_alone(const VfNode& vfs, const Pod& pod, const std::string& members) {
     shell(concat("ip link set ", vfs.netdev(0), " netns ", pod.name(), " name net1"));
     return after(call_for(pod, concat("'attach':'rdma',", members), "1.0.0"),
                  "{\"cniVersion\":\"1.0.0\",\"interfaces\":[{\"name\":\"net1\"}]}");
 }
 
-/// The interface that the kernel gives back after the RDMA devices, under the pod's name for it.
+/// Waits until the kernel has returned the interface, which comes after the RDMA devices with the pod's name, and
+/// renames it.
 void take_back(const VfNode& vfs) {
     wait_until(concat("ip link set net1 name ", vfs.netdev(0)));
 }
 
 } // namespace
 
-TEST_CASE("all RDMA devices of a VF go into the pod, and come back", "[sriov][rdma]") {
+TEST_CASE("all RDMA devices of a VF move into the pod, and return", "[sriov][rdma]") {
     NEEDS(OtherNic::possible(), "a NIC with two RDMA devices of two ports for each function");
     const OtherVfStage stage("rdma_devices=2 rdma_ports=2");
     const std::string info = "/var/run/k8s.cni.cncf.io/devinfo/cni/two-devices-c1_net1";
@@ -79,7 +80,7 @@ TEST_CASE("all RDMA devices of a VF go into the pod, and come back", "[sriov][rd
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("one of a VF's RDMA devices goes into the pod, by its place or its name, and the others stay",
+TEST_CASE("a configuration can choose one RDMA device of a VF by its place or its name, and the others stay",
           "[sriov][rdma]") {
     NEEDS(OtherNic::possible(), "a NIC with two RDMA devices for each function");
     const OtherVfStage stage("rdma_devices=2");
@@ -104,7 +105,7 @@ TEST_CASE("one of a VF's RDMA devices goes into the pod, by its place or its nam
             CHECK(del(call) == "");
             CHECK(node.difference() == "");
         }
-        stage.set_fault("vf_call_fail", 1); // would be what the error says if something were tried
+        stage.set_fault("vf_call_fail", 1); // the error would have this failure if anything were changed
         for (const std::string device : {"2", "'*d2'"})
             CHECK_THAT(refusal(vf_call(stage.vfs, pod, 0, concat("'trust':'on',", members(device)))),
                        Names("code 103", "rdma.device", "0001:00:01.0", "0 (\"roce0p0v0\")", "1 (\"roce0p0v0d1\")"));
@@ -118,21 +119,21 @@ TEST_CASE("one of a VF's RDMA devices goes into the pod, by its place or its nam
         stage.set_fault("rdma_move_delay_ms", 500);
         dead.destroy();
         CHECK(del(call) == "");
-        CHECK(succeeds("rdma dev show roce0p0v0d1")); // the one that stayed is no sign that the driver was bound anew
+        CHECK(succeeds("rdma dev show roce0p0v0d1")); // the device that stayed must not look like a new one
         take_back(stage.vfs);
     }
     stage.set_fault("rdma_move_delay_ms", 0);
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("RDMA devices that don't move are refused before anything changes, or done without", "[sriov][rdma]") {
+TEST_CASE("RDMA devices that cannot move are refused before anything changes, or stay on the host", "[sriov][rdma]") {
     NEEDS(OtherNic::possible(), "RDMA devices that can't move");
     const OtherVfStage stage("movable=0");
     {
         const Pod pod("pod");
         const UnchangedNode node;
         const std::string settings = concat("'vlan':100,'trust':'on',", ipam("10.113.0.0/24"));
-        stage.set_fault("vf_call_fail", 1); // would be what the error says if something were tried
+        stage.set_fault("vf_call_fail", 1); // the error would have this failure if anything were changed
         CHECK_THAT(refusal(vf_call(stage.vfs, pod, 0, concat("'rdma':true,", settings))),
                    Names("code 103", "RDMA", "roce0p0v0", "`rdma system set netns shared`"));
         stage.set_fault("vf_call_fail", 0);
@@ -151,7 +152,7 @@ TEST_CASE("RDMA devices that don't move are refused before anything changes, or 
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("RDMA devices and drivers that take their time are waited for", "[sriov][rdma][del]") {
+TEST_CASE("DEL waits for RDMA devices and drivers that are slow", "[sriov][rdma][del]") {
     NEEDS(OtherNic::possible(), "slow RDMA devices");
     const OtherVfStage stage("rdma_devices=2");
     const auto attached = [&](Pod& pod) {
@@ -173,7 +174,7 @@ TEST_CASE("RDMA devices and drivers that take their time are waited for", "[srio
         (void)add(call);
         pod.destroy();
         CHECK(del(call) == "");
-        // The kernel returns one after the other.
+        // The kernel returns the devices one after the other.
         CHECK(succeeds("rdma dev show roce0p0v0 && rdma dev show roce0p0v0d1"));
         take_back(stage.vfs);
     }
@@ -192,8 +193,8 @@ TEST_CASE("RDMA devices and drivers that take their time are waited for", "[srio
     }
 }
 
-// Waits for as long as DEL does.
-TEST_CASE("DEL doesn't wait for ever for an RDMA device, says what is held, and the next one ends it",
+// Takes as long as DEL may wait.
+TEST_CASE("DEL gives up waiting for an RDMA device, names what is still held, and the next DEL succeeds",
           "[.hang][rdma]") {
     NEEDS(OtherNic::possible(), "slow RDMA devices");
     const OtherVfStage stage("");
@@ -203,13 +204,13 @@ TEST_CASE("DEL doesn't wait for ever for an RDMA device, says what is held, and 
     stage.set_fault("rdma_move_delay_ms", 25000);
     pod.destroy();
     CHECK_THAT(del(call), Names("code 108", "still held", "RDMA device", "roce0p0v0", "0001:00:01.0"));
-    CHECK(shell(concat(binary(), " state --json | jq -c .leases")) == "[]\n"); // given back whatever else fails
+    CHECK(shell(concat(binary(), " state --json | jq -c .leases")) == "[]\n"); // released whatever else fails
     wait_until("test -e /sys/class/infiniband/roce0p0v0");
     CHECK(del(call) == "");
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a VF without a node GUID is warned of, and what the warning says gives it one", "[sriov][rdma]") {
+TEST_CASE("a VF without a node GUID produces a warning, and the warning's command sets one", "[sriov][rdma]") {
     NEEDS_VFS();
     const VfNode vfs;
     const Pod pod("pod");

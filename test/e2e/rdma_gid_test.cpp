@@ -1,4 +1,4 @@
-// RDMA for pods on a shared parent: GIDs of their addresses, and refusals where there can't be any.
+// RDMA for pods on a shared parent: GIDs for their addresses, and refusals if GIDs are impossible.
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
@@ -15,14 +15,14 @@ using Catch::Contains;
 
 namespace {
 
-/// "NETDEV TYPE" of each entry of the table that has this GID, sorted.
+/// "NETDEV TYPE" of each table entry with this GID, sorted.
 std::string entries(const std::string& device, const std::string& gid) {
     return shell(concat("cd /sys/class/infiniband/", device, "/ports/1; for file in $(grep -lx ", gid,
                         " gids/* 2>/dev/null); do i=${file#gids/}; "
                         "echo -n \"$(<gid_attrs/ndevs/$i) $(<gid_attrs/types/$i), \"; done | cat"));
 }
 
-/// For one of several attachments of a pod.
+/// A call for one of several attachments of a pod.
 PluginCall numbered_call(const Pod& pod, int number, const std::string& members) {
     PluginCall call = of(call_for(pod, concat(members, ',', ipam("10.41.4.0/24"))), concat('c', number));
     call.ifname = concat("net", number);
@@ -31,7 +31,7 @@ PluginCall numbered_call(const Pod& pod, int number, const std::string& members)
 
 } // namespace
 
-TEST_CASE("the GIDs of all addresses are there when ADD returns, and go with DEL", "[rdma][core]") {
+TEST_CASE("the GIDs of all addresses exist when ADD returns, and vanish with DEL", "[rdma][core]") {
     NEEDS(kernel_has("macvlan") && kernel_has("ipvlan") && !rdma_parent().empty(), "children and an RDMA parent");
     const std::string parent = rdma_parent();
     const std::string device = rdma_device_of(parent);
@@ -51,7 +51,7 @@ TEST_CASE("the GIDs of all addresses are there when ADD returns, and go with DEL
     }
 }
 
-TEST_CASE("a parent whose VLAN has the same link-local address, and GIDs of it, serves pods as ever", "[rdma]") {
+TEST_CASE("a parent works although its VLAN has GIDs of the same link-local address", "[rdma]") {
     NEEDS(kernel_has("macvlan") && succeeds("modprobe 8021q") && !rdma_parent().empty(),
           "macvlan, VLANs and an RDMA parent");
     const std::string parent = rdma_parent();
@@ -72,11 +72,11 @@ TEST_CASE("a parent whose VLAN has the same link-local address, and GIDs of it, 
     shell("ip link delete vlan5");
 }
 
-TEST_CASE("RDMA that the configuration demands and the parent lacks is refused", "[rdma]") {
+TEST_CASE("required RDMA is refused if the parent has no RDMA device", "[rdma]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const std::string members = concat("'master':'par0',", ipam("10.41.2.0/24"));
-    // A kernel without RDMA drivers says so.
+    // A kernel without RDMA drivers produces its own message.
     CHECK_THAT(refusal(call_for(stage.pod, concat("'rdma':true,", members))),
                Contains("code 103") && (Contains("`rdma link`") || Contains("`modprobe mlx5_ib`")));
     CHECK(stage.node.difference() == "");
@@ -108,13 +108,13 @@ TEST_CASE("a parent with software RDMA serves its pods until the RDMA device is 
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a full GID table refuses a pod, or warns, as configured, and CHECK sees it", "[rdma][check]") {
+TEST_CASE("a full GID table refuses a pod or warns, as configured, and CHECK detects it", "[rdma][check]") {
     NEEDS(kernel_has("macvlan") && OtherNic::possible(), "macvlan and the software NIC");
-    const OtherNic nic("nics=1 gid_table_len=4"); // two entries are the port's own
+    const OtherNic nic("nics=1 gid_table_len=4"); // the port itself uses two entries
     const std::string parent = rdma_parent();
     const std::string device = rdma_device_of(parent);
     const Pod pod("pod");
-    pod.run("sysctl -q net.ipv6.conf.default.addr_gen_mode=1"); // link-local addresses have GIDs, too
+    pod.run("sysctl -q net.ipv6.conf.default.addr_gen_mode=1"); // link-local addresses would have GIDs too
     const UnchangedNode node;
     const auto numbered = [&](int number, const std::string& rdma) {
         return numbered_call(pod, number, concat("'master':'", parent, "','rdma':", rdma));
@@ -142,7 +142,7 @@ TEST_CASE("a full GID table refuses a pod, or warns, as configured, and CHECK se
 
 TEST_CASE("more pods fit into a small GID table without link-local addresses", "[rdma]") {
     NEEDS(kernel_has("macvlan") && OtherNic::possible(), "macvlan and the software NIC");
-    const OtherNic nic("nics=1 gid_table_len=6"); // two entries are the port's own
+    const OtherNic nic("nics=1 gid_table_len=6"); // the port itself uses two entries
     const std::string parent = rdma_parent();
     const Pod pod("pod");
     const UnchangedNode node;
@@ -150,7 +150,7 @@ TEST_CASE("more pods fit into a small GID table without link-local addresses", "
         return numbered_call(pod, number, concat("'master':'", parent, "','rdma':", rdma));
     };
     PluginCall with_link_local = numbered(1, "true");
-    with_link_local.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=;K8S_POD_NAME=till"; // as podman calls plugins
+    with_link_local.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=;K8S_POD_NAME=till"; // podman calls plugins so
     (void)add(with_link_local);
     wait_until(concat("test $(cat /sys/class/infiniband/", rdma_device_of(parent),
                       "/ports/1/gid_attrs/ndevs/* 2>/dev/null | grep -cx net1) = 4"));
@@ -177,7 +177,7 @@ TEST_CASE("more pods fit into a small GID table without link-local addresses", "
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("CHECK sees which GIDs the RDMA device of a VF lacks, in the pod and on the host", "[rdma][check][sriov]") {
+TEST_CASE("CHECK detects missing GIDs of a VF's RDMA device, in the pod and on the host", "[rdma][check][sriov]") {
     NEEDS(OtherNic::possible(), "the software NIC");
     const OtherNic nic("nics=1 gid_table_len=4");
     for (const std::string mode : {"exclusive", "shared"}) {
@@ -198,7 +198,7 @@ TEST_CASE("CHECK sees which GIDs the RDMA device of a VF lacks, in the pod and o
     }
 }
 
-TEST_CASE("a pod whose GIDs don't fit in the end is refused and leaves nothing", "[rdma]") {
+TEST_CASE("a pod whose GIDs do not fit is refused after all, and leaves nothing", "[rdma]") {
     NEEDS(kernel_has("macvlan") && OtherNic::possible() && succeeds("test -x /usr/lib/cni/static"),
           "macvlan, the software NIC and the plugin static");
     const OtherNic nic("nics=1 gid_table_len=4");
@@ -206,7 +206,7 @@ TEST_CASE("a pod whose GIDs don't fit in the end is refused and leaves nothing",
     const Pod pod("pod");
     pod.run("sysctl -q net.ipv6.conf.default.addr_gen_mode=1");
     const UnchangedNode node;
-    // How many addresses another plugin gives is known only when the interface is there.
+    // rdmanet learns how many addresses another plugin gives only after the interface exists.
     const auto limited = [&](const std::string& rdma) {
         return call_for(pod,
                         concat("'master':'", parent, "','rdma':{", rdma,

@@ -1,5 +1,5 @@
-// A node whose RDMA devices belong to one network namespace each. The kernel changes the mode only while there is no
-// other network namespace.
+// A node in RDMA mode exclusive: each RDMA device belongs to one network namespace. The kernel changes the mode only
+// while no other network namespace exists (rdma_compatdev_set(), drivers/infiniband/core/device.c).
 #include "attachment_stage.hpp"
 
 #include "support/concat.hpp"
@@ -21,7 +21,8 @@ struct ExclusiveMode {
 
 } // namespace
 
-TEST_CASE("in exclusive mode shared RDMA is refused with the cure, or done without", "[rdma]") {
+TEST_CASE("in RDMA mode exclusive a shared network is refused with the cure if it requires RDMA, otherwise it has none",
+          "[rdma]") {
     NEEDS(kernel_has("macvlan") && !rdma_parent().empty(), "macvlan and an RDMA parent");
     NEEDS(set_rdma_mode("exclusive"), "a node without network namespaces");
     const ExclusiveMode mode;

@@ -1,4 +1,4 @@
-// A name of its own for the RDMA device in the pod.
+// A network names its RDMA device in the pod.
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
@@ -19,8 +19,7 @@ std::string named(const std::string& more = "") {
 
 } // namespace
 
-TEST_CASE("an RDMA device has the name in the pod that its network gives it, and comes home under its own",
-          "[sriov][rdma]") {
+TEST_CASE("an RDMA device has the configured name in the pod, and returns with its own", "[sriov][rdma]") {
     NEEDS_VFS();
     const VfStage stage;
     const std::string info = "/var/run/k8s.cni.cncf.io/devinfo/cni/named-c1_net1";
@@ -40,7 +39,7 @@ TEST_CASE("an RDMA device has the name in the pod that its network gives it, and
         const Pod pod("other");
         const UnchangedNode node;
         const std::string fault = concat("/sys/kernel/debug/simrnic/", stage.vfs.pf(), "/vf_call_fail");
-        shell(concat("echo 1 >", fault)); // would be what the error says if something were tried
+        shell(concat("echo 1 >", fault)); // the error would have this failure if anything were changed
         PluginCall second = of(vf_call(stage.vfs, stage.pod, 1, named("'vlan':100,")), "c2");
         second.ifname = "net2";
         CHECK_THAT(refusal(second), Names("code 103", "rdma.name", "rdma0", "/run/netns/pod"));
@@ -55,7 +54,7 @@ TEST_CASE("an RDMA device has the name in the pod that its network gives it, and
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("an RDMA device that was named for its pod gets its own name back when the pod is gone and that is free",
+TEST_CASE("an RDMA device with a configured name gets its own name back when the pod is gone and the name is free",
           "[sriov][rdma][del]") {
     NEEDS_VFS();
     const VfNode vfs;
@@ -75,7 +74,8 @@ TEST_CASE("an RDMA device that was named for its pod gets its own name back when
                 concat("RDMA device \"rdma0\" of ", vfs.vf(0), ": another RDMA device on the host has");
             const std::string look = "stat -c '%i %z' ${RDMANET_STATE_DIR:-/run/rdmanet}/rdma-names.json";
             const std::string written = shell(look);
-            CHECK_THAT(shell(concat(binary(), " gc")), Contains(waiting)); // whose administrator keeps what he gave it
+            CHECK_THAT(shell(concat(binary(), " gc")),
+                       Contains(waiting)); // the administrator's name for the other device stays
             CHECK(shell(look) == written);
             shell(concat("rdma dev set ", vfs.rdma(0), " name ", vfs.rdma(1)));
             CHECK_THAT(shell(concat(binary(), " gc")), !Contains("RDMA device"));
@@ -84,7 +84,7 @@ TEST_CASE("an RDMA device that was named for its pod gets its own name back when
     }
 }
 
-TEST_CASE("RDMA devices whose pods have swapped their names get them back, and wait for one that a pod has",
+TEST_CASE("RDMA devices whose pods swapped their names get them back, after waiting for a name in use",
           "[sriov][rdma][del]") {
     NEEDS_VFS();
     const VfNode vfs;
@@ -104,10 +104,10 @@ TEST_CASE("RDMA devices whose pods have swapped their names get them back, and w
     const ProcessResult gone = first.with_command("DEL").run();
     CHECK(gone.exit_status == 0);
     CHECK_THAT(gone.err, Names(vfs.vf(0), concat("stays \"", vfs.rdma(1)), vfs.rdma(0)));
-    CHECK_THAT(other.run("rdma dev"), Contains(vfs.rdma(0))); // its name is the pod's matter
+    CHECK_THAT(other.run("rdma dev"), Contains(vfs.rdma(0))); // the pod may choose the name
     CHECK(del(second) == "");
     CHECK(node.difference() == "");
-    // A device that waits for its name is free for other pods. Whatever call comes first then gives it back.
+    // A device that waits for its name may go to another pod. The next call of any kind restores the name.
     attach_and_swap();
     CHECK(del(first) == "");
     const PluginCall third = of(vf_call(vfs, one, 0), "c3");

@@ -1,4 +1,4 @@
-// RDMA devices that programs have open when they should move, and their character devices' numbers.
+// Programs have RDMA devices open that should move. Also the numbers of character devices.
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
@@ -39,8 +39,7 @@ struct Command {
     Body body{};
 };
 
-/// A program that uses an RDMA device: it has a context open, which it asks for by the first command of every such
-/// program.
+/// A program that uses an RDMA device. It has a context open, which the first command of every such program requests.
 class RdmaUser {
 public:
     explicit RdmaUser(const std::string& device) {
@@ -55,7 +54,7 @@ public:
         events_ = base::UniqueFd(static_cast<int>(response.async_fd));
     }
 
-    /// 0, or the error that its next command gets.
+    /// 0, or the error of its next command.
     [[nodiscard]] int next_error() const {
         ib_uverbs_query_device_resp response{};
         const Command<ib_uverbs_query_device, ib_uverbs_query_device_resp> query(IB_USER_VERBS_CMD_QUERY_DEVICE,
@@ -70,7 +69,7 @@ private:
 
 } // namespace
 
-TEST_CASE("an RDMA device that a program uses stays where it is, and the error says who", "[sriov][rdma]") {
+TEST_CASE("an RDMA device that a program uses is refused, and the error names the program", "[sriov][rdma]") {
     NEEDS_VFS();
     const VfStage stage;
     const PluginCall call = vf_call(stage.vfs, stage.pod, 0, "'rdma':true,'vlan':100");
@@ -99,7 +98,7 @@ TEST_CASE("DEL takes the RDMA device from a program in the pod that still uses i
     CHECK(user->next_error() == EIO);
 }
 
-TEST_CASE("an RDMA device that a kernel module uses stays where it is, until DEL takes it away", "[sriov][rdma][del]") {
+TEST_CASE("an RDMA device that a kernel module uses is refused, but DEL takes it back", "[sriov][rdma][del]") {
     NEEDS_VFS();
     const VfStage stage;
     const PluginCall call = vf_call(stage.vfs, stage.pod, 0, "'rdma':true,'vlan':100");
@@ -118,7 +117,7 @@ TEST_CASE("an RDMA device that a kernel module uses stays where it is, until DEL
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a kernel module that connects by RDMA CM is told by its own name", "[infiniband][rdma]") {
+TEST_CASE("a kernel module that connects through RDMA CM is named by its own name", "[infiniband][rdma]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     const InfinibandNode infiniband("exclusive");
     infiniband.make_vfs(1);
@@ -133,13 +132,13 @@ TEST_CASE("a kernel module that connects by RDMA CM is told by its own name", "[
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("an RDMA device whose number changes with the move is refused, for the container has the old one",
+TEST_CASE("an RDMA device whose number changes with the move is refused, because the container has the old number",
           "[sriov][rdma]") {
     NEEDS_VFS();
     const VfStage stage;
     const UnchangedNode but_numbers(Numbers::ignored);
     const std::string driver = "/sys/bus/pci/drivers/simrnic/";
-    shell(concat("echo ", stage.vfs.vf(0), " >", driver, "unbind")); // a lower number is free now
+    shell(concat("echo ", stage.vfs.vf(0), " >", driver, "unbind")); // frees a lower number
     const PluginCall call = vf_call(stage.vfs, stage.pod, 1, "'rdma':true");
     CHECK_THAT(refusal(call), Contains("code 103: RDMA device") && Contains("became /dev/infiniband/uverbs") &&
                                   Contains("delete the pod"));
@@ -149,7 +148,7 @@ TEST_CASE("an RDMA device whose number changes with the move is refused, for the
     CHECK(but_numbers.difference() == "");
 }
 
-TEST_CASE("an InfiniBand VF whose number changes when its driver is bound anew is refused, too", "[infiniband][rdma]") {
+TEST_CASE("an InfiniBand VF whose number changes when its driver is bound again is refused", "[infiniband][rdma]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     const InfinibandNode infiniband("exclusive");
     infiniband.make_vfs(2);

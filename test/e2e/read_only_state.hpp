@@ -1,4 +1,4 @@
-// The state directory as on a file system that takes no writes.
+// The state directory as on a read-only file system.
 #pragma once
 
 #include "attachment_stage.hpp"
@@ -11,7 +11,7 @@ namespace rdmanet::test {
 
 inline const std::string kState = "/run/rdmanet";
 
-/// The directory is read-only, until the end of the scope.
+/// The directory is read-only until the end of the scope.
 class ReadOnlyState {
 public:
     ReadOnlyState() { shell(concat("mount --bind ", kState, ' ', kState, " && mount -o remount,bind,ro ", kState)); }

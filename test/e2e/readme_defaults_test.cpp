@@ -1,5 +1,5 @@
-// The defaults in the documents' tables of keys: a key that is absent does what the documented value does, and another
-// value doesn't.
+// The defaults in the documents' tables of keys. Without the key ADD does what it does with the documented value, and
+// another value changes that.
 #include "attachment_stage.hpp"
 #include "markdown.hpp"
 #include "support/concat.hpp"
@@ -17,14 +17,14 @@ namespace rdmanet::test {
 
 namespace {
 
-/// '%' stands for the key and its value, or nothing.
+/// '%' in `members` stands for the key and its value, or for nothing.
 struct Scenario {
     std::string key;   // as documented
-    std::string other; // value that makes a difference
+    std::string other; // another value, which must change something
     std::string members;
     std::string earlier{}; // members of another pod's attachment
     bool earlier_is_released = false;
-    std::size_t which = 0; // of the values in the documented cell
+    std::size_t which = 0; // index of the value in the documented cell
 };
 
 const std::string kStaticTwice =
@@ -54,14 +54,14 @@ const std::vector<Scenario> kScenarios{
     {"cooldown", "0", range_of("10.51.0.0/24"), range_of("10.51.0.0/24"), true},
 };
 
-/// On a NIC that has room for one of two addresses.
+/// For a NIC with room for one of two addresses.
 const std::vector<Scenario> kGidScenarios{
     {"rdma.waitForGids", "false", "'master':'rnic0p0','rdma':{%'gidTimeoutMs':50}," + kStaticTwice},
     {"rdma.onMissingGid", "'warn'", "'master':'rnic0p0','rdma':{%'gidTimeoutMs':50}," + kStaticTwice},
     {"rdma.gidTimeoutMs", "50", "'master':'rnic0p0','rdma':{%'waitForGids':true}," + kStaticTwice},
 };
 
-/// On a NIC without a cable.
+/// For a NIC without a cable.
 const std::vector<Scenario> kPortScenarios{
     {"rdma.onInactivePort", "'refuse'", "'master':'rnic0p0','rdma':{%'gidTimeoutMs':50}"},
 };
@@ -71,7 +71,7 @@ bool is_literal(const std::string& cell) {
            (!cell.empty() && cell.find_first_not_of("0123456789") == std::string::npos);
 }
 
-/// The values in a cell as JSON: what is marked as code, else the whole cell if it is a literal.
+/// The values in a cell as JSON: the code in it, or the whole cell if it is a literal.
 std::vector<std::string> values_in(const std::string& cell) {
     if (is_literal(cell)) return {cell};
     std::vector<std::string> values = code_spans(cell);
@@ -80,7 +80,7 @@ std::vector<std::string> values_in(const std::string& cell) {
     return values;
 }
 
-/// Of every key whose default is a value; a key's last name is where the default of a row with several belongs.
+/// Every key whose default is a value. A row with several keys gives the default of the last one.
 std::map<std::string, std::vector<std::string>> documented_defaults() {
     std::map<std::string, std::vector<std::string>> defaults;
     for (const Markdown& document : documents())
@@ -104,10 +104,10 @@ std::string without_times(const std::string& log) {
     return text;
 }
 
-/// The pod of all scenarios, with a default route of its own, and one beside it.
+/// The pod of all scenarios, which has a default route, and another pod.
 struct Pods {
     Pods() {
-        // Link-local addresses would be GIDs, too.
+        // Link-local addresses would have GIDs too.
         shell("ip netns exec pod bash -c 'sysctl -q net.ipv6.conf.default.addr_gen_mode=1 && ip route add default dev "
               "lo metric 10'");
     }
@@ -115,7 +115,7 @@ struct Pods {
     Pod neighbour{"pod2"};
 };
 
-/// Kind, mode, flag and MTU of the pod's interface, how it detects duplicate addresses, and the pod's default routes.
+/// Kind, mode, flag, MTU and duplicate address detection of the pod's interface, and the pod's default routes.
 std::string look(const Pods& pods) {
     const ProcessResult result = run_process({"ip", "-netns", pods.pod.name(), "-details", "-batch", "-"},
                                              {.input = "link show net1\nroute show default\n"});
@@ -126,7 +126,7 @@ std::string look(const Pods& pods) {
     return seen + pods.pod.run("bash -c 'cat /proc/sys/net/ipv6/conf/net1/optimistic_dad 2>&1 || true'");
 }
 
-/// What an ADD does that the keys change, on a node without leases.
+/// What an ADD does, as far as the keys can change it. The node has no leases before.
 std::string behaviour(const Pods& pods, const Scenario& scenario, const std::string& value) {
     const std::string key = scenario.key.substr(scenario.key.rfind('.') + 1);
     const std::string member = value.empty() ? "" : concat('\'', key, "':", value, ',');
@@ -159,7 +159,7 @@ void expect_documented(const Pods& pods, const Scenario& scenario) {
 
 } // namespace
 
-TEST_CASE("every documented default is tried", "[examples][readme]") {
+TEST_CASE("every documented default has a scenario", "[examples][readme]") {
     std::set<std::string> tried;
     for (const auto* scenarios : {&kScenarios, &kGidScenarios, &kPortScenarios})
         for (const Scenario& scenario : *scenarios) tried.insert(scenario.key);
@@ -180,7 +180,7 @@ TEST_CASE("the documented defaults are the binary's", "[examples][readme]") {
 TEST_CASE("the documented defaults for RDMA ports are the binary's", "[examples][readme]") {
     NEEDS(kernel_has("macvlan") && OtherNic::possible() && succeeds("test -x /usr/lib/cni/static"),
           "macvlan, the software NIC and the plugin static");
-    const OtherNic nic("nics=1 gid_table_len=4"); // two entries are the port's own
+    const OtherNic nic("nics=1 gid_table_len=4"); // the port itself uses two entries
     CHECK(rdma_parent() == "rnic0p0");
     const Pods pods;
     const UnchangedNode node;

@@ -1,5 +1,5 @@
-// The networks, pods, plans, calls and errors of README and docs/, run by the binary on a real kernel. Nothing here
-// knows a page or a section: what is found anywhere is tried, so that documents may be restructured.
+// Runs the networks, pods, plans, calls and errors of README and docs/ on a real kernel. The test knows no page or
+// section. It tries whatever it finds, so that documents can be restructured.
 #include "documented.hpp"
 #include "example_node.hpp"
 #include "example_pod.hpp"
@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A side of a block of the language "diff": '-' before, '+' after.
+/// One side of a block of the language "diff": '-' before the change, '+' after it.
 std::string side_of(const CodeBlock& block, char side) {
     std::string text;
     for (const std::string& line : lines_of(block.text))
@@ -31,7 +31,7 @@ std::string side_of(const CodeBlock& block, char side) {
 
 enum class NodeKind : std::uint8_t { shared, exclusive, infiniband };
 
-/// The entry of ours in a configuration or a list.
+/// Our entry in a configuration or a list.
 json::Reader our_entry(const json::Document& config) {
     const auto plugins = config.root().find("plugins");
     if (!plugins) return config.root();
@@ -51,16 +51,16 @@ NodeKind node_of(const std::string& config) {
     return kind == "macvlan" || kind == "ipvlan" ? NodeKind::shared : NodeKind::exclusive;
 }
 
-/// What a network is attached to on its node, "KEY VALUE" as messages say it.
+/// The host interface or device of a network, "KEY VALUE" as in messages.
 std::string place_of(const std::string& config) {
     const json::Document document = json::Document::parse(config);
     for (const char* key : {"master", "device"})
         if (const auto place = our_entry(document).find(key)) return concat(key, " \"", place->string(), '"');
-    return "device ffff:ff:1f.7"; // of the call below
+    return "device ffff:ff:1f.7"; // the --device of the call below
 }
 
-/// The networks and pods of a document. A network without a pod of its own gets one. A definition without "spec" gets
-/// the list of its name, as Multus takes it from the node.
+/// The networks and pods of a document. A network without a pod gets one. A definition without "spec" gets the list
+/// of its name, which Multus would read from the node.
 Manifests manifests_of(const Markdown& document) {
     Manifests all;
     int configurations = 0;
@@ -100,7 +100,8 @@ Manifests manifests_of(const Markdown& document) {
     return all;
 }
 
-/// Calls `act` with each documented pod whose first network is for such a node, and with the objects of its document.
+/// Calls `act` with each documented pod whose first network needs this kind of node, and with the objects of its
+/// document.
 template <class Act>
 int for_each_pod(NodeKind kind, const Act& act) {
     int pods = 0;
@@ -116,29 +117,29 @@ int for_each_pod(NodeKind kind, const Act& act) {
     return pods;
 }
 
-/// The documented network of that name, and the pod on it.
+/// A documented pod on that network.
 const PodManifest& pod_on(const std::string& network, const Manifests& all) {
     for (const PodManifest& pod : all.pods)
         if (pod.networks.at(0).key == network) return pod;
     throw base::Error(concat("no documented pod on ", network));
 }
 
-/// Of the README, which the quoted errors are about.
+/// The README's network. The quoted errors are about it.
 const char* const kVfNetwork = "default/roce-vf";
 
-/// The configuration of a VF's network as Multus hands it on.
+/// The configuration of a VF's network as Multus passes it on.
 std::string vf_config(const Manifests& all, const std::string& vf) {
     const NetworkAttachmentDefinition& network = all.network(kVfNetwork);
     return concat("{\"name\":\"", network.name, "\",\"deviceID\":\"", vf, "\",",
                   network.config.substr(network.config.find('{') + 1));
 }
 
-/// The PCI address of a VF here, and of the documents.
+/// Replaces the PCI address of a VF here by the documents' address.
 std::string with_documented_vf(std::string message, const std::string& vf) {
     return message.replace(message.find(vf), vf.size(), "0000:3b:00.2");
 }
 
-/// Lines of blocks of the language "text", each with those that are indented below it.
+/// Lines of blocks of the language "text". An indented line continues the line above it.
 std::set<std::string> quotes() {
     std::vector<std::string> quotes;
     for (const Markdown& document : documents())
@@ -172,7 +173,7 @@ TEST_CASE("the documented networks with shared RDMA give a pod its addresses and
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("the documented networks with a device for each pod move it with its RDMA device",
+TEST_CASE("the documented networks with a device for each pod move the device with its RDMA device",
           "[examples][readme][sriov]") {
     NEEDS(ExclusiveExampleNode::lacks().empty(), ExclusiveExampleNode::lacks());
     const ExclusiveExampleNode node;
@@ -193,9 +194,9 @@ TEST_CASE("the documented networks with a device for each pod move it with its R
     CHECK(node.difference() == "");
 }
 
-// Whatever this machine has: no documented interface or device is here, and the refusal names it, which comes after all
-// that is said of the keys and values.
-TEST_CASE("the documented networks are understood on any node", "[examples][readme]") {
+// No documented interface or device exists on this node. The refusal names it, and comes after the checks of keys and
+// values.
+TEST_CASE("the documented networks are valid on any node", "[examples][readme]") {
     for (const NodeKind kind : {NodeKind::shared, NodeKind::exclusive, NodeKind::infiniband}) {
         const int pods = for_each_pod(kind, [&](const PodManifest& manifest, const Manifests& all) {
             const NetworkAttachmentDefinition& network = all.network(manifest.networks.at(0).key);
@@ -209,7 +210,7 @@ TEST_CASE("the documented networks are understood on any node", "[examples][read
     }
 }
 
-TEST_CASE("both sides of a documented change of a configuration are JSON, and the second is ours",
+TEST_CASE("both sides of a documented change of a configuration are JSON, and the second side is for rdmanet",
           "[examples][readme]") {
     for (const Markdown& document : documents())
         for (const CodeBlock& block : document.blocks) {
@@ -221,7 +222,7 @@ TEST_CASE("both sides of a documented change of a configuration are JSON, and th
         }
 }
 
-TEST_CASE("every documented block of code is of a language that a test knows", "[examples][readme]") {
+TEST_CASE("every documented block of code has a language that a test knows", "[examples][readme]") {
     const std::set<std::string> tried{"indented", "sh", "json", "yaml", "diff", "text"};
     for (const Markdown& document : documents())
         for (const CodeBlock& block : document.blocks) {
@@ -267,7 +268,7 @@ TEST_CASE("the documented calls by hand attach a namespace and detach it", "[exa
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("the documented resources are those that the examples configure", "[examples][readme]") {
+TEST_CASE("the examples configure the documented resources", "[examples][readme]") {
     Manifests configured;
     for (const char* file :
          {"sriov-device-plugin.yaml", "sriov-network-node-policy.yaml", "rdma-shared-device-plugin.yaml"})
@@ -290,7 +291,7 @@ TEST_CASE("the documented resources are those that the examples configure", "[ex
     CHECK(asked >= 2);
 }
 
-TEST_CASE("errors are quoted as they are", "[examples][readme][sriov]") {
+TEST_CASE("quoted errors are the binary's errors", "[examples][readme][sriov]") {
     NEEDS(ExclusiveExampleNode::lacks().empty(), ExclusiveExampleNode::lacks());
     const Manifests all = manifests_of(read_markdown("README.md"));
     std::set<std::string> messages;

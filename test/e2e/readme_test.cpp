@@ -1,5 +1,5 @@
-// The keys, messages, commands and links of README and docs/, held against the binary and the sources. Nothing here
-// knows a page or a section, so that documents may be restructured.
+// Compares the keys, messages, commands and links of README and docs/ with the binary and the sources. The test knows
+// no page or section, so that documents can be restructured.
 #include "documented.hpp"
 #include "support/concat.hpp"
 #include "support/reporter.hpp"
@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Those of other readers; of their links and commands the same is true.
+/// Documents for other readers. Their links and commands must be right too.
 const char* const kMoreDocuments[] = {
     "ARCHITECTURE.md",         "CONTRIBUTING.md",         "CHANGELOG.md",
     "conf-examples/README.md", "netns-harness/README.md", "netns-harness/simrnic/README.md"};
@@ -38,7 +38,7 @@ std::set<std::string> keys_of(const std::string& title) {
     return keys;
 }
 
-/// All of them, as messages name them but for what kind of device has them: "rdma.mode", "ipam.range", "vf.vlan".
+/// All documented keys. Keys of a device have its kind in front: "rdma.mode", "ipam.range", "vf.vlan".
 std::set<std::string> documented_keys() {
     std::set<std::string> documented = keys_of("key");
     for (const std::string& key : keys_of("key of `ipam`")) documented.insert("ipam." + key);
@@ -52,7 +52,7 @@ std::set<std::string> set_of_matches(const std::string& text, const std::string&
     return {found.begin(), found.end()};
 }
 
-/// The file of the sources with that name: only its contents matter here.
+/// The contents of the source file with that name.
 std::string find_source(const std::string& room, const std::string& name) {
     std::vector<fs::path> found;
     for (const auto& entry : fs::recursive_directory_iterator(source_path("src")))
@@ -62,19 +62,19 @@ std::string find_source(const std::string& room, const std::string& name) {
     return base::read_file(found.front(), 1 << 20);
 }
 
-/// What a list of known keys in the sources has: whatever is in none of them is warned of.
+/// The keys of a list in the sources. A key that is in no list produces a warning.
 std::set<std::string> listed_keys(const std::string& text, const std::string& list) {
     const std::size_t begin = text.find(concat(list, "[] = {"));
     REQUIRE(begin != std::string::npos);
     return set_of_matches(text.substr(begin, text.find("};\n", begin) - begin), R"rx(\{"(\w+)"\})rx");
 }
 
-/// A key as messages name it: "vf.vlan" is "vlan" there, "ipam.range" is itself.
+/// A key as messages name it: "vf.vlan" becomes "vlan", "ipam.range" stays.
 std::string without_kind(const std::string& key) {
     return key.starts_with("vf.") || key.starts_with("device.") ? key.substr(key.find('.') + 1) : key;
 }
 
-/// The configuration in which `key` ("mtu", "rdma.mode", "ipam.range") has a value that suits none.
+/// A configuration in which `key` ("mtu", "rdma.mode", "ipam.range") has a value of a wrong type.
 std::string ill_typed(const std::string& key) {
     if (key.starts_with("ipam."))
         return example_with(concat("'ipam':{'type':'rdmanet','range':'192.168.100.0/24','", key.substr(5), "':[7]}"));
@@ -96,7 +96,7 @@ void expect_known_keys(const json::Reader& object, const std::set<std::string>& 
     }
 }
 
-/// The text of all C++ sources of a folder, with strings that are written in parts put together.
+/// The text of all C++ sources of a folder. Adjacent string literals are joined.
 std::string texts_of_sources(const std::string& folder) {
     std::string texts;
     for (const auto& entry : fs::recursive_directory_iterator(source_path(folder)))
@@ -116,7 +116,7 @@ std::string texts_of_sources(const std::string& folder) {
     return replaced(joined, "\\\"", "\"");
 }
 
-/// "a ... b" is "a" and "b": the program puts something in between, with quotes and blanks around it.
+/// "a ... b" becomes "a" and "b": the program puts something between them, with quotes and blanks around it.
 std::vector<std::string> parts_of(const std::string& message) {
     std::vector<std::string> parts;
     for (std::size_t at = 0; at <= message.size();) {
@@ -141,19 +141,19 @@ bool is_path_of_ours(const std::string& word) {
     return !matches(word, "^[a-z][A-Za-z0-9_.-]*(/[A-Za-z0-9_.-]+)+$").empty();
 }
 
-/// The tree that this program was built in.
+/// The build tree of this program.
 fs::path build_tree() {
     return fs::read_symlink("/proc/self/exe").parent_path().parent_path().parent_path();
 }
 
-/// "build/PRESET/..." is looked for in the tree at hand: one preset's tree looks like another's.
+/// Looks for "build/PRESET/..." in this program's tree, because all presets' trees have the same layout.
 bool exists(const std::string& path) {
     if (!path.starts_with("build/")) return fs::exists(source_path(path));
     return fs::exists(build_tree() / path.substr(path.find('/', 6) + 1)) ||
            fs::exists((build_tree() / path.substr(path.find('/', 6) + 1)).parent_path() / "cmake_install.cmake");
 }
 
-/// How GitHub names a heading in a link.
+/// GitHub's anchor for a heading.
 std::string anchor_of(const std::string& heading) {
     std::string anchor;
     for (const char letter : heading)
@@ -170,7 +170,7 @@ bool has_section(const std::string& file, const std::string& anchor) {
                        [&](const std::string& section) { return anchor_of(section) == anchor; });
 }
 
-/// A command with its options and nothing that stands for something else.
+/// Whether a command has only options, and no placeholder.
 bool is_complete(const std::vector<std::string>& words) {
     return std::all_of(words.begin() + 2, words.end(), [](const std::string& word) { return word.starts_with("--"); });
 }
@@ -183,7 +183,7 @@ void expect_known(const std::vector<std::string>& words) {
 
 } // namespace
 
-TEST_CASE("messages in the documents' tables are messages of the sources", "[examples][readme]") {
+TEST_CASE("messages in the documents' tables are in the sources", "[examples][readme]") {
     const std::string sources = texts_of_sources("src") + texts_of_sources("cmd");
     int messages = 0;
     for (const Markdown& document : documents())
@@ -202,7 +202,7 @@ TEST_CASE("messages in the documents' tables are messages of the sources", "[exa
     CHECK(messages >= 5);
 }
 
-TEST_CASE("the documented error codes are those of the sources", "[examples][readme]") {
+TEST_CASE("the documented error codes are the sources' codes", "[examples][readme]") {
     std::set<std::string> documented;
     for (const Markdown& document : documents())
         for (const TableRow& row : document.rows)
@@ -262,7 +262,7 @@ TEST_CASE("keys and values in the documents' sentences are JSON, and their keys 
     CHECK(members > 5);
 }
 
-TEST_CASE("the licences are of every library that the binary is built from", "[examples][readme]") {
+TEST_CASE("the licences cover every library that the binary is built from", "[examples][readme]") {
     const std::string build = source_text("CMakeLists.txt");
     const std::string readme = source_text("README.md");
     const std::string licences = readme.substr(readme.find("\nLicence: "));
@@ -296,7 +296,7 @@ TEST_CASE("the documented subcommands and options work", "[examples][readme]") {
     CHECK(succeeds(concat(binary(), " gc --dry-run")));
 }
 
-TEST_CASE("files, links, presets and commands that the documentation names are there", "[examples][readme]") {
+TEST_CASE("files, links, presets and commands in the documentation exist", "[examples][readme]") {
     const std::string presets = source_text("CMakePresets.json");
     std::vector<Markdown> all = documents();
     for (const char* file : kMoreDocuments) all.push_back(read_markdown(file));

@@ -1,5 +1,5 @@
-// A node that boots again with a state directory that outlived it, as on a disk: nothing of what the records describe
-// does.
+// A node boots again, and its state directory survives, as on a disk. Nothing that the records describe exists any
+// more.
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
@@ -28,7 +28,7 @@ std::string rdmanet(const std::string& arguments) {
     return shell(concat("RDMANET_STATE_DIR=", kDirectory, ' ', binary(), ' ', arguments));
 }
 
-/// A node whose kernel objects, namespaces and boot ID another boot replaces.
+/// A node that simulates a boot: it replaces kernel objects, namespaces and the boot ID.
 class RebootingNode {
 public:
     RebootingNode() { vfs.emplace(); }
@@ -36,7 +36,7 @@ public:
     RebootingNode& operator=(const RebootingNode&) = delete;
     ~RebootingNode() { (void)succeeds(concat("umount ", kBootId, "; rm -rf /var/lib/rdmanet-test /tmp/boot_id")); }
 
-    /// No pod may be left. The administrator's script gives the first VF other settings than before.
+    /// All pods must have ended. The administrator's script gives the first VF other settings than before.
     void reboot() {
         vfs.reset();
         shell(concat(reloading_nic(), " && { umount ", kBootId,
@@ -52,8 +52,7 @@ public:
 
 } // namespace
 
-TEST_CASE("what an earlier boot has left in the state directory goes, and this boot's VFs stay as they are",
-          "[sriov][macvlan][gc][del]") {
+TEST_CASE("records of an earlier boot are removed, and this boot's VFs stay as they are", "[sriov][macvlan][gc][del]") {
     NEEDS(OtherNic::possible() && VfNode::possible() && kernel_has("macvlan"), "macvlan and an SR-IOV RDMA NIC");
     RebootingNode node;
     const auto vf_call_of = [&](const Pod& pod) {
@@ -89,12 +88,12 @@ TEST_CASE("what an earlier boot has left in the state directory goes, and this b
         CHECK_THAT(rdmanet("gc"), Contains("container \"c1\"") && Contains("container \"child\""));
     });
     after_reboot([&](const PluginCall&, const PluginCall&) {
-        const Pod pod("pod"); // the same path, and perhaps the same inode: pods of another boot
+        const Pod pod("pod"); // has the path, and perhaps the inode, of a pod of the earlier boot
         const PluginCall next = of(vf_call_of(pod), "c2");
         const std::string result = add(next);
         CHECK(addresses(result) == "10.115.0.1/29");
         CHECK(check(next, result) == "");
-        PluginCall child = child_call_of(pod); // the one that the journal knows
+        PluginCall child = child_call_of(pod); // the attachment in the journal
         child.ifname = "net2";
         CHECK(check(child, add(child)) == "");
         CHECK(del(child) == "");

@@ -1,4 +1,4 @@
-// The reporter that all tests rely on survives what it reports.
+// All tests rely on the reporter. It must survive the failures that it reports.
 #include "support/process.hpp"
 
 #include <catch2/catch.hpp>
@@ -22,7 +22,7 @@ TEST_CASE(kFailure, "[.failure]") {
     }
 }
 
-TEST_CASE("a failure is reported and counted, whatever the name of its case", "[reporter]") {
+TEST_CASE("a failure is reported and counted, whatever its case's name is", "[reporter]") {
     const ProcessResult result = run_process({"/proc/self/exe", "-r", "progress", "[.failure]"});
     CHECK(result.exit_status == 1);
     CHECK_THAT(result.out, Contains(std::string("FAIL ") + kFailure) && Contains("0 passed, 1 failed, 0 skipped"));

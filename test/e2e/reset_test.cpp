@@ -1,4 +1,4 @@
-// Devices that are reset between the pods that have them.
+// Devices that are reset between two pods.
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
@@ -17,16 +17,16 @@ using Catch::Contains;
 
 namespace {
 
-/// A function as the software NIC knows it.
+/// A function in the software NIC's debugfs.
 class Function {
 public:
-    /// `name`: "rnic0p0/vf1".
+    /// `name` is like "rnic0p0/vf1".
     explicit Function(const std::string& name) : directory_(concat("/sys/kernel/debug/simrnic/", name, '/')) {}
 
-    /// As by a tenant's steering rules.
+    /// Leaves something in the function, as a tenant's steering rules would.
     void soil() const { shell(concat("echo 7 >", directory_, "residue")); }
     [[nodiscard]] bool is_clean() const { return read("residue") == "0\n"; }
-    /// "1, 0 under a driver".
+    /// Like "1, 0 under a driver".
     [[nodiscard]] std::string resets() const {
         return shell(concat("cd ", directory_, " && echo $(cat resets), $(cat resets_under_driver) under a driver"));
     }
@@ -49,11 +49,11 @@ const std::string kSettings = "'reset':true,'vlan':100,'mac':'02:00:00:00:00:42'
 
 } // namespace
 
-TEST_CASE("a VF that is reset after its pod has nothing of that in it, and is as it was", "[sriov][reset]") {
+TEST_CASE("a VF that is reset after its pod is clean, and as it was before", "[sriov][reset]") {
     NEEDS_VFS();
     const VfNode vfs;
     const Function function = vf_function(vfs, 1);
-    // The driver knows the MAC that its PF has decided, and not the names that it has on the host.
+    // After a reset the driver knows the MAC that the PF set, but not the VF's names on the host.
     shell(concat("ip link set ", vfs.pf(), " vf 1 vlan 7 mac 02:00:00:00:00:77 && cd /sys/bus/pci/drivers/simrnic && ",
                  "echo ", vfs.vf(1), " >unbind && echo ", vfs.vf(1), " >bind"));
     shell(concat("rdma dev set ", vfs.rdma(1), " name hostsname && ip link set ", vfs.netdev(1),
@@ -61,7 +61,7 @@ TEST_CASE("a VF that is reset after its pod has nothing of that in it, and is as
                  "ip link property add dev hostsvf altname uplink-one"));
     wait_until_up("hostsvf");
     const Pod pod("pod");
-    const UnchangedNode node(Numbers::ignored); // the kernel draws new ones when a driver is bound anew
+    const UnchangedNode node(Numbers::ignored); // binding a driver gives new numbers
     const PluginCall untouched = vf_call(vfs, pod, 1, "'rdma':true");
     (void)add(untouched);
     function.soil();
@@ -80,7 +80,7 @@ TEST_CASE("a VF that is reset after its pod has nothing of that in it, and is as
     CHECK(node.difference() == "");
     CHECK(del(call) == "");
     CHECK(function.resets() == "1, 0 under a driver\n");
-    // An ADD that fails before it has begun anything, and one with the VF in the pod.
+    // First ADD fails before its first step, then with the VF in the pod.
     const std::string full = "'ipam':{'type':'rdmanet','range':'10.131.0.1/32','enable_l3':true}";
     PluginCall holder = of(vf_call(vfs, pod, 0, full), "c2");
     holder.ifname = "net2";
@@ -94,8 +94,7 @@ TEST_CASE("a VF that is reset after its pod has nothing of that in it, and is as
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("a VF is reset whoever takes it from a pod that is gone, and where the record is lost",
-          "[sriov][reset][gc]") {
+TEST_CASE("a VF is reset whoever reclaims it from a dead pod, and if its record is lost", "[sriov][reset][gc]") {
     NEEDS_VFS();
     const VfNode vfs;
     const Function function = vf_function(vfs, 0);
@@ -113,8 +112,8 @@ TEST_CASE("a VF is reset whoever takes it from a pod that is gone, and where the
     after_death([](const PluginCall& call) { CHECK(del(call) == ""); });
     after_death([](const PluginCall&) { CHECK_THAT(shell(concat(binary(), " gc")), Contains("removed")); });
     after_death([&](const PluginCall&) {
-        const Pod heir("heir");
-        const PluginCall next = of(vf_call(vfs, heir, 0), "c2");
+        const Pod later("later");
+        const PluginCall next = of(vf_call(vfs, later, 0), "c2");
         (void)add(next);
         CHECK(function.is_clean());
         CHECK(del(next) == "");
@@ -130,8 +129,7 @@ TEST_CASE("a VF is reset whoever takes it from a pod that is gone, and where the
     CHECK(succeeds(concat("ip link show ", vfs.netdev(0), " && rdma dev show ", vfs.rdma(0))));
 }
 
-TEST_CASE("a DEL that ends at the reset, or before the driver is bound again, is made up for by the next",
-          "[sriov][reset][del]") {
+TEST_CASE("the next DEL completes a DEL that died at the reset or before it bound the driver", "[sriov][reset][del]") {
     NEEDS_VFS();
     const VfNode vfs;
     shell(concat("rdma dev set ", vfs.rdma(0), " name hostsname"));
@@ -154,7 +152,7 @@ TEST_CASE("a DEL that ends at the reset, or before the driver is bound again, is
         return ended.run();
     };
     const auto goes_home = [&] {
-        shell("echo 500" + delay); // its devices are waited for
+        shell("echo 500" + delay); // DEL waits for the new devices
         CHECK(del(call) == "");
         shell("echo 0" + delay);
         CHECK(function.is_clean());
@@ -175,14 +173,14 @@ TEST_CASE("a DEL that ends at the reset, or before the driver is bound again, is
     CHECK_THAT(error_of(ends(reset, "error=EIO")),
                Names("code 108", "still held", "reset", vfs.vf(0), reset, "input/output error", "`dmesg`"));
     goes_home();
-    CHECK(function.resets() == "4, 0 under a driver\n"); // where only the driver was missing, one more
+    CHECK(function.resets() == "4, 0 under a driver\n"); // one more where only the driver was missing
 }
 
-TEST_CASE("a VF that can't be reset at DEL goes to nobody before it was", "[sriov][reset][del]") {
+TEST_CASE("a VF that DEL could not reset is refused to every pod until it was reset", "[sriov][reset][del]") {
     NEEDS_VFS();
     const VfNode vfs;
     const Function function = vf_function(vfs, 0);
-    const Pod heir("heir");
+    const Pod later("later");
     const UnchangedNode node(Numbers::ignored);
     Pod dead("dead");
     const PluginCall call = vf_call(vfs, dead, 0, kSettings);
@@ -192,10 +190,10 @@ TEST_CASE("a VF that can't be reset at DEL goes to nobody before it was", "[srio
     shell(concat("echo >", methods));
     const std::string said = del(call);
     CHECK_THAT(said, Names("code 108", "still held", "reset", vfs.vf(0), "switched off", "echo default >", "write 0"));
-    CHECK_THAT(vfs.settings(0), !Contains("vlan 100")); // all else is as it was
+    CHECK_THAT(vfs.settings(0), !Contains("vlan 100")); // everything else is as before
     CHECK(succeeds(concat("ip link show ", vfs.netdev(0))));
     dead.destroy();
-    const PluginCall next = of(vf_call(vfs, heir, 0), "c2");
+    const PluginCall next = of(vf_call(vfs, later, 0), "c2");
     CHECK_THAT(refusal(next), Names(vfs.vf(0), "reset of", "echo default >"));
     CHECK_FALSE(function.is_clean());
     shell(cure_in(said));
@@ -205,7 +203,7 @@ TEST_CASE("a VF that can't be reset at DEL goes to nobody before it was", "[srio
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("a device that can't be reset is refused before anything changes, and STATUS says so", "[sriov][reset]") {
+TEST_CASE("a device that cannot be reset is refused before anything changes, also by STATUS", "[sriov][reset]") {
     NEEDS_VFS();
     const VfStage stage;
     const std::string directory = directory_of_vf(stage.vfs, 0);
@@ -230,9 +228,9 @@ TEST_CASE("a device that can't be reset is refused before anything changes, and 
     shell(concat("echo N >", no_flr));
 }
 
-TEST_CASE("a whole function is reset, too, and a number of /dev/infiniband that changes is told", "[device][reset]") {
+TEST_CASE("a whole function is reset too, and DEL reports a changed number of /dev/infiniband", "[device][reset]") {
     NEEDS_VFS();
-    const VfNode vfs("shared"); // a move would have another number by itself
+    const VfNode vfs("shared"); // in exclusive mode the move alone could change the number
     const Pod pod("pod");
     const Function function("rnic1p0/pf");
     const UnchangedNode node(Numbers::ignored);
@@ -249,12 +247,12 @@ TEST_CASE("a whole function is reset, too, and a number of /dev/infiniband that 
     CHECK(shell(concat("cat ", vfs_of_function)) == "1\n");
     shell(cure_in(said));
     const std::string driver = "cd /sys/bus/pci/drivers/simrnic && echo 0001:00:00.0 >";
-    shell(driver + "unbind"); // makes room for a lower number
+    shell(driver + "unbind"); // frees a lower number
     const ProcessResult done = call.with_command("DEL").run();
     CHECK(done.exit_status == 0);
     CHECK_THAT(done.err, Names("RDMA", "roce1p0", "/dev/infiniband/uverbs0", "driver", "uverbs1"));
     shell(driver + "bind");
-    CHECK(rdma_parent() == vfs.pf()); // up again
+    CHECK(rdma_parent() == vfs.pf()); // also sets the parent up again
     set_vfs(concat("/sys/class/net/", vfs.pf(), "/device"), 2);
     CHECK(function.is_clean());
     CHECK(node.difference() == "");

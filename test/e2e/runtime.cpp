@@ -109,7 +109,7 @@ std::string Network::add(const Attachment& attachment) const {
 void Network::undo(const Attachment& attachment, const std::string& result) const {
     try {
         (void)del(attachment, result);
-    } catch (const base::Error&) { // what made ADD fail is what matters
+    } catch (const base::Error&) { // the error of ADD matters more
     }
 }
 

@@ -1,5 +1,5 @@
-// Executing network configurations as libcni does for runtimes and for Multus: each plugin of a list in order, with the
-// list's name and version, the capabilities it declares, and the result of the one before.
+// Runs network configurations as libcni does for runtimes and for Multus. It calls each plugin of a list in order.
+// Each gets the list's name and version, its declared capabilities and the previous result.
 #pragma once
 
 #include "support/node.hpp"
@@ -13,20 +13,20 @@
 
 namespace rdmanet::test {
 
-/// Where Debian's package has them.
+/// Where Debian's package installs them.
 inline const std::string kDebianPlugins = "/usr/lib/cni";
 
-/// What of a call is not in the configuration.
+/// The parts of a call that the configuration does not have.
 struct Attachment {
     std::string netns;
     std::string container = "c1";
     std::string ifname = "net1";
     std::string args{};                                // CNI_ARGS
     std::map<std::string, std::string> capabilities{}; // key of runtimeConfig, JSON
-    std::string device{};                              // that Multus writes into every plugin's configuration
+    std::string device{};                              // Multus writes it into every plugin's configuration
 };
 
-/// The binary under its installed name in a directory for CNI_PATH, Debian's plugins behind it.
+/// A directory for CNI_PATH with the binary under its installed name. Debian's plugins follow in the path.
 class Installed {
 public:
     Installed();
@@ -43,13 +43,13 @@ public:
     explicit Network(const std::string& json, const std::string& name_if_absent = "");
 
     [[nodiscard]] const std::string& name() const { return name_; }
-    /// The result of the last plugin. Throws if one refuses, after DEL of the whole list.
+    /// The result of the last plugin. If one refuses, calls DEL for the whole list and throws.
     [[nodiscard]] std::string add(const Attachment& attachment) const;
-    /// Empty if every plugin agrees, or the version has no CHECK; else "PLUGIN: failure".
+    /// Empty if every plugin agrees or the version has no CHECK, otherwise "PLUGIN: failure".
     [[nodiscard]] std::string check(const Attachment& attachment, const std::string& result) const;
-    /// In reverse order; empty if every plugin succeeds.
+    /// Calls the plugins in reverse order. Empty if all succeed.
     [[nodiscard]] std::string del(const Attachment& attachment, const std::string& result) const;
-    /// Empty if every plugin could serve an ADD now, or the version has no STATUS.
+    /// Empty if every plugin could serve an ADD now, or if the version has no STATUS.
     [[nodiscard]] std::string status() const;
     /// False if it names other plugins and Debian's package of them is not installed.
     [[nodiscard]] bool is_runnable() const;

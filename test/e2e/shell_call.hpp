@@ -1,4 +1,4 @@
-// Calls of the binary by a shell: with closed and full outputs, with limits, from odd places.
+// Calls of the binary through a shell: with closed and full outputs, with limits, from unusual places.
 #pragma once
 
 #include "attachment_stage.hpp"
@@ -7,12 +7,12 @@
 
 namespace rdmanet::test {
 
-/// Runs the binary by a shell command in which "$0" is its path.
+/// Runs the binary by a shell command. "$0" in it is the binary's path.
 inline ProcessResult run_by_shell(const std::string& command, const PluginCall& call) {
     return run_process({"/bin/bash", "-c", command, call.program}, call.options());
 }
 
-/// Dual stack, with routes and DNS.
+/// A dual-stack configuration with routes and DNS.
 inline PluginCall dual_stack(const Pod& pod, const std::string& version) {
     return call_for(pod,
                     "'master':'par0','dns':{'nameservers':['10.60.0.53'],'search':['a.b']},"

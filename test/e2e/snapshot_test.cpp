@@ -1,4 +1,4 @@
-// The look at a node on which all other tests rest sees what it promises.
+// All other tests rely on snapshots of the node. These tests show what a snapshot detects.
 #include "attachment_stage.hpp"
 
 #include "support/concat.hpp"
@@ -15,14 +15,14 @@ using Catch::Contains;
 
 namespace {
 
-/// At once, unlike UnchangedNode, which hopes for a while that a difference goes away.
+/// Compares at once. UnchangedNode would wait for a difference to vanish.
 std::string difference_from(const Snapshot& before) {
     return before.difference_to(Snapshot::take());
 }
 
 } // namespace
 
-TEST_CASE("a snapshot sees the sysctls of the host and of pods", "[snapshot]") {
+TEST_CASE("a snapshot detects changed sysctls of the host and of pods", "[snapshot]") {
     const Pod pod("pod");
     const Snapshot before = Snapshot::take();
     pod.run("sysctl -q net.ipv4.conf.lo.arp_notify=1");
@@ -36,10 +36,10 @@ TEST_CASE("a snapshot sees the sysctls of the host and of pods", "[snapshot]") {
     CHECK(difference_from(before) == "");
 }
 
-TEST_CASE("a snapshot forgives IPv6 switched on for a pod's loopback, and only that", "[snapshot]") {
+TEST_CASE("a snapshot ignores that IPv6 was switched on for a pod's loopback, and nothing else", "[snapshot]") {
     const Pod pod("pod");
     NEEDS(pod.succeeds("test -e /proc/sys/net/ipv6/conf/lo/disable_ipv6"), "IPv6");
-    pod.run("ip link set lo down"); // without addresses, which would differ as well
+    pod.run("ip link set lo down"); // so that it has no addresses that would differ
     const auto set = [&](const char* what, int value) {
         pod.run(concat("sysctl -q net.ipv6.conf.", what, '=', value));
     };
@@ -54,7 +54,7 @@ TEST_CASE("a snapshot forgives IPv6 switched on for a pod's loopback, and only t
     CHECK_THAT(difference_from(before), Contains("ipv6/default/disable_ipv6 = 1"));
 }
 
-TEST_CASE("a snapshot sees the RDMA devices of pods", "[snapshot][sriov]") {
+TEST_CASE("a snapshot detects changed RDMA devices of pods", "[snapshot][sriov]") {
     NEEDS(VfNode::possible(), "the software NIC");
     const VfNode vfs;
     const Pod pod("pod");
@@ -69,10 +69,10 @@ TEST_CASE("a snapshot sees the RDMA devices of pods", "[snapshot][sriov]") {
     CHECK(difference_from(before) == "");
 }
 
-TEST_CASE("a snapshot sees leases, and a lease database that is cut short", "[snapshot]") {
+TEST_CASE("a snapshot detects leases, and a truncated lease database", "[snapshot]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
-    shell("rm -f /run/rdmanet/leases.sqlite"); // one that has been larger ends with pages that nobody misses
+    shell("rm -f /run/rdmanet/leases.sqlite"); // a larger one may end with unused pages
     const Snapshot before = Snapshot::take();
     const PluginCall call = call_for(stage.pod, concat("'master':'par0',", ipam("10.37.0.0/24")));
     add(call);

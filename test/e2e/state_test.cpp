@@ -1,4 +1,4 @@
-// rdmanet state: who holds what, and what the kernel shows of it.
+// `rdmanet state`: who holds what, and what the kernel shows of it.
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
@@ -24,8 +24,7 @@ std::string state_table() {
     return shell(concat(binary(), " state"));
 }
 
-/// Where sysfs has a GID of the interface net1 in the table of a device: shell text that prints "1 (RoCE v1), 2 (RoCE
-/// v2)".
+/// A shell script that prints the GID's indexes for interface net1 in a device's table, "1 (RoCE v1), 2 (RoCE v2)".
 std::string look_for(const std::string& device, const std::string& gid) {
     return concat("cd /sys/class/infiniband/", device, "/ports/1; for file in $(grep -lx ", gid,
                   " gids/* 2>/dev/null | sort -t/ -k2n); do i=${file#gids/}; [ $(<gid_attrs/ndevs/$i) = net1 ] && ",
@@ -39,17 +38,17 @@ std::string inside(const Pod& pod, const std::string& script) {
 const char* const kV4 = "0000:0000:0000:0000:0000:ffff:0a2b:0001";
 const char* const kV6 = "fd43:0000:0000:0000:0000:0000:0000:0001";
 
-/// The addresses of those.
+/// The addresses of these two GIDs.
 std::string two_addresses() {
     return ipam("10.43.0.0/24", "'ipRanges':[{'range':'fd43::/64'}]");
 }
 
-/// A line of the table, from its beginning to its end.
+/// `expression` matches a whole line of the table.
 auto has_row(const std::string& expression) {
     return Matches(concat("(.|\n)*\n", expression, "\n(.|\n)*"));
 }
 
-/// As part of a regular expression.
+/// Quotes `text` for a regular expression.
 std::string literally(const std::string& text) {
     std::string expression;
     for (const char character : text) expression += concat('[', character, ']');
@@ -81,14 +80,14 @@ TEST_CASE("a pod outside of Kubernetes is shown by its name alone", "[state]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     PluginCall call = call_for(stage.pod, concat("'master':'par0',", ipam("10.36.5.0/24")));
-    call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=;K8S_POD_NAME=till"; // as podman calls plugins
+    call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=;K8S_POD_NAME=till"; // podman calls plugins so
     (void)add(call);
     CHECK_THAT(state_table(), Matches("(.|\n)* till +c1 +attached (.|\n)*") && !Contains("/till"));
     CHECK(del(call) == "");
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a pod's names may be anything in UTF-8, and none of it reaches a terminal as it is", "[state]") {
+TEST_CASE("a pod's name may be any UTF-8 text, and the terminal gets its control characters escaped", "[state]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     PluginCall call = call_for(stage.pod, concat("'master':'par0','logLevel':'debug',", ipam("10.36.1.0/24")));
@@ -121,7 +120,7 @@ TEST_CASE("rdmanet state shows the GID indexes of a pod on the parent's RDMA dev
     const Pod one("one");
     const Pod other("other");
     const UnchangedNode node;
-    // The other's interface has the same name on the same device.
+    // Both pods' interfaces have the same name on the same device.
     const PluginCall first = call_for(one, concat("'master':'", parent, "','rdma':true,", two_addresses()));
     const PluginCall second =
         of(call_for(other, concat("'master':'", parent, "','rdma':true,", two_addresses())), "c2");
@@ -144,10 +143,11 @@ TEST_CASE("rdmanet state shows the GID indexes of a pod on the parent's RDMA dev
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("rdmanet state looks into the pod for the GIDs of its own RDMA device, and does without", "[state][sriov]") {
+TEST_CASE("rdmanet state reads the GIDs inside the pod for its own RDMA device, and works without them",
+          "[state][sriov]") {
     NEEDS_VFS();
     const VfNode vfs;
-    const UnchangedNode node; // without the pod, which goes before the attachment does
+    const UnchangedNode node; // the pod ends before the attachment does
     Pod pod("pod");
     const PluginCall call = vf_call(vfs, pod, 0, concat("'rdma':true,", two_addresses()));
     const std::string device = vfs.rdma(0);
@@ -161,7 +161,7 @@ TEST_CASE("rdmanet state looks into the pod for the GIDs of its own RDMA device,
     CHECK_THAT(table, has_row(concat(row, "10[.]43[.]0[.]1 +", literally(v4))));
     CHECK_THAT(table, has_row(concat(row, "fd43::1 +", literally(inside(pod, look_for(device, kV6))))));
 
-    // Without CAP_SYS_ADMIN nobody enters a namespace.
+    // Entering a namespace requires CAP_SYS_ADMIN.
     const std::string without = "setpriv --bounding-set -sys_admin --inh-caps -sys_admin ";
     const std::string recorded = shell(concat(without, binary(), " state"));
     CHECK_THAT(recorded, Names("RDMA", "net", "c1", "net1", "recorded") &&
@@ -169,7 +169,7 @@ TEST_CASE("rdmanet state looks into the pod for the GIDs of its own RDMA device,
     CHECK_THAT(value(shell(concat(without, binary(), " state --json")), "attachments.0.rdma.0.trouble"),
                Contains("not permitted"));
 
-    pod.destroy(); // the kernel gives the device back
+    pod.destroy(); // the kernel returns the device to the host
     wait_until(concat("rdma dev show ", device));
     CHECK(value(state_json(), "attachments.0.rdma.0.where") == "host");
     CHECK(del(call) == "");

@@ -16,7 +16,7 @@ using Catch::Contains;
 
 namespace {
 
-/// Exclusive mode, two sub-functions of a PF, and how all was.
+/// RDMA mode exclusive, and two sub-functions of a PF.
 struct SubfunctionStage {
     OtherNic nic{"nics=1 vfs=1 sfs=2"};
     VfNode mode{"exclusive", 0};
@@ -30,7 +30,7 @@ PluginCall subfunction_call(const Pod& pod, const std::string& device, const std
     return call_for(pod, concat("'attach':'host-device','deviceID':'", device, "',", members));
 }
 
-/// The list that rdma-cni's users have: the RDMA device has an entry of its own. `rdma` is a member of the first.
+/// A list as users of rdma-cni write it: the RDMA device has its own entry. `rdma` is a member of the first entry.
 Network chain(const std::string& rdma) {
     return Network(
         json_text(concat("{'cniVersion':'1.1.0','name':'net','plugins':[{'type':'rdmanet','attach':'host-device',",
@@ -39,7 +39,7 @@ Network chain(const std::string& rdma) {
 
 } // namespace
 
-TEST_CASE("a sub-function goes into the pod with its RDMA device, and comes back as it was", "[subfunction]") {
+TEST_CASE("a sub-function moves into the pod with its RDMA device, and returns as it was", "[subfunction]") {
     NEEDS(OtherNic::possible(), "a NIC with sub-functions");
     const SubfunctionStage stage;
     const std::string members = concat("'rdma':true,'mtu':1400,'mac':'02:00:00:00:00:42',", ipam("10.110.0.0/24"));
@@ -71,11 +71,11 @@ TEST_CASE("a sub-function goes into the pod with its RDMA device, and comes back
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("the RDMA device of a sub-function may have an entry of its own in the list", "[subfunction][rdma]") {
+TEST_CASE("a sub-function's RDMA device may have its own entry in the list", "[subfunction][rdma]") {
     NEEDS(OtherNic::possible(), "a NIC with sub-functions");
     const SubfunctionStage stage;
     const Installed installed;
-    // The first entry leaves the RDMA device to the second, or has moved it already.
+    // The first entry leaves the RDMA device to the second, or moves it itself.
     for (const std::string rdma : {"'rdma':false,", ""}) {
         INFO(rdma);
         const Network network = chain(rdma);
@@ -94,9 +94,9 @@ TEST_CASE("the RDMA device of a sub-function may have an entry of its own in the
         const Attachment attachment{.netns = dead.path(), .device = kFirst};
         const std::string result = network.add(attachment);
         dead.destroy();
-        const Attachment heir{.netns = pod.path(), .container = "c2", .device = kFirst};
-        const std::string next = network.add(heir); // what the dead one has is taken back, all of it
-        CHECK(network.del(heir, next) == "");
+        const Attachment later{.netns = pod.path(), .container = "c2", .device = kFirst};
+        const std::string next = network.add(later); // reclaims everything from the dead pod
+        CHECK(network.del(later, next) == "");
         CHECK(network.del(attachment, result) == "");
         CHECK(node.difference() == "");
     }

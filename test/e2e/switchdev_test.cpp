@@ -1,4 +1,4 @@
-// VFs of a PF in switchdev mode: its uplink is told from the VFs' representors, which are net devices of the PF, too.
+// VFs of a PF in switchdev mode. The PF's uplink and the VFs' representors are all net devices of the PF.
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
@@ -26,7 +26,7 @@ private:
     SwitchdevMode mode_{vfs_.pf()};
 };
 
-/// What forwards between the representors, until the end of the scope.
+/// A bridge that forwards between the representors until the end of the scope.
 class Bridge {
 public:
     explicit Bridge(const SwitchdevNode& node) {
@@ -45,7 +45,7 @@ std::string ipv6_of(const std::string& interface) {
 
 } // namespace
 
-TEST_CASE("a VF of a PF in switchdev mode is set up through the uplink, and its pod talks by the representor",
+TEST_CASE("a VF in switchdev mode is set up through the uplink, and its pod communicates through the representor",
           "[sriov][rdma]") {
     NEEDS_VFS();
     NEEDS(kernel_has("bridge"), "bridge");
@@ -72,7 +72,7 @@ TEST_CASE("a VF of a PF in switchdev mode is set up through the uplink, and its 
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("a VF's representor gets the pod's MTU, comes up, is named, and looked at, and is as it was after DEL",
+TEST_CASE("ADD sets the representor's MTU and brings it up, CHECK compares it, and DEL restores it",
           "[sriov][check][gc]") {
     NEEDS_VFS();
     const SwitchdevNode switched;
@@ -92,7 +92,7 @@ TEST_CASE("a VF's representor gets the pod's MTU, comes up, is named, and looked
     CHECK_THAT(shell(concat("cat ", path)), Contains(json_text(concat("'representor-device':'", representor, '\''))));
     CHECK_THAT(shell(concat("ip link show ", representor)), Contains(",UP") && Contains("mtu 1400"));
     CHECK_THAT(shell(concat("ip link show ", switched.representor(0))), !Contains("UP") && Contains("mtu 1500"));
-    CHECK(ipv6_of(representor) == "off"); // nobody but the host would take the pod's router advertisements
+    CHECK(ipv6_of(representor) == "off"); // otherwise the host would accept the pod's router advertisements
     CHECK(check(call, result) == "");
     const std::string set_link = concat("ip link set ", representor, ' ');
     const auto when = [&](const std::string& change, const std::string& repair) {
@@ -110,19 +110,19 @@ TEST_CASE("a VF's representor gets the pod's MTU, comes up, is named, and looked
     {
         const Bridge bridge(switched);
         (void)add(call);
-        CHECK(ipv6_of(representor) == "on"); // which the bridge leaves nothing to
+        CHECK(ipv6_of(representor) == "on"); // the bridge gets the frames, not the representor
         pod->destroy();
         CHECK_THAT(shell(concat(binary(), " gc")), Contains("removed"));
         CHECK_THAT(shell(concat("ip link show ", representor)), !Contains(",UP") && Contains("mtu 1300"));
     }
     shell(concat("ip link set ", representor, " mtu 1500"));
     pod.emplace("pod");
-    (void)add(call); // never lowered: a bridge has the least of its ports' MTUs
+    (void)add(call); // never lowered, because a bridge uses its ports' lowest MTU
     CHECK_THAT(shell(concat("ip link show ", representor)), Contains("mtu 1500"));
     CHECK(del(call) == "");
 }
 
-TEST_CASE("a VF whose representor is not on the host goes into the pod with a warning", "[sriov]") {
+TEST_CASE("a VF whose representor is not on the host moves into the pod with a warning", "[sriov]") {
     NEEDS_VFS();
     const SwitchdevNode switched;
     const Pod pod("pod");
@@ -139,7 +139,7 @@ TEST_CASE("a VF whose representor is not on the host goes into the pod with a wa
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("what a PF in switchdev mode can't do is refused, and nothing changed", "[sriov]") {
+TEST_CASE("settings that a PF in switchdev mode lacks are refused, and nothing changes", "[sriov]") {
     NEEDS_VFS();
     const SwitchdevNode switched;
     const VfNode& vfs = switched.vfs();

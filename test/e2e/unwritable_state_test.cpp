@@ -1,4 +1,4 @@
-// State directories that take no writes, or that root must not trust.
+// State directories that rdmanet cannot write to, or that root must not trust.
 #include "read_only_state.hpp"
 #include "vf_stage.hpp"
 
@@ -15,7 +15,7 @@ using Catch::StartsWith;
 
 namespace {
 
-/// A small file system with what is in the state directory, and no room for more, until the end of the scope.
+/// A small file system with the contents of the state directory, and without free space until the end of the scope.
 class FullState {
 public:
     FullState() {
@@ -33,7 +33,7 @@ public:
 struct Said {
     int exit_status;
     std::string out;
-    std::string warning; // and what else is on standard error
+    std::string warning; // all of standard error
 };
 
 Said command(const std::string& arguments) {
@@ -41,7 +41,7 @@ Said command(const std::string& arguments) {
     return {.exit_status = result.exit_status, .out = result.out, .warning = result.err};
 }
 
-/// What ADD as an interface's plugin and as an IPAM plugin, STATUS and `rdmanet plan` say is one text; it is returned.
+/// Checks that ADD, ADD as an IPAM plugin, STATUS and `rdmanet plan` refuse with one text, and returns this text.
 std::string refused_by_all(const PluginCall& call) {
     const std::string told = refusal(call);
     CHECK_THAT(told, StartsWith("code 109: ") && Contains(kState));
@@ -66,8 +66,7 @@ std::string refused_by_all(const PluginCall& call) {
 
 } // namespace
 
-TEST_CASE("a state directory that ADD can't use is named by ADD, STATUS, plan and the commands with one text",
-          "[status][plan]") {
+TEST_CASE("ADD, STATUS, plan and the commands name an unusable state directory in one text", "[status][plan]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const PluginCall living = call_for(stage.pod, concat("'master':'par0',", ipam("10.140.0.0/24")));
@@ -104,8 +103,7 @@ TEST_CASE("a state directory that ADD can't use is named by ADD, STATUS, plan an
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("rdmanet check compares where the state directory is read-only, and gc says what it could not remove",
-          "[check][gc]") {
+TEST_CASE("with a read-only state directory check compares, and gc lists what it could not remove", "[check][gc]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     Pod dying("dying");
@@ -132,7 +130,7 @@ TEST_CASE("rdmanet check compares where the state directory is read-only, and gc
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("DEL takes away what it can where the state directory is read-only or full, and says what it could not write",
+TEST_CASE("with a read-only or full state directory DEL removes what it can, and reports what it could not write",
           "[del]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
@@ -167,7 +165,7 @@ TEST_CASE("DEL takes away what it can where the state directory is read-only or 
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("DEL takes a VF home where the state directory is read-only", "[sriov][del]") {
+TEST_CASE("DEL returns a VF to the host although the state directory is read-only", "[sriov][del]") {
     NEEDS_VFS();
     const VfStage stage;
     const PluginCall call = vf_call(stage.vfs, stage.pod, 0, "'rdma':true,'vlan':100");

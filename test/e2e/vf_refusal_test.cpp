@@ -1,4 +1,4 @@
-// PFs that refuse a VF's settings, ignore them, or are busy with something else.
+// PFs that refuse a VF's settings, ignore them, or are busy.
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
@@ -11,7 +11,7 @@ namespace rdmanet::test {
 
 using Catch::Contains;
 
-TEST_CASE("an ADD that a VF's PF refuses half way leaves the VF as it was", "[sriov]") {
+TEST_CASE("an ADD whose second VF setting the PF refuses leaves the VF as it was", "[sriov]") {
     NEEDS_VFS();
     const VfStage stage;
     const std::string faults = concat("/sys/kernel/debug/simrnic/", stage.vfs.pf());
@@ -25,7 +25,7 @@ TEST_CASE("an ADD that a VF's PF refuses half way leaves the VF as it was", "[sr
     CHECK(del(call) == "");
 }
 
-TEST_CASE("a setting that the PF takes and doesn't make ends the ADD, and the VF is as it was", "[sriov]") {
+TEST_CASE("an ADD fails if the PF accepts a setting without effect, and the VF is as it was", "[sriov]") {
     NEEDS_VFS();
     const VfStage stage;
     const std::string faults = concat("cd /sys/kernel/debug/simrnic/", stage.vfs.pf(), " && ");
@@ -43,7 +43,7 @@ TEST_CASE("a setting that the PF takes and doesn't make ends the ADD, and the VF
         CHECK(node.difference() == "");
     }
     shell(set + "0");
-    // What is as a driver without VLANs would leave it may be what the driver doesn't tell.
+    // A driver without VLANs would report the same value, so ADD only warns.
     shell(concat(faults, "echo 1 >vf_call_ignore"));
     const ProcessResult added = call.run();
     CHECK_THAT(added.err, Names("vlan 0", "expected vlan 100", "PF"));
@@ -52,14 +52,13 @@ TEST_CASE("a setting that the PF takes and doesn't make ends the ADD, and the VF
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("a PF that is busy for a moment is asked again, and one that stays busy refuses the VF to the pod",
-          "[sriov]") {
+TEST_CASE("ADD repeats a request to a busy PF, and refuses the VF if the PF stays busy", "[sriov]") {
     NEEDS_VFS();
     const VfStage stage;
     const std::string faults = concat("cd /sys/kernel/debug/simrnic/", stage.vfs.pf(), " && ");
     const std::string busy = concat(faults, "echo 16 >vf_call_errno && echo 1 >vf_call_skip && echo ");
     const PluginCall call = vf_call(stage.vfs, stage.pod, 0, "'vlan':100,'trust':'on'");
-    shell(concat(busy, "5 >vf_call_fail && echo 100 >vf_call_delay_ms")); // each call is slow as well, not only late
+    shell(concat(busy, "5 >vf_call_fail && echo 100 >vf_call_delay_ms")); // each call also takes long
     const std::string result = add(call);
     CHECK_THAT(stage.vfs.settings(0), Contains("vlan 100") && Contains("trust on"));
     CHECK(check(call, result) == "");
@@ -72,7 +71,7 @@ TEST_CASE("a PF that is busy for a moment is asked again, and one that stays bus
     shell(concat(faults, "echo 0 >vf_call_fail"));
 }
 
-TEST_CASE("a setting that the PF refuses at DEL is named and tried again, and the others are as they were", "[sriov]") {
+TEST_CASE("DEL names a setting that the PF refuses, restores the others, and the next DEL repeats it", "[sriov]") {
     NEEDS_VFS();
     const VfStage stage;
     const PluginCall call = vf_call(stage.vfs, stage.pod, 0, "'vlan':100,'trust':'on'");

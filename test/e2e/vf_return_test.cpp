@@ -1,4 +1,4 @@
-// A VF after its pod: whatever became of the pod, the host has the VF as it was before.
+// DEL returns a VF as it was, whatever happened to its pod.
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
@@ -11,7 +11,7 @@ namespace rdmanet::test {
 
 using Catch::Contains;
 
-TEST_CASE("what a pod's administrator sets on its interface ends with the pod", "[sriov][del]") {
+TEST_CASE("DEL undoes what a pod's administrator changed on its interface", "[sriov][del]") {
     NEEDS_VFS();
     const VfNode vfs;
     const std::string netdev = vfs.netdev(0);
@@ -19,7 +19,7 @@ TEST_CASE("what a pod's administrator sets on its interface ends with the pod", 
         return shell(concat("ethtool -k ", netdev, " | grep -v fixed && cd /sys/class/net/", netdev,
                             " && cat gro_flush_timeout napi_defer_hard_irqs queues/*/byte_queue_limits/limit_*"));
     };
-    // What the node's administrator has set counts, not the driver's choice.
+    // DEL restores what the node's administrator set, not the driver's defaults.
     shell(concat("ip link set ", netdev, " alias 'of the host' txqueuelen 500 && ip link set ", netdev,
                  " gso_max_segs 30000 group 3 && echo 7000 >/sys/class/net/", netdev,
                  "/gro_flush_timeout && ethtool -K ", netdev, " rx off"));
@@ -41,7 +41,7 @@ TEST_CASE("what a pod's administrator sets on its interface ends with the pod", 
         CHECK(del(call) == "");
         CHECK(node.difference() == "");
         CHECK(settings() == before);
-        // A VF that its pod's end has brought home is made as it was before the next pod's ADD reads how it is.
+        // The kernel has returned a dead pod's VF. The next ADD restores it before it records the baseline.
         {
             Pod dead("dead");
             spoil_in(dead, of(vf_call(vfs, dead, 0), "c-dead"));
@@ -54,7 +54,7 @@ TEST_CASE("what a pod's administrator sets on its interface ends with the pod", 
     }
     const PluginCall call = vf_call(vfs, pod, 0);
     (void)add(call);
-    // A record of a version that wrote down less.
+    // An earlier version recorded fewer settings.
     shell("for r in /run/rdmanet/attachments/*; do jq '.steps[] |= del(.alias,.group,"
           ".txQueueLength,.gsoMaxSize,.gsoMaxSegs,.groMaxSize,.wantedFeatures,.activeFeatures,.files)' $r "
           ">/tmp/old-record && cat /tmp/old-record >$r; done");
@@ -73,7 +73,7 @@ TEST_CASE("what a pod's administrator sets on its interface ends with the pod", 
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("the VF of a pod that is gone goes to the next, as it was before the first", "[sriov][core]") {
+TEST_CASE("a dead pod's VF moves into the next pod with the settings from before the first", "[sriov][core]") {
     NEEDS_VFS();
     const VfNode vfs;
     const UnchangedNode node;
@@ -96,7 +96,7 @@ TEST_CASE("the VF of a pod that is gone goes to the next, as it was before the f
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("whatever became of the pod's namespace, the VF comes back", "[sriov][del]") {
+TEST_CASE("the VF returns to the host, whatever happened to the pod's namespace", "[sriov][del]") {
     NEEDS_VFS();
     const VfNode vfs;
     const UnchangedNode node;
@@ -118,7 +118,7 @@ TEST_CASE("whatever became of the pod's namespace, the VF comes back", "[sriov][
         CHECK(del(call) == "");
     });
     die([](Pod&, PluginCall call) {
-        call.netns = ""; // it lives: the journal knows where
+        call.netns = ""; // the namespace exists, and the journal has its path
         CHECK(del(call) == "");
     });
     die([](Pod& pod, const PluginCall& call) {
@@ -133,7 +133,7 @@ TEST_CASE("whatever became of the pod's namespace, the VF comes back", "[sriov][
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("DEL of a VF that has left the machine has nothing to do", "[sriov][del]") {
+TEST_CASE("DEL succeeds if the VF has left the machine", "[sriov][del]") {
     NEEDS_VFS();
     const VfStage stage;
     const UnchangedNode but_numbers(Numbers::ignored);
@@ -146,7 +146,7 @@ TEST_CASE("DEL of a VF that has left the machine has nothing to do", "[sriov][de
     CHECK(but_numbers.difference() == "");
 }
 
-TEST_CASE("a VF whose driver was bound anew while it was in the pod is left as it is by then", "[sriov][del]") {
+TEST_CASE("a VF whose driver was bound again during the pod's life stays as the driver made it", "[sriov][del]") {
     NEEDS_VFS();
     const VfStage stage;
     const UnchangedNode but_numbers(Numbers::ignored);

@@ -1,4 +1,4 @@
-// VFs for attachments, and how all was before them.
+// VFs for attachments, and a snapshot of the node.
 #pragma once
 
 #include "attachment_stage.hpp"
@@ -16,7 +16,7 @@ namespace rdmanet::test {
     return call_for(pod, concat("'deviceID':'", node.vf(number), '\'', members.empty() ? "" : ",", members));
 }
 
-/// Exclusive mode, two VFs, a pod, and how all was.
+/// RDMA mode exclusive, two VFs, a pod, and a snapshot of the node.
 struct VfStage {
     VfNode vfs;
     Pod pod{"pod"};

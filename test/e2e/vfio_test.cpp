@@ -1,4 +1,4 @@
-// VFs for programs in user space: their driver is vfio-pci, they have neither net device nor RDMA device.
+// VFs for programs in user space. Their driver is vfio-pci, so they have neither net device nor RDMA device.
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
@@ -14,7 +14,7 @@ using Catch::Contains;
 
 namespace {
 
-/// The first VF has driver vfio-pci.
+/// The first VF has the driver vfio-pci.
 class VfioNode {
 public:
     VfioNode() {
@@ -39,7 +39,7 @@ const std::string kVfioSettings = "'vlan':100,'mac':'02:00:00:00:00:42','spoofch
 
 } // namespace
 
-TEST_CASE("a VF of vfio-pci gets its settings and its addresses, and the pod neither interface nor RDMA",
+TEST_CASE("a VF of vfio-pci gets settings and addresses, and the pod gets neither interface nor RDMA device",
           "[sriov][vfio]") {
     NEEDS(OtherNic::possible(), "a VF with driver vfio-pci");
     const VfioNode stage;
@@ -57,7 +57,7 @@ TEST_CASE("a VF of vfio-pci gets its settings and its addresses, and the pod nei
         REQUIRE(added.exit_status == 0);
         CHECK_THAT(added.err, Names("not set", "mtu", "1400") && !Contains("mac"));
         const std::string result = document_of(added).root().to_text();
-        // As sriov-cni says it: programs find the device by what the result says of "net1".
+        // sriov-cni reports it so: programs find the device by the result's interface "net1".
         CHECK(value(result, "interfaces.0.name") == "net1");
         CHECK(value(result, "interfaces.0.mac") == "02:00:00:00:00:42");
         CHECK(value(result, "interfaces.0.pciID") == stage.vfs.vf(0));
@@ -72,13 +72,13 @@ TEST_CASE("a VF of vfio-pci gets its settings and its addresses, and the pod nei
         CHECK_THAT(check(call, result), Names("code 107", "vlan 7", "expected vlan 100"));
         CHECK_THAT(refusal(of(vf_call(stage.vfs, pod, 0), "c2")), Names("code 102", "belongs to another"));
         CHECK(del(call) == "");
-        // The real one does that itself.
+        // The real vfio-pci resets the VF itself.
         CHECK(shell(concat("cat /sys/kernel/debug/simrnic/", stage.vfs.pf(), "/vf0/resets")) == "0\n");
     }
     CHECK(stage.node->difference() == "");
 }
 
-TEST_CASE("a VF of vfio-pci is as it was, whatever became of pod and driver", "[sriov][vfio][del]") {
+TEST_CASE("DEL restores a VF of vfio-pci, whatever happened to pod and driver", "[sriov][vfio][del]") {
     NEEDS(OtherNic::possible(), "a VF with driver vfio-pci");
     const VfioNode stage;
     for (const bool rebound : {false, true}) {

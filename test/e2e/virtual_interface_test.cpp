@@ -1,4 +1,4 @@
-// Interfaces that no device is behind, which the plugin host-device moves as well.
+// Interfaces without a device. The plugin host-device moves them too.
 #include "attachment_stage.hpp"
 
 #include "support/concat.hpp"
@@ -36,7 +36,7 @@ namespace {
 
 constexpr const char* kMac = "02:00:00:00:00:51";
 
-/// An end of a veth pair on the host, and how all was with it.
+/// One end of a veth pair on the host.
 struct VirtualStage {
     VirtualStage() {
         shell(concat("ip link add virt0 mtu 1450 address ", kMac,
@@ -64,8 +64,8 @@ kernel::Socket route_here() {
     return kernel::Socket::open(kernel::Protocol::route, base::Deadline::in(std::chrono::seconds{10}));
 }
 
-/// Of an interface in the calling thread's namespace. ip(8) knows these sizes from its version 6.3 on; a kernel that
-/// lacks them is not asked for them.
+/// Sets the sizes of an interface in the calling thread's namespace. ip(8) knows these sizes since version 6.3. Does
+/// nothing if the kernel lacks them.
 void set_ipv4_sizes(const std::string& name, std::uint32_t gso, std::uint32_t gro) {
     kernel::Socket route = route_here();
     const auto link = kernel::find_link(route, InterfaceName::parse(name).value()).value();
@@ -76,7 +76,7 @@ void set_ipv4_sizes(const std::string& name, std::uint32_t gso, std::uint32_t gr
     kernel::change_link(route, link.ifindex, change);
 }
 
-/// What a snapshot doesn't show.
+/// What a snapshot does not show.
 std::string sizes_and_features(const std::string& name) {
     kernel::Socket route = route_here();
     const auto tuning = kernel::find_link(route, InterfaceName::parse(name).value()).value().tuning;
@@ -84,7 +84,7 @@ std::string sizes_and_features(const std::string& name) {
                   tuning.gro_ipv4_max_size.value_or(0), '\n', shell(concat("ethtool -k ", name, " | grep -v fixed")));
 }
 
-/// A program that lets every packet pass, in a file system of its own until the end of the scope.
+/// A program that passes every packet, pinned in its own file system until the end of the scope.
 class PinnedXdpProgram {
 public:
     PinnedXdpProgram() {
@@ -122,7 +122,7 @@ public:
     VirtioInterface& operator=(const VirtioInterface&) = delete;
     ~VirtioInterface() { (void)succeeds("modprobe -r virtio_net net_failover failover"); }
 
-    /// Of the PCI function; empty where there is none.
+    /// The address of the PCI function. Empty on a machine without one.
     [[nodiscard]] static std::string address() {
         for (const auto& device : fs::directory_iterator("/sys/bus/pci/devices"))
             if (line_of(device.path() / "vendor") == "0x1af4" && line_of(device.path() / "class") == "0x020000")
@@ -133,8 +133,8 @@ public:
 
 } // namespace
 
-TEST_CASE("a virtio interface goes into the pod by its name and by its PCI address", "[device][virtio]") {
-    const char* guest = std::getenv("RDMANET_HARNESS_GUEST"); // elsewhere it may be the machine's own
+TEST_CASE("a virtio interface moves into the pod by its name and by its PCI address", "[device][virtio]") {
+    const char* guest = std::getenv("RDMANET_HARNESS_GUEST"); // elsewhere the machine itself may use it
     NEEDS(guest != nullptr && std::string_view(guest) == "1" && !VirtioInterface::address().empty(),
           "a virtio interface that may be unloaded");
     const Pod pod("pod");
@@ -155,7 +155,7 @@ TEST_CASE("a virtio interface goes into the pod by its name and by its PCI addre
     }
 }
 
-TEST_CASE("a virtual interface goes into the pod and comes back as it was, however it is named", "[device]") {
+TEST_CASE("a virtual interface moves into the pod and returns as it was, whichever key names it", "[device]") {
     NEEDS(kernel_has("veth"), "veth");
     const VirtualStage stage;
     for (const std::string name : {"'device':'virt0'", "'device':'virtual-zero'", "'hwaddr':'02:00:00:00:00:51'"}) {
@@ -180,7 +180,7 @@ TEST_CASE("a virtual interface goes into the pod and comes back as it was, howev
     }
 }
 
-TEST_CASE("a virtual interface comes home whatever its pod calls it", "[device][del]") {
+TEST_CASE("a virtual interface returns whatever its pod calls it", "[device][del]") {
     NEEDS(kernel_has("veth"), "veth");
     const VirtualStage stage;
     const PluginCall call = moving(stage.pod, "'device':'virt0'");
@@ -192,16 +192,17 @@ TEST_CASE("a virtual interface comes home whatever its pod calls it", "[device][
     CHECK(stage.node->difference() == "");
 }
 
-TEST_CASE("features and sizes that a pod gives a virtual interface end with the pod", "[device][del]") {
+TEST_CASE("DEL undoes features and sizes that a pod set on a virtual interface", "[device][del]") {
     NEEDS(kernel_has("veth"), "veth");
     const VirtualStage stage;
-    // What the administrator wants counts, and what the driver makes of it: segmentation is off while scattering is.
+    // DEL restores what the administrator requested, and the driver derives the rest: without scatter-gather there is
+    // no segmentation.
     shell("ethtool -K virt0 tx-sctp-segmentation off sg off && ip link set virt0 gso_max_size 50000");
     set_ipv4_sizes("virt0", 30000, 40000);
     const UnchangedNode node;
     const std::string before = sizes_and_features("virt0");
     for (const std::string spoil :
-         {"ip link set net1 gso_max_size 20000 gro_max_size 20000", // which sets those for IPv4, too
+         {"ip link set net1 gso_max_size 20000 gro_max_size 20000", // also sets the sizes for IPv4
           "ip link set net1 gso_max_size 60000", "ethtool -K net1 sg on gro on tx-sctp-segmentation on tso off",
           "ethtool -K net1 tx off rx off"}) {
         INFO(spoil);
@@ -222,7 +223,7 @@ TEST_CASE("features and sizes that a pod gives a virtual interface end with the 
     }
 }
 
-TEST_CASE("an XDP program that a pod gives its interface ends with the pod, and the host's stays", "[device][del]") {
+TEST_CASE("DEL removes an XDP program that a pod attached, and keeps the host's", "[device][del]") {
     NEEDS(kernel_has("veth"), "veth");
     const VirtualStage stage;
     const PinnedXdpProgram program;
@@ -251,11 +252,11 @@ TEST_CASE("an XDP program that a pod gives its interface ends with the pod, and 
     CHECK(stage.node->difference() == "");
 }
 
-TEST_CASE("a setting that the kernel takes and does not make is a warning of DEL", "[device][del]") {
+TEST_CASE("DEL warns of a setting that the kernel accepts without effect", "[device][del]") {
     NEEDS(kernel_has("veth"), "veth");
     const VirtualStage stage;
     const std::string file = "/sys/class/net/virt0/gro_flush_timeout";
-    // Writing into it is no error, and changes nothing (proc_do_rointvec(), drivers/char/random.c).
+    // Writing to this file succeeds and changes nothing (proc_do_rointvec(), drivers/char/random.c).
     shell(concat("mount --bind /proc/sys/kernel/random/write_wakeup_threshold ", file));
     const PluginCall call = moving(stage.pod, "'device':'virt0'");
     (void)add(call);
@@ -270,19 +271,20 @@ TEST_CASE("a setting that the kernel takes and does not make is a warning of DEL
     CHECK(stage.node->difference() == "");
 }
 
-TEST_CASE("a setting that can't be read or given back is a warning, and all else comes back", "[device][del]") {
+TEST_CASE("a setting that cannot be read or restored produces a warning, and everything else is restored",
+          "[device][del]") {
     NEEDS(kernel_has("veth"), "veth");
     const VirtualStage stage;
     const std::string file = "/sys/class/net/virt0/gro_flush_timeout";
     const PluginCall call = moving(stage.pod, "'device':'virt0'");
-    shell(concat("mount --bind /proc/1/mem ", file)); // whose first byte can't be read
+    shell(concat("mount --bind /proc/1/mem ", file)); // its first byte cannot be read
     const ProcessResult added = call.run();
     CHECK(added.exit_status == 0);
     CHECK_THAT(added.err, Names("virt0", "gro_flush_timeout", "recorded"));
     CHECK(del(call) == "");
     CHECK(stage.node->difference() == "");
 
-    shell(concat("umount ", file)); // the interface came back by that path
+    shell(concat("umount ", file)); // the mount covers the path of the returned interface too
     shell("ip link set virt0 txqueuelen 500");
     const UnchangedNode node;
     add(call);
@@ -300,7 +302,7 @@ TEST_CASE("a setting that can't be read or given back is a warning, and all else
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("an alias that isn't UTF-8 is left alone", "[device][del]") {
+TEST_CASE("an alias that is not UTF-8 stays as it is", "[device][del]") {
     NEEDS(kernel_has("veth"), "veth");
     const VirtualStage stage;
     shell("printf 'caf\\351' >/sys/class/net/virt0/ifalias");
@@ -313,8 +315,9 @@ TEST_CASE("an alias that isn't UTF-8 is left alone", "[device][del]") {
     CHECK(shell("cat /sys/class/net/virt0/mtu") == "1450\n");
 }
 
-TEST_CASE("a virtual interface that went with its pod's namespace is given up, and made anew it goes into the next pod",
-          "[device][del][gc]") {
+TEST_CASE(
+    "a virtual interface that vanished with its pod's namespace is given up, and a new one moves into the next pod",
+    "[device][del][gc]") {
     NEEDS(kernel_has("veth"), "veth");
     const UnchangedNode node;
     for (const bool del_comes : {true, false}) {
@@ -324,7 +327,7 @@ TEST_CASE("a virtual interface that went with its pod's namespace is given up, a
             const PluginCall call = of(moving(dead, "'device':'virt0'"), "c-dead");
             add(call);
             dead.destroy();
-            CHECK(comes_true([] { return !succeeds("ip link show virtpeer0"); })); // goes with its peer
+            CHECK(comes_true([] { return !succeeds("ip link show virtpeer0"); })); // vanishes with its peer
             CHECK_THAT(refusal(of(moving(first.pod, "'device':'absent0'"), "c2")), Names("code 102", "absent0"));
             if (del_comes) CHECK(del(call) == "");
         }
@@ -336,7 +339,8 @@ TEST_CASE("a virtual interface that went with its pod's namespace is given up, a
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("what a virtual interface can't have is refused, and so is one that the node needs", "[device]") {
+TEST_CASE("impossible settings of a virtual interface are refused, and so is an interface that the node needs",
+          "[device]") {
     NEEDS(kernel_has("veth"), "veth");
     const VirtualStage stage;
     const auto refused = [&](const std::string& members) {

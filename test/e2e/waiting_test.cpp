@@ -1,4 +1,4 @@
-// Who works on an attachment while its DEL is under way: they wait for it, and look again.
+// Other calls for an attachment wait while its DEL runs, and then look at the attachment again.
 #include "attachment_stage.hpp"
 #include "fake_plugin.hpp"
 
@@ -19,7 +19,7 @@ using Catch::Contains;
 
 namespace {
 
-/// A pod with an end of a veth pair of the host, whose addresses come from a plugin.
+/// A pod with an end of a veth pair of the host. A delegate gives its addresses.
 struct MovedStage {
     MovedStage() {
         shell("ip link add moved0 type veth peer name movedpeer0 && ip link set movedpeer0 addrgenmode none && "
@@ -27,7 +27,7 @@ struct MovedStage {
         node.emplace();
         plugin.install(kGoodAdd);
         (void)add(call);
-        // DEL doesn't end before the test has seen who waits for it.
+        // DEL ends only after the test has seen that the other call waits.
         plugin.install(
             concat("[ $CNI_COMMAND != DEL ] || [ -e $dir/go ] || { touch $dir/started; until [ -e $dir/go ]; do "
                    "sleep 0.05; done; }\n",
@@ -56,7 +56,7 @@ std::future<std::string> begin_del(const PluginCall& call) {
     return ended;
 }
 
-/// Until two processes have opened the locks of attachments, or the second has ended without.
+/// Waits until two processes have the lock file open, or until the second call has ended.
 void wait_for_second(std::future<std::string>& second) {
     REQUIRE(comes_true([&] {
         return second.wait_for(std::chrono::seconds{0}) == std::future_status::ready ||
@@ -68,7 +68,7 @@ void wait_for_second(std::future<std::string>& second) {
 
 } // namespace
 
-TEST_CASE("ADD of a device waits for the DEL under way of the pod that has it", "[delegate][device]") {
+TEST_CASE("ADD of a device waits for the running DEL of the pod that has it", "[delegate][device]") {
     const MovedStage stage;
     PluginCall call = MovedStage::call_in(stage.next);
     call.container = "c2";
@@ -82,9 +82,9 @@ TEST_CASE("ADD of a device waits for the DEL under way of the pod that has it", 
     CHECK(stage.node->difference() == "");
 }
 
-TEST_CASE("what a DEL under way removes is not undone again by `gc --forget`", "[delegate][gc]") {
+TEST_CASE("`gc --forget` does not undo again what a running DEL removes", "[delegate][gc]") {
     MovedStage stage;
-    stage.pod.destroy(); // nothing of a living pod is forgotten
+    stage.pod.destroy(); // --forget refuses living pods
     auto deleted = begin_del(stage.call);
     auto forgotten =
         std::async(std::launch::async, [] { return shell(concat(binary(), " gc --forget c1 net1 2>&1; true")); });

@@ -1,4 +1,4 @@
-// Devices that leave the machine, or lose their driver, while pods have them.
+// Devices leave the machine, or lose their driver, while pods have them.
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
@@ -21,7 +21,7 @@ struct Loss {
     std::string name;
     std::string strike;
     std::string repair;
-    bool collects; // GC comes, no DEL
+    bool collects; // whether GC comes instead of DEL
 };
 
 std::vector<Loss> losses() {
@@ -41,7 +41,7 @@ std::vector<Loss> losses() {
              .collects = false}};
 }
 
-/// A VF and a macvlan child on its PF, each in a pod; what becomes of it when the device is lost.
+/// A VF and a macvlan child on its PF, each in a pod.
 class Attached {
 public:
     explicit Attached(const VfNode& vfs) : one_(std::in_place, "one"), other_(std::in_place, "other") {
@@ -69,8 +69,7 @@ private:
 
 } // namespace
 
-TEST_CASE("a device that is lost while pods have it keeps neither DEL nor GC from ending, nor the next pod",
-          "[sriov][macvlan][del][gc]") {
+TEST_CASE("after a device left the machine DEL, GC and the next pod still work", "[sriov][macvlan][del][gc]") {
     NEEDS(OtherNic::possible() && VfNode::possible() && kernel_has("macvlan"), "macvlan and an SR-IOV RDMA NIC");
     const VfNode vfs;
     for (const Loss& loss : losses()) {
@@ -90,10 +89,8 @@ TEST_CASE("a device that is lost while pods have it keeps neither DEL nor GC fro
     }
 }
 
-TEST_CASE(
-    "a whole function and a sub-function whose drivers go while pods have them keep neither DEL nor GC from ending, "
-    "nor the next pods",
-    "[device][subfunction][del][gc]") {
+TEST_CASE("after a whole function and a sub-function lost their drivers DEL, GC and the next pods still work",
+          "[device][subfunction][del][gc]") {
     NEEDS(OtherNic::possible(), "a NIC with sub-functions");
     const OtherNic nic("nics=2 vfs=1 sfs=1");
     const VfNode mode("exclusive", 0);
@@ -113,7 +110,7 @@ TEST_CASE(
             shell(concat("echo ", card, " >/sys/bus/pci/drivers/simrnic/", file));
     };
     const UnchangedNode node(Numbers::ignored);
-    for (const bool collects : {false, true}) { // the second time with devices that are new: the next pods' part
+    for (const bool collects : {false, true}) { // the second round also shows that the next pods work
         INFO((collects ? "GC" : "DEL"));
         std::optional<Pod> pod(std::in_place, "pod");
         const auto calls = attached(*pod);
@@ -126,13 +123,12 @@ TEST_CASE(
             CHECK(concat(del(calls[0]), del(calls[1])) == "");
         }
         tell_driver("bind");
-        CHECK(rdma_parent() == mode.pf()); // up again
+        CHECK(rdma_parent() == mode.pf()); // also sets the parent up again
     }
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("an InfiniBand PF that loses its driver while pods have a VF and a child keeps neither DEL nor GC from "
-          "ending, nor the next pods",
+TEST_CASE("after an InfiniBand PF lost its driver DEL, GC and the next pods still work",
           "[infiniband][ipoib][del][gc]") {
     NEEDS(OtherNic::possible(), "an InfiniBand card");
     const InfinibandNode infiniband("exclusive");
@@ -151,7 +147,7 @@ TEST_CASE("an InfiniBand PF that loses its driver while pods have a VF and a chi
     };
     infiniband.make_vfs(1);
     const UnchangedNode node(Numbers::ignored);
-    for (const bool collects : {false, true}) { // the second time with devices that are new: the next pods' part
+    for (const bool collects : {false, true}) { // the second round also shows that the next pods work
         INFO((collects ? "GC" : "DEL"));
         std::optional<Pod> one(std::in_place, "one");
         std::optional<Pod> other(std::in_place, "other");
