@@ -1,6 +1,5 @@
-#include "addressing.hpp"
-
-#include "findings.hpp"
+// Addresses and routes on the pod's interface.
+#include "step.hpp"
 
 #include "lookup/chained_addresses.hpp"
 #include "lookup/duplicates.hpp"
@@ -374,8 +373,6 @@ void check_routes(kernel::Socket& inside, const Link& link, const cni::Result& r
     }
 }
 
-} // namespace
-
 void find_addressing(const PlanContext& context, Findings& found) {
     if (context.add == nullptr) return;
     if (found.device && found.device->is_infiniband())
@@ -394,5 +391,9 @@ void check_addressing(const CheckContext& context) {
     check_addresses(context.addresses, link, context.expected);
     check_routes(context.inside, link, context.wanted.result, context.record);
 }
+
+} // namespace
+
+const Kind kAddressingStep{.find = find_addressing, .make = make_addressing, .check = check_addressing};
 
 } // namespace rdmanet::attach

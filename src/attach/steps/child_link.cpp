@@ -223,12 +223,10 @@ std::string mac_text(const AddContext& context) {
     return is_passthru(context.config) ? ", MAC of its parent" : ", a MAC of its own";
 }
 
-class ChildLink final : public Step {
+class ChildLink final : public RecordedStep<CreateLink> {
 public:
     ChildLink(const FoundParent& found, CreateLink step)
-        : parent_(found.parent), mac_(found.mac), step_(std::move(step)) {}
-
-    [[nodiscard]] std::vector<state::Step> recorded() const override { return {to_record(step_)}; }
+        : RecordedStep(std::move(step)), parent_(found.parent), mac_(found.mac) {}
 
     void describe(const AddContext& context, Description& description) const override {
         const config::Config& config = context.config;
@@ -262,7 +260,6 @@ public:
 private:
     Link parent_;
     std::optional<base::MacAddress> mac_;
-    CreateLink step_;
 };
 
 void check_mode_by_configuration(const Link& link, const config::Config& config) {
@@ -298,7 +295,36 @@ void check_mode(const Link& link, const Intended& wanted, const state::Child& ma
         differs(fmt::format("interface {} is {}, expected {}", quoted(link.name), present, made.mode));
 }
 
+void find_child_link(const PlanContext& context, Findings& found) {
+    if (context.add == nullptr || !found.parent) return;
+    found.parent->mac = choose_mac(context.request, context.config, context.add->attachment);
+    require_like_siblings(child_of(context.config, *found.parent), context.add->attachment);
+}
+
+std::unique_ptr<Step> make_child_link(const AddContext& context, const Findings& found) {
+    if (!found.parent) return nullptr;
+    return std::make_unique<ChildLink>(*found.parent, CreateLink{.child = child_of(context.config, *found.parent),
+                                                                 .ifname = context.request.ifname().to_string()});
+}
+
+/// A child is identified by its kind and parent.
+void check_child_link(const CheckContext& context) {
+    if (context.wanted.is_device()) return;
+    const Link& link = require_link(context);
+    const std::string name = quoted(link.name);
+    if (link.kind != context.wanted.kind)
+        differs(fmt::format("interface {} is of kind {}, expected {}", name, quoted(link.kind), context.wanted.kind));
+    const state::Child* const made = context.record.child();
+    if (made == nullptr) return;
+    if (!link.is_child_of(made->parent_ifindex))
+        differs(fmt::format("interface {} has parent index {}, expected {} ({})", name, link.parent_ifindex.value_or(0),
+                            made->parent_ifindex, made->parent));
+    check_mode(link, context.wanted, *made);
+}
+
 } // namespace
+
+const Kind kChildLinkStep{.find = find_child_link, .make = make_child_link, .check = check_child_link};
 
 std::optional<LockedParent> lock_parent(const AddContext& context) {
     const config::Config& config = context.config;
@@ -312,12 +338,6 @@ std::optional<LockedParent> lock_parent(const AddContext& context) {
         if (index_of_lower(parent, config) == lower)
             return LockedParent{.link = std::move(parent), .lock = std::move(lock)};
     }
-}
-
-void find_child_link(const PlanContext& context, Findings& found) {
-    if (context.add == nullptr || !found.parent) return;
-    found.parent->mac = choose_mac(context.request, context.config, context.add->attachment);
-    require_like_siblings(child_of(context.config, *found.parent), context.add->attachment);
 }
 
 CreateLink CreateLink::parse(const json::Reader& reader) {
@@ -355,27 +375,6 @@ void CreateLink::revert(const RevertContext& context) const {
     if (!link || !is_ours(*link, *this)) return;
     if (link->kind == kIpoib) take_down(inside, *link);
     kernel::remove_link(inside, link->ifindex);
-}
-
-std::unique_ptr<Step> make_child_link(const AddContext& context, const Findings& found) {
-    if (!found.parent) return nullptr;
-    return std::make_unique<ChildLink>(*found.parent, CreateLink{.child = child_of(context.config, *found.parent),
-                                                                 .ifname = context.request.ifname().to_string()});
-}
-
-/// A child is identified by its kind and parent.
-void check_child_link(const CheckContext& context) {
-    if (context.wanted.is_device()) return;
-    const Link& link = require_link(context);
-    const std::string name = quoted(link.name);
-    if (link.kind != context.wanted.kind)
-        differs(fmt::format("interface {} is of kind {}, expected {}", name, quoted(link.kind), context.wanted.kind));
-    const state::Child* const made = context.record.child();
-    if (made == nullptr) return;
-    if (!link.is_child_of(made->parent_ifindex))
-        differs(fmt::format("interface {} has parent index {}, expected {} ({})", name, link.parent_ifindex.value_or(0),
-                            made->parent_ifindex, made->parent));
-    check_mode(link, context.wanted, *made);
 }
 
 } // namespace rdmanet::attach

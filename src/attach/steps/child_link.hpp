@@ -1,9 +1,7 @@
 // Creates a macvlan, ipvlan or IPoIB child of a parent.
 #pragma once
 
-#include "check_context.hpp"
 #include "context.hpp"
-#include "findings.hpp"
 #include "kinds.hpp"
 #include "step.hpp"
 
@@ -12,7 +10,6 @@
 #include <rdmanet/json/writer.hpp>
 #include <rdmanet/kernel/link.hpp>
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,14 +42,5 @@ struct LockedParent {
 /// route may have become another interface, whose children this lock does not protect. nullopt if there is nothing to
 /// lock. Throws CniError if there is no parent, base::LockTimeout.
 [[nodiscard]] std::optional<LockedParent> lock_parent(const AddContext& context);
-
-/// Throws CniError if other children of the parent do not allow this one.
-void find_child_link(const PlanContext& context, Findings& found);
-
-/// Null if the attachment needs none.
-[[nodiscard]] std::unique_ptr<Step> make_child_link(const AddContext& context, const Findings& found);
-
-/// Throws CniError (code 107) for the first difference.
-void check_child_link(const CheckContext& context);
 
 } // namespace rdmanet::attach

@@ -51,11 +51,10 @@ DelegateIpam delegate_value(const cni::Request& request, const std::string& plug
     return {.plugin = plugin, .config = request.stdin_text, .args = request.args_text, .path = request.path_text};
 }
 
-class Delegate final : public Step {
+class Delegate final : public RecordedStep<DelegateIpam> {
 public:
-    explicit Delegate(DelegateIpam step) : step_(std::move(step)) {}
+    using RecordedStep::RecordedStep;
 
-    [[nodiscard]] std::vector<state::Step> recorded() const override { return {to_record(step_)}; }
     void describe(const AddContext& /*context*/, Description& description) const override {
         description.add.push_back(fmt::format("call IPAM plugin {}, which gives the addresses", quoted(step_.plugin)));
     }
@@ -67,12 +66,17 @@ public:
             throw;
         }
     }
-
-private:
-    DelegateIpam step_;
 };
 
+std::unique_ptr<Step> make_delegate(const AddContext& context, const Findings& /*found*/) {
+    const auto* other = std::get_if<config::DelegatedIpam>(&context.config.ipam);
+    if (other == nullptr) return nullptr;
+    return std::make_unique<Delegate>(delegate_value(context.request, other->plugin));
+}
+
 } // namespace
+
+const Kind kDelegateStep{.make = make_delegate};
 
 DelegateIpam DelegateIpam::parse(const json::Reader& reader) {
     return {.plugin = reader.at("plugin").string(),
@@ -118,12 +122,6 @@ bool undoes_too(const state::Step& step, const state::Step& other) {
     const auto ours = parse_if<DelegateIpam>(step);
     const auto theirs = parse_if<DelegateIpam>(other);
     return ours && theirs && ours->plugin == theirs->plugin && ours->config == theirs->config;
-}
-
-std::unique_ptr<Step> make_delegate(const AddContext& context, const Findings& /*found*/) {
-    const auto* other = std::get_if<config::DelegatedIpam>(&context.config.ipam);
-    if (other == nullptr) return nullptr;
-    return std::make_unique<Delegate>(delegate_value(context.request, other->plugin));
 }
 
 } // namespace rdmanet::attach

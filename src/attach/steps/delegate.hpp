@@ -3,13 +3,11 @@
 
 #include "context.hpp"
 #include "kinds.hpp"
-#include "step.hpp"
 
 #include <rdmanet/cni/request.hpp>
 #include <rdmanet/json/reader.hpp>
 #include <rdmanet/json/writer.hpp>
 
-#include <memory>
 #include <string>
 #include <string_view>
 
@@ -44,8 +42,5 @@ struct DelegateIpam {
 
 /// Whether undoing `step` also undoes `other`: both call the same plugin with the same configuration.
 [[nodiscard]] bool undoes_too(const state::Step& step, const state::Step& other);
-
-/// Null if the attachment needs none.
-[[nodiscard]] std::unique_ptr<Step> make_delegate(const AddContext& context, const Findings& found);
 
 } // namespace rdmanet::attach

@@ -58,7 +58,35 @@ void keep_members(json::Writer& writer, const json::Reader& object, const std::v
         fmt::format("runtimeConfig.CNIDeviceInfoFile: {} {}: remove the key, Multus sets it", base::quoted(path), why));
 }
 
+/// Replaces the whole file or nothing. Throws base::SystemError.
+class DeviceInfo final : public RecordedStep<WriteDeviceInfo> {
+public:
+    DeviceInfo(std::string path, const FoundDevice& device)
+        : RecordedStep({.path = std::move(path)}), device_{.address = device.address,
+                                                           .vf = device.vf,
+                                                           .representor = device.representor} {}
+    void describe(const AddContext& /*context*/, Description& description) const override {
+        description.add.push_back(fmt::format("write device-info file {}", base::quoted(step_.path)));
+    }
+    void apply(const AddContext& /*context*/, Progress& progress) override {
+        const auto text = device_info_text(device_, progress.rdma_device, earlier_text(step_.path));
+        if (!text) return;
+        base::make_directories(step_.path.substr(0, step_.path.rfind('/')));
+        base::write_file_durably(step_.path, *text);
+    }
+
+private:
+    FoundDevice device_;
+};
+
+std::unique_ptr<Step> make_device_info(const AddContext& context, const Findings& found) {
+    if (!found.device || !context.config.device_info_file) return nullptr;
+    return std::make_unique<DeviceInfo>(*context.config.device_info_file, *found.device);
+}
+
 } // namespace
+
+const Kind kDeviceInfoStep{.make = make_device_info};
 
 void require_own_device_info(const std::string& path, const state::AttachmentKey& key,
                              const state::AttachmentStore& records) {
@@ -129,40 +157,6 @@ std::string WriteDeviceInfo::describe() const {
 
 void WriteDeviceInfo::revert(const RevertContext& /*context*/) const {
     remove_device_info(path);
-}
-
-namespace {
-
-/// Replaces the whole file or nothing. Throws base::SystemError.
-class DeviceInfo final : public Step {
-public:
-    DeviceInfo(std::string path, const FoundDevice& device)
-        : path_(std::move(path)), device_{
-                                      .address = device.address, .vf = device.vf, .representor = device.representor} {}
-
-    [[nodiscard]] std::vector<state::Step> recorded() const override {
-        return {to_record(WriteDeviceInfo{.path = path_})};
-    }
-    void describe(const AddContext& /*context*/, Description& description) const override {
-        description.add.push_back(fmt::format("write device-info file {}", base::quoted(path_)));
-    }
-    void apply(const AddContext& /*context*/, Progress& progress) override {
-        const auto text = device_info_text(device_, progress.rdma_device, earlier_text(path_));
-        if (!text) return;
-        base::make_directories(path_.substr(0, path_.rfind('/')));
-        base::write_file_durably(path_, *text);
-    }
-
-private:
-    std::string path_;
-    FoundDevice device_;
-};
-
-} // namespace
-
-std::unique_ptr<Step> make_device_info(const AddContext& context, const Findings& found) {
-    if (!found.device || !context.config.device_info_file) return nullptr;
-    return std::make_unique<DeviceInfo>(*context.config.device_info_file, *found.device);
 }
 
 } // namespace rdmanet::attach

@@ -3,14 +3,12 @@
 #pragma once
 
 #include "context.hpp"
-#include "findings.hpp"
 #include "kinds.hpp"
 #include "step.hpp"
 
 #include <rdmanet/json/reader.hpp>
 #include <rdmanet/json/writer.hpp>
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,8 +43,5 @@ void require_own_device_info(const std::string& path, const state::AttachmentKey
 
 /// Removes the file, unless it describes another kind of device, which ADD did not change. Throws base::SystemError.
 void remove_device_info(const std::string& path);
-
-/// Null if the attachment needs none.
-[[nodiscard]] std::unique_ptr<Step> make_device_info(const AddContext& context, const Findings& found);
 
 } // namespace rdmanet::attach

@@ -31,22 +31,38 @@ std::string mac_without_link(const FoundDevice& device) {
 }
 
 /// Applying it does nothing. It comes first, so that it is undone last.
-class KeepDeviceStep final : public Step {
+class KeepDeviceStep final : public RecordedStep<KeepDevice> {
 public:
-    KeepDeviceStep(KeepDevice step, std::string mac) : step_(std::move(step)), mac_(std::move(mac)) {}
-
-    [[nodiscard]] std::vector<state::Step> recorded() const override { return {to_record(step_)}; }
+    KeepDeviceStep(KeepDevice step, std::string mac) : RecordedStep(std::move(step)), mac_(std::move(mac)) {}
     void conclude(const AddContext& /*context*/, const Progress& progress, Conclusion& end) const override {
         end.interface.pci_id = step_.before.device;
         if (!progress.link) end.interface.mac = mac_;
     }
 
 private:
-    KeepDevice step_;
     std::string mac_;
 };
 
+std::unique_ptr<Step> make_keep_device(const AddContext& context, const Findings& found) {
+    if (!found.device || context.config.is_rdma_only()) return nullptr;
+    return std::make_unique<KeepDeviceStep>(keep_step(*found.device, context.deadline, context.log()),
+                                            mac_without_link(*found.device));
+}
+
+void check_keep_device(const CheckContext& context) {
+    if (!context.wanted.is_device() || !has_step(context.record, kKeepDevice))
+        return; // an earlier plugin has the interface
+    const std::string device = context.record.device();
+    const auto address = base::BusAddress::parse(device);
+    const auto& wanted = context.wanted.device;
+    if (!address || (wanted && *wanted != *address))
+        differs(fmt::format("the attachment has device {}, expected {}", device,
+                            wanted ? wanted->to_string() : std::string("the address of one")));
+}
+
 } // namespace
+
+const Kind kKeepDeviceStep{.make = make_keep_device, .check = check_keep_device};
 
 std::string KeepDevice::describe() const {
     return fmt::format("device {}", before.device);
@@ -65,23 +81,6 @@ void KeepDevice::revert(const RevertContext& context) const {
                         "bind that driver again",
                         kernel::driver_of(*address)));
     restore_link(route, *link, before, context.log);
-}
-
-std::unique_ptr<Step> make_keep_device(const AddContext& context, const Findings& found) {
-    if (!found.device || context.config.is_rdma_only()) return nullptr;
-    return std::make_unique<KeepDeviceStep>(keep_step(*found.device, context.deadline, context.log()),
-                                            mac_without_link(*found.device));
-}
-
-void check_keep_device(const CheckContext& context) {
-    if (!context.wanted.is_device() || !has_step(context.record, kKeepDevice))
-        return; // an earlier plugin has the interface
-    const std::string device = context.record.device();
-    const auto address = base::BusAddress::parse(device);
-    const auto& wanted = context.wanted.device;
-    if (!address || (wanted && *wanted != *address))
-        differs(fmt::format("the attachment has device {}, expected {}", device,
-                            wanted ? wanted->to_string() : std::string("the address of one")));
 }
 
 } // namespace rdmanet::attach

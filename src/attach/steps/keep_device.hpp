@@ -1,18 +1,14 @@
 // Records how a device's net device was before its pod, and restores it.
 #pragma once
 
-#include "check_context.hpp"
 #include "context.hpp"
-#include "findings.hpp"
 #include "kinds.hpp"
 #include "link_settings.hpp"
-#include "step.hpp"
 
 #include <rdmanet/json/reader.hpp>
 #include <rdmanet/json/writer.hpp>
 
 #include <array>
-#include <memory>
 #include <string>
 #include <string_view>
 
@@ -34,11 +30,5 @@ struct KeepDevice {
     [[nodiscard]] std::string describe() const;
     void revert(const RevertContext& context) const;
 };
-
-/// Null if the attachment needs none.
-[[nodiscard]] std::unique_ptr<Step> make_keep_device(const AddContext& context, const Findings& found);
-
-/// Throws CniError (code 107) for the first difference.
-void check_keep_device(const CheckContext& context);
 
 } // namespace rdmanet::attach

@@ -1,5 +1,5 @@
-// The names of steps in records. Steps name the steps that their undo waits for. The names are all here, so that the
-// files of steps need not include each other.
+// All kinds of steps, and their names in records. They are all here, so that the files of steps need not include each
+// other: steps name the steps that their undo waits for.
 #pragma once
 
 #include <rdmanet/state/attachment_record.hpp>
@@ -25,5 +25,24 @@ inline constexpr std::string_view kDelegateIpam = "delegate-ipam";
     return std::any_of(record.steps.begin(), record.steps.end(),
                        [&](const state::Step& step) { return step.kind == kind; });
 }
+
+// Each is defined in the file of its step. The registry has their order.
+struct Kind; // step.hpp
+extern const Kind kKeepDeviceStep;
+extern const Kind kRebindAfterStep;
+extern const Kind kResetAfterStep;
+extern const Kind kVfSettingsStep;
+extern const Kind kRepresentorStep;
+extern const Kind kRebindStep;
+extern const Kind kChildLinkStep;
+extern const Kind kMoveInterfaceStep;
+extern const Kind kMoveLinkStep;
+extern const Kind kMoveRdmaStep;
+extern const Kind kFollowLinkStep;
+extern const Kind kShareRdmaStep;
+extern const Kind kDelegateStep;
+extern const Kind kAddressingStep;
+extern const Kind kAwaitRdmaStep;
+extern const Kind kDeviceInfoStep;
 
 } // namespace rdmanet::attach

@@ -82,12 +82,10 @@ Link move_interface(const AddContext& context, const Link& link, const std::opti
     return *std::move(moved);
 }
 
-class MoveInterfaceStep final : public Step {
+class MoveInterfaceStep final : public RecordedStep<MoveInterface> {
 public:
     MoveInterfaceStep(const FoundInterface& found, MoveInterface step)
-        : link_(found.link), mac_(found.mac), step_(std::move(step)) {}
-
-    [[nodiscard]] std::vector<state::Step> recorded() const override { return {to_record(step_)}; }
+        : RecordedStep(std::move(step)), link_(found.link), mac_(found.mac) {}
 
     void describe(const AddContext& context, Description& description) const override {
         description.add.push_back(move_text(context, link_));
@@ -107,10 +105,7 @@ public:
 private:
     Link link_; // on the host
     std::optional<base::MacAddress> mac_;
-    MoveInterface step_;
 };
-
-} // namespace
 
 void find_move_interface(const PlanContext& context, Findings& found) {
     if (!found.interface) return;
@@ -124,6 +119,25 @@ void find_move_interface(const PlanContext& context, Findings& found) {
                     quoted(link.name), link.kind));
     found.interface->mac = wanted_mac(context.request, context.config);
 }
+
+std::unique_ptr<Step> make_move_interface(const AddContext& context, const Findings& found) {
+    if (!found.interface) return nullptr;
+    return std::make_unique<MoveInterfaceStep>(
+        *found.interface, interface_step(context.request, *found.interface, context.deadline, context.log()));
+}
+
+void check_move_interface(const CheckContext& context) {
+    const auto moved = find_step<MoveInterface>(context.record);
+    if (!context.wanted.is_device() || !moved) return;
+    const Link& link = require_link(context);
+    if (link.kind != moved->kind)
+        differs(fmt::format("interface {} is of kind {}, expected {}", quoted(link.name), quoted(link.kind),
+                            quoted(moved->kind)));
+}
+
+} // namespace
+
+const Kind kMoveInterfaceStep{.find = find_move_interface, .make = make_move_interface, .check = check_move_interface};
 
 MoveInterface MoveInterface::parse(const json::Reader& reader) {
     const json::Reader before = reader.at("before");
@@ -167,21 +181,6 @@ void MoveInterface::revert(const RevertContext& context) const {
     // It was not moved yet, or is back on the host. If it is not there, the pod or the end of its namespace removed
     // it.
     if (const auto home = find_ours(outside, *this)) restore_link(outside, *home, before, context.log);
-}
-
-std::unique_ptr<Step> make_move_interface(const AddContext& context, const Findings& found) {
-    if (!found.interface) return nullptr;
-    return std::make_unique<MoveInterfaceStep>(
-        *found.interface, interface_step(context.request, *found.interface, context.deadline, context.log()));
-}
-
-void check_move_interface(const CheckContext& context) {
-    const auto moved = find_step<MoveInterface>(context.record);
-    if (!context.wanted.is_device() || !moved) return;
-    const Link& link = require_link(context);
-    if (link.kind != moved->kind)
-        differs(fmt::format("interface {} is of kind {}, expected {}", quoted(link.name), quoted(link.kind),
-                            quoted(moved->kind)));
 }
 
 } // namespace rdmanet::attach

@@ -2,17 +2,13 @@
 // destroys them with the namespace that they are in.
 #pragma once
 
-#include "check_context.hpp"
 #include "context.hpp"
-#include "findings.hpp"
 #include "kinds.hpp"
 #include "link_settings.hpp"
-#include "step.hpp"
 
 #include <rdmanet/json/reader.hpp>
 #include <rdmanet/json/writer.hpp>
 
-#include <memory>
 #include <string>
 #include <string_view>
 
@@ -36,14 +32,5 @@ struct MoveInterface {
     [[nodiscard]] std::string describe() const;
     void revert(const RevertContext& context) const;
 };
-
-/// Throws CniError for keys that the interface cannot have, and if its name is taken in the pod.
-void find_move_interface(const PlanContext& context, Findings& found);
-
-/// Null if the attachment needs none.
-[[nodiscard]] std::unique_ptr<Step> make_move_interface(const AddContext& context, const Findings& found);
-
-/// Throws CniError (code 107) for the first difference.
-void check_move_interface(const CheckContext& context);
 
 } // namespace rdmanet::attach

@@ -1,7 +1,6 @@
 #include "move_link.hpp"
 
 #include "device_return.hpp"
-#include "findings.hpp"
 #include "recorded.hpp"
 
 #include "lookup/device_link.hpp"
@@ -78,14 +77,11 @@ void conclude_device(const AddContext& context, const Link& link, const std::opt
     end.interface.mtu = mtu_of_device_when_joined(now, pf ? &*pf : nullptr);
 }
 
-class MoveLinkStep : public Step {
+class MoveLinkStep : public RecordedStep<MoveLink> {
 public:
-    MoveLinkStep(const FoundDevice& device, std::string ifname)
-        : address_(device.address), link_(*device.link), vf_(device.vf), ifname_(std::move(ifname)) {}
+    MoveLinkStep(const FoundDevice& device, MoveLink step)
+        : RecordedStep(std::move(step)), address_(device.address), link_(*device.link), vf_(device.vf) {}
 
-    [[nodiscard]] std::vector<state::Step> recorded() const override {
-        return {to_record(MoveLink{.device = address_.to_string(), .ifname = ifname_})};
-    }
     void describe(const AddContext& context, Description& description) const override {
         description.add.push_back(move_text(context, link_));
     }
@@ -103,22 +99,9 @@ private:
     base::BusAddress address_;
     Link link_; // on the host
     std::optional<FoundVf> vf_;
-    std::string ifname_;
 };
 
-/// For InfiniBand. Applying it does nothing. Undone after the RDMA device's move, it moves the interface back.
-class ReturnLink final : public Step {
-public:
-    ReturnLink(const base::BusAddress& address, std::string ifname)
-        : step_{.device = address.to_string(), .ifname = std::move(ifname)} {}
-
-    [[nodiscard]] std::vector<state::Step> recorded() const override { return {to_record(step_)}; }
-
-private:
-    MoveLink step_;
-};
-
-/// For InfiniBand. ReturnLink undoes it.
+/// For InfiniBand. The step that make_move_link() makes undoes it.
 class FollowLink final : public MoveLinkStep {
 public:
     using MoveLinkStep::MoveLinkStep;
@@ -154,7 +137,56 @@ void warn_of_no_interface(const FoundDevice& device, const PlanContext& context)
                                      device.address, driver));
 }
 
+void find_move_link(const PlanContext& context, Findings& found) {
+    if (context.add == nullptr || !found.device || context.config.is_rdma_only()) return;
+    const FoundDevice& device = *found.device;
+    if (!device.link) return warn_of_no_interface(device, context);
+    require_free_names(device.address.to_string(), *device.link, context.add->pod, context.request);
+    if (!device.is_infiniband()) return;
+    if (const auto mac = wanted_mac(context.request, context.config))
+        throw cni::CniError(
+            cni::ErrorCode::unsupported_field,
+            fmt::format("mac: {} cannot be set, because device {} is InfiniBand: set \"guid\"", *mac, device.address));
+}
+
+/// Throws if the IPoIB interface has children: the kernel creates the interface again when its RDMA device moves.
+void find_follow_link(const PlanContext& context, Findings& found) {
+    if (context.add == nullptr || !found.device || !found.device->is_infiniband()) return;
+    if (!found.device->selection.moving.empty())
+        require_no_children(found.device->address, *found.device->link, context.add->attachment, context.host);
+}
+
+MoveLink link_step(const AddContext& context, const FoundDevice& device) {
+    return {.device = device.address.to_string(), .ifname = context.request.ifname().to_string()};
+}
+
+std::unique_ptr<Step> make_move_link(const AddContext& context, const Findings& found) {
+    if (!found.device || context.config.is_rdma_only()) return nullptr;
+    const FoundDevice& device = *found.device;
+    if (!device.link) return std::make_unique<LeaveDevice>(device.address);
+    // On InfiniBand, applying it does nothing. Undone after the RDMA device's move, it moves the interface back.
+    if (device.is_infiniband()) return std::make_unique<RecordedStep<MoveLink>>(link_step(context, device));
+    return std::make_unique<MoveLinkStep>(device, link_step(context, device));
+}
+
+std::unique_ptr<Step> make_follow_link(const AddContext& context, const Findings& found) {
+    if (!found.device || !found.device->is_infiniband()) return nullptr;
+    return std::make_unique<FollowLink>(*found.device, link_step(context, *found.device));
+}
+
+void check_move_link(const CheckContext& context) {
+    if (!context.wanted.is_device() || !has_netdev(context.record)) return;
+    const Link& link = require_link(context);
+    const auto& device = context.wanted.device;
+    if (device && kernel::bus_address_of(link.parent_device) != device)
+        differs(fmt::format("interface {} is of device {}, expected {}", quoted(link.name), quoted(link.parent_device),
+                            *device));
+}
+
 } // namespace
+
+const Kind kMoveLinkStep{.find = find_move_link, .make = make_move_link, .check = check_move_link};
+const Kind kFollowLinkStep{.find = find_follow_link, .make = make_follow_link};
 
 std::optional<Link> move_into_pod(const AddContext& context, const Link& link,
                                   const std::optional<base::MacAddress>& mac, Socket& host) {
@@ -173,25 +205,6 @@ std::optional<Link> move_into_pod(const AddContext& context, const Link& link,
 void conclude_link(const Link& link, Conclusion& end) {
     end.interface.mac = end.record.wanted->mac = link.hardware_address_text();
     end.interface.mtu = link.mtu;
-}
-
-void find_move_link(const PlanContext& context, Findings& found) {
-    if (context.add == nullptr || !found.device || context.config.is_rdma_only()) return;
-    const FoundDevice& device = *found.device;
-    if (!device.link) return warn_of_no_interface(device, context);
-    require_free_names(device.address.to_string(), *device.link, context.add->pod, context.request);
-    if (!device.is_infiniband()) return;
-    if (const auto mac = wanted_mac(context.request, context.config))
-        throw cni::CniError(
-            cni::ErrorCode::unsupported_field,
-            fmt::format("mac: {} cannot be set, because device {} is InfiniBand: set \"guid\"", *mac, device.address));
-}
-
-/// Throws if the IPoIB interface has children: the kernel creates the interface again when its RDMA device moves.
-void find_follow_link(const PlanContext& context, Findings& found) {
-    if (context.add == nullptr || !found.device || !found.device->is_infiniband()) return;
-    if (!found.device->selection.moving.empty())
-        require_no_children(found.device->address, *found.device->link, context.add->attachment, context.host);
 }
 
 /// If an alternative name is taken in the pod, the kernel refuses the move since Linux 6.6, and in stable kernels
@@ -245,29 +258,6 @@ std::string move_text(const AddContext& context, const Link& link) {
                        quoted(context.request.ifname().to_string()), link.mtu,
                        mtu && *mtu != link.mtu ? fmt::format(" -> {}", *mtu) : std::string(),
                        is_new_mac ? fmt::format(", MAC {} -> {}", link.hardware_address_text(), *mac) : std::string());
-}
-
-std::unique_ptr<Step> make_move_link(const AddContext& context, const Findings& found) {
-    if (!found.device || context.config.is_rdma_only()) return nullptr;
-    const FoundDevice& device = *found.device;
-    std::string ifname = context.request.ifname().to_string();
-    if (!device.link) return std::make_unique<LeaveDevice>(device.address);
-    if (device.is_infiniband()) return std::make_unique<ReturnLink>(device.address, std::move(ifname));
-    return std::make_unique<MoveLinkStep>(device, std::move(ifname));
-}
-
-std::unique_ptr<Step> make_follow_link(const AddContext& context, const Findings& found) {
-    if (!found.device || !found.device->is_infiniband()) return nullptr;
-    return std::make_unique<FollowLink>(*found.device, context.request.ifname().to_string());
-}
-
-void check_move_link(const CheckContext& context) {
-    if (!context.wanted.is_device() || !has_netdev(context.record)) return;
-    const Link& link = require_link(context);
-    const auto& device = context.wanted.device;
-    if (device && kernel::bus_address_of(link.parent_device) != device)
-        differs(fmt::format("interface {} is of device {}, expected {}", quoted(link.name), quoted(link.parent_device),
-                            *device));
 }
 
 } // namespace rdmanet::attach

@@ -1,7 +1,6 @@
 // Moves a device's net device into the pod and back.
 #pragma once
 
-#include "check_context.hpp"
 #include "context.hpp"
 #include "kinds.hpp"
 #include "step.hpp"
@@ -15,7 +14,6 @@
 #include <rdmanet/json/writer.hpp>
 #include <rdmanet/kernel/link.hpp>
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,17 +49,5 @@ void conclude_link(const kernel::Link& link, Conclusion& end);
 
 /// `move interface "ens1" into the pod as "net1", MTU 1500 -> 9000`, for `rdmanet plan`.
 [[nodiscard]] std::string move_text(const AddContext& context, const kernel::Link& link);
-
-/// Throws CniError if the pod or the configuration does not allow the move.
-void find_move_link(const PlanContext& context, Findings& found);
-void find_follow_link(const PlanContext& context, Findings& found);
-
-// Null if the attachment needs none.
-
-[[nodiscard]] std::unique_ptr<Step> make_move_link(const AddContext& context, const Findings& found);
-[[nodiscard]] std::unique_ptr<Step> make_follow_link(const AddContext& context, const Findings& found);
-
-/// Throws CniError (code 107) for the first difference.
-void check_move_link(const CheckContext& context);
 
 } // namespace rdmanet::attach

@@ -283,8 +283,8 @@ void require_no_ipoib(const BusAddress& address, Socket& host, PodSide& pod) {
                         quoted(link->name)));
 }
 
-} // namespace
-
+/// Decides which of the device's RDMA devices move into the pod, from the configuration and the node's RDMA mode. For
+/// STATUS it may take the lock of RDMA moves for a moment, to ask the kernel whether the device could move.
 void find_move_rdma(const PlanContext& context, Findings& found) {
     if (!found.device) return;
     FoundDevice& device = *found.device;
@@ -300,6 +300,31 @@ void find_move_rdma(const PlanContext& context, Findings& found) {
     for (const RdmaDevice& each : device.selection.moving) require_unused(*rdma, each);
     require_free_rdma_name(device, context.request.netns_path, pod, context.deadline);
 }
+
+std::unique_ptr<Step> make_move_rdma(const AddContext& /*context*/, const Findings& found) {
+    if (!found.device || found.device->selection.moving.empty()) return nullptr;
+    return std::make_unique<MoveRdmaStep>(*found.device);
+}
+
+/// Compares the namespace of the RDMA devices with what ADD did and with what the configuration asks for now.
+void check_move_rdma(const CheckContext& context) {
+    const state::AttachmentRecord& record = context.record;
+    if (!context.wanted.is_device() || record.rdma_device.empty()) return;
+    const RdmaDevices moved = moved_devices(record);
+    if (context.wanted.rdma.isolation.value_or(!moved.empty()) == moved.empty())
+        differs(moved.empty() ? fmt::format("RDMA device {} of {} stayed on the host, expected in the pod",
+                                            record.rdma_device, record.device())
+                              : fmt::format("RDMA device {} of {} is in the pod, expected on the host",
+                                            record.rdma_device, record.device()));
+    if (moved.empty()) return check_rdma_shared(record, context.deadline);
+    auto inside = kernel::Socket::find_rdma_in(context.netns, context.deadline);
+    for (const MoveRdma& wanted : list_steps<MoveRdma>(record))
+        check_moved_rdma(wanted, inside ? kernel::find_rdma_device(*inside, wanted.index) : std::nullopt);
+}
+
+} // namespace
+
+const Kind kMoveRdmaStep{.find = find_move_rdma, .make = make_move_rdma, .check = check_move_rdma};
 
 std::vector<state::Step> rdma_steps(const base::BusAddress& address, const RdmaDevices& moving,
                                     const RdmaDevices& staying, const std::string& name_in_pod) {
@@ -359,27 +384,6 @@ void MoveRdma::revert(const RevertContext& context) const {
                           "the pod's namespace, `rdmanet gc` names it");
     if (!returned->name.empty())
         restore_rdma_name(*outside, *returned, *address, name, name_keeper(context), context.deadline);
-}
-
-std::unique_ptr<Step> make_move_rdma(const AddContext& /*context*/, const Findings& found) {
-    if (!found.device || found.device->selection.moving.empty()) return nullptr;
-    return std::make_unique<MoveRdmaStep>(*found.device);
-}
-
-/// Compares the namespace of the RDMA devices with what ADD did and with what the configuration asks for now.
-void check_move_rdma(const CheckContext& context) {
-    const state::AttachmentRecord& record = context.record;
-    if (!context.wanted.is_device() || record.rdma_device.empty()) return;
-    const RdmaDevices moved = moved_devices(record);
-    if (context.wanted.rdma.isolation.value_or(!moved.empty()) == moved.empty())
-        differs(moved.empty() ? fmt::format("RDMA device {} of {} stayed on the host, expected in the pod",
-                                            record.rdma_device, record.device())
-                              : fmt::format("RDMA device {} of {} is in the pod, expected on the host",
-                                            record.rdma_device, record.device()));
-    if (moved.empty()) return check_rdma_shared(record, context.deadline);
-    auto inside = kernel::Socket::find_rdma_in(context.netns, context.deadline);
-    for (const MoveRdma& wanted : list_steps<MoveRdma>(record))
-        check_moved_rdma(wanted, inside ? kernel::find_rdma_device(*inside, wanted.index) : std::nullopt);
 }
 
 void remember_sibling(const state::Step& undone, std::vector<state::Step>& remaining) {

@@ -1,11 +1,8 @@
 // Moves the RDMA devices of a device into the pod and back.
 #pragma once
 
-#include "check_context.hpp"
 #include "context.hpp"
-#include "findings.hpp"
 #include "kinds.hpp"
-#include "step.hpp"
 
 #include "lookup/rdma_devices.hpp"
 
@@ -14,7 +11,6 @@
 #include <rdmanet/json/writer.hpp>
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,11 +36,6 @@ struct MoveRdma {
     void revert(const RevertContext& context) const;
 };
 
-/// Decides which of the device's RDMA devices move into the pod, from the configuration and the node's RDMA mode.
-/// Throws CniError with the cure if the mode does not fit, or if RDMA is required and no RDMA device exists or can
-/// move. For STATUS it may take the lock of RDMA moves for a moment, to ask the kernel whether the device could move.
-void find_move_rdma(const PlanContext& context, Findings& found);
-
 /// The steps of the RDMA devices that move. `staying` are the device's RDMA devices that stay on the host.
 /// `name_in_pod` is empty if they keep their names.
 [[nodiscard]] std::vector<state::Step> rdma_steps(const base::BusAddress& address, const RdmaDevices& moving,
@@ -54,11 +45,5 @@ void find_move_rdma(const PlanContext& context, Findings& found);
 /// device remember the returned one in MoveRdma::stayed. Otherwise it would look like one that the driver created
 /// since.
 void remember_sibling(const state::Step& undone, std::vector<state::Step>& remaining);
-
-/// Null if the attachment needs none.
-[[nodiscard]] std::unique_ptr<Step> make_move_rdma(const AddContext& context, const Findings& found);
-
-/// Throws CniError (code 107) for the first difference.
-void check_move_rdma(const CheckContext& context);
 
 } // namespace rdmanet::attach

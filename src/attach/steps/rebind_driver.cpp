@@ -66,18 +66,7 @@ RdmaDevices rebind(const base::BusAddress& address, const std::string& driver, c
     return *std::move(made);
 }
 
-/// Applying it does nothing. It is undone after the PF has set the old GUIDs again, and then binds the driver again.
-class RebindAfter final : public Step {
-public:
-    explicit RebindAfter(RebindDriver step) : step_(std::move(step)) {}
-
-    [[nodiscard]] std::vector<state::Step> recorded() const override { return {to_record(step_)}; }
-
-private:
-    RebindDriver step_;
-};
-
-/// RebindAfter undoes it.
+/// The step that make_rebind_after() makes undoes it.
 class Rebind final : public Step {
 public:
     Rebind(BusAddress address, std::string driver) : address_(std::move(address)), driver_(std::move(driver)) {}
@@ -95,8 +84,7 @@ private:
     std::string driver_;
 };
 
-} // namespace
-
+/// The driver must be bound again if the VF does not have the requested GUID yet.
 void find_rebind(const PlanContext& context, Findings& found) {
     if (context.add == nullptr || !found.device || !found.device->is_infiniband()) return;
     FoundDevice& device = *found.device;
@@ -117,6 +105,27 @@ void find_rebind(const PlanContext& context, Findings& found) {
                                   *present, device.vf->id.pf, device.vf->id.number));
     if (!device.rebind_to.empty()) require_no_children(device.address, *device.link, attachment, context.host);
 }
+
+/// Applying it does nothing. It is undone after the PF has set the old GUIDs again, and then binds the driver again.
+std::unique_ptr<Step> make_rebind_after(const AddContext& /*context*/, const Findings& found) {
+    if (!found.device || found.device->rebind_to.empty()) return nullptr;
+    const FoundDevice& device = *found.device;
+    return std::make_unique<RecordedStep<RebindDriver>>(
+        RebindDriver{.device = device.address.to_string(),
+                     .driver = device.rebind_to,
+                     .guid = device.link->port_guid().value().to_string(),
+                     .node_guid = device.node_guid});
+}
+
+std::unique_ptr<Step> make_rebind(const AddContext& /*context*/, const Findings& found) {
+    if (!found.device || found.device->rebind_to.empty()) return nullptr;
+    return std::make_unique<Rebind>(found.device->address, found.device->rebind_to);
+}
+
+} // namespace
+
+const Kind kRebindAfterStep{.find = find_rebind, .make = make_rebind_after};
+const Kind kRebindStep{.make = make_rebind};
 
 RebindDriver RebindDriver::parse(const json::Reader& reader) {
     return {.device = reader.at("device").string(),
@@ -141,20 +150,6 @@ void RebindDriver::revert(const RevertContext& context) const {
     if (!address || has_guids(*address, *this, context)) return;
     const base::FileLock lock = context.records.lock_rdma(context.deadline);
     kernel::bind_anew(*address, driver);
-}
-
-std::unique_ptr<Step> make_rebind_after(const AddContext& /*context*/, const Findings& found) {
-    if (!found.device || found.device->rebind_to.empty()) return nullptr;
-    const FoundDevice& device = *found.device;
-    return std::make_unique<RebindAfter>(RebindDriver{.device = device.address.to_string(),
-                                                      .driver = device.rebind_to,
-                                                      .guid = device.link->port_guid().value().to_string(),
-                                                      .node_guid = device.node_guid});
-}
-
-std::unique_ptr<Step> make_rebind(const AddContext& /*context*/, const Findings& found) {
-    if (!found.device || found.device->rebind_to.empty()) return nullptr;
-    return std::make_unique<Rebind>(found.device->address, found.device->rebind_to);
 }
 
 } // namespace rdmanet::attach

@@ -2,22 +2,13 @@
 #pragma once
 
 #include "context.hpp"
-#include "findings.hpp"
 #include "kinds.hpp"
-#include "step.hpp"
 
-#include "owners/attachment.hpp"
-
-#include <rdmanet/base/deadline.hpp>
-#include <rdmanet/cni/request.hpp>
-#include <rdmanet/config/config.hpp>
 #include <rdmanet/json/reader.hpp>
 #include <rdmanet/json/writer.hpp>
-#include <rdmanet/kernel/netlink_socket.hpp>
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 
@@ -43,14 +34,5 @@ struct RebindDriver {
     [[nodiscard]] std::string describe() const;
     void revert(const RevertContext& context) const;
 };
-
-/// Plans to bind the driver again if the VF does not have the requested GUID yet. Throws CniError if the VF would have
-/// no valid GUID.
-void find_rebind(const PlanContext& context, Findings& found);
-
-// Null if the attachment needs none.
-
-[[nodiscard]] std::unique_ptr<Step> make_rebind_after(const AddContext& context, const Findings& found);
-[[nodiscard]] std::unique_ptr<Step> make_rebind(const AddContext& context, const Findings& found);
 
 } // namespace rdmanet::attach

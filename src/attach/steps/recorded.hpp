@@ -10,7 +10,7 @@
 //   kSpoiltBy  (optional)    kinds of later steps whose undo changes its result: it is then undone again
 #pragma once
 
-#include "kinds.hpp"
+#include "step.hpp"
 
 #include <rdmanet/json/reader.hpp>
 #include <rdmanet/json/writer.hpp>
@@ -30,6 +30,19 @@ template <class Value>
     writer.end_object();
     return {.kind = std::string(Value::kKind), .json = writer.to_text(), .holds = value.holds()};
 }
+
+/// A step that is undone from a `Value`. Unless a class adds more, applying it does nothing: its place in the list only
+/// decides when it is undone.
+template <class Value>
+class RecordedStep : public Step {
+public:
+    explicit RecordedStep(Value step) : step_(std::move(step)) {}
+
+    [[nodiscard]] std::vector<state::Step> recorded() const override { return {to_record(step_)}; }
+
+protected:
+    Value step_;
+};
 
 /// nullopt for a step of another kind.
 template <class Value>

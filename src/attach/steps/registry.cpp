@@ -1,6 +1,5 @@
 #include "registry.hpp"
 
-#include "addressing.hpp"
 #include "child_link.hpp"
 #include "delegate.hpp"
 #include "device_info.hpp"
@@ -13,7 +12,6 @@
 #include "representor.hpp"
 #include "reset_function.hpp"
 #include "subject.hpp"
-#include "use_rdma.hpp"
 #include "vf_settings.hpp"
 
 #include <rdmanet/base/error.hpp>
@@ -22,44 +20,21 @@
 
 #include <algorithm>
 #include <iterator>
-#include <memory>
 #include <span>
 #include <string_view>
 
 namespace rdmanet::attach {
 namespace {
 
-struct Kind {
-    void (*find)(const PlanContext& context, Findings& found);
-    std::unique_ptr<Step> (*make)(const AddContext& context, const Findings& found);
-    void (*check)(const CheckContext& context);
-};
-
-void find_nothing(const PlanContext& /*context*/, Findings& /*found*/) {}
-void check_nothing(const CheckContext& /*context*/) {}
-
 /// All kinds, in the order in which ADD applies them. A record is undone from its end, in the order in which it was
 /// written. Four kinds do nothing in ADD; their place in the list decides when their undo comes:
-/// - keep_device restores the interface's settings last, when the interface is back on the host.
-/// - rebind_after and reset_after come after the VF has its settings again.
-/// - the InfiniBand variant of move_link waits for the interface when the RDMA device is back.
-constexpr Kind kKinds[] = {
-    {find_nothing, make_keep_device, check_keep_device},
-    {find_rebind, make_rebind_after, check_nothing},
-    {find_reset, make_reset_after, check_nothing},
-    {find_vf_settings, make_vf_settings, check_vf_settings},
-    {find_representor, make_representor, check_representor},
-    {find_nothing, make_rebind, check_nothing},
-    {find_child_link, make_child_link, check_child_link},
-    {find_move_interface, make_move_interface, check_move_interface},
-    {find_move_link, make_move_link, check_move_link},
-    {find_move_rdma, make_move_rdma, check_move_rdma},
-    {find_follow_link, make_follow_link, check_nothing},
-    {find_shared_rdma, make_share_rdma, check_nothing},
-    {find_nothing, make_delegate, check_nothing},
-    {find_addressing, make_addressing, check_addressing},
-    {find_awaited_port, make_await_rdma, check_rdma},
-    {find_nothing, make_device_info, check_nothing},
+/// - kKeepDeviceStep restores the interface's settings last, when the interface is back on the host.
+/// - kRebindAfterStep and kResetAfterStep come after the VF has its settings again.
+/// - the InfiniBand variant of kMoveLinkStep waits for the interface when the RDMA device is back.
+constexpr const Kind* kKinds[] = {
+    &kKeepDeviceStep, &kRebindAfterStep,   &kResetAfterStep, &kVfSettingsStep, &kRepresentorStep, &kRebindStep,
+    &kChildLinkStep,  &kMoveInterfaceStep, &kMoveLinkStep,   &kMoveRdmaStep,   &kFollowLinkStep,  &kShareRdmaStep,
+    &kDelegateStep,   &kAddressingStep,    &kAwaitRdmaStep,  &kDeviceInfoStep,
 };
 
 /// The functions and relations of one kind of recorded step: see recorded.hpp.
@@ -124,14 +99,14 @@ bool is_among(std::span<const std::string_view> kinds, const state::Step& step) 
 Findings find_out(const PlanContext& context, const std::optional<Movable>& moving) {
     Findings found = find_subject(context, moving);
     if (found.device && found.device->is_settled) return found;
-    for (const Kind& kind : kKinds) kind.find(context, found);
+    for (const Kind* kind : kKinds) kind->find(context, found);
     return found;
 }
 
 Steps plan_steps(const AddContext& context, const Findings& found) {
     Steps steps;
-    for (const Kind& kind : kKinds)
-        if (auto step = kind.make(context, found)) steps.push_back(std::move(step));
+    for (const Kind* kind : kKinds)
+        if (auto step = kind->make(context, found)) steps.push_back(std::move(step));
     return steps;
 }
 
@@ -151,7 +126,7 @@ std::string rdma_device_of(const Steps& steps) {
 }
 
 void check_steps(const CheckContext& context) {
-    for (const Kind& kind : kKinds) kind.check(context);
+    for (const Kind* kind : kKinds) kind->check(context);
 }
 
 state::Step read_step(const json::Reader& reader) {

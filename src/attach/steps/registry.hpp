@@ -1,9 +1,7 @@
 // All kinds of steps, and the order in which ADD applies them.
 #pragma once
 
-#include "check_context.hpp"
 #include "context.hpp"
-#include "findings.hpp"
 #include "step.hpp"
 
 #include "lookup/device_find.hpp"

@@ -111,8 +111,7 @@ private:
     FoundRepresentor found_;
 };
 
-} // namespace
-
+/// Finds the VF's representor by its number and port name, whatever its name. None if the PF is in legacy mode.
 void find_representor(const PlanContext& context, Findings& found) {
     if (context.add == nullptr || !found.device || !found.device->vf) return;
     FoundDevice& device = *found.device;
@@ -134,6 +133,31 @@ void find_representor(const PlanContext& context, Findings& found) {
     representor.had_ipv6 = representor.was_down && !representor.link.master_ifindex && has_ipv6(representor.link);
     device.representor = std::move(representor);
 }
+
+std::unique_ptr<Step> make_representor(const AddContext& /*context*/, const Findings& found) {
+    if (!found.device || !found.device->representor) return nullptr;
+    return std::make_unique<Representor>(*found.device, *found.device->representor);
+}
+
+/// Its name and a larger MTU are no difference: its bridge may need them.
+void check_representor(const CheckContext& context) {
+    const state::AttachmentRecord& record = context.record;
+    const auto& mtu = context.wanted.mtu;
+    const auto step = find_step<SetRepresentor>(record);
+    if (context.wanted.kind != "sriov" || !step) return;
+    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, context.deadline);
+    const auto link = find_link_of(*step, route);
+    if (!link) differs(fmt::format("representor {} of {} is gone from the host", quoted(step->name), record.device()));
+    if (!link->is_up())
+        differs(fmt::format("representor {} of {} is down, expected up", quoted(link->name), record.device()));
+    if (has_netdev(record) && mtu.value_or(0) > link->mtu)
+        differs(fmt::format("representor {} of {} has MTU {}, expected at least {}", quoted(link->name),
+                            record.device(), link->mtu, *mtu));
+}
+
+} // namespace
+
+const Kind kRepresentorStep{.find = find_representor, .make = make_representor, .check = check_representor};
 
 SetRepresentor SetRepresentor::parse(const json::Reader& reader) {
     return {.pf = reader.at("pf").string(),
@@ -170,27 +194,6 @@ void SetRepresentor::revert(const RevertContext& context) const {
     if (was_down && link->is_up()) change.state = kernel::AdminState::down;
     if (change.mtu || change.state) kernel::change_link(route, link->ifindex, change);
     if (had_ipv6 && !has_ipv6(*link)) switch_ipv6(*link, true);
-}
-
-std::unique_ptr<Step> make_representor(const AddContext& /*context*/, const Findings& found) {
-    if (!found.device || !found.device->representor) return nullptr;
-    return std::make_unique<Representor>(*found.device, *found.device->representor);
-}
-
-/// Its name and a larger MTU are no difference: its bridge may need them.
-void check_representor(const CheckContext& context) {
-    const state::AttachmentRecord& record = context.record;
-    const auto& mtu = context.wanted.mtu;
-    const auto step = find_step<SetRepresentor>(record);
-    if (context.wanted.kind != "sriov" || !step) return;
-    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, context.deadline);
-    const auto link = find_link_of(*step, route);
-    if (!link) differs(fmt::format("representor {} of {} is gone from the host", quoted(step->name), record.device()));
-    if (!link->is_up())
-        differs(fmt::format("representor {} of {} is down, expected up", quoted(link->name), record.device()));
-    if (has_netdev(record) && mtu.value_or(0) > link->mtu)
-        differs(fmt::format("representor {} of {} has MTU {}, expected at least {}", quoted(link->name),
-                            record.device(), link->mtu, *mtu));
 }
 
 } // namespace rdmanet::attach

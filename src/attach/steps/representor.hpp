@@ -1,16 +1,12 @@
 // The representor is the host's end of a VF whose PF is in switchdev mode. A bridge, Open vSwitch or tc connects it.
 #pragma once
 
-#include "check_context.hpp"
 #include "context.hpp"
-#include "findings.hpp"
 #include "kinds.hpp"
-#include "step.hpp"
 
 #include <rdmanet/json/reader.hpp>
 #include <rdmanet/json/writer.hpp>
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,15 +32,5 @@ struct SetRepresentor {
     [[nodiscard]] std::string describe() const;
     void revert(const RevertContext& context) const;
 };
-
-/// Finds the VF's representor by its number and port name, whatever its name. None if the PF is in legacy mode. If the
-/// representor is not on the host, this warns.
-void find_representor(const PlanContext& context, Findings& found);
-
-/// Null if the attachment needs none.
-[[nodiscard]] std::unique_ptr<Step> make_representor(const AddContext& context, const Findings& found);
-
-/// Throws CniError (code 107) for the first difference.
-void check_representor(const CheckContext& context);
 
 } // namespace rdmanet::attach

@@ -136,17 +136,13 @@ std::string cure_for(const BusAddress& address) {
 
 /// Applying it does nothing. It is undone after the PF has restored the VF's settings, because the driver then takes
 /// MAC and GUIDs from them.
-class ResetAfter final : public Step {
+class ResetAfter final : public RecordedStep<ResetFunction> {
 public:
-    explicit ResetAfter(ResetFunction step) : step_(std::move(step)) {}
+    using RecordedStep::RecordedStep;
 
-    [[nodiscard]] std::vector<state::Step> recorded() const override { return {to_record(step_)}; }
     void describe(const AddContext& /*context*/, Description& description) const override {
         description.end.push_back(fmt::format("reset device {} when the pod is gone", step_.device));
     }
-
-private:
-    ResetFunction step_;
 };
 
 void require_resettable(const BusAddress& address) {
@@ -163,8 +159,6 @@ void require_resettable(const BusAddress& address) {
                       fmt::format("cannot be reset, because {}; or use another device, or remove \"reset\"", obstacle));
 }
 
-} // namespace
-
 void find_reset(const PlanContext& context, Findings& found) {
     if (!found.device || !context.config.reset) return;
     FoundDevice& device = *found.device;
@@ -174,6 +168,17 @@ void find_reset(const PlanContext& context, Findings& found) {
     if (device.reset && device.link)
         require_no_children(device.address, *device.link, context.add->attachment, context.host);
 }
+
+std::unique_ptr<Step> make_reset_after(const AddContext& /*context*/, const Findings& found) {
+    if (!found.device || !found.device->reset) return nullptr;
+    const FoundReset& reset = *found.device->reset;
+    return std::make_unique<ResetAfter>(ResetFunction{
+        .device = found.device->address.to_string(), .driver = reset.driver, .rdma_names = reset.rdma_names});
+}
+
+} // namespace
+
+const Kind kResetAfterStep{.find = find_reset, .make = make_reset_after};
 
 std::optional<FoundReset> plan_reset(const BusAddress& address, const std::vector<state::WaitingName>& waiting,
                                      const base::Logger& log, const base::Deadline& deadline) {
@@ -230,13 +235,6 @@ void ResetFunction::revert(const RevertContext& context) const {
     if (!made.empty()) restore_names(made, *this, *address, *socket, context);
     if (!unbound.empty()) failure += fmt::format("{}{}", failure.empty() ? "" : "; ", unbound);
     if (!failure.empty()) throw base::Error(failure);
-}
-
-std::unique_ptr<Step> make_reset_after(const AddContext& /*context*/, const Findings& found) {
-    if (!found.device || !found.device->reset) return nullptr;
-    const FoundReset& reset = *found.device->reset;
-    return std::make_unique<ResetAfter>(ResetFunction{
-        .device = found.device->address.to_string(), .driver = reset.driver, .rdma_names = reset.rdma_names});
 }
 
 } // namespace rdmanet::attach

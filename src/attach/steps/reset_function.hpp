@@ -3,7 +3,6 @@
 #pragma once
 
 #include "context.hpp"
-#include "findings.hpp"
 #include "kinds.hpp"
 #include "step.hpp"
 
@@ -14,7 +13,6 @@
 #include <rdmanet/state/waiting_names.hpp>
 
 #include <array>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,16 +37,10 @@ struct ResetFunction {
     void revert(const RevertContext& context) const;
 };
 
-/// Throws CniError with the cure if the device cannot be reset alone.
-void find_reset(const PlanContext& context, Findings& found);
-
 /// What DEL must do. nullopt if the device's driver resets it by itself (VFIO). FoundReset::rdma_names are the names
 /// of the RDMA devices on the host, or those that wait to be restored.
 [[nodiscard]] std::optional<FoundReset> plan_reset(const base::BusAddress& address,
                                                    const std::vector<state::WaitingName>& waiting,
                                                    const base::Logger& log, const base::Deadline& deadline);
-
-/// Null if the attachment needs none.
-[[nodiscard]] std::unique_ptr<Step> make_reset_after(const AddContext& context, const Findings& found);
 
 } // namespace rdmanet::attach

@@ -2,6 +2,10 @@
 // functions in registry.hpp check and undo.
 #pragma once
 
+#include "check_context.hpp"
+#include "findings.hpp"
+#include "kinds.hpp"
+
 #include "lookup/pod_side.hpp"
 #include "lookup/rdma_devices.hpp"
 #include "owners/attachment.hpp"
@@ -92,7 +96,14 @@ public:
 
 using Steps = std::vector<std::unique_ptr<Step>>;
 
-/// What ADD found out before it changes anything: see findings.hpp.
-struct Findings;
+/// A kind of step.
+struct Kind {
+    /// Finds out what the step is planned from. Reads the kernel and changes nothing. Throws CniError with the cure.
+    void (*find)(const PlanContext& context, Findings& found) = [](const PlanContext&, Findings&) {};
+    /// Null if the attachment needs no such step.
+    std::unique_ptr<Step> (*make)(const AddContext& context, const Findings& found);
+    /// Throws CniError (code 107) for the first difference.
+    void (*check)(const CheckContext& context) = [](const CheckContext&) {};
+};
 
 } // namespace rdmanet::attach

@@ -1,7 +1,6 @@
-#include "use_rdma.hpp"
-
+// What a pod's interface needs for RDMA: a shared device on the host, an active port, GIDs of its addresses.
 #include "device_port.hpp"
-#include "findings.hpp"
+#include "step.hpp"
 
 #include "lookup/chained_addresses.hpp"
 #include "lookup/ipoib.hpp"
@@ -232,8 +231,6 @@ void check_guid(const std::optional<base::Guid>& wanted, const kernel::Link& lin
             quoted(link.name), *present, *wanted));
 }
 
-} // namespace
-
 void find_shared_rdma(const PlanContext& context, Findings& found) {
     if (!found.parent || context.config.link_in_container) return;
     FoundParent& parent = *found.parent;
@@ -269,5 +266,10 @@ void check_rdma(const CheckContext& context) {
                context.deadline);
     check_port_of_device(context.wanted.rdma, context.record, context.netns, link, context.deadline);
 }
+
+} // namespace
+
+const Kind kShareRdmaStep{.find = find_shared_rdma, .make = make_share_rdma};
+const Kind kAwaitRdmaStep{.find = find_awaited_port, .make = make_await_rdma, .check = check_rdma};
 
 } // namespace rdmanet::attach

@@ -155,7 +155,38 @@ void warn_of_inherited_vlan(const FoundVf& vf, const cni::Request& request, cons
                     vf.id, vlan->id, quoted(request.conf.name), vf.id.pf, vf.id.number));
 }
 
+void find_vf_settings(const PlanContext& context, Findings& found) {
+    if (context.add != nullptr && found.device && found.device->vf)
+        warn_of_inherited_vlan(*found.device->vf, context.request, context.config, context.log);
+}
+
+std::unique_ptr<Step> make_vf_settings(const AddContext& /*context*/, const Findings& found) {
+    if (!found.device || !found.device->vf) return nullptr;
+    return std::make_unique<VfSettingsStep>(*found.device);
+}
+
+/// Compares with the configuration and, for what it does not set or the driver did not confirm, with what ADD left.
+void check_vf_settings(const CheckContext& context) {
+    const auto address = base::BusAddress::parse(context.record.device());
+    if (context.wanted.kind != "sriov" || !address) return;
+    const kernel::Link* const link = context.link ? &*context.link : nullptr;
+    Socket route = Socket::open(kernel::Protocol::route, context.deadline);
+    const VfView vf = view_vf(*address, route);
+    kernel::VfSettings left = context.record.vf_settings.value_or(kernel::VfSettings{});
+    // Some PFs report the MAC that the VF chose itself (i40e, ice), which a later plugin may have changed. They report
+    // none for a while after the VF's interface was down.
+    const bool tells_own_mac = link == nullptr || vf.present.mac == link->mac();
+    if (tells_own_mac || (vf.present.mac && vf.present.mac->is_zero())) left.mac.reset();
+    const kernel::VfSettings present = kernel::without_port_speed(vf.present, vf.id);
+    const kernel::VfSettings lost = kernel::lost(context.wanted.vf, left, present);
+    if (!lost.empty())
+        differs(fmt::format("{} has {}, expected {}, as ADD left it: run `{}`, or delete the pod", vf.id,
+                            kernel::restrict_to(present, lost), lost, to_command(lost, vf.id)));
+}
+
 } // namespace
+
+const Kind kVfSettingsStep{.find = find_vf_settings, .make = make_vf_settings, .check = check_vf_settings};
 
 FoundVf find_vf(const base::BusAddress& address, const cni::Request& request, const config::Config& config,
                 kernel::Socket& route) {
@@ -167,11 +198,6 @@ FoundVf find_vf(const base::BusAddress& address, const cni::Request& request, co
                   .changes = kernel::difference(wanted_settings(request, config), vf.present)};
     require_settings_of_link_layer(found, address, vf.pf);
     return found;
-}
-
-void find_vf_settings(const PlanContext& context, Findings& found) {
-    if (context.add != nullptr && found.device && found.device->vf)
-        warn_of_inherited_vlan(*found.device->vf, context.request, context.config, context.log);
 }
 
 SetVf SetVf::parse(const json::Reader& reader) {
@@ -211,30 +237,6 @@ void SetVf::revert(const RevertContext& context) const {
             refused += fmt::format("{}{}", refused.empty() ? "" : "; ", error.what());
         }
     if (!refused.empty()) throw base::Error(refused);
-}
-
-std::unique_ptr<Step> make_vf_settings(const AddContext& /*context*/, const Findings& found) {
-    if (!found.device || !found.device->vf) return nullptr;
-    return std::make_unique<VfSettingsStep>(*found.device);
-}
-
-/// Compares with the configuration and, for what it does not set or the driver did not confirm, with what ADD left.
-void check_vf_settings(const CheckContext& context) {
-    const auto address = base::BusAddress::parse(context.record.device());
-    if (context.wanted.kind != "sriov" || !address) return;
-    const kernel::Link* const link = context.link ? &*context.link : nullptr;
-    Socket route = Socket::open(kernel::Protocol::route, context.deadline);
-    const VfView vf = view_vf(*address, route);
-    kernel::VfSettings left = context.record.vf_settings.value_or(kernel::VfSettings{});
-    // Some PFs report the MAC that the VF chose itself (i40e, ice), which a later plugin may have changed. They report
-    // none for a while after the VF's interface was down.
-    const bool tells_own_mac = link == nullptr || vf.present.mac == link->mac();
-    if (tells_own_mac || (vf.present.mac && vf.present.mac->is_zero())) left.mac.reset();
-    const kernel::VfSettings present = kernel::without_port_speed(vf.present, vf.id);
-    const kernel::VfSettings lost = kernel::lost(context.wanted.vf, left, present);
-    if (!lost.empty())
-        differs(fmt::format("{} has {}, expected {}, as ADD left it: run `{}`, or delete the pod", vf.id,
-                            kernel::restrict_to(present, lost), lost, to_command(lost, vf.id)));
 }
 
 } // namespace rdmanet::attach

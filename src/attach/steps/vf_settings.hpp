@@ -1,9 +1,7 @@
 // Sets a VF through its PF, and restores its settings.
 #pragma once
 
-#include "check_context.hpp"
 #include "context.hpp"
-#include "findings.hpp"
 #include "kinds.hpp"
 #include "step.hpp"
 
@@ -19,7 +17,6 @@
 #include <rdmanet/kernel/vf.hpp>
 
 #include <array>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -50,13 +47,5 @@ struct SetVf {
 /// - the link layer does not have a requested setting
 [[nodiscard]] FoundVf find_vf(const base::BusAddress& address, const cni::Request& request,
                               const config::Config& config, kernel::Socket& route);
-
-void find_vf_settings(const PlanContext& context, Findings& found);
-
-/// Null if the attachment needs none.
-[[nodiscard]] std::unique_ptr<Step> make_vf_settings(const AddContext& context, const Findings& found);
-
-/// Throws CniError (code 107) for the first difference.
-void check_vf_settings(const CheckContext& context);
 
 } // namespace rdmanet::attach
