@@ -1,6 +1,5 @@
 #include "prepare.hpp"
 
-#include "steps/attached_device.hpp"
 #include "steps/registry.hpp"
 
 #include <rdmanet/base/format.hpp>
@@ -58,8 +57,7 @@ Target find_target(const cni::Request& request, const config::Config& config, co
     require_storable(attachment.key, request.names);
     require_possible(request, config, attachment.node.log);
     Target target{.pod = open_pod_side(request, deadline), .moving = {}};
-    const auto attached = [&](const config::HostDevice& wanted) { return find_attached(wanted, attachment.records); };
-    if (config.is_device()) target.moving = find_movable(request, config, target.pod, attached, deadline);
+    if (config.is_device()) target.moving = find_movable(request, config, target.pod, attachment.records, deadline);
     return target;
 }
 

@@ -1,9 +1,9 @@
 // The read-only part of ADD, which `rdmanet plan` also runs: from the request to the list of steps.
 #pragma once
 
-#include "lookup/device_find.hpp"
 #include "lookup/pod_side.hpp"
 #include "owners/attachment.hpp"
+#include "steps/device_find.hpp"
 #include "steps/findings.hpp"
 #include "steps/step.hpp"
 

@@ -1,7 +1,8 @@
 // STATUS: whether ADD would work now. It changes nothing, and reads little because CRI-O asks every half second.
-#include "device_status.hpp"
 #include "leases.hpp"
 
+#include "lookup/device_link.hpp"
+#include "lookup/device_usable.hpp"
 #include "lookup/state_directory.hpp"
 #include "owners/liveness.hpp"
 #include "steps/registry.hpp"
@@ -12,6 +13,8 @@
 #include <rdmanet/cni/delegate.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/ipam/allocator.hpp>
+#include <rdmanet/kernel/device.hpp>
+#include <rdmanet/state/topic.hpp>
 
 namespace rdmanet::attach {
 namespace {
@@ -40,8 +43,33 @@ void require_ipam(const cni::Request& request, const config::IpamChoice& ipam, c
         cni::delegate_status(cni::delegate_call(request, other->plugin), deadline);
 }
 
-/// Throws what ADD would throw for the parent, or for a device that the configuration names. A device that a pod has
-/// now is no error: the next ADD comes after that pod.
+/// Whether a pod has the device: a record says so, or another plugin (which keeps no record) moved it away.
+bool is_with_a_pod(const base::BusAddress& address, const state::AttachmentStore& records, kernel::Socket& route) {
+    if (!records.list_about(state::device_topic(address.to_string())).empty()) return true;
+    const std::string driver = kernel::driver_of(address);
+    const bool makes_link = !driver.empty() && !is_user_space_driver(driver);
+    return makes_link && list_links_on_host(address, route).empty();
+}
+
+/// For networks that move a device. If the configuration names the device, it must exist, be set up, not be in use by
+/// the node, have what the network asks of RDMA, and have an active port. If the device plugin will choose one, only
+/// the node's RDMA mode is checked. A device that a pod has now is no error: the next ADD comes after that pod. May
+/// create and take the lock of RDMA moves for a moment, to ask the kernel whether the device could move.
+void require_usable_device(const PlanContext& context) {
+    require_mode(context.config.rdma, context.request.conf.name, context.deadline);
+    const auto named = find_named_device(context.config, context.records, context.deadline);
+    const auto* address = named ? std::get_if<base::BusAddress>(&*named) : nullptr;
+    if (address == nullptr) return;
+    require_existing(*address);
+    if (is_with_a_pod(*address, context.records, context.host)) return;
+    try {
+        (void)find_out(context, *named);
+    } catch (const cni::CniError&) { // any error is possible while an ADD moves the device
+        if (!is_with_a_pod(*address, context.records, context.host)) throw;
+    }
+}
+
+/// Throws what ADD would throw for the parent, or for a device that the configuration names.
 void require_usable(const cni::Request& request, const config::Config& config, const Node& node,
                     const base::Deadline& deadline) {
     const state::AttachmentStore records = node.records();

@@ -1,6 +1,5 @@
 #include <rdmanet/ops/state_report.hpp>
 
-#include <rdmanet/attach/address_view.hpp>
 #include <rdmanet/attach/pod_view.hpp>
 #include <rdmanet/attach/recorded_leases.hpp>
 #include <rdmanet/base/format.hpp>

@@ -2,9 +2,8 @@
 #pragma once
 
 #include "context.hpp"
+#include "device_find.hpp"
 #include "step.hpp"
-
-#include "lookup/device_find.hpp"
 
 #include <rdmanet/state/step.hpp>
 

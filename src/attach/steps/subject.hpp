@@ -2,10 +2,8 @@
 // child. The steps find out the rest.
 #pragma once
 
-#include "findings.hpp"
+#include "device_find.hpp"
 #include "step.hpp"
-
-#include "lookup/device_find.hpp"
 
 #include <optional>
 

@@ -1,5 +1,9 @@
 #include "device_find.hpp"
 
+#include "keep_device.hpp"
+#include "move_interface.hpp"
+#include "recorded.hpp"
+
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
@@ -31,6 +35,11 @@ Movable movable_of(const Link& link) {
         quoted(link.name)));
 }
 
+/// Whether the interface has no hardware: veth, dummy, bridge and the like.
+bool is_virtual(const Link& link) {
+    return !link.kind.empty() && !kernel::bus_address_of(link.parent_device);
+}
+
 /// Several interfaces may have one MAC, because children may have their parent's. A bus device is preferred.
 std::optional<Link> find_by_mac(kernel::Socket& route, const base::MacAddress& mac) {
     std::optional<Link> found;
@@ -42,21 +51,39 @@ std::optional<Link> find_by_mac(kernel::Socket& route, const base::MacAddress& m
     return found;
 }
 
+/// Finds in the journal a device that a pod has, or that returned with the pod's name, by its name or MAC on the
+/// host. Reads all records.
+std::optional<Movable> find_attached(const config::HostDevice& wanted, const state::AttachmentStore& records) {
+    const auto is_meant = [&](const LinkBefore& kept) {
+        if (wanted.name)
+            return kept.name == *wanted.name ||
+                   std::count(kept.altnames.begin(), kept.altnames.end(), *wanted.name) != 0;
+        return wanted.hwaddr && base::MacAddress::parse(kept.mac) == wanted.hwaddr;
+    };
+    for (const state::AttachmentRecord& record : records.list().records) {
+        if (const auto kept = find_step<KeepDevice>(record); kept && is_meant(kept->before))
+            if (const auto address = BusAddress::parse(kept->before.device)) return *address;
+        if (const auto moved = find_step<MoveInterface>(record); moved && is_meant(moved->before))
+            return moved->before.device;
+    }
+    return std::nullopt;
+}
+
 /// `wanted` must have a name or a MAC.
-Movable find_host_device(const config::HostDevice& wanted, const FindAttached& find_attached,
+Movable find_host_device(const config::HostDevice& wanted, const state::AttachmentStore& records,
                          const base::Deadline& deadline) {
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
     if (wanted.name) {
         const auto name = base::InterfaceName::parse(*wanted.name);
         const auto link = name ? kernel::find_link(route, *name) : kernel::find_link_by_altname(route, *wanted.name);
         if (link) return movable_of(*link);
-        if (const auto attached = find_attached(wanted)) return *attached;
+        if (const auto attached = find_attached(wanted, records)) return *attached;
         refuse_request(
             fmt::format("device {} is not an interface on the host: set \"device\" to one that `ip link` shows",
                         quoted(*wanted.name)));
     }
     if (const auto link = find_by_mac(route, *wanted.hwaddr)) return movable_of(*link);
-    if (const auto attached = find_attached(wanted)) return *attached;
+    if (const auto attached = find_attached(wanted, records)) return *attached;
     refuse_request(fmt::format("no interface on the host has hwaddr {}: set \"hwaddr\" to one that `ip link` shows",
                                *wanted.hwaddr));
 }
@@ -85,21 +112,17 @@ BusAddress device_of_earlier_interface(const cni::Request& request, PodSide& pod
 
 } // namespace
 
-bool is_virtual(const Link& link) {
-    return !link.kind.empty() && !kernel::bus_address_of(link.parent_device);
-}
-
 std::string to_string(const Movable& movable) {
     return std::visit([](const auto& concrete) { return fmt::format("{}", concrete); }, movable);
 }
 
 // Multus may add the device plugin's choice to a configuration that has "device" or "hwaddr".
-std::optional<Movable> find_named_device(const config::Config& config, const FindAttached& find_attached,
+std::optional<Movable> find_named_device(const config::Config& config, const state::AttachmentStore& records,
                                          const base::Deadline& deadline) {
     const auto* wanted = std::get_if<config::HostDevice>(&config.attach);
     if (wanted == nullptr || (!wanted->name && !wanted->hwaddr))
         return config.device ? std::optional<Movable>(*config.device) : std::nullopt;
-    Movable named = find_host_device(*wanted, find_attached, deadline);
+    Movable named = find_host_device(*wanted, records, deadline);
     if (config.device && named != Movable(*config.device))
         throw cni::CniError(
             cni::ErrorCode::invalid_network_config,
@@ -112,8 +135,8 @@ std::optional<Movable> find_named_device(const config::Config& config, const Fin
 }
 
 Movable find_movable(const cni::Request& request, const config::Config& config, PodSide& pod,
-                     const FindAttached& find_attached, const base::Deadline& deadline) {
-    if (auto named = find_named_device(config, find_attached, deadline)) return *std::move(named);
+                     const state::AttachmentStore& records, const base::Deadline& deadline) {
+    if (auto named = find_named_device(config, records, deadline)) return *std::move(named);
     if (config.is_rdma_only()) return device_of_earlier_interface(request, pod);
     if (std::holds_alternative<config::HostDevice>(config.attach))
         throw cni::CniError(cni::ErrorCode::invalid_network_config,
