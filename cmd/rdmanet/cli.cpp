@@ -9,13 +9,13 @@
 #include "version.hpp"
 
 #include <rdmanet/attach/operations.hpp>
-#include <rdmanet/attach/state_directory.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/file_lock.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/json/writer.hpp>
 #include <rdmanet/ops/state_report.hpp>
+#include <rdmanet/state/state_directory.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -128,7 +128,7 @@ void require_root(const CLI::App& command) {
 
 /// Only a warning: these commands read what exists, and `gc` reports what it could not remove.
 void warn_of_state_directory(const std::string& directory) try {
-    const std::string fault = attach::find_state_directory_fault(directory);
+    const std::string fault = state::find_directory_fault(directory);
     if (fault.empty()) return;
     base::write_all(STDERR_FILENO, fmt::format("warning: {}. Until then ADD fails with code 109\n", fault),
                     "standard error");

@@ -10,6 +10,7 @@
 #include <rdmanet/cni/request.hpp>
 #include <rdmanet/cni/version_output.hpp>
 #include <rdmanet/ipam/errors.hpp>
+#include <rdmanet/state/state_directory.hpp>
 
 #include <fcntl.h>
 
@@ -171,6 +172,7 @@ int code_of(const std::exception& error) {
     if (is(static_cast<const base::TimeoutError*>(nullptr))) return static_cast<int>(ErrorCode::try_again_later);
     if (const auto* store = dynamic_cast<const ipam::StoreError*>(&error))
         return static_cast<int>(store->temporary() ? ErrorCode::try_again_later : ErrorCode::state);
+    if (is(static_cast<const state::DirectoryError*>(nullptr))) return static_cast<int>(ErrorCode::state);
     if (is(static_cast<const ipam::ExhaustedError*>(nullptr))) return static_cast<int>(ErrorCode::addresses_exhausted);
     if (is(static_cast<const ipam::RequestedAddressTaken*>(nullptr))) return static_cast<int>(ErrorCode::address_taken);
     if (is(static_cast<const ipam::RequestedAddressInvalid*>(nullptr)))

@@ -8,7 +8,6 @@
 
 #include "lookup/chained_addresses.hpp"
 #include "lookup/request.hpp"
-#include "lookup/state_directory.hpp"
 #include "owners/liveness.hpp"
 #include "steps/child_link.hpp"
 #include "steps/delegate.hpp"
@@ -21,6 +20,8 @@
 #include <rdmanet/base/rollback.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/ipam/allocator.hpp>
+#include <rdmanet/ipam/errors.hpp>
+#include <rdmanet/state/state_directory.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -232,9 +233,9 @@ void log_success(const AttachmentRecord& record, const base::Logger& log, const 
 
 } // namespace
 
-cni::Result add(const cni::Request& request, const config::Config& config, const Node& node) {
+cni::Result add(const cni::Request& request, const config::Config& config, const Node& node) try {
     const auto deadline = base::Deadline::in(kAddTimeout);
-    require_state_directory(node.state_directory);
+    state::require_trusted_directory(node.state_directory);
     Session session(request, node);
     if (config.device_info_file) require_own_device_info(*config.device_info_file, session.key, session.records);
     restore_waiting_names(name_keeper(session));
@@ -264,6 +265,9 @@ cni::Result add(const cni::Request& request, const config::Config& config, const
     lock.reset();
     undo_reclaimed(attaching.reclaimed_from(), node, session.records, session.leases);
     return result;
+} catch (const ipam::StoreError&) { // SQLite's words say less than what the directory shows
+    state::require_directory(node.state_directory);
+    throw;
 }
 
 } // namespace rdmanet::attach

@@ -2,13 +2,13 @@
 #include "session.hpp"
 
 #include "lookup/request.hpp"
-#include "lookup/state_directory.hpp"
 #include "owners/claims.hpp"
 #include "owners/liveness.hpp"
 
 #include <rdmanet/attach/preview.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/ipam/allocator.hpp>
+#include <rdmanet/state/state_directory.hpp>
 
 #include <utility>
 #include <variant>
@@ -68,7 +68,7 @@ base::Uint128 RangeUsage::free_count() const {
 
 Preview preview_add(const cni::Request& request, const config::Config& config, const Node& node) {
     const auto deadline = base::Deadline::in(kAddTimeout);
-    require_state_directory(node.state_directory);
+    state::require_directory(node.state_directory);
     Session session(request, node, state::Access::look);
     Preview preview;
     Target target = find_target(request, config, session, deadline);

@@ -3,17 +3,16 @@
 
 #include "lookup/device_link.hpp"
 #include "lookup/device_usable.hpp"
-#include "lookup/state_directory.hpp"
 #include "owners/liveness.hpp"
 #include "steps/registry.hpp"
 
 #include <rdmanet/attach/operations.hpp>
-#include <rdmanet/attach/state_directory.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/cni/delegate.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/ipam/allocator.hpp>
 #include <rdmanet/kernel/device.hpp>
+#include <rdmanet/state/state_directory.hpp>
 #include <rdmanet/state/topic.hpp>
 
 namespace rdmanet::attach {
@@ -21,6 +20,10 @@ namespace {
 
 [[noreturn]] void unavailable(const std::string& why) {
     throw cni::CniError(cni::ErrorCode::plugin_not_available, why);
+}
+
+void require_usable_state(const Node& node) {
+    if (const std::string fault = state::find_directory_fault(node.state_directory); !fault.empty()) unavailable(fault);
 }
 
 void require_free_addresses(const ipam::Config& config, const Node& node, const base::Deadline& deadline) {
@@ -84,8 +87,8 @@ void require_usable(const cni::Request& request, const config::Config& config, c
 
 void status(const cni::Request& request, const config::Config& config, const Node& node) {
     const auto deadline = base::Deadline::in(kStatusTimeout);
+    require_usable_state(node);
     try {
-        require_state_directory(node.state_directory);
         require_usable(request, config, node, deadline);
     } catch (const cni::CniError& error) {
         unavailable(error.what());
@@ -99,7 +102,7 @@ void ipam_only::status(const cni::Request& request, const Node& node) {
     if (const auto* own = std::get_if<ipam::Config>(&ipam))
         config::require_useful_keys(own->useless_keys, false, node.strict);
     config::require_sound(ipam);
-    if (const std::string fault = find_state_directory_fault(node.state_directory); !fault.empty()) unavailable(fault);
+    require_usable_state(node);
     require_ipam(request, ipam, node, base::Deadline::in(kStatusTimeout));
 }
 

@@ -5,6 +5,7 @@
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/hash.hpp>
+#include <rdmanet/state/state_directory.hpp>
 
 #include <dirent.h>
 #include <unistd.h>
@@ -113,6 +114,19 @@ LoadOutcome look_at(const Directory& directory, const std::string& name, ReadSte
     }
 }
 
+/// Runs `act`, which writes in `directory`. Only if the directory is missing, makes it and runs `act` again: nearly
+/// always it is there.
+template <class Act>
+auto write_in(const std::string& directory, const Act& act) {
+    try {
+        return act();
+    } catch (const base::SystemError& error) {
+        if (error.errno_value() != ENOENT) throw;
+    }
+    base::make_directories(directory);
+    return act();
+}
+
 bool is_about(const AttachmentRecord& record, const std::string& topic) {
     const auto topics = record.topics();
     return std::find(topics.begin(), topics.end(), topic) != topics.end();
@@ -127,13 +141,25 @@ base::FileLock AttachmentStore::lock_file(const char* name, std::uint64_t slot, 
                                           const base::Deadline& deadline) const {
     if (access_ == Access::look) return {};
     const bool undoes = access_ == Access::undo;
+    const std::string path = fmt::format("{}/{}", directory_, name);
     try {
-        base::make_directories(directory_);
+        return write_in(directory_, [&] {
+            return base::FileLock(path, slot, what, deadline,
+                                  undoes ? base::IfUnwritable::shared : base::IfUnwritable::fail);
+        });
     } catch (const base::SystemError& error) {
-        if (!undoes || !base::takes_no_writes(error.errno_value())) throw;
+        if (undoes && base::takes_no_writes(error.errno_value())) return {}; // there is no directory, so no ADD either
+        throw DirectoryError(directory_, error);
     }
-    return {fmt::format("{}/{}", directory_, name), slot, what, deadline,
-            undoes ? base::IfUnwritable::shared : base::IfUnwritable::fail};
+}
+
+template <class Act>
+void AttachmentStore::change(const Act& act) const {
+    try {
+        write_in(attachments_in(directory_), act);
+    } catch (const base::SystemError& error) {
+        throw DirectoryError(directory_, error);
+    }
 }
 
 base::FileLock AttachmentStore::lock(const AttachmentKey& key, const base::Deadline& deadline) const {
@@ -164,13 +190,12 @@ std::optional<std::string> AttachmentStore::find_recall(const AttachmentKey& key
 }
 
 void AttachmentStore::save_recall(const AttachmentKey& key, const std::string& whom) const {
-    base::make_directories(attachments_in(directory_));
     remove_recall(key);
-    base::create_file_durably(recall_path(directory_, key), whom);
+    change([&] { base::create_file_durably(recall_path(directory_, key), whom); });
 }
 
 void AttachmentStore::remove_recall(const AttachmentKey& key) const {
-    base::remove_file_durably(recall_path(directory_, key));
+    change([&] { base::remove_file_durably(recall_path(directory_, key)); });
 }
 
 std::vector<AttachmentKey> AttachmentStore::list_recalled() const {
@@ -237,19 +262,16 @@ std::vector<AttachmentRecord> AttachmentStore::list_about(const std::string& top
 }
 
 void AttachmentStore::save(const AttachmentRecord& record) const {
-    base::make_directories(attachments_in(directory_));
     const std::string path = fmt::format("{}/{}", attachments_in(directory_), record.key.file_name());
     // A new record is written without a temporary file: if this is killed, nothing would remove that file later.
-    if (::access(path.c_str(), F_OK) != 0)
-        base::create_file_durably(path, record.to_text());
-    else
-        base::write_file_durably(path, record.to_text());
+    const auto write = ::access(path.c_str(), F_OK) != 0 ? base::create_file_durably : base::write_file_durably;
+    change([&] { write(path, record.to_text()); });
 }
 
 void AttachmentStore::remove(const AttachmentKey& key) const {
     const std::string path = fmt::format("{}/{}", attachments_in(directory_), key.file_name());
-    base::remove_file_durably(fmt::format("{}.tmp", path));
-    base::remove_file_durably(path);
+    change([&] { base::remove_file_durably(fmt::format("{}.tmp", path)); });
+    change([&] { base::remove_file_durably(path); });
     remove_recall(key); // its ADD has no record any more
 }
 

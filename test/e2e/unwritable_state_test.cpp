@@ -8,6 +8,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <fstream>
+
 namespace rdmanet::test {
 
 using Catch::Contains;
@@ -101,6 +103,31 @@ TEST_CASE("ADD, STATUS, plan and the commands name an unusable state directory i
     (void)add(call);
     CHECK(del(call) == "");
     CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("ADD names the state directory if the disk or a quota refuses a record, and leaves nothing behind",
+          "[core]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const PluginCall call = call_for(stage.pod, "'master':'par0'");
+    PluginCall refused = call;
+    refused.program = "/tmp/refused-add";
+    const auto add_with =
+        [&](const std::string& injection) {
+            std::ofstream(refused.program)
+                << "#!/bin/bash\nexec strace -f -o /dev/null -e trace=fsync,linkat,rename -e inject=" << injection
+                << ' ' << binary() << '\n';
+            shell(concat("chmod +x ", refused.program));
+            return refusal(refused);
+        };
+    const auto named = [](const std::string& why) { return Names("code 109", "state directory", kState, why); };
+    CHECK_THAT(add_with("fsync:error=EIO:when=1"), named("input/output error"));
+    CHECK_THAT(add_with("linkat:error=EDQUOT"), named("disk quota exceeded"));
+    CHECK_THAT(add_with("rename:error=EIO"), named("input/output error")); // the pod has its interface by then
+    CHECK(shell(concat("ls ", kState, "/attachments")) == "");
+    CHECK(stage.node.difference() == "");
+    (void)add(call);
+    CHECK(del(call) == "");
 }
 
 TEST_CASE("with a read-only state directory check compares, and gc lists what it could not remove", "[check][gc]") {

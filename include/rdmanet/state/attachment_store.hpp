@@ -43,7 +43,8 @@ enum class Access : std::uint8_t { change, undo, look };
 
 class AttachmentStore {
 public:
-    /// Creates nothing yet, so that commands that only read leave a node without state unchanged.
+    /// Creates nothing yet, so that commands that only read leave a node without state unchanged. What writes throws
+    /// DirectoryError if it cannot, locks among it.
     AttachmentStore(std::string state_directory, ReadStep read_step, Access access = Access::change);
 
     /// The attachment's lock for ADD, DEL, CHECK and GC, between processes. The IPAM role has the same lock as the
@@ -98,7 +99,7 @@ public:
     [[nodiscard]] std::vector<AttachmentRecord> list_about(const std::string& topic,
                                                            const std::string& but_not = {}) const;
 
-    /// Durable: whatever happens, the file holds the old or the new record. Throws SystemError.
+    /// Durable: whatever happens, the file holds the old or the new record.
     void save(const AttachmentRecord& record) const;
 
     /// Removes the record and a temporary file that a killed writer left. Succeeds if there is none.
@@ -109,6 +110,9 @@ public:
 private:
     [[nodiscard]] base::FileLock lock_file(const char* name, std::uint64_t slot, const std::string& what,
                                            const base::Deadline& deadline) const;
+    /// Runs `act`, which changes files of records.
+    template <class Act>
+    void change(const Act& act) const;
 
     std::string directory_;
     ReadStep read_step_;

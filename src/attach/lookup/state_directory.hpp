@@ -1,13 +1,9 @@
-// Whether the state directory can be used, and is the node's.
+// Whether the state directory is the node's.
 #pragma once
 
 #include <string>
 
 namespace rdmanet::attach {
-
-/// Throws CniError with the fault that find_state_directory_fault() finds. ADD, `rdmanet plan` and STATUS call it
-/// before anything else.
-void require_state_directory(const std::string& state_directory);
 
 /// A container that calls rdmanet may have a /run of its own, whose files end with the container. Returns a warning
 /// with the cure in that case. Empty if the first process in /proc has the same directory, or its file system at

@@ -98,7 +98,7 @@ std::string StoreFile::new_image() const {
     return new_database(known_leases())->image();
 }
 
-void StoreFile::make(const base::Deadline& deadline) const {
+void StoreFile::make(const base::Deadline& deadline) const try {
     base::make_directories(options_.state_directory);
     const DirectoryLock lock(options_.state_directory, deadline);
     if (presence_of(path_) != Presence::absent) return;
@@ -106,6 +106,8 @@ void StoreFile::make(const base::Deadline& deadline) const {
     // A journal without its file would be played back into the new one.
     base::remove_file_durably(journal_of(path_));
     base::create_file_durably(path_, image);
+} catch (const base::SystemError& error) {
+    throw StoreError(StoreError::Kind::permanent, fmt::format("lease store: {}", error.what()));
 }
 
 std::string StoreFile::move_aside() const {

@@ -1,0 +1,106 @@
+#include <rdmanet/state/state_directory.hpp>
+
+#include <rdmanet/base/file.hpp>
+#include <rdmanet/base/format.hpp>
+
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace rdmanet::state {
+namespace {
+
+/// Whether a user other than root could change the directory. Its records say what rdmanet undoes as root.
+std::string find_permission_fault(const struct stat& status, const std::string& directory) {
+    if (status.st_uid != 0 && status.st_uid != ::geteuid())
+        return fmt::format("belongs to user {0}, who could change its records: look through {1}/attachments, then run "
+                           "`chown -R root {1}`",
+                           status.st_uid, directory);
+    if ((status.st_mode & S_IWOTH) != 0)
+        return fmt::format("can be written by every user, so any user could change its records: run `chmod o-w {}`",
+                           directory);
+    if ((status.st_mode & S_IWGRP) != 0 && status.st_gid != 0)
+        return fmt::format("can be written by group {}, whose members could change its records: run `chmod g-w {}`",
+                           status.st_gid, directory);
+    return {};
+}
+
+/// A file system without a limit says that it has no blocks, or no inodes, at all.
+std::string find_space_fault(const std::string& directory) {
+    struct statvfs system {};
+    if (::statvfs(directory.c_str(), &system) != 0) return {};
+    if (system.f_blocks != 0 && system.f_bfree == 0)
+        return "is on a file system without free space: free some space there";
+    if (system.f_files != 0 && system.f_ffree == 0)
+        return "is on a file system without free inodes: remove some files there";
+    return {};
+}
+
+std::string directory_of(const std::string& path) {
+    const auto slash = path.rfind('/');
+    if (slash == std::string::npos) return ".";
+    return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string find_kind_fault(const struct stat& status) {
+    return S_ISDIR(status.st_mode) ? "" : "is not a directory: remove it, and rdmanet creates the directory";
+}
+
+/// `directory` is the state directory, or the nearest existing one above it, in which rdmanet would create it.
+std::string find_write_fault(const std::string& directory) {
+    if (::access(directory.c_str(), W_OK | X_OK) != 0)
+        return fmt::format("cannot be written ({}): make it writable for root", base::errno_text(errno));
+    return find_space_fault(directory);
+}
+
+std::string named(const std::string& directory, const std::string& fault) {
+    return fault.empty() ? fault : fmt::format("state directory {} {}", directory, fault);
+}
+
+/// What a single look at the directory shows.
+std::string find_trust_fault(const std::string& directory) {
+    struct stat status {};
+    if (::stat(directory.c_str(), &status) != 0) return {};
+    const std::string fault = find_kind_fault(status);
+    return named(directory, fault.empty() ? find_permission_fault(status, directory) : fault);
+}
+
+std::string failure_text(const std::string& directory, const base::SystemError& error) {
+    if (std::string fault = find_directory_fault(directory); !fault.empty()) return fault;
+    return fmt::format("state directory {} cannot be written ({}): {}", directory, error.what(),
+                       base::takes_no_writes(error.errno_value()) ? "free some space there, or raise the quota"
+                                                                  : "look into `dmesg`, and repair its file system");
+}
+
+} // namespace
+
+DirectoryError::DirectoryError(const std::string& directory, const base::SystemError& error)
+    : Error(failure_text(directory, error)) {}
+
+std::string find_directory_fault(const std::string& directory) {
+    if (std::string fault = find_trust_fault(directory); !fault.empty()) return fault;
+    struct stat status {};
+    std::string nearest = directory;
+    while (::stat(nearest.c_str(), &status) != 0) {
+        if (errno != ENOENT && errno != ENOTDIR)
+            return named(directory, fmt::format("cannot be read: {}", base::errno_text(errno)));
+        nearest = directory_of(nearest);
+    }
+    std::string fault = find_kind_fault(status);
+    if (fault.empty()) fault = find_write_fault(nearest);
+    if (fault.empty() || nearest == directory) return named(directory, fault);
+    return named(directory, fmt::format("cannot be created, because {} {}", nearest, fault));
+}
+
+void require_directory(const std::string& directory) {
+    if (std::string fault = find_directory_fault(directory); !fault.empty()) throw DirectoryError(std::move(fault));
+}
+
+void require_trusted_directory(const std::string& directory) {
+    if (std::string fault = find_trust_fault(directory); !fault.empty()) throw DirectoryError(std::move(fault));
+}
+
+} // namespace rdmanet::state
