@@ -27,9 +27,9 @@ unsigned wanted_vfs() {
 }
 
 /// Two cards with all their VFs, in RDMA mode exclusive.
-class CrowdedNode {
+class FullNode {
 public:
-    explicit CrowdedNode(unsigned number)
+    explicit FullNode(unsigned number)
         : nic_(concat("nics=2 vfs=", (number + 1) / 2)), vfs_("exclusive", (number + 1) / 2) {
         shell(concat("cd /sys/class/net/", rdma_parent(1), "/device && cat sriov_totalvfs >sriov_numvfs"));
     }
@@ -69,9 +69,9 @@ std::string joined(const std::vector<std::string>& texts) {
 
 TEST_CASE("all VFs of a node move into pods at the same time, and return at the same time", "[sriov][rdma][parallel]") {
     NEEDS(OtherNic::possible() && VfNode::possible(), "SR-IOV RDMA NICs");
-    const CrowdedNode crowded(wanted_vfs());
+    const FullNode stage(wanted_vfs());
     const UnchangedNode node;
-    const std::vector<std::string> vfs = CrowdedNode::list_vfs();
+    const std::vector<std::string> vfs = FullNode::list_vfs();
     CHECK(vfs.size() >= wanted_vfs());
     {
         std::vector<std::unique_ptr<Pod>> pods;

@@ -1,4 +1,4 @@
-// DEL succeeds, silently, and leaves the node as it was before the ADD, whatever is already gone or was edited.
+// DEL succeeds silently and restores the node from before ADD, whatever is already gone or was edited.
 #include "stage.hpp"
 
 #include "support/concat.hpp"

@@ -1,5 +1,5 @@
-// Places that an everyday run comes to too rarely, each of them in every run: the index of the records, a small stack,
-// names that RDMA devices are owed, and a device that could not be brought home.
+// A sample rarely reaches these places, so every run aims at each of them: the index of the records, the replacement
+// of a small stack, waiting RDMA names, and a device that DEL cannot return.
 #include "faults.hpp"
 #include "sampling.hpp"
 #include "stage.hpp"
@@ -28,15 +28,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// One call of the plugin, of which some system calls are aimed at.
+/// One call of the plugin, and the system calls in it that are killed or failed.
 struct Target {
-    std::function<std::string()> prepare; // each step returns what is wrong
+    std::function<std::string()> prepare; // returns what is wrong, as judge does
     std::function<PluginCall()> call;
     std::function<std::vector<Fault>(const std::vector<SystemCall>&)> aim;
-    std::function<std::string(const TracedResult&)> judge; // leaves the node as it was, or says how it differs
+    std::function<std::string(const TracedResult&)> judge; // restores the node, or says how it differs
 };
 
-/// Every fault must be met: a place that the plugin no longer comes to is not tested.
+/// Every fault must be reached. Otherwise the plugin no longer makes that call, and the test proves nothing.
 void hit(const char* what, const Target& target) {
     REQUIRE(target.prepare() == "");
     const TracedResult whole = run_traced(binary(), target.call().options());
@@ -63,7 +63,7 @@ std::vector<SystemCall> calls_about(const std::vector<SystemCall>& calls, std::s
     return found;
 }
 
-/// Kills before and after each of these calls that changes a file.
+/// Kills before and after every call about `text` that changes a file.
 auto changes_about(std::string text) {
     return [text = std::move(text)](const std::vector<SystemCall>& calls) {
         std::vector<SystemCall> around;
@@ -77,13 +77,13 @@ auto changes_about(std::string text) {
     };
 }
 
-/// Kills before each of these calls.
+/// Kills before every call about `text`.
 auto kills_about(std::string text) {
     return
         [text = std::move(text)](const std::vector<SystemCall>& calls) { return kills_at(calls_about(calls, text)); };
 }
 
-/// Each error of those calls.
+/// Every plausible error of the calls about `text`.
 auto errors_about(std::string text) {
     return [text = std::move(text)](const std::vector<SystemCall>& calls) {
         std::vector<Fault> faults;
@@ -101,8 +101,8 @@ std::string must_succeed(const TracedResult& result) {
     return result.process.exit_status == 0 ? "" : complaint("expected success", result.process);
 }
 
-/// The stage's state directory is in memory, where records have an index, and has as many records of other pods as it
-/// takes to write one.
+/// Moves the stage's state directory into memory, where records have an index. Adds records of other pods, because
+/// the index is only written for many records.
 class Neighbours {
 public:
     explicit Neighbours(const Stage& stage) : state_(stage.state_directory()) {
@@ -124,7 +124,7 @@ public:
     ~Neighbours() { (void)succeeds(concat("umount ", mounted_)); }
 
     [[nodiscard]] std::string index() const { return concat(state_, "/records.index"); }
-    /// Other files, which no index knows.
+    /// Replaces all records by copies with other inodes, so that no index has them.
     void restore() const { shell(concat("rm -rf ", state_, " && cp -a ", saved(), ' ', state_)); }
 
 private:
@@ -146,8 +146,8 @@ void write_text(const std::string& path, const std::string& text) {
     std::ofstream(path, std::ios::trunc) << text;
 }
 
-/// An index that is empty, cut, or of another version; without one of its lines; and with another end of one of its
-/// words: inode numbers, names and topics.
+/// Damaged copies of an index: empty, truncated, of another version, without one of its lines, and with a changed
+/// last character of each word (inode numbers, names and topics).
 std::vector<std::string> damaged(const std::string& index) {
     std::vector<std::string> variants = {"", index.substr(0, index.size() / 2)};
     std::string future = index;
@@ -168,7 +168,7 @@ std::vector<std::string> damaged(const std::string& index) {
 
 } // namespace
 
-TEST_CASE("killed or failed at the index of the records", "[aimed][virtual]") {
+TEST_CASE("the plugin is killed or failed at the index of the records", "[aimed][virtual]") {
     NEEDS(missing_for("virtual", Ipam::built_in).empty(), missing_for("virtual", Ipam::built_in));
     const Stage stage("virtual", Ipam::built_in);
     const Neighbours neighbours(stage);
@@ -187,20 +187,20 @@ TEST_CASE("killed or failed at the index of the records", "[aimed][virtual]") {
     hit("records.index, failed", {restore, call, errors_about("/records.index"), succeed_and_del});
 }
 
-TEST_CASE("whose a device is does not depend on the index of the records", "[aimed][virtual]") {
+TEST_CASE("a device's owner does not depend on the index of the records", "[aimed][virtual]") {
     NEEDS(missing_for("virtual", Ipam::built_in).empty(), missing_for("virtual", Ipam::built_in));
     const Stage stage("virtual", Ipam::built_in);
     const Neighbours neighbours(stage);
     const NodeState before = stage.node();
     REQUIRE(stage.run("ADD") == "");
-    // A device that isn't there would be looked for in all records.
+    // The device must be on the host. For a missing device the plugin reads all records, not the index.
     shell("ip -netns fault-pod link set net1 down && ip -netns fault-pod link set net1 name faultveth netns 1");
     PluginCall second = stage.call("ADD");
     second.container = "fault-second";
     second.ifname = "net2";
     const auto refusal = [&] { return error_of(second.run()); };
-    fs::remove(neighbours.index());         // was written before there was this record
-    const std::string expected = refusal(); // and it is there again
+    fs::remove(neighbours.index());         // it is older than this record
+    const std::string expected = refusal(); // writes the index again
     CHECK_THAT(expected, Catch::Contains("fault-container"));
     CHECK(refusal() == expected);
     const std::string index = text_of(neighbours.index());
@@ -217,20 +217,20 @@ TEST_CASE("whose a device is does not depend on the index of the records", "[aim
     CHECK(difference_from(before) == "");
 }
 
-TEST_CASE("killed or failed where a small stack is replaced", "[aimed][ipam-only]") {
+TEST_CASE("the plugin is killed or failed where it replaces a small stack", "[aimed][ipam-only]") {
     NEEDS(missing_for("ipam-only", Ipam::built_in).empty(), missing_for("ipam-only", Ipam::built_in));
     Stage stage("ipam-only", Ipam::built_in);
     const NodeState before = stage.node();
-    // From the question after the limit until the first call of what runs on the other stack.
+    // The calls from the question after the limit to the first call on the other stack.
     const auto replacing = [](const std::vector<SystemCall>& calls) {
         const auto asks = [](const SystemCall& call) {
             return name_of(call.number) == "prlimit64" || name_of(call.number) == "getrlimit";
         };
         auto first = calls.end();
         for (auto call = calls.begin(); call != calls.end(); ++call)
-            if (asks(*call)) first = call; // libc asked before main()
+            if (asks(*call)) first = call; // the last one, because libc asks before main()
         const auto last = std::find_if(first, calls.end(), [](const SystemCall& call) {
-            return name_of(call.number) == "poll"; // for standard input
+            return name_of(call.number) == "poll"; // waits for standard input
         });
         return std::vector<SystemCall>(first, last);
     };
@@ -267,7 +267,8 @@ TEST_CASE("killed or failed where a small stack is replaced", "[aimed][ipam-only
 
 namespace {
 
-/// The RDMA device of the stage's VF has another name in the pod, and the other VF's has taken the one on the host.
+/// The RDMA device of the stage's VF has a configured name in the pod. Another VF's device has taken its name on the
+/// host.
 class TakenName {
 public:
     explicit TakenName(const Stage& stage) : stage_(stage) {}
@@ -298,7 +299,7 @@ private:
 
 } // namespace
 
-TEST_CASE("killed at the names that RDMA devices are owed", "[aimed][rdma-names]") {
+TEST_CASE("the plugin is killed while it writes or restores waiting RDMA names", "[aimed][rdma-names]") {
     NEEDS(missing_for("sriov", Ipam::built_in).empty(), missing_for("sriov", Ipam::built_in));
     Stage stage("sriov", Ipam::built_in);
     const TakenName name(stage);
@@ -313,35 +314,35 @@ TEST_CASE("killed at the names that RDMA devices are owed", "[aimed][rdma-names]
              name.give_back();
              return settle(result);
          }});
-    const auto owe = [&] {
+    const auto leave_waiting = [&] {
         std::string wrong = name.add_and_take();
         wrong += name.del();
         name.give_back();
         return wrong;
     };
-    hit("rdma-names.json, being settled",
-        {owe, [&] { return name.call("DEL"); }, changes_about("/rdma-names.json"), settle});
+    hit("rdma-names.json, names being restored",
+        {leave_waiting, [&] { return name.call("DEL"); }, changes_about("/rdma-names.json"), settle});
 }
 
-/// DEL waits long for a device that doesn't come home, so one place each time.
-TEST_CASE("killed while a device that can't be brought home is contained", "[aimed][contain]") {
+/// DEL waits long for a device that does not return, so each run takes only one of the places.
+TEST_CASE("the plugin is killed while it switches off a device that DEL cannot return", "[aimed][contain]") {
     NEEDS(missing_for("sriov", Ipam::built_in).empty(), missing_for("sriov", Ipam::built_in));
     constexpr struct {
         const char* call;
         const char* about;
         unsigned occurrence;
     } kPlaces[] = {
-        {"rename", ".json.tmp", 1},      // what the link was is not in the journal
-        {"fsync", "/attachments", 2},    // it is, and the link is still on
-        {"openat", ".json.tmp", 2},      // the link is off, and the journal has also the steps that are done
-        {"exit_group", "exit_group", 1}, // the journal has what is still owed
+        {"rename", ".json.tmp", 1},      // the journal does not have the earlier link state
+        {"fsync", "/attachments", 2},    // the journal has it, and the link is still on
+        {"openat", ".json.tmp", 2},      // the link is off, and the journal still has the undone steps
+        {"exit_group", "exit_group", 1}, // the journal has only what is left to undo
     };
     const Stage stage("sriov", Ipam::built_in);
     const NodeState before = stage.node();
     for (std::size_t i = 0; i < std::size(kPlaces); ++i) {
         if (!is_turn(i, std::size(kPlaces))) continue;
         PluginCall add = stage.call("ADD");
-        const std::string known = R"("link_state":"enable",)"; // which the journal would have from the beginning
+        const std::string known = R"("link_state":"enable",)"; // otherwise ADD would have recorded the link state
         add.config.erase(add.config.find(known), known.size());
         REQUIRE(add.run().exit_status == 0);
         const NestedNetns nested(stage.pod());

@@ -1,5 +1,5 @@
-// State files cut short anywhere: DEL still succeeds and leaves the node as it was, and so does the ADD that follows.
-// The same goes for GC, when the pod is gone and no DEL will come.
+// State files are truncated at any length. DEL still succeeds and restores the node, and so does the ADD that
+// follows. GC does the same when the pod is gone and no DEL comes.
 #include "sampling.hpp"
 #include "stage.hpp"
 
@@ -51,7 +51,7 @@ void cut_everywhere(Remover remover, const char* kind, Ipam ipam, const char* wh
         fs::resize_file(path, std::min<std::size_t>(length, fs::file_size(path)));
         if (remover == Remover::gc) stage.destroy_pod();
         wrong += remover == Remover::gc ? stage.collect_as_runtime() : stage.run("DEL");
-        // A damaged database is set aside for a person to look at.
+        // The plugin keeps a damaged database for a person to look at.
         shell(concat("rm -f ", stage.state_directory(), "/leases.sqlite.corrupt-*"));
         wrong += difference_from(before);
         if (remover == Remover::gc) stage.create_pod();
@@ -78,8 +78,8 @@ std::string lease_database_of(const Stage& stage) {
     return concat(stage.state_directory(), "/leases.sqlite");
 }
 
-/// Pages are the unit in which a database breaks: a sample is taken of what lies around each border, in the header, and
-/// some lengths in between.
+/// A database usually breaks at a page border. The sample has lengths around every border, in the header, and some
+/// others.
 std::vector<std::size_t> sample_near_borders(std::size_t size) {
     std::vector<std::size_t> lengths = sample_below(size);
     if (lengths.size() == size) return lengths;
@@ -94,23 +94,24 @@ std::vector<std::size_t> sample_near_borders(std::size_t size) {
 
 } // namespace
 
-TEST_CASE("a record cut at any byte", "[damage]") {
+TEST_CASE("DEL and GC work with a truncated record", "[damage]") {
     NEEDS_STAGE(Ipam::built_in);
     cut_everywhere("macvlan", Ipam::built_in, "the record", record_of, sample_below);
 }
 
-TEST_CASE("a record of a delegated address cut at any byte", "[damage]") {
+TEST_CASE("DEL and GC work with a truncated record of a delegated address", "[damage]") {
     NEEDS_STAGE(Ipam::host_local);
-    // Another plugin has the addresses: a derived MAC is all that shows whose an interface without a record is.
+    // The addresses come from another plugin. Without a record only the derived MAC shows whose an interface is.
     cut_everywhere("macvlan-derived", Ipam::host_local, "the record", record_of, sample_below);
 }
 
-TEST_CASE("a record of addresses for another plugin's interface cut at any byte", "[damage][ipam-only]") {
+TEST_CASE("DEL and GC work with a truncated record of addresses for another plugin's interface",
+          "[damage][ipam-only]") {
     NEEDS_STAGE(Ipam::built_in);
     cut_everywhere("ipam-only", Ipam::built_in, "the record", record_of, sample_below);
 }
 
-TEST_CASE("the lease database cut short", "[damage]") {
+TEST_CASE("DEL and GC work with a truncated lease database", "[damage]") {
     NEEDS_STAGE(Ipam::built_in);
     for (const char* kind : {"macvlan", "ipam-only"})
         cut_everywhere(kind, Ipam::built_in, "the lease database", lease_database_of, sample_near_borders);

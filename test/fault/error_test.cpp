@@ -1,5 +1,5 @@
-// Whatever system call fails: ADD leaves all or nothing and says what is wrong, DEL and GC remove all or say what they
-// could not, and the next one does. CHECK changes nothing.
+// Any system call fails. ADD still leaves all or nothing and reports the error. DEL and GC remove everything or
+// report what is left, and the next one removes it. CHECK changes nothing.
 #include "faults.hpp"
 #include "sampling.hpp"
 #include "stage.hpp"
@@ -22,7 +22,7 @@
 namespace rdmanet::test {
 namespace {
 
-/// A call that reports an error and is not the one by which the plugin answers must end in a document.
+/// An error must end in a document, unless the failed call was the one that writes the document.
 std::string document_complaint(const TracedResult& result) {
     const bool was_the_answer = name_of(result.at.number) == "write" && result.at.arguments[0] == STDOUT_FILENO;
     if (result.process.exit_status != 1) return complaint("wanted exit status 1", result.process);
@@ -35,7 +35,7 @@ std::string document_complaint(const TracedResult& result) {
     }
 }
 
-/// A failed ADD has to leave nothing by itself: no DEL comes after it from every runtime.
+/// A failed ADD must undo everything itself, because not every runtime sends DEL after it.
 std::string judge_add(const Stage& stage, const NodeState& before, const TracedResult& result) {
     if (result.process.exit_status == 0) {
         std::string wrong = stage.check(result.process.out);
@@ -53,7 +53,7 @@ std::string judge_del(const Stage& stage, const NodeState& before, const TracedR
         return wrong + difference_from(before);
     }
     std::string wrong = document_complaint(result);
-    for (const char* word : {"not found", "no such file"}) // go-cni takes them for success
+    for (const char* word : {"not found", "no such file"}) // go-cni takes these words for success
         if (result.process.out.find(word) != std::string::npos) wrong += complaint("says success", result.process);
     wrong += stage.run("DEL");
     return wrong + difference_from(before);
@@ -71,7 +71,7 @@ std::string judge_check(const Stage& stage, const NodeState& before, const Trace
     return wrong + difference_from(before);
 }
 
-/// Where GC can't see whether the pod lives, it keeps what the pod has, and says so.
+/// If GC cannot see whether the pod lives, it keeps the attachment and reports that.
 std::string judge_gc(const Stage& stage, const NodeState& before, const TracedResult& result) {
     std::string wrong;
     if (result.process.exit_status != 0)
@@ -85,7 +85,7 @@ std::string judge_gc(const Stage& stage, const NodeState& before, const TracedRe
 
 using Judge = std::string (*)(const Stage&, const NodeState&, const TracedResult&);
 
-/// As what is to be found after it: GC comes when the pod is gone.
+/// The node as it must be after the command. GC comes when the pod is gone.
 NodeState look_at(Stage& stage, const std::string& command) {
     if (!stage.has_pod()) stage.create_pod();
     if (command == "GC") stage.destroy_pod();
@@ -97,7 +97,7 @@ void fail_everywhere(Stage& stage, const std::string& command, Judge judge) {
     REQUIRE(stage.prepare_for(command) == "");
     const auto calls = run_traced(binary(), stage.prepared_call(command).options()).calls;
     REQUIRE(stage.run("DEL") == "");
-    REQUIRE(difference_from(before) == ""); // otherwise no point says anything
+    REQUIRE(difference_from(before) == ""); // otherwise the points prove nothing
     const auto all = errors_at(calls);
     const auto points = sample_of(all, is_same_call);
     unsigned missed = 0;

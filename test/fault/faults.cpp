@@ -13,8 +13,8 @@
 namespace rdmanet::test {
 namespace {
 
-/// What the manual page of each call names, of what happens to a correct program: no memory, no descriptors, a full or
-/// failing disk, a busy object, a security module that refuses, a signal.
+/// The errors in each call's manual page that a correct program may meet: no memory, no descriptors, a full or
+/// failing disk, a busy object, a refusal by a security module, a signal.
 const std::map<std::string, std::vector<int>>& plausible_errors() {
     static const std::map<std::string, std::vector<int>> kErrors = {
         {"openat", {EMFILE, EACCES}},
@@ -58,7 +58,7 @@ const std::map<std::string, std::vector<int>>& plausible_errors() {
         {"brk", {ENOMEM}},
         {"mmap", {ENOMEM}},
         {"mprotect", {ENOMEM}},
-        {"close", {EIO}}, // the descriptor is gone all the same: the call is made, then reported as failed
+        {"close", {EIO}}, // closes the descriptor nevertheless: the call is made, then reported as failed
         {"clock_nanosleep", {EINTR}},
         {"nanosleep", {EINTR}},
         {"getrandom", {ENOSYS}},
@@ -66,7 +66,7 @@ const std::map<std::string, std::vector<int>>& plausible_errors() {
     return kErrors;
 }
 
-/// Never failed, and why.
+/// Calls that never fail here, and why.
 const std::map<std::string, const char*>& exclusions() {
     static const std::map<std::string, const char*> kExclusions = {
         {"exit_group", "doesn't return"},
@@ -91,7 +91,7 @@ const std::map<std::string, const char*>& exclusions() {
     return kExclusions;
 }
 
-/// Asking for a descriptor's flags fails only for a closed descriptor; only taking a lock is a request.
+/// fcntl() can only fail for a lock request. Reading a descriptor's flags fails only if it is closed.
 bool is_lock_request(const SystemCall& call) {
     const auto operation = static_cast<int>(call.arguments[1]);
     return operation == F_SETLK || operation == F_SETLKW || operation == F_OFD_SETLK || operation == F_OFD_SETLKW;
@@ -107,8 +107,7 @@ std::vector<int> errors_of(const std::string& name) {
     return found == plausible_errors().end() ? std::vector<int>{EIO} : found->second;
 }
 
-/// What precedes main() is libc's start-up; where it fails there is no program yet that could answer. The first thing
-/// the plugin does is to ignore SIGPIPE.
+/// Before main() only libc runs, and no program could answer an error there. The plugin's first call ignores SIGPIPE.
 auto begin_of_main(const std::vector<SystemCall>& calls) {
     return std::find_if(calls.begin(), calls.end(),
                         [](const SystemCall& call) { return name_of(call.number) == "rt_sigaction"; });

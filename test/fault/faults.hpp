@@ -1,4 +1,4 @@
-// Which errors a system call can plausibly return, and which calls are left alone.
+// Which errors a system call can plausibly return, and which calls never fail here.
 #pragma once
 
 #include "traced_run.hpp"
@@ -8,16 +8,16 @@
 
 namespace rdmanet::test {
 
-/// One fault per call: the process is killed before it.
+/// One fault for each call: the process is killed before the call.
 [[nodiscard]] std::vector<Fault> kills_at(const std::vector<SystemCall>& calls);
 
-/// For each call that can fail, one fault per error. Calls that the tables don't know fail with EIO: new code is
-/// covered without being listed.
+/// For each call that can fail, one fault for each error. Calls that the tables lack fail with EIO, so new code is
+/// covered too.
 [[nodiscard]] std::vector<Fault> errors_at(const std::vector<SystemCall>& calls);
 
 [[nodiscard]] bool is_same_call(const Fault& one, const Fault& other);
 
-/// "killed before", or "ENOSPC from".
+/// Like "killed before" or "ENOSPC from".
 [[nodiscard]] std::string describe(const Fault& fault);
 
 } // namespace rdmanet::test

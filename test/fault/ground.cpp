@@ -19,7 +19,7 @@ namespace {
 
 class ChildGround : public Ground {
 public:
-    /// `more`: members after the others.
+    /// `more` has further members.
     ChildGround(std::string kind, std::string more)
         : kind_(std::move(kind)), more_(std::move(more)), parent_(rdma_parent()) {
         if (parent_.empty()) parent_ = veth_.emplace("fault0").name();
@@ -36,7 +36,7 @@ private:
     std::optional<VethParent> veth_;
 };
 
-/// With a setting of every kind.
+/// A VF with every kind of setting.
 class VfGround : public Ground {
 public:
     std::string members() const override {
@@ -49,7 +49,7 @@ private:
     VfNode vfs_;
 };
 
-/// Reset at DEL, which binds its driver anew: its RDMA device has another name than the driver gives it.
+/// A VF that DEL resets, which binds its driver again. Its RDMA device has another name than the driver gives it.
 class ResetGround : public Ground {
 public:
     ResetGround() { shell(concat("rdma dev set ", vfs_.rdma(0), " name faulthosts")); }
@@ -63,7 +63,7 @@ private:
     VfNode vfs_;
 };
 
-/// With a representor that is down, a port of nothing, and too small for the pod's MTU.
+/// A VF with a representor that is down, has no bridge and a lower MTU than the pod.
 class SwitchdevGround : public Ground {
 public:
     SwitchdevGround() { ip_batch(concat("link set ", mode_.representor(1), " mtu 1300\n")); }
@@ -76,8 +76,8 @@ private:
     SwitchdevMode mode_{vfs_.pf()};
 };
 
-/// The port itself, without VFs; it was up, and has a name that it should keep. Of a card of its own: one that the
-/// plugin left under another name has its name again with the next one.
+/// A PF without VFs. It is up and must keep its name. It has its own card, so that a name that the plugin left wrong
+/// ends with the card.
 class FunctionGround : public Ground {
 public:
     FunctionGround() { shell(concat("ip link property add dev ", node_.pf(), " altname faultspare")); }
@@ -91,7 +91,7 @@ private:
     VfNode node_{"exclusive", 0};
 };
 
-/// Lost with its pod's namespace, so nothing may collect it as a dead pod's.
+/// A virtual interface vanishes with its pod's namespace, so no test may end the pod before DEL.
 class VirtualGround : public Ground {
 public:
     VirtualGround() { shell("ip link property add dev faultveth altname faultvirtual"); }
@@ -103,7 +103,7 @@ private:
     VethParent veth_{"faultveth"};
 };
 
-/// An auxiliary device, whose RDMA device goes along. It has its name again with the next card, as above.
+/// An auxiliary device. Its RDMA device moves too. It has its own card for the same reason as FunctionGround.
 class SubfunctionGround : public Ground {
 public:
     std::string members() const override {
@@ -115,7 +115,7 @@ private:
     VfNode mode_{"exclusive", 0};
 };
 
-/// Settings are all that it has.
+/// A VF without net device. It only has settings on its PF.
 class VfioGround : public Ground {
 public:
     VfioGround() {
@@ -132,7 +132,7 @@ private:
     VfNode vfs_{"exclusive", 1};
 };
 
-/// A VF that keeps its name wherever it is, for the kernel gives it back under the one that it has then.
+/// A VF that keeps its name in the pod, because the kernel returns it with the name that it has then.
 class RdmaOnlyGround : public Ground {
 public:
     std::string members() const override { return R"("attach":"rdma","rdma":{"name":"rdma0"})"; }
@@ -153,7 +153,8 @@ private:
     VfNode vfs_;
 };
 
-/// The other plugin has made its interface when it asks for the addresses. Nothing of that is ours to remove.
+/// The other plugin has already made its interface when it requests the addresses. rdmanet must not remove the
+/// interface.
 class IpamOnlyGround : public Ground {
 public:
     std::string type() const override { return "macvlan"; }
@@ -168,7 +169,7 @@ private:
     VethParent parent_{"fault0"};
 };
 
-/// A small GID table, which a snapshot reads entry by entry.
+/// The GID table is small, because a snapshot reads it entry by entry.
 constexpr const char* kInfinibandCard = "nics=1 ports=1 vfs=1 gid_table_len=16 link_layer=ib";
 
 class IpoibGround : public Ground {
@@ -245,7 +246,7 @@ std::unique_ptr<Ground> make_ground(const std::string& kind) {
 }
 
 std::string missing_for(const std::string& kind) {
-    static std::map<std::string, bool> possible; // asked for every case
+    static std::map<std::string, bool> possible; // every case asks
     const auto asked = possible.try_emplace(kind, false);
     if (asked.second) asked.first->second = kind_called(kind).possible();
     return asked.first->second ? "" : kind_called(kind).needs;

@@ -1,4 +1,4 @@
-// What a pod can get, and what of the node it takes.
+// The kinds of attachments, and the node that each of them needs.
 #pragma once
 
 #include "support/node.hpp"
@@ -18,35 +18,45 @@ public:
     Ground& operator=(const Ground&) = delete;
     virtual ~Ground() = default;
 
-    /// Of a configuration: the plugin that makes the interface. Where it is another one, ours hands out the addresses.
+    /// The configuration's type. If it is another plugin's, that plugin makes the interface and rdmanet gives the
+    /// addresses.
     [[nodiscard]] virtual std::string type() const { return "rdmanet"; }
-    /// Of a configuration: what the pod gets.
+    /// Members of the configuration that say what the pod gets.
     [[nodiscard]] virtual std::string members() const = 0;
-    /// Of children: interface of the host; else empty.
+    /// The host interface of a child. Empty for other kinds.
     [[nodiscard]] virtual std::string parent() const { return {}; }
-    /// Whether the plugin gives addresses.
+    /// Whether rdmanet gives addresses.
     [[nodiscard]] virtual bool has_addresses() const { return true; }
     /// CNI_IFNAME.
     [[nodiscard]] virtual std::string ifname() const { return PluginCall{}.ifname; }
-    /// What an earlier plugin of the chain printed about that namespace; else empty.
+    /// The result of an earlier plugin for that namespace. Empty if there is none.
     [[nodiscard]] virtual std::string earlier_result(const std::string& /*netns*/) const { return {}; }
-    /// What an earlier plugin does with a new pod.
+    /// Does what an earlier plugin does with a new pod.
     virtual void furnish(const Pod& /*pod*/) const {}
-    /// Until what the earlier plugin gave a pod is back, which the kernel brings when the pod is gone.
+    /// Waits until the kernel has returned what the earlier plugin gave the pod.
     virtual void wait_for_return() const {}
-    /// Whether the kernel numbers a device anew while it comes and goes.
+    /// Whether the kernel changes a device's numbers while it comes and goes.
     [[nodiscard]] virtual Numbers numbers() const { return Numbers::compared; }
 };
 
-/// `kind`: "macvlan" or "ipvlan", whose parent is an RDMA port where the machine has one, else a veth;
-/// "macvlan-derived", whose MAC address no configuration names; "passthru", a macvlan that gives its parent its MAC
-/// address; "sriov"; "reset", a VF that is reset when it comes back; "switchdev", a VF with a representor;
-/// "host-device", a whole function; "subfunction"; "vfio", a VF of vfio-pci; "ipoib"; "infiniband", a VF whose driver
-/// is bound anew for its GUID; "rdma", the RDMA device of a VF that an earlier plugin put into the pod; "ipam-only",
-/// addresses for the interface of another plugin.
+/// The values of `kind`:
+/// - "macvlan", "ipvlan": the parent is an RDMA port if the machine has one, otherwise a veth
+/// - "macvlan-derived": a macvlan child without a configured MAC
+/// - "passthru": a macvlan child whose MAC becomes its parent's
+/// - "sriov": a VF
+/// - "reset": a VF that DEL resets
+/// - "switchdev": a VF with a representor
+/// - "host-device": a whole function
+/// - "virtual": a veth
+/// - "subfunction": a sub-function
+/// - "vfio": a VF of vfio-pci
+/// - "ipoib": an IPoIB child
+/// - "infiniband": a VF whose driver ADD binds again for its GUID
+/// - "rdma": the RDMA device of a VF that an earlier plugin moved into the pod
+/// - "ipam-only": addresses for another plugin's interface
 [[nodiscard]] std::unique_ptr<Ground> make_ground(const std::string& kind);
 
-/// Empty if this machine can play it; otherwise what is missing.
+/// Empty if this machine can play the kind, otherwise what it lacks.
 [[nodiscard]] std::string missing_for(const std::string& kind);
 
 } // namespace rdmanet::test

@@ -1,4 +1,4 @@
-// Killed before any system call of ADD, DEL, CHECK or GC, the next DEL or GC leaves the node as it was found.
+// The plugin is killed before any system call of ADD, DEL, CHECK or GC. The next DEL or GC restores the node.
 #include "faults.hpp"
 #include "sampling.hpp"
 #include "stage.hpp"
@@ -28,7 +28,7 @@ struct Point {
     Recovery recovery;
 };
 
-/// Every kill with every recovery, neighbours in the list so that a sample has all three.
+/// Every kill with every recovery. A kill's recoveries are adjacent, so that a sample has all three of them.
 std::vector<Point> points_of(const std::vector<SystemCall>& calls) {
     std::vector<Point> points;
     for (const Fault& fault : kills_at(calls))
@@ -43,7 +43,7 @@ public:
     void play() {
         REQUIRE(stage_.prepare_for(command_) == "");
         const auto calls = run_traced(binary(), stage_.prepared_call(command_).options()).calls;
-        REQUIRE(recover(Recovery::del) == ""); // otherwise no point says anything
+        REQUIRE(recover(Recovery::del) == ""); // otherwise the points prove nothing
         const auto all = points_of(calls);
         const auto points =
             sample_of(all, [](const Point& one, const Point& other) { return is_same_call(one.fault, other.fault); });
@@ -62,7 +62,7 @@ private:
         with_pod_ = stage_.node();
     }
 
-    /// What is wrong after it. A live namespace is nobody's garbage, so the pod goes away before GC.
+    /// Returns what is wrong after the recovery. The pod ends before GC, because GC keeps what a live namespace has.
     std::string recover(Recovery recovery) {
         if (recovery == Recovery::del) {
             const std::string failed = stage_.run("DEL");
@@ -74,7 +74,7 @@ private:
         return wrong + difference_from(without_pod_);
     }
 
-    /// False if this run didn't come to that call: waiting for the kernel takes more calls at times.
+    /// False if this run did not reach the call. Waiting for the kernel sometimes takes more calls.
     bool play_at(const Point& point) {
         std::string wrong = stage_.prepare_for(command_);
         const TracedResult killed = run_traced(binary(), stage_.prepared_call(command_).options(), point.fault);

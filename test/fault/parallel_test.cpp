@@ -1,6 +1,6 @@
-// Many pods come and go at the same moment: no address twice, no attachment half done, nothing left.
+// Many pods come and go at the same time. No address is given twice, no attachment is half done, and nothing is left.
 //
-//   RDMANET_FAULT_CROWD    how many at a time; default 100
+//   RDMANET_FAULT_PODS    how many at a time; default 100
 #include "sampling.hpp"
 #include "stage.hpp"
 
@@ -21,8 +21,8 @@
 namespace rdmanet::test {
 namespace {
 
-unsigned crowd_size() {
-    const char* chosen = std::getenv("RDMANET_FAULT_CROWD");
+unsigned number_of_pods() {
+    const char* chosen = std::getenv("RDMANET_FAULT_PODS");
     return chosen != nullptr ? static_cast<unsigned>(std::strtoul(chosen, nullptr, 10)) : 100;
 }
 
@@ -41,7 +41,7 @@ std::vector<std::string> addresses_of(const ProcessResult& result) {
     return addresses;
 }
 
-/// The 256 possible are enough: a parent refuses children that share one.
+/// 256 different MACs are enough. A parent refuses children with the same MAC.
 std::string mac_of(unsigned number) {
     constexpr const char* kDigits = "0123456789abcdef";
     return concat("02:00:00:00:01:", kDigits[number / 16 % 16], kDigits[number % 16]);
@@ -52,12 +52,12 @@ void come_and_go_together(const char* kind) {
     Stage stage(kind, Ipam::built_in);
     std::vector<std::unique_ptr<Pod>> pods;
     std::vector<PluginCall> adds;
-    for (unsigned i = 0; i < crowd_size(); ++i) {
-        pods.push_back(std::make_unique<Pod>(concat("crowd-", i)));
+    for (unsigned i = 0; i < number_of_pods(); ++i) {
+        pods.push_back(std::make_unique<Pod>(concat("many-", i)));
         adds.push_back(stage.call("ADD"));
         adds.back().container = concat("container-", i);
         adds.back().netns = pods.back()->path();
-        adds.back().args = concat("IgnoreUnknown=1;K8S_POD_NAMESPACE=default;K8S_POD_NAME=crowd-", i,
+        adds.back().args = concat("IgnoreUnknown=1;K8S_POD_NAMESPACE=default;K8S_POD_NAME=many-", i,
                                   ";K8S_POD_UID=uid-", i, ";MAC=", mac_of(i));
     }
     const NodeState before = NodeState::take();
@@ -69,7 +69,7 @@ void come_and_go_together(const char* kind) {
             if (result.exit_status != 0) continue;
             for (const std::string& address : addresses_of(result)) CHECK(addresses.insert(address).second);
         }
-        CHECK(addresses.size() == std::size_t{2} * crowd_size());
+        CHECK(addresses.size() == std::size_t{2} * number_of_pods());
         std::vector<PluginCall> dels;
         for (const PluginCall& add : adds) dels.push_back(add.with_command("DEL"));
         for (const ProcessResult& result : run_together(dels)) {
@@ -83,11 +83,11 @@ void come_and_go_together(const char* kind) {
 
 } // namespace
 
-TEST_CASE("a crowd of pods comes and goes", "[crowd]") {
+TEST_CASE("many pods come and go at the same time", "[parallel]") {
     come_and_go_together("macvlan");
 }
 
-TEST_CASE("a crowd of pods whose interfaces another plugin makes comes and goes", "[crowd][ipam-only]") {
+TEST_CASE("many pods whose interfaces another plugin makes come and go at the same time", "[parallel][ipam-only]") {
     come_and_go_together("ipam-only");
 }
 

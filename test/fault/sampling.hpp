@@ -1,8 +1,9 @@
-// Everyday runs take a sample of all points, another one for each commit; RDMANET_FAULT_SAMPLE=all takes every one.
+// Everyday runs take a sample of all points, which changes with each commit. RDMANET_FAULT_SAMPLE=all takes every point.
 //
-//   RDMANET_FAULT_SAMPLE   "1/250" (default): every 250th point; "1/1" or "all": every point; "calls": every system
-//                          call, with one of its errors or one way to recover, by turns
-//   RDMANET_SEED           which of the 250 samples; test/run.sh takes it from the commit (test/seed); default 0
+//   RDMANET_FAULT_SAMPLE   "1/250" (default): every 250th point
+//                          "1/1" or "all": every point
+//                          "calls": every system call with one of its errors or one way to recover, in turn
+//   RDMANET_SEED           which of the 250 samples; default 0; test/run.sh derives it from the commit (test/seed)
 //   RDMANET_FAULT_COMMAND  "ADD", "DEL", "CHECK" or "GC": only the points of that command
 #pragma once
 
@@ -24,10 +25,10 @@ std::vector<Point> sample_of(const std::vector<Point>& points) {
     return sample;
 }
 
-/// Which of the `count` points of a system call is its turn; nullopt unless each call is taken once.
+/// Which of the `count` points of a system call is taken. nullopt unless one point of each call is wanted.
 [[nodiscard]] std::optional<std::size_t> turn_of(std::size_t call, std::size_t count);
 
-/// `is_same_call`: whether two neighbours in `points` are faults at one system call.
+/// `is_same_call` tells whether two adjacent `points` are faults at the same system call.
 template <class Point, class IsSameCall>
 std::vector<Point> sample_of(const std::vector<Point>& points, IsSameCall is_same_call) {
     std::vector<Point> sample;
@@ -42,13 +43,13 @@ std::vector<Point> sample_of(const std::vector<Point>& points, IsSameCall is_sam
     return sample;
 }
 
-/// Of points that take long one, by turns; each one where every point is played.
+/// For points that take long: each run takes only one of them, unless all are wanted.
 [[nodiscard]] bool is_turn(std::size_t point, std::size_t count);
 
 /// Whether the points of "ADD", "DEL", "CHECK" or "GC" are wanted.
 [[nodiscard]] bool is_wanted(std::string_view command);
 
-/// 0 up to `end`, those in the sample.
+/// The numbers below `end` that are in the sample.
 [[nodiscard]] std::vector<std::size_t> sample_below(std::size_t end);
 
 } // namespace rdmanet::test

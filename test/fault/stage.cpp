@@ -33,8 +33,7 @@ std::string with_prev_result(const std::string& config, const std::string& resul
     return concat(config.substr(0, config.size() - 1), R"(,"prevResult":)", result, '}');
 }
 
-/// GC comes with version 1.1.0, which host-local knows since 1.4: the one before it is told 1.0.0, as a stand-in for a
-/// newer one.
+/// Version 1.1.0 introduced GC, and host-local knows it since its release 1.4. The older one gets 1.0.0 instead.
 void install_host_local() {
     fs::create_directories(kPlugins);
     shell(concat("cat >", kPlugins.string(), "/host-local <<'END'\n#!/bin/sh\n",
@@ -42,12 +41,12 @@ void install_host_local() {
                  "chmod 755 ", kPlugins.string(), "/host-local"));
 }
 
-/// A parent made here is at rest at once, which saves two seconds for each.
+/// Without duplicate address detection a new parent settles at once. This saves two seconds for each parent.
 void switch_off_duplicate_address_detection() {
     shell("echo 0 > /proc/sys/net/ipv6/conf/all/accept_dad; echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad");
 }
 
-/// Duplicate address detection of what was just set up ends some time later; a node remembered before would differ.
+/// Waits until duplicate address detection has ended, because a snapshot taken before would differ later.
 void wait_for_quiet() {
     wait_until("test -z \"$(ip -6 address show tentative)\"");
 }
@@ -58,7 +57,7 @@ NodeState NodeState::take(Numbers numbers) {
     NodeState state;
     state.numbers_ = numbers;
     state.snapshot_ = Snapshot::take(numbers);
-    // The two that host-local keeps for good are no leases.
+    // host-local keeps two files for good. They are not leases.
     if (fs::exists(kDelegate / kNetwork))
         for (const auto& entry : fs::directory_iterator(kDelegate / kNetwork)) {
             const std::string name = entry.path().filename();
@@ -213,7 +212,7 @@ void Stage::reset() {
     pod_.reset();
     forget_state();
     fs::remove_all(kDelegate);
-    ground_.reset(); // before the next one is made: there is one card
+    ground_.reset(); // first, because there is only one card
     prepare();
 }
 

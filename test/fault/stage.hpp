@@ -1,5 +1,5 @@
-// What every fault is played on: one parent, one pod, one configuration, a state directory of its own; and what must be
-// found afterwards.
+// Every fault test runs on a stage: one parent, one pod, one configuration and its own state directory. The stage
+// also says what the node must be like afterwards.
 #pragma once
 
 #include "ground.hpp"
@@ -20,7 +20,7 @@ using Commands = std::vector<std::string>;
 inline const Commands kAddAndDel = {"ADD", "DEL"};
 inline const Commands kAllCommands = {"ADD", "DEL", "CHECK", "GC"};
 
-/// The node and what the delegate has written down.
+/// The node, and the files of the delegate.
 class NodeState {
 public:
     [[nodiscard]] static NodeState take(Numbers numbers = Numbers::compared);
@@ -33,7 +33,7 @@ private:
     std::set<std::string> delegate_;
 };
 
-/// Differences to a node remembered, after a moment for what the kernel does later. Empty: as it was.
+/// How the node differs from `before`. Waits a moment for what the kernel does later. Empty if nothing differs.
 [[nodiscard]] std::string difference_from(const NodeState& before);
 
 class Stage {
@@ -44,27 +44,27 @@ public:
     ~Stage();
 
     [[nodiscard]] PluginCall call(const std::string& command) const;
-    /// The call with what ADD printed as prevResult: so runtimes send CHECK and DEL.
+    /// The call with ADD's result as prevResult, as runtimes send CHECK and DEL.
     [[nodiscard]] PluginCall call_after(const std::string& result, const std::string& command) const;
     [[nodiscard]] const std::string& config() const { return config_; }
     [[nodiscard]] std::string parent() const { return ground_->parent(); }
-    /// Until a runtime makes that call: it has added what DEL, CHECK and GC are about, and the pod is gone before GC,
-    /// because a live namespace is nobody's garbage. Returns what is wrong.
+    /// Does everything that comes before a runtime's call: ADD before DEL, CHECK and GC, and the pod's end before GC,
+    /// because GC keeps what a live namespace has. Returns what is wrong.
     [[nodiscard]] std::string prepare_for(const std::string& command);
-    /// That call.
+    /// The call after prepare_for().
     [[nodiscard]] PluginCall prepared_call(const std::string& command) const;
-    /// How the node is now.
+    /// The node as it is now.
     [[nodiscard]] NodeState node() const { return NodeState::take(ground_->numbers()); }
     [[nodiscard]] std::string state_directory() const;
-    /// The one record there is.
+    /// The only record.
     [[nodiscard]] std::string record() const;
 
     /// Runs a command that must succeed. Returns what is wrong: "" or "DEL: exit status 1: …".
     [[nodiscard]] std::string run(const std::string& command) const;
-    /// CHECK of what an ADD printed.
+    /// CHECK with an ADD's result.
     [[nodiscard]] std::string check(const std::string& result) const;
-    /// GC by the runtime with nothing valid. What a delegate without GC (host-local before 1.4) says to it is no
-    /// matter: the node is what counts.
+    /// GC by the runtime with an empty list. Errors of a delegate without GC (host-local before 1.4) do not matter,
+    /// because the caller compares the node.
     [[nodiscard]] std::string collect_as_runtime() const;
     /// `rdmanet gc`.
     [[nodiscard]] std::string collect_as_person() const;
@@ -73,27 +73,28 @@ public:
     [[nodiscard]] bool has_pod() const { return pod_ != nullptr; }
     void destroy_pod();
     void create_pod();
-    /// As on a node where the plugin never ran.
+    /// Removes all state, as on a node where the plugin never ran.
     void forget_state();
-    /// By hand, after the plugin failed to: later points must mean something. What was remembered of the node is void.
+    /// Cleans up by hand after the plugin failed to, so that later points prove something. Earlier snapshots are
+    /// invalid then.
     void reset();
 
 private:
     void prepare();
-    /// The network configuration, with other members before the plugin's own.
+    /// The network configuration, with `members` before the plugin's own.
     [[nodiscard]] std::string config_with(const std::string& version, const std::string& members) const;
-    /// GC with nothing valid.
+    /// GC with an empty list.
     [[nodiscard]] PluginCall collecting_call() const;
 
     std::string kind_;
     Ipam ipam_;
     std::unique_ptr<Ground> ground_;
     std::string config_;
-    std::string result_; // of the ADD before CHECK
+    std::string result_; // result of the ADD before CHECK
     std::unique_ptr<Pod> pod_;
 };
 
-/// Empty if this machine can play it; otherwise what is missing.
+/// Empty if this machine can play the kind, otherwise what it lacks.
 [[nodiscard]] std::string missing_for(const std::string& kind, Ipam ipam);
 
 [[nodiscard]] std::string complaint(const std::string& what, const ProcessResult& result);

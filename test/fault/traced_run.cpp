@@ -29,7 +29,7 @@ namespace {
 using base::SystemError;
 using base::UniqueFd;
 
-/// Standard streams are files in memory: nobody has to drain them while the tracer waits.
+/// Standard streams are files in memory, so that nobody has to drain them while the tracer waits.
 UniqueFd memory_file(std::string_view content) {
     UniqueFd fd(::memfd_create("stream", MFD_CLOEXEC));
     if (!fd) throw SystemError("memfd_create", errno);
@@ -73,7 +73,7 @@ void demand(long result, const char* what) {
     if (result < 0) throw SystemError(what, errno);
 }
 
-/// The traced process won't make the call that it is about to make.
+/// The traced process skips the call that it is about to make.
 void skip_call(pid_t pid) {
 #if defined(__x86_64__)
     demand(::ptrace(PTRACE_POKEUSER, pid, offsetof(user_regs_struct, orig_rax), -1L), "ptrace: skip a call");
@@ -99,19 +99,19 @@ void answer_call(pid_t pid, int error) {
 #endif
 }
 
-/// The first argument as the kernel sees it; the program relies on finding it unchanged after the call.
+/// Sets the first argument for the kernel. The program relies on finding it unchanged after the call.
 void set_first_argument(pid_t pid, std::uint64_t value) {
 #if defined(__x86_64__)
     demand(::ptrace(PTRACE_POKEUSER, pid, offsetof(user_regs_struct, rdi), value), "ptrace: change an argument");
 #elif defined(__aarch64__)
-    (void)pid, (void)value; // that register is the result's as well: the call is made as it is
+    (void)pid, (void)value; // the result uses the same register, so the call stays as it is
 #endif
 }
 
 std::string string_at(pid_t pid, std::uint64_t address) {
     char buffer[256] = {};
     const iovec local{buffer, sizeof buffer - 1};
-    // Not past the end of the page, the next one may not be there.
+    // Does not read beyond the page, because the next page may not be mapped.
     const std::uint64_t length = std::min<std::uint64_t>(sizeof buffer - 1, 4096 - address % 4096);
     const iovec remote{reinterpret_cast<void*>(address), length}; // NOLINT: an address of the other process
     return ::process_vm_readv(pid, &local, 1, &remote, 1, 0) > 0 ? std::string(buffer) : std::string();
@@ -144,7 +144,7 @@ std::string describe(pid_t pid, const SystemCall& call) {
     return text;
 }
 
-/// Wakes a waitpid() that takes too long.
+/// Interrupts a waitpid() that takes too long.
 class Alarm {
 public:
     explicit Alarm(std::chrono::milliseconds timeout) {
@@ -205,11 +205,10 @@ private:
         }
     }
 
-    /// brk doesn't report errors: it returns the break, unchanged where it refuses. Asked for address 0 it does just
-    /// that.
+    /// brk() reports no error: if it refuses, it returns the unchanged break. With address 0 it always does that.
     bool is_brk() const { return name_of(fault_->number) == "brk"; }
 
-    /// The how-manieth call of that kind that the fault is about; 0 if it is not.
+    /// The number of this call among the calls that the fault is about. 0 if it is not among them.
     unsigned count_if_about(const SystemCall& call) {
         return describe(pid_, call).find(fault_->about) == std::string::npos ? 0 : ++about_;
     }
@@ -246,7 +245,7 @@ private:
     bool failing_ = false;
 };
 
-/// The process led a group, so whatever it started is in there.
+/// The process led a process group, and everything that it started is in this group.
 bool group_is_left(pid_t group) {
     return !comes_true([&] { return ::kill(-group, 0) != 0; });
 }

@@ -1,12 +1,14 @@
-// Runs a program under ptrace and lets one system call of it be the last one, or fail.
+// Runs a program under ptrace, and kills it before one system call or makes this call fail.
 //
-// Its own tracer rather than strace's injection: it costs no second program per run, which matters thousands of times
-// under emulation, it kills exactly before the call, and it can let a call happen and still report an error.
+// Reasons for not using strace's injection:
+// - This tracer needs no second program. That matters, because the tests run it thousands of times under emulation.
+// - It kills exactly before the call.
+// - It can execute a call and still report an error.
 //
-// Killed before call N means: calls 1 to N-1 happened, N and what follows did not. What the process does between two
-// calls leaves no trace outside of it, so killing before each call, the last (exit) included, covers every state that
-// a kill at any instruction can leave. Only the traced process is killed; programs that it started run on, unless it
-// made arrangements.
+// A kill before call N means that calls 1 to N-1 happened, and no others. Between two calls a process leaves no trace
+// outside of itself. Therefore kills before each call, also before the last one (exit), cover every state that a kill at
+// any instruction can leave. Only the traced process is killed. Programs that it started go on, unless it arranged
+// otherwise.
 #pragma once
 
 #include "support/process.hpp"
@@ -22,19 +24,19 @@ namespace rdmanet::test {
 
 struct SystemCall {
     std::uint64_t number = 0;
-    unsigned occurrence = 0; // the how-manieth call of this number, from 1
+    unsigned occurrence = 0; // counts the calls with this number, from 1
     std::array<std::uint64_t, 6> arguments{};
     std::string text; // "openat "/run/rdmanet/lock"", for people
 };
 
-enum class BeforeFailing : std::uint8_t { nothing, execute }; // whether the call is made before it reports the error
+enum class BeforeFailing : std::uint8_t { nothing, execute }; // whether the call is made before the error is reported
 
 struct Fault {
     std::uint64_t number = 0;
     unsigned occurrence = 0;
-    std::optional<int> error; // none: SIGKILL
+    std::optional<int> error; // nullopt: SIGKILL
     BeforeFailing before = BeforeFailing::nothing;
-    std::string about{}; // then only calls count whose text has it: what waits makes more or fewer calls each time
+    std::string about{}; // counts only calls whose text has it, because loops that wait vary in length
 };
 
 struct TracedResult {
@@ -42,16 +44,16 @@ struct TracedResult {
     bool reached = false;          // the fault's call was made
     SystemCall at;                 // that call
     std::vector<SystemCall> calls; // without a fault: all; with one: empty
-    bool left_children = false;    // two seconds after the end something it started still ran
+    bool left_children = false;    // a process that it started still ran two seconds after its end
 };
 
 [[nodiscard]] TracedResult run_traced(const std::string& program, const ProcessOptions& options,
                                       const std::optional<Fault>& fault = std::nullopt);
 
-/// "openat"; the number in decimal if this architecture's headers don't know it.
+/// Like "openat". A decimal number if this architecture's headers do not know the call.
 [[nodiscard]] std::string name_of(std::uint64_t system_call);
 
-/// The other way round. Throws for one that this architecture doesn't have.
+/// The reverse. Throws for a call that this architecture does not have.
 [[nodiscard]] std::uint64_t number_of(std::string_view name);
 
 } // namespace rdmanet::test

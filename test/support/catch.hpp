@@ -1,4 +1,4 @@
-// Catch2 with what reporters need of it: what tests precompile, too.
+// Catch2 with the parts that reporters need. Tests precompile this header.
 #pragma once
 
 #define CATCH_CONFIG_EXTERNAL_INTERFACES

@@ -1,4 +1,5 @@
-// Concatenation for tests: their texts are JSON, shell and paths, whose braces a format string would have to double.
+// Concatenation for tests. Their texts are JSON, shell and paths, and a format string would have to double all
+// braces.
 #pragma once
 
 #include <rdmanet/base/format.hpp>
@@ -24,7 +25,7 @@ void append_text(std::string& out, const T& value) {
     out.append(value.to_string());
 }
 
-/// The arguments one after the other: text, characters, integers, and values with to_string().
+/// Joins text, characters, integers, and values with to_string().
 template <class... Pieces>
 [[nodiscard]] std::string concat(const Pieces&... pieces) {
     std::string out;

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kPf = "0001:00:00.0"; // of the first card
+constexpr const char* kPf = "0001:00:00.0"; // the first card's
 
 std::string directory_of(const std::string& address) {
     return concat("/sys/bus/pci/devices/", address);
@@ -40,7 +40,7 @@ InfinibandNode::InfinibandNode(const std::string& mode, const std::string& nic) 
 InfinibandNode::~InfinibandNode() {
     try {
         set_vfs(directory_of(kPf), 0);
-    } catch (const base::Error&) { // the card has gone
+    } catch (const base::Error&) { // the card is gone
     }
     (void)succeeds("modprobe -r ib_ipoib");
     (void)set_rdma_mode("shared");

@@ -8,8 +8,8 @@
 
 namespace rdmanet::test {
 
-/// InfiniBand cards with IPoIB on their ports; the names of the interfaces depend on the order in which the kernel made
-/// them. In the RDMA namespace mode that is wanted, shared again at the end.
+/// InfiniBand cards with IPoIB on their ports, in the wanted RDMA mode. The interfaces' names depend on the order in
+/// which the kernel made them. The mode is shared again at the end.
 class InfinibandNode {
 public:
     explicit InfinibandNode(const std::string& mode = "shared",
@@ -18,9 +18,9 @@ public:
     InfinibandNode& operator=(const InfinibandNode&) = delete;
     ~InfinibandNode();
 
-    /// IPoIB interface of a card's port, up.
+    /// IPoIB interface of a card's port. It is up.
     [[nodiscard]] const std::string& parent(unsigned number) const { return parents_.at(number); }
-    /// Of the first card: PCI address and IPoIB interface.
+    /// PCI address of the first card's VF. netdev() is its IPoIB interface.
     [[nodiscard]] static std::string vf(unsigned number);
     [[nodiscard]] static std::string netdev(const std::string& address);
     void make_vfs(unsigned number) const;

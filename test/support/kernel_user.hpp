@@ -5,7 +5,7 @@
 
 namespace rdmanet::test {
 
-/// The module with these parameters; unloaded at the end. It is there where the software NIC is.
+/// Loads the module with these parameters, and unloads it at the end. The module exists where the software NIC does.
 class KernelUser {
 public:
     explicit KernelUser(const std::string& parameters);

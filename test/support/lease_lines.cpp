@@ -46,7 +46,7 @@ public:
         (void)sqlite3_busy_timeout(connection, kPatienceMs);
     }
 
-    /// Each row as the text of its columns.
+    /// The rows, each with its columns as text.
     [[nodiscard]] std::vector<std::string> rows(const char* sql) {
         sqlite3_stmt* prepared = nullptr;
         expect(sqlite3_prepare_v2(connection_.get(), sql, -1, &prepared, nullptr), SQLITE_OK);
@@ -80,8 +80,8 @@ private:
     std::unique_ptr<sqlite3, Close> connection_;
 };
 
-/// A run of taken addresses with nothing at one of its ends is an address that nobody gets any more; a lease outside of
-/// all runs is an address that two get.
+/// If a run of taken addresses begins or ends with an address that is not taken, nobody gets this address any more.
+/// If a lease is outside of all runs, a second attachment gets its address.
 constexpr const char* kRunsOfNothing = R"sql(
 WITH taken AS (SELECT space, address FROM leases UNION SELECT space, address FROM cooling)
 SELECT space, first, last FROM runs
@@ -92,8 +92,8 @@ SELECT space, address FROM leases WHERE NOT EXISTS
   (SELECT 1 FROM runs WHERE runs.space = leases.space AND address BETWEEN first AND last)
 )sql";
 
-/// What a writer that was killed left half done the next process undoes from the journal, before it looks: here, in a
-/// copy.
+/// A killed writer leaves a rollback journal, which the next process plays back before it reads. This class does so
+/// in a copy.
 class PlayedBackCopy {
 public:
     explicit PlayedBackCopy(const std::string& path) {
@@ -131,7 +131,7 @@ void add_content(std::vector<std::string>& lines, Reader reader) {
 std::vector<std::string> lease_lines(const std::string& path) {
     std::vector<std::string> lines;
     if (!fs::exists(path)) return lines;
-    // To SQLite an empty file is a new database, and what is missing of a last page is zeros.
+    // SQLite takes an empty file for a new database, and a missing part of the last page for zeros.
     const std::uintmax_t size = fs::is_regular_file(path) ? fs::file_size(path) : 0;
     if (size == 0 || size % kPageSize != 0) lines.push_back(concat("lease database: is cut short at ", size, " bytes"));
     try {

@@ -1,4 +1,4 @@
-// The lease database as SQLite shows it, without the plugin's code: what is in it, and whether it is whole.
+// Reads the lease database through SQLite, without the plugin's code, and reports whether it is sound.
 #pragma once
 
 #include <string>
@@ -6,12 +6,12 @@
 
 namespace rdmanet::test {
 
-/// "lease: …" for each lease, "lease database: …" for whatever is wrong with the file. Nothing is repaired by looking:
-/// it is opened for reading only, or a copy is, where a journal must be played back first. Empty if there is no such
-/// file.
+/// "lease: ..." for each lease, and "lease database: ..." for each fault of the file. Reading repairs nothing: the
+/// file is opened read-only. If a journal must be played back first, a copy is opened. Empty if the file does not
+/// exist.
 [[nodiscard]] std::vector<std::string> lease_lines(const std::string& path);
 
-/// Takes all leases out of the database, as nobody but somebody's hand does. Throws base::Error.
+/// Deletes all leases from the database, as only a person would do it. Throws base::Error.
 void forget_leases(const std::string& path);
 
 } // namespace rdmanet::test

@@ -30,7 +30,7 @@ void require(bool done, const std::string& what) {
     if (!done) throw base::SystemError(what, errno);
 }
 
-/// Whoever has a mount namespace of its own sees names that come and go, and keeps no namespace alive.
+/// Mounts in the directory propagate to other mount namespaces, so that none of them keeps a namespace alive.
 void share_directory() {
     (void)::mkdir(kDirectory, 0755);
     if (::mount("", kDirectory, "none", MS_SHARED | MS_REC, nullptr) == 0) return;
@@ -55,14 +55,14 @@ void add_netns(const std::string& name) {
     require(static_cast<bool>(base::UniqueFd(::open(path.c_str(), O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0))),
             concat("make ", path));
     std::async(std::launch::async,
-               [&] { // in a thread of its own: whatever fails, the caller stays where it is
+               [&] { // in another thread, so that the caller stays where it is if this fails
                    const base::UniqueFd home(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
                    require(::unshare(CLONE_NEWNET) == 0, "make a network namespace");
                    set_loopback_up();
                    require(::mount("/proc/thread-self/ns/net", path.c_str(), "none", MS_BIND, nullptr) == 0,
                            concat("mount ", path));
-                   // Whoever joins a thread may go on before the kernel has taken it out of its namespaces (do_exit():
-                   // exit_mm() comes first), and would find the new one in use.
+                   // The kernel takes a thread out of its namespaces some time after join() returns (do_exit():
+                   // exit_mm() comes first). Without this the new namespace would still be in use.
                    require(::setns(home.get(), CLONE_NEWNET) == 0, "return from a network namespace");
                })
         .get();

@@ -1,13 +1,13 @@
-// Named network namespaces as ip-netns(8) makes them, without a process for it.
+// Makes named network namespaces like ip-netns(8), without a process for it.
 #pragma once
 
 #include <string>
 
 namespace rdmanet::test {
 
-/// A new namespace at /run/netns/NAME, its loopback up. Throws base::SystemError.
+/// Makes a namespace at /run/netns/NAME and sets its loopback up. Throws base::SystemError.
 void add_netns(const std::string& name);
-/// The name goes, and the namespace with the last who uses it. Throws base::SystemError if there is none.
+/// Removes the name. The namespace ends with its last user. Throws base::SystemError if the name does not exist.
 void delete_netns(const std::string& name);
 
 } // namespace rdmanet::test

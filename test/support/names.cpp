@@ -10,7 +10,7 @@ bool is_word(char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-/// True if what is on both sides of `end` is one word, number, address or key: a dot or a colon ends none that goes on.
+/// True if one word, number, address or key continues across `end`. A dot or a colon inside of it does not end it.
 bool goes_on(const std::string& text, std::size_t end) {
     if (end == 0 || end >= text.size()) return false;
     const bool joined = text[end] == '.' || text[end] == ':';

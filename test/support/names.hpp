@@ -1,5 +1,4 @@
-// What a test demands of a message: that it names the code, the key, the value, the cure. How the message says it may
-// change from day to day.
+// A test requires that a message names the code, the key, the value and the cure. The wording may change.
 #pragma once
 
 #include "support/catch.hpp"
@@ -9,11 +8,11 @@
 
 namespace rdmanet::test {
 
-/// Where `thing` stands in `text`, not as a part of a longer word, number, address or key; the last of such places.
+/// The last place of `thing` in `text` where it is not part of a longer word, number, address or key.
 /// std::string::npos if there is none.
 [[nodiscard]] std::size_t last_place(const std::string& text, const std::string& thing);
 
-/// True if `text` has `thing`. A thing that ends with "..." is how it begins.
+/// True if `text` has `thing`. If `thing` ends with "...", only its beginning must match.
 [[nodiscard]] bool names(const std::string& text, const std::string& thing);
 
 /// Matches a text that names all of these things, in any order.

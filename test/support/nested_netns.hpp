@@ -1,4 +1,4 @@
-// A network namespace that a pod has made for itself.
+// A network namespace that a pod made for itself.
 #pragma once
 
 #include "support/node.hpp"
@@ -7,7 +7,7 @@
 
 namespace rdmanet::test {
 
-/// Until the end of the scope: a process keeps it that nobody else knows.
+/// Exists until the end of the scope. Only one process keeps it.
 class NestedNetns {
 public:
     explicit NestedNetns(const Pod& pod);
@@ -15,9 +15,9 @@ public:
     NestedNetns& operator=(const NestedNetns&) = delete;
     ~NestedNetns() { destroy(); }
 
-    /// An interface of the pod, which is up then.
+    /// Moves an interface of the pod into it and sets it up.
     void take(const Pod& pod, const std::string& ifname) const;
-    /// "LOWER_UP", or nothing.
+    /// "LOWER_UP" or empty.
     [[nodiscard]] std::string carrier(const std::string& ifname) const;
     void destroy() const;
 

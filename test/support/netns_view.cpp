@@ -25,7 +25,7 @@ UniqueFd open_socket_in(const std::string& path) {
     return socket;
 }
 
-/// What the kernel is asked for, the fixed part of its answers, and the attributes that change by themselves.
+/// A request, the size of the fixed part of its answers, and the attributes that change by themselves.
 struct Kind {
     std::uint16_t request;
     std::size_t fixed_size;
@@ -37,7 +37,7 @@ const Kind kKinds[] = {{RTM_GETLINK, sizeof(ifinfomsg), {IFLA_STATS, IFLA_STATS6
                        {RTM_GETROUTE, sizeof(rtmsg), {RTA_CACHEINFO}},
                        {RTM_GETRULE, sizeof(rtmsg), {}}};
 
-/// The multicast route of an IPv6 interface comes some time after the interface.
+/// The multicast route of an IPv6 interface appears some time after the interface.
 bool comes_later(const Kind& kind, const nlmsghdr* message) {
     return kind.request == RTM_GETROUTE && static_cast<const rtmsg*>(NLMSG_DATA(message))->rtm_type == RTN_MULTICAST;
 }

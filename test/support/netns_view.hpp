@@ -7,13 +7,13 @@
 
 namespace rdmanet::test {
 
-/// Watches one namespace by a socket of its own. Snapshot looks at more and says it in words, but starts processes.
+/// Watches one namespace through its own socket. Snapshot shows more, and readable, but starts processes.
 class NetnsView {
 public:
     explicit NetnsView(const std::string& netns_path);
 
-    /// Links, addresses, routes and rules as the kernel describes them, less counters and ages: equal if nothing
-    /// changed, and not meant to be read.
+    /// Links, addresses, routes and rules in the kernel's format, without counters and ages. Equal if nothing
+    /// changed. Not readable.
     [[nodiscard]] std::string bytes() const;
 
 private:

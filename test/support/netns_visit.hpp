@@ -1,4 +1,4 @@
-// Entering a network namespace as ip-netns(8) does, without a process for it.
+// Enters a network namespace like ip-netns(8), without a process for it.
 #pragma once
 
 #include <rdmanet/base/unique_fd.hpp>
@@ -7,8 +7,8 @@
 
 namespace rdmanet::test {
 
-/// The calling thread is in the namespace at `path` until the end of the scope. If there is no way back the process
-/// ends: what follows would look at the wrong namespace.
+/// The calling thread is in the namespace at `path` until the end of the scope. If it cannot return, the process
+/// ends, because everything later would look at the wrong namespace.
 class NetnsVisit {
 public:
     explicit NetnsVisit(const std::string& path);

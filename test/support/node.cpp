@@ -41,7 +41,7 @@ Pod::Pod(std::string name) : name_(std::move(name)) {
 Pod::~Pod() {
     try {
         if (exists_) delete_netns(name_);
-    } catch (const base::Error&) { // somebody else's doing, as a test may want it
+    } catch (const base::Error&) { // the test may have deleted it
     }
 }
 
@@ -59,8 +59,8 @@ void Pod::destroy() {
 }
 
 VethParent::VethParent(std::string name, unsigned mtu) : name_(std::move(name)) {
-    // Without link-local addresses, and when the link watch has seen it: what changes by itself while a test remembers
-    // the node.
+    // No link-local addresses, and waits for linkwatch_event(), so that nothing changes by itself while a test
+    // compares the node.
     const std::string peer = name_ + "peer";
     ip_batch(concat("link add ", name_, " mtu ", mtu, " type veth peer name ", peer, "\nlink set ", name_,
                     " addrgenmode none\nlink set ", peer, " addrgenmode none\nlink set ", name_, " up\nlink set ", peer,
@@ -92,7 +92,7 @@ std::string rdma_parent(unsigned number) {
     const auto names = rdma_parents();
     if (number >= names.size()) return {};
     const std::string& name = names[number];
-    static std::map<std::string, std::string> prepared; // by name, with the index: a card may be another by now
+    static std::map<std::string, std::string> prepared; // index by name, because another card may have the name now
     const std::string ifindex = line_of(concat("/sys/class/net/", name, "/ifindex"));
     if (std::exchange(prepared[name], ifindex) != ifindex) {
         ip_batch(concat("link set ", name, " addrgenmode none\nlink set ", name, " up\n"));
@@ -111,12 +111,13 @@ bool kernel_has(const std::string& link_kind) {
     static std::map<std::string, bool> known;
     const auto found = known.find(link_kind);
     if (found != known.end()) return found->second;
-    return known[link_kind] = succeeds(concat(
-               "modprobe ", link_kind,
-               " 2>/dev/null; ip link add probe0 type veth peer name probe1 && "
-               "ip link add link probe0 name probe2 type ",
-               link_kind,
-               "; status=$?; ip link delete probe2 2>/dev/null; ip link delete probe0; exit $status")); // bridges stay
+    // A bridge stays when probe0 is deleted.
+    return known[link_kind] = succeeds(concat("modprobe ", link_kind,
+                                              " 2>/dev/null; ip link add probe0 type veth peer name probe1 && "
+                                              "ip link add link probe0 name probe2 type ",
+                                              link_kind,
+                                              "; status=$?; ip link delete probe2 2>/dev/null; ip link delete probe0; "
+                                              "exit $status"));
 }
 
 std::string UnchangedNode::difference() const {

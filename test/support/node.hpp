@@ -1,4 +1,5 @@
-// A node for a test: pods (named network namespaces) and parents (interfaces of the host), gone at the end of it.
+// A node for a test: pods (named network namespaces) and parents (interfaces of the host). They are removed at the
+// end.
 #pragma once
 
 #include "support/snapshot.hpp"
@@ -7,16 +8,17 @@
 
 namespace rdmanet::test {
 
-/// The first line of a file; empty if it can't be read.
+/// The first line of a file. Empty if the file cannot be read.
 [[nodiscard]] std::string line_of(const std::string& path);
 
-/// One process for all of them, a line each, as for `ip -batch`. Throws with the first that failed.
+/// Runs commands for `ip -batch`, one on each line, in one process. Throws if a command fails, with the first
+/// failure.
 void ip_batch(const std::string& commands);
 
-/// An interface of the host.
+/// Waits for an interface of the host.
 void wait_until_up(const std::string& interface);
 
-/// A network namespace /run/netns/NAME with its loopback up, as a runtime makes for a pod.
+/// A network namespace /run/netns/NAME with its loopback up, as a runtime makes it for a pod.
 class Pod {
 public:
     explicit Pod(std::string name);
@@ -26,10 +28,10 @@ public:
 
     [[nodiscard]] const std::string& name() const { return name_; }
     [[nodiscard]] std::string path() const { return "/run/netns/" + name_; }
-    /// Output of a shell command run inside. Throws if it fails.
+    /// Output of a shell command in the namespace. Throws if it fails.
     std::string run(const std::string& command) const;
     [[nodiscard]] bool succeeds(const std::string& command) const;
-    /// The namespace goes away, as when the node lost it behind the plugin's back.
+    /// Deletes the namespace's name, without a DEL.
     void destroy();
 
 private:
@@ -37,7 +39,7 @@ private:
     bool exists_ = true;
 };
 
-/// A veth pair whose one end is a parent without RDMA, up: works on any kernel.
+/// A veth pair with one end as a parent without RDMA. It is up, and works on any kernel.
 class VethParent {
 public:
     explicit VethParent(std::string name, unsigned mtu = 1500);
@@ -58,12 +60,12 @@ private:
 
 [[nodiscard]] bool kernel_has(const std::string& link_kind);
 
-/// Remembers the node as it is; the test ends by demanding that nothing differs.
+/// A snapshot of the node. The test ends with the check that nothing differs.
 class UnchangedNode {
 public:
     explicit UnchangedNode(Numbers numbers = Numbers::compared)
         : numbers_(numbers), before_(Snapshot::take_settled(numbers)) {}
-    /// What differs now; waits a moment for what the kernel does later (GIDs go by a work queue).
+    /// What differs now. Waits a moment for what the kernel does later (GIDs are removed by a work queue).
     [[nodiscard]] std::string difference() const;
 
 private:

@@ -1,14 +1,14 @@
-// Another software NIC than the harness's.
+// Replaces the harness's software NIC.
 #pragma once
 
 #include <string>
 
 namespace rdmanet::test {
 
-/// The command that unloads the software NIC's driver and loads it again, by default with the harness's parameters.
+/// The command that unloads the software NIC's driver and loads it again. The default has the harness's parameters.
 [[nodiscard]] std::string reloading_nic(const std::string& parameters = "");
 
-/// The software NIC with these parameters; with the harness's own again at the end.
+/// The software NIC with these parameters. At the end it gets the harness's parameters again.
 class OtherNic {
 public:
     explicit OtherNic(const std::string& parameters);

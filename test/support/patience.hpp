@@ -6,15 +6,14 @@
 
 namespace rdmanet::test {
 
-/// How long a test waits for what the kernel does in its own time: namespaces that die, links that come up. A machine
-/// that is busy with other things takes many times as long as an idle one; a wait ends when there is nothing to wait
-/// for.
+/// How long a test waits for what the kernel does later: namespaces that end, links that come up. A busy machine
+/// takes many times as long as an idle one. A wait ends as soon as its condition is true.
 constexpr std::chrono::seconds kPatience{120};
 
-/// Looks again and again until the condition is true; false when patience ends.
+/// Repeats until the condition is true. False after kPatience.
 bool comes_true(const std::function<bool()>& condition);
 
-/// Runs a shell command again and again until it succeeds. Throws with what it says when patience ends.
+/// Repeats a shell command until it succeeds. After kPatience it throws with the command's output.
 void wait_until(const std::string& command);
 
 } // namespace rdmanet::test

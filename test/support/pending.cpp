@@ -13,7 +13,7 @@ bool has(std::string_view line, std::string_view text) {
     return line.find(text) != std::string_view::npos;
 }
 
-/// "host: 5: eth0@if4: <BROADCAST,UP,LOWER_UP> mtu 1500 ... state UP ...", with or without the number.
+/// Parses "host: 5: eth0@if4: <BROADCAST,UP,LOWER_UP> mtu 1500 ... state UP ...", with or without the number.
 struct Link {
     std::string where; // "host"
     std::string name;
@@ -36,12 +36,12 @@ std::optional<Link> parse_link(const std::string& line) {
                 .rest = std::string_view(line).substr(end)};
 }
 
-/// Links of these kinds never tell a carrier, so that their state stays unknown.
+/// Links of these kinds never report a carrier, so their state stays unknown.
 bool has_carrier_state(const Link& link) {
     return !link.is("LOOPBACK") && !has(link.rest, "\\    dummy ") && !has(link.rest, "\\    tun ");
 }
 
-/// The carrier says one thing, the state another (or nothing yet).
+/// The carrier differs from the state, or the state is still unknown.
 bool waits_for_link_watch(const Link& link) {
     if (!link.is("UP") || !has_carrier_state(link)) return false;
     if (link.is("LOWER_UP"))
@@ -58,7 +58,7 @@ bool is_running(const Link& link) {
     return link.is("UP") && link.is("LOWER_UP");
 }
 
-/// "host: 5: eth0    inet6 fe80::1/64 scope link ..."
+/// Parses "host: 5: eth0    inet6 fe80::1/64 scope link ..."
 struct Address {
     std::string where;
     std::string name;
@@ -79,7 +79,7 @@ std::optional<Address> parse_ipv6_address(const std::string& line) {
                    .rest = std::string_view(line).substr(end)};
 }
 
-/// Of Ethernet links that make one from their MAC.
+/// An Ethernet link with this mode derives a link-local address from its MAC.
 bool waits_for_link_local(const Link& link, const std::vector<Address>& addresses,
                           const std::multiset<std::string>& lines) {
     if (!is_running(link) || !link.in_state("UP") || !has(link.rest, "link/ether ") ||
@@ -91,8 +91,7 @@ bool waits_for_link_local(const Link& link, const std::vector<Address>& addresse
     });
 }
 
-/// Its route in the table local comes with the end of the detection. An address of a link without carrier stays
-/// tentative.
+/// Detection ends with a route in the table local. An address of a link without carrier stays tentative.
 bool waits_for_detection(const Address& address, const std::vector<Link>& links,
                          const std::multiset<std::string>& lines) {
     if (has(address.rest, " dadfailed ")) return false;

@@ -1,4 +1,4 @@
-// What the kernel still has to do with links that were set up, as the lines of a snapshot show it.
+// What the kernel still has to do with links that were set up, read from the lines of a snapshot.
 #pragma once
 
 #include <set>
@@ -7,10 +7,10 @@
 
 namespace rdmanet::test {
 
-/// The lines of links and addresses that will change without anybody's doing; empty when the node is at rest. A
-/// change of carrier becomes the link's state later, in a worker (net/core/link_watch.c); a link with carrier gets
-/// its link-local address after that; and an address is tentative, without its local route, until duplicate address
-/// detection is over (addrconf_dad_work(), net/ipv6/addrconf.c).
+/// The lines of links and addresses that will still change by themselves. Empty if the node has settled. A worker
+/// turns a change of carrier into the link's state (net/core/link_watch.c). Then a link with carrier gets its
+/// link-local address. This address is tentative and lacks its local route until duplicate address detection ends
+/// (addrconf_dad_work(), net/ipv6/addrconf.c).
 [[nodiscard]] std::vector<std::string> still_pending(const std::multiset<std::string>& lines);
 
 } // namespace rdmanet::test

@@ -1,4 +1,4 @@
-// Calling the built binary as a container runtime does.
+// Calls the built binary as a container runtime does.
 #pragma once
 
 #include "support/process.hpp"
@@ -24,9 +24,9 @@ struct PluginCall {
     std::string path = "/usr/lib/cni";
     std::string config;
     std::vector<std::string> more_environment;
-    std::chrono::seconds timeout{300}; // then it is killed
+    std::chrono::seconds timeout{300}; // the process is killed then
     std::string program = binary();
-    std::size_t stack_limit = 0; // bytes; 0: as here
+    std::size_t stack_limit = 0; // bytes; 0: inherited
 
     [[nodiscard]] PluginCall with_command(std::string other) const {
         PluginCall call = *this;
@@ -34,16 +34,16 @@ struct PluginCall {
         return call;
     }
     [[nodiscard]] ProcessOptions options() const;
-    /// Every DEL is looked at with refuse_words_of_success().
+    /// Checks every DEL with refuse_words_of_success().
     [[nodiscard]] ProcessResult run() const;
 };
 
 /// Throws if a DEL failed with words that go-cni takes for success.
 void refuse_words_of_success(const ProcessResult& del);
 
-/// The one JSON document on standard output. Throws if there is none, or more.
+/// The only JSON document on standard output. Throws if there is none, or more than one.
 [[nodiscard]] json::Document document_of(const ProcessResult& result);
-/// Demands an error document: "code N: message".
+/// The error document as "code N: message". Throws if there is none.
 [[nodiscard]] std::string error_of(const ProcessResult& result);
 /// Warnings and errors in the log, without the time.
 [[nodiscard]] std::string complaints(const std::string& log);

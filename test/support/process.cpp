@@ -61,7 +61,7 @@ namespace {
     ::_exit(127);
 }
 
-/// Moves what is there; false at the end of the pipe.
+/// Reads what is available. False at the end of the pipe.
 bool drain(const UniqueFd& fd, std::string& into) {
     char buffer[65536];
     const ssize_t count = ::read(fd.get(), buffer, sizeof buffer);
@@ -69,9 +69,9 @@ bool drain(const UniqueFd& fd, std::string& into) {
     return count > 0;
 }
 
-/// Feeds and drains the three pipes until both outputs are closed or the time is over.
+/// Feeds and drains the three pipes until both outputs are closed or the deadline passes.
 bool exchange(Pipe& in, Pipe& out, Pipe& err, std::string_view input, ProcessResult& result, base::Deadline deadline) {
-    if (input.empty()) in.write.reset(); // a reader waits for the end
+    if (input.empty()) in.write.reset(); // a reader waits for the end of input
     while (out.read || err.read) {
         std::array<pollfd, 3> polled = {{{input.empty() ? -1 : in.write.get(), POLLOUT, 0},
                                          {out.read ? out.read.get() : -1, POLLIN, 0},
@@ -117,7 +117,7 @@ ProcessResult run_process(const std::vector<std::string>& arguments, const Proce
 
 namespace {
 
-/// What there is nothing in for a shell to do is executed without one, which takes twice the time.
+/// A shell takes twice the time. A command without shell syntax is executed directly.
 std::vector<std::string> arguments_of(const std::string& command) {
     if (command.empty() || command.find_first_of("|&;<>()$`\\\"'*?[]#~=%{}!\n") != std::string::npos)
         return {"/bin/bash", "-c", command};

@@ -1,4 +1,4 @@
-// Running a program to its end.
+// Runs a program to its end.
 #pragma once
 
 #include <chrono>
@@ -18,18 +18,18 @@ struct ProcessResult {
 
 struct ProcessOptions {
     std::string input;
-    std::vector<std::string> environment; // "NAME=VALUE", all that the program gets beside PATH
+    std::vector<std::string> environment; // "NAME=VALUE"; the program gets only these and PATH
     std::chrono::milliseconds timeout{300'000};
     bool close_stdout = false;
-    std::size_t stack_limit = 0; // bytes; 0: as here
+    std::size_t stack_limit = 0; // bytes; 0: inherited
 };
 
 [[nodiscard]] ProcessResult run_process(const std::vector<std::string>& arguments, const ProcessOptions& options = {});
 
-/// In the process that is about to become the program.
+/// Called in the process that is about to become the program.
 void limit_stack(const ProcessOptions& options) noexcept;
 
-/// Runs a shell command that must succeed; its standard output. Throws with the output otherwise.
+/// Runs a shell command and returns its standard output. Throws with all output if it fails.
 std::string shell(const std::string& command);
 /// True if the shell command ends with status 0.
 [[nodiscard]] bool succeeds(const std::string& command);

@@ -12,14 +12,14 @@ std::string& skip_reason() {
     return reason;
 }
 
-/// Catch2 indents what follows ": " of a name in the header of a failure, and aborts where that leaves no room in a
-/// line of 80 (printHeaderString() and TextFlow's Column, catch.hpp 2.13).
+/// In a failure's header Catch2 indents the text after ": " of a name. It aborts if a line of 80 has no room for the
+/// indented text (printHeaderString() and TextFlow's Column, catch.hpp 2.13).
 std::string without_indentation(std::string name) {
     for (auto at = name.find(": "); at != std::string::npos; at = name.find(": ", at)) name.replace(at, 2, ":\n");
     return name;
 }
 
-/// Catch2 2.13 knows neither skipped cases nor a line per case.
+/// Catch2 2.13 has neither skipped cases nor a line for each case.
 class ProgressReporter : public Catch::ConsoleReporter {
 public:
     explicit ProgressReporter(const Catch::ReporterConfig& config) : ConsoleReporter(config) {}

@@ -1,16 +1,16 @@
-// Skipping with a reason. Run with "-r progress": a line per case and, last, "N passed, N failed, N skipped".
+// Skips cases with a reason. "-r progress" prints a line for each case and, last, "N passed, N failed, N skipped".
 #pragma once
 
 #include <string>
 
 namespace rdmanet::test {
 
-/// Marks the running test case as skipped: this machine lacks `what`. The case must return right after.
+/// Marks the running case as skipped, because this machine lacks `what`. The case must return right after.
 void mark_skipped(const std::string& what);
 
 } // namespace rdmanet::test
 
-/// Ends the test case as skipped unless `condition` holds; `what` is missing.
+/// Skips the case unless `condition` holds. `what` names what is missing.
 #define NEEDS(condition, what)                                                                                         \
     do {                                                                                                               \
         if (!(condition)) {                                                                                            \

@@ -40,8 +40,8 @@ std::vector<std::string> network_namespaces() {
     return names;
 }
 
-/// Output of a tool given many commands at once: under emulation a process costs more than what it says, and a snapshot
-/// is taken thousands of times by the fault tests. With -force a kernel without policy routing may refuse "rule".
+/// Output of a tool for many commands at once. The fault tests take thousands of snapshots, and under emulation a
+/// process costs more than its output. With -force a kernel without policy routing may refuse "rule".
 std::string batch(std::vector<std::string> tool, const std::string& commands) {
     const ProcessResult result = run_process(tool, {.input = commands});
     if (result.out.empty()) throw base::Error(concat(tool.front(), " says nothing: ", result.err));
@@ -59,7 +59,7 @@ void add_lines(std::multiset<std::string>& lines, const std::string& where, cons
     for (const std::string& text : texts) lines.insert(concat(where, ": ", text));
 }
 
-/// Of the namespace that the calling thread is in; empty if the kernel knows no RDMA.
+/// RDMA devices of the calling thread's namespace. Empty if the kernel has no RDMA.
 std::string rdma_state() {
     if (!fs::exists("/sys/class/infiniband")) return {};
     return batch({"rdma", "-b", "-"}, "system show\nlink show\ndev show\n");
@@ -70,7 +70,7 @@ void add_namespace(std::multiset<std::string>& lines, const std::string& name, c
     add_lines(lines, where, ip_state(name));
     const NetnsVisit visit(concat("/run/netns/", name));
     add_lines(lines, where, sysctl_lines());
-    // In shared mode every namespace has the host's devices.
+    // In shared mode every namespace shows the host's devices.
     if (const std::string rdma = rdma_state(); rdma != rdma_of_host) add_lines(lines, where + " RDMA", rdma);
 }
 
@@ -82,13 +82,13 @@ void add_kernel_state(std::multiset<std::string>& lines) {
     for (const std::string& name : network_namespaces()) add_namespace(lines, name, rdma);
 }
 
-/// Changes by themselves: the state of neighbour discovery, lifetimes, and multicast routes that come a moment later.
+/// Multicast routes appear a moment after their interface.
 bool is_volatile(const std::string& line) {
     return line.find("multicast ff00::/8") != std::string::npos;
 }
 
-/// "host: 5: ib1: <UP> … link/infiniband 80:00:01:01:fe:80: …", the number of the queue pair being in the first four
-/// bytes.
+/// A line like "host: 5: ib1: <UP> ... link/infiniband 80:00:01:01:fe:80: ..." without the interface's number and
+/// without the address's first four bytes, which have the number of the queue pair.
 std::string without_numbers(std::string line) {
     const auto number = line.find(": ") + 2;
     const auto end = line.find_first_not_of("0123456789", number);
@@ -105,8 +105,8 @@ std::multiset<std::string> without_numbers(const std::multiset<std::string>& lin
     return without;
 }
 
-/// nullopt: there is no such file. No exception for one that can't be read: most entries of a GID table are empty and
-/// answer EINVAL, a thousand of them in each snapshot.
+/// nullopt if the file does not exist. No exception for an unreadable file: most entries of a GID table are empty and
+/// return EINVAL, a thousand of them in each snapshot.
 std::optional<std::string> line_in(const std::string& path) {
     const base::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file) return std::nullopt;
@@ -141,9 +141,9 @@ std::string state_directory() {
     return chosen != nullptr ? chosen : "/run/rdmanet";
 }
 
-/// Files that stay once the plugin has run are no state by themselves; the leases in the database are shown by name.
-/// What a killed writer leaves and the next one takes is no state either: the database's rollback journal, and the
-/// temporary files of which the directory has one each.
+/// Files that always exist after the plugin ran are not state. The leases in the database are listed instead. What a
+/// killed writer leaves and the next writer replaces is not state either: the database's rollback journal, and
+/// temporary files.
 void add_state(std::multiset<std::string>& lines) {
     const fs::path directory = state_directory();
     if (!fs::exists(directory)) return;
@@ -165,7 +165,7 @@ std::vector<std::string> only_in(const std::multiset<std::string>& these, const 
     return only;
 }
 
-/// What the plugin may leave behind: a loopback that had IPv6 switched off has it on.
+/// DEL may leave IPv6 switched on for a loopback that had it switched off.
 void forgive_loopbacks(std::vector<std::string>& gone, std::vector<std::string>& come) {
     std::erase_if(come, [&](const std::string& line) {
         return !line.starts_with("host") && is_loopback_with_ipv6(line) && std::erase(gone, switched_off(line)) != 0;

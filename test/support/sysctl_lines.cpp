@@ -21,7 +21,7 @@ constexpr std::string_view kLoopbackWithIpv6 = "sysctl ipv6/lo/disable_ipv6 = 0"
 
 std::string value_in(const std::string& path) {
     const auto text = base::read_file_if_exists(path, 64);
-    return text ? text->substr(0, text->find('\n')) : "absent"; // the interface goes while we look
+    return text ? text->substr(0, text->find('\n')) : "absent"; // the interface may vanish meanwhile
 }
 
 } // namespace

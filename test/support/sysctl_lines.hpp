@@ -1,4 +1,4 @@
-// The settings of interfaces under /proc/sys/net that the plugin touches, read file by file.
+// Reads the settings of interfaces under /proc/sys/net that the plugin touches.
 #pragma once
 
 #include <string>
@@ -6,12 +6,12 @@
 
 namespace rdmanet::test {
 
-/// Of the calling thread's network namespace, for each interface as well as for "all" and "default":
-/// "sysctl ipv6/eth0/disable_ipv6 = 0".
+/// "sysctl ipv6/eth0/disable_ipv6 = 0" for each interface of the calling thread's network namespace, and for "all"
+/// and "default".
 [[nodiscard]] std::vector<std::string> sysctl_lines();
 
-/// The one change that outlives a DEL by intent (see enable_ipv6() of the room kernel): ADD switches IPv6 on for a
-/// pod's loopback, and others in the pod may need it afterwards. True for the line of a loopback with IPv6 switched on.
+/// True for the line of a loopback with IPv6 switched on. ADD may switch it on, and DEL leaves it, because other
+/// interfaces of the pod may need it (enable_ipv6() of the room kernel).
 [[nodiscard]] bool is_loopback_with_ipv6(const std::string& line);
 /// The same line with IPv6 switched off.
 [[nodiscard]] std::string switched_off(std::string line);

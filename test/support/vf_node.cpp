@@ -35,7 +35,7 @@ VfNode::VfNode(const std::string& mode, unsigned vfs) : pf_(rdma_parent()) {
 VfNode::~VfNode() {
     try {
         set_vfs(concat("/sys/class/net/", pf_, "/device"), 0);
-    } catch (const base::Error&) { // the card has gone
+    } catch (const base::Error&) { // the card is gone
     }
     (void)set_rdma_mode("shared");
 }
@@ -60,7 +60,7 @@ SwitchdevMode::SwitchdevMode(const std::string& pf)
     : pf_(pf),
       set_(concat("devlink dev eswitch set pci/$(basename $(readlink -f /sys/class/net/", pf, "/device)) mode ")) {
     shell(concat(set_, "switchdev"));
-    // The kernel gives a net device its queueing discipline when it comes up for the first time, and leaves it there.
+    // When a net device comes up first, the kernel gives it a queueing discipline, which stays.
     shell("for each in $(ls /sys/class/net | grep '^rep'); do ip link set $each up && ip link set $each down; done");
 }
 
@@ -69,7 +69,7 @@ SwitchdevMode::~SwitchdevMode() {
 }
 
 std::string SwitchdevMode::representor(unsigned number) const {
-    return concat("rep", pf_.substr(4), 'v', number); // rnic0p0 has rep0p0v0
+    return concat("rep", pf_.substr(4), 'v', number); // rep0p0v0 for rnic0p0
 }
 
 } // namespace rdmanet::test

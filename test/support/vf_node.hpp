@@ -1,18 +1,18 @@
-// A node with VFs: the software NIC's, in the RDMA namespace mode that a test wants.
+// A node with VFs of the software NIC, in the RDMA mode that a test needs.
 #pragma once
 
 #include <string>
 
 namespace rdmanet::test {
 
-/// The kernel changes the mode only while there is no other network namespace; those of earlier tests end a moment
-/// after their deletion. False if it was in vain.
+/// The kernel changes the mode only while no other network namespace exists. Namespaces of earlier tests end a moment
+/// after their deletion, so this waits. False if the mode could not be changed.
 [[nodiscard]] bool set_rdma_mode(const std::string& mode);
 
-/// `device` is the PF's directory in sysfs; VFs that there are must go before there can be another number of them.
+/// `device` is the PF's directory in sysfs. The kernel only changes the number of VFs from or to 0.
 void set_vfs(const std::string& device, unsigned number);
 
-/// The software NIC's first port has VFs, until the end of the scope; the mode is shared again then.
+/// The software NIC's first port has VFs until the end of the scope. The mode is shared again then.
 class VfNode {
 public:
     explicit VfNode(const std::string& mode = "exclusive", unsigned vfs = 2);
@@ -23,19 +23,19 @@ public:
     [[nodiscard]] static bool possible();
 
     [[nodiscard]] const std::string& pf() const { return pf_; }
-    /// PCI address.
+    /// PCI address of the VF.
     [[nodiscard]] std::string vf(unsigned number) const;
-    /// On the host, "rnic0p0v0".
+    /// The VF's name on the host, "rnic0p0v0".
     [[nodiscard]] std::string netdev(unsigned number) const;
     [[nodiscard]] std::string rdma(unsigned number) const;
-    /// What the PF says of a VF.
+    /// The PF's settings for a VF.
     [[nodiscard]] std::string settings(unsigned number) const;
 
 private:
     std::string pf_;
 };
 
-/// Switchdev mode of a PF, until the end of the scope: its VFs have representors, which are down.
+/// A PF in switchdev mode until the end of the scope. Its VFs have representors, which are down.
 class SwitchdevMode {
 public:
     explicit SwitchdevMode(const std::string& pf);
@@ -43,7 +43,7 @@ public:
     SwitchdevMode& operator=(const SwitchdevMode&) = delete;
     ~SwitchdevMode();
 
-    /// Of VF `number`: its net device on the host, whose name comes before the uplink's in the alphabet.
+    /// The net device on the host that represents VF `number`. Its name sorts before the uplink's.
     [[nodiscard]] std::string representor(unsigned number) const;
 
 private:
