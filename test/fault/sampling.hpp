@@ -1,4 +1,4 @@
-// Everyday runs take a sample of all points, which changes with each commit. RDMANET_FAULT_SAMPLE=all takes every point.
+// Everyday runs take a sample of all points, which changes with each commit.
 //
 //   RDMANET_FAULT_SAMPLE   "1/250" (default): every 250th point
 //                          "1/1" or "all": every point

@@ -6,8 +6,8 @@
 // - It can execute a call and still report an error.
 //
 // A kill before call N means that calls 1 to N-1 happened, and no others. Between two calls a process leaves no trace
-// outside of itself. Therefore kills before each call, also before the last one (exit), cover every state that a kill at
-// any instruction can leave. Only the traced process is killed. Programs that it started go on, unless it arranged
+// outside of itself. Therefore kills before each call, also before the last one (exit), cover every state that a kill
+// at any instruction can leave. Only the traced process is killed. Programs that it started go on, unless it arranged
 // otherwise.
 #pragma once
 
