@@ -186,7 +186,7 @@ namespace {
 /// What to do about an error whose message cannot say it, because that depends on the command.
 std::string cure_for(const std::exception& error, std::string_view command) {
     if (dynamic_cast<const base::LockTimeout*>(&error) == nullptr) return {};
-    return fmt::format(": call {} again; if it fails again, see what that process waits for", command);
+    return fmt::format(": wait for the next {}; if it fails again, see what that process waits for", command);
 }
 
 std::string error_document(const std::exception& error, std::string_view cni_version, std::string_view command) {

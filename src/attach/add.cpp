@@ -86,7 +86,7 @@ std::vector<state::Step> undo_earlier_add(const cni::Request& request, PodSide& 
         if (is_attached(*record, request, session.node, pod))
             throw cni::CniError(
                 cni::ErrorCode::name_taken,
-                fmt::format("the attachment ({}) already exists in {}: delete the pod, or call DEL before another ADD",
+                fmt::format("the attachment ({}) already exists in {}: delete the pod, and its DEL removes it",
                             session.key, request.netns_path));
         const StillHeld held =
             detach(*record, caller_of(request), session.node, session.records, session.leases, deadline);

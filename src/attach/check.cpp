@@ -15,19 +15,16 @@ void check(const cni::Request& request, const config::Config& config, const Node
     const auto deadline = base::Deadline::in(kCheckTimeout);
     if (!config.is_rdma_only() && !request.conf.prev_result)
         throw cni::CniError(cni::ErrorCode::invalid_network_config,
-                            "prevResult is missing: CHECK compares the pod with it");
+                            fmt::format("prevResult is missing, expected the result of ADD: {}", kDeletePod));
     Session session(request, node);
     const auto outcome = session.records.load(session.key);
     const auto* record = std::get_if<state::AttachmentRecord>(&outcome);
     if (record == nullptr)
-        differs(
-            fmt::format("the journal in {} has no readable record of the attachment ({}): delete the pod, and the next "
-                        "pod gets one",
-                        node.state_directory, session.key));
+        differs(fmt::format("the journal in {} has no readable record of the attachment ({})", node.state_directory,
+                            session.key));
     if (record->phase != state::Phase::attached)
-        differs(fmt::format(
-            "an ADD or DEL of the attachment ({}) failed or was killed: call DEL, which undoes what is left",
-            session.key));
+        differs(fmt::format("an ADD or DEL of the attachment ({}) failed or was killed", session.key),
+                "delete the pod, whose DEL undoes what is left");
 
     compare_with_kernel(wanted_by(request, config), *record, open_pod_netns(request), request.netns_path, deadline);
     if (const auto* other = std::get_if<config::DelegatedIpam>(&config.ipam))

@@ -101,10 +101,11 @@ private:
         if (record.removal_unfinished)
             return {Agreement::differs,
                     pod.held_by.empty()
-                        ? std::string("its DEL is unfinished: call DEL again")
+                        ? std::string("its DEL is unfinished: delete the pod; if it is gone, run `rdmanet gc`")
                         : fmt::format("its DEL is unfinished, because its network namespace is {}", pod.held_by)};
         if (record.phase == state::Phase::prepared)
-            return {Agreement::differs, "its ADD or DEL failed or was killed: call DEL, which undoes what is left"};
+            return {Agreement::differs,
+                    "its ADD or DEL failed or was killed: delete the pod; if it is gone, run `rdmanet gc`"};
         is_attached = true;
         if (!record.leases.empty()) compare_leases(record, node_, leases_, deadline);
         if (record.attach == kAttachIpam) return {};

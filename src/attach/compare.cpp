@@ -43,7 +43,7 @@ Expected expected_from(const cni::Result& result, const state::AttachmentRecord&
             if (ip.interface == at && is_ours(ip)) expected.ips.push_back(ip.address);
         return expected;
     }
-    differs(fmt::format("prevResult has no interface {} in the pod: call CHECK with the result of ADD",
+    differs(fmt::format("prevResult has no interface {} in the pod, expected the result of ADD",
                         quoted(record.key.ifname)));
 }
 
@@ -92,7 +92,7 @@ void compare_with_kernel(const Intended& wanted, const state::AttachmentRecord& 
     check_steps(context);
 } catch (const cni::CniError& error) {
     // Code 107 for every failure: reading the node may throw codes of ADD, for example if the PF is gone.
-    differs(error.what());
+    throw cni::CniError(cni::ErrorCode::check_failed, error.what());
 }
 
 void compare_leases(const state::AttachmentRecord& record, const Node& node, ipam::Store& leases,

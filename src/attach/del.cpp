@@ -187,7 +187,9 @@ void del(const cni::Request& request, const Node& node) {
         const StillHeld left = detach(record, caller, node, session.records, session.leases, deadline, unknown);
         held.insert(held.end(), left.begin() + static_cast<std::ptrdiff_t>(unknown.size()), left.end());
     }
-    if (!held.empty()) throw still_held_error(held);
+    if (!held.empty())
+        throw still_held_error(held, "Mend the cause and wait for the next DEL. If none comes, run `rdmanet gc` on the "
+                                     "node once the pod is gone");
     node.log.info(
         fmt::format("DEL of {}, after {} ms", describe(records.front()), (kDelTimeout - deadline.remaining()).count()));
 }

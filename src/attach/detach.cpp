@@ -9,9 +9,11 @@
 #include "steps/registry.hpp"
 
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/state/state_directory.hpp>
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <variant>
 
 namespace rdmanet::attach {
@@ -103,6 +105,13 @@ void undo_steps(state::AttachmentRecord& remaining, const RevertContext& context
     }
 }
 
+std::string describe_leases(const state::AttachmentRecord& record) {
+    std::string text = "addresses";
+    for (const state::RecordedLease& lease : record.leases)
+        text += fmt::format("{}{}", &lease == record.leases.data() ? " " : ", ", lease.address);
+    return text;
+}
+
 StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Undoing undoing, const Node& node,
                const state::AttachmentStore& records, ipam::SqliteStore& leases, const base::Deadline& deadline,
                StillHeld held = {}, const std::vector<ipam::Lease>& fresh = {}) {
@@ -115,7 +124,7 @@ StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Undo
     state::AttachmentRecord remaining = all_remaining(record);
     remaining.removal_unfinished = record.removal_unfinished || undoing == Undoing::earlier_add;
     undo_steps(remaining, context, undoing, record.boot_id == node.boot_id, held);
-    const bool has_no_leases = attempt(held, "addresses", [&] {
+    const bool has_no_leases = attempt(held, describe_leases(record), [&] {
         if (!record.key.has_leases()) return;
         if (undoing == Undoing::own_add)
             withdraw_leases(leases, record.key, fresh, node,
@@ -124,8 +133,12 @@ StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Undo
             release_leases(leases, record.key, node, deadline);
     });
     drop_released(remaining, has_no_leases);
-    attempt(held, "journal record",
-            [&] { held.empty() ? records.remove(record.key) : save_remaining(remaining, records); });
+    const bool is_recorded = attempt(held, "journal record", [&] {
+        held.empty() ? records.remove(record.key) : save_remaining(remaining, records);
+    });
+    if (!has_no_leases && is_recorded) // otherwise the error of the journal names the fault
+        if (std::string fault = state::find_directory_fault(node.state_directory); !fault.empty())
+            held.push_back(std::move(fault));
     restore_waiting_names({.records = records, .boot_id = node.boot_id, .log = node.log});
     return held;
 }
@@ -153,10 +166,10 @@ void undo_failed_add(const state::AttachmentRecord& record, const std::vector<ip
         node.log.error(fmt::format("still held after a failed ADD: {}", what));
 }
 
-cni::CniError still_held_error(const StillHeld& held) {
+cni::CniError still_held_error(const StillHeld& held, std::string_view cure) {
     std::string message = "still held: ";
     for (const std::string& what : held) message += fmt::format("{}{}", &what == held.data() ? "" : "; ", what);
-    return {cni::ErrorCode::still_held, message};
+    return {cni::ErrorCode::still_held, fmt::format("{}. {}", message, cure)};
 }
 
 } // namespace rdmanet::attach

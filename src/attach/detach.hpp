@@ -13,6 +13,7 @@
 #include <rdmanet/state/attachment_store.hpp>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rdmanet::attach {
@@ -34,7 +35,7 @@ using StillHeld = std::vector<std::string>;
 void undo_failed_add(const state::AttachmentRecord& record, const std::vector<ipam::Lease>& fresh, const Caller& caller,
                      const Node& node, const state::AttachmentStore& records, ipam::SqliteStore& leases);
 
-/// The error of DEL and GC: one message that names everything still held.
-[[nodiscard]] cni::CniError still_held_error(const StillHeld& held);
+/// The error of DEL and GC: one message that names everything still held, and `cure`, a sentence.
+[[nodiscard]] cni::CniError still_held_error(const StillHeld& held, std::string_view cure);
 
 } // namespace rdmanet::attach

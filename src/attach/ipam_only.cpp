@@ -7,6 +7,7 @@
 #include "lookup/pod_side.hpp"
 #include "lookup/request.hpp"
 #include "owners/liveness.hpp"
+#include "steps/check_context.hpp"
 
 #include <rdmanet/attach/operations.hpp>
 #include <rdmanet/base/format.hpp>
@@ -95,20 +96,14 @@ void check(const cni::Request& request, const Node& node) {
     const auto deadline = base::Deadline::in(kCheckTimeout);
     Session session(request, node);
     const auto leases = session.leases.find(owner_key(session.key), deadline);
-    if (leases.empty())
-        throw cni::CniError(
-            cni::ErrorCode::check_failed,
-            fmt::format(
-                "no address is leased to {}, expected the one of ADD: delete the pod, and the next pod gets one",
-                session.key));
+    if (leases.empty()) differs(fmt::format("no address is leased to {}, expected the one of ADD", session.key));
     if (!request.conf.prev_result) return;
     const std::vector<cni::IpConfig>& ips = request.conf.prev_result->ips;
     for (const ipam::Lease& lease : leases)
         if (std::none_of(ips.begin(), ips.end(), [&](const cni::IpConfig& ip) { return ip.address == lease.address; }))
-            throw cni::CniError(cni::ErrorCode::check_failed,
-                                fmt::format("address {} is leased to the attachment ({}), but prevResult does not have "
-                                            "it: call CHECK with the result of ADD",
-                                            lease.address, session.key));
+            differs(fmt::format("address {} is leased to the attachment ({}), but prevResult does not have it, "
+                                "expected the result of ADD",
+                                lease.address, session.key));
 }
 
 } // namespace rdmanet::attach::ipam_only

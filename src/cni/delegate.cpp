@@ -107,16 +107,16 @@ bool is_own_delegate() {
 Result delegate_add(const DelegateCall& call, const base::Deadline& deadline) {
     const std::string out = call_plugin(call, Command::add, deadline);
     const std::string who = name_of(call, Command::add);
-    if (out.empty()) throw_nonsense(fmt::format("{} exited with status 0 but printed no result", who));
+    if (out.empty()) throw_no_result(who, "exited with status 0 but printed no result");
     try {
         const NetConf conf = parse_net_conf(call.config, Strictness::lenient);
         const json::Document document = json::Document::parse(out);
         if (document.root().is_null()) return {}; // as in libcni
         return parse_result(document.root(), conf.version);
     } catch (const json::ParseError& error) {
-        throw_nonsense(fmt::format("{} printed something that is not JSON ({})", who, error.what()), out);
+        throw_no_result(who, fmt::format("printed something that is not JSON ({})", error.what()), out);
     } catch (const json::ValueError& error) {
-        throw_nonsense(fmt::format("{} printed something that is not a CNI result ({})", who, error.what()), out);
+        throw_no_result(who, fmt::format("printed something that is not a CNI result ({})", error.what()), out);
     }
 }
 

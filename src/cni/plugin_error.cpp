@@ -14,6 +14,7 @@ namespace {
 using base::quoted;
 
 constexpr std::size_t kMostDetails = 2000;
+constexpr const char* kNoIpamPlugin = "check that it is an IPAM plugin, or correct \"ipam.type\"";
 
 /// The end of what a plugin wrote to standard error, in quotes; empty if it wrote nothing.
 std::string last_words(std::string_view err) {
@@ -58,16 +59,19 @@ PluginError parse_plugin_error(const std::string& who, const ChildOutcome& outco
 [[noreturn]] void throw_plugin_error(const std::string& who, const ChildOutcome& outcome) {
     if (outcome.out.empty()) {
         const std::string printed = last_words(outcome.err);
-        throw_nonsense(printed.empty() ? fmt::format("{} {} and printed no error", who, end_of(outcome))
-                                       : fmt::format("{} {} and printed {}", who, end_of(outcome), printed));
+        if (!printed.empty()) throw_nonsense(fmt::format("{} {} and printed {}", who, end_of(outcome), printed));
+        throw_nonsense(fmt::format("{} {} and printed no error: look into {}", who, end_of(outcome),
+                                   outcome.signal != 0 ? "`dmesg` for who killed it" : "its log"));
     }
     try {
         throw parse_plugin_error(who, outcome);
     } catch (const json::ParseError& error) {
-        throw_nonsense(fmt::format("{} {} and its error is not JSON ({})", who, end_of(outcome), error.what()),
-                       outcome.out);
+        throw_nonsense(
+            fmt::format("{} {} and its error is not JSON ({}): {}", who, end_of(outcome), error.what(), kNoIpamPlugin),
+            outcome.out);
     } catch (const json::ValueError& error) {
-        throw_nonsense(fmt::format("{} {} and its error is not a CNI error ({})", who, end_of(outcome), error.what()),
+        throw_nonsense(fmt::format("{} {} and its error is not a CNI error ({}): {}", who, end_of(outcome),
+                                   error.what(), kNoIpamPlugin),
                        outcome.out);
     }
 }
@@ -90,6 +94,10 @@ void throw_nonsense(const std::string& message, std::string_view output) {
     throw CniError(ErrorCode::delegate, message, std::string(output.substr(0, kMostDetails)));
 }
 
+void throw_no_result(const std::string& who, std::string_view what, std::string_view output) {
+    throw_nonsense(fmt::format("{} {}: {}", who, what, kNoIpamPlugin), output);
+}
+
 void throw_not_executed(const std::string& who, const std::string& program, int exec_errno) {
     throw_nonsense(
         fmt::format("{}: cannot execute {}: {}: {}", who, program, base::errno_text(exec_errno), cure_of(exec_errno)));
@@ -100,7 +108,7 @@ void require_success(const std::string& who, const std::string& program, const C
     if (outcome.exec_errno != 0) throw_not_executed(who, program, outcome.exec_errno);
     if (outcome.timed_out) throw_timed_out(who, program, outcome, patience);
     if (outcome.exit_status != 0 || outcome.signal != 0) throw_plugin_error(who, outcome);
-    if (outcome.out_overflowed) throw_nonsense(fmt::format("{} printed more than a CNI result may have", who));
+    if (outcome.out_overflowed) throw_no_result(who, "printed more than a CNI result may have");
 }
 
 } // namespace rdmanet::cni

@@ -20,4 +20,7 @@ void require_success(const std::string& who, const std::string& program, const C
 /// Throws for a plugin whose output is not a CNI document; `output` becomes the details.
 [[noreturn]] void throw_nonsense(const std::string& message, std::string_view output = {});
 
+/// The same, for a plugin that ended with success. `what` says what it printed instead of a result.
+[[noreturn]] void throw_no_result(const std::string& who, std::string_view what, std::string_view output = {});
+
 } // namespace rdmanet::cni

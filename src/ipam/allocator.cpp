@@ -33,9 +33,9 @@ void expect_wanted(const std::vector<Claim>& claims, const std::vector<Lease>& l
     for (std::size_t slot = 0; slot < claims.size(); ++slot) {
         const auto& wanted = claims[slot].wanted;
         if (!wanted || leases[slot].address.address() == *wanted) continue;
-        throw RequestedAddressInvalid(fmt::format(
-            "requested address {} cannot be leased: this attachment already holds {}: call DEL before another ADD",
-            *wanted, leases[slot].address));
+        throw RequestedAddressInvalid(
+            fmt::format("requested address {} cannot be leased: this attachment already holds {}: delete the pod",
+                        *wanted, leases[slot].address));
     }
 }
 
@@ -200,11 +200,13 @@ std::vector<std::string> Allocator::check(const OwnerKey& key, const std::vector
         return std::any_of(leases.begin(), leases.end(), [&](const Lease& lease) { return lease.address == address; });
     };
     for (const base::IpPrefix& address : addresses)
-        if (!is_leased(address)) faults.push_back(fmt::format("address {} is not leased to this attachment", address));
+        if (!is_leased(address))
+            faults.push_back(
+                fmt::format("address {} of the pod is not leased to it, so another pod may get it", address));
     for (const Lease& lease : leases)
         if (std::find(addresses.begin(), addresses.end(), lease.address) == addresses.end())
-            faults.push_back(fmt::format("address {} is leased to this attachment, but its interface does not have it",
-                                         lease.address));
+            faults.push_back(
+                fmt::format("address {} is leased to the pod, but its interface does not have it", lease.address));
     return faults;
 }
 

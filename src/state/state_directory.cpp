@@ -86,7 +86,8 @@ std::string find_directory_fault(const std::string& directory) {
     std::string nearest = directory;
     while (::stat(nearest.c_str(), &status) != 0) {
         if (errno != ENOENT && errno != ENOTDIR)
-            return named(directory, fmt::format("cannot be read: {}", base::errno_text(errno)));
+            return named(directory,
+                         fmt::format("cannot be read ({}): make it readable for root", base::errno_text(errno)));
         nearest = directory_of(nearest);
     }
     std::string fault = find_kind_fault(status);

@@ -100,7 +100,7 @@ TEST_CASE("CHECK detects a parent or a kind that differs from the configuration"
         stage.pod.run("ip link delete net1");
         shell(concat("ip link add link par1 name net1 netns pod address ", mac, " type macvlan mode bridge"));
         stage.pod.run("ip link set net1 addrgenmode none up");
-        CHECK_THAT(check(call, result), Contains("code 107") && Contains("parent index") && Contains("(par0)"));
+        CHECK_THAT(check(call, result), Names("code 107", "net1", "parent", "\"par1\"", "expected parent \"par0\""));
     }
     CHECK(attached.end() == "");
 }

@@ -170,7 +170,7 @@ TEST_CASE("a virtual interface moves into the pod and returns as it was, whichev
         CHECK_THAT(stage.pod.run("ip address show net1"),
                    Contains("10.140.0.1/24") && Contains("altname virtual-zero"));
         CHECK(check(call, added.out) == "");
-        CHECK_THAT(refusal(call), Names("code 101", "/run/netns/pod", "call DEL"));
+        CHECK_THAT(refusal(call), Names("code 101", "/run/netns/pod", "delete the pod"));
         PluginCall other = of(moving(stage.pod, name), "c2");
         other.ifname = "net2";
         CHECK_THAT(refusal(other), Names("belongs to another", "virt0"));

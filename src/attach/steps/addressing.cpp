@@ -349,10 +349,9 @@ void check_addresses(const std::vector<kernel::Address>& present, const Link& li
                                         [&](const kernel::Address& address) { return address.prefix == ip; });
         if (found == present.end()) differs(fmt::format("interface {} lacks address {}", quoted(link.name), ip));
         if (found->is_duplicate)
-            differs(fmt::format(
-                "address {} of interface {} is a duplicate, because another host in the network has it: delete "
-                "the pod, and exclude the address from the range",
-                ip, quoted(link.name)));
+            differs(fmt::format("address {} of interface {} is a duplicate, because another host in the network has it",
+                                ip, quoted(link.name)),
+                    "exclude the address from the range, then delete the pod");
     }
 }
 

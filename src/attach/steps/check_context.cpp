@@ -14,13 +14,13 @@ bool Intended::is_device() const {
     return kind == "sriov" || kind == "host-device" || kind == "rdma";
 }
 
-void differs(const std::string& what) {
-    throw cni::CniError(cni::ErrorCode::check_failed, what);
+void differs(const std::string& what, std::string_view cure) {
+    throw cni::CniError(cni::ErrorCode::check_failed, fmt::format("{}: {}", what, cure));
 }
 
 void check_port(const config::RdmaPolicy& policy, const kernel::RdmaPort& port, const std::string& interface) {
     if (policy.on_inactive_port == config::OnInactivePort::refuse && !port.is_active())
-        differs(inactive_port_text(port, interface));
+        throw cni::CniError(cni::ErrorCode::check_failed, inactive_port_text(port, interface));
 }
 
 bool has_netdev(const state::AttachmentRecord& record) {

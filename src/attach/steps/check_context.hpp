@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rdmanet::attach {
@@ -57,8 +58,17 @@ struct CheckContext {
 /// The interface in the pod. Throws CniError (code 107) if it does not exist.
 [[nodiscard]] const kernel::Link& require_link(const CheckContext& context);
 
-/// Throws the error of CHECK (code 107). `what` says what was found and what was expected.
-[[noreturn]] void differs(const std::string& what);
+/// What helps against most differences. Repairing an interface by hand is rarely enough: if it was down, for example,
+/// its routes and IPv6 addresses are gone (fib_disable_ip(), net/ipv4/fib_frontend.c; addrconf_ifdown(),
+/// net/ipv6/addrconf.c).
+constexpr const char* kDeletePod = "delete the pod, and its controller creates a new one";
+
+constexpr const char* kBringBackParent = "make it again or correct \"master\", then delete the pod";
+constexpr const char* kLoadRdmaDriver =
+    "load the driver again, then delete the pod; `dmesg` may say why the device is gone";
+
+/// Throws the error of CHECK (code 107). `what` says what was found and what was expected, `cure` what to do.
+[[noreturn]] void differs(const std::string& what, std::string_view cure = kDeletePod);
 
 /// An inactive RDMA port is a difference if the policy refuses it. `interface` is its net device, for the message.
 void check_port(const config::RdmaPolicy& policy, const kernel::RdmaPort& port, const std::string& interface);

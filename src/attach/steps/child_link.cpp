@@ -295,6 +295,17 @@ void check_mode(const Link& link, const Intended& wanted, const state::Child& ma
         differs(fmt::format("interface {} is {}, expected {}", quoted(link.name), present, made.mode));
 }
 
+/// The parent that the link has instead of the recorded one. Interfaces are compared by index, because a name may
+/// belong to another interface by now.
+std::string describe_parent(const Link& link, const state::Child& made, const CheckContext& context) {
+    if (!link.parent_ifindex) return "no parent";
+    kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, context.deadline);
+    const auto present = kernel::find_link(made.parent_in_pod ? context.inside : outside, *link.parent_ifindex);
+    if (!present) return fmt::format("an interface that is not {}", made.parent_in_pod ? "in the pod" : "on the host");
+    if (present->name == made.parent) return fmt::format("a new interface {}", quoted(present->name));
+    return fmt::format("parent {}", quoted(present->name));
+}
+
 void find_child_link(const PlanContext& context, Findings& found) {
     if (context.add == nullptr || !found.parent) return;
     found.parent->mac = choose_mac(context.request, context.config, context.add->attachment);
@@ -317,8 +328,8 @@ void check_child_link(const CheckContext& context) {
     const state::Child* const made = context.record.child();
     if (made == nullptr) return;
     if (!link.is_child_of(made->parent_ifindex))
-        differs(fmt::format("interface {} has parent index {}, expected {} ({})", name, link.parent_ifindex.value_or(0),
-                            made->parent_ifindex, made->parent));
+        differs(fmt::format("interface {} is on {}, expected parent {}", name, describe_parent(link, *made, context),
+                            quoted(made->parent)));
     check_mode(link, context.wanted, *made);
 }
 

@@ -192,7 +192,8 @@ void check_rdma_shared(const state::AttachmentRecord& record, const base::Deadli
     const std::string name = recorded_port(record).device;
     auto outside = kernel::Socket::find_rdma(deadline);
     if (!outside || !kernel::find_rdma_device(*outside, name))
-        differs(fmt::format("RDMA device {} of {} is gone from the host", quoted(name), record.device()));
+        differs(fmt::format("RDMA device {} of {} is gone from the host", quoted(name), record.device()),
+                kLoadRdmaDriver);
 }
 
 /// Compares the device's name in the pod only if ADD gave it one.

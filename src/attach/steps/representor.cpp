@@ -149,10 +149,12 @@ void check_representor(const CheckContext& context) {
     const auto link = find_link_of(*step, route);
     if (!link) differs(fmt::format("representor {} of {} is gone from the host", quoted(step->name), record.device()));
     if (!link->is_up())
-        differs(fmt::format("representor {} of {} is down, expected up", quoted(link->name), record.device()));
+        differs(fmt::format("representor {} of {} is down, expected up", quoted(link->name), record.device()),
+                fmt::format("run `ip link set {} up`", link->name));
     if (has_netdev(record) && mtu.value_or(0) > link->mtu)
         differs(fmt::format("representor {} of {} has MTU {}, expected at least {}", quoted(link->name),
-                            record.device(), link->mtu, *mtu));
+                            record.device(), link->mtu, *mtu),
+                fmt::format("run `ip link set {} mtu {}`", link->name, *mtu));
 }
 
 } // namespace

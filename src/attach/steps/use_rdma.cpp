@@ -154,9 +154,9 @@ void check_gid_share(const config::RdmaPolicy& policy, const kernel::RdmaPort& p
     const std::size_t taken = kernel::find_gids(port, addresses, link.name).entries.size();
     if (taken > *policy.most_gids)
         differs(
-            fmt::format("interface {} has {} entries of the GID table of {}, expected at most {} (\"rdma.maxGids\"): "
-                        "remove addresses from it",
-                        quoted(link.name), taken, port, *policy.most_gids));
+            fmt::format("interface {} has {} entries of the GID table of {}, expected at most {} (\"rdma.maxGids\")",
+                        quoted(link.name), taken, port, *policy.most_gids),
+            "remove addresses from it");
 }
 
 /// Checks the RDMA port of a child's parent.
@@ -165,11 +165,12 @@ void check_shared_rdma(const CheckContext& context, const Link& link) {
     if (context.record.rdma_device.empty() || child == nullptr || child->parent_in_pod) return;
     kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, context.deadline);
     const auto parent = kernel::find_link(outside, child->parent_ifindex);
-    if (!parent) differs(fmt::format("parent {} is gone", quoted(child->parent)));
+    if (!parent) differs(fmt::format("parent {} is gone", quoted(child->parent)), kBringBackParent);
     auto rdma = kernel::Socket::find_rdma(context.deadline);
     const auto port = rdma ? kernel::find_rdma_port(*rdma, *parent) : std::nullopt;
     if (!port)
-        differs(fmt::format("RDMA device {} of parent {} is gone", context.record.rdma_device, quoted(parent->name)));
+        differs(fmt::format("RDMA device {} of parent {} is gone", context.record.rdma_device, quoted(parent->name)),
+                kLoadRdmaDriver);
     check_port(context.wanted.rdma, *port, parent->name);
     check_gid_share(context.wanted.rdma, *port, link, context.addresses);
     // If ADD does not wait for GIDs, CHECK may come before the kernel has added them.
@@ -225,10 +226,8 @@ void check_port_of_device(const config::RdmaPolicy& policy, const state::Attachm
 void check_guid(const std::optional<base::Guid>& wanted, const kernel::Link& link) {
     const auto present = link.port_guid();
     if (wanted && present && *wanted != *present)
-        differs(fmt::format(
-            "interface {} has GUID {}, expected {}: delete the pod, because the VF's driver takes a GUID only "
-            "when it is bound",
-            quoted(link.name), *present, *wanted));
+        differs(fmt::format("interface {} has GUID {}, expected {}", quoted(link.name), *present, *wanted),
+                "delete the pod, because the VF's driver takes a GUID only when it is bound");
 }
 
 void find_shared_rdma(const PlanContext& context, Findings& found) {

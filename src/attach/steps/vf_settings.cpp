@@ -180,8 +180,8 @@ void check_vf_settings(const CheckContext& context) {
     const kernel::VfSettings present = kernel::without_port_speed(vf.present, vf.id);
     const kernel::VfSettings lost = kernel::lost(context.wanted.vf, left, present);
     if (!lost.empty())
-        differs(fmt::format("{} has {}, expected {}, as ADD left it: run `{}`, or delete the pod", vf.id,
-                            kernel::restrict_to(present, lost), lost, to_command(lost, vf.id)));
+        differs(fmt::format("{} has {}, expected {}, as ADD left it", vf.id, kernel::restrict_to(present, lost), lost),
+                fmt::format("run `{}`, or delete the pod", to_command(lost, vf.id)));
 }
 
 } // namespace
