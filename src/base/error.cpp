@@ -11,6 +11,10 @@ void Error::add_context(std::string_view context) {
     message_ = fmt::format("{}: {}", context, message_);
 }
 
+void Error::add_remark(std::string_view remark) {
+    message_ = fmt::format("{}; {}", message_, remark);
+}
+
 SystemError::SystemError(std::string_view operation, int errno_value)
     : Error(fmt::format("{}: {}", operation, errno_text(errno_value))), errno_value_(errno_value) {}
 

@@ -332,7 +332,7 @@ void require_sound(const IpamChoice& ipam) {
         throw json::ValueError(*own->fault);
 }
 
-Config parse_config(const cni::NetConf& conf) {
+Config parse_config(const cni::NetConf& conf) try {
     const Reader root = conf.document.root();
     Config config;
     switch (parse_kind(root)) {
@@ -371,6 +371,11 @@ Config parse_config(const cni::NetConf& conf) {
     if (const auto* own = std::get_if<ipam::Config>(&config.ipam)) config.useless_keys.append(own->useless_keys);
     config.log = parse_log_target(conf);
     return config;
+} catch (base::Error& error) {
+    json::KeyWarnings keys;
+    warn_of_keys(conf.document.root(), KeysOf::device, keys); // the unknown ones are the same for all kinds
+    json::add_unknown_keys(error, keys.useless);
+    throw;
 }
 
 } // namespace rdmanet::config

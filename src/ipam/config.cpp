@@ -178,6 +178,22 @@ std::vector<StaticAddress> parse_addresses(const json::Reader& ipam, const Commo
     return addresses;
 }
 
+void parse_members(const json::Reader& ipam, Config& config) {
+    const Common common = parse_common(ipam);
+    config.routes = parse_routes(ipam, config.warnings);
+    Remarks remarks;
+    config.ranges = parse_ranges(ipam, common, config.routes, remarks);
+    config.warnings.insert(config.warnings.end(), remarks.warnings.begin(), remarks.warnings.end());
+    config.fault = std::move(remarks.fault);
+    config.addresses = parse_addresses(ipam, common, config.ranges);
+    if (config.ranges.empty() && config.addresses.empty())
+        throw json::ValueError(ipam.path(),
+                               "nothing to allocate from: expected \"range\", \"ipRanges\" or \"addresses\"");
+    config.dns = parse_dns(ipam);
+    if (const auto cooldown = ipam.find("cooldown"))
+        config.cooldown = std::chrono::seconds(cooldown->integer(0, kMostCooldown));
+}
+
 } // namespace
 
 Config parse_config(const json::Reader& ipam) {
@@ -187,22 +203,12 @@ Config parse_config(const json::Reader& ipam) {
     warn_of_keys(ipam, keys);
     config.warnings = std::move(keys.texts);
     config.useless_keys = std::move(keys.useless);
-    const Common common = parse_common(ipam);
-    config.routes = parse_routes(ipam, config.warnings);
-    Remarks remarks;
-    config.ranges = parse_ranges(ipam, common, config.routes, remarks);
-    config.warnings.insert(config.warnings.end(), remarks.warnings.begin(), remarks.warnings.end());
-    config.fault = std::move(remarks.fault);
-    config.addresses = parse_addresses(ipam, common, config.ranges);
-    if (config.ranges.empty() && config.addresses.empty()) { // perhaps the range has a mistyped key
-        const std::vector<std::string>& unknown = config.useless_keys.unknown;
-        throw json::ValueError(
-            ipam.path(), fmt::format("nothing to allocate from: expected \"range\", \"ipRanges\" or \"addresses\"{}{}",
-                                     unknown.empty() ? "" : ", found ", unknown.empty() ? "" : unknown.front()));
+    try {
+        parse_members(ipam, config);
+    } catch (base::Error& error) {
+        json::add_unknown_keys(error, config.useless_keys);
+        throw;
     }
-    config.dns = parse_dns(ipam);
-    if (const auto cooldown = ipam.find("cooldown"))
-        config.cooldown = std::chrono::seconds(cooldown->integer(0, kMostCooldown));
     return config;
 }
 

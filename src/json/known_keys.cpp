@@ -136,4 +136,10 @@ void warn_of_keys(const Reader& object, KeyLists known, KeyWarnings& warnings) {
     }
 }
 
+void add_unknown_keys(base::Error& error, const UselessKeys& useless) {
+    constexpr std::size_t kMostShown = 3;
+    for (std::size_t at = 0; at < std::min(useless.unknown.size(), kMostShown); ++at)
+        error.add_remark(useless.unknown[at]);
+}
+
 } // namespace rdmanet::json

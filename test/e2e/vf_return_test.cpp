@@ -138,8 +138,11 @@ TEST_CASE("DEL succeeds if the VF has left the machine", "[sriov][del]") {
     const VfStage stage;
     const UnchangedNode but_numbers(Numbers::ignored);
     const PluginCall call = vf_call(stage.vfs, stage.pod, 0, concat("'vlan':100,", ipam("10.92.0.0/24")));
+    const std::string vf = stage.vfs.vf(0);
     (void)add(call);
     shell(concat("cd /sys/class/net/", stage.vfs.pf(), "/device && echo 0 >sriov_numvfs"));
+    const std::string differences = run_process({binary(), "check"}).out;
+    CHECK_THAT(differences, Contains(concat("device ", vf, " is gone")) && Contains("delete the pod"));
     CHECK(del(call) == "");
     shell(concat("cd /sys/class/net/", stage.vfs.pf(), "/device && echo 2 >sriov_numvfs"));
     CHECK_THAT(shell(concat(binary(), " state --json")), !Contains("10.92.0.1"));

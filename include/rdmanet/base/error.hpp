@@ -17,6 +17,8 @@ public:
 
     /// Puts "context: " in front of the message; see in_context().
     void add_context(std::string_view context);
+    /// Puts "; remark" behind the message.
+    void add_remark(std::string_view remark);
 
 private:
     std::string message_;

@@ -2,6 +2,7 @@
 // they produce a warning: a misspelt key would silently leave its default in force.
 #pragma once
 
+#include <rdmanet/base/error.hpp>
 #include <rdmanet/json/reader.hpp>
 
 #include <initializer_list>
@@ -38,5 +39,8 @@ struct KeyWarnings {
 /// be meant. It is a known key with a caveat, if its value asks for something: not false, 0, "", [] or {}. And it is
 /// a key that differs only in case from the one that Reader::find() takes. Long keys and long lists are cut.
 void warn_of_keys(const Reader& object, std::initializer_list<std::span<const KnownKey>> known, KeyWarnings& warnings);
+
+/// Adds unknown keys to the error of a configuration that has them: a misspelt key may be why another is missing.
+void add_unknown_keys(base::Error& error, const UselessKeys& useless);
 
 } // namespace rdmanet::json
