@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* kDevice = "0000:3b:00.2";
 
-/// A record of an earlier version, which named the device of the settings only once.
+/// A record of an earlier version, which recorded the device of the settings only once.
 AttachmentRecord record_of_vf() {
     AttachmentRecord record;
     record.phase = state::Phase::attached;
@@ -36,7 +36,7 @@ AttachmentRecord record_of_vf() {
     return record;
 }
 
-/// The record after all steps but these were undone, from the last to the first.
+/// The record after all steps except `failed` were undone, from the last to the first.
 AttachmentRecord remaining_when_failed(const std::vector<std::size_t>& failed, bool has_no_leases = true) {
     AttachmentRecord remaining = all_remaining(record_of_vf());
     for (std::size_t at = remaining.steps.size(); at-- > 0;)
@@ -47,7 +47,7 @@ AttachmentRecord remaining_when_failed(const std::vector<std::size_t>& failed, b
 
 } // namespace
 
-TEST_CASE("the call of another IPAM plugin that is not undone names neither device nor lease") {
+TEST_CASE("a delegated IPAM call that is left over holds neither device nor lease") {
     const AttachmentRecord remaining = remaining_when_failed({6});
     REQUIRE(remaining.steps.size() == 1);
     CHECK(has_step(remaining, kDelegateIpam));
@@ -57,10 +57,9 @@ TEST_CASE("the call of another IPAM plugin that is not undone names neither devi
     CHECK(remaining.leases.empty());
 }
 
-TEST_CASE(
-    "settings that are not undone stay with their device and the reset that comes after them, also in old records") {
+TEST_CASE("settings that are left over keep their device and the reset behind them, also in old records") {
     AttachmentRecord remaining = remaining_when_failed({2});
-    REQUIRE(remaining.steps.size() == 3); // the reset comes after them, and makes the net device anew
+    REQUIRE(remaining.steps.size() == 3); // the reset comes after the settings and creates the net device again
     CHECK(remaining.device() == kDevice);
     drop_undone_step(remaining, 2);
     drop_undone_step(remaining, 1);
@@ -74,7 +73,7 @@ TEST_CASE(
     CHECK(without_reset.device() == kDevice);
 }
 
-TEST_CASE("the record of an RDMA device in the pod still names its sibling that is back on the host") {
+TEST_CASE("a record with one RDMA device left in the pod still names its sibling on the host") {
     const AttachmentRecord remaining = remaining_when_failed({4});
     const auto move = find_step<MoveRdma>(remaining);
     REQUIRE(move);

@@ -6,14 +6,14 @@
 
 using namespace rdmanet::base;
 
-TEST_CASE("a system error says what was tried and why it failed") {
+TEST_CASE("a system error names what was tried and why it failed") {
     const SystemError error("move link \"eth0\"", EBUSY);
     CHECK(std::string(error.what()) == "move link \"eth0\": device or resource busy");
     CHECK(error.errno_value() == EBUSY);
     CHECK(errno_text(123456) == "error 123456");
 }
 
-TEST_CASE("context goes in front and the type stays") {
+TEST_CASE("added context precedes the message, and the type stays") {
     try {
         in_context("add", [] { in_context("lease", []() -> void { throw SystemError("open", ENOENT); }); });
         FAIL("no error");

@@ -22,7 +22,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// Another process that holds the lock until this is destroyed.
+/// Another process holds the lock until this object is destroyed.
 class Holder {
 public:
     Holder(const std::string& path, std::uint64_t slot) {
@@ -76,7 +76,7 @@ TEST_CASE("waiting for a lock ends at the deadline and names the holder") {
     CHECK(std::chrono::steady_clock::now() - began < milliseconds{2000});
 }
 
-TEST_CASE("slots of one file are separate locks, small and large ones") {
+TEST_CASE("slots of one file, small and large ones, are separate locks") {
     const TemporaryDirectory directory;
     for (const std::uint64_t slot : {std::uint64_t{0}, std::uint64_t{4}, UINT64_MAX >> 2U}) {
         const Holder holder(directory.file("lock"), slot);
@@ -84,14 +84,14 @@ TEST_CASE("slots of one file are separate locks, small and large ones") {
     }
 }
 
-TEST_CASE("the lock of a process that was killed is free") {
+TEST_CASE("the lock of a killed process is free") {
     const TemporaryDirectory directory;
     Holder holder(directory.file("lock"), UINT64_MAX);
     holder.die();
     const FileLock lock(directory.file("lock"), UINT64_MAX, "it", Deadline::in(milliseconds{0}));
 }
 
-TEST_CASE("a lock that is given back can be had again") {
+TEST_CASE("a released lock can be taken again") {
     const TemporaryDirectory directory;
     std::optional<FileLock> mine;
     mine.emplace(directory.file("lock"), 1, "it", Deadline::in(milliseconds{0}));

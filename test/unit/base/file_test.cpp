@@ -12,7 +12,7 @@
 
 using namespace rdmanet::base;
 
-TEST_CASE("a durable write makes and replaces, private and without leftovers") {
+TEST_CASE("a durable write creates or replaces a private file, without leftovers") {
     const TemporaryDirectory directory;
     const std::string path = directory.file("record");
     write_file_durably(path, "one");
@@ -25,7 +25,7 @@ TEST_CASE("a durable write makes and replaces, private and without leftovers") {
     CHECK(::access((path + ".tmp").c_str(), F_OK) != 0);
 }
 
-TEST_CASE("a durable write gets over what a killed writer left") {
+TEST_CASE("a durable write ignores what a killed writer left") {
     const TemporaryDirectory directory;
     const std::string path = directory.file("record");
     write_file_durably(path + ".tmp", "half of a rec");
@@ -33,7 +33,7 @@ TEST_CASE("a durable write gets over what a killed writer left") {
     CHECK(read_file(path, 100) == "whole");
 }
 
-TEST_CASE("a durable write doesn't follow a link that lies in wait") {
+TEST_CASE("a durable write does not follow a symbolic link") {
     const TemporaryDirectory directory;
     const std::string victim = directory.file("victim");
     write_file_durably(victim, "untouched");
@@ -42,14 +42,14 @@ TEST_CASE("a durable write doesn't follow a link that lies in wait") {
     CHECK(read_file(victim, 100) == "untouched");
 }
 
-TEST_CASE("a write that fails leaves the old content") {
+TEST_CASE("a failed write keeps the old content") {
     const TemporaryDirectory directory;
     REQUIRE(::mkdir(directory.file("record").c_str(), 0700) == 0); // rename() onto a directory fails
     CHECK_THROWS_AS(write_file_durably(directory.file("record"), "x"), SystemError);
     CHECK(::access(directory.file("record.tmp").c_str(), F_OK) != 0);
 }
 
-TEST_CASE("a removal says whether there was something, and throws if it stays") {
+TEST_CASE("a removal reports whether the file existed, and throws if it stays") {
     const TemporaryDirectory directory;
     write_file_durably(directory.file("record"), "x");
     CHECK(remove_file_durably(directory.file("record")) == Removed::yes);
@@ -58,7 +58,7 @@ TEST_CASE("a removal says whether there was something, and throws if it stays") 
     CHECK_THROWS_AS(remove_file_durably(directory.file("record")), SystemError);
 }
 
-TEST_CASE("reads are bounded and say which file") {
+TEST_CASE("reads have a size limit, and errors name the file") {
     const TemporaryDirectory directory;
     write_file_durably(directory.file("f"), "0123456789");
     CHECK(read_file(directory.file("f"), 10).size() == 10);
@@ -84,7 +84,7 @@ TEST_CASE("a regular file is read whole, by its path or from its open directory"
     CHECK_THROWS_AS(read_regular_file_if_exists(directory.file("40000"), 39'999), SystemError);
 }
 
-TEST_CASE("an absent file is no error where it may be absent") {
+TEST_CASE("an absent file is not an error if it may be absent") {
     const TemporaryDirectory directory;
     CHECK_FALSE(read_file_if_exists(directory.file("absent"), 10));
     CHECK_THROWS_AS(read_file(directory.file("absent"), 10), SystemError);
@@ -94,7 +94,7 @@ TEST_CASE("an absent file is no error where it may be absent") {
     CHECK_FALSE(read_file_if_exists(directory.file("f"), 10));
 }
 
-TEST_CASE("a name that no file can have is an absent file's") {
+TEST_CASE("a name that no file can have counts as an absent file") {
     const TemporaryDirectory directory;
     const std::string path = directory.file(std::string(300, 'x'));
     CHECK_FALSE(read_file_if_exists(path, 10));
@@ -102,7 +102,7 @@ TEST_CASE("a name that no file can have is an absent file's") {
     CHECK_THROWS_AS(write_file_durably(path, "x"), SystemError);
 }
 
-TEST_CASE("directories are made with their parents, once") {
+TEST_CASE("directories are created with their parents, once") {
     const TemporaryDirectory directory;
     make_directories(directory.file("a/b/c"));
     make_directories(directory.file("a/b/c"));
@@ -113,7 +113,7 @@ TEST_CASE("directories are made with their parents, once") {
     CHECK_THROWS_AS(make_directories(directory.file("f/sub")), SystemError);
 }
 
-TEST_CASE("a file is made whole and private, where none is") {
+TEST_CASE("a file is created whole and private, unless one exists") {
     const TemporaryDirectory directory;
     const std::string path = directory.file("database");
     create_file_durably(path, "image");

@@ -10,7 +10,7 @@
 
 using namespace rdmanet::base;
 
-TEST_CASE("fmt writes values by their to_string(), member or function") {
+TEST_CASE("fmt writes a value by its to_string(), member or function") {
     CHECK(fmt::format("{}/{}", IpAddress(Family::v4, 0x0a000001), 24) == "10.0.0.1/24");
     CHECK(fmt::format("{} of {}", VfLinkState::enable, Macvlan{}) == "enable of macvlan mode bridge");
     CHECK(fmt::format("{}{}{}{}", 'a', std::uint8_t{7}, INT64_MIN, UINT64_MAX) ==

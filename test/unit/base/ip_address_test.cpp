@@ -19,7 +19,7 @@ TEST_CASE("addresses are read and written in canonical form") {
     }
 }
 
-TEST_CASE("what is no address is refused") {
+TEST_CASE("invalid addresses are refused") {
     for (const char* text :
          {"", "10.1.2", "10.1.2.256", "010.1.2.3", "1.2.3.4 ", " 1.2.3.4", "1.2.3.4/24", "fe80::1%eth0", "::g",
           "1::2::3", "a", "0x0a000001", "2001:db8:0:0:0:0:0:1:2", "1111:2222:3333:4444:5555:6666:255.255.255.2555555"})
@@ -27,7 +27,7 @@ TEST_CASE("what is no address is refused") {
     CHECK_FALSE(IpAddress::parse(std::string_view("1.2.3.4\0", 8)));
 }
 
-TEST_CASE("order is v4 before v6, then by number over all bits") {
+TEST_CASE("IPv4 addresses come before IPv6, then all bits decide") {
     const auto at = [](const char* text) { return *IpAddress::parse(text); };
     CHECK(at("255.255.255.255") < at("::"));
     CHECK(at("10.0.0.9") < at("10.0.0.10"));
@@ -43,7 +43,7 @@ TEST_CASE("the unspecified address of either family") {
     CHECK_FALSE(at("::1").is_unspecified());
 }
 
-TEST_CASE("prefixes keep their host bits and know their ends") {
+TEST_CASE("prefixes keep their host bits, and have a first and a last address") {
     const auto prefix = IpPrefix::parse("10.1.2.3/22");
     REQUIRE(prefix);
     CHECK(prefix->to_string() == "10.1.2.3/22");
@@ -76,7 +76,7 @@ TEST_CASE("the length of an IPv4-mapped prefix counts all 128 bits") {
         CHECK_FALSE(IpPrefix::parse(text));
 }
 
-TEST_CASE("what is no prefix is refused") {
+TEST_CASE("invalid prefixes are refused") {
     for (const char* text : {"", "10.0.0.1", "10.0.0.1/", "/24", "10.0.0.1/33", "::1/129", "10.0.0.1/-1", "10.0.0.1/ 8",
                              "10.0.0.1/24/24", "10.0.0/24", "10.0.0.1/255.255.255.0", "10.0.0.1/4294967304"})
         CHECK_FALSE(IpPrefix::parse(text));

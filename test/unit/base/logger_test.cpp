@@ -18,7 +18,7 @@ using namespace rdmanet::base;
 using rdmanet::test::concat;
 using rdmanet::test::Names;
 
-TEST_CASE("an event is one line, whatever it carries, and only if it is wanted") {
+TEST_CASE("an event is one line, whatever its text, and only if its level is wanted") {
     const TemporaryDirectory directory;
     const Logger log = Logger::to_file(directory.path(), "log", LogLevel::warning);
     log.warn("first\nsecond\r");
@@ -34,7 +34,7 @@ TEST_CASE("an event is one line, whatever it carries, and only if it is wanted")
 
 namespace {
 
-/// Why `file` below `directory` is refused; empty if it is not.
+/// Why `file` below `directory` is refused. Empty if it is not.
 std::string refusal(const TemporaryDirectory& directory, const std::string& file) try {
     (void)Logger::to_file(directory.path(), file, LogLevel::info);
     return {};
@@ -44,7 +44,7 @@ std::string refusal(const TemporaryDirectory& directory, const std::string& file
 
 } // namespace
 
-TEST_CASE("a log file is a regular file, and no link to one") {
+TEST_CASE("a log file is a regular file, not a link") {
     const TemporaryDirectory directory;
     write_file_durably(directory.file("target"), "");
     REQUIRE(::symlink("target", directory.file("link").c_str()) == 0);
@@ -52,19 +52,16 @@ TEST_CASE("a log file is a regular file, and no link to one") {
     REQUIRE(::mkfifo(directory.file("fifo").c_str(), 0600) == 0);
     REQUIRE(::mkdir(directory.file("elsewhere").c_str(), 0700) == 0);
     REQUIRE(::symlink("elsewhere", directory.file("directory").c_str()) == 0);
-    const auto told = [&](const char* name, const char* why) {
-        return concat("log file: \"", directory.path(), '/', name, "\" ", why);
-    };
-    CHECK(refusal(directory, "link") == told("link", "is a symbolic link, which logging does not follow: remove it"));
-    CHECK(refusal(directory, "second") == told("second", "has 2 hard links, expected 1: remove it"));
-    CHECK(refusal(directory, "directory/log") == told("directory", "is not a directory: remove it"));
-    CHECK(refusal(directory, "target/log") == told("target", "is not a directory: remove it"));
-    CHECK_FALSE(refusal(directory, "fifo").empty()); // nobody reads it
+    CHECK_THAT(refusal(directory, "link"), Names(directory.file("link"), "symbolic link"));
+    CHECK_THAT(refusal(directory, "second"), Names(directory.file("second"), "2 hard links", "1"));
+    CHECK_THAT(refusal(directory, "directory/log"), Names(directory.file("directory"), "not a directory"));
+    CHECK_THAT(refusal(directory, "target/log"), Names(directory.file("target"), "not a directory"));
+    CHECK_FALSE(refusal(directory, "fifo").empty()); // a FIFO without a reader
     CHECK_FALSE(refusal(directory, "elsewhere").empty());
     CHECK(read_file(directory.file("target"), 100).empty());
 }
 
-TEST_CASE("the directory of a log file is made, and is nobody else's to write") {
+TEST_CASE("the directory of a log file is created, and must not be writable for others") {
     const TemporaryDirectory directory;
     CHECK(refusal(directory, "ours/log").empty());
     REQUIRE(::chmod(directory.file("ours").c_str(), 0777) == 0);
@@ -73,7 +70,7 @@ TEST_CASE("the directory of a log file is made, and is nobody else's to write") 
 }
 
 TEST_CASE("a log file of another user is refused", "[root]") {
-    if (::geteuid() != 0) return; // who else could make one?
+    if (::geteuid() != 0) return; // only root can make such a file
     const TemporaryDirectory directory;
     write_file_durably(directory.file("log"), "");
     REQUIRE(::chown(directory.file("log").c_str(), 12345, 0) == 0);

@@ -17,7 +17,7 @@ TEST_CASE("interface names follow the kernel's rules") {
     CHECK_FALSE(InterfaceName::parse(std::string_view("a\0b", 3)));
 }
 
-TEST_CASE("a byte that the kernel takes for a space is refused inside of a letter too") {
+TEST_CASE("a byte that the kernel takes for a space is refused, even inside a letter") {
     CHECK_FALSE(InterfaceName::parse("\xc3\xa0")); // "à"
 }
 
@@ -31,14 +31,14 @@ TEST_CASE("MAC addresses are read in both notations and written in one") {
     CHECK(MacAddress::parse("00:00:00:00:00:00")->is_zero());
 }
 
-TEST_CASE("what is no MAC address is refused") {
+TEST_CASE("invalid MAC addresses are refused") {
     for (const char* bad :
          {"", "02:00:ab:cd:ef", "02:00:ab:cd:ef:0", "02:00:ab:cd:ef:011", "02:00:ab:cd:ef-01", "02-00:ab:cd:ef:01",
           "0200abcdef01", "02:00:ab:cd:ef:0g", "02:00:ab:cd:ef:+1", "0200.abcd.ef01...", "02:00:ab:cd:ef:01:02:03"})
         CHECK_FALSE(MacAddress::parse(bad));
 }
 
-TEST_CASE("GUIDs are read in either case, and are the end of GIDs") {
+TEST_CASE("GUIDs are read in either case, and are the second half of GIDs") {
     const auto guid = Guid::parse("02:00:AB:cd:00:00:00:01");
     REQUIRE(guid);
     CHECK(guid->value() == 0x0200abcd00000001);
@@ -49,7 +49,7 @@ TEST_CASE("GUIDs are read in either case, and are the end of GIDs") {
         CHECK_FALSE(Guid::parse(bad));
 }
 
-TEST_CASE("PCI addresses are read in either case and written as sysfs does") {
+TEST_CASE("PCI addresses are read in either case, and written as sysfs does") {
     CHECK(PciAddress::parse("0000:3B:1f.7")->to_string() == "0000:3b:1f.7");
     CHECK(PciAddress::parse("0001:00:00.0")->to_string() == "0001:00:00.0");
     CHECK(PciAddress::parse("10000:e1:00.0")->to_string() == "10000:e1:00.0"); // behind Intel's VMD
@@ -57,7 +57,7 @@ TEST_CASE("PCI addresses are read in either case and written as sysfs does") {
     CHECK(PciAddress::parse("00000000:3b:00.2") == PciAddress::parse("0000:3b:00.2"));
 }
 
-TEST_CASE("what is no PCI address is refused") {
+TEST_CASE("invalid PCI addresses are refused") {
     for (const char* bad : {"", "3b:00.2", "0000:3b:00", "000:3b:00.2", "000000000:3b:00.2", "0000:3b:20.0",
                             "0000:3b:00.8", "0000:3g:00.2", "0000:3b:00.2 ", "0000-3b-00.2", "0000:3b:00:2",
                             "../0000:3b:00.2", "0000:+b:00.2", "0000:3b:0.02", "mlx5_core.sf.4"})
@@ -65,7 +65,7 @@ TEST_CASE("what is no PCI address is refused") {
     CHECK_FALSE(PciAddress::parse(std::string_view("0000:3b:00.2\0", 13)));
 }
 
-TEST_CASE("devices are named by PCI address or as the auxiliary bus does") {
+TEST_CASE("devices are named by PCI address or by their name on the auxiliary bus") {
     CHECK(BusAddress::parse("0000:3B:00.2")->to_string() == "0000:3b:00.2");
     CHECK(BusAddress::parse("0000:3B:00.2")->pci() == PciAddress::parse("0000:3b:00.2"));
     const auto subfunction = BusAddress::parse("mlx5_core.sf.4");

@@ -1,4 +1,4 @@
-// What is given back on the way out: descriptors, undos; and time.
+// Resources that are released at the end of a scope: descriptors and undos. Also deadlines.
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/rollback.hpp>
@@ -55,7 +55,7 @@ TEST_CASE("a released descriptor is not closed, a reset one is") {
     CHECK_FALSE(is_open(fd));
 }
 
-TEST_CASE("undos run backwards, also past one that fails") {
+TEST_CASE("undos run backwards, and continue after one that fails") {
     std::string order;
     std::string failures;
     {
@@ -68,7 +68,7 @@ TEST_CASE("undos run backwards, also past one that fails") {
     CHECK(failures == "second: kernel says no");
 }
 
-TEST_CASE("nothing is undone after a commit") {
+TEST_CASE("a commit prevents all undos") {
     bool undone = false;
     {
         Rollback rollback([](const std::string&, const char*) {});
@@ -78,7 +78,7 @@ TEST_CASE("nothing is undone after a commit") {
     CHECK_FALSE(undone);
 }
 
-TEST_CASE("what fails is undone whatever it throws, and its error is the one that goes on") {
+TEST_CASE("any exception causes the undos, and is the one that propagates") {
     std::string undone;
     std::string failure;
     const auto undo = [&] { undone += "undone "; };
@@ -95,7 +95,7 @@ TEST_CASE("what fails is undone whatever it throws, and its error is the one tha
     CHECK(failure == "kernel says no");
 }
 
-TEST_CASE("a deadline runs out, and a part of it is never later than the whole") {
+TEST_CASE("a deadline expires, and a part of it is never later than the whole") {
     const auto whole = Deadline::in(milliseconds{50});
     CHECK_FALSE(whole.passed());
     CHECK(whole.remaining() <= milliseconds{50});

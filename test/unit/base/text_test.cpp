@@ -8,7 +8,7 @@
 
 using namespace rdmanet::base;
 
-TEST_CASE("quoted shows foreign bytes without letting them act") {
+TEST_CASE("quoted shows hostile bytes without letting them act") {
     CHECK(quoted("plain") == "\"plain\"");
     CHECK(quoted("a\"b\\c") == R"("a\"b\\c")");
     CHECK(quoted("line\nbreak\x1b[31m\x7f") == R"("line\x0abreak\x1b[31m\x7f")");
@@ -21,7 +21,7 @@ TEST_CASE("quoted shows foreign bytes without letting them act") {
     CHECK(quoted("ab\xc3\xbc", 3) == "\"ab\xc3\xbc\""); // never cut inside a sequence
 }
 
-TEST_CASE("UTF-8 is RFC 3629's") {
+TEST_CASE("UTF-8 is as RFC 3629 defines it") {
     for (const char* good :
          {"", "a", "\xc2\xa0", "\xe2\x82\xac", "\xed\x9f\xbf", "\xf0\x9f\x98\x80", "\xf4\x8f\xbf\xbf"})
         CHECK(is_printable_utf8(good));
@@ -30,19 +30,19 @@ TEST_CASE("UTF-8 is RFC 3629's") {
         CHECK_FALSE(is_printable_utf8(bad));
 }
 
-TEST_CASE("text that JSON can hold") {
+TEST_CASE("text that JSON can hold is recognised") {
     for (const char* good : {"", "a\tb", "\x7f", "\xc2\x85", "\xf4\x8f\xbf\xbf"}) CHECK(is_utf8(good));
     for (const char* bad : {"\x80", "a\xff", "\xc0\xaf", "\xed\xa0\x80", "\xe2\x82"}) CHECK_FALSE(is_utf8(bad));
 }
 
-TEST_CASE("folding of case is ASCII's") {
+TEST_CASE("case folding changes ASCII letters only") {
     CHECK(equals_ignoring_case("deviceID", "DeviceId"));
     CHECK_FALSE(equals_ignoring_case("mac", "mac "));
     CHECK_FALSE(equals_ignoring_case("\xc3\x84", "\xc3\xa4"));
     CHECK(to_lower("AZaz[@09") == "azaz[@09");
 }
 
-TEST_CASE("integers are whole, in range and nothing else") {
+TEST_CASE("integers are whole, in range and without other characters") {
     CHECK(parse_integer<unsigned>("0") == 0U);
     CHECK(parse_integer<unsigned>("4294967295") == UINT32_MAX);
     CHECK(parse_integer<int>("-5") == -5);
@@ -51,7 +51,7 @@ TEST_CASE("integers are whole, in range and nothing else") {
         CHECK_FALSE(parse_integer<unsigned>(bad));
 }
 
-TEST_CASE("the hash is the same in every version: its values are on disk") {
+TEST_CASE("the hash is the same in every version, because its values are on disk") {
     CHECK(hash64("") == 0xf52a15e9a9b5e89bULL);
     CHECK(hash64("container:net1:roce.json") == 0xa8f807ed241c40dULL);
 }

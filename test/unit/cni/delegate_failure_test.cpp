@@ -1,4 +1,4 @@
-// Plugins that fail, and what the message says then.
+// Plugins that fail, and the messages about them.
 #include "support/names.hpp"
 
 #include <rdmanet/base/file.hpp>
@@ -19,7 +19,7 @@ using Catch::Matchers::StartsWith;
 using cni::PluginFixture;
 using rdmanet::test::Names;
 
-TEST_CASE("a plugin's own error keeps code and details, and says whose it is") {
+TEST_CASE("a plugin's own error keeps its code and details, and names the plugin") {
     const PluginFixture plugins;
     plugins.install(R"(echo '{"cniVersion": "1.0.0", "code": 11, "msg": "no lease yet", "details": "eth0"}'; exit 1)");
     try {
@@ -32,7 +32,7 @@ TEST_CASE("a plugin's own error keeps code and details, and says whose it is") {
     }
 }
 
-TEST_CASE("an error without a code gets ours") {
+TEST_CASE("an error without a code gets a default code") {
     const PluginFixture plugins;
     plugins.install(R"(echo '{"msg": "no"}'; exit 1)");
     CHECK_THAT(plugins.add_failure(), Names("106 IPAM plugin", "ipam", "ADD") && EndsWith(": no"));
@@ -40,7 +40,7 @@ TEST_CASE("an error without a code gets ours") {
     CHECK_THAT(plugins.add_failure(), Names("106 IPAM plugin", "ipam", "ADD") && EndsWith(": no"));
 }
 
-TEST_CASE("a plugin that fails without an error document is quoted") {
+TEST_CASE("the output of a plugin that fails without an error document is quoted") {
     const PluginFixture plugins;
     plugins.install("echo 'panic: nil map' >&2; exit 2");
     CHECK_THAT(plugins.add_failure(), Names("106 IPAM plugin", "ipam", "ADD", "status 2", "panic: nil map"));
@@ -52,7 +52,7 @@ TEST_CASE("a plugin that fails without an error document is quoted") {
     CHECK_THAT(plugins.add_failure(), Names("106 IPAM plugin", "object", "array"));
 }
 
-TEST_CASE("success needs a result") {
+TEST_CASE("success without a result is an error") {
     const PluginFixture plugins;
     plugins.install("exit 0");
     CHECK_THAT(plugins.add_failure(), Names("106 IPAM plugin", "ipam", "ADD", "status 0"));
@@ -64,13 +64,13 @@ TEST_CASE("success needs a result") {
     CHECK_THAT(plugins.add_failure(), Names("106 IPAM plugin", "line 2"));
 }
 
-TEST_CASE("a plugin that prints without end is bounded") {
+TEST_CASE("the output of a plugin is limited") {
     const PluginFixture plugins;
     plugins.install("head -c 5000000 /dev/zero | tr '\\0' 'x'");
     CHECK_THAT(plugins.add_failure(), Names("106 IPAM plugin", "ipam", "ADD", "result"));
 }
 
-TEST_CASE("a plugin that isn't there") {
+TEST_CASE("a missing plugin is an error") {
     const PluginFixture plugins;
     cni::DelegateCall call = plugins.call();
     call.path = "/absent:" + plugins.directory();
@@ -79,7 +79,7 @@ TEST_CASE("a plugin that isn't there") {
     CHECK_THAT(PluginFixture::failure_of(call), Names("4 required", "[CNI_PATH]", "ipam"));
 }
 
-TEST_CASE("a plugin's name is a file name") {
+TEST_CASE("a plugin's name must be a file name") {
     const PluginFixture plugins;
     cni::DelegateCall call = plugins.call();
     for (const char* name : {"../ipam", "/bin/sh", "a/b", ".", "..", ""}) {
@@ -90,7 +90,7 @@ TEST_CASE("a plugin's name is a file name") {
     CHECK_THAT(PluginFixture::failure_of(call), StartsWith("7 "));
 }
 
-TEST_CASE("a plugin that can't be executed") {
+TEST_CASE("a plugin that cannot be executed is an error") {
     const PluginFixture plugins;
     plugins.install_as("ipam", "#!/bin/sh\n", 0644);
     CHECK_THAT(plugins.add_failure(),
@@ -104,15 +104,15 @@ TEST_CASE("a plugin that can't be executed") {
     CHECK_THAT(plugins.add_failure(), Contains("exec format error: ") && Contains("this machine"));
 }
 
-TEST_CASE("a plugin that is being installed is waited for, not for ever") {
+TEST_CASE("a plugin that is being installed is tried again, up to the deadline") {
     const PluginFixture plugins;
     plugins.install("echo '{}'");
     const base::UniqueFd writer(::open(plugins.file("ipam").c_str(), O_WRONLY | O_CLOEXEC));
     REQUIRE(writer);
-    CHECK_THAT(plugins.add_failure(), Contains("text file busy: ")); // after some tries, long before patience ends
+    CHECK_THAT(plugins.add_failure(), Contains("text file busy: ")); // after some tries, long before the deadline
 }
 
-TEST_CASE("plugins that call each other in a circle come to an end") {
+TEST_CASE("plugins that call each other in a circle get an error") {
     const PluginFixture plugins;
     plugins.install("echo '{}'");
     (void)::setenv("RDMANET_DELEGATION_DEPTH", "4", 1);

@@ -32,7 +32,7 @@ std::size_t open_descriptors() {
 
 } // namespace
 
-TEST_CASE("a plugin gets the configuration as it is, and the call in its environment") {
+TEST_CASE("a plugin gets the unchanged configuration, and the call in its environment") {
     const PluginFixture plugins;
     plugins.install("cat > $CNI_PATH/stdin; env > $CNI_PATH/env\n"
                     "echo '{\"cniVersion\": \"1.0.0\", \"ips\": [{\"address\": \"10.0.0.5/24\"}]}'");
@@ -50,7 +50,7 @@ TEST_CASE("a plugin gets the configuration as it is, and the call in its environ
     CHECK(environment.find("CNI_COMMAND=CHECK") == std::string::npos);
 }
 
-TEST_CASE("each command is passed on, and none but ADD prints") {
+TEST_CASE("every command is passed on, and only ADD returns output") {
     const PluginFixture plugins;
     plugins.install("echo $CNI_COMMAND >> $CNI_PATH/commands");
     cni::delegate_del(plugins.call(), kSoon);
@@ -60,7 +60,7 @@ TEST_CASE("each command is passed on, and none but ADD prints") {
     CHECK(read(plugins.file("commands")) == "DEL\nCHECK\nGC\nSTATUS\n");
 }
 
-TEST_CASE("a result is of its own version, or the configuration's, and null is empty") {
+TEST_CASE("a result has its own version or the configuration's, and null is an empty result") {
     const PluginFixture plugins;
     plugins.install(R"(echo '{"cniVersion": "0.2.0", "ip4": {"ip": "10.0.0.5/24"}}')");
     CHECK(cni::delegate_add(plugins.call(), kSoon).ips.size() == 1);
@@ -70,7 +70,7 @@ TEST_CASE("a result is of its own version, or the configuration's, and null is e
     CHECK(cni::delegate_add(plugins.call(), kSoon).ips.empty());
 }
 
-TEST_CASE("the first directory with a regular file of the name is the right one") {
+TEST_CASE("the first directory with a regular file of the name is used") {
     const PluginFixture plugins;
     const PluginFixture others;
     REQUIRE(::mkdir(plugins.file("ipam").c_str(), 0700) == 0);
@@ -80,7 +80,7 @@ TEST_CASE("the first directory with a regular file of the name is the right one"
     CHECK(cni::delegate_add(call, kSoon).ips.empty());
 }
 
-TEST_CASE("a plugin that doesn't read a large configuration is no problem") {
+TEST_CASE("a plugin may ignore a large configuration") {
     const PluginFixture plugins;
     plugins.install("exec 0<&-; echo '{}'");
     cni::DelegateCall call = plugins.call();
@@ -89,7 +89,7 @@ TEST_CASE("a plugin that doesn't read a large configuration is no problem") {
     CHECK_NOTHROW(cni::delegate_add(call, kSoon));
 }
 
-TEST_CASE("a large configuration and a large log get through at once") {
+TEST_CASE("a large configuration and a large log pass at the same time") {
     const PluginFixture plugins;
     plugins.install(
         "head -c 300000 /dev/zero | tr '\\0' 'e' > $CNI_PATH/log; cat $CNI_PATH/log $CNI_PATH/log | wc -c >&2\n"
@@ -100,7 +100,7 @@ TEST_CASE("a large configuration and a large log get through at once") {
     CHECK(std::stoul(read(plugins.file("count"))) == call.config.size());
 }
 
-TEST_CASE("no descriptor is left open, and none is handed down") {
+TEST_CASE("no descriptor stays open, and none is inherited") {
     const PluginFixture plugins;
     plugins.install("ls /proc/self/fd > $CNI_PATH/fds; echo '{}'");
     const int ours = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -114,7 +114,7 @@ TEST_CASE("no descriptor is left open, and none is handed down") {
     (void)::close(ours);
 }
 
-TEST_CASE("a caller that ignores the end of children changes nothing") {
+TEST_CASE("a caller that ignores SIGCHLD does not matter") {
     const PluginFixture plugins;
     plugins.install("exit 3");
     const auto before = std::signal(SIGCHLD, SIG_IGN);

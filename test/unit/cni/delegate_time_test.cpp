@@ -1,4 +1,5 @@
-// Nothing waits for ever, and nothing outlives its time: what hangs here hangs for longer than a test run lasts.
+// Every wait has a deadline. Plugins that hang here would hang longer than a test run lasts.
+#include "support/concat.hpp"
 #include "support/names.hpp"
 
 #include <rdmanet/base/deadline.hpp>
@@ -17,12 +18,13 @@
 using namespace rdmanet;
 using Catch::Matchers::Contains;
 using cni::PluginFixture;
+using rdmanet::test::concat;
 using rdmanet::test::Names;
 using std::chrono::milliseconds;
 
 namespace {
 
-/// A killed process whose parent died too stays a zombie until init looks.
+/// A killed process whose parent is dead stays a zombie until init reaps it.
 bool is_running(pid_t pid) {
     const auto status = base::read_file_if_exists("/proc/" + std::to_string(pid) + "/stat", 4096);
     return status && status->find(") Z ") == std::string::npos;
@@ -42,7 +44,7 @@ bool is_gone_soon(pid_t pid) {
     return comes_true([&] { return !is_running(pid); });
 }
 
-/// 0: the plugin has not written it.
+/// 0 if the plugin has not written it.
 pid_t find_pid(const std::string& path) {
     const auto text = base::read_file_if_exists(path, 100);
     return text && text->ends_with('\n') ? static_cast<pid_t>(std::stol(*text)) : 0;
@@ -55,7 +57,7 @@ pid_t pid_in(const std::string& path) {
 
 } // namespace
 
-TEST_CASE("a plugin that hangs is killed at the deadline, with what it started") {
+TEST_CASE("a plugin that hangs is killed at the deadline, with its children") {
     const PluginFixture plugins;
     plugins.install("echo waiting for dhcpd >&2; sleep 3000 & echo $! > $CNI_PATH/pid; wait");
     int seconds = 1;
@@ -64,15 +66,14 @@ TEST_CASE("a plugin that hangs is killed at the deadline, with what it started")
         seconds *= 2;
         failure = plugins.add_failure(std::chrono::seconds(seconds));
     } while (find_pid(plugins.file("pid")) == 0 && seconds < 100);
-    CHECK_THAT(failure, Catch::StartsWith("timeout IPAM plugin \"ipam\" ADD: gave up after " + std::to_string(seconds) +
-                                          " s and killed " + plugins.file("ipam")) &&
-                            Catch::Contains("\"waiting for dhcpd\""));
+    CHECK_THAT(failure, Names("timeout", "\"ipam\"", "ADD", concat(seconds, " s"), plugins.file("ipam"),
+                              "\"waiting for dhcpd\""));
     const pid_t grandchild = find_pid(plugins.file("pid"));
     REQUIRE(grandchild > 0);
     CHECK(is_gone_soon(grandchild));
 }
 
-TEST_CASE("a plugin that never stops talking is killed at the deadline") {
+TEST_CASE("a plugin that prints endlessly is killed at the deadline") {
     const PluginFixture plugins;
     plugins.install("exec yes");
     CHECK_THAT(plugins.add_failure(milliseconds(300)), Contains("timeout"));
@@ -86,21 +87,21 @@ TEST_CASE("a plugin that never reads its input is killed at the deadline") {
     CHECK_THAT(PluginFixture::failure_of(call, milliseconds(300)), Contains("timeout"));
 }
 
-TEST_CASE("a grandchild that keeps the output open isn't waited for") {
+TEST_CASE("a grandchild that keeps the output open is not waited for") {
     const PluginFixture plugins;
     plugins.install("sleep 3000 & echo $! > $CNI_PATH/pid; echo '{}'");
     CHECK(plugins.add_failure() == "succeeded");
     (void)::kill(pid_in(plugins.file("pid")), SIGKILL);
 }
 
-TEST_CASE("a grandchild that keeps talking isn't listened to") {
+TEST_CASE("a grandchild that keeps printing is ignored") {
     const PluginFixture plugins;
     plugins.install("yes & echo $! > $CNI_PATH/pid; exit 1");
     CHECK_THAT(plugins.add_failure(), Names("IPAM plugin", "not JSON"));
     (void)::kill(pid_in(plugins.file("pid")), SIGKILL);
 }
 
-TEST_CASE("a plugin doesn't outlive a caller that is killed") {
+TEST_CASE("a plugin ends with a caller that is killed") {
     const PluginFixture plugins;
     plugins.install("echo $$ > $CNI_PATH/pid; exec sleep 3000");
     const pid_t caller = ::fork();

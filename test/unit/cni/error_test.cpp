@@ -6,7 +6,7 @@
 
 using namespace rdmanet;
 
-TEST_CASE("the error document") {
+TEST_CASE("an error document has version, code, message and details") {
     CHECK(cni::format_error("1.0.0", 101, "interface \"net1\" exists", "in the pod") == R"({
     "cniVersion": "1.0.0",
     "code": 101,
@@ -17,11 +17,11 @@ TEST_CASE("the error document") {
     CHECK(cni::format_error("0.1.0", 7, "x", "").find("details") == std::string::npos);
 }
 
-TEST_CASE("an error document is JSON whatever the message holds") {
+TEST_CASE("an error document is valid JSON, whatever the message has") {
     CHECK(cni::format_error("1.0.0", 7, "a\n\xff\x01", "").find("a\\n\xef\xbf\xbd\\u0001") != std::string::npos);
 }
 
-TEST_CASE("the specification's codes") {
+TEST_CASE("error codes have the specification's numbers") {
     using cni::ErrorCode;
     CHECK(cni::CniError(ErrorCode::incompatible_version, "x").code() == 1);
     CHECK(cni::CniError(ErrorCode::invalid_environment, "x").code() == 4);
@@ -31,7 +31,7 @@ TEST_CASE("the specification's codes") {
     CHECK(cni::CniError(ErrorCode::plugin_not_available, "x").code() == 50);
 }
 
-TEST_CASE("no text of DEL has the words that go-cni takes for success") {
+TEST_CASE("DEL's texts never have the words that go-cni takes for success") {
     CHECK(cni::text_of_del("lease not found") == "lease missing");
     CHECK(cni::text_of_del("Not Found: open x: No such file or directory, no such files") ==
           "missing: open x: absent (ENOENT), absents");

@@ -27,7 +27,7 @@ std::string refusal(const std::string& text) {
 
 } // namespace
 
-TEST_CASE("a configuration's protocol part") {
+TEST_CASE("the protocol's part of a configuration is parsed") {
     const auto conf =
         conf_of(R"({"cniVersion": "1.0.0", "name": "roce", "type": "rdmanet", "ipam": {"type": "host-local"},
         "dns": {"nameservers": ["10.0.0.53"], "search": ["a.b"]}, "capabilities": {"ips": true}, "unknown": [1]})");
@@ -46,13 +46,13 @@ TEST_CASE("keys match without regard to case") {
     CHECK(conf_of(R"({"CNIVersion": "0.4.0", "NAME": "n"})").version == SpecVersion::v0_4_0);
 }
 
-TEST_CASE("no ipam, an empty one and an empty type are no IPAM") {
+TEST_CASE("an absent ipam, an empty one and an empty type all mean no IPAM") {
     for (const char* ipam : {"null", "{}", R"({"type": ""})", R"({"type": null, "subnet": "x"})"})
         CHECK_FALSE(conf_of(std::string(R"({"name": "n", "ipam": )") + ipam + "}").ipam_type);
     CHECK_THROWS_WITH(conf_of(R"({"name": "n", "ipam": "host-local"})"), Names("ipam", "object", "host-local"));
 }
 
-TEST_CASE("names and versions that can't be") {
+TEST_CASE("invalid names and versions are refused") {
     CHECK(refusal("{}").starts_with("7 name: missing"));
     CHECK(refusal(R"({"name": ""})").starts_with("7 name: missing"));
     for (const char* name : {"a/b", "..", "a b", "-a", "a:b"})
@@ -65,7 +65,7 @@ TEST_CASE("names and versions that can't be") {
     CHECK_THROWS_AS(conf_of(""), json::ParseError);
 }
 
-TEST_CASE("the previous result is of its own version, or the configuration's") {
+TEST_CASE("the previous result has its own version or the configuration's") {
     const auto conf =
         conf_of(R"({"name": "n", "cniVersion": "1.0.0", "prevResult": {"ips": [{"address": "10.0.0.1/24"}]}})");
     REQUIRE(conf.prev_result);
@@ -76,7 +76,7 @@ TEST_CASE("the previous result is of its own version, or the configuration's") {
     CHECK(conf_of(R"({"name": "n", "cniVersion": "1.0.0", "prevResult": {}})").prev_result);
 }
 
-TEST_CASE("what DEL doesn't need can't stop it") {
+TEST_CASE("keys that DEL does not need cannot stop it") {
     const std::string text =
         R"({"cniVersion": "1.0.0", "name": "n", "type": 1, "ipam": [], "dns": "x", "prevResult": {"ips": [{"address": "x"}]}})";
     CHECK_THROWS_AS(conf_of(text), json::ValueError);
@@ -88,7 +88,7 @@ TEST_CASE("what DEL doesn't need can't stop it") {
     CHECK_THAT(conf.warnings[0], Names("ignored", "type", "string", "1"));
 }
 
-TEST_CASE("a list of valid attachments: absent, null and empty are three things") {
+TEST_CASE("absent, null and empty lists of valid attachments differ") {
     CHECK_FALSE(conf_of(R"({"name": "n"})").valid_attachments);
     CHECK(conf_of(R"({"name": "n", "cni.dev/valid-attachments": null})").valid_attachments->empty());
     CHECK(conf_of(R"({"name": "n", "cni.dev/attachments": []})").valid_attachments->empty());
@@ -104,14 +104,14 @@ TEST_CASE("a list of valid attachments is found under both names") {
     }
 }
 
-TEST_CASE("a list of valid attachments that can't be read is never an empty one") {
+TEST_CASE("an unreadable list of valid attachments never counts as an empty one") {
     for (const char* list : {"{}", R"(["c"])", R"([{"containerID": "c"}])", R"([{"ifname": "net1"}])"})
         CHECK_THROWS_AS(
             conf_of(std::string(R"({"name": "n", "cni.dev/valid-attachments": )") + list + "}", Strictness::lenient),
             json::ValueError);
 }
 
-TEST_CASE("errors carry the configuration's version if it has one") {
+TEST_CASE("errors have the configuration's version if it has one") {
     CHECK(cni::version_for_errors(R"({"cniVersion": "0.4.0"})") == "0.4.0");
     for (const char* text : {"", "{", "[]", "{}", R"({"cniVersion": 1})", R"({"cniVersion": "9.9.9"})"})
         CHECK(cni::version_for_errors(text) == "1.1.0");

@@ -1,4 +1,4 @@
-// Plugins made of shell scripts.
+// Plugins that are shell scripts.
 #pragma once
 
 #include <rdmanet/cni/delegate.hpp>
@@ -8,10 +8,10 @@
 
 namespace rdmanet::cni {
 
-/// Longer than any plugin here takes on a machine that is busy with other things.
+/// Longer than any plugin here takes on a busy machine.
 constexpr std::chrono::minutes kPatience{5};
 
-/// A directory for plugins, which goes with the test.
+/// A directory for plugins, which is deleted with the test.
 class PluginFixture {
 public:
     PluginFixture();
@@ -25,10 +25,10 @@ public:
 
     [[nodiscard]] std::string file(const std::string& name) const { return directory_ + "/" + name; }
     [[nodiscard]] const std::string& directory() const { return directory_; }
-    /// Of the plugin "ipam".
+    /// A call of the plugin "ipam".
     [[nodiscard]] DelegateCall call() const;
 
-    /// "CODE MESSAGE" of an ADD that is refused, "timeout MESSAGE", or "succeeded".
+    /// "CODE MESSAGE" or "timeout MESSAGE" of a failed ADD, otherwise "succeeded".
     [[nodiscard]] std::string add_failure(std::chrono::milliseconds patience = kPatience) const;
     [[nodiscard]] static std::string failure_of(const DelegateCall& call,
                                                 std::chrono::milliseconds patience = kPatience);

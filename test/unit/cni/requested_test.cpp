@@ -25,7 +25,7 @@ const char* const kCniArgs = "MAC=02:00:00:00:00:0c;IP=10.0.0.12/16,10.0.0.13";
 
 } // namespace
 
-TEST_CASE("the newest mechanism that says something counts") {
+TEST_CASE("the newest mechanism that requests something wins") {
     CHECK(cni::requested_mac(conf_with(kAll), args(kCniArgs))->source == "runtimeConfig.mac");
     CHECK(cni::requested_mac(conf_with(kArgsOnly), args(kCniArgs))->mac.to_string() == "02:00:00:00:00:0b");
     CHECK(cni::requested_mac(conf_with(R"("args": {})"), args(kCniArgs))->source == "CNI_ARGS MAC");
@@ -42,12 +42,12 @@ TEST_CASE("the newest mechanism that says something counts") {
     CHECK(cni::requested_ips(conf_with(R"("dns": {})"), args("")).empty());
 }
 
-TEST_CASE("an empty list says nothing") {
+TEST_CASE("an empty list requests nothing") {
     const auto conf = conf_with(R"("runtimeConfig": {"ips": []}, "args": {"cni": {"ips": null}})");
     CHECK(cni::requested_ips(conf, args(kCniArgs)).size() == 2);
 }
 
-TEST_CASE("what can't be had is refused by its source") {
+TEST_CASE("the refusal of an invalid request names its source") {
     const auto mac = [](const char* members, const char* text) {
         (void)cni::requested_mac(conf_with(members), args(text));
     };

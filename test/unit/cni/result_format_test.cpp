@@ -1,4 +1,4 @@
-// Golden documents: what the Go library prints for the same result, in every version.
+// Golden documents: the Go library's output for the same result, in every version.
 #include <rdmanet/cni/result.hpp>
 
 #include <catch2/catch.hpp>
@@ -15,7 +15,8 @@ base::IpAddress address(const char* text) {
     return *base::IpAddress::parse(text);
 }
 
-/// An interface of the host, one of the pod, two v4 addresses and one v6, routes of both families with every field.
+/// Interfaces of the host and of the pod, two IPv4 addresses and an IPv6 one, and routes of both families with every
+/// field.
 cni::Result full_result() {
     cni::Result result;
     result.interfaces = {{.name = "ens1f0", .mac = "", .mtu = {}, .sandbox = "", .socket_path = "", .pci_id = ""},
@@ -146,24 +147,24 @@ std::string with_version(SpecVersion version, const std::string& rest) {
 
 } // namespace
 
-TEST_CASE("results of 0.1.0 and 0.2.0") {
+TEST_CASE("results of 0.1.0 and 0.2.0 match the Go library's") {
     for (const auto version : {SpecVersion::v0_1_0, SpecVersion::v0_2_0})
         CHECK(cni::format_result(full_result(), version) == with_version(version, kOldest));
 }
 
-TEST_CASE("results of 0.3.0, 0.3.1 and 0.4.0") {
+TEST_CASE("results of 0.3.0, 0.3.1 and 0.4.0 match the Go library's") {
     for (const auto version : {SpecVersion::v0_3_0, SpecVersion::v0_3_1, SpecVersion::v0_4_0})
         CHECK(cni::format_result(full_result(), version) ==
               with_version(version, std::string(kMiddle) + kRoutes + ",\n    \"dns\": {}\n}\n"));
 }
 
-TEST_CASE("results of 1.0.0 and 1.1.0") {
+TEST_CASE("results of 1.0.0 and 1.1.0 match the Go library's") {
     for (const auto version : {SpecVersion::v1_0_0, SpecVersion::v1_1_0})
         CHECK(cni::format_result(full_result(), version) ==
               with_version(version, std::string(kNewest) + kRoutes + "\n}\n"));
 }
 
-TEST_CASE("an empty result") {
+TEST_CASE("an empty result matches the Go library's") {
     CHECK(cni::format_result({}, SpecVersion::v1_0_0) == "{\n    \"cniVersion\": \"1.0.0\"\n}\n");
     CHECK(cni::format_result({}, SpecVersion::v0_4_0) == "{\n    \"cniVersion\": \"0.4.0\",\n    \"dns\": {}\n}\n");
 }
@@ -189,13 +190,13 @@ TEST_CASE("DNS settings are in every version") {
 )"));
 }
 
-TEST_CASE("routes of a family without an address have no place in the oldest shapes") {
+TEST_CASE("the oldest versions omit routes of a family without an address") {
     cni::Result result = full_result();
     result.ips.pop_back();
     CHECK(cni::format_result(result, SpecVersion::v0_2_0).find("fd01::") == std::string::npos);
 }
 
-TEST_CASE("the oldest shapes can't say that there is no address") {
+TEST_CASE("the oldest versions cannot express a result without an address") {
     CHECK_FALSE(cni::can_be_expressed(SpecVersion::v0_1_0, false));
     CHECK_FALSE(cni::can_be_expressed(SpecVersion::v0_2_0, false));
     CHECK(cni::can_be_expressed(SpecVersion::v0_2_0, true));

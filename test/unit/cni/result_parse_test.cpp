@@ -16,7 +16,7 @@ cni::Result result_of(const std::string& text, SpecVersion fallback = SpecVersio
 
 } // namespace
 
-TEST_CASE("a result of 1.1.0, with every field") {
+TEST_CASE("a result of 1.1.0 with every field is parsed") {
     const std::string text = R"({"cniVersion": "1.1.0",
         "interfaces": [{"name": "net1", "mac": "02:00:00:00:00:01", "mtu": 9000, "sandbox": "/run/netns/p",
                         "socketPath": "/run/s", "pciID": "0000:3b:00.2"}],
@@ -27,7 +27,7 @@ TEST_CASE("a result of 1.1.0, with every field") {
     CHECK(json::Document::parse(formatted).root().to_text() == json::Document::parse(text).root().to_text());
 }
 
-TEST_CASE("every version's document is read back as what that version can say") {
+TEST_CASE("every version's document is parsed as far as that version can express it") {
     const auto result = result_of(R"({"interfaces": [{"name": "a"}, {"name": "b"}],
         "ips": [{"address": "10.0.0.1/8", "interface": 1}, {"address": "fd00::1/64", "gateway": "fd00::2"}],
         "routes": [{"dst": "10.9.0.0/16"}, {"dst": "::/0", "gw": "fd00::3"}]})");
@@ -42,7 +42,7 @@ TEST_CASE("every version's document is read back as what that version can say") 
     }
 }
 
-TEST_CASE("a result without a version is of the configuration's") {
+TEST_CASE("a result without a version has the configuration's") {
     const std::string text = R"({"ip4": {"ip": "10.0.0.1/24"}, "ips": [{"address": "10.0.0.2/24"}]})";
     CHECK(result_of(text, SpecVersion::v0_2_0).ips.at(0).address.to_string() == "10.0.0.1/24");
     CHECK(result_of(text, SpecVersion::v1_0_0).ips.at(0).address.to_string() == "10.0.0.2/24");
@@ -50,7 +50,7 @@ TEST_CASE("a result without a version is of the configuration's") {
     CHECK_THROWS_AS(result_of(R"({"cniVersion": "2.0.0"})"), json::ValueError);
 }
 
-TEST_CASE("nothing is a result too") {
+TEST_CASE("an empty result is valid") {
     for (const char* text : {"{}", R"({"ips": null, "interfaces": [], "dns": {}})", R"({"cniVersion": "0.2.0"})"}) {
         const auto result = result_of(text);
         CHECK(result.ips.empty());
@@ -58,12 +58,12 @@ TEST_CASE("nothing is a result too") {
     }
 }
 
-TEST_CASE("an empty gateway is none") {
+TEST_CASE("an empty gateway means no gateway") {
     CHECK_FALSE(result_of(R"({"ips": [{"address": "10.0.0.1/24", "gateway": ""}]})").ips.at(0).gateway);
     CHECK_FALSE(result_of(R"({"routes": [{"dst": "10.0.0.0/8", "gw": ""}]})").routes.at(0).gateway);
 }
 
-TEST_CASE("damage in a result is named") {
+TEST_CASE("the error for a damaged result names the key") {
     CHECK_THROWS_WITH(result_of(R"({"ips": [{"address": "10.0.0.1"}]})"),
                       Names("ips[0].address", "prefix length", "10.0.0.1"));
     CHECK_THROWS_WITH(result_of(R"({"routes": [{"gw": "10.0.0.1"}]})"), Names("routes[0]", "missing", "dst"));

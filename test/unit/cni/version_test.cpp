@@ -6,7 +6,7 @@
 using namespace rdmanet;
 using cni::SpecVersion;
 
-TEST_CASE("versions match exactly, and none is 0.1.0") {
+TEST_CASE("versions match exactly, and no version means 0.1.0") {
     CHECK(cni::parse_version("") == SpecVersion::v0_1_0);
     CHECK(cni::parse_version("0.1.0") == SpecVersion::v0_1_0);
     CHECK(cni::parse_version("1.1.0") == SpecVersion::v1_1_0);
@@ -14,7 +14,7 @@ TEST_CASE("versions match exactly, and none is 0.1.0") {
         CHECK_FALSE(cni::parse_version(text));
 }
 
-TEST_CASE("every version's text is that version") {
+TEST_CASE("every version's text is parsed as that version") {
     for (const std::string_view text : cni::kVersionTexts) CHECK(cni::to_string(*cni::parse_version(text)) == text);
 }
 
@@ -24,7 +24,7 @@ TEST_CASE("the answer to VERSION is the Go library's") {
           "\"supportedVersions\":[\"0.1.0\",\"0.2.0\",\"0.3.0\",\"0.3.1\",\"0.4.0\",\"1.0.0\",\"1.1.0\"]}\n");
 }
 
-TEST_CASE("without a command a plugin says what it is") {
+TEST_CASE("without a command a plugin describes itself") {
     CHECK(cni::about_text("rdmanet", "1.2.3") ==
           "CNI plugin rdmanet v1.2.3\n"
           "CNI protocol versions supported: 0.1.0, 0.2.0, 0.3.0, 0.3.1, 0.4.0, 1.0.0, 1.1.0\n");

@@ -6,7 +6,7 @@
 
 namespace rdmanet::config {
 
-/// A network configuration of this plugin with some more members: "\"mtu\": 1400".
+/// A network configuration of this plugin with further members, like "\"mtu\": 1400".
 inline cni::NetConf conf_with(const std::string& members) {
     const std::string text = R"({"cniVersion": "1.0.0", "name": "n", "type": "rdmanet")";
     return cni::parse_net_conf(text + (members.empty() ? "" : ", ") + members + "}", cni::Strictness::strict);

@@ -1,4 +1,4 @@
-// What a configuration may not say, and the words that lead to the cure.
+// Which configurations are refused, and that the messages have the cure.
 #include "conf.hpp"
 
 #include "support/names.hpp"
@@ -13,7 +13,7 @@ using rdmanet::test::Names;
 
 namespace {
 
-/// "CODE MESSAGE"; a wrong value's code is 7, invalid network configuration.
+/// "CODE MESSAGE". The code of a wrong value is 7, invalid network configuration.
 std::string refusal(const std::string& members) {
     try {
         (void)config_with(members);
@@ -33,7 +33,7 @@ struct Case {
 
 } // namespace
 
-TEST_CASE("ill-typed keys are named with what was found") {
+TEST_CASE("the error for a wrong type names the key and the value") {
     const Case cases[] = {
         {R"("mode": 1)", "7 mode: ", "1"},
         {R"("master": ["eth0"])", "7 master: ", "an array"},
@@ -57,7 +57,7 @@ TEST_CASE("ill-typed keys are named with what was found") {
         CHECK_THAT(refusal(members), Catch::StartsWith(begins) && Catch::Contains(value));
 }
 
-TEST_CASE("a value that isn't one of a few lists the few") {
+TEST_CASE("the error for a value outside of a list names the list") {
     const Case cases[] = {
         {R"("attach": "bridge")", "7 attach: ", "\"bridge\""},
         {R"("mode": true)", "7 mode: ", "true"},
@@ -79,7 +79,7 @@ TEST_CASE("a value that isn't one of a few lists the few") {
         CHECK_THAT(refusal(members), Catch::StartsWith(begins) && Catch::Contains(value));
 }
 
-TEST_CASE("what this version can't do, and keys of the other kind, are unsupported fields with key and value") {
+TEST_CASE("unsupported requests and keys of another kind are unsupported fields, with key and value") {
     const Case cases[] = {
         {R"("attach": "sriov", "master": "eth1")", "2 master: ", "\"eth1\""},
         {R"("rdma": {"mode": "exclusive"})", "2 rdma: ", "\"shared\""},
@@ -92,19 +92,19 @@ TEST_CASE("what this version can't do, and keys of the other kind, are unsupport
         CHECK_THAT(refusal(members), Catch::StartsWith(begins) && Catch::Contains(value));
 }
 
-TEST_CASE("addresses that no interface can have") {
+TEST_CASE("addresses that no interface can have are refused") {
     CHECK_THAT(refusal(R"("mac": "02:00:00:00:00")"), Names("7 mac", "02:00:00:00:00"));
     for (const std::string mac : {"01:00:5e:00:00:01", "ff:ff:ff:ff:ff:ff", "00:00:00:00:00:00"})
         CHECK_THAT(refusal("\"mac\": \"" + mac + "\""), Names("7 mac", "unicast", mac));
 }
 
-TEST_CASE("parents that nothing can be called") {
+TEST_CASE("invalid names of parents are refused") {
     for (const std::string name : {"a/b", "..\\u0000", "a\\nb", "/sys", "\\u001b[31m"})
         CHECK(refusal("\"master\": \"" + name + "\"").starts_with("7 master: "));
     CHECK(refusal("\"master\": \"" + std::string(64, 'x') + "\"").starts_with("7 master: "));
 }
 
-TEST_CASE("root writes only logs of its own below /var/log: a configuration may be a tenant's") {
+TEST_CASE("log files are only accepted below /var/log, because a tenant may write the configuration") {
     for (const char* path : {"rdmanet.log",
                              "/etc/cron.d/x",
                              "/var/log",

@@ -28,7 +28,7 @@ public:
     std::set<std::string> dead;
     std::set<std::string> unknown;
     int calls = 0;
-    std::function<void()> meanwhile; // what another process does during the first call
+    std::function<void()> meanwhile; // another process does this during the first call
 };
 
 RequestedAddress requested_address(std::string_view text) {
@@ -70,7 +70,7 @@ constexpr const char* kTwo = R"({"range": "10.0.0.0/30"})";
 
 } // namespace
 
-TEST_CASE_METHOD(AllocatorFixture, "one address of each range, with gateway, routes and name service") {
+TEST_CASE_METHOD(AllocatorFixture, "an attachment gets one address of each range, with gateway, routes and DNS") {
     const Allocation given = allocate(kDual, owner("a"));
     CHECK(ips(kDual, owner("a")) == "10.0.0.2/24 via 10.0.0.1 fd00::1/64");
     CHECK(given.routes.size() == 1);
@@ -80,14 +80,15 @@ TEST_CASE_METHOD(AllocatorFixture, "one address of each range, with gateway, rou
     CHECK(given.warnings.empty());
 }
 
-TEST_CASE_METHOD(AllocatorFixture, "repeating never gives a second address, even if the configuration changed") {
+TEST_CASE_METHOD(AllocatorFixture,
+                 "a repeated request never gives a second address, even if the configuration changed") {
     CHECK(ips(kDual, owner("a")) == "10.0.0.2/24 via 10.0.0.1 fd00::1/64");
     CHECK(ips(kDual, owner("a")) == "10.0.0.2/24 via 10.0.0.1 fd00::1/64");
     CHECK(ips(R"({"range": "10.7.0.0/24", "gateway": "10.7.0.1"})", owner("a")) == "10.0.0.2/24");
     CHECK(ips(kDual, owner("b")) == "10.0.0.3/24 via 10.0.0.1 fd00::2/64");
 }
 
-TEST_CASE_METHOD(AllocatorFixture, "ranges that overlap never give one address twice") {
+TEST_CASE_METHOD(AllocatorFixture, "overlapping ranges never give one address twice") {
     constexpr const char* overlapping = R"({"range": "10.0.0.0/24", "ipRanges": [{"range": "10.0.0.0/16"}]})";
     CHECK(ips(overlapping, owner("a")) == "10.0.0.1/24 10.0.0.2/16");
     CHECK(ips(R"({"range": "10.0.0.0/8"})", owner("b")) == "10.0.0.3/8");
@@ -103,7 +104,7 @@ TEST_CASE_METHOD(AllocatorFixture, "static addresses are reserved too") {
     CHECK_THAT(refusal<RequestedAddressTaken>(both, owner("c")), Names("10.0.0.1", "taken", "\"a\"", "net1"));
 }
 
-TEST_CASE_METHOD(AllocatorFixture, "a requested address is given by the range that contains it") {
+TEST_CASE_METHOD(AllocatorFixture, "the range that contains a requested address gives it") {
     CHECK(ips(kDual, owner("a"), {"fd00::77/64", "10.0.0.50"}) == "10.0.0.50/24 via 10.0.0.1 fd00::77/64");
     CHECK(ips(kDual, owner("b"), {"fd00::78"}) == "10.0.0.2/24 via 10.0.0.1 fd00::78/64");
     CHECK(ips(kDual, owner("b"), {"fd00::78"}) == "10.0.0.2/24 via 10.0.0.1 fd00::78/64");
@@ -112,7 +113,7 @@ TEST_CASE_METHOD(AllocatorFixture, "a requested address is given by the range th
     CHECK_THAT(allocate(kDual, owner("d"), {"10.0.0.70/8"}).warnings.at(0), Names("prefix length", "24"));
 }
 
-TEST_CASE_METHOD(AllocatorFixture, "a requested address that can not be given is refused with the reason") {
+TEST_CASE_METHOD(AllocatorFixture, "the refusal of a requested address names the reason") {
     using Invalid = RequestedAddressInvalid;
     CHECK_THAT(refusal<Invalid>(kDual, owner("a"), {"10.1.0.1"}),
                Names("10.1.0.1", "outside", "10.0.0.0/24", "fd00::/64"));
@@ -147,7 +148,7 @@ TEST_CASE_METHOD(AllocatorFixture, "the next container of a pod takes over from 
     CHECK(faults().empty());
 }
 
-TEST_CASE_METHOD(AllocatorFixture, "what a dead predecessor held outside of today's configuration is given back") {
+TEST_CASE_METHOD(AllocatorFixture, "leases of a dead predecessor outside of the present configuration are released") {
     CHECK(ips(R"({"range": "10.7.0.0/24", "ipRanges": [{"range": "fd00::/64"}]})", owner("a", "uid")) ==
           "10.7.0.1/24 fd00::1/64");
     probe.dead = {"a"};
@@ -155,7 +156,7 @@ TEST_CASE_METHOD(AllocatorFixture, "what a dead predecessor held outside of toda
     CHECK(store.list_all(soon()).size() == 2);
 }
 
-TEST_CASE_METHOD(AllocatorFixture, "a full range takes back what dead owners hold, and only that") {
+TEST_CASE_METHOD(AllocatorFixture, "a full range reclaims leases of dead owners, and only those") {
     CHECK(ips(kTwo, owner("a")) == "10.0.0.1/30");
     CHECK(ips(kTwo, owner("b")) == "10.0.0.2/30");
     probe.unknown = {"b"};
@@ -167,7 +168,7 @@ TEST_CASE_METHOD(AllocatorFixture, "a full range takes back what dead owners hol
     CHECK(faults().empty());
 }
 
-TEST_CASE_METHOD(AllocatorFixture, "what dead owners hold is taken back before an address is given while it rests") {
+TEST_CASE_METHOD(AllocatorFixture, "leases of dead owners are reclaimed before a resting address is given") {
     constexpr const char* kThree = R"({"range": "10.0.0.0/29", "range_end": "10.0.0.3"})";
     CHECK(ips(kThree, owner("a")) == "10.0.0.1/29");
     CHECK(ips(kThree, owner("b")) == "10.0.0.2/29");
@@ -177,7 +178,7 @@ TEST_CASE_METHOD(AllocatorFixture, "what dead owners hold is taken back before a
     CHECK(probe.calls == 0);
     now.boot += 1;
     const Allocation given = allocate(kThree, owner("d"));
-    CHECK(text_of(given.leases) == "10.0.0.2/29"); // rests longer than what was taken back
+    CHECK(text_of(given.leases) == "10.0.0.2/29"); // rests longer than the reclaimed addresses
     CHECK(given.reclaimed_from == std::vector<OwnerKey>{owner("a").key});
     CHECK(ips(kThree, owner("e")) == "10.0.0.1/29");
     (void)store.release(owner("e").key, soon());
@@ -185,11 +186,11 @@ TEST_CASE_METHOD(AllocatorFixture, "what dead owners hold is taken back before a
     (void)store.release(owner("d").key, soon());
     CHECK(ips(kWithoutRest, owner("f")) == "10.0.0.1/29");
     probe.dead = {"f"};
-    CHECK(ips(kThree, owner("g")) == "10.0.0.1/29"); // 10.0.0.2 rests on
+    CHECK(ips(kThree, owner("g")) == "10.0.0.1/29"); // 10.0.0.2 still rests
     CHECK(faults().empty());
 }
 
-TEST_CASE_METHOD(AllocatorFixture, "an address that another process takes back first is free all the same") {
+TEST_CASE_METHOD(AllocatorFixture, "an address that another process reclaims first is free nevertheless") {
     SqliteStore other(options());
     const auto taken_back_meanwhile = [&](const std::string& container) {
         probe.dead = {container};
@@ -203,12 +204,12 @@ TEST_CASE_METHOD(AllocatorFixture, "an address that another process takes back f
     CHECK(ips(kTwo, owner("d"), {"10.0.0.2"}) == "10.0.0.2/30");
 }
 
-TEST_CASE_METHOD(AllocatorFixture, "nobody is probed while there is room") {
+TEST_CASE_METHOD(AllocatorFixture, "no owner is probed while a range has room") {
     for (const char* name : {"a", "b", "c"}) (void)allocate(kDual, owner(name));
     CHECK(probe.calls == 0);
 }
 
-TEST_CASE_METHOD(AllocatorFixture, "release gives back everything, and absence is success") {
+TEST_CASE_METHOD(AllocatorFixture, "release releases everything, and succeeds if there is nothing") {
     (void)allocate(kDual, owner("a"));
     (void)allocate(R"({"range": "10.0.0.0/24", "network_name": "x", "ipRanges": [{"range": "fd01::/64"},
         {"range": "fd02::/64"}]})",
@@ -228,7 +229,7 @@ TEST_CASE_METHOD(AllocatorFixture, "check names every difference") {
     CHECK(allocator.check(owner("z").key, {prefix("10.0.0.2/24")}, soon()).size() == 1);
 }
 
-TEST_CASE_METHOD(AllocatorFixture, "a range has room while an address is free, rests, or belongs to the dead") {
+TEST_CASE_METHOD(AllocatorFixture, "a range has room if an address is free, rests, or has a dead owner") {
     const Config two = config(kTwo);
     const auto has_room = [&] { return allocator.has_room(two.ranges.at(0), soon()); };
     CHECK(has_room());
@@ -246,7 +247,7 @@ TEST_CASE_METHOD(AllocatorFixture, "a range has room while an address is free, r
     CHECK(allocator.usage(config(kDual).ranges.at(0), soon()).cooling == 0); // 10.0.0.1 rests, but is the gateway here
 }
 
-TEST_CASE_METHOD(AllocatorFixture, "what would be refused is foreseen in the same words, and nothing changes by it") {
+TEST_CASE_METHOD(AllocatorFixture, "a preview refuses in the same words, and changes nothing") {
     const auto foreseen = [&](const char* ipam, const std::vector<std::string>& wanted = {}) -> std::string {
         std::vector<RequestedAddress> requested;
         for (const std::string& text : wanted) requested.push_back(requested_address(text));
@@ -270,8 +271,8 @@ TEST_CASE_METHOD(AllocatorFixture, "what would be refused is foreseen in the sam
     CHECK(text_of(store.find(owner("a").key, soon())) == "10.0.0.1/30");
 }
 
-TEST_CASE_METHOD(AllocatorFixture, "an address that is withdrawn doesn't rest, unless it was a predecessor's") {
-    const auto step = GENERATE(-1000, 0, 10); // of the wall clock, which somebody may set back between two ADDs
+TEST_CASE_METHOD(AllocatorFixture, "a withdrawn address does not rest, unless it was a predecessor's") {
+    const auto step = GENERATE(-1000, 0, 10); // somebody may set the wall clock back between two ADDs
     const auto fresh_of = [&](const Owner& who) { return allocate(kTwo, who).fresh; };
     const auto first = fresh_of(owner("a", "u1"));
     CHECK(text_of(first) == "10.0.0.1/30");

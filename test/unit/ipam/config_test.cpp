@@ -9,7 +9,6 @@ using namespace rdmanet;
 using namespace rdmanet::ipam;
 using namespace rdmanet::ipam::test;
 using Catch::Matchers::Contains;
-using Catch::Matchers::Equals;
 using rdmanet::test::concat;
 using rdmanet::test::Names;
 
@@ -73,7 +72,7 @@ TEST_CASE("ipRanges follow range, each with its own keys") {
     CHECK(parsed.warnings.empty());
 }
 
-TEST_CASE("a gateway goes to the ranges of its family that contain it") {
+TEST_CASE("a gateway applies to the ranges of its family that contain it") {
     const Config parsed = config(R"({"gateway": "10.0.0.1", "ipRanges": [{"range": "fd00::/64"},
         {"range": "10.0.0.0/24"}, {"range": "10.1.0.0/24"}], "exclude_gateway": false})");
     CHECK_FALSE(parsed.ranges[0].gateway);
@@ -86,7 +85,7 @@ TEST_CASE("a gateway goes to the ranges of its family that contain it") {
     CHECK(config(R"({"range": "10.0.0.0/24", "gateway": ""})").warnings.empty());
 }
 
-TEST_CASE("routers' addresses are not handed out") {
+TEST_CASE("addresses of routers are not given") {
     const auto usable = [](std::string_view more) {
         return usable_of(config(concat(R"({"range": "10.0.0.0/29", "gateway": "10.0.0.1", "routes":
             [{"dst": "10.9.0.0/16", "gw": "10.0.0.4"}, {"dst": "10.8.0.0/16", "gw": "10.7.0.1"}])",
@@ -96,7 +95,7 @@ TEST_CASE("routers' addresses are not handed out") {
     CHECK(usable(R"(, "exclude_gateway": false)") == "10.0.0.1-10.0.0.6 ");
 }
 
-TEST_CASE("what no interface can have is no range, in part or as a whole") {
+TEST_CASE("a range without an address for an interface is refused") {
     for (const char* range : {"::/0", "0.0.0.0/0", "127.0.0.0/24", "224.0.0.0/24", "192.0.0.0/2", "ff02::/64", "::/64"})
         CHECK_THROWS_WITH(config(std::string(R"({"range": ")") + range + R"("})"),
                           Names("range", "interface can have"));
@@ -113,30 +112,31 @@ TEST_CASE("small ranges need enable_l3") {
           "4000::-7fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff ");
 }
 
-TEST_CASE("what whereabouts silently ignores is ignored with a warning") {
+TEST_CASE("keys that whereabouts silently ignores produce a warning") {
     CHECK_THAT(only_warning(R"({"range": "10.0.0.100/24"})"),
                Names("host bits", "10.0.0.100/24", "ignored", "10.0.0.0/24"));
     CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "range_end": "10.0.0.255"})"),
                Names("range_end", "10.0.0.255", "ignored", "10.0.0.1", "10.0.0.254"));
     CHECK_FALSE(config(R"({"range": "10.0.0.0/24", "range_end": "10.0.0.255"})").fault);
-    CHECK_THAT(only_warning(R"({"range": "10.0.0.0-10.0.0.9/24"})"), Contains("10.0.0.0 is ignored"));
+    CHECK_THAT(only_warning(R"({"range": "10.0.0.0-10.0.0.9/24"})"), Names("10.0.0.0", "ignored"));
     CHECK_THAT(only_warning(R"({"range": "10.0.0.4-10.0.0.9/24", "range_start": "10.0.0.5"})"),
                Names("range_start", "ignored", "10.0.0.4-10.0.0.9/24"));
     CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "exclude": ["10.0.0.229/30"]})"),
                Names("host bits", "exclude[0]", "10.0.0.229/30", "10.0.0.228", "10.0.0.231"));
-    CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "exclude": ["10.0.1.0/24"]})"), Contains("excludes nothing"));
+    CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "exclude": ["10.0.1.0/24"]})"),
+               Names("exclude[0]", "10.0.1.0/24", "10.0.0.0/24"));
     CHECK_THAT(only_warning(R"({"ipRanges": [{"range": "10.0.0.0/24"}], "exclude": ["10.0.0.5"]})"),
-               Catch::StartsWith("exclude: ignored") && Contains("\"range\""));
+               Names("exclude", "ignored", "\"range\""));
 }
 
-TEST_CASE("a start or an end outside of the range is a fault, which is no reason to fail for who has an address") {
+TEST_CASE("a start or an end outside of the range is a fault, which does not affect an attachment with an address") {
     const Config faulty = config(R"({"range": "10.0.0.7/24", "range_start": "10.0.1.1", "range_end": "9.9.9.9"})");
     CHECK(usable_of(faulty) == "10.0.0.1-10.0.0.254 ");
     REQUIRE(faulty.fault);
     CHECK_THAT(std::string(faulty.fault->what()), Names("range_start", "10.0.0.0/24", "10.0.1.1"));
 }
 
-TEST_CASE("keys that mean nothing here are accepted; those about uniqueness and unknown ones with a warning") {
+TEST_CASE("keys without meaning here are accepted; unknown keys and keys about uniqueness produce a warning") {
     CHECK(config(R"({"range": "10.0.0.0/24", "log_file": "/x", "log_level": "debug", "datastore": "kubernetes",
         "leader_lease_duration": 1500, "sleep_for_race": 0,
         "reconciler_cron_expression": "* * * * *", "node_slice_size": "", "etcd_host": ""})")
@@ -147,21 +147,25 @@ TEST_CASE("keys that mean nothing here are accepted; those about uniqueness and 
     CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "configuration_path": "/etc/x"})"),
                Names("configuration_path", "ignored"));
     CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "rangeStart": "10.0.0.9"})"),
-               Catch::StartsWith("rangeStart: unknown key") && Contains("\"range_start\""));
+               Names("rangeStart", "unknown key", "\"range_start\""));
 }
 
-TEST_CASE("unknown keys in the parts of the object are warned of as well") {
-    const std::pair<const char*, const char*> rows[] = {
-        {R"("ipRanges": [{"range": "10.1.0.0/24"}, {"range": "10.2.0.0/24", "range_star": "10.2.0.9"}])",
-         "ipRanges[1].range_star: unknown key (did you mean \"range_start\"?), ignored"},
-        {R"("routes": [{"dst": "10.9.0.0/16", "metric": 5}])", "routes[0].metric: unknown key, ignored"},
-        {R"("addresses": [{"address": "10.9.0.9/16", "gatway": "10.9.0.1"}])",
-         "addresses[0].gatway: unknown key (did you mean \"gateway\"?), ignored"},
-        {R"("dns": {"nameserver": ["10.0.0.53"]})",
-         "dns.nameserver: unknown key (did you mean \"nameservers\"?), ignored"},
+TEST_CASE("unknown keys in nested objects produce a warning too") {
+    struct Row {
+        const char* members;
+        const char* key;
+        const char* suggestion; // empty: none
     };
-    for (const auto& [members, warning] : rows)
-        CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", )" + std::string(members) + "}"), Equals(warning));
+    const Row rows[] = {
+        {R"("ipRanges": [{"range": "10.1.0.0/24"}, {"range": "10.2.0.0/24", "range_star": "10.2.0.9"}])",
+         "ipRanges[1].range_star", R"("range_start")"},
+        {R"("routes": [{"dst": "10.9.0.0/16", "metric": 5}])", "routes[0].metric", ""},
+        {R"("addresses": [{"address": "10.9.0.9/16", "gatway": "10.9.0.1"}])", "addresses[0].gatway", R"("gateway")"},
+        {R"("dns": {"nameserver": ["10.0.0.53"]})", "dns.nameserver", R"("nameservers")"},
+    };
+    for (const auto& [members, key, suggestion] : rows)
+        CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", )" + std::string(members) + "}"),
+                   Names(key, "unknown key", suggestion));
     CHECK(config(R"({"range": "10.0.0.0/24", "$comment": "", "type": "rdmanet", "enable_overlapping_ranges": true,
         "network_name": "n", "cooldown": 1, "exclude_gateway": true, "Gateway": "10.0.0.1", "exclude": [],
         "ipRanges": [{"range": "fd00::/64", "range_start": "fd00::2", "range_end": "fd00::9", "exclude": ["fd00::3"],
@@ -172,7 +176,7 @@ TEST_CASE("unknown keys in the parts of the object are warned of as well") {
               .warnings.empty());
 }
 
-TEST_CASE("what can not be meant is refused with the path of the key") {
+TEST_CASE("the refusal of an impossible value has the path of its key") {
     CHECK_THAT(error_of(R"({})"), Names("range", "ipRanges", "addresses"));
     CHECK_THAT(error_of(R"({"rnage": "10.0.0.0/24"})"), Names("ipRanges", "rnage", "did you mean \"range\""));
     CHECK_THAT(error_of(R"({"range": 5})"), Names("range", "string", "5"));
@@ -205,7 +209,7 @@ TEST_CASE("what can not be meant is refused with the path of the key") {
     CHECK_THAT(error_of(R"({"range": "10.0.0.0/24", "network_name": "a@b"})"), Contains("network_name: "));
 }
 
-TEST_CASE("the address space is the network name, and the range too if ranges may not overlap") {
+TEST_CASE("the address space is the network name, and also the range if ranges may not overlap") {
     CHECK(config(R"({"range": "10.0.0.0/24", "network_name": "blue"})").ranges[0].space == "blue");
     const Config own = config(R"({"range": "10.0.0.7/24", "network_name": "blue", "enable_overlapping_ranges": false,
         "addresses": [{"address": "10.0.0.9/24"}, {"address": "10.9.0.9/16"}]})");
@@ -214,7 +218,7 @@ TEST_CASE("the address space is the network name, and the range too if ranges ma
     CHECK(own.addresses[1].space == "blue@10.9.0.0/16");
 }
 
-TEST_CASE("static addresses") {
+TEST_CASE("static addresses are parsed") {
     const Config parsed =
         config(R"({"addresses": [{"address": "10.0.0.9/24", "gateway": "10.0.0.1"}, {"address": "fd00::9/64"}]})");
     REQUIRE(parsed.addresses.size() == 2);
@@ -229,7 +233,7 @@ TEST_CASE("static addresses") {
     CHECK_THAT(error_of(R"({"addresses": [{"address": "224.0.0.9/24"}]})"), Contains("addresses[0].address: "));
 }
 
-TEST_CASE("static addresses are a host's, unless enable_l3 says otherwise") {
+TEST_CASE("a static address must be a host's, unless enable_l3 is set") {
     const auto with = [](const std::string& address, const std::string& more) {
         return R"({"addresses": [{"address": ")" + address + "\"}]" + more + "}";
     };
@@ -247,7 +251,7 @@ TEST_CASE("static addresses are a host's, unless enable_l3 says otherwise") {
     }
 }
 
-TEST_CASE("routes and name service pass through") {
+TEST_CASE("routes and DNS are passed on") {
     const Config parsed = config(R"({"range": "10.0.0.0/24",
         "routes": [{"dst": "0.0.0.0/0", "gw": "10.0.0.1", "mtu": 9000, "advmss": 8960, "priority": 100,
                     "table": 4294967295, "scope": 253}, {"dst": "fd00::/8"}],

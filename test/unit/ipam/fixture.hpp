@@ -1,4 +1,4 @@
-// What the tests of this room share: a store of its own on a clock of its own, and short ways to write values.
+// The tests of this room share a store with its own clock, and short ways to write values.
 #pragma once
 
 #include <rdmanet/ipam/allocator.hpp>
@@ -86,7 +86,7 @@ inline Claim wanting(Claim claim, std::string_view address) {
     return claim;
 }
 
-/// Text of the addresses: "10.0.0.1/24 fd00::1/64".
+/// The addresses as text, "10.0.0.1/24 fd00::1/64".
 inline std::string text_of(const std::vector<Lease>& leases) {
     std::string text;
     for (const Lease& lease : leases) text += (text.empty() ? "" : " ") + lease.address.to_string();

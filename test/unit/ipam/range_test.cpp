@@ -18,7 +18,7 @@ constexpr base::Uint128 kAllOnes = ~base::Uint128{0};
 
 } // namespace
 
-TEST_CASE("a range keeps its first and last address free, in both families") {
+TEST_CASE("the first and the last address of a range are not given, in both families") {
     CHECK(bounds_of(prefix("10.0.0.77/24"), Edges::kept_free) == between("10.0.0.1", "10.0.0.254"));
     CHECK(bounds_of(prefix("fd00::/64"), Edges::kept_free) == between("fd00::1", "fd00::ffff:ffff:ffff:fffe"));
     CHECK(bounds_of(prefix("10.0.0.6/31"), Edges::handed_out) == between("10.0.0.6", "10.0.0.7"));
@@ -40,16 +40,16 @@ TEST_CASE("removing addresses leaves sorted disjoint intervals") {
     CHECK_FALSE(range.contains(ip("::a00:a")));
 }
 
-TEST_CASE("a hole of 2^28 addresses in an IPv6 range is one step") {
+TEST_CASE("a hole of 2^28 addresses in an IPv6 range takes one step") {
     Range range = whole("fd00::/64");
     range.remove({between("fd00::", "fd00::fff:ffff")});
     CHECK(range.usable() == std::vector<Interval>{between("fd00::1000:0", "fd00::ffff:ffff:ffff:ffff")});
     CHECK(to_text(range.usable_count()) == "18446744073441116160");
 }
 
-TEST_CASE("the ends of the address families are addresses like others") {
+TEST_CASE("the first and last addresses of the families can be given") {
     Range everything = whole("::/0");
-    CHECK(everything.usable_count() == kAllOnes); // one less than there are
+    CHECK(everything.usable_count() == kAllOnes); // the number of addresses does not fit, so it is one less
     everything.remove({{0, 0}});
     CHECK(everything.usable_count() == kAllOnes);
     everything.remove({{kAllOnes, kAllOnes}});
@@ -64,7 +64,7 @@ TEST_CASE("the ends of the address families are addresses like others") {
     CHECK(end.usable().empty());
 }
 
-TEST_CASE("a range is described by its subnet, and by its bounds where they are narrower") {
+TEST_CASE("a range is described by its subnet, or by its bounds if they are narrower") {
     CHECK(whole("10.0.0.0/24").to_string() == "10.0.0.0/24");
     CHECK(Range(prefix("10.0.0.9/24"), between("10.0.0.1", "10.0.0.254")).to_string() == "10.0.0.0/24");
     CHECK(Range(prefix("10.0.0.0/24"), between("10.0.0.5", "10.0.0.9")).to_string() ==

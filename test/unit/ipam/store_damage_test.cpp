@@ -1,4 +1,4 @@
-// Files that are cut short, overwritten, or not ours: the store loads or reports, and can be repaired.
+// Files that are truncated, overwritten or foreign. The store loads or reports them, and repairs them.
 #include "fixture.hpp"
 
 #include "support/names.hpp"
@@ -47,7 +47,7 @@ public:
         return with;
     }
 
-    /// Uses the file as it is; true if every call worked.
+    /// Uses the file as it is. True if every call worked.
     bool is_usable() {
         try {
             SqliteStore other(options());
@@ -62,7 +62,7 @@ public:
         }
     }
 
-    /// After it the store is sound and knows what it should; returns whether the file was replaced.
+    /// Repairs the store, and checks that it is sound and has its leases. Returns whether the file was replaced.
     bool repair() {
         SqliteStore other(seeded());
         const auto moved = other.repair(soon());
@@ -80,7 +80,7 @@ public:
 
 } // namespace
 
-TEST_CASE_METHOD(DamageFixture, "a file that was cut short is reported, and repaired from the known leases") {
+TEST_CASE_METHOD(DamageFixture, "a truncated file is reported, and repaired from the known leases") {
     for (std::size_t size = 0; size < sound.size(); size += size < 4200 ? 97 : 1021) {
         INFO("cut at " << size);
         write(store.path(), sound.substr(0, size));
@@ -101,13 +101,13 @@ TEST_CASE_METHOD(DamageFixture, "an overwritten file loads or is reported, and c
         (void)is_usable();
         try {
             (void)repair();
-        } catch (const StoreError& error) { // the version number was hit
+        } catch (const StoreError& error) { // the damage changed the version number
             REQUIRE_THAT(error.what(), Contains("has version"));
         }
     }
 }
 
-TEST_CASE_METHOD(DamageFixture, "what is no file of ours is moved aside") {
+TEST_CASE_METHOD(DamageFixture, "a foreign file is moved aside") {
     write(store.path(), std::string(8192, 'x'));
     CHECK_FALSE(is_usable());
     CHECK(repair());
@@ -127,7 +127,7 @@ TEST_CASE_METHOD(DamageFixture, "what is no file of ours is moved aside") {
     CHECK(repair());
 }
 
-TEST_CASE_METHOD(DamageFixture, "a damaged file stays as it is, under a name that says when") {
+TEST_CASE_METHOD(DamageFixture, "a damaged file is kept unchanged, with the time in its name") {
     write(store.path(), sound.substr(0, 5000));
     SqliteStore other(seeded());
     const auto moved = other.repair(soon());
@@ -143,7 +143,7 @@ TEST_CASE_METHOD(DamageFixture, "a journal without its file is not played back")
     CHECK(faults().empty());
 }
 
-TEST_CASE_METHOD(DamageFixture, "a newer version is refused, and not taken for damage") {
+TEST_CASE_METHOD(DamageFixture, "a newer version is refused, and does not count as damage") {
     sqlite3* newer = nullptr;
     REQUIRE(sqlite3_open(store.path().c_str(), &newer) == SQLITE_OK);
     CHECK(sqlite3_exec(newer, "PRAGMA user_version = 2", nullptr, nullptr, nullptr) == SQLITE_OK);
@@ -168,7 +168,7 @@ TEST_CASE_METHOD(DamageFixture, "a store that was replaced while open is opened 
     CHECK(fresh.find(owner("c1").key, soon()).empty());
 }
 
-TEST_CASE_METHOD(DamageFixture, "runs that disagree with the leases are found") {
+TEST_CASE_METHOD(DamageFixture, "runs that disagree with the leases are detected") {
     sqlite3* database = nullptr;
     REQUIRE(sqlite3_open(store.path().c_str(), &database) == SQLITE_OK);
     CHECK(sqlite3_exec(database, "DELETE FROM runs", nullptr, nullptr, nullptr) == SQLITE_OK);

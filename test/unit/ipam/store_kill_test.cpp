@@ -1,4 +1,5 @@
-// SIGKILL before every single system call of an ADD, a DEL and of making the store: what a runtime's time-out may hit.
+// SIGKILL before every system call of an ADD, of a DEL and of the creation of a store, as a runtime's timeout may
+// send it.
 #include "fixture.hpp"
 
 #include <catch2/catch.hpp>
@@ -30,8 +31,8 @@ End run_until_call(int at, Act act) {
     (void)::waitpid(child, &status, 0);
     if (WIFEXITED(status)) return End::not_traceable;
     for (int stops = 0;; ++stops) {
-        // Stops alternate between entry and exit; the first is the exit of none, as the child stopped outside of a
-        // call.
+        // Stops alternate between entry and exit of a call. The first stop counts as an exit, because the child
+        // stopped outside of a call.
         if (stops == 2 * at + 1) {
             (void)::kill(child, SIGKILL);
             (void)::waitpid(child, &status, 0);
@@ -43,7 +44,7 @@ End run_until_call(int at, Act act) {
     }
 }
 
-/// `prepare`, then `act` killed before each of its calls in turn, then `check`, until it survives.
+/// Runs `prepare`, `act` and `check`, and kills `act` before each of its calls in turn, until it survives.
 template <class Prepare, class Act, class Check>
 void at_every_call(Prepare prepare, Act act, Check check) {
     for (int at = 0; at < 1000; ++at) {
@@ -59,7 +60,7 @@ void at_every_call(Prepare prepare, Act act, Check check) {
 
 } // namespace
 
-TEST_CASE_METHOD(StoreFixture, "killed before any system call of a reservation: all addresses or none") {
+TEST_CASE_METHOD(StoreFixture, "a reservation killed before any system call took all addresses or none") {
     (void)reserve(owner("first"), {claim("10.0.0.0/24")});
     at_every_call([] {},
                   [&] {
@@ -74,7 +75,7 @@ TEST_CASE_METHOD(StoreFixture, "killed before any system call of a reservation: 
                   });
 }
 
-TEST_CASE_METHOD(StoreFixture, "killed before any system call of a release: the next one finishes it") {
+TEST_CASE_METHOD(StoreFixture, "the next release completes one that was killed before any system call") {
     at_every_call([&] { REQUIRE(reserve(owner("a"), {claim("10.0.0.0/24")}) == "10.0.0.0/24"); },
                   [&] {
                       SqliteStore own(options());
@@ -87,7 +88,7 @@ TEST_CASE_METHOD(StoreFixture, "killed before any system call of a release: the 
                   });
 }
 
-TEST_CASE("killed before any system call of making the store: the next one makes it") {
+TEST_CASE("the next process creates a store whose creation was killed before any system call") {
     auto fixture = std::make_unique<StoreFixture>();
     at_every_call([&] { fixture = std::make_unique<StoreFixture>(); },
                   [&] {
@@ -100,7 +101,7 @@ TEST_CASE("killed before any system call of making the store: the next one makes
                   });
 }
 
-TEST_CASE("killed before any system call of a repair: the next one repairs") {
+TEST_CASE("the next repair completes one that was killed before any system call") {
     std::unique_ptr<StoreFixture> fixture;
     std::vector<Lease> known;
     const auto seeded = [&] {

@@ -1,4 +1,4 @@
-// Random operations on the store and on a model that is too simple to be wrong: a map of addresses.
+// Random operations on the store and on a model: a map of addresses, too simple to be wrong.
 #include "fixture.hpp"
 
 #include <catch2/catch.hpp>
@@ -111,7 +111,7 @@ std::vector<Claim> all_claims() {
 
 } // namespace
 
-TEST_CASE_METHOD(StoreFixture, "the store does what a map of addresses would") {
+TEST_CASE_METHOD(StoreFixture, "the store behaves like a map of addresses") {
     const auto claims = all_claims();
     for (const unsigned seed : {1U, 2U, 3U}) {
         INFO("seed " << seed);
@@ -119,7 +119,7 @@ TEST_CASE_METHOD(StoreFixture, "the store does what a map of addresses would") {
         const auto below = [&](std::size_t count) { return random() % count; };
         Model model;
         for (const Lease& old : store.list_all(soon())) (void)store.release(old.owner.key, soon());
-        now.boot += 100'000; // what rests from the run before is over
+        now.boot += 100'000; // no address rests from the run before
         for (int step = 0; step < 400; ++step) {
             const std::string container(1, static_cast<char>('a' + below(12)));
             now.boot += static_cast<std::int64_t>(below(3));

@@ -1,4 +1,4 @@
-// Several processes on one store, and processes that are killed while they use it.
+// Several processes use one store, and some are killed meanwhile.
 #include "fixture.hpp"
 
 #include <catch2/catch.hpp>
@@ -46,7 +46,7 @@ TEST_CASE_METHOD(StoreFixture, "two processes never get one address") {
     for (int process = 0; process < kProcesses; ++process)
         children.push_back(in_child([&] {
             for (int number = 0; number < kEach; ++number) {
-                SqliteStore own(options()); // as the plugin does: a process per call
+                SqliteStore own(options()); // the plugin has a process for each call too
                 const auto name = std::to_string(process) + "-" + std::to_string(number);
                 const auto outcome = own.reserve(owner(name), {claim("10.0.0.0/16"), claim("fd00::/64")}, soon());
                 if (!std::holds_alternative<Granted>(outcome)) ::_exit(2);

@@ -8,7 +8,7 @@ using namespace rdmanet;
 using namespace rdmanet::ipam;
 using namespace rdmanet::ipam::test;
 
-TEST_CASE_METHOD(StoreFixture, "nothing is made before the first reservation") {
+TEST_CASE_METHOD(StoreFixture, "nothing is created before the first reservation") {
     CHECK(release(owner("a")).empty());
     CHECK(store.find(owner("a").key, soon()).empty());
     CHECK(store.list_all(soon()).empty());
@@ -34,7 +34,7 @@ TEST_CASE_METHOD(StoreFixture, "the lowest free address is given, across holes a
     CHECK(faults().empty());
 }
 
-TEST_CASE_METHOD(StoreFixture, "a repeated reservation keeps the lease, whatever the claim says") {
+TEST_CASE_METHOD(StoreFixture, "a repeated reservation keeps the lease, whatever the claim is") {
     CHECK(reserve(owner("a"), {claim("10.0.0.0/24")}) == "10.0.0.0/24");
     CHECK(reserve(owner("a"), {claim("10.9.0.0/16")}) == "10.0.0.0/24");
     CHECK(reserve(owner("a"), {wanting(claim("10.0.0.0/24"), "10.0.0.7")}) == "10.0.0.0/24");
@@ -43,7 +43,7 @@ TEST_CASE_METHOD(StoreFixture, "a repeated reservation keeps the lease, whatever
     CHECK(text_of(store.find(owner("a").key, soon())) == "10.0.0.0/24 10.0.0.1/24");
 }
 
-TEST_CASE_METHOD(StoreFixture, "a lease is kept for the attachment's present namespace") {
+TEST_CASE_METHOD(StoreFixture, "a lease gets the attachment's present namespace") {
     CHECK(reserve(owner("a"), {claim("10.0.0.0/24")}) == "10.0.0.0/24");
     Owner again = owner("a");
     again.netns_inode = 7;
@@ -55,7 +55,7 @@ TEST_CASE_METHOD(StoreFixture, "a lease is kept for the attachment's present nam
     CHECK(faults().empty());
 }
 
-TEST_CASE_METHOD(StoreFixture, "all claims or none") {
+TEST_CASE_METHOD(StoreFixture, "all claims are granted or none") {
     const Claim full = claim("10.0.0.0/32");
     CHECK(reserve(owner("a"), {full}) == "10.0.0.0/32");
     CHECK(reserve(owner("b"), {claim("fd00::/64"), full}) == "exhausted");
@@ -65,12 +65,12 @@ TEST_CASE_METHOD(StoreFixture, "all claims or none") {
     CHECK(faults().empty());
 }
 
-TEST_CASE_METHOD(StoreFixture, "a wanted address is set aside before the lowest ones are given") {
+TEST_CASE_METHOD(StoreFixture, "a requested address is set aside before the lowest ones are given") {
     CHECK(reserve(owner("a"), {claim("10.0.0.0/24"), wanting(claim("10.0.0.0/24"), "10.0.0.0")}) ==
           "10.0.0.1/24 10.0.0.0/24");
 }
 
-TEST_CASE_METHOD(StoreFixture, "spaces have nothing to do with each other") {
+TEST_CASE_METHOD(StoreFixture, "spaces are independent of each other") {
     Claim blue = claim("10.0.0.0/24");
     blue.space = "blue";
     CHECK(reserve(owner("a"), {claim("10.0.0.0/24"), blue}) == "10.0.0.0/24 10.0.0.0/24");
@@ -80,7 +80,7 @@ TEST_CASE_METHOD(StoreFixture, "spaces have nothing to do with each other") {
     CHECK(faults().empty());
 }
 
-TEST_CASE_METHOD(StoreFixture, "a released address rests, and is given earlier only if nothing else is left") {
+TEST_CASE_METHOD(StoreFixture, "a released address rests until no other address is free") {
     const Claim two = resting(claim("10.0.0.0/31"), 30);
     CHECK(reserve(owner("a"), {two}) == "10.0.0.0/31");
     CHECK(release(owner("a")) == "10.0.0.0/31");
@@ -107,7 +107,7 @@ TEST_CASE_METHOD(StoreFixture, "after its rest an address is free") {
     CHECK(faults().empty());
 }
 
-TEST_CASE_METHOD(StoreFixture, "a rest that began in another boot is over") {
+TEST_CASE_METHOD(StoreFixture, "a rest that began in an earlier boot is over") {
     const Claim many = resting(claim("10.0.0.0/24"), 86400);
     now.boot = 10'000'000;
     CHECK(reserve(owner("a"), {many}) == "10.0.0.0/24");
@@ -117,7 +117,7 @@ TEST_CASE_METHOD(StoreFixture, "a rest that began in another boot is over") {
     CHECK(reserve(owner("b"), {many}) == "10.0.0.0/24");
 }
 
-TEST_CASE_METHOD(StoreFixture, "who asks for a resting address by name gets it") {
+TEST_CASE_METHOD(StoreFixture, "an attachment that requests a resting address gets it") {
     const Claim many = resting(claim("10.0.0.0/24"), 30);
     CHECK(reserve(owner("a"), {many}) == "10.0.0.0/24");
     CHECK(release(owner("a")) == "10.0.0.0/24");
@@ -125,7 +125,7 @@ TEST_CASE_METHOD(StoreFixture, "who asks for a resting address by name gets it")
     CHECK(faults().empty());
 }
 
-TEST_CASE_METHOD(StoreFixture, "the ends of both families are given and taken back") {
+TEST_CASE_METHOD(StoreFixture, "the first and last addresses of both families are given and released") {
     const base::Uint128 ones = ~base::Uint128{0};
     const Claim v6_end = claim("::/0", {{ones - 1, ones}});
     const Claim v4_end = claim("0.0.0.0/0", {{0xfffffffe, 0xffffffff}});
@@ -161,7 +161,7 @@ TEST_CASE_METHOD(StoreFixture, "leases keep everything about their owner") {
     CHECK(store.find_predecessors(owner("b"), soon()).empty());
 }
 
-TEST_CASE_METHOD(StoreFixture, "adopting and reclaiming are conditional on the holder") {
+TEST_CASE_METHOD(StoreFixture, "adopting and reclaiming depend on the holder") {
     const Claim any = claim("10.0.0.0/24");
     (void)reserve(owner("a", "uid"), {any, any});
     const auto seen = store.find(owner("a").key, soon());
@@ -184,7 +184,7 @@ TEST_CASE_METHOD(StoreFixture, "a lease that changed since it was read is neithe
     (void)reserve(owner("a", "uid"), {any});
     const auto seen = store.find(owner("a").key, soon());
 
-    // The same attachment, in another slot: heir "b" has slot 0 free, but not slot 1.
+    // The same attachment has another slot: slot 0 is free for owner "b", slot 1 is not.
     (void)release(owner("a"));
     CHECK(reserve(owner("a", "uid"), {any, first}) == "10.0.0.1/24 10.0.0.0/24");
     CHECK(reserve(owner("b", "uid"), {any, any}) == "10.0.0.2/24 10.0.0.3/24");
@@ -193,7 +193,7 @@ TEST_CASE_METHOD(StoreFixture, "a lease that changed since it was read is neithe
     CHECK(store.reclaim(seen, soon()).empty());
     CHECK(text_of(store.find(owner("a").key, soon())) == "10.0.0.1/24 10.0.0.0/24");
 
-    // The same attachment, in another network namespace: what was seen dead lives again.
+    // The same attachment has another network namespace, so it lives again.
     const auto before = store.find(owner("a").key, soon());
     Owner again = owner("a", "uid");
     again.netns_cookie = 9;
@@ -217,15 +217,15 @@ TEST_CASE_METHOD(StoreFixture, "leases are listed in pages") {
     CHECK(store.usage(any, soon()).leases == 5);
 }
 
-TEST_CASE_METHOD(StoreFixture, "restored leases are leases, and don't replace any") {
+TEST_CASE_METHOD(StoreFixture, "restored leases are normal leases, and do not replace any") {
     (void)reserve(owner("a"), {claim("10.0.0.0/24")});
     auto lease = store.find(owner("a").key, soon()).front();
     std::vector<Lease> known{lease};
-    lease.owner = owner("b"); // an address that is held
+    lease.owner = owner("b"); // the address is held
     known.push_back(lease);
     lease.address = prefix("10.0.0.1/24");
     known.push_back(lease);
-    lease.address = prefix("10.0.0.9/24"); // a slot that is held
+    lease.address = prefix("10.0.0.9/24"); // the slot is held
     known.push_back(lease);
     CHECK(store.restore(known, soon()) == 1);
     CHECK(text_of(store.list_all(soon())) == "10.0.0.0/24 10.0.0.1/24");
@@ -233,17 +233,17 @@ TEST_CASE_METHOD(StoreFixture, "restored leases are leases, and don't replace an
     CHECK(faults().empty());
 }
 
-TEST_CASE_METHOD(StoreFixture, "a store made anew begins with the known leases") {
+TEST_CASE_METHOD(StoreFixture, "a store that is created again begins with the known leases") {
     (void)reserve(owner("a"), {claim("10.0.0.0/24")});
     const auto known = store.list_all(soon());
     StoreFixture other;
     auto options = other.options();
     options.known_leases = [&] { return known; };
-    SqliteStore looking(options); // for what only reads they are there before the file is
+    SqliteStore looking(options); // a reader sees them before the file exists
     CHECK(looking.list_all(soon()).size() == 1);
     CHECK_FALSE(looking.has_free(claim("10.0.0.0/32"), soon()));
     CHECK_FALSE(std::filesystem::exists(looking.path()));
-    CHECK(looking.release(owner("nobody").key, soon()).empty()); // and a change makes it
+    CHECK(looking.release(owner("nobody").key, soon()).empty()); // a change creates the file
     CHECK(std::filesystem::exists(looking.path()));
     std::filesystem::remove(looking.path());
     SqliteStore seeded(options);

@@ -25,12 +25,12 @@ Warnings warnings_of(const std::string& text) {
 
 } // namespace
 
-TEST_CASE("known keys match without regard to case, and those that end with a slash by their beginning") {
+TEST_CASE("known keys match without regard to case, and a key with a final slash matches as a prefix") {
     CHECK(warnings_of(R"({"MASTER": 1, "Mtu": 1, "cni.dev/x": 1, "CNI.dev/y": 1, "absent": null})").empty());
     CHECK(warnings_of(R"({"cni.dev/": 1})") == Warnings{"cni.dev/: unknown key, ignored"});
 }
 
-TEST_CASE("of keys that differ only in the case of letters, those that are not read have a warning") {
+TEST_CASE("if keys differ only in the case of letters, the ones that are not read produce a warning") {
     CHECK(warnings_of(R"({"master": 1, "Master": 1})") ==
           Warnings{R"(Master: ignored, because "master" is the same key: remove one of them)"});
     for (const char* text : {R"({"Master": 1, "MASTER": 2})", R"({"MASTER": 2, "mAster": 3, "master": 1})"}) {
@@ -44,13 +44,13 @@ TEST_CASE("of keys that differ only in the case of letters, those that are not r
     }
 }
 
-TEST_CASE("a caveat is said if the value asks for something") {
+TEST_CASE("a caveat is reported if the value requests something") {
     CHECK(warnings_of(R"({"masters": ["eth1"]})") == Warnings{"masters: ignored, one is enough"});
     for (const char* nothing : {"false", "0", "\"\"", "[]", "{}", "null"})
         CHECK(warnings_of(std::string(R"({"masters": )") + nothing + "}").empty());
 }
 
-TEST_CASE("unknown keys are told from keys with a caveat") {
+TEST_CASE("unknown keys and keys with a caveat are listed separately") {
     const Document document = Document::parse(R"({"masters": ["eth1"], "mtus": 1, "x": 1, "mtu": 1})");
     KeyWarnings warnings;
     warn_of_keys(document.root(), {kUsed, kMissing}, warnings);
@@ -59,7 +59,7 @@ TEST_CASE("unknown keys are told from keys with a caveat") {
     CHECK(warnings.useless.idle == Warnings{"masters: has no effect, one is enough"});
 }
 
-TEST_CASE("a key that is used and differs by a letter or two is suggested") {
+TEST_CASE("a used key that differs by a letter or two is suggested") {
     const auto suggestion = [](const std::string& key) {
         const std::string warning = warnings_of("{\"" + key + "\": 1}").at(0);
         const auto begin = warning.find("did you mean \"");
@@ -71,7 +71,7 @@ TEST_CASE("a key that is used and differs by a letter or two is suggested") {
     for (const char* key : {"", "m", "mac", "mast-ers1", "muster1x", "mtuxx", "cni.de"}) CHECK(suggestion(key) == "");
 }
 
-TEST_CASE("long, painting and countless keys make short warnings") {
+TEST_CASE("long keys, control characters and many keys produce short warnings") {
     const std::string length(100'000, 'k');
     CHECK(warnings_of("{\"" + length + "\": 1}") ==
           Warnings{"\"" + length.substr(0, 64) + "\"...: unknown key, ignored"});

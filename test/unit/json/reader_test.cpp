@@ -25,7 +25,7 @@ std::string message_of(const std::function<void()>& act) {
 
 } // namespace
 
-TEST_CASE("values are found by path, and errors say the path") {
+TEST_CASE("values are found by path, and errors have the path") {
     const Document document = Document::parse(R"({"ipam": {"ranges": [{"start": "x"}, {"start": 7}]}, "mtu": "1400"})");
     const auto ranges = document.root().at("ipam").at("ranges").elements();
     CHECK(ranges.at(1).at("start").path() == "ipam.ranges[1].start");
@@ -40,13 +40,13 @@ TEST_CASE("values are found by path, and errors say the path") {
     CHECK_THAT(message_of([&] { (void)document.root().elements(); }), Names("array", "object"));
 }
 
-TEST_CASE("keys match without regard to case, the last duplicate and our own spelling win") {
+TEST_CASE("keys match without regard to case, and the last duplicate and the exact spelling win") {
     const Document document = Document::parse(R"({"MASTER": "a", "mtu": 1, "mtu": 2, "MTU": 3})");
     CHECK(document.root().at("master").string() == "a");
     CHECK(document.root().at("mtu").integer(0, 9) == 2);
 }
 
-TEST_CASE("null is absent, unless one asks for it") {
+TEST_CASE("null counts as absent, unless the caller asks for it") {
     const Document document = Document::parse(R"({"mac": null, "list": [null]})");
     CHECK_FALSE(document.root().find("mac"));
     CHECK_FALSE(document.root().find_or_null("absent"));
@@ -58,7 +58,7 @@ TEST_CASE("null is absent, unless one asks for it") {
                Names("list[0]", "string", "null"));
 }
 
-TEST_CASE("whole numbers are neither fractions nor wrapped around") {
+TEST_CASE("whole numbers are neither fractions nor overflow") {
     const Document document = Document::parse(
         R"([0, -1, 9223372036854775807, 9223372036854775808, 18446744073709551616, 1.5, 1.0, 1e2, true])");
     const auto elements = document.root().elements();
@@ -70,20 +70,20 @@ TEST_CASE("whole numbers are neither fractions nor wrapped around") {
     CHECK_THROWS_AS(elements[1].integer(0, 5), json::ValueError);
 }
 
-TEST_CASE("what is no JSON is refused with its place") {
+TEST_CASE("invalid JSON is refused with its place") {
     CHECK_THROWS_WITH(Document::parse("{\"a\": 1,\n \"b\" 2}"), Contains("line 2, column"));
     for (const char* text : {"", " ", "{", "{\"a\":1,}", "{a:1}", "[1]x", "// c\n{}", "{'a':1}", "nul", "01",
                              "\"\x01\"", "\"\\ud800\"", "[NaN]"})
         CHECK_THROWS_AS(Document::parse(text), json::ParseError);
 }
 
-TEST_CASE("text that isn't UTF-8 is refused") {
+TEST_CASE("text that is not UTF-8 is refused") {
     for (const char* text : {"\"\xff\"", "\"\xc0\xaf\"", "\"\xed\xa0\x80\"", "{\"\x80\": 1}"})
         CHECK_THROWS_AS(Document::parse(text), json::ParseError);
     CHECK(Document::parse("\"\xe2\x82\xac\"").root().string() == "\xe2\x82\xac");
 }
 
-TEST_CASE("nesting is bounded") {
+TEST_CASE("nesting is limited") {
     const auto nested = [](std::size_t levels) { return std::string(levels, '[') + std::string(levels, ']'); };
     CHECK_NOTHROW(Document::parse(nested(60)));
     CHECK_THROWS_WITH(Document::parse(nested(70)), Names("nested", "64 levels"));
@@ -102,7 +102,7 @@ TEST_CASE("a document is written back whole") {
     const Document document = Document::parse(R"({ "a" : [ 1 , null, "x" ] })");
     CHECK(document.root().to_text() == R"({"a":[1,null,"x"]})");
     CHECK(document.root().at("a").to_text() == R"([1,null,"x"])");
-    const Document copy = document; // NOLINT: a copy keeps the content alive, that is the point
+    const Document copy = document; // NOLINT: the test is that a copy keeps the content alive
     CHECK(copy.root().is_object());
     CHECK(copy.root().at("a").is_array());
 }

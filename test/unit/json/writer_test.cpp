@@ -7,7 +7,7 @@
 
 using namespace rdmanet::json;
 
-TEST_CASE("compact documents") {
+TEST_CASE("compact documents have no white space") {
     Writer writer;
     writer.begin_object().member("a", 1).member("b", "x").key("c").begin_array().value(true).value(-1).end_array();
     writer.key("d").begin_object().end_object().key("e").begin_array().end_array().key("f").raw("{\"g\":1}");
@@ -27,13 +27,13 @@ TEST_CASE("indented documents look like Go's") {
 })");
 }
 
-TEST_CASE("extreme numbers are whole") {
+TEST_CASE("extreme numbers are written whole") {
     Writer writer;
     writer.begin_array().value(INT64_MIN).value(UINT64_MAX).end_array();
     CHECK(writer.to_text() == "[-9223372036854775808,18446744073709551615]");
 }
 
-TEST_CASE("every text becomes valid JSON and comes back") {
+TEST_CASE("every text becomes valid JSON and is read back unchanged") {
     const std::string awkward("\"\\\b\f\n\r\t\x01\x7f/\xe2\x82\xac\0end", 17);
     Writer writer;
     writer.begin_object().member(awkward, awkward).end_object();
@@ -41,7 +41,7 @@ TEST_CASE("every text becomes valid JSON and comes back") {
     CHECK(document.root().at(awkward).string() == awkward);
 }
 
-TEST_CASE("bytes that aren't UTF-8 are replaced, never printed") {
+TEST_CASE("bytes that are not UTF-8 are replaced") {
     Writer writer;
     writer.value("a\xff"
                  "b");

@@ -21,14 +21,14 @@ struct Ends {
     [[nodiscard]] AddressProber prober() const { return {host.netns, host.parent.ifindex, host.parent.mac().value()}; }
 };
 
-TEST_CASE("who has an address on the other end is found by its MAC, for both families") {
+TEST_CASE("a probe finds the MAC of another host with the address, for both families") {
     NEEDS_NETNS();
     Ends ends;
     for (const char* text : {"192.0.2.7/24", "2001:db8::5/64"}) {
         INFO(text);
         const IpPrefix taken = *IpPrefix::parse(text);
         add_address(ends.host.route, ends.peer.ifindex, taken, Dad::none);
-        // The two ends of the pair are in one namespace here, which answers on either.
+        // Both ends of the pair are in one namespace here, and it answers on either end.
         const std::array addresses = {*IpAddress::parse("192.0.2.99"), taken.address()};
         const auto holder = ends.prober().find_holder(addresses, test::soon());
         REQUIRE(holder);
@@ -37,7 +37,7 @@ TEST_CASE("who has an address on the other end is found by its MAC, for both fam
     }
 }
 
-TEST_CASE("an address that nobody has is found to be free, and not before all probes") {
+TEST_CASE("an address without a host is found free, but only after all probes") {
     NEEDS_NETNS();
     const Ends ends;
     const std::array addresses = {*IpAddress::parse("192.0.2.7"), *IpAddress::parse("2001:db8::5")};

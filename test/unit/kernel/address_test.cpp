@@ -29,7 +29,7 @@ std::optional<Address> find(const std::vector<Address>& addresses, const IpPrefi
     return found == addresses.end() ? std::nullopt : std::optional(*found);
 }
 
-/// A program can have the address for its own: not so while duplicate address detection is under way.
+/// Whether a program can use the address, which is impossible during duplicate address detection.
 bool is_usable(const test::Host& host, const IpPrefix& address) {
     const NetnsScope scope(host.netns);
     const base::UniqueFd socket(::socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0));
@@ -52,7 +52,7 @@ TEST_CASE("addresses of both families are added and listed") {
     }
 }
 
-TEST_CASE("an IPv6 address without duplicate detection is usable at once") {
+TEST_CASE("an IPv6 address without duplicate address detection is usable at once") {
     NEEDS_NETNS();
     test::Host host;
     const IpPrefix waiting = prefix("2001:db8::5/64");
@@ -63,7 +63,7 @@ TEST_CASE("an IPv6 address without duplicate detection is usable at once") {
     CHECK(is_usable(host, ready));
 }
 
-TEST_CASE("addresses of an absent interface") {
+TEST_CASE("an absent interface has no addresses") {
     NEEDS_NETNS();
     test::Host host;
     CHECK_THROWS_AS(list_addresses(host.route, 4711), NetlinkError);

@@ -17,7 +17,7 @@ std::optional<base::PciAddress> find_vf_function() {
     return std::nullopt;
 }
 
-TEST_CASE("a function that isn't there has nothing") {
+TEST_CASE("an absent function has nothing") {
     NEEDS(std::filesystem::exists("/sys/bus/pci/devices"), "a PCI bus");
     const auto nobody = *base::PciAddress::parse("fffffff0:00:1f.7");
     CHECK_FALSE(device_exists(nobody));
@@ -28,7 +28,7 @@ TEST_CASE("a function that isn't there has nothing") {
     CHECK_FALSE(uplink_of(nobody));
 }
 
-TEST_CASE("a module with drivers is one of a driver") {
+TEST_CASE("a module with drivers is recognised as a driver's") {
     std::string driver;
     for (const auto& module : std::filesystem::directory_iterator("/sys/module"))
         if (std::filesystem::exists(module.path() / "drivers")) driver = module.path().filename();

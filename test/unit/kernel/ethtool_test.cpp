@@ -13,7 +13,7 @@ using Catch::Matchers::Contains;
 using test::Host;
 using test::soon;
 
-/// The number of a feature by its name; -1: the device has none that can be changed.
+/// The number of a feature by its name. -1 if the device has no changeable feature of that name.
 int number_of(Ethtool& ethtool, unsigned ifindex, const std::string& name) {
     const auto features = ethtool.find_features(ifindex);
     for (std::size_t bit = 0; bit < features->changeable.size() * 32; ++bit) {
@@ -25,10 +25,10 @@ int number_of(Ethtool& ethtool, unsigned ifindex, const std::string& name) {
     return -1;
 }
 
-TEST_CASE("features that only one of two sets has") {
+TEST_CASE("a difference has the features that only one of two sets has") {
     CHECK(difference({}, {}, {}).empty());
     CHECK(difference({1, 2}, {1, 2}, {3, 3}).empty());
-    CHECK(difference({5, 2, 9}, {1}, {7, 7}) == FeatureSet{4, 2}); // the third word is not asked for
+    CHECK(difference({5, 2, 9}, {1}, {7, 7}) == FeatureSet{4, 2}); // the third word is not compared
     CHECK(difference({1}, {1, 8}, {7, 15, 7}) == FeatureSet{0, 8});
     CHECK(difference({6}, {}, {4}) == FeatureSet{4});
 }
@@ -52,14 +52,14 @@ TEST_CASE("features are read, changed and named") {
     const auto changed = ethtool->find_features(ifindex);
     const FeatureSet all(3, UINT32_MAX);
     CHECK(difference(changed->wanted, before->wanted, all) == which);
-    // TCP segmentation is still wanted, and off: it needs scattering.
+    // TCP segmentation is still wanted, but off, because it needs scatter-gather.
     CHECK_THAT(ethtool->names_of(ifindex, difference(changed->active, before->active, all)),
                Contains("tx-scatter-gather, ") && Contains(", tx-tcp-segmentation"));
     ethtool->want_features(ifindex, before->wanted, which);
     CHECK(ethtool->find_features(ifindex)->active == before->active);
 }
 
-TEST_CASE("features of an interface that isn't there are an error") {
+TEST_CASE("features of an absent interface are an error") {
     NEEDS_NETNS();
     auto ethtool = Ethtool::find(soon());
     NEEDS(ethtool.has_value(), "features by netlink (Linux 5.7)");

@@ -23,7 +23,7 @@ void put_data(Message& request, const VirtualLink& link) {
     if (link.kind == "vlan") request.put_u16(IFLA_VLAN_ID, 5);
     if (link.kind != "veth") return;
     request.nest(VETH_INFO_PEER, [&] {
-        const ifinfomsg header{}; // "up" is refused while the pair is made
+        const ifinfomsg header{}; // the kernel refuses "up" while it creates the pair
         request.append({reinterpret_cast<const unsigned char*>(&header), sizeof header});
         request.put_text(IFLA_IFNAME, link.peer);
     });
@@ -49,7 +49,7 @@ base::InterfaceName ifname(std::string_view text) {
 }
 
 Netns make_netns() {
-    const NetnsScope home(Netns::current()); // its end brings the thread back
+    const NetnsScope home(Netns::current()); // returns the thread at its end
     if (::unshare(CLONE_NEWNET) != 0) throw base::SystemError("make network namespace", errno);
     return Netns::current();
 }

@@ -1,4 +1,4 @@
-// Private network namespaces and interfaces for tests against the running kernel.
+// Private network namespaces and interfaces for tests of the running kernel.
 #pragma once
 
 #include "support/reporter.hpp"
@@ -16,7 +16,7 @@ namespace rdmanet::kernel::test {
 [[nodiscard]] base::Deadline soon();
 [[nodiscard]] base::InterfaceName ifname(std::string_view text);
 
-/// A network namespace that dies with the last descriptor. Its loopback is down.
+/// A network namespace that ends with its last descriptor. Its loopback is down.
 [[nodiscard]] Netns make_netns();
 [[nodiscard]] bool can_make_netns();
 [[nodiscard]] Socket open_route(const Netns& netns);
@@ -24,10 +24,10 @@ namespace rdmanet::kernel::test {
 struct VirtualLink {
     std::string kind;
     std::string name;
-    std::string peer{};                       // of a veth
-    std::optional<unsigned> parent_ifindex{}; // of a VLAN, which gets number 5
+    std::string peer{};                       // the veth's other end
+    std::optional<unsigned> parent_ifindex{}; // for a VLAN, which gets number 5
 };
-/// Creates it, up. nullopt if this kernel has no such kind.
+/// Creates the link and sets it up. nullopt if this kernel does not have the kind.
 [[nodiscard]] std::optional<Link> make_link(Socket& socket, const VirtualLink& link);
 void set_master(Socket& socket, unsigned ifindex, unsigned master);
 

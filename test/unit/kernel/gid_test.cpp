@@ -13,7 +13,8 @@ using base::IpAddress;
 
 constexpr const char* kEmpty = "0000:0000:0000:0000:0000:0000:0000:0000";
 
-/// A tree like /sys/class/infiniband. Where sysfs fails reading the attributes of an empty entry, files are missing.
+/// A tree like /sys/class/infiniband. Reading the attributes of an empty entry fails in sysfs, so their files are
+/// missing here.
 struct FakeSysfs {
     FakeSysfs() {
         char name[] = "/tmp/rdmanet-sysfs-XXXXXX";
@@ -64,7 +65,7 @@ TEST_CASE("entries are found anywhere in a sparse table") {
     CHECK(all[1].netdev == "net1");
 }
 
-TEST_CASE("entries are found by the addresses they stand for") {
+TEST_CASE("entries are found by their addresses") {
     const FakeSysfs sysfs;
     sysfs.add(1, "0000:0000:0000:0000:0000:ffff:0a01:0203", "IB/RoCE v1", "net1");
     sysfs.add(2, "0000:0000:0000:0000:0000:ffff:0a01:0203", "RoCE v2", "net1");
@@ -78,7 +79,7 @@ TEST_CASE("entries are found by the addresses they stand for") {
     CHECK(find_gids(first_port(), {}, "net1", sysfs.root).entries.empty());
 }
 
-TEST_CASE("an entry that empties between two readings has no type and no net device") {
+TEST_CASE("an entry that becomes empty between two readings has neither type nor net device") {
     const FakeSysfs sysfs;
     sysfs.write("gids", 3, "0000:0000:0000:0000:0000:ffff:0a01:0203");
     const std::array wanted = {*IpAddress::parse("10.1.2.3")};
@@ -89,7 +90,7 @@ TEST_CASE("an entry that empties between two readings has no type and no net dev
     CHECK(entries[0].netdev.empty());
 }
 
-TEST_CASE("a VLAN that has the port's own address makes no more types of it") {
+TEST_CASE("a VLAN with the port's own address does not add types to it") {
     const FakeSysfs sysfs;
     const char* link_local = "fe80:0000:0000:0000:0211:22ff:fe33:4455";
     sysfs.add(0, link_local, "IB/RoCE v1", "eth0");
@@ -102,7 +103,7 @@ TEST_CASE("a VLAN that has the port's own address makes no more types of it") {
     CHECK_FALSE(has_free_gids(first_port(), 5, sysfs.root));
 }
 
-TEST_CASE("room is looked for from the end of the table, whose beginning need not be read then") {
+TEST_CASE("free entries are counted from the end of the table, so that its beginning need not be read") {
     const FakeSysfs sysfs;
     std::filesystem::remove(sysfs.root / "rnic0/ports/1/gids/0");
     std::filesystem::create_directory(sysfs.root / "rnic0/ports/1/gids/0"); // reading it fails

@@ -47,9 +47,9 @@ TEST_CASE("links are found by name and number") {
     CHECK(found->mac());
     CHECK(found->mtu == 1500);
     CHECK(found->is_up());
-    CHECK(found->parent_ifindex); // a veth's is its peer
+    CHECK(found->parent_ifindex); // a veth's parent is its peer
     CHECK_FALSE(found->parent_netnsid);
-    CHECK(list_lower_links(host.route, {*found}).empty()); // but it does not stand on that
+    CHECK(list_lower_links(host.route, {*found}).empty()); // but not a lower link
     CHECK(find_link(host.route, found->ifindex)->name == "parent0");
     CHECK_FALSE(find_link(host.route, ifname("absent0")));
     CHECK_FALSE(find_link(host.route, 4711));
@@ -58,15 +58,15 @@ TEST_CASE("links are found by name and number") {
     CHECK_FALSE(find_link_by_altname(host.route, std::string(500, 'x')));
 }
 
-TEST_CASE("an interface can send once it has a carrier and the kernel has given it queues") {
+TEST_CASE("an interface can send when it has a carrier and a queueing discipline") {
     NEEDS_NETNS();
     Link link;
     link.qdisc = "noqueue";
-    link.flags = IFF_UP | IFF_RUNNING; // a new device whose driver has switched its carrier off: not looked at yet
+    link.flags = IFF_UP | IFF_RUNNING; // a new device without carrier before linkwatch_event()
     CHECK_FALSE(link.can_send());
     link.flags |= IFF_LOWER_UP;
     CHECK(link.can_send());
-    link.qdisc = "noop"; // its driver has a carrier, the link watch has not run
+    link.qdisc = "noop"; // with carrier before linkwatch_event()
     CHECK_FALSE(link.can_send());
 
     Host host;
@@ -81,7 +81,7 @@ TEST_CASE("an interface can send once it has a carrier and the kernel has given 
     while (parent().can_send()) std::this_thread::yield();
 }
 
-TEST_CASE("a macvlan child is born complete in the pod") {
+TEST_CASE("a macvlan child is created complete in the pod") {
     NEEDS_KIND("macvlan");
     Host host;
     Pod pod;
@@ -102,7 +102,7 @@ TEST_CASE("a macvlan child is born complete in the pod") {
     CHECK_FALSE(find_link(host.route, ifname("net1")));
 }
 
-TEST_CASE("without a wish the child takes the parent's MTU, a random MAC and its own namespace") {
+TEST_CASE("by default a child has the parent's MTU, a random MAC and the parent's namespace") {
     NEEDS_KIND("macvlan");
     Host host;
     const Pod pod;
@@ -120,7 +120,7 @@ TEST_CASE("without a wish the child takes the parent's MTU, a random MAC and its
     CHECK_FALSE(made->parent_netnsid);
 }
 
-TEST_CASE("every macvlan mode comes back as it was asked for") {
+TEST_CASE("every macvlan mode is read back as it was set") {
     NEEDS_KIND("macvlan");
     for (const MacvlanMode mode :
          {MacvlanMode::private_, MacvlanMode::vepa, MacvlanMode::bridge, MacvlanMode::passthru, MacvlanMode::source}) {
@@ -134,7 +134,7 @@ TEST_CASE("every macvlan mode comes back as it was asked for") {
     }
 }
 
-TEST_CASE("every ipvlan mode and flag comes back as it was asked for") {
+TEST_CASE("every ipvlan mode and flag is read back as it was set") {
     NEEDS_KIND("ipvlan");
     for (const IpvlanMode mode : {IpvlanMode::l2, IpvlanMode::l3, IpvlanMode::l3s})
         for (const IpvlanFlag flag : {IpvlanFlag::bridge, IpvlanFlag::private_, IpvlanFlag::vepa}) {
@@ -151,7 +151,7 @@ TEST_CASE("every ipvlan mode and flag comes back as it was asked for") {
         }
 }
 
-TEST_CASE("macvlan and ipvlan children of one parent exclude each other, over all namespaces") {
+TEST_CASE("macvlan and ipvlan children of one parent exclude each other, in all namespaces") {
     NEEDS_KIND("macvlan");
     NEEDS_KIND("ipvlan");
     Host host;
@@ -164,7 +164,7 @@ TEST_CASE("macvlan and ipvlan children of one parent exclude each other, over al
     CHECK(refusal(host, child) == EBUSY);
 }
 
-TEST_CASE("a refused child leaves nothing behind and says what was tried") {
+TEST_CASE("a refused child leaves nothing, and the error names what was tried") {
     NEEDS_KIND("macvlan");
     Host host;
     Pod pod;
@@ -186,7 +186,7 @@ TEST_CASE("a refused child leaves nothing behind and says what was tried") {
     CHECK_FALSE(find_link(host.route, ifname("net2")));
 }
 
-TEST_CASE("removing a link twice is fine") {
+TEST_CASE("a link may be removed twice") {
     NEEDS_KIND("macvlan");
     Host host;
     Pod pod;
@@ -218,7 +218,7 @@ TEST_CASE("one request moves, renames and sets up a link") {
     CHECK_THROWS_AS(change_link(pod.route, 4711, {.name = {}, .mac = {}, .mtu = 1400, .state = {}}), NetlinkError);
 }
 
-TEST_CASE("ports of a bridge are listed, and stand below it") {
+TEST_CASE("ports of a bridge are listed as its lower links") {
     NEEDS_KIND("bridge");
     Host host;
     const auto bridge = test::make_link(host.route, {.kind = "bridge", .name = "br0"});
@@ -231,10 +231,10 @@ TEST_CASE("ports of a bridge are listed, and stand below it") {
     REQUIRE(list_lower_links(host.route, {*bridge}).size() == 1);
 
     const Pod pod;
-    CHECK(refusal(host, child_of(host, pod)) == EBUSY); // a port of a bridge can't feed children
+    CHECK(refusal(host, child_of(host, pod)) == EBUSY); // a port of a bridge cannot have children
 }
 
-TEST_CASE("the parent of a VLAN stands below it") {
+TEST_CASE("the parent of a VLAN is its lower link") {
     NEEDS_KIND("vlan");
     Host host;
     const auto vlan =
@@ -245,7 +245,7 @@ TEST_CASE("the parent of a VLAN stands below it") {
     CHECK(below.front().ifindex == host.parent.ifindex);
 }
 
-TEST_CASE("kinds are named as configurations and iproute2 name them") {
+TEST_CASE("kinds have the names of configurations and iproute2") {
     CHECK(to_string(Macvlan{.mode = MacvlanMode::passthru, .broadcast_queue_length = {}}) == "macvlan mode passthru");
     CHECK(to_string(Ipvlan{.mode = IpvlanMode::l3s, .flag = IpvlanFlag::vepa}) == "ipvlan mode l3s flag vepa");
 }

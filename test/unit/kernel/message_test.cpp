@@ -13,7 +13,7 @@ Attributes attributes_in(const std::vector<unsigned char>& bytes) {
     return Attributes(Bytes(bytes));
 }
 
-TEST_CASE("a message reads back as it was made") {
+TEST_CASE("a message is read back as it was written") {
     rtgenmsg header{};
     header.rtgen_family = 7;
     Message message(RTM_GETNSID, NLM_F_ACK, header);
@@ -36,7 +36,7 @@ TEST_CASE("a message reads back as it was made") {
     CHECK_FALSE(parse_message<rtgenmsg>(message.header(), RTM_NEWLINK));
 }
 
-TEST_CASE("attributes of the wrong size or number are absent") {
+TEST_CASE("attributes of a wrong size or number count as absent") {
     const auto bytes = std::vector<unsigned char>{8, 0, 3, 0, 1, 2, 3, 4};
     CHECK(attributes_in(bytes).find_u32(3) == 0x04030201U);
     CHECK_FALSE(attributes_in(bytes).find_u16(3));
@@ -48,7 +48,7 @@ TEST_CASE("attributes of the wrong size or number are absent") {
 TEST_CASE("malformed attributes end the reading") {
     CHECK_FALSE(attributes_in({}).find(1));
     CHECK_FALSE(attributes_in({8, 0}).find(1));
-    CHECK_FALSE(attributes_in({8, 0, 1, 0}).find(1));             // claims more than there is
+    CHECK_FALSE(attributes_in({8, 0, 1, 0}).find(1));             // claims more than the message has
     CHECK_FALSE(attributes_in({2, 0, 1, 0, 0, 0, 0, 0}).find(1)); // shorter than its own header
     CHECK_FALSE(attributes_in({0, 0, 1, 0, 4, 0, 2, 0}).find(2));
 }
@@ -58,12 +58,12 @@ TEST_CASE("a text ends at its first zero byte, or with its attribute") {
     CHECK(attributes_in({8, 0, 1, 0, 'a', 0, 'c', 0}).text(1) == "a");
 }
 
-TEST_CASE("the number of a nest is found with and without its flag bits") {
+TEST_CASE("a nest is found with and without its flag bits") {
     const auto bytes = std::vector<unsigned char>{12, 0, 5, 0x80, 8, 0, 1, 0x40, 9, 0, 0, 0};
     CHECK(attributes_in(bytes).nest(5).find_u32(1) == 9U);
 }
 
-TEST_CASE("what does not fit into a message is refused") {
+TEST_CASE("a message that would be too large is refused") {
     Message message(RTM_GETNSID, 0, rtgenmsg{});
     CHECK_THROWS_AS(message.put_text(1, std::string(60000, 'x')), base::SystemError);
 }

@@ -21,7 +21,7 @@ Frame part(const Frame& frame, std::size_t from, std::size_t count) {
     return {at, at + static_cast<std::ptrdiff_t>(count)};
 }
 
-/// One's complement sum over 16-bit words: 0xffff where the checksum inside is right (RFC 1071).
+/// One's complement sum over 16-bit words. It is 0xffff if the checksum is right (RFC 1071).
 unsigned sum_of(const Frame& bytes) {
     unsigned sum = 0;
     for (std::size_t at = 0; at + 1 < bytes.size(); at += 2) sum += bytes[at] * 256U + bytes[at + 1];
@@ -36,14 +36,14 @@ unsigned icmp_sum(const Frame& frame) {
     return sum_of(pseudo);
 }
 
-/// What `who` answers where it has the address.
+/// The answer of `who`, which has the address.
 Frame answer_to(const MacAddress& who, const IpAddress& address) {
     Frame frame = address_announcement(who, address);
     if (address.is_v4()) frame[14 + 7] = 2; // ARP reply
     return frame;
 }
 
-TEST_CASE("an ARP probe asks without a sender's address") {
+TEST_CASE("an ARP probe has no sender address") {
     const Frame frame = address_probe(kOurs, kV4);
     REQUIRE(frame.size() == 42);
     CHECK(part(frame, 0, 14) == Frame{255, 255, 255, 255, 255, 255, 2, 0x11, 0x22, 0x33, 0x44, 0x55, 8, 6});
@@ -58,7 +58,8 @@ TEST_CASE("an ARP announcement has the address as sender and target") {
     CHECK(part(frame, 38, 4) == Frame{192, 0, 2, 7});
 }
 
-TEST_CASE("a neighbour solicitation of duplicate address detection comes from nobody and goes to the address's group") {
+TEST_CASE("a neighbour solicitation of duplicate address detection has no source, and its destination is the address's "
+          "group") {
     const Frame frame = address_probe(kOurs, kV6);
     REQUIRE(frame.size() == 14 + 40 + 24);
     CHECK(part(frame, 0, 6) == Frame{0x33, 0x33, 0xff, 0, 0, 5});
@@ -82,7 +83,7 @@ TEST_CASE("a neighbour advertisement overrides, names its MAC and has the right 
     CHECK(icmp_sum(frame) == 0xffff);
 }
 
-TEST_CASE("who answers for an address, announces it or probes for it, too, has it") {
+TEST_CASE("a host that answers, announces or probes for an address has it") {
     for (const IpAddress& address : {kV4, kV6}) {
         INFO(address.to_string());
         CHECK(find_holder(answer_to(kTheirs, address), address, kOurs) == kTheirs);
@@ -91,7 +92,7 @@ TEST_CASE("who answers for an address, announces it or probes for it, too, has i
     }
 }
 
-TEST_CASE("nobody has an address who only asks for it, has another one, or is we ourselves") {
+TEST_CASE("a host that only asks for an address, has another one, or is ourselves does not have it") {
     for (const IpAddress& address : {kV4, kV6}) {
         INFO(address.to_string());
         CHECK_FALSE(find_holder(address_probe(kOurs, address), address, kOurs)); // a switch may send it back
@@ -107,13 +108,13 @@ TEST_CASE("nobody has an address who only asks for it, has another one, or is we
     CHECK_FALSE(find_holder(solicitation, kV6, kOurs));
 }
 
-TEST_CASE("an advertisement that a router may have forwarded shows nothing") {
+TEST_CASE("an advertisement that a router may have forwarded proves nothing") {
     Frame forwarded = answer_to(kTheirs, kV6);
     forwarded[14 + 7] = 254;
     CHECK_FALSE(find_holder(forwarded, kV6, kOurs));
 }
 
-TEST_CASE("frames cut short show nothing and are not read beyond their end") {
+TEST_CASE("truncated frames prove nothing and are not read beyond their end") {
     for (const IpAddress& address : {kV4, kV6}) {
         const Frame whole = answer_to(kTheirs, address);
         const std::size_t needed = address.is_v4() ? 42 : 78;

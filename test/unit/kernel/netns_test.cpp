@@ -38,7 +38,7 @@ std::string refusal(const std::string& path) {
     return "accepted";
 }
 
-TEST_CASE("a network namespace is known by its identity, whatever path leads to it") {
+TEST_CASE("a network namespace has the same identity through every path") {
     const Scratch scratch;
     std::filesystem::create_symlink("/proc/self/ns/net", scratch.path / "link");
     const auto direct = find_netns("/proc/self/ns/net");
@@ -50,7 +50,7 @@ TEST_CASE("a network namespace is known by its identity, whatever path leads to 
     CHECK(direct->id().inode != 0);
 }
 
-TEST_CASE("an absent namespace is no error for find_netns and one for get_netns") {
+TEST_CASE("an absent namespace is an error for get_netns, but not for find_netns") {
     CHECK_FALSE(find_netns("/nonexistent/net"));
     CHECK_FALSE(find_netns("/etc/passwd/net"));
     CHECK_FALSE(find_netns(""));
@@ -65,14 +65,14 @@ TEST_CASE("the namespace of a process that has ended is absent") {
     CHECK_FALSE(find_netns("/proc/" + std::to_string(child) + "/ns/net"));
 }
 
-TEST_CASE("a path to something else says what it is") {
+TEST_CASE("the error for a path to something else names what it is") {
     const Scratch scratch;
     std::ofstream(scratch.path / "empty");
     std::ofstream(scratch.path / "text") << "x";
     REQUIRE(::mkfifo((scratch.path / "pipe").c_str(), 0600) == 0);
     CHECK_THAT(refusal(scratch.path / "empty"), Names("empty"));
     CHECK_THAT(refusal(scratch.path / "text"), Contains("is a regular file"));
-    CHECK_THAT(refusal(scratch.path / "pipe"), Contains("is a pipe")); // and does not wait for a writer
+    CHECK_THAT(refusal(scratch.path / "pipe"), Contains("is a pipe")); // does not wait for a writer either
     CHECK_THAT(refusal(scratch.path), Contains("is a directory"));
     CHECK_THAT(refusal("/dev/null"), Contains("is a device"));
     CHECK_THAT(refusal("/proc/self/ns/mnt"), Contains("is a mount namespace"));
@@ -80,7 +80,7 @@ TEST_CASE("a path to something else says what it is") {
     CHECK_THAT(refusal("/proc/self/status"), Contains("\"/proc/self/status\""));
 }
 
-TEST_CASE("a scope enters a namespace and comes back") {
+TEST_CASE("a scope enters a namespace and returns") {
     NEEDS_NETNS();
     const Netns home = Netns::current();
     const Netns other = test::make_netns();

@@ -1,4 +1,4 @@
-// Answers of a real kernel (Linux 6.1) byte by byte, and such as no kernel here gives.
+// Answers of a real kernel (Linux 6.1) byte by byte, and answers that no kernel here gives.
 #include "answer.hpp"
 #include "link_parse.hpp"
 #include "message.hpp"
@@ -20,7 +20,7 @@
 namespace rdmanet::kernel {
 namespace {
 
-/// A message at an address fit for its header.
+/// A message at an address that is aligned for its header.
 class Captured {
 public:
     explicit Captured(const std::vector<unsigned char>& bytes) : words_((bytes.size() + 3) / 4) {
@@ -64,7 +64,7 @@ const std::vector<unsigned char> kRdmaQueuePairs = {
     0x05, 0x00, 0x1b, 0x00, 0x00, 0x00, 0x00, 0x00};
 // clang-format on
 
-TEST_CASE("an RDMA device's message") {
+TEST_CASE("an RDMA device's message is parsed") {
     const Captured captured(kRdmaDevice);
     const auto device = parse_rdma_device(captured.message());
     REQUIRE(device);
@@ -77,7 +77,7 @@ TEST_CASE("an RDMA device's message") {
     CHECK_FALSE(parse_link(captured.message()));
 }
 
-TEST_CASE("an RDMA port's message") {
+TEST_CASE("an RDMA port's message is parsed") {
     const Captured captured(kRdmaPort);
     const auto port = parse_rdma_port(captured.message());
     REQUIRE(port);
@@ -97,7 +97,7 @@ TEST_CASE("an RDMA port's message") {
     CHECK_FALSE(parse_rdma_device(captured.message()));
 }
 
-TEST_CASE("queue pairs of kernel modules") {
+TEST_CASE("queue pairs of kernel modules are parsed") {
     const auto pairs = parse_kernel_queue_pairs(Captured(kRdmaQueuePairs).message());
     REQUIRE(pairs.size() == 2);
     CHECK((pairs[0].number == 257 && pairs[0].module == "simrnic"));
@@ -110,7 +110,7 @@ TEST_CASE("queue pairs of kernel modules") {
     }
 }
 
-TEST_CASE("of connections, those of kernel modules that have a queue pair") {
+TEST_CASE("only connections of kernel modules with a queue pair are kept") {
     Message message(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_RES_CM_ID_GET), 0);
     const auto entry = [&](std::uint32_t number, int attribute) {
         message.nest(RDMA_NLDEV_ATTR_RES_CM_ID_ENTRY, [&] {
@@ -119,8 +119,8 @@ TEST_CASE("of connections, those of kernel modules that have a queue pair") {
         });
     };
     message.nest(RDMA_NLDEV_ATTR_RES_CM_ID, [&] {
-        entry(0, RDMA_NLDEV_ATTR_RES_KERN_NAME); // listens
-        entry(5, RDMA_NLDEV_ATTR_RES_PID);       // a process
+        entry(0, RDMA_NLDEV_ATTR_RES_KERN_NAME); // only listens
+        entry(5, RDMA_NLDEV_ATTR_RES_PID);       // belongs to a process
         entry(6, RDMA_NLDEV_ATTR_RES_KERN_NAME);
     });
     const auto pairs = parse_kernel_queue_pairs(message.header());
@@ -128,7 +128,7 @@ TEST_CASE("of connections, those of kernel modules that have a queue pair") {
     CHECK((pairs[0].number == 6 && pairs[0].module == "nvme_rdma"));
 }
 
-TEST_CASE("a message cut anywhere is never read beyond its end") {
+TEST_CASE("a truncated message is never read beyond its end") {
     for (std::size_t length = sizeof(nlmsghdr); length < kRdmaPort.size(); ++length) {
         std::vector<unsigned char> bytes(kRdmaPort.begin(), kRdmaPort.begin() + static_cast<std::ptrdiff_t>(length));
         bytes[0] = static_cast<unsigned char>(length);
@@ -137,7 +137,7 @@ TEST_CASE("a message cut anywhere is never read beyond its end") {
     }
 }
 
-/// An NLMSG_ERROR with a sentence behind it and, unless capped, behind the copy of the request.
+/// An NLMSG_ERROR with a text. Unless the message is capped, the copy of the request comes first.
 Message refusal(int flags, std::uint32_t copied_length, const std::vector<unsigned char>& copy) {
     nlmsgerr error{};
     error.error = -17;
@@ -148,17 +148,17 @@ Message refusal(int flags, std::uint32_t copied_length, const std::vector<unsign
     return message;
 }
 
-TEST_CASE("the kernel's sentence is found behind a copy of the request and without one") {
+TEST_CASE("the kernel's text is found behind a copy of the request, and without one") {
     CHECK(parse_error(refusal(NLM_F_CAPPED, 40, {}).header()).kernel_message == "no");
     CHECK(parse_error(refusal(0, 24, std::vector<unsigned char>(8)).header()).kernel_message == "no");
-    CHECK(parse_error(refusal(0, 4000, {}).header()).kernel_message.empty()); // claims a longer copy than there is
+    CHECK(parse_error(refusal(0, 4000, {}).header()).kernel_message.empty()); // claims a longer copy than it has
     CHECK(parse_error(refusal(0, 0, {}).header()).errno_value == 17);
     CHECK(parse_error(Message(NLMSG_ERROR, 0).header()).errno_value == EBADMSG);
     CHECK(parse_done(Message(NLMSG_DONE, 0).header()).errno_value == 0);
     CHECK(parse_done(Message(NLMSG_DONE, 0, -19).header()).errno_value == 19);
 }
 
-TEST_CASE("messages of other requests and cut ones are skipped") {
+TEST_CASE("messages of other requests and truncated ones are skipped") {
     Message message(NLMSG_DONE, 0, 0);
     message.header().nlmsg_seq = 5;
     const auto* bytes = reinterpret_cast<const unsigned char*>(&message.header());
@@ -200,7 +200,7 @@ TEST_CASE("an InfiniBand interface has 20 address bytes with its port's GID, and
     CHECK_FALSE(link->macvlan);
 }
 
-TEST_CASE("only unicast routes of the family asked for are read") {
+TEST_CASE("only unicast routes of the requested family are read") {
     rtmsg header{};
     header.rtm_family = AF_INET;
     header.rtm_type = RTN_UNICAST;
@@ -215,7 +215,7 @@ TEST_CASE("only unicast routes of the family asked for are read") {
     CHECK(parse_routes(Message(RTM_NEWROUTE, 0, header).header(), base::Family::v4).empty());
 }
 
-TEST_CASE("next hops that claim more than there is are left out") {
+TEST_CASE("next hops that claim more bytes than the message has are left out") {
     rtmsg header{};
     header.rtm_family = AF_INET;
     header.rtm_type = RTN_UNICAST;

@@ -4,7 +4,7 @@
 
 namespace rdmanet::kernel {
 
-TEST_CASE("a port of the card is told from what its switch has besides") {
+TEST_CASE("a port of the card is told apart from the other ports of its switch") {
     for (const char* name : {"p0", "p1", "p12"}) CHECK(is_of_port(name));
     for (const char* name : {"", "p", "0", "p0s1", "pf0", "pf0vf0", "c1pf0vf0", "p 1"}) CHECK_FALSE(is_of_port(name));
 }

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A procfs as it looks to a process with these numbers in the namespaces from the procfs's to its own.
+/// A fake procfs for a process with these numbers, from the procfs's PID namespace to its own.
 struct ViewedProc {
     ViewedProc(const std::string& numbers, const std::string& own, const std::string& first) {
         char name[] = "/tmp/rdmanet-view-XXXXXX";
@@ -34,7 +34,7 @@ struct ViewedProc {
     fs::path root;
 };
 
-TEST_CASE("this process's own procfs shows a namespace that stays the same") {
+TEST_CASE("this process's procfs shows a PID namespace that stays the same") {
     struct stat status {};
     REQUIRE(::stat("/proc/1", &status) == 0);
     const ProcView view = read_proc_view();
@@ -43,14 +43,14 @@ TEST_CASE("this process's own procfs shows a namespace that stays the same") {
     CHECK(view.id() == read_proc_view().id());
 }
 
-TEST_CASE("one number: the procfs is that of the caller's own PID namespace") {
+TEST_CASE("a process with one number has a procfs of its own PID namespace") {
     const ViewedProc proc("\t77", "4026532177", "4026531999");
     CHECK(proc.view().pid_namespace == 4026532177);
     CHECK_FALSE(proc.view().sees_all());
     CHECK(proc.view().id() == (std::uint64_t{77} << 32U | 4026532177));
 }
 
-TEST_CASE("several numbers: the procfs is an ancestor's, which its first process is in") {
+TEST_CASE("a process with several numbers has the procfs of an ancestor, namely of that procfs's first process") {
     const ViewedProc proc("\t4711\t1", "4026532177", "4026531836");
     CHECK(proc.view().sees_all());
     CHECK(proc.view().id() == 4026531836);
@@ -59,14 +59,14 @@ TEST_CASE("several numbers: the procfs is an ancestor's, which its first process
     CHECK_FALSE(between.view().sees_all());
 }
 
-TEST_CASE("a PID namespace that has the number of an earlier one is another view") {
+TEST_CASE("a PID namespace that reuses an earlier one's number is another view") {
     const ViewedProc proc("\t77", "4026532177", "4026532177");
     const std::uint64_t before = proc.view().id();
     proc.write_stat("1 (x) S 0 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 78 0 0 0\n");
     CHECK(proc.view().id() != before);
 }
 
-TEST_CASE("what can't be told is no view") {
+TEST_CASE("unreadable facts give no view") {
     const ViewedProc proc("\t4711\t1", "4026532177", "4026532100");
     fs::remove(proc.root / "1/ns/pid");
     CHECK(proc.view().id() == 0);
@@ -79,7 +79,7 @@ TEST_CASE("what can't be told is no view") {
     CHECK(read_proc_view("/tmp/rdmanet-absent").id() == 0);
 }
 
-TEST_CASE("the initial namespace needs no start") {
+TEST_CASE("the initial namespace needs no start time") {
     const ViewedProc proc("\t77", "4026531836", "4026531836");
     fs::remove(proc.root / "1/stat");
     fs::create_directory(proc.root / "1/stat"); // reading it would throw
@@ -87,14 +87,14 @@ TEST_CASE("the initial namespace needs no start") {
     CHECK(proc.view().id() == 4026531836);
 }
 
-/// Without root's right to read every file, if the test has it.
+/// Drops root's right to read every file, if the test has it.
 struct Unprivileged {
     Unprivileged() { REQUIRE(::seteuid(kNobody) == 0); }
     ~Unprivileged() { (void)::seteuid(::getuid()); }
     static constexpr uid_t kNobody = 65534;
 };
 
-TEST_CASE("a first process that a security module hides is no view and no error") {
+TEST_CASE("a first process that a security module hides gives no view and no error") {
     std::optional<Unprivileged> unprivileged;
     if (::geteuid() == 0) unprivileged.emplace();
     const ViewedProc proc("\t77", "4026532177", "4026532177");

@@ -24,7 +24,7 @@ struct FakeClasses {
     std::filesystem::path root;
 };
 
-TEST_CASE("character devices are told with their RDMA device and port") {
+TEST_CASE("character devices are listed with their RDMA device and port") {
     const FakeClasses classes;
     classes.add("infiniband_verbs/uverbs1", "ibdev", "mlx5_1");
     classes.add("infiniband_verbs", "abi_version", "6");
@@ -41,7 +41,7 @@ TEST_CASE("character devices are told with their RDMA device and port") {
     CHECK((files[3].name == "rdma_cm" && files[3].device.empty()));
 }
 
-TEST_CASE("a device that goes meanwhile, and a machine without RDMA, have no character devices") {
+TEST_CASE("a vanishing device, and a machine without RDMA, have no character devices") {
     const FakeClasses classes;
     CHECK(list_rdma_files(classes.root).empty());
     std::filesystem::create_directories(classes.root / "infiniband_verbs/uverbs0");

@@ -18,7 +18,7 @@ namespace rdmanet::kernel {
 using rdmanet::test::Names;
 namespace {
 
-/// An RDMA device with a net device, of this machine: the harness's software NIC.
+/// An RDMA device of this machine with a net device: the harness's software NIC.
 struct Nic {
     static std::optional<Nic> find() {
         auto rdma = Socket::find_rdma(test::soon());
@@ -66,7 +66,7 @@ TEST_CASE("an RDMA device is found by name and number, with its ports") {
     CHECK_FALSE(find_netdev_of_rdma_device("no-such-device"));
 }
 
-TEST_CASE("the RDMA port of an interface is found, and below a VLAN and a bond") {
+TEST_CASE("the RDMA port of an interface is found, also below a VLAN and a bond") {
     NEEDS_NIC(nic);
     CHECK(find_rdma_port(nic->rdma, nic->netdev)->device_index == nic->device.index);
     CHECK_FALSE(find_rdma_port(nic->rdma, *find_link(nic->route, test::ifname("lo"))));
@@ -88,7 +88,7 @@ TEST_CASE("the RDMA port of an interface is found, and below a VLAN and a bond")
     CHECK(below->device_index == nic->device.index);
 }
 
-/// GIDs come by a work queue, a little after the address.
+/// A work queue creates GIDs a little after the address.
 std::vector<GidEntry> wait_for_gids(const RdmaPort& port, std::span<const base::IpAddress> addresses) {
     for (const auto deadline = test::soon();; std::this_thread::sleep_for(std::chrono::milliseconds{5})) {
         auto entries = find_gids(port, addresses, "net1").entries;
@@ -121,7 +121,7 @@ TEST_CASE("in shared mode the address of a child in a pod becomes a GID of the p
     CHECK(remove_link(pod.route, child) == Removed::yes);
 }
 
-TEST_CASE("a device does not move in shared mode") {
+TEST_CASE("a device cannot move in shared mode") {
     NEEDS_NIC(nic);
     NEEDS(rdma_netns_mode(nic->rdma) == RdmaNetnsMode::shared, "RDMA in shared mode");
     const test::Pod pod;

@@ -18,7 +18,7 @@ using base::IpPrefix;
 using rdmanet::test::Names;
 using test::Host;
 
-/// A parent with one address of each family: gateways 10.1.2.x and 2001:db8::x are reachable.
+/// A parent with one address of each family. Gateways 10.1.2.x and 2001:db8::x are reachable.
 struct Addressed : Host {
     Addressed() {
         add_address(route, parent.ifindex, *IpPrefix::parse("10.1.2.3/24"));
@@ -40,7 +40,7 @@ struct Addressed : Host {
     }
 };
 
-TEST_CASE("a route comes back with all it was made of") {
+TEST_CASE("a route is read back with every field") {
     NEEDS_NETNS();
     Addressed host;
     for (const auto& [destination, gateway] :
@@ -84,14 +84,14 @@ TEST_CASE("an IPv4 route may go through an IPv6 gateway") {
     CHECK(found.front().gateway->to_string() == "2001:db8::1");
 }
 
-TEST_CASE("a gateway that no route leads to is refused") {
+TEST_CASE("an unreachable gateway is refused") {
     NEEDS_NETNS();
     Addressed host;
     CHECK_THROWS_WITH(add_route(host.route, host.to("10.5.0.0/16", "192.0.2.1")),
                       Names("add route", "10.5.0.0/16", "192.0.2.1"));
 }
 
-TEST_CASE("of two routes to one destination the one that was added last wins") {
+TEST_CASE("the last route to a destination wins") {
     NEEDS_NETNS();
     Addressed host;
     for (const char* gateway : {"10.1.2.1", "10.1.2.2", "10.1.2.2"})
@@ -102,7 +102,7 @@ TEST_CASE("of two routes to one destination the one that was added last wins") {
     CHECK(found[1].gateway->to_string() == "10.1.2.1");
 }
 
-TEST_CASE("IPv6 routes of one metric come as one entry each") {
+TEST_CASE("IPv6 routes with the same metric are separate entries") {
     NEEDS_NETNS();
     Addressed host;
     add_route(host.route, host.to("2001:db8:5::/48", "2001:db8::1"));
@@ -131,7 +131,7 @@ TEST_CASE("the default route is the main table's with the lowest metric") {
     }
 }
 
-TEST_CASE("routes of an absent interface or table are none") {
+TEST_CASE("an absent interface or table has no routes") {
     NEEDS_NETNS();
     Addressed host;
     CHECK(list_routes(host.route, {.family = {}, .ifindex = 4711, .table = {}}).empty());

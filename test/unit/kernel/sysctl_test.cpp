@@ -9,7 +9,7 @@ namespace {
 
 using test::ifname;
 
-TEST_CASE("sysctls are those of the namespace the thread is in") {
+TEST_CASE("sysctls belong to the thread's network namespace") {
     NEEDS_NETNS();
     const test::Host host;
     CHECK_FALSE(find_sysctl(ifname("parent0"), Sysctl::arp_notify));
@@ -30,7 +30,7 @@ TEST_CASE("every sysctl exists") {
     }
 }
 
-TEST_CASE("a name with a dot is one directory") {
+TEST_CASE("an interface name with a dot is one directory") {
     NEEDS_NETNS();
     test::Host host;
     change_link(host.route, host.parent.ifindex, {.name = {}, .mac = {}, .mtu = {}, .state = AdminState::down});
@@ -39,7 +39,7 @@ TEST_CASE("a name with a dot is one directory") {
     CHECK(find_sysctl(ifname("eth0.5"), Sysctl::arp_notify) == 0);
 }
 
-TEST_CASE("IPv6 is switched on where it was off") {
+TEST_CASE("IPv6 is switched on if it was off") {
     NEEDS_NETNS();
     const test::Host host;
     {

@@ -41,7 +41,7 @@ Message answer() {
     return message;
 }
 
-TEST_CASE("the settings of a VF are read from among those of the others") {
+TEST_CASE("the settings of one VF are found among the others'") {
     Message message = answer();
     const auto settings = parse_vf(message.header(), 1);
     REQUIRE(settings);
@@ -54,7 +54,7 @@ TEST_CASE("the settings of a VF are read from among those of the others") {
     CHECK_FALSE(parse_vf(message.header(), 2));
 }
 
-TEST_CASE("what a driver doesn't tell is no setting") {
+TEST_CASE("a value that a driver does not report is not a setting") {
     Message message = answer();
     const auto settings = parse_vf(message.header(), 0);
     REQUIRE(settings);
@@ -65,7 +65,7 @@ TEST_CASE("what a driver doesn't tell is no setting") {
     CHECK_FALSE(settings->link_state);
 }
 
-TEST_CASE("an answer cut at any byte gives no wrong settings") {
+TEST_CASE("an answer truncated at any byte gives no wrong settings") {
     Message message = answer();
     const auto whole = parse_vf(message.header(), 1);
     const auto length = message.header().nlmsg_len;
@@ -75,7 +75,7 @@ TEST_CASE("an answer cut at any byte gives no wrong settings") {
                    (!settings->rates || settings->rates == whole->rates)));
 }
 
-TEST_CASE("what a driver ignored is told from what it made of a request, and from what it doesn't tell") {
+TEST_CASE("ignored settings differ from rounded ones, and from ones that the driver does not report") {
     const VfSettings before{.mac = kMac, .vlan = VfVlan{}, .rates = VfRates{.most_mbps = 100}, .trust = false};
     const VfSettings asked{
         .vlan = VfVlan{.id = 7}, .rates = VfRates{.most_mbps = 70}, .spoof_check = true, .trust = true};
@@ -83,12 +83,12 @@ TEST_CASE("what a driver ignored is told from what it made of a request, and fro
           VfSettings{.vlan = VfVlan{.id = 7}, .rates = VfRates{.most_mbps = 70}, .trust = true});
     VfSettings now = before;
     now.vlan = asked.vlan;
-    now.rates = VfRates{.most_mbps = 50}; // its steps are of 50
+    now.rates = VfRates{.most_mbps = 50}; // the driver rounds to 50
     CHECK(ignored(asked, before, now) == VfSettings{.trust = true});
     CHECK(ignored({.rates = VfRates{}}, before, before).empty());
 }
 
-TEST_CASE("what differs, and what has to be put back") {
+TEST_CASE("settings that differ, and settings to restore") {
     const VfSettings before{.mac = kMac, .vlan = VfVlan{}, .spoof_check = true, .trust = false};
     const VfSettings wanted{.vlan = VfVlan{.id = 7}, .spoof_check = true, .link_state = VfLinkState::enable};
     const VfSettings changes = difference(wanted, before);
@@ -97,25 +97,25 @@ TEST_CASE("what differs, and what has to be put back") {
     CHECK(difference(before, before).empty());
 }
 
-TEST_CASE("lost is what is neither as wanted nor as it was left, as far as the driver tells") {
+TEST_CASE("a setting is lost if it is neither as wanted nor as ADD left it, as far as the driver reports it") {
     const VfSettings wanted{.vlan = VfVlan{.id = 7}, .trust = true};
     const VfSettings left{.mac = kMac, .vlan = VfVlan{}, .spoof_check = true};
     const VfSettings as_left{.mac = kMac, .vlan = VfVlan{}, .spoof_check = true, .link_state = VfLinkState::enable};
-    CHECK(lost(wanted, left, as_left).empty()); // the driver had not shown the VLAN by then
+    CHECK(lost(wanted, left, as_left).empty()); // the driver did not report the VLAN then
     CHECK(lost(wanted, left, {.vlan = VfVlan{.id = 7}, .trust = true}).empty());
     CHECK(lost(wanted, left, {.vlan = VfVlan{.id = 8}, .trust = false}) == wanted);
     CHECK(lost({}, left, {.mac = kMac, .vlan = VfVlan{.id = 7}, .spoof_check = false}) ==
           VfSettings{.vlan = VfVlan{}, .spoof_check = true});
 }
 
-TEST_CASE("a rate is nobody's setting only where the port tells that speed") {
+TEST_CASE("a rate counts as unset only if it equals the port's speed") {
     const VfId nowhere{.pf_ifindex = 1, .pf = "no-such-pf", .number = 0};
     const VfSettings limited{.rates = VfRates{.most_mbps = 100'000}};
     CHECK(without_port_speed(limited, nowhere) == limited);
     CHECK(without_port_speed(VfSettings{.rates = VfRates{}}, nowhere) == VfSettings{.rates = VfRates{}});
 }
 
-TEST_CASE("the command that sets all of it") {
+TEST_CASE("one command sets all settings") {
     const VfId vf{.pf_ifindex = 1, .pf = "eth0", .number = 3};
     CHECK(to_command(VfSettings{.vlan = VfVlan{.id = 7}}, vf) == "ip link set eth0 vf 3 vlan 7");
     CHECK(
@@ -132,7 +132,7 @@ TEST_CASE("the command that sets all of it") {
         "off trust on state auto node_guid 00:00:00:00:00:00:00:01 port_guid 00:00:00:00:00:00:00:02");
 }
 
-TEST_CASE("settings in words") {
+TEST_CASE("settings are written as text") {
     CHECK(to_string(VfSettings{}).empty());
     CHECK(
         to_string(VfSettings{.mac = kMac,

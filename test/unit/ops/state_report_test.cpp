@@ -6,6 +6,7 @@
 #include <rdmanet/json/reader.hpp>
 
 #include "support/concat.hpp"
+#include "support/names.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -16,6 +17,7 @@
 using namespace rdmanet;
 using Catch::Matchers::Contains;
 using rdmanet::test::concat;
+using rdmanet::test::Names;
 
 namespace {
 
@@ -25,7 +27,7 @@ attach::Node node_at(const std::string& directory) {
     return {directory, base::Logger(base::LogLevel::error)};
 }
 
-/// As a record has it.
+/// A step as in a record.
 state::Step step(std::string_view text) {
     return node_at("").read_step(json::Document::parse(text).root());
 }
@@ -81,7 +83,7 @@ state::AttachmentRecord record() {
     return record;
 }
 
-/// What the kernel of a machine with that device would show.
+/// What the kernel would show for that device.
 attach::RdmaView view() {
     const auto entry = [](unsigned index, const char* address, kernel::GidType type) {
         return kernel::GidEntry{
@@ -96,9 +98,17 @@ attach::RdmaView view() {
             .trouble = ""};
 }
 
+/// The line of `text` with `part`. Empty if there is none.
+std::string line_with(const std::string& part, const std::string& text) {
+    const auto at = text.find(part);
+    if (at == std::string::npos) return {};
+    const auto begin = text.rfind('\n', at) + 1;
+    return text.substr(begin, text.find('\n', at) - begin);
+}
+
 } // namespace
 
-TEST_CASE("a node without state is shown, and nothing is made for it") {
+TEST_CASE("a node without state is reported, and nothing is created") {
     const StateDirectory state;
     const std::string absent = state.path() + "/absent";
     CHECK(ops::to_json(ops::read_state(absent)) ==
@@ -109,7 +119,7 @@ TEST_CASE("a node without state is shown, and nothing is made for it") {
     CHECK(fs::is_empty(state.path()));
 }
 
-TEST_CASE("who holds a device") {
+TEST_CASE("the report names who holds a device") {
     const StateDirectory state;
     auto vf = record();
     vf.attach = "sriov";
@@ -119,19 +129,20 @@ TEST_CASE("who holds a device") {
     CHECK_THAT(ops::to_json(state.report()), Contains(R"("device": "0000:3b:00.2")"));
 }
 
-TEST_CASE("an address that another host has, too, is shown with its GIDs") {
+TEST_CASE("a duplicate address is reported with its GIDs") {
     const StateDirectory state;
     state.save(record());
     ops::StateReport report = state.report();
     report.rdma = {{view()}};
     CHECK_THAT(ops::to_table(report), !Contains("duplicate"));
     report.duplicates = {{*base::IpPrefix::parse("fd00::3/64")}};
-    CHECK_THAT(ops::to_table(report), Contains("address fd00::3/64 of ") && Contains("is a duplicate") &&
-                                          Contains("its GID, index 4 (RoCE v1), 5 (RoCE v2) of mlx5_0/1"));
+    const std::string table = ops::to_table(report);
+    CHECK_THAT(line_with("duplicate", table), Names("fd00::3/64", "net1"));
+    CHECK_THAT(table.substr(table.find("duplicate")), Names("GID", "4 (RoCE v1)", "5 (RoCE v2)", "mlx5_0/1"));
     CHECK_THAT(ops::to_json(report), Contains("\"duplicates\": [\n                \"fd00::3/64\""));
 }
 
-TEST_CASE("who holds what, for a program") {
+TEST_CASE("the report as JSON") {
     const StateDirectory state;
     state.save(record());
     state.lease(record());
@@ -155,7 +166,7 @@ TEST_CASE("who holds what, for a program") {
     CHECK(document.root().at("unreadable").elements().empty());
 }
 
-TEST_CASE("who holds what, for a person") {
+TEST_CASE("the report as tables") {
     const StateDirectory state;
     state.save(record());
     state.lease(record());
@@ -166,7 +177,7 @@ TEST_CASE("who holds what, for a person") {
                                "2023-11-14T22:13:20Z\n"));
 }
 
-TEST_CASE("where an address is in the GID table, and what the kernel doesn't tell, for a person") {
+TEST_CASE("the tables have GID indexes, and what the kernel does not show") {
     const StateDirectory state;
     state.save(record());
     ops::StateReport report = state.report();
@@ -178,12 +189,13 @@ TEST_CASE("where an address is in the GID table, and what the kernel doesn't tel
     report.rdma = {{{.device = "mlx5_0", .port = 0, .files = {}, .gids = {}, .trouble = "no way in"}}};
     CHECK_THAT(ops::to_table(report),
                Contains("mlx5_0  -      -      ml/train-0  0123456789abc  net1       10.1.2.3  -\n") &&
-                   Contains("interface \"net1\" as recorded: no way in\n"));
+                   Contains(": no way in\n"));
+    CHECK_THAT(line_with("no way in", ops::to_table(report)), Names("net1", "recorded"));
     report.rdma = {{}};
     CHECK_THAT(ops::to_table(report), !Contains("GID INDEX"));
 }
 
-TEST_CASE("an attachment that is only prepared, of addresses only, or outside Kubernetes") {
+TEST_CASE("the tables show attachments that are only prepared, have only addresses, or are outside Kubernetes") {
     const StateDirectory state;
     state::AttachmentRecord bare;
     bare.key = {.network = "n", .container_id = "c", .ifname = "eth0"};
@@ -207,7 +219,7 @@ TEST_CASE("an IPoIB child has its parent's RDMA device in both tables") {
                                           Contains("\nib1p0/1  -      -      ml/train-0 "));
 }
 
-TEST_CASE("what can't be read is reported beside what can") {
+TEST_CASE("unreadable parts are reported beside the readable ones") {
     const StateDirectory state;
     state.save(record());
     base::write_file_durably(state.path() + "/attachments/x:y:z.json", "{\"version\": 1");

@@ -4,7 +4,7 @@
 
 using rdmanet::ops::Table;
 
-TEST_CASE("columns are as wide as their widest cell, the last one has no trailing space") {
+TEST_CASE("a column is as wide as its widest cell, and the last one has no trailing space") {
     Table table({"A", "LONGER", "C"});
     table.add_row({"wide cell", "x", "last"});
     table.add_row({"y", "z", "l"});

@@ -16,7 +16,7 @@ AttachmentRecord parse(std::string_view text) {
 
 } // namespace
 
-TEST_CASE("a record that was written is read back whole") {
+TEST_CASE("a record is read back whole") {
     const AttachmentRecord record = state::sample_record();
     const AttachmentRecord read = parse(record.to_text());
     CHECK(read.to_text() == record.to_text());
@@ -45,7 +45,7 @@ TEST_CASE("a record that was written is read back whole") {
                                                     "device-info pod_net1"});
 }
 
-TEST_CASE("settings of a VF that were not changed are not written down") {
+TEST_CASE("unchanged settings of a VF are not recorded") {
     AttachmentRecord record = state::sample_record();
     record.wanted->vf = {.trust = true};
     const auto read = parse(record.to_text()).wanted.value().vf;
@@ -57,13 +57,13 @@ TEST_CASE("settings of a VF that were not changed are not written down") {
     CHECK_FALSE(read.link_state);
 }
 
-TEST_CASE("a record cut at any byte is refused") {
+TEST_CASE("a truncated record is refused") {
     const std::string text = state::sample_record().to_text();
     for (std::size_t length = 0; length < text.size(); ++length)
         CHECK_THROWS_AS(parse(text.substr(0, length)), base::Error);
 }
 
-TEST_CASE("a number that is written otherwise than a record writes it is refused") {
+TEST_CASE("a number in another notation than a record's is refused") {
     const std::string text = state::sample_record().to_text();
     const std::string number = "\"" + std::to_string(UINT64_MAX) + "\"";
     for (std::size_t at = text.find(number); at != std::string::npos; at = text.find(number, at + 1)) {
@@ -73,7 +73,7 @@ TEST_CASE("a number that is written otherwise than a record writes it is refused
     }
 }
 
-TEST_CASE("records of several boots have one order, also where a clock was set back between and during them") {
+TEST_CASE("records of several boots have one order, even if somebody set a clock back") {
     const auto record_of = [](const char* name, const char* boot, std::int64_t created,
                               std::optional<std::int64_t> since) {
         AttachmentRecord record = state::sample_record();
@@ -83,7 +83,7 @@ TEST_CASE("records of several boots have one order, also where a clock was set b
         record.created_since_boot = since;
         return record;
     };
-    // In pairs, by the clock that two have in common, each of the first three is younger than the next: y, x, z, y.
+    // Compared in pairs by the clock that both have, three of them form a circle: y is younger than x, x than z, z than y.
     const std::vector<AttachmentRecord> expected = {
         record_of("now", "present", 5, 9),        record_of("y", "one", 100, 20), record_of("z", "one", 300, 10),
         record_of("old version", "one", 400, {}), record_of("x", "two", 200, 5),
@@ -102,13 +102,13 @@ TEST_CASE("records of several boots have one order, also where a clock was set b
     } while (std::next_permutation(order.begin(), order.end()));
 }
 
-TEST_CASE("a record of another version is refused by name") {
+TEST_CASE("the refusal of a record of another version names the version") {
     std::string text = state::sample_record().to_text();
     text.replace(text.find("\"version\": 1"), 12, "\"version\": 2");
     CHECK_THROWS_WITH(parse(text), Names("version", "1 to 1", "2"));
 }
 
-TEST_CASE("a step that this version doesn't know is refused, never skipped") {
+TEST_CASE("a step that this version does not know is refused, never skipped") {
     std::string text = state::sample_record().to_text();
     text.replace(text.find("\"sample\""), 8, "\"move-device\"");
     CHECK_THROWS_WITH(parse(text), Names("steps[0].step", "move-device"));

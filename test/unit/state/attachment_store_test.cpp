@@ -21,7 +21,7 @@ using state::AttachmentStore;
 
 namespace {
 
-/// A state directory to be, gone at the end of the test with what is beside it.
+/// The path of a state directory. It is deleted with its surroundings at the end of the test.
 class Directory {
 public:
     Directory() {
@@ -73,7 +73,7 @@ TEST_CASE("a saved record is loaded, listed and removed") {
     CHECK(store.list().records.empty());
 }
 
-TEST_CASE("what a killed writer left behind is no record and goes with the removal") {
+TEST_CASE("leftovers of a killed writer are not records, and are removed with the record") {
     const Directory directory;
     const AttachmentStore store(directory.path(), state::read_sample_step);
     const auto key = state::sample_record().key;
@@ -98,7 +98,7 @@ TEST_CASE("a damaged record is reported with its path") {
     CHECK(store.list().unreadable[0].key == key);
 }
 
-TEST_CASE("a record with a step that nobody knows, or that is ill-typed, is unreadable and says which") {
+TEST_CASE("a record with an unknown or ill-typed step is unreadable, and the error names the step") {
     const Directory directory;
     const AttachmentStore store(directory.path(), state::read_sample_step);
     const auto key = state::sample_record().key;
@@ -115,7 +115,7 @@ TEST_CASE("a record with a step that nobody knows, or that is ill-typed, is unre
     }
 }
 
-TEST_CASE("a record that the system doesn't give is not taken for a damaged one") {
+TEST_CASE("a record that the system cannot read does not count as damaged") {
     const Directory directory;
     const AttachmentStore store(directory.path(), state::read_sample_step);
     const auto key = state::sample_record().key;
@@ -125,7 +125,7 @@ TEST_CASE("a record that the system doesn't give is not taken for a damaged one"
     CHECK(store.list().unreadable[0].key == key);
 }
 
-TEST_CASE("the name of a record's file tells its attachment") {
+TEST_CASE("the name of a record's file gives its attachment") {
     using state::AttachmentKey;
     const AttachmentKey key{.network = "net.a-b_c", .container_id = "c.1", .ifname = "eth0.5"};
     CHECK(AttachmentKey::parse_file_name(key.file_name()) == key);
@@ -138,7 +138,7 @@ TEST_CASE("the name of a record's file tells its attachment") {
         CHECK_FALSE(AttachmentKey::parse_file_name(name));
 }
 
-TEST_CASE("a record under another attachment's name is not taken for that attachment's") {
+TEST_CASE("a record under another attachment's name does not count as that attachment's") {
     const Directory directory;
     const AttachmentStore store(directory.path(), state::read_sample_step);
     store.save(record_of_child());

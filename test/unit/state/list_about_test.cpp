@@ -1,4 +1,4 @@
-// Looking for records by what they are about: what it finds, and how few files it opens.
+// Finding records by their topics: which records are found, and how few files are opened.
 #include "sample_record.hpp"
 
 #include "support/concat.hpp"
@@ -25,7 +25,7 @@ using state::AttachmentStore;
 
 namespace {
 
-/// In memory, where records have an index.
+/// A directory in memory, where records have an index.
 class RecordsDirectory {
 public:
     RecordsDirectory() {
@@ -60,7 +60,7 @@ void add_records(const AttachmentStore& store, unsigned first, unsigned last) {
     for (unsigned number = first; number < last; ++number) store.save(record_of(number));
 }
 
-/// Container IDs.
+/// Container IDs of the records with the topic.
 std::string found(const AttachmentStore& store, const std::string& topic) {
     std::string text;
     for (const AttachmentRecord& record : store.list_about(topic))
@@ -68,7 +68,7 @@ std::string found(const AttachmentStore& store, const std::string& topic) {
     return text;
 }
 
-/// How many files of the records were opened since.
+/// Counts the record files that were opened since.
 class Opened {
 public:
     explicit Opened(const RecordsDirectory& directory) : fd_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
@@ -99,18 +99,18 @@ unsigned opened_by_search(const RecordsDirectory& directory, const AttachmentSto
 
 } // namespace
 
-TEST_CASE("who looks for the owner of a device opens as many files, however many records there are") {
+TEST_CASE("finding the owner of a device opens the same number of files, however many records exist") {
     const RecordsDirectory directory;
     const AttachmentStore store(directory.path(), state::read_sample_step);
     add_records(store, 0, 100);
     CHECK(opened_by_search(directory, store, state::device_topic(device_of(7))) ==
-          100); // the first search makes the index
+          100); // the first search writes the index
     CHECK(opened_by_search(directory, store, state::device_topic(device_of(7))) == 1);
     CHECK(opened_by_search(directory, store, state::parent_topic(7)) == 0);
     add_records(store, 100, 400);
     CHECK(opened_by_search(directory, store, state::device_topic(device_of(7))) == 301);
     CHECK(opened_by_search(directory, store, state::device_topic(device_of(399))) == 1);
-    add_records(store, 400, 403); // the index is not written again for a few
+    add_records(store, 400, 403); // a few new records do not rewrite the index
     CHECK(opened_by_search(directory, store, state::device_topic(device_of(7))) == 4);
     CHECK(found(store, state::device_topic(device_of(402))) == "container402");
 }
@@ -121,7 +121,7 @@ TEST_CASE("records are found by device, parent and device-info file, as they are
     add_records(store, 0, 50);
     CHECK(found(store, state::device_topic(device_of(7))) == "container7");
 
-    AttachmentRecord record = record_of(7); // written anew, with something else
+    AttachmentRecord record = record_of(7); // rewritten with other contents
     record.steps = {
         state::sample_step(
             {.child = state::Child{.kind = "ipvlan", .mode = "l2", .parent = "eth0", .parent_ifindex = 12}}),
@@ -130,7 +130,7 @@ TEST_CASE("records are found by device, parent and device-info file, as they are
     CHECK(found(store, state::device_topic(device_of(7))).empty());
     CHECK(found(store, state::parent_topic(12)) == "container7");
     CHECK(found(store, state::child_topic(12, "ipvlan", "l2")) == "container7");
-    for (int search = 0; search < 2; ++search) { // the second by the index
+    for (int search = 0; search < 2; ++search) { // the second search uses the index
         CHECK(store.list_about(state::parent_topic(12), state::child_topic(12, "ipvlan", "l2")).empty());
         CHECK(store.list_about(state::parent_topic(12), state::child_topic(12, "ipvlan", "l3")).size() == 1);
         add_records(store, 50, 70);
@@ -145,14 +145,14 @@ TEST_CASE("records are found by device, parent and device-info file, as they are
     CHECK(found(store, state::device_topic(device_of(8))).empty());
 }
 
-TEST_CASE("an index that can't be used, or isn't there, costs time and finds the same") {
+TEST_CASE("without a usable index the search is slower and finds the same") {
     const RecordsDirectory directory;
     const AttachmentStore store(directory.path(), state::read_sample_step);
     const AttachmentStore looking(directory.path(), state::read_sample_step, state::Access::look);
     const std::string index = directory.path() + "/records.index";
     add_records(store, 0, 50);
     CHECK(found(looking, state::device_topic(device_of(7))) == "container7");
-    CHECK_FALSE(std::filesystem::exists(index)); // who only looks writes nothing
+    CHECK_FALSE(std::filesystem::exists(index)); // a reader writes nothing
     CHECK(found(store, state::device_topic(device_of(7))) == "container7");
     const std::string text = base::read_file(index, 1'000'000);
     for (std::string damaged : {std::string(), text.substr(0, text.size() / 2), text + "x", "x" + text}) {
@@ -162,6 +162,6 @@ TEST_CASE("an index that can't be used, or isn't there, costs time and finds the
         CHECK(base::read_file(index, 1'000'000) == text);
     }
     std::filesystem::remove(index);
-    std::filesystem::create_directory(index); // can't be written either
+    std::filesystem::create_directory(index); // cannot be written either
     CHECK(found(store, state::device_topic(device_of(7))) == "container7");
 }

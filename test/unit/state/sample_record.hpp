@@ -9,7 +9,7 @@
 
 namespace rdmanet::state {
 
-/// All settings that there are.
+/// All settings that exist.
 inline VfSettings sample_settings() {
     return {.mac = base::MacAddress::parse("00:00:00:00:00:00"),
             .vlan = base::VfVlan{.id = 4094, .qos = 7, .protocol = base::VlanProtocol::dot1ad},
@@ -21,7 +21,7 @@ inline VfSettings sample_settings() {
             .port_guid = base::Guid::parse("02:00:00:00:00:00:00:02")};
 }
 
-/// Of a kind that only these tests know: what it holds is its members.
+/// A step of a kind that only these tests have. Its members are what it holds.
 inline Step sample_step(Holds holds) {
     json::Writer writer;
     writer.begin_object().member("step", "sample").member("device", holds.device);

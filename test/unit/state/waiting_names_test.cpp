@@ -10,7 +10,7 @@
 using namespace rdmanet;
 using state::WaitingNames;
 
-TEST_CASE("owed names are found again until the next boot, and there is no file without one") {
+TEST_CASE("waiting names are read until the next boot, and without any there is no file") {
     char directory[] = "/tmp/rdmanet-owed-XXXXXX";
     REQUIRE(::mkdtemp(directory) != nullptr);
     const WaitingNames names(directory);

@@ -1,5 +1,7 @@
-// What is said where a GID table is full.
+// The message about a full GID table.
 #include "lookup/shared_rdma.hpp"
+
+#include "support/names.hpp"
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/cni/error.hpp>
@@ -13,7 +15,7 @@
 namespace rdmanet::attach {
 namespace {
 
-/// A tree like /sys/class/infiniband, whose only port has one entry, for 10.0.0.1, and no place for another.
+/// A tree like /sys/class/infiniband. Its only port has one entry, for 10.0.0.1, and no room for another.
 class FullTable {
 public:
     FullTable() {
@@ -59,16 +61,13 @@ std::string refusal(const FullTable& table, const GidHolders& holders) {
 
 } // namespace
 
-TEST_CASE("who has a full GID table is looked for only where it ends the ADD, and the error needs no answer") {
+TEST_CASE("a full GID table's holders are only looked up if they end the ADD, and the error works without them") {
     const FullTable table;
-    const std::string before =
-        "no GID of 10.0.0.2 on port 1 of RDMA device \"rnic0\" after 0 ms (1 of 1 entries used): ";
-    const std::string cure = "remove pods or addresses, spread the pods over more parents, or limit what one pod takes "
-                             "with \"rdma.maxGids\"";
+    const test::Names names_table("10.0.0.2", "port 1", "rnic0", "0 ms", "1 of 1", "rdma.maxGids");
     const GidHolders unreadable = []() -> std::string { throw base::Error("records can't be read"); };
-    CHECK(refusal(table, [] { return std::string("pod \"p1\" (1)"); }) ==
-          before + "most belong to pod \"p1\" (1); " + cure);
-    CHECK(refusal(table, unreadable) == before + cure);
+    CHECK_THAT(refusal(table, [] { return std::string("pod \"p1\" (1)"); }),
+               names_table && test::Names("pod \"p1\" (1)"));
+    CHECK_THAT(refusal(table, unreadable), names_table && !Catch::Contains("pod \"") && !Catch::Contains("records"));
     bool is_asked = false;
     table.wait_for_another(config::OnMissingGid::warn, [&] {
         is_asked = true;

@@ -1,4 +1,4 @@
-// What is said of an RDMA port that isn't active.
+// The message about an RDMA port that is not active.
 #include "lookup/port_state.hpp"
 
 #include "support/names.hpp"
@@ -11,7 +11,7 @@ using kernel::PortState;
 using kernel::RdmaPort;
 using rdmanet::test::Names;
 
-TEST_CASE("an inactive port is told with its states, and the cure that fits them") {
+TEST_CASE("the message about an inactive port has its states and the matching cure") {
     RdmaPort port;
     port.device = "mlx5_0";
     port.port = 1;

@@ -1,4 +1,4 @@
-// Which of a function's RDMA devices are meant.
+// Which of a function's RDMA devices the configuration chooses.
 #include "conf.hpp"
 
 #include "lookup/rdma_choice.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 const base::BusAddress kFunction = base::BusAddress::parse("0000:3b:00.2").value();
 
-/// Those that move and, behind a bar, those that stay, as the configuration has it of a function with three.
+/// For a function with three RDMA devices: the chosen ones and, behind a bar, the others.
 std::string chosen(const std::string& rdma) {
     const config::Config config = config::config_with(concat(R"("attach": "sriov", "rdma": )", rdma));
     const RdmaSelection selection =
@@ -32,7 +32,7 @@ std::string chosen(const std::string& rdma) {
 
 } // namespace
 
-TEST_CASE("RDMA devices are chosen by their place in the order of their making, or by a pattern") {
+TEST_CASE("RDMA devices are chosen by their place in the order of creation, or by a pattern") {
     CHECK(chosen("true") == "rocep1 rocep1d1 ibp1 |");
     CHECK(chosen(R"({"device": 0})") == "rocep1 | rocep1d1 ibp1");
     CHECK(chosen(R"({"device": 2})") == "ibp1 | rocep1 rocep1d1");
@@ -48,7 +48,7 @@ TEST_CASE("RDMA devices are chosen by their place in the order of their making, 
     CHECK_THROWS_WITH(chosen(R"({"device": "mlx5_*"})"), Names("rdma.device", "0000:3b:00.2", "RDMA", "mlx5_*"));
 }
 
-TEST_CASE("the RDMA devices that a driver makes when it is bound anew are chosen by their places") {
+TEST_CASE("after a driver was bound again its RDMA devices are chosen by their places") {
     const config::Config config = config::config_with(R"("attach": "sriov", "rdma": {"device": "*d?"})");
     const RdmaSelection before =
         choose_rdma(kFunction, config.rdma,
@@ -63,7 +63,7 @@ TEST_CASE("the RDMA devices that a driver makes when it is bound anew are chosen
                       Names("rdma.device", "0000:3b:00.2", "RDMA", "*d?"));
 }
 
-TEST_CASE("a chosen RDMA device goes into the pod, whatever the node's mode lets otherwise") {
+TEST_CASE("a chosen RDMA device moves into the pod, whatever the default of the node's mode is") {
     CHECK(config::config_with(R"("attach": "sriov", "rdma": {"device": 1})").rdma.isolation == true);
     CHECK_THROWS_WITH(config::config_with(R"("attach": "sriov", "rdma": {"device": 1, "mode": "shared"})"),
                       Catch::StartsWith("rdma.device: ") && Catch::EndsWith("found 1"));

@@ -11,7 +11,7 @@
 using namespace rdmanet;
 using rdmanet::test::Names;
 
-TEST_CASE("names are refused exactly where the journal's file name, role and all, would be too long") {
+TEST_CASE("names are refused exactly if the journal's file name, role included, would be too long") {
     for (const char* role : {"", "rdma", "another"}) {
         state::AttachmentKey key{.network = "net", .container_id = "", .ifname = "net1", .role = role};
         key.container_id.assign(state::kLongestFileName - key.file_name().size(), 'c');

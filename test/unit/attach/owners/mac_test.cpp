@@ -14,13 +14,13 @@ const char* const kBoot = "5f0c2f6e-8f1d-4f0e-9a53-000000000001";
 
 } // namespace
 
-TEST_CASE("a derived MAC address is the attachment's for as long as the node runs") {
+TEST_CASE("a derived MAC address stays the attachment's as long as the node runs") {
     CHECK(derive_mac(kBoot, kKey) == derive_mac(kBoot, kKey));
-    // CHECK and DEL of another version of the binary must come to the same.
+    // CHECK and DEL of another version of the binary must derive the same address.
     CHECK(derive_mac(kBoot, kKey).to_string() == "22:ce:99:d2:f6:8b");
 }
 
-TEST_CASE("every part of the key and the boot tells attachments apart") {
+TEST_CASE("every part of the key and the boot changes the derived MAC address") {
     std::set<std::string> macs = {derive_mac(kBoot, kKey).to_string()};
     for (AttachmentKey key : {AttachmentKey{"roce2", "c0ffee", "net1"}, AttachmentKey{"roce", "c0ffef", "net1"},
                               AttachmentKey{"roce", "c0ffee", "net2"}})

@@ -1,4 +1,4 @@
-// A child of a parent from its plan to its undoing.
+// A child of a parent, from its plan to its revert.
 #include "stage.hpp"
 
 #include "steps/child_link.hpp"
@@ -22,7 +22,7 @@ constexpr const char* kMacvlan = R"("master": "parent0", "mtu": 1400, "rdma": fa
 
 } // namespace
 
-TEST_CASE("a macvlan child is described, made, found as it was made, and removed") {
+TEST_CASE("a macvlan child is described, applied, checked and reverted") {
     NEEDS_KIND("macvlan");
     Stage stage(kMacvlan);
     stage.plan();
@@ -46,7 +46,7 @@ TEST_CASE("a macvlan child is described, made, found as it was made, and removed
     stage.revert(); // safe to repeat
 }
 
-TEST_CASE("what is gone of a child is a difference, and what others have added is none") {
+TEST_CASE("what a child lacks is a difference, and what others added is not") {
     NEEDS_KIND("macvlan");
     Stage stage(kMacvlan);
     stage.plan();
@@ -62,7 +62,7 @@ TEST_CASE("what is gone of a child is a difference, and what others have added i
     CHECK_THAT(stage.difference(), Names("net1", "gone"));
 }
 
-TEST_CASE("undoing a child that was never made leaves a stranger's interface of that name alone") {
+TEST_CASE("reverting a child that was never made leaves another interface of that name alone") {
     NEEDS_KIND("macvlan");
     Stage stage(kMacvlan);
     stage.plan();
@@ -76,7 +76,7 @@ TEST_CASE("undoing a child that was never made leaves a stranger's interface of 
     CHECK(stage.link());
 }
 
-TEST_CASE("a child that was renamed in the pod is removed all the same") {
+TEST_CASE("reverting removes a child that was renamed in the pod") {
     NEEDS_KIND("macvlan");
     Stage stage(kMacvlan);
     stage.plan();
@@ -88,7 +88,7 @@ TEST_CASE("a child that was renamed in the pod is removed all the same") {
     CHECK_FALSE(kernel::find_link(stage.pod(), ifindex));
 }
 
-TEST_CASE("a parent that is down is refused before anything is changed") {
+TEST_CASE("a parent that is down is refused before anything changes") {
     NEEDS_KIND("macvlan");
     Stage stage(kMacvlan);
     const auto parent = kernel::find_link(stage.host(), kernel::test::ifname("parent0")).value();

@@ -1,4 +1,4 @@
-// Addresses of another IPAM plugin, which here is a script.
+// Addresses of another IPAM plugin, which is a script here.
 #include "stage.hpp"
 
 #include "steps/delegate.hpp"
@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kNetwork = R"("master": "parent0", "rdma": false, "ipam": {"type": "script"})";
 
-/// CNI_PATH with a plugin "script" that writes down how it is called. It ends with `answer` to ADD.
+/// CNI_PATH with a plugin "script". It records its calls and ends with `answer` for ADD.
 class Plugins {
 public:
     explicit Plugins(const std::string& answer) {
@@ -53,7 +53,7 @@ private:
 
 } // namespace
 
-TEST_CASE("another IPAM plugin gives the interface its address, and is called with DEL before the interface goes") {
+TEST_CASE("another IPAM plugin gives the interface its address, and gets DEL before the interface is removed") {
     NEEDS_KIND("macvlan");
     const Plugins plugins(R"(echo '{"cniVersion": "1.0.0", "ips": [{"address": "10.9.0.7/24"}]}')");
     Stage stage(kNetwork, plugins.path());
@@ -75,7 +75,7 @@ TEST_CASE("another IPAM plugin gives the interface its address, and is called wi
     stage.revert(); // safe to repeat
 }
 
-TEST_CASE("an IPAM plugin that refuses the ADD is settled by one DEL") {
+TEST_CASE("one DEL ends the attachment of an IPAM plugin that refused ADD") {
     NEEDS_KIND("macvlan");
     const Plugins plugins(R"(echo '{"cniVersion": "1.0.0", "code": 7, "msg": "no range"}'; exit 1)");
     Stage stage(kNetwork, plugins.path());

@@ -1,4 +1,4 @@
-// What a device-info file says after what the device plugin has written there.
+// How ADD changes a device-info file of the device plugin.
 #include "steps/device_info.hpp"
 
 #include <catch2/catch.hpp>
@@ -18,7 +18,7 @@ constexpr const char* kOurs =
 
 } // namespace
 
-TEST_CASE("what a device plugin says of the same device stays, but for what ADD knows") {
+TEST_CASE("ADD keeps the device plugin's members about the same device, except those that ADD knows better") {
     CHECK(text_after(R"({"type":"pci","version":"1.0.0","new":[1],"pci":{"pci-address":"0000:3B:00.2",
         "rdma-device":"mlx5_3","vhost-net":"/dev/vhost-net","pf-pci-address":"0000:3b:00.0","rank":{"a":7}}})") ==
           R"({"type":"pci","version":"1.1.0","pci":{"pci-address":"0000:3b:00.2","rdma-device":"rdma0",)"
@@ -27,7 +27,7 @@ TEST_CASE("what a device plugin says of the same device stays, but for what ADD 
           R"({"type":"pci","version":"1.1.0","pci":{"pci-address":"0000:3b:00.2"}})");
 }
 
-TEST_CASE("what tells nothing of the device is replaced") {
+TEST_CASE("a device-info file without information is replaced") {
     for (const std::string earlier :
          {"", "{", "[]", "7", "{}", R"({"pci":7})", R"({"type":7})", R"({"type":"pci","pci":{"vhost-net":"x"}})",
           R"({"type":"pci","a":1,"pci":{"pci-address":"0000:3b:00.3","vhost-net":"x"}})",
@@ -37,6 +37,6 @@ TEST_CASE("what tells nothing of the device is replaced") {
     }
 }
 
-TEST_CASE("what describes a device of another kind is left to who wrote it") {
+TEST_CASE("a device-info file about another kind of device stays as it is") {
     CHECK(text_after(R"({"type":"vdpa","version":"1.1.0","vdpa":{"path":"/dev/vhost-vdpa-1"}})") == "as it is");
 }

@@ -1,4 +1,4 @@
-// What an ipvlan child needs of its siblings. The plan tells: the kernel need not know ipvlan.
+// What an ipvlan child requires of its siblings. Only the plan is tested, so the kernel need not support ipvlan.
 #include "stage.hpp"
 
 #include "steps/child_link.hpp"
@@ -53,7 +53,7 @@ bool has_open(const std::string& path) {
     });
 }
 
-/// A process of its own, because a process does not see its own locks.
+/// Asks another process, because a process does not see its own locks.
 bool is_locked_by_us(const Stage& stage, unsigned ifindex) {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -70,7 +70,7 @@ bool is_locked_by_us(const Stage& stage, unsigned ifindex) {
     return WEXITSTATUS(status) == 1;
 }
 
-/// Another process that holds the parent's lock until this is destroyed.
+/// Another process holds the parent's lock until this object is destroyed.
 class Holder {
 public:
     Holder(const Stage& stage, unsigned ifindex) {
@@ -92,7 +92,7 @@ public:
     }
 
 private:
-    /// Ends with the process that tests, however that ends.
+    /// Ends with the testing process, however that ends.
     [[noreturn]] static void hold(const Stage& stage, unsigned ifindex, int ready) try {
         (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
         const auto lock = stage.context().attachment.records.lock_parent(ifindex, "it", kernel::test::soon());
@@ -105,7 +105,7 @@ private:
     pid_t pid_ = -1;
 };
 
-/// Another attachment with a child of "parent0" in this mode. Its pod is the stage's own.
+/// Another attachment with a child of "parent0" in this mode, in the stage's pod.
 state::AttachmentRecord sibling_of(Stage& stage, const std::string& mode) {
     state::AttachmentRecord other = stage.record();
     other.key.container_id = "c2";
@@ -145,14 +145,14 @@ TEST_CASE("ADD locks the parent of an ipvlan child") {
 }
 
 TEST_CASE(
-    "if \"master\" becomes another interface while ADD waits for the lock, ADD locks that one and plans with it") {
+    "if \"master\" becomes another interface while ADD waits for the lock, ADD locks and plans with the new one") {
     NEEDS_KIND("veth");
     Stage stage(kL2);
     const unsigned before = index_of(stage, "parent0");
     const unsigned after = index_of(stage, "peer0");
     std::optional<Holder> holder(std::in_place, stage, before);
     auto adding = std::async(std::launch::async, [&] { return lock_parent(stage.context()); });
-    while (!has_open(lock_file_of(stage))) // it has looked when it opens the file, and ends at its deadline
+    while (!has_open(lock_file_of(stage))) // ADD has found its parent when it opens the file; it ends at its deadline
         REQUIRE(adding.wait_for(std::chrono::milliseconds{1}) == std::future_status::timeout);
     rename(stage, before, "was0");
     rename(stage, after, "parent0");
@@ -169,7 +169,7 @@ TEST_CASE(
     CHECK(stage.record().child()->parent_ifindex == after);
 }
 
-TEST_CASE("ADD locks no parent of children that need not agree with each other") {
+TEST_CASE("ADD does not lock a parent whose children need not agree") {
     NEEDS_KIND("veth");
     const Stage macvlan(R"("master": "parent0", "rdma": false)");
     CHECK_FALSE(lock_parent(macvlan.context()));

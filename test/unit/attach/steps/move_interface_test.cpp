@@ -1,4 +1,4 @@
-// An interface of no bus that a pod gets, and gives back.
+// A virtual interface moves into a pod and returns.
 #include "stage.hpp"
 
 #include "support/names.hpp"
@@ -20,7 +20,7 @@ std::optional<kernel::Link> find_at_home(Stage& stage) {
 
 } // namespace
 
-TEST_CASE("an end of a pair goes into the pod and comes back as it was") {
+TEST_CASE("an end of a veth pair moves into the pod and returns as it was") {
     NEEDS_KIND("veth");
     Stage stage(kPeer);
     const auto before = find_at_home(stage).value();
@@ -43,7 +43,7 @@ TEST_CASE("an end of a pair goes into the pod and comes back as it was") {
     CHECK(find_at_home(stage));
 }
 
-TEST_CASE("undoing a move that was never begun leaves the interface alone") {
+TEST_CASE("reverting a move that never began leaves the interface alone") {
     NEEDS_KIND("veth");
     Stage stage(kPeer);
     stage.plan("peer0");

@@ -1,4 +1,4 @@
-// The order of steps, of devices that this machine need not have.
+// The order of steps, for devices that this machine need not have.
 #include "stage.hpp"
 
 #include "steps/kinds.hpp"
@@ -16,7 +16,7 @@ using rdmanet::test::concat;
 
 namespace {
 
-/// A VF for which there is everything to do.
+/// A VF that needs every kind of step.
 FoundDevice find_vf(bool infiniband) {
     const kernel::VfSettings changes{.trust = true};
     kernel::Link link;
@@ -34,7 +34,7 @@ FoundDevice find_vf(bool infiniband) {
             .selection = {.moving = {{.index = 1, .name = "mlx5_2"}, {.index = 2, .name = "mlx5_3"}}}};
 }
 
-/// As the journal names them.
+/// The steps' names in the journal.
 std::string kinds_of(const std::vector<state::Step>& steps) {
     std::string text;
     for (const state::Step& step : steps) text += concat(text.empty() ? "" : " ", step.kind);
@@ -47,7 +47,7 @@ constexpr const char* kVf =
 
 } // namespace
 
-TEST_CASE("the journal has a VF's steps in the order in which their undoing is right from its end") {
+TEST_CASE("the journal has a VF's steps in the order whose reverse undoes them") {
     NEEDS_NETNS();
     const Stage stage(kVf);
     Findings found;
@@ -61,7 +61,7 @@ TEST_CASE("the journal has a VF's steps in the order in which their undoing is r
           "write-device-info");
 }
 
-TEST_CASE("RDMA devices that a driver made anew are those that move") {
+TEST_CASE("RDMA devices that a driver made again are the ones that move") {
     NEEDS_NETNS();
     const Stage stage(kVf);
     Findings found;
@@ -77,7 +77,7 @@ TEST_CASE("RDMA devices that a driver made anew are those that move") {
     CHECK(rdma_device_of(steps) == "mlx5_6,mlx5_7");
 }
 
-TEST_CASE("a step says what must be undone before it") {
+TEST_CASE("a step names the steps that must be undone before it") {
     const auto of = [](std::string_view kind) { return state::Step{.kind = std::string(kind), .json = "{}"}; };
     for (const std::string_view move : {kMoveLink, kMoveRdma}) {
         CHECK(is_move(of(move)));
@@ -91,7 +91,7 @@ TEST_CASE("a step says what must be undone before it") {
     CHECK_FALSE(is_move(of(kMoveInterface)));
 }
 
-TEST_CASE("a step says whose undo spoils its own") {
+TEST_CASE("a step names the undos that would spoil its own") {
     const auto of = [](std::string_view kind) { return state::Step{.kind = std::string(kind), .json = "{}"}; };
     for (const std::string_view owed : {kRebindDriver, kResetFunction, kMoveRdma})
         CHECK(is_spoilt_by(of(kKeepDevice), of(owed)));

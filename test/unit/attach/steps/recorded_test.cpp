@@ -1,4 +1,4 @@
-// How each kind of step is written down: what earlier versions wrote is read, and written again, as it was.
+// How each kind of step is recorded. What earlier versions wrote is read, and written again unchanged.
 #include "steps/child_link.hpp"
 #include "steps/delegate.hpp"
 #include "steps/device_info.hpp"
@@ -31,7 +31,7 @@ state::Step read(std::string_view text) {
     return read_step(json::Document::parse(text).root());
 }
 
-/// Reads it, and demands that it is written with all that it was read from.
+/// Reads a step, and checks that it is written with everything that it was read from.
 template <class Value>
 Value value_of(std::string_view text) {
     const state::Step step = read(text);
@@ -59,7 +59,7 @@ constexpr const char* kInterface = R"({"step": "move-interface", "kind": "dummy"
 
 } // namespace
 
-TEST_CASE("a child is written down with its parent, by which it is looked for") {
+TEST_CASE("a child is recorded with its parent, through which it is found") {
     const char* const text = R"({"step": "create-link", "kind": "macvlan", "mode": "macvlan mode bridge",
         "ifname": "net1", "parent": "eth1", "parentIfindex": 7, "parentInPod": true, "mac": "02:00:00:00:00:01",
         "ifindex": 3})";
@@ -76,7 +76,7 @@ TEST_CASE("a child is written down with its parent, by which it is looked for") 
     CHECK(read(text).holds.device.empty());
 }
 
-TEST_CASE("a device is written down with all that its interface was") {
+TEST_CASE("a device is recorded with the whole baseline of its interface") {
     const LinkBefore before = value_of<KeepDevice>(kKeptDevice).before;
     CHECK(read(kKeptDevice).holds.device == "0000:3b:00.2");
     CHECK(before.name == "ens1f0v0");
@@ -105,7 +105,7 @@ TEST_CASE("a device is written down with all that its interface was") {
     CHECK_THROWS_WITH(read(twice), Names("files[1].file", "gro_flush_timeout"));
 }
 
-TEST_CASE("a driver and a reset are written down with what the next driver must find") {
+TEST_CASE("a driver and a reset are recorded with what the next driver must find") {
     const auto driver = value_of<RebindDriver>(R"({"step": "rebind-driver", "device": "0000:3b:00.2",
         "driver": "mlx5_core", "guid": "02:00:00:00:00:00:00:03", "nodeGuid": "18446744073709551615"})");
     CHECK(driver.device == "0000:3b:00.2");
@@ -125,7 +125,7 @@ TEST_CASE("a driver and a reset are written down with what the next driver must 
               .rdma_names.empty());
 }
 
-TEST_CASE("settings of a VF, and its representor, are written down as they were") {
+TEST_CASE("settings of a VF and its representor are recorded as they were") {
     const auto settings = value_of<SetVf>(kSettings);
     CHECK(read(kSettings).holds.device == "0000:3b:00.2");
     CHECK(settings.pf == "0000:3b:00.0");
@@ -149,7 +149,7 @@ TEST_CASE("settings of a VF, and its representor, are written down as they were"
     CHECK(port.device == "0000:3b:00.2");
 }
 
-TEST_CASE("moves are written down with what identifies them on both sides") {
+TEST_CASE("moves are recorded with what identifies them on both sides") {
     const auto link = value_of<MoveLink>(R"({"step": "move-link", "device": "0000:3b:00.2", "ifname": "net1"})");
     CHECK(link.device == "0000:3b:00.2");
     CHECK(link.ifname == "net1");
@@ -172,7 +172,7 @@ TEST_CASE("moves are written down with what identifies them on both sides") {
     CHECK(interface.ifindex_in_pod == 9);
 }
 
-TEST_CASE("what other programs owe holds no device") {
+TEST_CASE("what other programs still have to release holds no device") {
     const char* const file = R"({"step": "write-device-info", "path": "/run/k8s.cni.cncf.io/devinfo/cni/a"})";
     CHECK(value_of<WriteDeviceInfo>(file).path == "/run/k8s.cni.cncf.io/devinfo/cni/a");
     CHECK(read(file).holds.device_info == "a");
@@ -191,7 +191,7 @@ TEST_CASE("what other programs owe holds no device") {
     CHECK_FALSE(undoes_too(read(text), read(file)));
 }
 
-TEST_CASE("what was not written down before there was it to compare is read as absent") {
+TEST_CASE("members that earlier versions did not write are read as absent") {
     const auto kept = value_of<KeepDevice>(R"({"step": "keep-device", "device": "0001:00:01.0", "name": "rnic0p0v0",
         "mac": "02:52:00:00:00:01", "mtu": 1500, "up": false, "promiscuous": false, "allMulticast": false,
         "ipv6AddressMode": 0, "altnames": []})");
@@ -223,7 +223,7 @@ TEST_CASE("a step that this version does not know, or that lacks a member, is re
     CHECK_THROWS_AS(read(R"({"device": "0000:3b:00.2"})"), json::ValueError);
 }
 
-TEST_CASE("the steps of a record that an earlier version wrote tell what they hold and what to undo") {
+TEST_CASE("steps in a record of an earlier version report what they hold and what to undo") {
     const std::string head = R"({"version": 1, "network": "net", "containerID": "c1", "ifname": "net1", "role": "",
         "phase": "attached", "attach": "sriov", "bootID": "c5a9c151-6e37-456d-8f1e-86d0949e8c80",
         "pidNamespace": "4026531836", "created": 1795365561,

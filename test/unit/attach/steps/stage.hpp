@@ -1,4 +1,4 @@
-// An attachment on namespaces of its own, whose steps are tested one by one: no guest, no process, no runtime.
+// An attachment in namespaces of its own. Its steps are tested one by one, without guest, process or runtime.
 #pragma once
 
 #include "unit/kernel/fixture.hpp"
@@ -15,10 +15,10 @@
 
 namespace rdmanet::attach::test {
 
-/// The thread is in the host's namespace, where "parent0" and "peer0" are, while this lives.
+/// While this object lives, the thread is in the host's namespace, which has "parent0" and "peer0".
 class Stage {
 public:
-    /// `members` of the network configuration: "\"mtu\": 1400". `plugins`: CNI_PATH.
+    /// `members` of the network configuration, like "\"mtu\": 1400". `plugins` is CNI_PATH.
     explicit Stage(const std::string& members, const std::string& plugins = "/opt/cni/bin");
     Stage(const Stage&) = delete;
     Stage& operator=(const Stage&) = delete;
@@ -30,15 +30,15 @@ public:
     /// The interface in the pod.
     [[nodiscard]] std::optional<kernel::Link> link();
 
-    /// Plans the steps and takes them down. `parent`: as ADD has locked it.
+    /// Plans the steps and records them. `parent` is the one that ADD has locked.
     void plan(const std::optional<Movable>& moving = {}, const kernel::Link* parent = nullptr);
     [[nodiscard]] const state::AttachmentRecord& record() const { return record_; }
     [[nodiscard]] std::vector<std::string> described() const;
-    /// Does them all, and concludes. Throws std::logic_error for a step that changed what undoes it and did not say so.
+    /// Applies all steps and concludes. Throws std::logic_error if a step changed its undo without reporting it.
     void apply(const cni::Result& own = {});
-    /// What CHECK says; empty if it finds no difference.
+    /// CHECK's difference. Empty if there is none.
     [[nodiscard]] std::string difference() const;
-    /// Undoes what is taken down, from its end.
+    /// Reverts the recorded steps, from the last to the first.
     void revert() const;
     [[nodiscard]] const Steps& steps() const { return steps_; }
 
