@@ -1,5 +1,5 @@
-# Writes the C++ source file OUTPUT, which says of which commit the tree SOURCE is. Run at every build, because commits
-# come without CMake being run anew. The file is only written if it changes, so a build with nothing to do does nothing.
+# Writes the C++ source file OUTPUT with the commit of the tree SOURCE. It runs at every build, because a commit does not
+# make CMake run again. It only writes the file if it changes, so that an unchanged tree compiles nothing.
 #
 #   cmake -D SOURCE=DIR -D OUTPUT=FILE [-D COMMIT=TEXT] -P cmake/commit.cmake
 
@@ -15,15 +15,15 @@ if(commit STREQUAL "")
   endif()
 endif()
 
-# A tree inside of another repository has none of its own. Git refuses a tree of another user, which matters for its
-# hooks and settings; here CMake already executes what the tree says.
+# If the tree lies inside another repository, it has no commit of its own. Git refuses a tree of another user because
+# of its hooks and settings, but CMake executes the tree's files anyway.
 if(commit STREQUAL "" AND EXISTS ${SOURCE}/.git)
   execute_process(
     COMMAND git -c safe.directory=* -C ${SOURCE} describe --always --exclude=* --abbrev=12 --dirty
     OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 endif()
 
-# A copy without a repository: a hash of what is compiled tells two of them apart.
+# For a copy without a repository, a hash of the sources tells two copies apart.
 if(commit STREQUAL "")
   file(GLOB_RECURSE files RELATIVE ${SOURCE} ${SOURCE}/cmd/*.?pp ${SOURCE}/include/*.hpp ${SOURCE}/src/*.?pp)
   list(SORT files)

@@ -1,5 +1,5 @@
-# A room is a static library that sees the public headers of the rooms it may use and of no other: its own headers
-# and theirs are linked one folder at a time into an include root, so a forbidden include does not compile.
+# A room is a static library. It sees its own public headers and those of the rooms that it may use. These headers are
+# linked, folder by folder, into an include root, so a forbidden include does not compile.
 
 function(add_room name)
   cmake_parse_arguments(ROOM "" "" "SOURCES;USES;PARTS;LIBRARIES" ${ARGN})
@@ -13,9 +13,9 @@ function(add_room name)
   target_link_libraries(${name} PUBLIC ${ROOM_USES} PRIVATE ${ROOM_PARTS} ${ROOM_LIBRARIES})
 endfunction()
 
-# A part of a room is a folder in it, whose headers are included as "PART/HEADER.hpp". It sees the public headers of the
-# rooms that it may use, those HEADERS of its own room, and the parts that it may ask: arrows between parts are kept as
-# those between rooms are. A room that has parts sees all of them.
+# A part of a room is a folder in it. Its headers are included as "PART/HEADER.hpp". A part sees the public headers of
+# the rooms that it may use, the listed HEADERS of its own room, and the parts that it may use. CMake therefore
+# enforces the arrows between parts like those between rooms. A room sees all of its parts.
 function(add_part room name)
   cmake_parse_arguments(PART "" "" "SOURCES;HEADERS;USES;PARTS" ${ARGN})
   set(root ${CMAKE_BINARY_DIR}/include-roots/${room}_${name})

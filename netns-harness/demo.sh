@@ -1,7 +1,7 @@
 #!/bin/bash
-# Shows rdmanet at work on a real kernel: two pods on two nodes' ports get RDMA interfaces, reach each other, and the
-# nodes are afterwards as they were. Does its own set-up on a fresh Debian 12, as root: Debian packages, a build of
-# rdmanet, and a virtual machine with a software RDMA NIC, which is thrown away at the end.
+# Shows rdmanet at work on a real kernel. Two pods on two nodes' ports get RDMA interfaces and reach each other. At the
+# end the nodes are as before. Run it as root. On a fresh Debian 12 it installs Debian packages and builds rdmanet. It
+# uses a virtual machine with a software RDMA NIC, which is deleted at the end.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -20,12 +20,12 @@ prepare() {
 	exec "$here/run.sh" bash "$here/demo.sh" inside
 }
 
-# A configuration list as the runtime hands it to the list's only plugin, with another parent.
+# The configuration of a list's only plugin as the runtime passes it on, with another parent.
 config() {
 	jq -c --arg parent "$1" '.plugins[0] + {cniVersion, name, master: $parent}' "$top/conf-examples/roce-dual-stack.conflist"
 }
 
-# call COMMAND POD PARENT [CONFIG]: what a runtime does.
+# call COMMAND POD PARENT [CONFIG]: calls rdmanet as a runtime does.
 call() {
 	local input=${4:-$(config "$3")}
 	CNI_COMMAND=$1 CNI_CONTAINERID=$2 CNI_NETNS=/run/netns/$2 CNI_IFNAME=net1 CNI_PATH=/opt/cni/bin \
@@ -58,19 +58,19 @@ look() {
 	"$rdmanet" state --json
 }
 
-# A command that becomes true by what the kernel does later; two minutes are much more than it takes on a busy machine.
+# Waits for what the kernel does later. Two minutes are much longer than it takes on a busy machine.
 wait_until() { # what, command...
 	local tries
 	for ((tries = 0; tries < 1200; tries++)); do
 		"${@:2}" && return
 		sleep 0.1
 	done
-	echo "waited in vain for $1"
+	echo "gave up waiting for $1"
 	return 1
 }
 
-# A link that was set up gets a carrier, then an address, whose duplicate address detection takes up to two seconds; its
-# local route and its GID come after that.
+# A new link first gets a carrier and then an address. Duplicate address detection takes up to two seconds. After that
+# come the local route and the GID.
 at_rest() { # net device, RDMA device
 	local address
 	[[ $(<"/sys/class/net/$1/operstate") == up ]] || return
@@ -100,7 +100,7 @@ inside() {
 	wait_until "the link-local address of rnic1p0" at_rest rnic1p0 roce1p0
 	look >/tmp/before
 
-	say "Two nodes' ports, and the RDMA devices behind them"
+	say "Two nodes' ports and their RDMA devices"
 	rdma link show
 	for pod in worker-0 worker-1; do
 		parent=${parent_of[$pod]}
@@ -119,16 +119,16 @@ inside() {
 	wait_until "worker-1's IPv6 address" reaches worker-0 "$(address worker-1 6)" # its duplicate address detection
 	ip netns exec worker-0 ping -6 -c 2 -i 0.2 -W 2 "$(address worker-1 6)" | tail -n 2
 
-	say "Who holds what: rdmanet state"
+	say "rdmanet state shows who holds what"
 	"$rdmanet" state
 
-	say "CHECK and STATUS say nothing when all is well"
+	say "CHECK and STATUS succeed, and print nothing"
 	for pod in worker-0 worker-1; do
 		call CHECK "$pod" "${parent_of[$pod]}" "$(with_result "${parent_of[$pod]}" "${results[$pod]}")" && echo "  CHECK $pod: ok"
 	done
 	call STATUS worker-0 rnic0p0 && echo "  STATUS: ok"
 
-	say "DEL, and the nodes are as they were"
+	say "DEL restores the nodes"
 	for pod in worker-0 worker-1; do
 		call DEL "$pod" "${parent_of[$pod]}" && echo "  DEL $pod: ok"
 	done

@@ -1,35 +1,35 @@
 #!/bin/bash
-# Runs a command on a real kernel with RDMA, SR-IOV, macvlan and ipvlan, whatever this machine's has.
+# Runs a command on a real kernel with RDMA, SR-IOV, macvlan and ipvlan, whatever this machine's kernel has.
 #
 #   netns-harness/run.sh COMMAND [ARGUMENT...]
-#   netns-harness/run.sh --shell          an interactive shell in there
-#   netns-harness/run.sh --build          only build and cache what a run needs
+#   netns-harness/run.sh --shell          an interactive shell in the guest
+#   netns-harness/run.sh --build          only builds and caches what a run needs
 #
-# Boots Debian's installed kernel in QEMU, this machine's files under a throw-away overlay, and runs COMMAND
-# as root in the current directory with the same arguments. Its stdout, stderr and exit status come back.
-# Everything it changes is gone afterwards, except in RDMANET_HARNESS_OUT. See README.md for the rest.
+# It boots Debian's installed kernel in QEMU, with this machine's files under a temporary overlay. There it runs COMMAND
+# as root in the current directory, with the same arguments, and returns its stdout, stderr and exit status. All changes
+# are lost at the end, except in RDMANET_HARNESS_OUT. README.md says more.
 #
 # Environment:
 #   RDMANET_HARNESS_NIC          parameters of the software NIC; default "nics=2 ports=1 vfs=8", see
 #                                simrnic/README.md
 #   RDMANET_HARNESS_NEEDS        what COMMAND needs of the kernel: netns macvlan ipvlan vlan veth dummy vrf bridge
-#                                rxe ptrace nic; default nic. Where this machine's kernel has it all, nothing is booted
-#   RDMANET_HARNESS_OUT          directory of this machine that the guest sees as /out, writable
+#                                rxe ptrace nic; default nic. If this machine's kernel has all of it, nothing is booted
+#   RDMANET_HARNESS_OUT          directory of this machine that the guest can write to as /out
 #   RDMANET_HARNESS_TIMEOUT      seconds until the guest is killed; default 1800
 #   RDMANET_HARNESS_MEM          memory in MiB; default 1536
 #   RDMANET_HARNESS_CPUS         processors; default 2
-#   RDMANET_HARNESS_KERNEL       kernel release; default the newest in /boot that has its headers installed
-#   RDMANET_HARNESS_KERNEL_ROOT  root directory of another Debian, whose kernel is booted (root only); see README.md
-#   RDMANET_HARNESS_CACHE        what is built once; default build/harness in the repository
-#   RDMANET_HARNESS_VERBOSE=1    say what is done and how long power-on to COMMAND took
+#   RDMANET_HARNESS_KERNEL       kernel release; default the newest in /boot with installed headers
+#   RDMANET_HARNESS_KERNEL_ROOT  root directory of another Debian whose kernel to boot (as root only); see README.md
+#   RDMANET_HARNESS_CACHE        directory for what is built once; default build/harness in the repository
+#   RDMANET_HARNESS_VERBOSE=1    report each action, and the time from power-on to COMMAND
 #   RDMANET_HARNESS_ALLOW_SPLAT=1  a kernel warning does not make the run fail
 # Variables whose names start with RDMANET_ or CATCH_, and TERM and CI, exist in the guest too.
 #
 # Exit status: COMMAND's, or
-#   121  the guest died: kernel panic, or QEMU ended
+#   121  the guest died: kernel panic, or the end of QEMU
 #   122  COMMAND ended, but the guest's kernel logged a warning or worse; the log is printed
 #   124  timeout
-#   125  the harness could not do its part; nothing was run
+#   125  the harness failed and ran nothing
 set -euo pipefail
 shopt -s nullglob
 
@@ -40,7 +40,7 @@ kernel_root=${RDMANET_HARNESS_KERNEL_ROOT:+$(realpath "$RDMANET_HARNESS_KERNEL_R
 work=
 
 readonly died=121 splat=122 timed_out=124 unable=125
-# What a kernel says when something is wrong with it, not with its user.
+# The kernel logs these if it has an error itself, not if its user has one.
 readonly splat_pattern='Oops|BUG: |WARNING: (CPU|possible|bad unlock|suspicious|.*, CPU#)|Kernel panic|general protection fault|refcount_t: |KASAN|UBSAN|INFO: task .* blocked .*for more than|(list_add|list_del) corruption|unregister_netdevice: waiting for|Objects remaining (in|on)|detected stalls|leaked'
 
 say() { printf 'harness: %s\n' "$*" >&2; }
@@ -63,15 +63,15 @@ newest_kernel() {
 require() {
 	local tool
 	for tool in qemu-system-x86_64 cpio make gcc modprobe xz strip; do
-		type -P "$tool" >/dev/null || fail "$tool is missing; $here/setup.sh installs what is needed"
+		type -P "$tool" >/dev/null || fail "$tool is missing: run $here/setup.sh"
 	done
 	kernel=${RDMANET_HARNESS_KERNEL:-$(newest_kernel)}
-	[[ -n $kernel ]] || fail "no kernel with headers in $kernel_root/boot; $here/setup.sh installs one in /boot"
+	[[ -n $kernel ]] || fail "no kernel with headers in $kernel_root/boot: run $here/setup.sh, which installs one in /boot"
 	vmlinuz=$kernel_root/boot/vmlinuz-$kernel
 	[[ -r $vmlinuz ]] || fail "cannot read $vmlinuz"
 }
 
-# $1 is older than what it is made from, or is not there.
+# True if $1 does not exist or is older than its sources.
 stale() {
 	local target=$1 source
 	shift
@@ -82,15 +82,15 @@ stale() {
 	return 1
 }
 
-# The uncompressed kernel starts 1.5 s sooner under software emulation than the bzImage, which has to
-# unpack itself first. Offsets: Documentation/x86/boot.rst.
+# Under emulation the uncompressed kernel starts 1.5 s sooner than the bzImage, which unpacks itself first. Offsets:
+# Documentation/x86/boot.rst.
 build_vmlinux() {
 	local setup offset length unpacker
 	stale "$built/vmlinux" "$vmlinuz" || return 0
 	setup=$(od -An -tu1 -j $((0x1f1)) -N1 "$vmlinuz")
 	offset=$(od -An -tu4 -j $((0x248)) -N4 "$vmlinuz")
 	length=$(od -An -tu4 -j $((0x24c)) -N4 "$vmlinuz")
-	# The payload ends with four bytes of length that are not part of the packed stream.
+	# The payload ends with four bytes of length, which are not part of the compressed stream.
 	length=$((length - 4))
 	for unpacker in xz zstd; do # Debian's 6.1, later ones
 		if head -c $(((setup + 1) * 512 + offset + length)) "$vmlinuz" | tail -c "$length" |
@@ -103,9 +103,10 @@ build_vmlinux() {
 	rm -f "$built/vmlinux.new" "$built/vmlinux"
 }
 
-# In the kernel's own Debian, if it isn't this one: its headers come with programs for that libc, and name its compiler.
+# Runs in the kernel's own Debian if that is not this one, because its headers have programs for that libc and name
+# its compiler.
 make_module() { # directory
-	# Nobody here asks for type information (BTF), and the whole kernel's would be read to make it.
+	# Type information (BTF) is off: nobody needs it, and making it reads the whole kernel's.
 	local arguments=(-s -j2 -C "/usr/src/linux-headers-$kernel" CONFIG_DEBUG_INFO_BTF_MODULES= modules)
 	[[ -n $kernel_root ]] || { make M="$1" "${arguments[@]}"; return; }
 	unshare --mount sh -euc 'root=$1 module=$2; shift 2
@@ -137,7 +138,7 @@ build_program() { # name
 	mv "$built/$1.new" "$built/$1"
 }
 
-# Files of the named modules and of those they need, in the order to load them.
+# Files of the named modules and of the modules that they need, in loading order.
 module_files() {
 	local module
 	for module; do
@@ -145,8 +146,8 @@ module_files() {
 	done | awk '$1 == "insmod" && !seen[$2]++ {print $2}'
 }
 
-# Only what the guest needs before it sees this machine's /lib/modules, and the RDMA core, which nothing
-# loads by itself where there is no udev. macvlan, ipvlan, rxe and the rest come when the kernel asks.
+# Only has what the guest needs before it sees this machine's /lib/modules, and the RDMA core, which nothing loads
+# without udev. The kernel requests macvlan, ipvlan, rxe and the rest itself.
 build_initrd() {
 	stale "$built/initrd" "$built/init" "$built/simrnic.ko" "$here/run.sh" "$kernel_root/lib/modules/$kernel/modules.dep" || return 0
 	local root=$built/root file
@@ -170,7 +171,7 @@ build_initrd() {
 
 build() {
 	built=$cache/$kernel
-	mkdir -p "$built" 2>/dev/null || fail "cannot create $built; set RDMANET_HARNESS_CACHE"
+	mkdir -p "$built" 2>/dev/null || fail "cannot create $built: set RDMANET_HARNESS_CACHE"
 	exec 9>"$built/lock"
 	flock 9
 	build_vmlinux
@@ -181,7 +182,7 @@ build() {
 	exec 9>&-
 }
 
-# Without LANG: a locale is sixteen files more that each bash opens through 9p, half of the time that it takes.
+# LANG stays out: with a locale each bash opens sixteen more files through 9p, which takes half of its time.
 pass_environment() {
 	local name
 	printf '%s\0' "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" "HOME=/root" "USER=root" \
@@ -191,14 +192,14 @@ pass_environment() {
 	done < <(compgen -e | grep -E '^(RDMANET_.*|CATCH_.*|TERM|CI)$')
 }
 
-# Newer machines have /dev/kvm nodes that open and then hang the guest: only the processor's word counts.
+# On some machines /dev/kvm can be opened but then hangs the guest. Only the processor's flags are reliable.
 has_kvm() { grep -qE '^flags.* (vmx|svm)( |$)' /proc/cpuinfo && [[ -w /dev/kvm ]]; }
 
 accelerator() {
 	if has_kvm; then
 		printf '%s\n' -accel kvm -cpu host
 	else
-		# Emulated, each crossing of SMAP's border costs; nothing here tests it.
+		# Under emulation SMAP is slow, and no test needs it.
 		printf '%s\n' -accel tcg,thread=multi -cpu max,la57=off,smap=off,smep=off
 	fi
 }
@@ -217,8 +218,8 @@ share() { # directory, tag, more
 		-device "virtio-9p-pci,fsdev=$2,mount_tag=$2"
 }
 
-# Emulated, the kernel is told the rate of its clock. It would measure it in its first milliseconds, and a busy machine lets
-# it find a rate that is several times wrong.
+# Under emulation the kernel gets the rate of its clock. Otherwise it would measure the rate in its first
+# milliseconds, and on a busy machine the result may be several times wrong.
 clock_rate() { has_kvm || printf 'tsc_early_khz=%s ' "$("$built/tsc_khz")"; }
 
 qemu_arguments() {
@@ -230,24 +231,24 @@ qemu_arguments() {
 	printf '%s\n' -chardev "file,id=console,path=${work//,/,,}/console" -serial chardev:console
 	[[ ! -e $work/control/shell ]] ||
 		printf '%s\n' -chardev stdio,id=terminal,signal=off -serial chardev:terminal
-	# A virtio interface for whoever loads virtio_net; the other end of its cable is nowhere.
+	# A virtio interface for tests that load virtio_net. Its cable is not connected.
 	printf '%s\n' -netdev hubport,id=nowhere,hubid=0 -device virtio-net-pci,netdev=nowhere,romfile=
 	share / hostroot ,readonly=on
 	share "$work/control" control
 	[[ -z $kernel_root ]] || share "$(realpath "$kernel_root/lib/modules")" modules ,readonly=on
 	[[ -z ${RDMANET_HARNESS_OUT:-} ]] || share "$RDMANET_HARNESS_OUT" out
-	# norandmaps: what was translated for a program serves its next process only at the same addresses, which makes
-	# starting one three times as fast. The others cost on each page, page walk, file or system call.
+	# norandmaps keeps programs at the same addresses, so that the emulator can use its translation again. A process then
+	# starts three times as fast. The other options save time on each page, page walk, file or system call.
 	printf '%s\n' -kernel "$image" -initrd "$built/initrd" -append \
 		"console=ttyS0 quiet loglevel=5 panic=-1 oops=panic mitigations=off tsc=reliable $(clock_rate)no_timer_check \
 random.trust_cpu=on rcupdate.rcu_cpu_stall_timeout=180 nowatchdog cryptomgr.notests \
 norandmaps init_on_alloc=0 lsm=capability audit=0 cgroup_disable=memory -- ${RDMANET_HARNESS_NIC-nics=2 ports=1 vfs=8}"
 }
 
-# QEMU may be gone before the last of the file was read: tail takes one more look after that.
+# QEMU may end before tail has read the last of the file. tail reads once more after that.
 follow() { tail -q -s 0.02 -c +1 --pid="$qemu" -f "$1"; }
 
-# Everything the guest's init needs to know: see guest/init.c.
+# Everything that the guest's init needs to know (guest/init.c).
 write_control() {
 	mkdir "$control"
 	printf '%s\0' "$@" >"$control/argv"
@@ -297,24 +298,24 @@ conclude() {
 			awk 'NR == 1 {from = $1} END {printf "%.2f s", $1 - from}')"
 	fi
 	if [[ $qemu_status == 124 || $qemu_status == 137 ]]; then
-		show_console "timeout: ${RDMANET_HARNESS_TIMEOUT:-1800} s have passed; the end of the guest's console:" 40
+		show_console "timeout after ${RDMANET_HARNESS_TIMEOUT:-1800} s (RDMANET_HARNESS_TIMEOUT); the end of the guest's console:" 40
 		exit "$timed_out"
 	fi
 	if [[ ! -s $control/status ]]; then
 		cat "$work/qemu.log" >&2
-		[[ -s $work/console ]] || fail "QEMU ended with status $qemu_status before the kernel said anything"
+		[[ -s $work/console ]] || fail "QEMU ended with status $qemu_status before the kernel printed anything"
 		show_console "the guest died; the end of its console:" 60
 		exit "$died"
 	fi
 	result=$(<"$control/status")
 	if grep -qE "$splat_pattern" "$work/console"; then
-		show_console "the guest's kernel complained (the command's status was $result):" 200
+		show_console "the guest's kernel logged a warning or worse (the command's status was $result):" 200
 		[[ ${RDMANET_HARNESS_ALLOW_SPLAT:-0} == 1 ]] || exit "$splat"
 	fi
 	exit "$result"
 }
 
-# Tried in a network namespace of its own, so that nothing of this machine's changes.
+# Tries it in a new network namespace, so that nothing of this machine changes.
 kernel_has() {
 	case $1 in
 	netns) unshare --net true ;;
@@ -327,26 +328,26 @@ kernel_has() {
 		unshare --net sh -c 'ip link add p type veth && rdma link add rxeprobe type rxe netdev p &&
 			rdma link del rxeprobe'
 		;;
-	*) return 1 ;; # nic: that module is never loaded into a kernel that somebody uses
+	*) return 1 ;; # nic: never load this module into a machine's own kernel
 	esac >/dev/null 2>&1
 }
 
 why_guest() {
 	local need
-	[[ $shell == 0 ]] || { echo "a shell was asked for" && return; }
+	[[ $shell == 0 ]] || { echo "--shell needs it" && return; }
 	for need in ${RDMANET_HARNESS_NEEDS:-nic}; do
-		[[ $need != nic ]] || { echo "the software NIC is needed" && return; }
+		[[ $need != nic ]] || { echo "the software NIC needs it" && return; }
 	done
-	[[ $EUID == 0 ]] || { echo "not root" && return; }
-	[[ -z ${RDMANET_HARNESS_OUT:-} ]] || { echo "there is a directory to share as /out" && return; }
+	[[ $EUID == 0 ]] || { echo "you are not root" && return; }
+	[[ -z ${RDMANET_HARNESS_OUT:-} ]] || { echo "RDMANET_HARNESS_OUT needs it" && return; }
 	for need in $RDMANET_HARNESS_NEEDS; do
 		kernel_has "$need" || { echo "this kernel has no $need" && return; }
 	done
 }
 
-# The same view as in the guest, as far as namespaces can give it. Nothing that COMMAND writes beside its own directories
-# is another run's. A PID namespace, so that what COMMAND leaves
-# behind ends with it here too; the shell stays to collect processes that lost their parent.
+# Gives COMMAND the same view as in the guest, as far as namespaces can. Runs do not share files that COMMAND writes,
+# except below its own directories. What COMMAND leaves running ends with the PID namespace. The shell stays to reap
+# processes that lost their parent.
 run_native() {
 	export RDMANET_HARNESS_GUEST=native
 	exec timeout --foreground -k 5 "${RDMANET_HARNESS_TIMEOUT:-1800}" \
@@ -388,7 +389,7 @@ case ${1:---help} in
 	;;
 esac
 
-# A test that is already in the guest and calls this again means that guest.
+# A test inside the guest that calls this script runs in the same guest.
 [[ ${RDMANET_HARNESS_GUEST:-0} == 0 ]] || exec "$@"
 
 reason=$(why_guest)
@@ -396,7 +397,7 @@ if [[ -z $reason ]]; then
 	say "native: this machine's kernel has $RDMANET_HARNESS_NEEDS"
 	run_native "$@"
 elif [[ -n ${RDMANET_HARNESS_NEEDS:-} ]]; then
-	say "guest: $reason"
+	say "guest, because $reason"
 fi
 
 require

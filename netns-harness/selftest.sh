@@ -1,10 +1,10 @@
 #!/bin/bash
-# Proves that the harness does what its documentation says: the guest, the software NIC's PCI side, frames,
-# VF administration, links, GIDs, counters, faults, namespaces, InfiniBand. Boots the guest by itself.
+# Tests that the harness does what its documentation says: the guest, and the software NIC with PCI, frames, VF
+# administration, links, GIDs, counters, faults, namespaces and InfiniBand. It boots the guest itself.
 #
-#   netns-harness/selftest.sh [infiniband|driver]   all, or with only this one of the two long parts
+#   netns-harness/selftest.sh [infiniband|driver]   everything, or only this one of the two long parts with the rest
 #
-# Prints a line per claim and ends with "N passed, N failed, N skipped"; the exit status is 0 if none failed.
+# It prints a line for each claim and ends with "N passed, N failed, N skipped". The exit status is 0 if none failed.
 set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 [[ ${RDMANET_HARNESS_GUEST:-0} == 1 ]] || exec "$here/run.sh" "$here/selftest.sh" "$@"
@@ -29,7 +29,7 @@ skip() {
 	skipped=$((skipped + 1))
 }
 not() { ! "$@"; }
-# Namespaces die, GIDs appear and links settle a moment later than the call that causes it.
+# Namespaces end, GIDs appear and links settle a moment after the call that causes it.
 soon() {
 	local i
 	for ((i = 0; i < 1200; i++)); do
@@ -69,7 +69,7 @@ clear_pods() {
 	for ns in $(ip netns list | awk '{print $1}'); do ip netns del "$ns"; done
 	soon no_namespaces
 }
-# Only "rdma system set" can tell that the kernel has taken the last namespace down.
+# Only "rdma system set" shows whether the kernel has removed the last namespace.
 no_namespaces() { rdma system set netns exclusive && rdma system set netns shared; }
 gids() { # device: each valid GID with the name of its net device
 	local i port=/sys/class/infiniband/$1/ports/1

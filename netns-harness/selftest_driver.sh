@@ -1,7 +1,7 @@
 #!/bin/bash
 # shellcheck disable=SC2154 # sourced by selftest.sh, whose functions and counts these are
-# The driver's faults: RDMA devices that do not move, or slowly; VFs that are slow to come; another driver; sub-functions; more
-# RDMA devices and ports; a user of them in the kernel.
+# The driver's options: RDMA devices that move slowly or not at all, VFs that appear slowly, another driver, sub-functions,
+# several RDMA devices and ports, and a kernel module that uses them.
 
 milliseconds() { # command...: how long it takes
 	local start=${EPOCHREALTIME/./}

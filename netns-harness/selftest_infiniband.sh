@@ -1,6 +1,6 @@
 #!/bin/bash
 # shellcheck disable=SC2154 # sourced by selftest.sh, whose functions and counts these are
-# InfiniBand cards: ports, IPoIB on top in both modes, partitions, VF GUIDs.
+# InfiniBand cards: ports, IPoIB in both modes, partitions, GUIDs of VFs.
 
 ipoib() { # PCI address: the name of the IPoIB net device there, not of its children
 	local path
@@ -175,8 +175,8 @@ echo 0 >$debug/rnic2p0/cable
 ok "infiniband: a pulled cable ends connections that carry data" soon not has_connections ib1p0 2
 echo 1 >$debug/rnic2p0/cable
 ok "infiniband: and with it back there are new ones" soon reach_whole w1 10.4.0.10
-# IPoIB destroys the completion queue of an interface that goes while it is up under connections that its worker has not
-# reaped (ipoib_cm_tx_reap(), drivers/infiniband/ulp/ipoib/ipoib_cm.c), and warns.
+# If an interface goes away while it is up, IPoIB destroys its completion queue under connections that its worker has
+# not reaped yet (ipoib_cm_tx_reap(), drivers/infiniband/ulp/ipoib/ipoib_cm.c), and warns.
 for i in 0 1; do ip -n w$i link set k3 down; done
 ok "infiniband: interfaces that go down end connections that carry data" soon has_connections ib1p0 0
 ok "infiniband: the module goes" reload

@@ -1,13 +1,14 @@
 #!/bin/bash
-# Installs the Debian packages that building rdmanet and the harness need, and those named as arguments, as far as
-# they are missing. Nothing happens where all are there.
+# Installs the Debian packages that rdmanet's build and the harness need, and those named as arguments, unless they are
+# installed already.
 #
 #   netns-harness/setup.sh [PACKAGE...]
 #
-# Exit status 0 if everything is installed afterwards, 125 if not, with a sentence that says why.
+# The exit status is 0 if all of them are installed then. Otherwise it is 125, and a message says why.
 set -euo pipefail
 
-# Building rdmanet; booting and building the kernel module; what tests in the guest use to look at and change the kernel.
+# For building rdmanet, for booting and building the kernel module, and for tests in the guest that read and change
+# the kernel.
 packages=(
 	g++ cmake ninja-build pkg-config libfmt-dev libnl-3-dev libsqlite3-dev nlohmann-json3-dev libcli11-dev catch2
 	libyaml-cpp-dev
@@ -26,7 +27,7 @@ installed() {
 }
 
 type -P apt-get >/dev/null && type -P dpkg-query >/dev/null ||
-	fail "this machine has no apt-get; install by other means: ${packages[*]}"
+	fail "this machine has no apt-get: install these packages by other means: ${packages[*]}"
 [[ $(dpkg --print-architecture) == amd64 ]] || fail "the guest is an amd64 machine, this one is $(dpkg --print-architecture)"
 
 missing=()
@@ -35,7 +36,7 @@ for package in "${packages[@]}"; do
 done
 [[ ${#missing[@]} -gt 0 ]] || exit 0
 
-[[ $EUID == 0 ]] || fail "only root can install packages; missing: ${missing[*]}"
+[[ $EUID == 0 ]] || fail "only root can install packages: run this as root, or install ${missing[*]}"
 printf 'setup: installing %s\n' "${missing[*]}" >&2
 export DEBIAN_FRONTEND=noninteractive
 log=$(mktemp)
@@ -47,7 +48,7 @@ install() {
 }
 
 if ! install; then
-	# A fresh machine has no package lists, an old one outdated ones.
+	# A fresh machine has no package lists, and an old one has outdated lists.
 	apt-get -q -o DPkg::Lock::Timeout=600 update >>"$log" 2>&1 && install || {
 		tail -n 20 "$log" >&2
 		fail "apt-get could not install ${missing[*]}; its last lines are above"

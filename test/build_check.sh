@@ -1,13 +1,17 @@
 #!/bin/bash
-# The build itself: what `cmake --install` installs, what a build without the tests needs, the commit in --version, and that
-# each source file compiles by itself, which the release build, one file for each room, does not show.
+# Checks the build itself:
+# - what `cmake --install` installs
+# - that a build without the tests does not need their packages
+# - the commit in --version
+# - that each source file compiles by itself, which the release build with one file for each room does not show
 #
-#   test/build_check.sh                 the above; of the source files one in eight, others with each commit, and those
-#                                       that the commit changes
-#   test/build_check.sh --all           every source file, and the whole preset "debug" with its tests
-#   test/build_check.sh --compilers     the product with every g++ and clang++ that is installed, warnings are errors
+#   test/build_check.sh                 all of this, with one of eight source files, which change with the commit, and
+#                                       with the files that the commit changes
+#   test/build_check.sh --all           all source files, and the whole preset "debug" with its tests
+#   test/build_check.sh --compilers     instead compiles the product with every installed g++ and clang++; warnings are
+#                                       errors
 #
-# Needs the release build of `rdmanet`. Needs no root. Last line: N passed, N failed, N skipped.
+# Needs the release build of `rdmanet`, but not root. The last line is: N passed, N failed, N skipped.
 set -uo pipefail
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -35,13 +39,13 @@ check() {
 
 same() { diff -u <(printf '%s\n' "$1") <(printf '%s\n' "$2"); }
 
-# The tree as a tarball: what is committed, and what is changed in tracked files.
+# Unpacks the tree as a tarball: committed files, and changes of tracked files.
 unpack_tarball() {
 	local tree
 	tree=$(git stash create) && mkdir "$work/tarball" && git archive "${tree:-HEAD}" | tar -x -C "$work/tarball"
 }
 
-# What a packager does, on a machine without Catch2.
+# Configures as a packager does on a machine without Catch2.
 configure_package() {
 	cmake -S "$work/tarball" -B "$work/package" -D BUILD_TESTING=OFF -D CMAKE_DISABLE_FIND_PACKAGE_Catch2=ON \
 		-D CMAKE_BUILD_TYPE=MinSizeRel -D CMAKE_EXPORT_COMPILE_COMMANDS=ON -D CMAKE_INSTALL_PREFIX=/usr \
@@ -53,7 +57,7 @@ warnings_are_errors_in_presets_only() {
 		jq -e 'all(.[]; (.command | contains("-Werror")))' build/release/compile_commands.json
 }
 
-# What DESTDIR has: paths, and where links lead.
+# The paths in a DESTDIR, and where links lead.
 installed_in() { (cd "$1" && find . ! -type d -printf '%P %l\n' | sed 's/ $//' | sort); }
 
 documents() {
@@ -83,7 +87,7 @@ links_lead_to_installed_files() {
 	echo "$links links" && ((links > 50 && dead == 0))
 }
 
-# The file is the release build's: this is about where it goes.
+# Copies the release build's binary, because this is only about the place.
 installs_where_upstream_looks() {
 	mkdir -p "$work/package/cmd/rdmanet" && cp build/release/cmd/rdmanet/rdmanet "$work/package/cmd/rdmanet/" &&
 		DESTDIR=$work/upstream cmake --install "$work/package" &&
@@ -91,7 +95,7 @@ installs_where_upstream_looks() {
 			"$(installed_in "$work/upstream")"
 }
 
-# commit_of TREE [TEXT]: what a build of it would say.
+# commit_of TREE [TEXT]: the commit that a build of the tree would report.
 commit_of() {
 	cmake -D SOURCE="$1" -D OUTPUT="$work/commit.cpp" -D COMMIT="${2:-}" -P "$1/cmake/commit.cmake" &&
 		sed -n 's/.*kCommit\[\] = "\(.*\)";/\1/p' "$work/commit.cpp"
@@ -110,7 +114,7 @@ tarball_has_its_commit() {
 		same packaged-3 "$(commit_of "$work/tarball" packaged-3)"
 }
 
-# Told apart by what is compiled, and not taken for the repository around it.
+# A hash of the sources tells copies apart. The commit of a repository around the copy must not be used.
 copy_has_a_hash() {
 	local copy=$work/repository/copy before
 	mkdir "$work/repository" && git init -q "$work/repository" && cp -r "$work/tarball" "$copy" &&
@@ -119,14 +123,14 @@ copy_has_a_hash() {
 		echo >>"$copy/src/base/text.cpp" && [[ $(commit_of "$copy") != "$before" ]]
 }
 
-# The commit is looked up at every build, and nothing follows from it.
+# Every build looks up the commit, and an unchanged commit causes no work.
 nothing_to_do_is_nothing_done() {
 	local before
 	cmake --build build/release --target rdmanet && before=$(stat -c %y build/release/cmd/rdmanet/rdmanet) &&
 		cmake --build build/release --target rdmanet && same "$before" "$(stat -c %y build/release/cmd/rdmanet/rdmanet)"
 }
 
-# One in `every`, by the commit, and those that the commit changes.
+# One of `every` source files, which changes with the commit, and the files that the commit changes.
 chosen_sources() {
 	local at
 	at=$((16#$(git rev-parse --short=7 HEAD) % every))
@@ -134,7 +138,7 @@ chosen_sources() {
 		git show --format= --name-only --diff-filter=d HEAD -- 'src/*.cpp' 'cmd/*.cpp') | sort -u
 }
 
-# As the preset debug compiles them, but for code: that takes most of the time.
+# Compiles like the preset debug, but without generating code, which takes most of the time.
 sources_compile_alone() {
 	cmake --preset debug && chosen_sources >"$work/sources" && cat "$work/sources" &&
 		jq -r --rawfile chosen "$work/sources" --arg top "$top/" \
@@ -145,7 +149,7 @@ sources_compile_alone() {
 		xargs -d '\n' -P "$(nproc)" -n 1 bash -c <"$work/commands"
 }
 
-# --compilers: a copy of the tree, which may change meanwhile; unity as in the release build, which is the quickest.
+# --compilers: compiles a copy, because the tree may change meanwhile. A unity build is the fastest.
 compiles_with() {
 	local name=${1##*/}
 	cmake -S "$work/tarball" -B "$work/$name" -G Ninja -D CMAKE_CXX_COMPILER="$1" -D BUILD_TESTING=OFF -D CMAKE_BUILD_TYPE=MinSizeRel \
@@ -153,24 +157,24 @@ compiles_with() {
 		cmake --build "$work/$name" --target rdmanet && "$work/$name/cmd/rdmanet/rdmanet" --version
 }
 
-check "a tarball is made of the tree" unpack_tarball
+check "the tree can be packed and unpacked" unpack_tarball
 if [[ ${1:-} == --compilers ]]; then
 	for compiler in $(compgen -G '/usr/bin/g++-[0-9]*' | sort -V) $(compgen -G '/usr/bin/clang++-[0-9]*' | sort -V); do
-		check "compiles with ${compiler##*/}, without a warning" compiles_with "$compiler"
+		check "the product compiles with ${compiler##*/} without a warning" compiles_with "$compiler"
 	done
 else
-	check "it is configured without the tests and without Catch2" configure_package
-	check "warnings are errors in the presets, not in a package" warnings_are_errors_in_presets_only
-	check "cmake --install: plugin, link, documents, examples, licence" installs_what_belongs_to_a_distribution
+	check "a package is configured without tests and Catch2" configure_package
+	check "warnings are errors in the presets, but not in a package" warnings_are_errors_in_presets_only
+	check "cmake --install installs plugin, link, documents, examples and licence" installs_what_belongs_to_a_distribution
 	check "links of the installed pages lead to installed files" links_lead_to_installed_files
-	check "RDMANET_PLUGIN_DIR: the plugin where upstream's runtimes look" installs_where_upstream_looks
-	check "--version tells the commit" version_has_the_commit
-	check "a tarball tells its commit, a packager another" tarball_has_its_commit
+	check "RDMANET_PLUGIN_DIR installs the plugin where upstream's runtimes look" installs_where_upstream_looks
+	check "--version reports the commit" version_has_the_commit
+	check "a tarball has its commit, and a packager may set another" tarball_has_its_commit
 	check "a copy without a commit has a hash of its sources" copy_has_a_hash
-	check "a second build builds nothing" nothing_to_do_is_nothing_done
-	check "source files compile by themselves, one in $every and those that the commit changes" sources_compile_alone
+	check "a second build compiles nothing" nothing_to_do_is_nothing_done
+	check "source files compile by themselves: one of $every, and those that the commit changes" sources_compile_alone
 	if [[ ${1:-} == --all ]]; then
-		check "the preset debug builds, tests and all" cmake --build --preset debug
+		check "the preset debug builds, with its tests" cmake --build --preset debug
 	fi
 fi
 

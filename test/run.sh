@@ -1,13 +1,14 @@
 #!/bin/bash
 # Runs the tests: style, static analysis, unit tests and fuzz targets (with sanitizers), the built binary on a real
-# kernel (as it is installed, and with sanitizers), and faults. Does its own set-up on a fresh Debian 12, as root: it
-# installs Debian packages and builds. Last line: N passed, N failed, N skipped.
+# kernel (as it is installed, and with sanitizers), and faults. Run it as root. On a fresh Debian 12 it installs the
+# Debian packages that it needs and builds everything. The last line is: N passed, N failed, N skipped.
 #
-#   test/run.sh            the everyday run, in three lanes at a time; each line says which lane it comes from. Of what takes
-#                          long it plays samples, which follow the commit (test/seed)
-#   test/run.sh --all      everything, for a night: no samples, and the stages of --all as well
-#   test/run.sh STAGE...   only these, one after the other: style unit tidy fuzz harness demo e2e e2e_sanitize patience
-#                          fault bench build; of --all: e2e_guest vfs64 bench_guest newest_kernel
+#   test/run.sh            the everyday run, in three lanes at the same time; each line begins with its lane. Long parts
+#                          take samples, which change with the commit (test/seed)
+#   test/run.sh --all      everything, which takes a night: no samples, and the stages that only --all has
+#   test/run.sh STAGE...   only these stages, one after the other:
+#                          - style unit tidy fuzz harness demo e2e e2e_sanitize patience fault bench build
+#                          - of --all: e2e_guest vfs64 bench_guest newest_kernel
 set -euo pipefail
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -15,29 +16,29 @@ cd "$top"
 logs=$top/build/test-logs
 results=$logs/results # a line for each part: passed, failed, skipped, name
 
-# What the tests need beyond the build and the harness: linters, the compiler that has libFuzzer, plugins to delegate
-# to, a DHCP server (busybox).
+# Packages for the tests in addition to the build's and the harness's: linters, the compiler with libFuzzer, plugins
+# to delegate to, a DHCP server (busybox).
 packages=(git clang clang-format clang-tidy libclang-rt-14-dev lld shellcheck containernetworking-plugins
 	busybox-static)
 
-# Guests wait half of the time, so that three of them and a build keep two processors busy; "patience" only waits.
+# A guest waits half of its time, so three guests and a build keep two processors busy. "patience" only waits.
 lanes=("harness e2e" "style unit fuzz e2e_sanitize fault" "patience tidy demo bench build")
 only_in_all=(e2e_guest vfs64 bench_guest newest_kernel)
 
-# What the everyday run plays of each; --all plays all of it.
-harness_parts=(infiniband driver) # one of them: the cases of all other stages use what they prove
-guest_again=40                    # one of so many end-to-end cases that passed natively, in the guest as well
-sanitized_turns=6                 # one of so many sanitized cases that need the guest
+# What the everyday run takes of each. --all takes everything.
+harness_parts=(infiniband driver) # one of them, because other stages' cases use the rest
+guest_again=40                    # one of this many end-to-end cases that passed natively also runs in the guest
+sanitized_turns=6                 # one of this many sanitized cases that need the guest
 fuzz_seconds=10
 build_check_of=""                 # some of the source files
 
-# A machine with ten times too much to do is no reason for a failure.
+# A run on a machine with ten times too much to do must not fail for it.
 export RDMANET_HARNESS_TIMEOUT=${RDMANET_HARNESS_TIMEOUT:-10800}
 
 say() { printf '== %s\n' "$*"; }
 result() { echo "$*" >>"$results"; }
 
-# Runs a command that ends with a line "N passed, N failed, N skipped", shows its output, and notes the counts.
+# Runs a command that ends with a line "N passed, N failed, N skipped". Shows its output and records the counts.
 counted() {
 	local name=$1 log status=0 counts words
 	shift
@@ -48,13 +49,13 @@ counted() {
 	if [[ -z $counts ]]; then
 		result 0 1 0 "$name: no counts, exit status $status"
 	elif [[ $status != 0 && ${words[2]} == 0 ]]; then
-		result "${words[0]}" 1 "${words[4]}" "$name: exit status $status" # the guest's kernel complained, or it died at its end
+		result "${words[0]}" 1 "${words[4]}" "$name: exit status $status" # a warning of the guest's kernel, or a crash at the end
 	else
 		result "${words[0]}" "${words[2]}" "${words[4]}" "$name"
 	fi
 }
 
-# One check that passes or fails as a whole.
+# Runs a command that passes or fails as a whole.
 check() {
 	local name=$1
 	shift
@@ -81,7 +82,7 @@ build() {
 
 sources() { git ls-files '*.cpp' '*.hpp' 'netns-harness/simrnic/*.[ch]'; }
 
-# clang-format leaves comments as they are.
+# clang-format does not wrap comments.
 no_wide_comments() { ! sources | xargs grep -nE '^ *//.{119}'; }
 
 stage_style() {
@@ -91,7 +92,7 @@ stage_style() {
 	check clang-format clang-format --dry-run --Werror $(sources)
 	# shellcheck disable=SC2046
 	check shellcheck shellcheck -x -S warning $(git ls-files '*.sh' .ci/run)
-	say "how long sentences are, a report: aim at a median of 15 words, and at 25 for nine of ten"
+	say "length of sentences, a report; the aim: a median of 15 words and a 90th percentile of 25"
 	test/sentences.sh
 }
 
@@ -100,12 +101,13 @@ stage_unit() {
 	say "unit tests, with address and undefined behaviour sanitizers"
 	local program
 	for program in build/sanitize/test/unit/*/*_test; do
-		# Cases that kill a process at each of its system calls fork thousands of times: with less memory, twice as fast.
+		# Some cases kill a process at each of its system calls and fork thousands of times. With a smaller quarantine they
+		# take half the time.
 		ASAN_OPTIONS=quarantine_size_mb=4 counted "unit-$(basename "$program")" "$program" -r progress
 	done
 }
 
-# Needs the configured build only; another lane may be building it.
+# Only needs the configured build, because another lane may be building it.
 stage_tidy() {
 	[[ -f build/sanitize/compile_commands.json ]] || cmake --preset sanitize >/dev/null || return 1
 	say "static analysis: clang-tidy"
@@ -119,12 +121,12 @@ stage_fuzz() {
 
 guest() { netns-harness/run.sh "$@"; }
 
-# This machine's kernel where it is good enough, else the guest's.
+# Uses this machine's kernel if it suffices, otherwise the guest's.
 any_kernel() { RDMANET_HARNESS_NEEDS="netns veth macvlan ${needs:-}" netns-harness/run.sh "$@"; }
 
-# in_guests NAME LIST COMMAND...: the cases of LIST, dealt out in parts of which `guests` run at a time, by default three for
-# two processors: half of the time they wait for the kernel, which takes its time for every namespace and device that goes.
-# There are more parts than guests, so that one that drew long cases keeps none waiting.
+# in_guests NAME LIST COMMAND...: runs the cases of LIST in guests. `guests` of them run at the same time. The default
+# is three for two processors, because half of the time they wait for the kernel to make and end namespaces and
+# devices. LIST has more parts than there are guests, so that no guest waits for one with long cases.
 in_guests() {
 	local name=$1 list=$2 at_a_time=${guests:-$(($(nproc) * 3 / 2))} part
 	shift 2
@@ -137,9 +139,9 @@ in_guests() {
 	wait
 }
 
-# on_kernels NAME CASES COMMAND...: a test program with the cases of those tags, or all, on this machine's kernel as far as
-# that goes. The cases that it can't run go to the guest, in which everything takes several times as long: with `turns`, one
-# of so many, and the others count as skipped. With `again`, one of so many of those that ran here goes there as well:
+# on_kernels NAME CASES COMMAND...: runs the cases with those tags, or all, on this machine's kernel. The cases that
+# it cannot run go to the guest, where everything takes several times as long. With `turns` only one of that many goes
+# there, and the others count as skipped. With `again` one of that many cases that ran here also goes there, because
 # kernels differ.
 on_kernels() {
 	local name=$1 cases=$2 log=$logs/$1.log rest=$logs/$1-rest
@@ -157,7 +159,7 @@ on_kernels() {
 
 stage_harness() {
 	local part=${harness_parts[RDMANET_SEED % ${#harness_parts[@]}]}
-	say "harness: the software NIC itself, part ${part:-all}"
+	say "harness: self-test of the software NIC, part ${part:-all}"
 	counted harness guest netns-harness/selftest.sh $part
 }
 
@@ -169,38 +171,38 @@ stage_demo() {
 e2e_test=build/release/test/e2e/e2e_test
 
 stage_e2e() {
-	say "the built binary on a real kernel, RDMA and all"
+	say "end-to-end cases, the built binary on a real kernel"
 	again=$guest_again RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet on_kernels e2e "" $e2e_test -r progress
 }
 
-# Everything in the guest, whatever this machine's kernel can do: by name only.
+# Runs everything in the guest, whatever this machine's kernel can do. Only runs if it is named.
 stage_e2e_guest() {
 	RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet counted e2e-guest guest $e2e_test -r progress
 }
 
-# Without what is about documents rather than memory, what is large, and what only a static binary can do. Of the ways to
-# attach that need the guest, one or two cases of each: it is slow. Leaks are looked for in the unit tests: at each
-# process's end that takes a third of its time.
+# Leaves out cases about documents, large inputs and static binaries. Of the kinds of attachments that need the slow
+# guest it runs only one or two cases each. Leak detection is off, because it takes a third of each process's time.
+# The unit tests do it.
 stage_e2e_sanitize() {
 	build sanitize rdmanet || return 0
-	say "the same, the binary built with sanitizers"
+	say "end-to-end cases, the binary built with sanitizers"
 	guests=1 turns=$sanitized_turns RDMANET_BINARY=$top/build/sanitize/cmd/rdmanet/rdmanet \
 		on_kernels e2e-sanitize \
 		'[core],~[memory-limit]~[static]~[large]~[.hang]~[examples]~[readme]~[rdma]~[ipvlan]~[ipoib]~[infiniband]~[device]~[sriov]' \
 		env ASAN_OPTIONS=detect_leaks=0 $e2e_test -r progress
 }
 
-# Cases in which somebody hangs until a deadline of most of a minute.
+# Cases in which something hangs until a deadline of almost a minute.
 stage_patience() {
 	RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet counted patience any_kernel $e2e_test -r progress '[.hang]'
 }
 
 stage_fault() {
-	say "killed and failed at system calls: ${RDMANET_FAULT_SAMPLE:-a sample, test/fault/run.sh --all takes every one}"
+	say "fault tests at system calls: ${RDMANET_FAULT_SAMPLE:-a sample; test/fault/run.sh --all takes every call}"
 	guests=2 needs=ptrace RDMANET_HARNESS_NIC='nics=1 ports=1 vfs=2 gid_table_len=16' on_kernels fault "" test/fault/run.sh
 }
 
-# That everything is measured, in a few rounds; what comes out is for test/bench/run.sh on an idle machine.
+# A few rounds show that all benchmarks run. test/bench/run.sh on an idle machine gives the numbers.
 stage_bench() {
 	build release benchmarks || return 0
 	say "benchmarks, three rounds"
@@ -220,31 +222,31 @@ stage_bench_guest() {
 }
 
 stage_vfs64() {
-	say "64 VFs into pods at the same time"
+	say "64 VFs move into pods at the same time"
 	RDMANET_HARNESS_MEM=3072 RDMANET_PARALLEL_VFS=64 counted vfs64 guest $e2e_test -r progress '[parallel]'
 }
 
-# Debian sid's, which takes 0.7 GB below build/ and a mirror to fetch it from.
+# Debian sid's kernel. It takes 0.7 GB below build/ and needs a mirror.
 stage_newest_kernel() {
 	local root=$top/build/sid
-	say "the software NIC and the end-to-end cases on Debian sid's kernel"
+	say "software NIC and end-to-end cases on Debian sid's kernel"
 	netns-harness/setup.sh mmdebstrap
 	if [[ ! -e $root/usr/bin/make ]]; then
 		rm -rf "$root"
-		# A mirror that is some weeks behind is good enough.
+		# The mirror may be some weeks old.
 		mmdebstrap --quiet --variant=apt --include=linux-image-amd64,linux-headers-amd64,make \
 			--aptopt='Acquire::Check-Valid-Until "false"' sid "$root" ||
-			{ result 0 0 1 "newest_kernel: no Debian sid to be had" && return; }
+			{ result 0 0 1 "newest_kernel: cannot download Debian sid" && return; }
 	fi
-	# With two processors this kernel dies of an int3 that it has put in place of a jump label: the emulator runs it on the
-	# other processor after the kernel has taken it away.
+	# With two processors this kernel dies of an int3 that it put in place of a jump label. The emulator executes it on
+	# the other processor after the kernel removed it.
 	export RDMANET_HARNESS_KERNEL_ROOT=$root RDMANET_HARNESS_CPUS=1
 	counted newest_kernel-harness guest netns-harness/selftest.sh
 	RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet counted newest_kernel-e2e guest $e2e_test -r progress
 	unset RDMANET_HARNESS_KERNEL_ROOT RDMANET_HARNESS_CPUS
 }
 
-# What the stages use of each other comes first; a lane goes on after a stage that failed.
+# Earlier stages build what later ones use. A lane continues after a failed stage.
 run_stages() {
 	local stage
 	for stage in "$@"; do
@@ -262,7 +264,7 @@ run_lanes() {
 	wait "${lanes_running[@]}"
 }
 
-# What a part's log says of its failures: the lines before each FAIL, or the last ones of a run that died.
+# Prints the lines before each FAIL in a log, or the last lines if the run died.
 failures_in() {
 	awk '/^(ok|skip|==) / { lines = 0; next }
 		{ said[lines++ % 40] = $0 }
@@ -274,7 +276,7 @@ failures_in() {
 		}' "$1"
 }
 
-# The failures once more, for whoever sees only the end of the output; then the counts.
+# Repeats the failures at the end of the output, and then prints the counts.
 summary() {
 	local failed name
 	echo
@@ -304,7 +306,7 @@ main() {
 	: >"$results"
 	RDMANET_SEED=$(test/seed)
 	export RDMANET_SEED
-	say "seed $RDMANET_SEED: RDMANET_SEED=$RDMANET_SEED $0 plays the same samples with another commit"
+	say "seed $RDMANET_SEED: to repeat these samples with another commit, run RDMANET_SEED=$RDMANET_SEED $0"
 	if build release rdmanet binary_tests; then
 		if [[ $# -gt 0 ]]; then run_stages "$@"; else run_lanes; fi
 		[[ $all == 0 || $# -gt 0 ]] || run_stages "${only_in_all[@]}"

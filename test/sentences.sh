@@ -1,16 +1,17 @@
 #!/bin/bash
-# How long the sentences of the documents are, in words: a report, not a test. Aim at a median of 15 and at 25 for nine of ten.
-# Without code blocks, headings and pictures. A table's cell, a list's element and a paragraph end a sentence.
+# Reports the length of the documents' sentences in words. It is not a test. The aim is a median of 15 and a 90th
+# percentile of 25. Code blocks, headings and pictures do not count. A cell of a table, an item of a list and a paragraph
+# end a sentence.
 #
-#   test/sentences.sh [FILE...]      by default README.md and docs/*.md
+#   test/sentences.sh [FILE...]      default: README.md and docs/*.md
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 [[ $# -gt 0 ]] || set -- README.md docs/*.md
 
-sentences() { # FILE: a line for each, its number of words first
+sentences() { # FILE: a line for each sentence, with its number of words first
 	awk '
 		function end_paragraph(  count, at, parts) {
-			gsub(/\]\([^)]*\)/, "]", text)         # where a link leads
+			gsub(/\]\([^)]*\)/, "]", text)         # the target of a link
 			gsub(/`[^`]*`/, "code", text)          # a command or a value is one word
 			gsub(/[.!?:][")*]*[ \t]+/, "&\n", text)
 			count = split(text, parts, "\n")

@@ -1,5 +1,5 @@
-// How long the embedded store takes to open, give one address and close, and to take it back, with few and with very
-// many leases. Usage: allocator_bench [LEASES ...]; without arguments 10 and 1000000.
+// How long the embedded store takes to open, give one address and close, and to release it, with few and with very
+// many leases. Usage: allocator_bench [LEASES ...]; the default is 10 and 1000000.
 #include <rdmanet/ipam/store/sqlite_store.hpp>
 
 #include <rdmanet/base/format.hpp>
@@ -43,7 +43,7 @@ ipam::Claim claim() {
             .cooldown = std::chrono::seconds(0)};
 }
 
-/// Every address from 10.0.0.1 on, but for one in the middle.
+/// Leases every address from 10.0.0.1 on, except `hole` in the middle.
 void fill(const std::string& directory, std::uint32_t leases, base::Uint128 hole, const base::Deadline& deadline) {
     std::vector<ipam::Lease> known;
     known.reserve(leases);
@@ -65,7 +65,7 @@ double median(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
-/// A store of its own for each call, as in the plugin: open, one transaction, close.
+/// Each call uses its own store, as in the plugin: open, one transaction, close.
 template <class Act>
 double microseconds_of(const std::string& directory, Act act) {
     const auto begin = std::chrono::steady_clock::now();

@@ -9,7 +9,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// One file for each thread: lines that others interrupt would be torn.
+/// Each thread writes its own file, because lines of several threads would be mixed.
 fs::path trace_directory() {
     return BenchDirectory::path() / "calls";
 }
@@ -28,7 +28,7 @@ std::vector<std::string> lines_of_traces() {
 Program traced(const Program& program) {
     fs::create_directories(trace_directory());
     Program strace = program;
-    // -y: descriptors with what they are open for, "3<socket:[4711]>": the number is the socket's, whoever has it.
+    // -y shows what a descriptor is open for, "3<socket:[4711]>". The number identifies the socket in every process.
     strace.arguments = {"/usr/bin/strace", "-ff", "-y", "-o", trace_directory() / "of", "--"};
     strace.arguments.insert(strace.arguments.end(), program.arguments.begin(), program.arguments.end());
     return strace;

@@ -1,4 +1,4 @@
-// What a program asks of the kernel, counted by strace.
+// Counts a program's system calls with strace.
 #pragma once
 
 #include "series.hpp"
@@ -9,13 +9,13 @@ namespace rdmanet::test {
 
 struct Calls {
     std::size_t all = 0;     // system calls of its processes and threads
-    std::size_t netlink = 0; // messages among them that went into a netlink socket
+    std::size_t netlink = 0; // messages to netlink sockets among them
 };
 
-/// `program` under strace.
+/// The program under strace.
 [[nodiscard]] Program traced(const Program& program);
 
-/// What the last such program did. Forgets it.
+/// The system calls of the last traced program. Forgets them.
 [[nodiscard]] Calls read_calls();
 
 } // namespace rdmanet::test

@@ -1,4 +1,4 @@
-// The least that a process costs: what VERSION is compared with.
+// The least that a process costs. VERSION is compared with it.
 int main(void)
 {
 	return 0;

@@ -1,5 +1,5 @@
-// The least that an ADD and a DEL of a macvlan cost: the requests to the kernel that the plugin makes, in its order, and
-// nothing else. No configuration, no checks, no journal, no lease.
+// The least that an ADD and a DEL of a macvlan cost. It makes the plugin's requests to the kernel, in the same order, and
+// does nothing else: no configuration, checks, journal or lease.
 //
 //   minimal_add ADD|DEL NETNS_PATH PARENT_NAME     interface net1, address 10.97.0.1/16
 #define _GNU_SOURCE
@@ -58,7 +58,7 @@ static void end_nest(struct rtattr *nest)
 	nest->rta_len = (uint16_t)((char *)&request + request.header.nlmsg_len - (char *)nest);
 }
 
-// The error number, 0 for none.
+// The error number, or 0.
 static int ask(int fd)
 {
 	struct nlmsghdr *reply = (void *)answer;
@@ -116,7 +116,7 @@ static void add_address(int fd, unsigned link)
 	need(ask(fd) == 0, "add the address");
 }
 
-// The kernel announces the address when the link goes up.
+// With this sysctl the kernel announces the address when the link goes up.
 static void announce_when_up(int pod, int own)
 {
 	need(setns(pod, CLONE_NEWNET) == 0, "setns");

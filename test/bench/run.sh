@@ -1,12 +1,12 @@
 #!/bin/bash
-# Measures the built plugin beside what it is compared with and prints ratios, goals, and whether they are met.
+# Measures the built plugin and its peers in the same rounds. Prints ratios and goals, and whether the goals are met.
 #
-#   test/bench/run.sh [ROUNDS]           on this machine's kernel, as root, in namespaces of its own; default 300 rounds
-#   test/bench/run.sh --guest [ROUNDS]   in the guest of netns-harness: times of an emulated machine, ratios all the same,
-#                                        and VFs, which need its software NIC
+#   test/bench/run.sh [ROUNDS]           on this machine's kernel, as root, in its own namespaces; default 300 rounds
+#   test/bench/run.sh --guest [ROUNDS]   in the guest of netns-harness, which also has VFs; an emulated machine is slow,
+#                                        but its ratios are valid
 #
-# A missed goal is no failure: this is a measurement. Environment: RDMANET_BINARY, RDMANET_BENCH_BUILD (default
-# build/release).
+# A missed goal is not a failure, because this is a measurement.
+# Environment: RDMANET_BINARY, RDMANET_BENCH_BUILD (default build/release).
 set -euo pipefail
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -30,12 +30,12 @@ processes() {
 		"$build/test/bench/spawn_bench" "$build/test/bench/empty" "$build/test/bench/minimal_add" "$@"
 }
 
-# In the guest's own network namespace, where the NIC is.
+# Runs in the guest's own network namespace, which has the NIC.
 devices() {
 	if [[ -n ${RDMANET_HARNESS_GUEST-} ]]; then
 		"$build/test/bench/vf_bench" "$@"
 	else
-		echo "VF ADD and DEL: not measured here, they need the software NIC of the guest: test/bench/run.sh --guest"
+		echo "VF ADD and DEL are not measured here, because they need the guest's software NIC: test/bench/run.sh --guest"
 	fi
 }
 
@@ -56,22 +56,23 @@ size() {
 	bytes=$(stat -c %s "$RDMANET_BINARY")
 	mib=$(awk -v bytes="$bytes" 'BEGIN { printf "%.2f", bytes / 1048576 }')
 	row "size of the program" "$mib MiB" "" "" 10.00 "$(verdict "$mib" 10)"
-	# Position independent (DYN) and without an interpreter: static-PIE.
+	# A position independent file (DYN) without an interpreter is static-PIE.
 	if readelf -h "$RDMANET_BINARY" | grep -q 'DYN' && ! readelf -l "$RDMANET_BINARY" | grep -q INTERP; then kind=met; fi
 	row "static-PIE" "" "" "" "" "$kind"
 }
 
-# Where the time goes was seen with perf, natively, on a virtual machine.
+# perf showed where the time goes, natively on a virtual machine.
 reasons() {
 	cat <<'END'
 
-Why goals are missed, where they are:
-  VERSION  What it takes beyond an empty program is to relocate a static-PIE of 4 MiB and to fault its pages in, which a
-       machine busy with other things makes dearer.
-  ADD  A fifth of its time are the netlink requests, all that the C program does. A fifth is the start of a program of 4 MiB,
-       a fifth the files of the journal and of the lease database, the rest SQLite, JSON and the C library. What survives a
-       kill at any moment costs that; beside Debian's plugins, the requests alone would take an eighth of the time.
-  DEL  The kernel takes the interface away at its own pace (RCU): the C program waits for it as long, and so do Debian's.
+Why goals are missed:
+  VERSION  Unlike an empty program, it relocates a static-PIE of 4 MiB and faults its pages in. A busy machine makes that
+       slower.
+  ADD  A fifth of its time goes to the netlink requests, which are all that the C program does. Another fifth goes to the
+       start of a program of 4 MiB, and another one to the files of the journal and of the lease database. The rest goes
+       to SQLite, JSON and the C library. That is the price of surviving a kill at any moment. The requests alone take an
+       eighth of the time of Debian's plugins.
+  DEL  The kernel removes the interface at its own pace (RCU). The C program and Debian's plugins wait just as long.
 END
 }
 

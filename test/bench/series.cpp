@@ -101,10 +101,10 @@ std::string BenchDirectory::file_with(const std::string& name, const std::string
 }
 
 void measure(std::vector<Series*> all, unsigned rounds) {
-    std::mt19937 random(1); // NOLINT: the same order each time is wanted
+    std::mt19937 random(1); // NOLINT: every run must use the same order
     for (Series* series : all) {
         series->times.resize(series->programs.size());
-        for (const Program& program : series->programs) (void)run_once(program); // warm
+        for (const Program& program : series->programs) (void)run_once(program); // warm up
     }
     for (unsigned round = 0; round < rounds; ++round) {
         std::shuffle(all.begin(), all.end(), random);

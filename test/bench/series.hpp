@@ -1,4 +1,4 @@
-// Programs that are measured side by side: running them, their times, and the table of it.
+// Runs programs side by side, measures their times, and prints a table.
 #pragma once
 
 #include <filesystem>
@@ -15,14 +15,14 @@ struct Program {
     std::string input = "/dev/null"; // path
 };
 
-/// Programs of one round that belong together: the second undoes the first.
+/// Programs of one round that belong together. The second one undoes the first.
 struct Series {
     std::vector<Program> programs;
-    std::vector<std::vector<double>> times{}; // of each program, microseconds
+    std::vector<std::vector<double>> times{}; // microseconds, for each program
     long peak_kib = 0;
 };
 
-/// Files of a measurement, until the end of the scope.
+/// Files of a measurement, which are deleted at the end of the scope.
 class BenchDirectory {
 public:
     BenchDirectory();
@@ -31,31 +31,31 @@ public:
     ~BenchDirectory();
 
     [[nodiscard]] static std::filesystem::path path();
-    /// Path of a new file.
+    /// Writes a new file and returns its path.
     [[nodiscard]] static std::string file_with(const std::string& name, const std::string& content);
 };
 
-/// Each time is from before posix_spawn() to after wait(); every round takes all series in a new random order. Throws
+/// A time lasts from before posix_spawn() to after wait(). Every round runs all series in a new random order. Throws
 /// if a program fails.
 void measure(std::vector<Series*> all, unsigned rounds);
 
-/// For all that follows: no program pays for another's processor.
+/// Applies to all later programs, so that none of them measures a change of processor.
 void pin_to_one_processor();
 
-/// Commands to `plugin` with the configuration in a file, for an interface net1.
+/// Calls of `plugin` for an interface net1, with the configuration in a file.
 [[nodiscard]] Series cni_series(const std::string& plugin, const std::string& config, const std::string& netns,
                                 const std::vector<std::string>& commands = {"ADD", "DEL"});
-/// Members of a configuration: Debian's allocator.
+/// Members of a configuration with Debian's allocator host-local.
 [[nodiscard]] std::string host_local(const std::string& subnet);
 
-/// Of a series' programs, microseconds.
+/// The median time of a series' program, in microseconds.
 [[nodiscard]] double time_of(const Series& series, std::size_t which = 0);
 
 void print_heading();
 void print_ratio(const char* what, double ours, double theirs, double goal);
-/// What nobody gets below, as the kernel takes that long.
+/// Prints the lower limit, which is the kernel's own time.
 void print_floor(const char* what, double least, double theirs);
-/// System calls, and requests to the kernel among them, of the first program of each; the second then undoes it.
+/// Prints the system calls and kernel requests of each series' first program. The second one then undoes it.
 void print_calls(const char* what, const Series& ours, const Series& theirs);
 
 } // namespace rdmanet::test

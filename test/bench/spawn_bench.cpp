@@ -1,8 +1,8 @@
-// Whole-process times of the plugin beside what they are compared with, measured in the same rounds.
+// Times of whole processes of the plugin and of its peers, measured in the same rounds.
 //
-//   spawn_bench EMPTY_PROGRAM MINIMAL_ADD [ROUNDS]      root; in a network namespace of its own
+//   spawn_bench EMPTY_PROGRAM MINIMAL_ADD [ROUNDS]      as root, in its own network namespace
 //
-// Pinned to one processor; what is printed are medians. Standard output is a table for people.
+// It runs on one processor and prints a table of medians.
 #include "series.hpp"
 #include "support/concat.hpp"
 #include "support/node.hpp"

@@ -1,8 +1,9 @@
-// A VF's ADD and DEL beside the nearest packaged peer, host-device with host-local, measured in the same rounds.
+// A VF's ADD and DEL, and the nearest packaged peer (host-device with host-local), measured in the same rounds.
 //
-//   vf_bench [ROUNDS]      root; needs a machine with the software NIC, and no network namespace but its own
+//   vf_bench [ROUNDS]      as root, on a machine with the software NIC and without other network namespaces
 //
-// Ours moves the RDMA device as well and waits until the address is its GID; theirs leaves it on the host.
+// rdmanet also moves the RDMA device and waits until the address is its GID. The peer leaves the RDMA device on the
+// host.
 #include "series.hpp"
 #include "support/concat.hpp"
 #include "support/node.hpp"

@@ -1,4 +1,4 @@
-// CNI_ARGS: what ADD accepts, DEL understands in the same way, and both the journal and messages can hold.
+// CNI_ARGS: if ADD accepts a text, DEL reads it in the same way, and the journal and messages can hold it.
 #include "refusal.hpp"
 
 #include <rdmanet/base/format.hpp>

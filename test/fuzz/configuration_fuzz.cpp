@@ -1,5 +1,5 @@
-// Network configurations: each is refused with an error that names the place, or makes sense in every part; ADD and DEL
-// read the same; printed and parsed again it means the same.
+// Network configurations: each is refused with an error that names the place, or it is valid in every part. ADD and
+// DEL read the same. A printed configuration is parsed with the same meaning.
 #include "refusal.hpp"
 
 #include <rdmanet/base/format.hpp>
@@ -92,7 +92,7 @@ void check_requested(const cni::NetConf& conf) {
         demand(ip.prefix_length.value_or(0) <= base::address_bits(ip.address.family()), "an impossible prefix length");
 }
 
-/// What DEL reads of a configuration that ADD has accepted.
+/// Checks what DEL reads of a configuration that ADD accepted.
 void check_lenient(const cni::NetConf& strict, std::string_view text) {
     const cni::NetConf lenient = cni::parse_net_conf(text, cni::Strictness::lenient);
     const auto attachments = [](const cni::NetConf& conf) {

@@ -1,4 +1,4 @@
-// What a fuzz target demands beside not crashing.
+// What a fuzz target checks beside crashes.
 #pragma once
 
 #include <cstdio>
@@ -8,7 +8,7 @@
 
 namespace rdmanet::fuzz {
 
-/// Unless `holds`, says what is broken and dies, so that libFuzzer keeps the input.
+/// If `holds` is false, prints `what` and aborts, so that libFuzzer keeps the input.
 inline void demand(bool holds, const std::string& what) {
     if (holds) return;
     (void)std::fprintf(stderr, "broken: %s\n", what.c_str());

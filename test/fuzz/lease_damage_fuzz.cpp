@@ -1,7 +1,7 @@
-// A lease store whose file was damaged in one place: it works or is reported. Whatever it gives lies in the range and
-// is given once, and is nobody else's. Repaired, it is sound and knows the leases of the journal.
+// A lease store whose file was damaged in one place works or reports the damage. It gives addresses of the range only,
+// each once, and none of another owner. After a repair it is sound and has the leases of the journal.
 //
-// Input: where (2 bytes), what kind of damage (1 byte), the bytes to write there (up to 32).
+// Input: the place (2 bytes), the kind of damage (1 byte), the bytes to write there (up to 32).
 #include "demand.hpp"
 #include "lease_store.hpp"
 
@@ -65,14 +65,14 @@ void put_file(const std::string& path, std::string_view content) {
     base::write_all(fd.get(), content, path);
 }
 
-/// Newcomers take what is left.
+/// New owners take the remaining addresses.
 class Taking {
 public:
     explicit Taking(const std::vector<ipam::Lease>& held) {
         for (const ipam::Lease& lease : held) given_.insert(lease.address.address());
     }
 
-    /// False if the store refused: what it gave before counts.
+    /// False if the store refused. Addresses that it gave before still count.
     bool take(ipam::SqliteStore& store, unsigned number) try {
         const ipam::Owner newcomer = owner(50 + number);
         const auto wanted = claims();
@@ -98,7 +98,7 @@ private:
     std::set<base::IpAddress> given_;
 };
 
-/// Calls that must work or refuse, whatever they find.
+/// Calls that must work or refuse, whatever the file has.
 void look_around(ipam::SqliteStore& store) {
     try {
         (void)store.list_all(soon());
@@ -118,7 +118,7 @@ void demand_repairable(const Template& sound, const std::string& directory) {
             demand(store.list_all(soon()) == sound.leases(), "repaired, it has other leases than the journal");
     } catch (const ipam::DamagedStore& error) {
         demand(false, std::string("repaired, it is damaged: ") + error.what());
-    } catch (const ipam::StoreError&) { // a newer version's
+    } catch (const ipam::StoreError&) { // the version is newer
     }
 }
 

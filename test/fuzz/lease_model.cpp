@@ -15,7 +15,7 @@ LeaseModel::Place place_of(const Lease& lease) {
     return {lease.space, lease.address.address()};
 }
 
-/// Calls `visit` for each address of the claim, which has few.
+/// Calls `visit` for each address of the claim. Claims here have few.
 template <class Visit>
 void visit_usable(const Claim& claim, Visit visit) {
     for (const ipam::Interval& interval : claim.usable)
@@ -57,14 +57,14 @@ void LeaseModel::check_new(const Claim& claim, const Lease& lease, const std::se
     });
 }
 
-/// What the claim wanted is held by someone else, or by the owner itself, who may want it for two of its slots.
+/// Another owner holds the wanted address, or the owner itself does for another of its slots.
 void LeaseModel::check_taken(const ipam::Owner& owner, const Claim& claim, const Lease& holder) const {
     demand(claim.wanted == holder.address.address(), "taken is what nobody wanted");
     const auto held = held_.find({claim.space, *claim.wanted});
     demand(holder.owner == owner || (held != held_.end() && held->second == holder), "taken by nobody");
 }
 
-/// All is held, but for what the request's other claims took first.
+/// Every address is held, or was taken by an earlier claim of the same request.
 void LeaseModel::check_exhausted(const std::vector<Claim>& claims, const Claim& claim) const {
     std::size_t others = claims.size() - 1;
     visit_usable(claim, [&](const base::IpAddress& address) {
@@ -129,13 +129,14 @@ void LeaseModel::reclaim(const std::vector<Lease>& asked, const std::vector<Leas
     demand(reclaimed == expected, "reclaims something else than was asked and held");
 }
 
-void LeaseModel::adopt(const std::vector<Lease>& asked, const ipam::Owner& heir, const std::vector<Lease>& adopted) {
+void LeaseModel::adopt(const std::vector<Lease>& asked, const ipam::Owner& successor,
+                       const std::vector<Lease>& adopted) {
     std::vector<Lease> expected;
     for (Lease lease : asked) {
         const auto at = held_.find(place_of(lease));
-        if (at == held_.end() || at->second != lease || holds_slot(heir.key, lease.slot)) continue;
-        at->second.owner = heir;
-        lease.owner = heir;
+        if (at == held_.end() || at->second != lease || holds_slot(successor.key, lease.slot)) continue;
+        at->second.owner = successor;
+        lease.owner = successor;
         expected.push_back(std::move(lease));
     }
     demand(adopted == expected, "hands over something else than was asked and held");

@@ -1,4 +1,4 @@
-// What a lease store must be: a map from addresses to holders.
+// The model of a lease store: a map from addresses to holders.
 #pragma once
 
 #include <rdmanet/ipam/store.hpp>
@@ -16,12 +16,13 @@ class LeaseModel {
 public:
     using Place = std::pair<std::string, base::IpAddress>; // space, address
 
-    /// Demands that `outcome` is right, and takes over what was granted.
+    /// Checks that `outcome` is right, and adopts what was granted.
     void reserve(const ipam::Owner& owner, const std::vector<ipam::Claim>& claims, const ipam::ReserveOutcome& outcome,
                  std::int64_t now);
     void release(const ipam::OwnerKey& key, std::vector<ipam::Lease> released, std::int64_t now);
     void reclaim(const std::vector<ipam::Lease>& asked, const std::vector<ipam::Lease>& reclaimed, std::int64_t now);
-    void adopt(const std::vector<ipam::Lease>& asked, const ipam::Owner& heir, const std::vector<ipam::Lease>& adopted);
+    void adopt(const std::vector<ipam::Lease>& asked, const ipam::Owner& successor,
+               const std::vector<ipam::Lease>& adopted);
     void restore(const std::vector<ipam::Lease>& leases, std::size_t count);
 
     [[nodiscard]] std::vector<ipam::Lease> list_all() const;

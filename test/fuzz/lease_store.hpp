@@ -1,4 +1,4 @@
-// What the targets of the lease store share: a directory, a clock that the input winds, owners and claims.
+// The fuzz targets of the lease store share a directory, a clock that the input sets, owners and claims.
 #pragma once
 
 #include <rdmanet/ipam/store/sqlite_store.hpp>
@@ -13,7 +13,7 @@
 
 namespace rdmanet::fuzz {
 
-/// In TMPDIR, which test/fuzz/run.sh puts into memory.
+/// Lies in TMPDIR, which test/fuzz/run.sh puts into memory.
 class Directory {
 public:
     Directory() : path_(std::filesystem::temp_directory_path() / "rdmanet-fuzz-XXXXXX") {
@@ -39,7 +39,7 @@ inline base::Deadline soon() {
     return base::Deadline::in(std::chrono::seconds(2));
 }
 
-/// The container's ID takes the 64 characters of a real one: damage does not turn one into another by chance.
+/// Like a real container ID, it has 64 characters, so that damage does not turn one ID into another by chance.
 inline ipam::Owner owner(unsigned number, std::string pod_uid = {}) {
     return {
         .key = {.network = "net", .container_id = std::string(62, 'c') + std::to_string(10 + number), .ifname = "net1"},
@@ -49,7 +49,7 @@ inline ipam::Owner owner(unsigned number, std::string pod_uid = {}) {
         .boot_id = "boot"};
 }
 
-/// The addresses at these distances from the first one of `subnet`, ends included.
+/// The addresses at these distances from the first one of `subnet`, both ends included.
 inline ipam::Claim claim(std::string_view subnet, std::vector<ipam::Interval> distances, int cooldown) {
     const base::IpPrefix prefix = base::IpPrefix::parse(subnet).value();
     for (ipam::Interval& interval : distances) {

@@ -1,7 +1,7 @@
-// Operations on a lease store, in any order: it does what a map from addresses to holders would (lease_model.hpp), also
-// over a restart, and its file stays sound.
+// After any operations a lease store behaves like a map from addresses to holders (lease_model.hpp), also after a
+// restart, and its file is sound.
 //
-// Input: operations of four bytes each: which one, who, what, seconds that pass before it.
+// Input: operations of four bytes each: operation, owner, argument, seconds that pass before it.
 #include "demand.hpp"
 #include "lease_model.hpp"
 #include "lease_store.hpp"
@@ -26,7 +26,7 @@ ipam::Claim wanting(ipam::Claim claim, std::string_view address) {
     return claim;
 }
 
-/// Ranges that overlap, lie in the other family or space, or end at the highest address.
+/// Ranges that overlap, are in the other family or space, or end at the highest address.
 const std::vector<std::vector<ipam::Claim>>& claim_sets() {
     static const ipam::Claim small = claim("10.0.0.0/29", {{1, 4}}, 0);
     static const ipam::Claim split = claim("10.0.0.0/28", {{2, 3}, {6, 8}}, 3);
@@ -82,7 +82,7 @@ private:
         model_.reserve(who, claims, store_->reserve(who, claims, soon()), now_.boot);
     }
 
-    /// Some of the leases that are, or were, held.
+    /// Some of the present or former leases.
     std::vector<ipam::Lease> some(unsigned char which) {
         const std::vector<ipam::Lease> all = store_->list_all(soon());
         std::vector<ipam::Lease> chosen;
@@ -98,9 +98,9 @@ private:
         model_.reclaim(asked, store_->reclaim(asked, soon()), now_.boot);
     }
 
-    void adopt(unsigned char which, const ipam::Owner& heir) {
+    void adopt(unsigned char which, const ipam::Owner& successor) {
         const auto asked = some(which);
-        model_.adopt(asked, heir, store_->adopt(asked, heir, soon()));
+        model_.adopt(asked, successor, store_->adopt(asked, successor, soon()));
     }
 
     void restore(const ipam::Owner& who, unsigned char which) {

@@ -1,5 +1,5 @@
-// Results, as prevResult and as other plugins print them: written in the shape of any version and read again, a result
-// has lost what that version has no place for, and nothing else.
+// Results, as prevResult and as other plugins print them. A result that is written in any version's shape and read
+// again only loses what that version cannot express.
 #include "refusal.hpp"
 
 #include <rdmanet/cni/result.hpp>
@@ -38,7 +38,7 @@ bool are_same(const cni::Result& one, const cni::Result& other) {
            are_same(one.routes, other.routes) && members(one.dns) == members(other.dns);
 }
 
-/// 0.1.0 and 0.2.0: one address of each family with the family's routes.
+/// 0.1.0 and 0.2.0 have one address for each family, with the family's routes.
 void append_family(cni::Result& to, const cni::Result& from, base::Family family) {
     const auto ip = std::find_if(from.ips.begin(), from.ips.end(),
                                  [&](const cni::IpConfig& candidate) { return candidate.address.family() == family; });
@@ -76,7 +76,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
         const std::string text = cni::format_result(*result, version);
         const json::Document written = json::Document::parse(text);
         demand(written.root().at("cniVersion").string() == to_string(version), "written for another version");
-        // Its own version counts, whatever the reader takes for granted.
+        // The result's own version counts, whatever the reader expects.
         const cni::Result read = cni::parse_result(written.root(), SpecVersion::v0_1_0);
         demand(are_same(read, as_kept_by(version, *result)), "lost or changed in " + std::string(to_string(version)));
     }

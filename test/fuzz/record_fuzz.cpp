@@ -1,4 +1,5 @@
-// Attachment records: whatever is read is written with the same values, and means the same when it is read again.
+// Attachment records: a record that was read is written with the same values, and has the same meaning when it is
+// read again.
 #include "demand.hpp"
 
 #include "steps/registry.hpp"
@@ -26,7 +27,7 @@ std::optional<state::AttachmentRecord> parse_unless_refused(std::string_view tex
     }
 }
 
-/// Everything in `written` stands in `read` as well; unknown keys of `read` may be missing.
+/// Everything in `written` must be in `read`. Unknown keys of `read` may be missing.
 void demand_from(const json::Reader& read, const json::Reader& written) {
     if (written.is_object()) {
         for (const auto& [key, value] : written.members()) demand_from(read.at(key), value);

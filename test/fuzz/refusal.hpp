@@ -1,4 +1,4 @@
-// How the product may refuse input: with one of its own errors, of which the runtime gets a JSON document.
+// The product may only refuse input with one of its own errors, for which the runtime gets a JSON document.
 #pragma once
 
 #include "demand.hpp"
@@ -17,7 +17,7 @@ inline void demand_document(int code, const std::string& message, const std::str
     demand(!document.root().at("msg").string().empty(), "the error says nothing");
 }
 
-/// What `read` returns, or nothing if it refuses. Any other exception ends the process.
+/// The result of `read`, or nothing if it refuses. Any other exception ends the process.
 template <class Read>
 auto unless_refused(Read read) -> std::optional<decltype(read())> {
     try {

@@ -1,15 +1,17 @@
 #!/bin/bash
-# Builds the fuzz targets and runs each of them for a while, as many at a time as there are processors.
+# Builds the fuzz targets and runs each of them for a while. As many run at the same time as there are processors.
 #
-#   test/fuzz/run.sh [SECONDS [TARGET...]]   default: 10 seconds each, every target
+#   test/fuzz/run.sh [SECONDS [TARGET...]]   default: every target for 10 seconds
 #
-# Prints for each target how many inputs it ran and how much of the code they reached. It starts from the inputs in
-# test/fuzz/corpus and, for configurations, in conf-examples. What the run collects is in build/fuzz-corpus/TARGET, from
-# new at each run. An input that breaks something is kept below build/fuzz-crashes. The random numbers follow the commit:
-# the same commit begins with the same inputs. Last line: N passed, N failed, N skipped.
+# For each target it prints how many inputs it ran and how much of the code they reached.
+# - Each run starts with the inputs in test/fuzz/corpus, and configuration_fuzz also with those in conf-examples.
+# - The inputs that a run collects are in build/fuzz-corpus/TARGET. The next run deletes them.
+# - An input that breaks something is kept in build/fuzz-crashes.
+# - The random numbers depend on the commit, so the same commit begins with the same inputs.
+# The last line is: N passed, N failed, N skipped.
 #
-# Environment: RDMANET_FUZZ_PRESET   default: fuzz, which is optimised; sanitize is what the tests have built anyway
-#              RDMANET_SEED          default: what test/seed says of the commit
+# Environment: RDMANET_FUZZ_PRESET   default: fuzz, which is optimised; the tests use sanitize, which they have built anyway
+#              RDMANET_SEED          default: the number that test/seed prints
 set -euo pipefail
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -42,7 +44,7 @@ seed_configurations() {
 	cp conf-examples/*.json "$1/"
 }
 
-# What libFuzzer is told beside the time: the longest input, and the words of the format.
+# libFuzzer's options besides the time: the longest input, and the words of the format.
 options_of() {
 	case $1 in
 	cni_args_fuzz) echo "-max_len=512 -dict=test/fuzz/args.dict" ;;
@@ -58,13 +60,13 @@ fuzz() {
 	cp "test/fuzz/corpus/$target/"* "$corpus/"
 	[[ $target != configuration_fuzz ]] || seed_configurations "$corpus"
 	read -r -a options <<<"$(options_of "$target")"
-	# libFuzzer takes 0 for "any".
+	# For libFuzzer, 0 means any seed.
 	"build/$preset/test/fuzz/$target" -seed=$((seed + 1)) -max_total_time="$seconds" -timeout=5 -rss_limit_mb=2048 \
 		-len_control=0 -print_final_stats=1 "${options[@]}" -artifact_prefix="$crashes/$target-" "$corpus" >"$log" 2>&1 || status=$?
 	echo "$status" >"$corpora/$target.status"
 }
 
-# One line for the target, and where it failed the reason and how to see it again.
+# Prints one line for the target. For a failure it also prints the reason and how to repeat it.
 report() {
 	local target=$1 log=$corpora/$1.log runs coverage input
 	runs=$(sed -nE 's/^stat::number_of_executed_units: +//p' "$log")
