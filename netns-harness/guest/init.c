@@ -1,18 +1,18 @@
-// Process 1 of the guest, and the only one besides the command: loads modules, makes the host's root file
-// system the guest's under a throw-away overlay, runs the command, hands its output and its status back.
+// Process 1 of the guest, and the only one besides the command. It loads modules, mounts the host's root file system
+// under a temporary overlay, runs the command, and returns its output and status.
 //
-// A static C program rather than a shell script because under software emulation every fork and exec costs
-// milliseconds, and because output has to be drained exactly: all of it, yet without waiting for a daemon
-// that the command left behind holding the pipe.
+// Reasons for a static C program instead of a shell script:
+// - Under software emulation every fork and exec takes milliseconds.
+// - It must read all of the command's output, but must not wait for a daemon that still holds the pipe.
 //
-// The kernel passes what follows "--" on its command line as arguments: the software NIC's parameters.
-// Everything else goes through a small 9p share, mounted at CONTROL:
-//   argv, env, cwd   in: NUL-terminated words; a path
-//   shell, out, merge  in: present if a terminal is wanted, /out is shared, stderr goes where stdout goes
-//   modules          in: present if the kernel's modules are another share, not the host's
-//   started          out: made just before the command is executed; its time stamp is the host's clock
-//   stdout, stderr   out: what the command printed; 9p writes are synchronous, so power-off loses nothing
-//   status           out: the exit status in decimal, written last
+// The kernel passes the words after "--" on its command line as arguments: the software NIC's parameters.
+// Everything else passes through a small 9p share, which is mounted at CONTROL:
+//   argv, env, cwd     in: NUL-terminated words; a path
+//   shell, out, merge  in: exist if a terminal is wanted, if /out is shared, if stderr goes to stdout
+//   modules            in: exists if another share has the kernel's modules, not the host
+//   started            out: created just before the command starts; its time stamp is the host's clock
+//   stdout, stderr     out: the command's output; 9p writes are synchronous, so power-off loses nothing
+//   status             out: the exit status in decimal, written last
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -42,8 +42,8 @@
 enum { STDOUT, STDERR, STREAMS };
 
 struct stream {
-	int pipe; // read end of what the command writes to, -1 at end of file
-	int file; // where the host reads it
+	int pipe; // read end of the command's output, -1 after its end
+	int file; // file that the host reads
 };
 
 static char **nic_parameters;
@@ -51,13 +51,14 @@ static char **nic_parameters;
 static void __attribute__((noreturn)) power_off(void)
 {
 	sync();
-	// QEMU runs with -no-reboot: a reset is the quickest way out, quicker than asking ACPI.
+	// QEMU runs with -no-reboot. A reset ends it faster than a request to ACPI.
 	reboot(RB_AUTOBOOT);
 	for (;;)
 		pause();
 }
 
-// Without a status file the host reports that the guest died, and shows the end of the console: this.
+// Prints the reason to the console. Without a status file the host reports that the guest died, and shows the end
+// of the console.
 static void __attribute__((noreturn, format(printf, 1, 2))) die(const char *format, ...)
 {
 	const int saved = errno;
@@ -161,7 +162,7 @@ static void mount_root(void)
 	mount_at("overlay", "overlay", "/root", 0, "lowerdir=/ro,upperdir=/rw/upper,workdir=/rw/work");
 }
 
-// The mount point lies in the root directory, not in /run or /tmp, because tests mount over those.
+// The mount point is in the root directory, not in /run or /tmp, because tests mount over those.
 static void mount_control(void)
 {
 	mount_at("9p", "control", "/root" CONTROL, 0, P9_OPTIONS ",cache=none");
@@ -179,13 +180,13 @@ static void enter_root(void)
 	}
 	if (chdir("/root") || mount(".", "/", NULL, MS_MOVE, NULL) || chroot(".") || chdir("/"))
 		die("enter the root file system");
-	// systemd and container runtimes make everything shared; `ip netns add` is used to that too.
+	// systemd and container runtimes make all mounts shared, and `ip netns add` expects that.
 	if (mount(NULL, "/", NULL, MS_REC | MS_SHARED, NULL))
 		die("share mounts");
 }
 
-// To open a file through 9p takes 1.6 ms under emulation, one in memory 0.05 ms, and every program opens these. The
-// overlay copies a file up into memory when it is opened for writing.
+// Under emulation it takes 1.6 ms to open a file through 9p, but 0.05 ms in memory, and every program opens these
+// files. The overlay copies a file into memory when it is opened for writing.
 static void copy_up_hot_files(void)
 {
 	static const char *const hot[] = {"/etc/ld.so.cache", "/lib64/ld-linux-x86-64.so.2",
@@ -197,7 +198,7 @@ static void copy_up_hot_files(void)
 static void mount_rest(void)
 {
 	mount_at("tmpfs", "run", "/run", MS_NOSUID | MS_NODEV, "mode=0755");
-	// /tmp stays that of the overlay: a checkout may lie in there.
+	// /tmp stays the overlay's, because a checkout may be in it.
 	mount_at("tmpfs", "shm", "/dev/shm", MS_NOSUID | MS_NODEV, "mode=1777");
 	mount_at("devpts", "devpts", "/dev/pts", MS_NOSUID | MS_NOEXEC, "mode=0620,gid=5,ptmxmode=0666");
 	mount_at("cgroup2", "cgroup2", "/sys/fs/cgroup", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
@@ -244,8 +245,8 @@ static int open_output(const char *path)
 	return fd;
 }
 
-// Pipes, and not the share's files themselves, are the command's stdout and stderr: a test that opens
-// /dev/stderr for writing would truncate a file.
+// The command's stdout and stderr are pipes, not the share's files: a test that opens /dev/stderr for writing would
+// truncate a file.
 static pid_t start(char **argv, char **env, const char *cwd, struct stream streams[STREAMS])
 {
 	const bool merge = !access(CONTROL "/merge", F_OK);
@@ -311,8 +312,8 @@ static void forward(struct stream *stream)
 	}
 }
 
-// Takes what is in the pipe now. A daemon left behind may keep it open for ever, or keep writing to it:
-// what one pipe can hold is all that the command itself can have left there.
+// Reads what the pipe has now. A daemon may keep the pipe open for ever, or keep writing. The command itself can
+// have left at most what one pipe holds.
 static void drain(struct stream *stream)
 {
 	int left = 0;
@@ -326,7 +327,7 @@ static void drain(struct stream *stream)
 	}
 }
 
-// Reaps orphans as process 1 must. True when the command itself has ended.
+// Reaps orphans, as process 1 must. True when the command itself has ended.
 static bool reap(pid_t command, int *status)
 {
 	int wait_status;
@@ -385,7 +386,7 @@ int main(int argc, char **argv)
 	mount_at("sysfs", "sysfs", "/sys", 0, NULL);
 	mount_at("devtmpfs", "dev", "/dev", 0, NULL);
 
-	// Two processors, and the RDMA stack is half of the start-up time: load it beside the mounts.
+	// The RDMA stack takes half of the start-up time, so the second processor loads it during the mounts.
 	if (pthread_create(&rdma, NULL, load_rdma, NULL))
 		die("thread");
 	load_modules("/modules/files");

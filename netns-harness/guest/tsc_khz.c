@@ -1,6 +1,6 @@
-// Prints the rate of this machine's time stamp counter in kHz: under software emulation the guest reads the same counter
-// (cpu_get_host_ticks() of QEMU), but its kernel measures the rate against an emulated timer, and comes to a multiple of it
-// where QEMU is not given the processor in between.
+// Prints the rate of this machine's time stamp counter in kHz. Under software emulation the guest reads the same
+// counter (cpu_get_host_ticks() of QEMU). Its kernel would measure the rate against an emulated timer, and gets a
+// multiple of it if QEMU loses the processor meanwhile.
 #include <stdint.h>
 #include <stdio.h>
 #include <time.h>
@@ -18,7 +18,7 @@ static int64_t now(void)
 	return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
 }
 
-// Of many looks at both clocks the one that was least interrupted.
+// Reads both clocks many times, and returns the reading with the shortest interruption.
 static struct sample look(void)
 {
 	struct sample best = {0, 0};

@@ -2,13 +2,13 @@
 /*
  * simrnic - a software SR-IOV RDMA NIC
  *
- * A card (struct simrnic_nic) has a PCI bus of its own and some ports. A port (struct simrnic_port)
- * is one PCI physical function, as on ConnectX cards, with its virtual functions and an embedded
- * switch between them; all ports of all cards can share one wire. A function (struct simrnic_func),
- * physical or virtual, has a net device and an RDMA device; that of an InfiniBand card has an RDMA
- * device only, on which the kernel's IPoIB makes net devices.
+ * A card (struct simrnic_nic) has its own PCI bus and some ports. A port (struct simrnic_port) is
+ * one PCI physical function, as on ConnectX cards. It has virtual functions and an embedded switch
+ * between them. The ports of all cards can share one wire. A function (struct simrnic_func),
+ * physical or virtual, has a net device and an RDMA device. On an InfiniBand card it only has an
+ * RDMA device, and the kernel's IPoIB makes net devices on it.
  *
- * RTNL protects the administrative state, the links, simrnic_vport.func and simrnic_vport.rep; the
+ * RTNL protects the administrative state, the links, simrnic_vport.func and simrnic_vport.rep. The
  * switch reads under RCU.
  */
 #ifndef SIMRNIC_H
@@ -23,11 +23,11 @@
 
 #define SIMRNIC_MAX_NICS  8
 #define SIMRNIC_MAX_PORTS 8    /* PCI functions of one device */
-#define SIMRNIC_MAX_VFS	  1024 /* of one port */
-#define SIMRNIC_MAX_SFS	  64   /* of one port */
-#define SIMRNIC_MAX_RDMA  4    /* RDMA devices of one function */
+#define SIMRNIC_MAX_VFS	  1024 /* for each port */
+#define SIMRNIC_MAX_SFS	  64   /* for each port */
+#define SIMRNIC_MAX_RDMA  4    /* RDMA devices for each function */
 
-/* Nobody's: not assigned to any vendor when this was written. */
+/* No vendor had this ID when this was written. */
 #define SIMRNIC_VENDOR_ID    0x1fab
 #define SIMRNIC_PF_DEVICE_ID 0x1001
 #define SIMRNIC_VF_DEVICE_ID 0x1002
@@ -49,7 +49,9 @@ enum simrnic_counter {
 	SIMRNIC_TX_DROPPED_LINK,
 	SIMRNIC_TX_DROPPED_SPOOF,
 	SIMRNIC_TX_DROPPED_VLAN,
-	/* RoCE frames: also part of the above, as software sends them through the net device. */
+	/*
+	 * RoCE frames. They also count above, because software sends them through the net device.
+	 */
 	SIMRNIC_RX_RDMA_PACKETS,
 	SIMRNIC_RX_RDMA_BYTES,
 	SIMRNIC_TX_RDMA_PACKETS,
@@ -59,7 +61,7 @@ enum simrnic_counter {
 	SIMRNIC_COUNTERS
 };
 
-/* Which frames a function receives: a snapshot of its net device's address lists. */
+/* Which frames a function receives: a copy of its net device's address lists. */
 struct simrnic_filter {
 	struct rcu_head rcu;
 	bool all_unicast;
@@ -68,17 +70,17 @@ struct simrnic_filter {
 	u8 addr[][ETH_ALEN];
 };
 
-/* One PF or VF that has a driver. This is the net device's private data, if there is one. */
+/* A PF or VF that has a driver. If it has a net device, this is the net device's private data. */
 struct simrnic_func {
 	struct net_device *netdev; /* NULL: InfiniBand */
 	struct device *dev;	   /* the PCI device, or the sub-function's auxiliary device */
-	struct pci_dev *pdev;	   /* a sub-function's: the PF */
+	struct pci_dev *pdev;	   /* for a sub-function: the PF */
 	struct simrnic_port *port;
 	struct simrnic_vport *vport;
 	struct simrnic_ibdev *ibdevs[SIMRNIC_MAX_RDMA];
-	unsigned int ibdev_count; /* RTNL; of those that are to be told about the link */
-	bool rdma_active;	  /* RTNL; what their users were told last */
-	bool link;		  /* InfiniBand, physical: RTNL writes */
+	unsigned int ibdev_count; /* RTNL; RDMA devices that get link events */
+	bool rdma_active;	  /* RTNL; the last event */
+	bool link;		  /* InfiniBand, physical link; written under RTNL */
 	u16 lid;		  /* InfiniBand */
 	__be64 node_guid;
 	__be64 port_guid;
@@ -86,12 +88,12 @@ struct simrnic_func {
 	atomic64_t counters[SIMRNIC_COUNTERS];
 };
 
-/* A connection to the port's embedded switch, there whether or not the function has a driver. */
+/* A connection to the port's embedded switch. It exists even if the function has no driver. */
 struct simrnic_vport {
 	struct simrnic_func __rcu *func;
-	struct net_device __rcu *rep; /* of a VF, in switchdev mode */
-	/* What the PF decided about a VF. */
-	u8 mac[ETH_ALEN]; /* zero: not decided */
+	struct net_device __rcu *rep; /* for a VF in switchdev mode */
+	/* The PF's settings for a VF. */
+	u8 mac[ETH_ALEN]; /* zero: not set */
 	u16 vlan;
 	u8 qos;
 	__be16 vlan_proto;
@@ -100,15 +102,15 @@ struct simrnic_vport {
 	int link_state; /* IFLA_VF_LINK_STATE_... */
 	int min_tx_rate;
 	int max_tx_rate;
-	u64 node_guid; /* InfiniBand, from the VF's next probe on; zero: not decided */
+	u64 node_guid; /* InfiniBand, used from the VF's next probe on; zero: not set */
 	u64 port_guid;
-	/* What is in the function itself: its driver comes and goes, only a reset takes it away. */
+	/* State in the function itself. It outlives its driver, and only a reset clears it. */
 	u32 residue;
 	u32 resets;
-	u32 resets_under_driver; /* of these */
+	u32 resets_under_driver; /* resets while a driver was bound */
 };
 
-/* What debugfs was told to let go wrong. */
+/* The faults that debugfs has set. */
 struct simrnic_faults {
 	u32 vf_call_skip;
 	u32 vf_call_fail;
@@ -128,13 +130,13 @@ struct simrnic_port {
 	struct simrnic_nic *nic;
 	unsigned int index;
 	bool cable;	/* RTNL */
-	bool switchdev; /* written under devlink's lock, or once that is gone */
-	bool managed;	/* RTNL; InfiniBand: a subnet manager has been there */
+	bool switchdev; /* written under devlink's lock, or after devlink is gone */
+	bool managed;	/* RTNL; InfiniBand: a subnet manager has configured the port */
 	struct simrnic_faults faults;
-	u64 out_of_sequence; /* of the RDMA devices, written through debugfs */
+	u64 out_of_sequence; /* counter of the RDMA devices, written through debugfs */
 	struct dentry *debugfs;
 	struct simrnic_vport pf;
-	struct simrnic_vport *vfs; /* simrnic_vfs of them, then those of sub-functions */
+	struct simrnic_vport *vfs; /* simrnic_vfs entries, then the sub-functions' */
 	struct simrnic_sf *sfs[SIMRNIC_MAX_SFS];
 	unsigned int sf_count;
 };
@@ -142,7 +144,7 @@ struct simrnic_port {
 struct simrnic_nic {
 	unsigned int index;
 	bool infiniband;
-	bool movable; /* its RDMA devices, to other namespaces */
+	bool movable; /* its RDMA devices can change namespaces */
 	struct pci_sysdata sysdata;
 	struct resource busnr;
 	struct pci_bus *bus;
@@ -169,7 +171,7 @@ int simrnic_pci_plug(struct simrnic_nic *nic);
 void simrnic_pci_unplug(struct simrnic_nic *nic);
 void simrnic_pci_set_flr(struct simrnic_port *port);
 
-/* simrnic_driver.c: the driver for what is behind the host bridge */
+/* simrnic_driver.c: the driver of the devices behind the host bridge */
 int simrnic_pci_register_driver(void);
 void simrnic_pci_unregister_driver(void);
 
@@ -228,7 +230,7 @@ int simrnic_reps_update(struct simrnic_func *pf, unsigned int count);
 struct devlink *simrnic_devlink_create(struct simrnic_func *pf);
 void simrnic_devlink_destroy(struct devlink *devlink);
 
-/* simrnic_rdma.c: RDMA devices; see simrnic_rdma.h for what is behind them */
+/* simrnic_rdma.c: RDMA devices; simrnic_rdma.h has their internals */
 int simrnic_rdma_init(void);
 void simrnic_rdma_exit(void);
 int simrnic_rdma_create(struct simrnic_func *func);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* VF administration through the PF. */
+/* Administration of VFs through the PF. */
 #include <linux/delay.h>
 #include <linux/if_arp.h>
 #include <linux/if_vlan.h>
@@ -8,8 +8,9 @@
 #include "simrnic_compat.h"
 
 /*
- * Every such call comes through here, for the sake of the faults. The delay is spent under RTNL,
- * where a real driver waits for its firmware. NULL: it succeeds, and nothing is done.
+ * Every such call passes through here, so that faults can affect it. The delay holds RTNL, as a
+ * real driver does while it waits for its firmware. NULL means that the call succeeds without
+ * effect.
  */
 struct simrnic_vport *simrnic_admin(struct simrnic_func *pf, int vf)
 {
@@ -31,7 +32,7 @@ struct simrnic_vport *simrnic_admin(struct simrnic_func *pf, int vf)
 	return &pf->port->vfs[vf];
 }
 
-/* The running VF takes the address at once, as those of Intel's NICs do after a reset. */
+/* A running VF uses the address at once, as VFs of Intel's NICs do after a reset. */
 int simrnic_set_vf_mac(struct net_device *netdev, int vf, u8 *mac)
 {
 	struct simrnic_vport *vport;
@@ -63,7 +64,7 @@ int simrnic_set_vf_vlan(struct net_device *netdev, int vf, u16 vlan, u8 qos, __b
 	vport = simrnic_admin(pf, vf);
 	if (IS_ERR_OR_NULL(vport))
 		return PTR_ERR(vport);
-	/* As with mlx5: tags are the business of the representor's switch then. */
+	/* As with mlx5: in switchdev mode the representor's switch handles tags. */
 	if (vlan && READ_ONCE(pf->port->switchdev))
 		return -EOPNOTSUPP;
 	WRITE_ONCE(vport->vlan_proto, proto);

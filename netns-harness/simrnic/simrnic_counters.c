@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* RDMA counters: hw_counters, and the performance management class behind ports/1/counters. */
+/*
+ * RDMA counters: hw_counters, and the performance management class, which fills ports/1/counters.
+ */
 #include <rdma/ib_mad.h>
 #include <rdma/ib_pma.h>
 #include "simrnic_rdma.h"
@@ -41,7 +43,7 @@ static int simrnic_get_hw_stats(struct ib_device *ib, struct rdma_hw_stats *stat
 static void simrnic_fill_counters_ext(const struct simrnic_func *func,
 				      struct ib_pma_portcounters_ext *counters)
 {
-	/* The data counters count words of four bytes. */
+	/* The unit of the data counters is a word of four bytes. */
 	counters->port_xmit_data = cpu_to_be64(simrnic_read(func, SIMRNIC_TX_RDMA_BYTES) / 4);
 	counters->port_rcv_data = cpu_to_be64(simrnic_read(func, SIMRNIC_RX_RDMA_BYTES) / 4);
 	counters->port_xmit_packets = cpu_to_be64(simrnic_read(func, SIMRNIC_TX_RDMA_PACKETS));
@@ -50,13 +52,13 @@ static void simrnic_fill_counters_ext(const struct simrnic_func *func,
 	counters->port_unicast_rcv_packets = counters->port_rcv_packets;
 }
 
-/* Only what the core asks in order to fill ports/1/counters. */
+/* Only answers what the core asks to fill ports/1/counters. */
 static int simrnic_process_mad(struct ib_device *ib, int flags, u32 port, const struct ib_wc *wc,
 			       const struct ib_grh *grh, const struct ib_mad *in,
 			       struct ib_mad *out, size_t *out_size, u16 *out_pkey_index)
 {
 	const struct ib_class_port_info info = { .capability_mask = IB_PMA_CLASS_CAP_EXT_WIDTH };
-	void *answer = out->data + 40; /* where a performance management class's data starts */
+	void *answer = out->data + 40; /* the data of the performance management class */
 
 	if (in->mad_hdr.mgmt_class != IB_MGMT_CLASS_PERF_MGMT ||
 	    in->mad_hdr.method != IB_MGMT_METHOD_GET)

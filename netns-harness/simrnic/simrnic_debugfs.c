@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Cables to pull, subnet managers to end, and faults on demand: /sys/kernel/debug/simrnic/PF/... */
+/* Switches for cables, subnet managers and faults: /sys/kernel/debug/simrnic/PF/... */
 #include <linux/debugfs.h>
 #include <linux/rtnetlink.h>
 #include "simrnic.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The driver of PFs and VFs, and what stands in for vfio-pci. */
+/* The driver of PFs and VFs, and a substitute for vfio-pci. */
 #include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/rtnetlink.h>
@@ -7,12 +7,12 @@
 #include <net/devlink.h>
 #include "simrnic.h"
 
-/* What the driver knows of a device that it is bound to. */
+/* The driver's data for a bound device. */
 struct simrnic_driven {
 	struct pci_dev *pdev;
-	struct simrnic_func *func; /* NULL: not yet, see faults.vf_devices_delay_ms */
+	struct simrnic_func *func; /* NULL before it starts, see faults.vf_devices_delay_ms */
 	struct delayed_work late;
-	struct devlink *devlink; /* of an Ethernet PF */
+	struct devlink *devlink; /* for an Ethernet PF */
 };
 
 static struct simrnic_port *simrnic_port_of(struct pci_dev *pdev)
@@ -40,7 +40,7 @@ static void simrnic_func_destroy(struct simrnic_func *func)
 		simrnic_ib_destroy(func);
 }
 
-/* What makes the function useful: now, or for a VF some time after its probe. */
+/* Creates the function's devices: at its probe, or for a VF some time later. */
 static int simrnic_start(struct simrnic_driven *driven)
 {
 	struct simrnic_func *func = simrnic_func_create(driven->pdev);
@@ -152,7 +152,7 @@ static int simrnic_sriov_configure(struct pci_dev *pdev, int num_vfs)
 	int err = 0;
 
 	if (driven->devlink)
-		devl_lock(driven->devlink); /* the mode stays as it is */
+		devl_lock(driven->devlink); /* so that the mode does not change */
 	if (num_vfs)
 		err = simrnic_enable_sriov(pdev, num_vfs);
 	else
@@ -181,9 +181,9 @@ static struct pci_driver simrnic_pci_driver = {
 };
 
 /*
- * The name of vfio-pci, and none of what it does. The real one needs an IOMMU, which the host
- * bridge has not, or a kernel that has its no-IOMMU mode, which Debian's has not. As that one, it
- * takes only devices whose driver_override names it.
+ * This driver has vfio-pci's name and does nothing. The real one needs an IOMMU, which the host
+ * bridge lacks, or a kernel with no-IOMMU mode, which Debian's is not. Like the real one, it only
+ * binds devices whose driver_override names it.
  */
 
 static int simrnic_vfio_probe(struct pci_dev *pdev, const struct pci_device_id *id)

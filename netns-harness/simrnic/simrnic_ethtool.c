@@ -3,7 +3,7 @@
 #include <linux/ethtool.h>
 #include "simrnic.h"
 
-/* The names that mlx5 uses, where it has the same counter. */
+/* mlx5's names for the counters that mlx5 also has. */
 static const char simrnic_counter_names[SIMRNIC_COUNTERS][ETH_GSTRING_LEN] = {
 	[SIMRNIC_RX_PACKETS] = "rx_packets",
 	[SIMRNIC_RX_BYTES] = "rx_bytes",

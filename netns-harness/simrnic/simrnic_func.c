@@ -4,7 +4,7 @@
 #include <net/addrconf.h>
 #include "simrnic.h"
 
-#define SIMRNIC_SF_MACS 0x8000 /* in the last two bytes of their MAC addresses */
+#define SIMRNIC_SF_MACS 0x8000 /* added to the last two bytes of their MAC addresses */
 
 void simrnic_func_name(const struct simrnic_func *func, const char *prefix, char *name, size_t size)
 {
@@ -19,7 +19,7 @@ void simrnic_func_name(const struct simrnic_func *func, const char *prefix, char
 		snprintf(name, size, "%s%up%us%d", prefix, nic, port, simrnic_sf_index(func));
 }
 
-/* Burned in: the same after every boot and every re-creation of the VFs. */
+/* The MAC is the same after every boot and whenever the VFs are created again. */
 void simrnic_permanent_mac(const struct simrnic_func *func, u8 *mac)
 {
 	unsigned int function = 0;
@@ -36,7 +36,7 @@ void simrnic_permanent_mac(const struct simrnic_func *func, u8 *mac)
 	mac[5] = function;
 }
 
-/* Called when a function's driver starts: later changes are for the next time. */
+/* Called when a function's driver starts. Later changes take effect at its next start. */
 void simrnic_set_guids(struct simrnic_func *func)
 {
 	const struct simrnic_vport *vport = func->vport;
@@ -46,7 +46,7 @@ void simrnic_set_guids(struct simrnic_func *func)
 		ether_addr_copy(mac, func->netdev->perm_addr);
 	else
 		simrnic_permanent_mac(func, mac);
-	/* An mlx5 VF has no node GUID unless the PF decided its MAC address. */
+	/* An mlx5 VF has no node GUID unless the PF has set its MAC address. */
 	if (READ_ONCE(func->port->faults.vf_no_guid) && func->netdev && simrnic_is_vf(func) &&
 	    is_zero_ether_addr(vport->mac))
 		func->node_guid = 0;
@@ -78,8 +78,8 @@ void simrnic_vport_reset(struct simrnic_vport *vport)
 }
 
 /*
- * Is the port's link to the wire up? As on other NICs, bringing the PF down turns it off; with
- * InfiniBand that is left to unbinding the PF's driver.
+ * Whether the port's link to the wire is up. As on other NICs, setting an Ethernet PF down turns
+ * the link off. For InfiniBand only unbinding the PF's driver does.
  */
 bool simrnic_port_link(const struct simrnic_port *port)
 {

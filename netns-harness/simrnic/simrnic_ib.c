@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * InfiniBand functions: what a port says of itself, and the administration of VFs, which the
- * kernel's IPoIB passes on from its net device on the PF.
+ * InfiniBand functions: the state of a port, and the administration of VFs. The kernel's IPoIB
+ * passes the administration on from its net device on the PF.
  */
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
@@ -13,7 +13,7 @@
 #define SIMRNIC_FIRST_LID (SIMRNIC_SM_LID + 1)
 #define SIMRNIC_LAST_LID  0xbfff
 
-/* Full member of the default partition and of three more. */
+/* Full membership in the default partition and three others. */
 u16 simrnic_pkey(unsigned int index)
 {
 	static const u16 pkeys[SIMRNIC_PKEYS] = { IB_DEFAULT_PKEY_FULL, 0x8001, 0x8002, 0x8003 };
@@ -23,7 +23,7 @@ u16 simrnic_pkey(unsigned int index)
 
 /* Functions */
 
-/* One LID per function, the same in every boot. */
+/* One LID for each function, the same after every boot. */
 static unsigned int simrnic_lid(unsigned int nic, unsigned int port, unsigned int function)
 {
 	return SIMRNIC_FIRST_LID + (nic * simrnic_ports + port) * (simrnic_vfs + 1) + function;
@@ -48,7 +48,7 @@ struct simrnic_func *simrnic_ib_create(struct pci_dev *pdev, struct simrnic_port
 	rtnl_lock();
 	simrnic_set_guids(func);
 	rcu_assign_pointer(func->vport->func, func);
-	/* A PF without a driver had no link for its VFs either. */
+	/* Without a driver on the PF its VFs had no link either. */
 	simrnic_port_update_links(port);
 	rtnl_unlock();
 	return func;
@@ -122,7 +122,7 @@ static int simrnic_ib_query_gid(struct ib_device *ib, u32 port, int index, union
 	return 0;
 }
 
-/* The connection manager says that it is there: nothing to do. */
+/* The connection manager only announces itself, so nothing is done. */
 static int simrnic_ib_modify_port(struct ib_device *ib, u32 port, int mask,
 				  struct ib_port_modify *modify)
 {
@@ -149,7 +149,7 @@ static int simrnic_ib_get_vf_config(struct ib_device *ib, int vf, u32 port,
 	return 0;
 }
 
-/* As with mlx5: the VF has it when its driver binds the next time. */
+/* As with mlx5: the VF uses the GUID when its driver is bound again. */
 static int simrnic_ib_set_vf_guid(struct ib_device *ib, int vf, u32 port, u64 guid, int type)
 {
 	struct simrnic_vport *vport = simrnic_admin(simrnic_func_of(ib), vf);
@@ -168,7 +168,7 @@ static int simrnic_ib_set_vf_guid(struct ib_device *ib, int vf, u32 port, u64 gu
 	}
 }
 
-/* As with mlx5: what was set, not what the VF has. */
+/* As with mlx5: returns the set GUID, not the one in use. */
 static int simrnic_ib_get_vf_guid(struct ib_device *ib, int vf, u32 port,
 				  struct ifla_vf_guid *node_guid, struct ifla_vf_guid *port_guid)
 {
@@ -191,7 +191,7 @@ static int simrnic_create_ah(struct ib_ah *ib, struct rdma_ah_init_attr *init,
 	struct simrnic_ah *ah = container_of(ib, struct simrnic_ah, ib);
 
 	ah->attr = *init->ah_attr;
-	ah->attr.grh.sgid_attr = NULL; /* the core's */
+	ah->attr.grh.sgid_attr = NULL; /* owned by the core */
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Module parameters, and plugging the cards in and out. */
+/* Module parameters, and creation and removal of the cards. */
 #include <linux/module.h>
 #include <linux/slab.h>
 #include "simrnic.h"
@@ -91,8 +91,8 @@ err:
 }
 
 /*
- * All cards are pulled out before any is freed: a frame that one card's switch is still forwarding
- * may be on its way to another's.
+ * Unplugs all cards before it frees any of them, because one card's switch may still forward a
+ * frame to another card.
  */
 static void simrnic_remove_all(void)
 {

@@ -31,8 +31,8 @@ static int simrnic_stop(struct net_device *netdev)
 /* Addresses */
 
 /*
- * The VF's promiscuous mode is the PF's decision: without trust the request is remembered by the
- * net device and ignored here, which is what firmware does.
+ * The PF decides on the VF's promiscuous mode. Without trust the net device keeps the request, and
+ * this function ignores it, as firmware does.
  */
 static bool simrnic_may_listen(const struct simrnic_func *func)
 {
@@ -93,8 +93,8 @@ static int simrnic_set_mac_address(struct net_device *netdev, void *p)
 /* Net devices */
 
 /*
- * Checksums and scattering, as the card would do them: see simrnic_switch_xmit(). A driver that
- * fails here leaves the features as they are, and the kernel tells that to its log alone.
+ * Checksums and scatter-gather as a card would do them: see simrnic_switch_xmit(). If a driver
+ * fails here, the features stay as they are, and the kernel only logs it.
  */
 static int simrnic_set_features(struct net_device *netdev, netdev_features_t features)
 {
@@ -129,7 +129,7 @@ static int simrnic_get_phys_port_name(struct net_device *netdev, char *name, siz
 	return snprintf(name, size, "p%u", func->port->index) >= size ? -EINVAL : 0;
 }
 
-/* In switchdev mode the PF is the uplink, beside the representors. */
+/* In switchdev mode the PF is the uplink beside the representors. */
 static int simrnic_get_port_parent_id(struct net_device *netdev, struct netdev_phys_item_id *id)
 {
 	const struct simrnic_func *func = netdev_priv(netdev);
@@ -179,13 +179,13 @@ static void simrnic_setup(struct net_device *netdev)
 	netdev->max_mtu = 9978;
 	netdev->hw_features = NETIF_F_SG | NETIF_F_HW_CSUM | NETIF_F_RXCSUM;
 	netdev->features = netdev->hw_features;
-	/* Secondary unicast addresses, of macvlan children for instance, go into the filter. */
+	/* Secondary unicast addresses, for example of macvlan children, go into the filter. */
 	netdev->priv_flags |= IFF_UNICAST_FLT;
-	/* The switch writes VLAN tags into the frames it is given. */
+	/* The switch writes VLAN tags into the frames that it gets. */
 	netdev->priv_flags &= ~IFF_TX_SKB_SHARING;
 }
 
-/* A negative vport is the PF. */
+/* A negative vport means the PF. */
 struct simrnic_func *simrnic_net_create(struct device *dev, struct simrnic_port *port, int vport)
 {
 	struct net_device *netdev;
@@ -234,7 +234,7 @@ void simrnic_net_destroy(struct simrnic_func *func)
 	simrnic_port_update_links(func->port);
 	unregister_netdevice(func->netdev);
 	rtnl_unlock();
-	/* The switch has let go of the function: unregistering waited for its readers. */
+	/* The switch no longer uses the function, because unregistering waited for its readers. */
 	kfree(rcu_dereference_protected(func->filter, true));
 	free_netdev(func->netdev);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A PCI host bridge in software, with one multi-function SR-IOV device behind it. Everything
- * between it and the driver, from sriov_numvfs to virtfnN, is the kernel's PCI core.
+ * between the bridge and the driver, from sriov_numvfs to virtfnN, is the kernel's PCI core.
  *
- * Card N is PCI domain N + 1. Port P's PF is function P of device 0; VFs follow from device 1 on,
- * those of port 0 first, and continue on the next bus number where 256 routing IDs are not enough.
+ * Card N is PCI domain N + 1. Port P's PF is function P of device 0. VFs begin at device 1, port
+ * 0's first. They continue on the next bus number if 256 routing IDs do not suffice.
  */
 #include <linux/slab.h>
 #include "simrnic.h"
@@ -40,7 +40,7 @@ static void simrnic_put32(struct simrnic_nic *nic, unsigned int rid, int reg, u3
 	*(__le32 *)simrnic_reg(nic, rid, reg) = cpu_to_le32(value);
 }
 
-/* VFs answer once the PF's VF Enable bit is set, as many as NumVFs says. */
+/* VFs respond once the PF's VF Enable bit is set. NumVFs sets how many. */
 static bool simrnic_answers(struct simrnic_nic *nic, unsigned int rid)
 {
 	unsigned int port, vf;
@@ -64,8 +64,8 @@ static struct simrnic_vport *simrnic_vport_at(struct simrnic_nic *nic, unsigned 
 }
 
 /*
- * Function-level reset: what the function holds is gone, what its PF decided about it is not. The
- * core has saved the registers and restores them afterwards.
+ * A function-level reset clears the function's own state, but not the PF's settings for it. The
+ * core saves the registers before and restores them afterwards.
  */
 static void simrnic_flr(struct simrnic_nic *nic, unsigned int rid)
 {
@@ -83,7 +83,7 @@ static void simrnic_flr(struct simrnic_nic *nic, unsigned int rid)
 		vport->resets_under_driver++;
 }
 
-/* The registers that hold what is written. The rest is read-only; there are no BARs. */
+/* These registers keep what is written. The others are read-only, and there are no BARs. */
 static bool simrnic_writable(unsigned int rid, int where, int size)
 {
 	static const struct {
@@ -159,12 +159,17 @@ static void simrnic_init_function(struct simrnic_nic *nic, unsigned int rid, u16
 	simrnic_put16(nic, rid, PCI_SUBSYSTEM_VENDOR_ID, SIMRNIC_VENDOR_ID);
 	*simrnic_reg(nic, rid, PCI_CAPABILITY_LIST) = CAP_EXP;
 	*simrnic_reg(nic, rid, CAP_EXP) = PCI_CAP_ID_EXP;
-	/* Integrated into the root complex: then the core looks for no upstream port. */
+	/*
+	 * As a device integrated into the root complex, so that the core looks for no upstream
+	 * port.
+	 */
 	simrnic_put16(nic, rid, CAP_EXP + PCI_EXP_FLAGS, PCI_EXP_TYPE_RC_END << 4 | 2);
 	simrnic_put32(nic, rid, CAP_EXP + PCI_EXP_DEVCAP, PCI_EXP_DEVCAP_FLR);
 }
 
-/* Of the port's VFs, as the core will find them when it makes them. */
+/*
+ * Sets whether the port's VFs support function-level reset. The core reads it when it creates them.
+ */
 void simrnic_pci_set_flr(struct simrnic_port *port)
 {
 	u32 flr = READ_ONCE(port->faults.vf_no_flr) ? 0 : PCI_EXP_DEVCAP_FLR;
@@ -200,7 +205,7 @@ static int simrnic_init_config(struct simrnic_nic *nic)
 		simrnic_init_function(nic, port, SIMRNIC_VENDOR_ID, SIMRNIC_PF_DEVICE_ID);
 		if (simrnic_vfs)
 			simrnic_init_sriov(nic, port);
-		/* A VF's identity is in its PF's capability; its own registers read as ones. */
+		/* A VF's identity is in its PF's capability. Its own registers read as ones. */
 		for (vf = 0; vf < simrnic_vfs; vf++)
 			simrnic_init_function(nic, simrnic_vf_rid(port, vf), 0xffff, 0xffff);
 	}

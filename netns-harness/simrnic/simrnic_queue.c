@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Queues of RDMA devices: work requests on their way from a queue pair, over the wire if they send,
- * to a completion queue.
+ * Queues of RDMA devices. A work request goes from a queue pair, over the wire if it sends, to a
+ * completion queue.
  */
 #include <linux/slab.h>
 #include "simrnic_rdma.h"
 
-/* Of all queues, and of delivery: whoever holds it knows that no packet is half-way. */
+/* Protects all queues and the delivery. While it is held, no packet is partly delivered. */
 DEFINE_SPINLOCK(simrnic_queue_lock);
 LIST_HEAD(simrnic_qps);
 LIST_HEAD(simrnic_wire_queue);
-LIST_HEAD(simrnic_rc_waiting); /* was first on the wire, while its receiver had no buffer */
+LIST_HEAD(simrnic_rc_waiting); /* its turn came while its receiver had no buffer */
 
 struct simrnic_wqe *simrnic_wqe_new(struct simrnic_qp *qp, u64 wr_id, const struct ib_sge *sge,
 				    int num_sge)
@@ -114,7 +114,7 @@ static void simrnic_purge_cq(struct ib_cq *cq, const struct simrnic_qp *qp)
 		simrnic_purge_list(&container_of(cq, struct simrnic_cq, ib)->done, qp);
 }
 
-/* Reset and destruction forget everything without a completion. */
+/* Reset and destruction drop all work requests without a completion. */
 static void simrnic_qp_purge(struct simrnic_qp *qp)
 {
 	simrnic_purge_list(&qp->recv, qp);
@@ -134,7 +134,10 @@ static void simrnic_flush_list(struct list_head *list, const struct simrnic_qp *
 			simrnic_complete(wqe, cq, IB_WC_WR_FLUSH_ERR);
 }
 
-/* In the error state what was posted comes back, but for datagrams on the wire, which arrive. */
+/*
+ * In the error state posted requests complete with an error, except datagrams on the wire, which
+ * arrive.
+ */
 void simrnic_qp_fail(struct simrnic_qp *qp)
 {
 	qp->attr.qp_state = IB_QPS_ERR;
@@ -145,7 +148,7 @@ void simrnic_qp_fail(struct simrnic_qp *qp)
 	simrnic_flush_list(&simrnic_wire_queue, qp, qp->ib.send_cq);
 }
 
-/* Without bottom halves, as in delivery. */
+/* Bottom halves are disabled, as in delivery. */
 void simrnic_qp_set_state(struct simrnic_qp *qp, enum ib_qp_state state)
 {
 	unsigned long flags;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reliable connections between InfiniBand ports: what IPoIB's connected mode needs, which is
- * sending alone. A message goes straight from the sender's buffers to the receiver's, when its turn
- * on the wire comes. There is no loss and nothing is repeated: what can't arrive ends the
- * connection at once, as if all repetitions had failed.
+ * Reliable connections between InfiniBand ports, as far as IPoIB's connected mode needs them: only
+ * sends. When its turn on the wire comes, a message goes straight from the sender's buffers to the
+ * receiver's. Nothing is lost or repeated. If a message cannot arrive, the connection ends at
+ * once, as if all retries had failed.
  *
- * All of it but posting is under simrnic_queue_lock.
+ * Everything except posting runs under simrnic_queue_lock.
  */
 #include <linux/minmax.h>
 #include "simrnic_rdma.h"
@@ -35,7 +35,7 @@ static struct simrnic_qp *simrnic_rc_peer(const struct simrnic_qp *qp)
 	return NULL;
 }
 
-/* The sender's other requests come back after the one that failed. */
+/* The sender's other requests complete after the failed one. */
 static void simrnic_rc_fail(struct simrnic_wqe *wqe, struct ib_cq *cq, enum ib_wc_status status)
 {
 	struct simrnic_qp *qp = wqe->qp;
@@ -79,8 +79,8 @@ static void simrnic_rc_receive(struct simrnic_wqe *recv, const struct simrnic_wq
 }
 
 /*
- * A sender whose receiver has no buffer waits for one, whatever number of repetitions it allows: a
- * connection's credits, which the receiver gives with its buffers, make it wait on hardware.
+ * If the receiver has no buffer, the sender waits for one, whatever its number of retries is. On
+ * hardware it would wait too, for the credits that a receiver gives with its buffers.
  */
 void simrnic_rc_deliver(struct simrnic_wqe *wqe)
 {
@@ -107,7 +107,7 @@ void simrnic_rc_deliver(struct simrnic_wqe *wqe)
 	simrnic_complete(wqe, qp->ib.send_cq, IB_WC_SUCCESS);
 }
 
-/* Something about a QP has changed: who waits for it, and perhaps not for it alone, tries again. */
+/* A QP has changed, so all senders that wait for it try again. */
 void simrnic_rc_wake(const struct simrnic_qp *qp)
 {
 	if (qp->ib.qp_type != IB_QPT_RC || list_empty(&simrnic_rc_waiting))
@@ -116,7 +116,7 @@ void simrnic_rc_wake(const struct simrnic_qp *qp)
 	simrnic_run_wire();
 }
 
-/* The buffers are the sender's until the completion: no copy of what they hold is needed. */
+/* The sender owns the buffers until the completion, so their contents need not be copied. */
 int simrnic_rc_send(struct simrnic_qp *qp, const struct ib_send_wr *wr)
 {
 	struct simrnic_wqe *wqe;

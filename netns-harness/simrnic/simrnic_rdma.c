@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RDMA devices. They have everything that administration sees: ports, states, GIDs, counters,
- * namespaces, user contexts, and objects that can be created and counted. RoCE ones do not move
- * data: rdma_rxe on top of the net device does that. InfiniBand ones move datagrams and messages.
+ * RDMA devices. They have everything that administration shows: ports, states, GIDs, counters,
+ * namespaces, user contexts, and objects that can be created and counted. RoCE devices do not move
+ * data, because rdma_rxe on top of the net device does. InfiniBand devices move datagrams and
+ * messages.
  */
 #include <linux/delay.h>
 #include <linux/rtnetlink.h>
@@ -43,7 +44,7 @@ static int simrnic_query_device(struct ib_device *ib, struct ib_device_attr *att
 	u8 mac[ETH_ALEN] = { 0x02, 0x52, func->port->nic->index };
 
 	memset(attr, 0, sizeof(*attr));
-	/* One per card: how software sees that ports belong together. */
+	/* One GUID for each card shows software which ports belong together. */
 	addrconf_addr_eui48((u8 *)&attr->sys_image_guid, mac);
 	attr->fw_ver = 1ULL << 32;
 	attr->vendor_id = SIMRNIC_VENDOR_ID;
@@ -63,7 +64,7 @@ static int simrnic_query_device(struct ib_device *ib, struct ib_device_attr *att
 	attr->max_mcast_qp_attach = 1024;
 	attr->max_pkeys = func->netdev ? 1 : 128;
 	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY;
-	/* Whose IPoIB net devices do not administrate VFs. */
+	/* IPoIB net devices on VFs do not administer VFs. */
 	if (simrnic_is_vf(func))
 		attr->kernel_cap_flags |= IBK_VIRTUAL_FUNCTION;
 	attr->device_cap_flags = IB_DEVICE_PORT_ACTIVE_EVENT | IB_DEVICE_SYS_IMAGE_GUID;
@@ -75,7 +76,7 @@ static void simrnic_get_dev_fw_str(struct ib_device *ib, char *str)
 	strscpy(str, "1.0.0", IB_FW_VERSION_NAME_MAX);
 }
 
-/* A second port has no net device, and no link. */
+/* A second port has neither a net device nor a link. */
 static int simrnic_query_port(struct ib_device *ib, u32 port, struct ib_port_attr *attr)
 {
 	const struct simrnic_func *func = simrnic_func_of(ib);
@@ -95,7 +96,7 @@ static int simrnic_query_port(struct ib_device *ib, u32 port, struct ib_port_att
 	return 0;
 }
 
-/* No MAD and no CM: both need a queue pair 1 that moves data. */
+/* No MAD and no CM, because both need a queue pair 1 that moves data. */
 static int simrnic_get_port_immutable(struct ib_device *ib, u32 port,
 				      struct ib_port_immutable *immutable)
 {
@@ -119,7 +120,7 @@ static int simrnic_query_pkey(struct ib_device *ib, u32 port, u16 index, u16 *pk
 	return 0;
 }
 
-/* The core keeps the table, and without data to send there is no copy of it to program. */
+/* The core keeps the table. Without data to send no copy of it is needed. */
 static int simrnic_add_gid(const struct ib_gid_attr *attr, void **context)
 {
 	return 0;
@@ -147,7 +148,7 @@ static const struct ib_device_ops simrnic_roce_ops = {
 	.query_port = simrnic_query_port,
 };
 
-/* Of two tables with the same operation the first wins. */
+/* If two tables have the same operation, the first one wins. */
 static int simrnic_set_ops(struct simrnic_ibdev *ibdev)
 {
 	struct net_device *netdev = ibdev->func->netdev;
@@ -166,7 +167,7 @@ static int simrnic_set_ops(struct simrnic_ibdev *ibdev)
 	return netdev ? ib_device_set_netdev(&ibdev->ib, netdev, 1) : 0;
 }
 
-/* The second RDMA device of a function, if it has more than one, is called roce0p0d1. */
+/* A function's second RDMA device, if it has one, is called roce0p0d1. */
 static void simrnic_rdma_name(const struct simrnic_func *func, unsigned int index, char *name,
 			      size_t size)
 {
@@ -178,7 +179,7 @@ static void simrnic_rdma_name(const struct simrnic_func *func, unsigned int inde
 		snprintf(name + used, size - used, "d%u", index);
 }
 
-/* Those of further devices have one less in the place of the EUI-64's ff each. */
+/* Further devices have lower numbers in place of the two ff of the EUI-64. */
 static __be64 simrnic_rdma_guid(const struct simrnic_func *func, unsigned int index)
 {
 	return cpu_to_be64(be64_to_cpu(func->node_guid) - ((u64)index << 32));
@@ -287,7 +288,10 @@ void simrnic_rdma_destroy(struct simrnic_func *func)
 {
 	unsigned int count = func->ibdev_count;
 
-	/* Not under RTNL together with what follows: the GID table's cleanup takes RTNL itself. */
+	/*
+	 * Not together with the following under one RTNL, because the GID table's cleanup takes
+	 * RTNL itself.
+	 */
 	rtnl_lock();
 	func->ibdev_count = 0;
 	rtnl_unlock();
@@ -296,8 +300,8 @@ void simrnic_rdma_destroy(struct simrnic_func *func)
 }
 
 /*
- * Slow moves. A device that changes namespaces is taken from all its kernel users first, at a time
- * when it is visible in neither namespace. The one that takes its time is this.
+ * Slow moves. Before a device changes namespaces, the kernel removes it from all its kernel users.
+ * At that time it is visible in neither namespace. This user takes its time.
  */
 
 static int simrnic_client_add(struct ib_device *ib)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* RDMA devices and their objects: what the files that implement them share. */
+/* RDMA devices and their objects, shared by the files that implement them. */
 #ifndef SIMRNIC_RDMA_H
 #define SIMRNIC_RDMA_H
 
 #include <rdma/ib_verbs.h>
 #include "simrnic.h"
 
-#define SIMRNIC_SM_LID	      1 /* where the subnet manager and the subnet administrator answer */
+#define SIMRNIC_SM_LID	      1 /* of the subnet manager and the subnet administrator */
 #define SIMRNIC_SUBNET_PREFIX 0xfe80000000000000ULL
 #define SIMRNIC_IB_MTU	      4096
 
@@ -16,8 +16,8 @@ struct simrnic_ibdev {
 	struct ib_device ib;
 	struct simrnic_func *func;
 	atomic_t next_qpn;
-	bool leaving; /* for good, not for another namespace */
-	/* The driver's own, like that by which mlx5_ib registers memory; unused. */
+	bool leaving; /* removed for good, not moved to another namespace */
+	/* The driver's own, as mlx5_ib has one to register memory. Unused. */
 	struct ib_pd *own_pd;
 	struct ib_cq *own_cq;
 	struct ib_qp *own_qp;
@@ -67,14 +67,14 @@ struct simrnic_packet {
 };
 
 /*
- * A work request: on a QP's receive queue or on the wire, then, with its completion filled in, on
- * a completion queue.
+ * A work request. It is on a QP's receive queue or on the wire, and then on a completion queue
+ * with its completion filled in.
  */
 struct simrnic_wqe {
 	struct list_head list;
 	struct simrnic_qp *qp;
 	struct ib_wc wc;
-	bool silent;		       /* completes without a word */
+	bool silent;		       /* completes without a completion entry */
 	struct simrnic_packet *packet; /* to send as a datagram */
 	int num_sge;		       /* to receive into, or to send over a connection */
 	struct ib_sge sge[];
@@ -102,7 +102,7 @@ extern const struct ib_device_ops simrnic_movable_ops;
 /* simrnic_counters.c */
 extern const struct ib_device_ops simrnic_counter_ops;
 
-/* simrnic_ib.c: what an InfiniBand port says of itself, and its VFs' administration */
+/* simrnic_ib.c: the state of an InfiniBand port, and the administration of its VFs */
 extern const struct ib_device_ops simrnic_infiniband_ops;
 u16 simrnic_pkey(unsigned int index);
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * switchdev mode of a PF: the embedded switch forwards nothing between its VFs and the others.
- * What a VF sends comes out of its representor, a net device beside the PF's own, and what is sent
- * into that arrives at the VF. A bridge, tc or Open vSwitch does the rest in software: there are no
- * rules to offload. Sub-functions have no representors and stay on the PF's switch.
+ * A PF in switchdev mode. The embedded switch forwards nothing between the PF's VFs and other
+ * functions. A VF's frames come out of its representor, a net device beside the PF's own. Frames
+ * that are sent into the representor arrive at the VF. A bridge, tc or Open vSwitch forwards in
+ * software, and no rules can be offloaded. Sub-functions have no representors and stay on the PF's
+ * switch.
  */
 #include <linux/rtnetlink.h>
 #include <net/devlink.h>
@@ -92,7 +93,7 @@ static void simrnic_rep_destroy(struct simrnic_vport *vport)
 	unregister_netdevice(netdev); /* waits for the switch's readers */
 }
 
-/* The first `count` VFs have representors, the others have none. */
+/* The first `count` VFs get representors, and the others lose theirs. */
 int simrnic_reps_update(struct simrnic_func *pf, unsigned int count)
 {
 	struct simrnic_port *port = pf->port;
@@ -137,7 +138,8 @@ static int simrnic_eswitch_mode_set(struct devlink *devlink, u16 mode,
 	rtnl_lock();
 	WRITE_ONCE(pf->port->switchdev, mode == DEVLINK_ESWITCH_MODE_SWITCHDEV);
 	for (vf = 0; vf < simrnic_vfs; vf++)
-		WRITE_ONCE(pf->port->vfs[vf].vlan, 0); /* the new mode's switch knows nothing */
+		WRITE_ONCE(pf->port->vfs[vf].vlan,
+			   0); /* the new mode's switch starts without settings */
 	rtnl_unlock();
 	err = simrnic_reps_update(pf, pci_num_vf(pf->pdev));
 	if (err)
@@ -161,7 +163,7 @@ struct devlink *simrnic_devlink_create(struct simrnic_func *pf)
 	return devlink;
 }
 
-/* The PF's VFs are gone, or this is what removes their representors. */
+/* The PF's VFs are gone already, or this removes their representors. */
 void simrnic_devlink_destroy(struct devlink *devlink)
 {
 	struct simrnic_func *pf = simrnic_devlink_pf(devlink);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The subnet administrator of every InfiniBand subnet: as much as IPoIB asks it. It keeps no state:
- * a group's LID follows from its GID, every group exists as soon as somebody asks for it, and who
- * is in it is known where packets are delivered.
+ * The subnet administrator of every InfiniBand subnet, as far as IPoIB needs it. It keeps no
+ * state. A group's LID follows from its GID, a group exists as soon as somebody asks for it, and
+ * the delivery of packets knows its members.
  */
 #include <linux/crc32.h>
 #include <rdma/ib_sa.h>
@@ -14,7 +14,7 @@
 #define SIMRNIC_SA_NO_RECORDS  0x0300
 #define SIMRNIC_MULTICAST_LIDS 0x3fff
 
-/* As on the wire. */
+/* The format on the wire. */
 struct simrnic_mcmember {
 	union ib_gid mgid;
 	union ib_gid port_gid;
@@ -63,7 +63,7 @@ static void simrnic_sa_class_port_info(struct ib_sa_mad *answer)
 	ib_set_cpi_resp_time(info, SIMRNIC_RESPONSE_TIME);
 }
 
-/* IPoIB's own choice for its groups; 2044 is what most fabrics give IPoIB for an MTU. */
+/* IPoIB chooses these values for its groups. 2044 is the MTU that most fabrics give IPoIB. */
 static void simrnic_sa_join(struct ib_sa_mad *answer)
 {
 	struct simrnic_mcmember *member = (void *)answer->data;
@@ -95,7 +95,7 @@ static u16 simrnic_sa_path(const struct simrnic_func *from, struct ib_sa_mad *an
 	return 0;
 }
 
-/* False: not a request that anybody answers. */
+/* False if nobody answers such a request. */
 bool simrnic_sa_answer(const struct simrnic_func *from, const struct ib_sa_mad *request,
 		       struct ib_sa_mad *answer)
 {

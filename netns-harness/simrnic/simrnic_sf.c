@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sub-functions: auxiliary devices of a PF, simrnic.sf.N, with a net device and an RDMA device
- * each. They are there as long as the PF has its driver, and are ports of its switch as VFs are,
- * which nobody administrates.
+ * Sub-functions: auxiliary devices simrnic.sf.N of a PF, each with a net device and an RDMA
+ * device. They exist while the PF has its driver. Like VFs they are ports of its switch, but they
+ * have no administration.
  */
 #include <linux/auxiliary_bus.h>
 #include <linux/module.h>
@@ -20,7 +20,7 @@ static void simrnic_sf_release(struct device *dev)
 	kfree(container_of(dev, struct simrnic_sf, aux.dev));
 }
 
-/* The number at the end of the name: the same in every boot. */
+/* The number at the end of the name. It is the same after every boot. */
 static unsigned int simrnic_sf_id(const struct simrnic_port *port, unsigned int index)
 {
 	return (port->nic->index * simrnic_ports + port->index) * simrnic_sfs + index;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The embedded switch of each port, and the wire between the ports: a frame that a function sends
- * goes to those functions of its port whose filters accept the destination, and to the wire unless
- * one of them owns that address.
+ * The embedded switch of each port, and the wire between the ports. A frame goes to those
+ * functions of the sender's port whose filters accept its destination. It also goes to the wire,
+ * unless one of these functions owns the destination.
  */
 #include <linux/if_vlan.h>
 #include <linux/ip.h>
@@ -19,7 +19,7 @@ struct simrnic_frame {
 	bool roce;
 	bool write_request;
 	bool read_request;
-	bool checksummed; /* by the card that sent it, so the one that gets it need not look */
+	bool checksummed; /* the sending card did it, so the receiver need not check */
 	bool owned;	  /* its unicast destination was found on this port */
 };
 
@@ -40,7 +40,10 @@ static __be16 simrnic_payload_type(const struct sk_buff *skb, int *offset)
 	return type;
 }
 
-/* The base transport header of a RoCE v2 frame starts behind UDP's; negative: not such a frame. */
+/*
+ * The offset of a RoCE v2 frame's base transport header, which follows UDP's. Negative for other
+ * frames.
+ */
 static int simrnic_bth_offset(const struct sk_buff *skb)
 {
 	union {
@@ -99,7 +102,7 @@ static void simrnic_look_at_roce(struct simrnic_frame *frame)
 	}
 }
 
-/* VLAN ID and protocol of the outer tag, whether it is in the frame or beside it. */
+/* VLAN ID and protocol of the outer tag, which may be in the frame or beside it. */
 static bool simrnic_outer_tag(const struct sk_buff *skb, __be16 *proto, u16 *vlan)
 {
 	const struct vlan_hdr *tag;
@@ -148,7 +151,7 @@ static bool simrnic_accepts(struct simrnic_func *func, struct simrnic_frame *fra
 	return filter->all_unicast;
 }
 
-/* A VF with an administrative VLAN lives in that VLAN only, and does not see the tag. */
+/* A VF with an administrative VLAN only gets frames of that VLAN, without the tag. */
 static bool simrnic_admit_vlan(const struct simrnic_func *func, struct sk_buff *skb)
 {
 	u16 vlan = READ_ONCE(func->vport->vlan), tag;
@@ -235,7 +238,7 @@ static bool simrnic_spoofed(const struct simrnic_func *func, const struct sk_buf
 	return READ_ONCE(vport->spoofchk) && !ether_addr_equal(eth_hdr(skb)->h_source, allowed);
 }
 
-/* An administrative 802.1Q tag leaves no room for the VF's own; an 802.1ad one goes around it. */
+/* An administrative 802.1Q tag excludes a tag of the VF, but an 802.1ad tag goes around it. */
 static bool simrnic_tag(const struct simrnic_func *func, struct sk_buff *skb)
 {
 	const struct simrnic_vport *vport = func->vport;
@@ -250,7 +253,7 @@ static bool simrnic_tag(const struct simrnic_func *func, struct sk_buff *skb)
 	return true;
 }
 
-/* In switchdev mode a VF talks to its representor only, as soon as it has one. */
+/* In switchdev mode a VF only talks to its representor, once it has one. */
 static void simrnic_represent(struct simrnic_func *func, struct sk_buff *skb)
 {
 	struct net_device *rep = rcu_dereference(func->vport->rep);
@@ -262,7 +265,7 @@ static void simrnic_represent(struct simrnic_func *func, struct sk_buff *skb)
 		dev_forward_skb(rep, clone);
 }
 
-/* From a representor. */
+/* Frames from a representor. */
 netdev_tx_t simrnic_switch_to_vf(struct sk_buff *skb, struct simrnic_vport *vport)
 {
 	struct simrnic_frame frame = { .skb = skb, .len = skb->len };

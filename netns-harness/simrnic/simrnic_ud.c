@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The wire between InfiniBand ports, and unreliable datagrams, which IPoIB and management need.
- * Posting puts a copy of the packet on the wire, a work item delivers it. Only the kernel's own
- * queue pairs can post: theirs are kernel addresses.
+ * Posting puts a copy of the packet on the wire, and a work item delivers it. Only the kernel's
+ * own queue pairs can post, because their addresses are kernel addresses.
  */
 #include <linux/slab.h>
 #include <linux/workqueue.h>
@@ -56,7 +56,7 @@ static int simrnic_detach_mcast(struct ib_qp *ib, union ib_gid *gid, u16 lid)
 	return group ? 0 : -EINVAL;
 }
 
-/* Delivery: all of it under simrnic_queue_lock */
+/* Delivery. All of it runs under simrnic_queue_lock. */
 
 bool simrnic_reaches(const struct simrnic_func *from, const struct simrnic_func *to)
 {
@@ -66,7 +66,7 @@ bool simrnic_reaches(const struct simrnic_func *from, const struct simrnic_func 
 	       (simrnic_wire && simrnic_port_link(from->port) && simrnic_port_link(to->port));
 }
 
-/* Two limited members of a partition may not talk to each other. */
+/* Two limited members of a partition must not talk to each other. */
 bool simrnic_same_partition(u16 a, u16 b)
 {
 	return (a & 0x7fff) == (b & 0x7fff) && (a | b) & 0x8000;
@@ -130,7 +130,7 @@ u16 simrnic_ud_find_lid(const struct simrnic_func *from, const union ib_gid *gid
 	return 0;
 }
 
-/* In the packet itself: nobody else reads it. */
+/* Writes the answer into the packet itself, because nobody else reads it. */
 static void simrnic_ask_sa(struct simrnic_packet *packet)
 {
 	struct simrnic_qp *qp = packet->source_qp;
@@ -164,7 +164,7 @@ static void simrnic_deliver(struct simrnic_packet *packet)
 					packet->source_qp->ib.qp_num);
 }
 
-/* Without bottom halves, because receivers schedule NAPI. */
+/* Bottom halves are disabled, because receivers schedule NAPI. */
 static void simrnic_deliver_all(struct work_struct *work)
 {
 	struct simrnic_wqe *wqe;
@@ -180,7 +180,7 @@ static void simrnic_deliver_all(struct work_struct *work)
 		} else {
 			simrnic_rc_deliver(wqe);
 		}
-		/* Let others post, and interrupts in. */
+		/* Lets others post, and enables interrupts for a moment. */
 		spin_unlock_irqrestore(&simrnic_queue_lock, flags);
 		spin_lock_irqsave(&simrnic_queue_lock, flags);
 	}
@@ -291,7 +291,7 @@ static int simrnic_recv(struct simrnic_qp *qp, const struct ib_recv_wr *wr)
 	return 0;
 }
 
-/* Other types do not move data, and a user's addresses are not ours to follow. */
+/* Other types do not move data, and addresses of users must not be followed. */
 static bool simrnic_can_post(const struct ib_qp *qp)
 {
 	switch (qp->qp_type) {

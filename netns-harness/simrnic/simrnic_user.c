@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Another module, which uses an RDMA device as nvme_rdma and rpcrdma do: it has queue pairs on it,
- * does nothing with them, and gives them up when the kernel takes the device away. What it had does
- * not come back with the device.
+ * A module that uses an RDMA device as nvme_rdma and rpcrdma do. It has queue pairs and does
+ * nothing with them. It gives them up when the kernel takes the device away, and does not create
+ * them again when the device returns.
  */
 #include <linux/inet.h>
 #include <linux/module.h>
@@ -30,7 +30,7 @@ static struct ib_qp_init_attr user_attr = {
 	.sq_sig_type = IB_SIGNAL_ALL_WR,
 };
 
-/* What queue pairs need */
+/* What queue pairs need. */
 
 static int user_begin(struct ib_device *ib)
 {
@@ -53,7 +53,7 @@ static void user_end(void)
 	ib_dealloc_pd(user_pd);
 }
 
-/* Queue pairs of its own making, like those of smc */
+/* Queue pairs that the module creates itself, as smc does. */
 
 static struct ib_qp *user_qps[MAX_QUEUE_PAIRS];
 static unsigned int user_qp_count;
@@ -115,7 +115,7 @@ static int user_take_device(void)
 	return err;
 }
 
-/* One that RDMA CM makes, like those of nvme_rdma and rpcrdma */
+/* A queue pair that RDMA CM creates, as for nvme_rdma and rpcrdma. */
 
 static struct rdma_cm_id *user_id;
 
@@ -125,7 +125,7 @@ static void user_destroy_connection(struct rdma_cm_id *id)
 	user_end();
 }
 
-/* With another answer than 0 the identifier is destroyed, too. */
+/* A return value other than 0 also destroys the identifier. */
 static int user_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	if (event->event != RDMA_CM_EVENT_DEVICE_REMOVAL || xchg(&user_id, NULL) != id)

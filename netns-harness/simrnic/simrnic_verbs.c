@@ -13,12 +13,12 @@ static void simrnic_dealloc_ucontext(struct ib_ucontext *ucontext)
 {
 }
 
-/* No user maps anything that must go. */
+/* No user has a mapping that must be removed. */
 static void simrnic_disassociate_ucontext(struct ib_ucontext *ucontext)
 {
 }
 
-/* Devices that have this operation can change namespaces. */
+/* Only devices with this operation can change namespaces. */
 const struct ib_device_ops simrnic_movable_ops = {
 	.disassociate_ucontext = simrnic_disassociate_ucontext,
 };
@@ -84,7 +84,7 @@ static int simrnic_req_notify_cq(struct ib_cq *ib, enum ib_cq_notify_flags notif
 	return notify & IB_CQ_REPORT_MISSED_EVENTS && missed;
 }
 
-/* Management has numbers of its own. */
+/* Management has fixed numbers. */
 static u32 simrnic_new_qpn(struct ib_qp *qp)
 {
 	struct simrnic_ibdev *ibdev = container_of(qp->device, struct simrnic_ibdev, ib);
@@ -126,7 +126,7 @@ static int simrnic_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask
 		qp->attr.dest_qp_num = attr->dest_qp_num;
 	if (mask & IB_QP_AV) {
 		qp->attr.ah_attr = attr->ah_attr;
-		qp->attr.ah_attr.grh.sgid_attr = NULL; /* the core's */
+		qp->attr.ah_attr.grh.sgid_attr = NULL; /* owned by the core */
 	}
 	if (mask & IB_QP_STATE)
 		simrnic_qp_set_state(qp, attr->qp_state);
@@ -163,7 +163,7 @@ static int simrnic_post_recv(struct ib_qp *qp, const struct ib_recv_wr *wr,
 	return -EOPNOTSUPP;
 }
 
-/* The core hides a device from all its kernel users if one of the mandatory verbs is missing. */
+/* If a mandatory verb is missing, the core hides the device from all kernel users. */
 const struct ib_device_ops simrnic_object_ops = {
 	.alloc_pd = simrnic_alloc_pd,
 	.alloc_ucontext = simrnic_alloc_ucontext,
