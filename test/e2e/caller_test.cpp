@@ -169,7 +169,7 @@ TEST_CASE("with too little memory, descriptors or file size ADD fails or dies, a
     for (unsigned kib = 384; kib <= 896; kib += 32) limits.push_back(concat("ulimit -d ", kib));
     for (unsigned descriptors = 4; descriptors <= 12; ++descriptors)
         limits.push_back(concat("ulimit -n ", descriptors));
-    for (unsigned kib : {0, 1, 40}) limits.push_back(concat("ulimit -f ", kib));
+    for (unsigned kib : {0U, 1U, 40U}) limits.push_back(concat("ulimit -f ", kib));
     const std::string nothing = held();
     unsigned failed = 0;
     for (const std::string& limit : limits) {
