@@ -113,11 +113,11 @@ TEST_CASE("ADD refuses an interface name that is taken, and DEL leaves the other
     const Stage stage;
     shell("ip link add link par0 name net1 netns pod type macvlan mode bridge");
     stage.pod.run("ip link set net1 addrgenmode none");
-    const UnchangedNode with_a_stranger;
+    const UnchangedNode with_other_interface;
     const PluginCall call = call_for(stage.pod, kLeased);
     CHECK_THAT(refusal(call), Names("code 101", "net1", "/run/netns/pod"));
     CHECK(del(call) == "");
-    CHECK(with_a_stranger.difference() == "");
+    CHECK(with_other_interface.difference() == "");
 }
 
 TEST_CASE("a second ADD is refused and the first attachment stays intact", "[again]") {

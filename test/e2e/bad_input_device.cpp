@@ -211,7 +211,7 @@ Table keys_of_vfs_elsewhere() {
     const auto said = [](const char* name, const char* members, const char* key, const char* value) {
         return Row{name, {command("STATUS"), member(members)}, 0, key, value};
     };
-    return {"keys of VFs and devices, without one",
+    return {"keys of VFs and devices without a device",
             {
                 said("vlanQoS", "'vlanQoS':3", "vlanQoS", ""),
                 said("spoofchk", "'spoofchk':'on'", "spoofchk", ""),

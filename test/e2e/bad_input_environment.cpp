@@ -20,7 +20,7 @@ Change args(std::string value) {
 }
 
 Table commands() {
-    return {"commands that there are not",
+    return {"unknown commands",
             {
                 {"lower case", {command("add")}, 4, "CNI_COMMAND", "\"add\""},
                 {"white space", {command("ADD ")}, 4, "CNI_COMMAND", "\"ADD \""},
@@ -45,7 +45,7 @@ Table state_directories() {
 }
 
 Table containers() {
-    return {"container IDs that can't be",
+    return {"invalid container IDs",
             {
                 {"unset", {absent_variable("CNI_CONTAINERID")}, 4, "CNI_CONTAINERID", ""},
                 {"empty", {container("")}, 4, "CNI_CONTAINERID", ""},
@@ -73,15 +73,15 @@ Table containers() {
                  "240"},
                 {"DEL, bad", {command("DEL"), container("a/b")}, 4, "CNI_CONTAINERID", "\"a/b\""},
                 {"DEL, unset", {command("DEL"), container("")}, 4, "CNI_CONTAINERID", ""},
-                {"DEL, longer than was ever stored", {command("DEL"), container(std::string(300, 'c'))}, 0, "", ""},
+                {"DEL, longer than any stored name", {command("DEL"), container(std::string(300, 'c'))}, 0, "", ""},
                 {"CHECK, bad", {command("CHECK"), container("a/b")}, 4, "CNI_CONTAINERID", "\"a/b\""},
-                {"GC does not look at it", {command("GC"), container("a/b")}, 0, "", ""},
-                {"STATUS does not look at it", {command("STATUS"), container("a/b")}, 0, "", ""},
+                {"GC ignores it", {command("GC"), container("a/b")}, 0, "", ""},
+                {"STATUS ignores it", {command("STATUS"), container("a/b")}, 0, "", ""},
             }};
 }
 
 Table interface_names() {
-    return {"interface names that can't be",
+    return {"invalid interface names",
             {
                 {"unset", {absent_variable("CNI_IFNAME")}, 4, "CNI_IFNAME", ""},
                 {"empty", {ifname("")}, 4, "CNI_IFNAME", ""},
@@ -107,7 +107,7 @@ Table interface_names() {
                 {"taken by another attachment", {ifname("net0")}, 101, "\"net0\"", ""},
                 {"attached already", {container("neighbour"), ifname("net0")}, 101, "\"net\"", "\"neighbour\""},
                 {"DEL, bad", {command("DEL"), ifname("a/b")}, 4, "CNI_IFNAME", "\"a/b\""},
-                {"DEL, somebody else's", {command("DEL"), ifname("net0")}, 0, "", ""},
+                {"DEL, another attachment's", {command("DEL"), ifname("net0")}, 0, "", ""},
                 {"CHECK, bad", {command("CHECK"), ifname("net%d")}, 4, "CNI_IFNAME", "\"net%d\""},
                 {"both missing", {container(""), ifname("")}, 4, "CNI_CONTAINERID,CNI_IFNAME", ""},
                 {"all missing", {container(""), ifname(""), netns("")}, 4, "CNI_CONTAINERID,CNI_NETNS,CNI_IFNAME", ""},
@@ -122,14 +122,14 @@ Table namespaces() {
         return path;
     }();
     return {
-        "network namespaces that are none",
+        "paths that are not network namespaces",
         {
             {"unset", {absent_variable("CNI_NETNS")}, 4, "CNI_NETNS", ""},
             {"empty", {netns("")}, 4, "CNI_NETNS", ""},
             {"absent", {netns("/run/netns/absent")}, 4, "CNI_NETNS", "\"/run/netns/absent\""},
             {"file", {netns(place + "file")}, 4, "CNI_NETNS", "\"/tmp/rdmanet-no-netns/file\""},
             {"empty file", {netns(place + "empty")}, 4, "CNI_NETNS", "\"/tmp/rdmanet-no-netns/empty\""},
-            {"fifo that nobody writes to", {netns(place + "fifo")}, 4, "CNI_NETNS", "\"/tmp/rdmanet-no-netns/fifo\""},
+            {"FIFO without a writer", {netns(place + "fifo")}, 4, "CNI_NETNS", "\"/tmp/rdmanet-no-netns/fifo\""},
             {"directory", {netns(place + "directory")}, 4, "CNI_NETNS", "\"/tmp/rdmanet-no-netns/directory\""},
             {"below a file", {netns(place + "file/x")}, 4, "CNI_NETNS", "\"/tmp/rdmanet-no-netns/file/x\""},
             {"dangling symlink", {netns(place + "dangling")}, 4, "CNI_NETNS", "\"/tmp/rdmanet-no-netns/dangling\""},
@@ -155,7 +155,7 @@ Table namespaces() {
 
 Table namespaces_of_del() {
     const std::string place = kNoNetns + '/';
-    return {"DEL has nothing to do where no network namespace is",
+    return {"DEL succeeds without a network namespace",
             {
                 {"unset", {command("DEL"), absent_variable("CNI_NETNS")}, 0, "", ""},
                 {"empty", {command("DEL"), netns("")}, 0, "", ""},
@@ -182,68 +182,73 @@ Table namespaces_of_del() {
 }
 
 Table arguments() {
-    return {"CNI_ARGS that can't be read",
-            {
-                {"no pair", {args("K8S_POD_NAME")}, 4, "CNI_ARGS", "\"K8S_POD_NAME\""},
-                {"two equals signs", {args("IP=a=b")}, 4, "CNI_ARGS", "\"IP=a=b\""},
-                {"commas for semicolons",
-                 {args("K8S_POD_NAME=a,MAC=02:00:00:00:00:01")},
-                 4,
-                 "CNI_ARGS",
-                 "\"K8S_POD_NAME=a,MAC=02:00:00:00:00:01\""},
-                {"control characters", {args("a\nb")}, 4, "CNI_ARGS", "\"a\\x0ab\""},
-                {"pod name that is not UTF-8", {args("K8S_POD_NAME=a\xff")}, 4, "CNI_ARGS", "\"K8S_POD_NAME=a\\xff\""},
-                {"unknown key", {args("FOO=1")}, 4, "CNI_ARGS", "\"FOO\""},
-                {"unknown keys", {args("FOO=1;BAR=2")}, 4, "CNI_ARGS", "\"FOO\""},
-                {"key without a name", {args("=1")}, 4, "CNI_ARGS", "\"\""},
-                {"other case", {args("mac=02:00:00:00:00:01")}, 4, "CNI_ARGS", "\"mac\""},
-                {"IgnoreUnknown=0", {args("IgnoreUnknown=0;FOO=1")}, 4, "CNI_ARGS", "\"FOO\""},
-                {"IgnoreUnknown that is no flag", {args("IgnoreUnknown=yes;FOO=1")}, 4, "CNI_ARGS", "\"yes\""},
-                {"IgnoreUnknown without value", {args("IgnoreUnknown=")}, 4, "CNI_ARGS", "\"\""},
-                {"100000 keys",
-                 {args([] {
-                     std::string many;
-                     for (int at = 0; at < 15'000; ++at) many += "x=;";
-                     return many;
-                 }())},
-                 4,
-                 "CNI_ARGS",
-                 "\"x\""},
-                {"MAC malformed", {args("MAC=02:00:00:00:00")}, 4, "CNI_ARGS MAC", "\"02:00:00:00:00\""},
-                {"MAC of an InfiniBand device",
-                 {args("MAC=80:00:00:48:fe:80:00:00:00:00:00:00:e4:1d:2d:03:00:4f:8f:61")},
-                 4,
-                 "CNI_ARGS MAC",
-                 "\"80:00:00:48:fe:80:00:00:00:00:00:00:e4:1d:2d:03:00:4f:8f:61\""},
-                {"MAC multicast", {args("MAC=01:00:5e:00:00:01")}, 4, "CNI_ARGS MAC", "\"01:00:5e:00:00:01\""},
-                {"MAC zero", {args("MAC=00:00:00:00:00:00")}, 4, "CNI_ARGS MAC", "\"00:00:00:00:00:00\""},
-                {"MAC broadcast", {args("MAC=ff:ff:ff:ff:ff:ff")}, 4, "CNI_ARGS MAC", "\"ff:ff:ff:ff:ff:ff\""},
-                {"MAC with IgnoreUnknown", {args("IgnoreUnknown=1;MAC=nonsense")}, 4, "CNI_ARGS MAC", "\"nonsense\""},
-                {"IP is no address", {args("IP=10.70.0")}, 4, "CNI_ARGS IP", "\"10.70.0\""},
-                {"IP a name", {args("IP=localhost")}, 4, "CNI_ARGS IP", "\"localhost\""},
-                {"IP with leading zeros", {args("IP=10.70.0.010")}, 4, "CNI_ARGS IP", "\"10.70.0.010\""},
-                {"IP with a zone", {args("IP=fe80::1%net1")}, 4, "CNI_ARGS IP", "\"fe80::1%net1\""},
-                {"IP with a prefix that is too long", {args("IP=10.70.0.9/33")}, 4, "CNI_ARGS IP", "\"10.70.0.9/33\""},
-                {"second IP bad", {args("IP=10.70.0.9,x")}, 4, "CNI_ARGS IP", "\"x\""},
-                {"IP outside of the range", {args("IP=10.71.0.9")}, 7, "10.71.0.9", "10.70.0.0/24"},
-                {"IP of the other family", {args("IP=fd70::9")}, 7, "fd70::9", "10.70.0.0/24"},
-                {"IP of the gateway", {args("IP=10.70.0.1")}, 7, "10.70.0.1", "10.70.0.0/24"},
-                {"IP of the network", {args("IP=10.70.0.0")}, 7, "10.70.0.0", "10.70.0.0/24"},
-                {"IP of the broadcast", {args("IP=10.70.0.255")}, 7, "10.70.0.255", "10.70.0.0/24"},
-                {"two IPs of one range", {args("IP=10.70.0.8,10.70.0.9")}, 7, "10.70.0.9", "10.70.0.0/24"},
-                {"IP of the neighbour", {args("IP=10.70.0.2")}, 105, "10.70.0.2", "\"neighbour\""},
-                {"DEL is not kept by any", {command("DEL"), args("FOO;IP=x;MAC=y;IgnoreUnknown=maybe;=")}, 0, "", ""},
-                {"GC is not kept by any", {command("GC"), args("FOO;IP=x;MAC=y;IgnoreUnknown=maybe;=")}, 0, "", ""},
-                {"CHECK, unknown key", {command("CHECK"), args("FOO=1")}, 4, "CNI_ARGS", "\"FOO\""},
-                {"STATUS, unknown key", {command("STATUS"), args("FOO=1")}, 4, "CNI_ARGS", "\"FOO\""},
-            }};
+    return {
+        "unreadable CNI_ARGS",
+        {
+            {"no pair", {args("K8S_POD_NAME")}, 4, "CNI_ARGS", "\"K8S_POD_NAME\""},
+            {"two equals signs", {args("IP=a=b")}, 4, "CNI_ARGS", "\"IP=a=b\""},
+            {"commas instead of semicolons",
+             {args("K8S_POD_NAME=a,MAC=02:00:00:00:00:01")},
+             4,
+             "CNI_ARGS",
+             "\"K8S_POD_NAME=a,MAC=02:00:00:00:00:01\""},
+            {"control characters", {args("a\nb")}, 4, "CNI_ARGS", "\"a\\x0ab\""},
+            {"pod name that is not UTF-8", {args("K8S_POD_NAME=a\xff")}, 4, "CNI_ARGS", "\"K8S_POD_NAME=a\\xff\""},
+            {"unknown key", {args("FOO=1")}, 4, "CNI_ARGS", "\"FOO\""},
+            {"unknown keys", {args("FOO=1;BAR=2")}, 4, "CNI_ARGS", "\"FOO\""},
+            {"key without a name", {args("=1")}, 4, "CNI_ARGS", "\"\""},
+            {"other case", {args("mac=02:00:00:00:00:01")}, 4, "CNI_ARGS", "\"mac\""},
+            {"IgnoreUnknown=0", {args("IgnoreUnknown=0;FOO=1")}, 4, "CNI_ARGS", "\"FOO\""},
+            {"IgnoreUnknown that is not a flag", {args("IgnoreUnknown=yes;FOO=1")}, 4, "CNI_ARGS", "\"yes\""},
+            {"IgnoreUnknown without value", {args("IgnoreUnknown=")}, 4, "CNI_ARGS", "\"\""},
+            {"100000 keys",
+             {args([] {
+                 std::string many;
+                 for (int at = 0; at < 15'000; ++at) many += "x=;";
+                 return many;
+             }())},
+             4,
+             "CNI_ARGS",
+             "\"x\""},
+            {"MAC malformed", {args("MAC=02:00:00:00:00")}, 4, "CNI_ARGS MAC", "\"02:00:00:00:00\""},
+            {"MAC of an InfiniBand device",
+             {args("MAC=80:00:00:48:fe:80:00:00:00:00:00:00:e4:1d:2d:03:00:4f:8f:61")},
+             4,
+             "CNI_ARGS MAC",
+             "\"80:00:00:48:fe:80:00:00:00:00:00:00:e4:1d:2d:03:00:4f:8f:61\""},
+            {"MAC multicast", {args("MAC=01:00:5e:00:00:01")}, 4, "CNI_ARGS MAC", "\"01:00:5e:00:00:01\""},
+            {"MAC zero", {args("MAC=00:00:00:00:00:00")}, 4, "CNI_ARGS MAC", "\"00:00:00:00:00:00\""},
+            {"MAC broadcast", {args("MAC=ff:ff:ff:ff:ff:ff")}, 4, "CNI_ARGS MAC", "\"ff:ff:ff:ff:ff:ff\""},
+            {"MAC with IgnoreUnknown", {args("IgnoreUnknown=1;MAC=nonsense")}, 4, "CNI_ARGS MAC", "\"nonsense\""},
+            {"IP is not an address", {args("IP=10.70.0")}, 4, "CNI_ARGS IP", "\"10.70.0\""},
+            {"IP a name", {args("IP=localhost")}, 4, "CNI_ARGS IP", "\"localhost\""},
+            {"IP with leading zeros", {args("IP=10.70.0.010")}, 4, "CNI_ARGS IP", "\"10.70.0.010\""},
+            {"IP with a zone", {args("IP=fe80::1%net1")}, 4, "CNI_ARGS IP", "\"fe80::1%net1\""},
+            {"IP with a prefix that is too long", {args("IP=10.70.0.9/33")}, 4, "CNI_ARGS IP", "\"10.70.0.9/33\""},
+            {"second IP bad", {args("IP=10.70.0.9,x")}, 4, "CNI_ARGS IP", "\"x\""},
+            {"IP outside of the range", {args("IP=10.71.0.9")}, 7, "10.71.0.9", "10.70.0.0/24"},
+            {"IP of the other family", {args("IP=fd70::9")}, 7, "fd70::9", "10.70.0.0/24"},
+            {"IP of the gateway", {args("IP=10.70.0.1")}, 7, "10.70.0.1", "10.70.0.0/24"},
+            {"IP of the network", {args("IP=10.70.0.0")}, 7, "10.70.0.0", "10.70.0.0/24"},
+            {"IP of the broadcast", {args("IP=10.70.0.255")}, 7, "10.70.0.255", "10.70.0.0/24"},
+            {"two IPs of one range", {args("IP=10.70.0.8,10.70.0.9")}, 7, "10.70.0.9", "10.70.0.0/24"},
+            {"IP of the neighbour", {args("IP=10.70.0.2")}, 105, "10.70.0.2", "\"neighbour\""},
+            {"DEL works despite all of them",
+             {command("DEL"), args("FOO;IP=x;MAC=y;IgnoreUnknown=maybe;=")},
+             0,
+             "",
+             ""},
+            {"GC works despite all of them", {command("GC"), args("FOO;IP=x;MAC=y;IgnoreUnknown=maybe;=")}, 0, "", ""},
+            {"CHECK, unknown key", {command("CHECK"), args("FOO=1")}, 4, "CNI_ARGS", "\"FOO\""},
+            {"STATUS, unknown key", {command("STATUS"), args("FOO=1")}, 4, "CNI_ARGS", "\"FOO\""},
+        }};
 }
 
 Table search_paths() {
     const Change delegated = member("'ipam':{'type':'absent-ipam'}");
     const auto path = [](std::string value) { return variable("CNI_PATH", std::move(value)); };
     return {
-        "CNI_PATH without the plugin that is delegated to",
+        "CNI_PATH without the delegate",
         {
             {"unset", {delegated, absent_variable("CNI_PATH")}, 4, "CNI_PATH", "\"absent-ipam\""},
             {"empty", {delegated, path("")}, 4, "CNI_PATH", "\"absent-ipam\""},
@@ -253,17 +258,17 @@ Table search_paths() {
              "\"absent-ipam\"",
              "\"/absent:/etc:relative\""},
             {"nothing but separators", {delegated, path(":::")}, 106, "\"absent-ipam\"", "\":::\""},
-            {"a directory of that name",
+            {"a directory with that name",
              {member("'ipam':{'type':'directory'}"), path(kNoNetns)},
              106,
              "\"directory\"",
              "\"/tmp/rdmanet-no-netns\""},
-            {"a fifo of that name",
+            {"a FIFO with that name",
              {member("'ipam':{'type':'fifo'}"), path(kNoNetns)},
              106,
              "\"fifo\"",
              "\"/tmp/rdmanet-no-netns\""},
-            {"a file that is no program", {member("'ipam':{'type':'file'}"), path(kNoNetns)}, 106, "\"file\"", ""},
+            {"a file that is not a program", {member("'ipam':{'type':'file'}"), path(kNoNetns)}, 106, "\"file\"", ""},
             {"path as type", {member("'ipam':{'type':'../bin/sh'}"), path("/usr")}, 7, "ipam.type", "\"../bin/sh\""},
             {"up as type", {member("'ipam':{'type':'..'}"), path("/usr")}, 7, "ipam.type", "\"..\""},
             {"control characters in the type", {member("'ipam':{'type':'a\\nb'}")}, 7, "ipam.type", "\"a\\x0ab\""},
@@ -272,7 +277,11 @@ Table search_paths() {
              106,
              "\"xxxxxxxxxxx...",
              "\"/usr/lib/cni\""},
-            {"a program that is no plugin", {member("'ipam':{'type':'true'}"), path("/usr/bin")}, 106, "\"true\"", ""},
+            {"a program that is not a plugin",
+             {member("'ipam':{'type':'true'}"), path("/usr/bin")},
+             106,
+             "\"true\"",
+             ""},
             {"a program that prints something else",
              {member("'ipam':{'type':'pwd'}"), path("/usr/bin")},
              106,

@@ -23,7 +23,7 @@ constexpr std::size_t kLarge = std::size_t{1} << 18U;
 
 Table texts() {
     return {
-        "standard input that is no JSON",
+        "standard input that is not JSON",
         {
             {"nothing", {text("")}, 6, "standard input is empty", ""},
             {"white space", {text(" \n\t ")}, 6, "standard input is empty", ""},
@@ -40,7 +40,7 @@ Table texts() {
             {"cut in an escape", {text(kStart + ",\"a\":\"\\u00")}, 6, "line 1", ""},
             {"garbage behind", {text(kStart + "} x")}, 6, "line 1", ""},
             {"two documents", {text(kStart + "}" + kStart + "}")}, 6, "line 1", ""},
-            {"bracket too much", {text(kStart + "}}")}, 6, "line 1", ""},
+            {"one bracket too many", {text(kStart + "}}")}, 6, "line 1", ""},
             {"wrong bracket", {text(kStart + "]")}, 6, "line 1", ""},
             {"byte order mark of UTF-16", {text("\xff\xfe{\0}\0")}, 6, "line 1", ""},
             {"half a byte order mark", {text("\xef\xbb" + kStart + "}")}, 6, "line 1", ""},
@@ -67,7 +67,7 @@ Table texts() {
             {"a million levels of arrays", {text(repeated("[", 1'000'000))}, 6, "64 levels", ""},
             {"100000 levels of objects", {text(repeated("{\"a\":", 100'000))}, 6, "64 levels", ""},
             {"256 KiB of spaces", {text(std::string(kLarge, ' '))}, 6, "standard input is empty", ""},
-            {"256 KiB in a string that doesn't end",
+            {"256 KiB in a string without an end",
              {text(kStart + ",\"x\":\"" + std::string(kLarge, 'x'))},
              6,
              "line 1",
@@ -81,7 +81,7 @@ Table texts() {
 }
 
 Table documents() {
-    return {"JSON that is no configuration",
+    return {"JSON that is not a configuration",
             {
                 {"array", {text("[]")}, 7, "", "an array"},
                 {"array around it", {text("[" + kStart + "}]")}, 7, "", "an array"},
@@ -105,7 +105,7 @@ Table documents() {
 Table versions() {
     const auto version = [](const std::string& json) { return member(concat("'cniVersion':", json)); };
     return {
-        "versions that there are not",
+        "unknown versions",
         {
             {"number", {version("1.1")}, 7, "cniVersion", "1.1"},
             {"array", {version("['1.1.0']")}, 7, "cniVersion", "an array"},
@@ -155,7 +155,7 @@ Table networks() {
             {"256 KiB", {name(concat('\'', std::string(kLarge, 'n'), '\''))}, 4, "CNI_CONTAINERID", "262150"},
             {"DEL, missing", {command("DEL"), name("null")}, 7, "name", ""},
             {"DEL, bad", {command("DEL"), name("'a/b'")}, 7, "name", "\"a/b\""},
-            {"DEL, longer than was ever stored",
+            {"DEL, longer than any stored name",
              {command("DEL"), name(concat('\'', std::string(300, 'n'), '\''))},
              0,
              "",
@@ -167,7 +167,7 @@ Table networks() {
 
 Table duplicates() {
     return {
-        "of duplicate keys the last counts, as in Go, and of spellings ours",
+        "the last of duplicate keys counts, as in Go, and so does the exact spelling",
         {
             {"good, then bad", {with_member(R"("mtu":1400,"mtu":"x")")}, 7, "mtu", "\"x\""},
             {"name that vanishes", {with_member(R"("name":null)")}, 7, "name", ""},

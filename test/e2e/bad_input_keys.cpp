@@ -8,7 +8,7 @@ namespace {
 
 Table types() {
     return {
-        "keys of the wrong type",
+        "keys with a wrong type",
         {
             {"type", {member("'type':5")}, 7, "type", "5"},
             {"attach, a number", {member("'attach':1")}, 7, "attach", "1"},
@@ -100,7 +100,7 @@ Table types() {
 
 Table values() {
     return {
-        "keys with a value that can't be",
+        "keys with an impossible value",
         {
             {"attach, unknown", {member("'attach':'bridge'")}, 7, "attach", "\"bridge\""},
             {"attach, InfiniBand on an Ethernet parent", {member("'attach':'ipoib'")}, 102, "\"par0\"", ""},
@@ -187,7 +187,7 @@ Table values() {
 
 Table combinations() {
     return {
-        "keys that don't go together",
+        "keys that exclude each other",
         {
             {"flag of ipvlan", {member("'flag':'vepa'")}, 2, "flag", "\"vepa\""},
             {"mode of ipvlan", {member("'attach':'macvlan','mode':'l3'")}, 7, "mode", "\"l3\""},
@@ -210,16 +210,16 @@ Table combinations() {
              7,
              "mtu",
              "1279"},
-            {"STATUS says it too", {command("STATUS"), member("'flag':'vepa'")}, 2, "flag", "\"vepa\""},
-            {"CHECK says it too", {command("CHECK"), member("'flag':'vepa'")}, 2, "flag", "\"vepa\""},
+            {"STATUS refuses it too", {command("STATUS"), member("'flag':'vepa'")}, 2, "flag", "\"vepa\""},
+            {"CHECK refuses it too", {command("CHECK"), member("'flag':'vepa'")}, 2, "flag", "\"vepa\""},
             {"STATUS, MTU above the parent's", {command("STATUS"), member("'mtu':1501")}, 50, "mtu", "1501"},
-            {"keys that there are not are only said", {command("STATUS"), member("'mater':'eth1'")}, 0, "mater", ""},
-            {"also those of an object",
+            {"unknown keys produce a warning", {command("STATUS"), member("'mater':'eth1'")}, 0, "mater", ""},
+            {"also in an object",
              {command("STATUS"), member("'dns':{'nameserver':[]}")},
              0,
              "dns.nameserver",
              "\"nameservers\""},
-            {"keys of peers whose features are missing", {command("STATUS"), member("'vlan':100")}, 0, "vlan", ""},
+            {"keys of peers for missing features", {command("STATUS"), member("'vlan':100")}, 0, "vlan", ""},
             {"STATUS, RDMA of a parent without", {command("STATUS"), member("'rdma':true")}, 50, "\"net\"", "", false},
         }};
 }

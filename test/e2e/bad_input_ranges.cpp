@@ -14,7 +14,7 @@ std::string list_of(const std::string& element, int count) {
 
 Table ranges() {
     return {
-        "ranges that are none",
+        "invalid ranges",
         {
             {"empty and no other", {range("")}, 7, "ipam", ""},
             {"empty list and no other", {ipam_member("'range':null,'ipRanges':[]")}, 7, "ipam", ""},
@@ -75,7 +75,7 @@ Table ranges() {
              "10.70.0.5"},
             {"start of the other family", {ipam_member("'range_start':'fd70::9'")}, 7, "ipam.range_start", "fd70::9"},
             {"end of the other family", {ipam_member("'range_end':'fd70::9'")}, 7, "ipam.range_end", "fd70::9"},
-            {"start is no address", {ipam_member("'range_start':'10.70.0'")}, 7, "ipam.range_start", "\"10.70.0\""},
+            {"start is not an address", {ipam_member("'range_start':'10.70.0'")}, 7, "ipam.range_start", "\"10.70.0\""},
             {"end is a prefix", {ipam_member("'range_end':'10.70.0.9/24'")}, 7, "ipam.range_end", "\"10.70.0.9/24\""},
             {"257 of them",
              {ipam_member(concat("'ipRanges':[", list_of("{'range':'10.71.0.0/24'}", 256), ']'))},

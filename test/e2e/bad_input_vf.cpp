@@ -21,7 +21,7 @@ Row of_command(const char* name, Row row) {
 
 Table vf_types() {
     return {
-        "keys of a VF of the wrong type or out of range",
+        "keys of a VF with a wrong type or out of range",
         {
             vf("vlan, a string", "'vlan':'100'", 7, "vlan", "\"100\""),
             vf("vlan, a fraction", "'vlan':100.5", 7, "vlan", "100.5"),
@@ -71,7 +71,7 @@ Table vf_types() {
 }
 
 Table guids() {
-    return {"GUIDs that are none",
+    return {"invalid GUIDs",
             {
                 vf("a number", "'guid':2", 7, "guid", "2"),
                 vf("an array", "'guid':[2,0,0,0,0,0,0,1]", 7, "guid", "an array"),
@@ -136,8 +136,8 @@ Table vf_combinations() {
                 vf("device", "'device':'eth1'", 2, "device", "\"eth1\""),
                 vf("hwaddr", "'hwaddr':'02:00:00:00:00:01'", 2, "hwaddr", "\"02:00:00:00:00:01\""),
                 vf("kernelpath", "'kernelpath':'/sys/devices/x'", 2, "kernelpath", "\"/sys/devices/x\""),
-                of_command("CHECK", vf("CHECK says it too", "'vlan':4095", 7, "vlan", "4095")),
-                of_command("STATUS", vf("STATUS says it too", "'trust':1", 7, "trust", "1")),
+                of_command("CHECK", vf("CHECK refuses it too", "'vlan':4095", 7, "vlan", "4095")),
+                of_command("STATUS", vf("STATUS refuses it too", "'trust':1", 7, "trust", "1")),
                 of_command("DEL", vf("DEL doesn't mind",
                                      "'vlan':'x','guid':1,'trust':[],'rdmaIsolation':9,'args':5,'runtimeConfig':[]", 0,
                                      "", "")),

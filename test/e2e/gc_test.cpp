@@ -35,12 +35,12 @@ std::string holders() {
 }
 
 /// Containers "alive" and "dead" of network "net", and a dead container of another network.
-struct Garbage {
+struct Attachments {
     VethParent parent{"par0"};
     UnchangedNode node;
     std::optional<Pod> living{"living"};
 
-    Garbage() {
+    Attachments() {
         Pod dying("dying");
         add(of(call_for(*living, kCollected), "alive"));
         add(of(call_for(dying, kCollected), "dead"));
@@ -62,44 +62,44 @@ struct Garbage {
 
 TEST_CASE("GC removes dead attachments that are not listed, and nothing of other networks", "[gc]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
-    Garbage garbage;
+    Attachments some;
     CHECK(holders() == "alive dead foreign; alive dead foreign");
     CHECK(collect("'cni.dev/valid-attachments':[{'containerID':'dead','ifname':'net1'}],") == "");
     CHECK(holders() == "alive dead foreign; alive dead foreign");
     CHECK(collect("'cni.dev/valid-attachments':[{'containerID':'dead','ifname':'net9'}],") == "");
     CHECK(holders() == "alive foreign; alive foreign");
-    CHECK(garbage.finish() == "");
+    CHECK(some.finish() == "");
 }
 
 TEST_CASE("GC accepts the list under its older name", "[gc]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
-    Garbage garbage;
+    Attachments some;
     CHECK(collect("'cni.dev/attachments':[{'containerID':'dead','ifname':'net1'}],") == "");
     CHECK(holders() == "alive dead foreign; alive dead foreign");
     CHECK(collect("'cni.dev/attachments':[],") == "");
     CHECK(holders() == "alive foreign; alive foreign");
-    CHECK(garbage.finish() == "");
+    CHECK(some.finish() == "");
 }
 
 TEST_CASE("GC treats a list that is null as an empty one", "[gc]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
-    Garbage garbage;
+    Attachments some;
     CHECK(collect("'cni.dev/valid-attachments':null,") == "");
     CHECK(holders() == "alive foreign; alive foreign");
-    CHECK(garbage.finish() == "");
+    CHECK(some.finish() == "");
 }
 
 TEST_CASE("GC without a list removes only attachments whose pods are proven dead", "[gc]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
-    Garbage garbage;
+    Attachments some;
     CHECK(collect("") == "");
     CHECK(holders() == "alive foreign; alive foreign");
-    CHECK(garbage.finish() == "");
+    CHECK(some.finish() == "");
 }
 
 TEST_CASE("GC keeps a namespace without a path while a process lives in it", "[gc]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
-    Garbage garbage;
+    Attachments some;
     const std::string pid = shell("ip netns exec living sleep 300 >/dev/null 2>&1 & echo -n $!");
     shell("while ! [ /run/netns/living -ef /proc/" + pid + "/ns/net ]; do :; done; ip netns delete living");
     CHECK(collect("'cni.dev/valid-attachments':[],") == "");
@@ -107,7 +107,7 @@ TEST_CASE("GC keeps a namespace without a path while a process lives in it", "[g
     shell("kill " + pid + "; while [ -e /proc/" + pid + " ]; do sleep 0.02; done");
     CHECK(collect("'cni.dev/valid-attachments':[],") == "");
     CHECK(holders() == "foreign; foreign");
-    CHECK(garbage.finish() == "");
+    CHECK(some.finish() == "");
 }
 
 TEST_CASE("gc, state and check name the process or mount that keeps a namespace without a name", "[gc][state][check]") {
@@ -155,7 +155,7 @@ TEST_CASE("gc, state and check name the process or mount that keeps a namespace 
 
 TEST_CASE("rdmanet gc removes dead attachments of all networks, and lists them", "[gc]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
-    Garbage garbage;
+    Attachments some;
     const std::string gc = concat(binary(), " gc ");
     const std::string state = concat(binary(), " state");
     CHECK_THAT(shell(state), Contains("2 attachments of dead pods"));
@@ -168,7 +168,7 @@ TEST_CASE("rdmanet gc removes dead attachments of all networks, and lists them",
     CHECK(holders() == "alive; alive");
     CHECK_THAT(shell(state), !Contains("dead"));
     CHECK_THAT(shell(gc), Contains("nothing to remove"));
-    CHECK(garbage.finish() == "");
+    CHECK(some.finish() == "");
 }
 
 TEST_CASE("the runtime's GC removes an unreadable record of a dead pod", "[gc]") {
@@ -215,7 +215,7 @@ TEST_CASE("the runtime's GC removes an unreadable record of a dead pod", "[gc]")
 
 TEST_CASE("a lease names the owner of an unreadable record", "[gc]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
-    Garbage garbage;
+    Attachments some;
     shell("truncate -s 100 /run/rdmanet/attachments/*");
     CHECK(collect("'cni.dev/valid-attachments':[],") == "");
     CHECK(holders() == "; alive foreign");
@@ -223,13 +223,13 @@ TEST_CASE("a lease names the owner of an unreadable record", "[gc]") {
     CHECK_THAT(gc.out,
                Names("removed", "other", "foreign", "still held", "/run/rdmanet/attachments/alive:net1:net.json"));
     CHECK(gc.exit_status == 1);
-    CHECK(del(of(call_for(*garbage.living, kCollected), "alive")) == "");
-    CHECK(garbage.finish() == "");
+    CHECK(del(of(call_for(*some.living, kCollected), "alive")) == "");
+    CHECK(some.finish() == "");
 }
 
 TEST_CASE("a dry run leaves a damaged lease store as it is, and reads the journal", "[gc]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
-    Garbage garbage;
+    Attachments some;
     shell(
         "cd ${RDMANET_STATE_DIR:-/run/rdmanet} && cp leases.sqlite /tmp/rdmanet-leases && echo rubbish >leases.sqlite");
     const std::string look = "cd ${RDMANET_STATE_DIR:-/run/rdmanet} && find . -type f -exec stat -c '%n %i' {} + -exec "
@@ -240,7 +240,7 @@ TEST_CASE("a dry run leaves a damaged lease store as it is, and reads the journa
     CHECK_THAT(said, Names("leases.sqlite", "dry run"));
     CHECK(shell(look) == before);
     shell("cd ${RDMANET_STATE_DIR:-/run/rdmanet} && mv /tmp/rdmanet-leases leases.sqlite");
-    CHECK(garbage.finish() == "");
+    CHECK(some.finish() == "");
 }
 
 } // namespace rdmanet::test

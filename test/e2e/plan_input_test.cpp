@@ -33,34 +33,34 @@ TEST_CASE("a plan reads NetworkAttachmentDefinitions, YAML and JSON, by name", "
         return Contains(concat("ADD of network \"", name, "\" for interface \"net1\" (macvlan) would\n"));
     };
     const UnchangedNode node;
-    CHECK_THAT(told(plan(nameless, {})), network("roce"));
-    CHECK_THAT(told(plan(concat(nameless, "---\n", pod), {})), network("roce"));
-    CHECK_THAT(told(plan(all, {"--name", "roce"})), network("roce"));
-    CHECK_THAT(told(plan(all, {"--name", "default/roce"})), network("roce"));
-    CHECK_THAT(told(plan(all, {"--name", "training/rail"})), network("own") && Contains("MTU 1400"));
+    CHECK_THAT(plan_text(plan(nameless, {})), network("roce"));
+    CHECK_THAT(plan_text(plan(concat(nameless, "---\n", pod), {})), network("roce"));
+    CHECK_THAT(plan_text(plan(all, {"--name", "roce"})), network("roce"));
+    CHECK_THAT(plan_text(plan(all, {"--name", "default/roce"})), network("roce"));
+    CHECK_THAT(plan_text(plan(all, {"--name", "training/rail"})), network("own") && Contains("MTU 1400"));
     const std::string in_json = concat(R"({"kind":"NetworkAttachmentDefinition","metadata":{"name":"roce"},"spec":)",
                                        R"({"config":"{\"cniVersion\":\"1.0.0\",\"type\":\"rdmanet\",)",
                                        R"(\"attach\":\"macvlan\",\"master\":\"par0\"}"}})");
-    CHECK_THAT(told(plan(in_json, {})), network("roce"));
-    CHECK_THAT(told(plan(concat("{\"kind\":\"List\",\"items\":[{\"kind\":\"Pod\"},", in_json, "]}"), {})),
+    CHECK_THAT(plan_text(plan(in_json, {})), network("roce"));
+    CHECK_THAT(plan_text(plan(concat("{\"kind\":\"List\",\"items\":[{\"kind\":\"Pod\"},", in_json, "]}"), {})),
                network("roce"));
-    CHECK_THAT(told(plan(concat(in_json, "\n---\n{\"kind\":\"Pod\"}\n"), {})), network("roce"));
+    CHECK_THAT(plan_text(plan(concat(in_json, "\n---\n{\"kind\":\"Pod\"}\n"), {})), network("roce"));
 
-    CHECK_THAT(no_plan(plan(all, {})),
+    CHECK_THAT(plan_refusal(plan(all, {})),
                Names("4 networks", "default/roce", "training/rail", "test/rail", "default/empty", "--name"));
-    CHECK_THAT(no_plan(plan(all, {"--name", "rail"})), Names("rail", "--name", "NAMESPACE/NAME"));
-    CHECK_THAT(no_plan(plan(all, {"--name", "roc"})), Names("NetworkAttachmentDefinition", "roc"));
-    CHECK_THAT(no_plan(plan(all, {"--name", "empty"})), Names("spec.config"));
-    CHECK_THAT(no_plan(plan(definition("bad", "", "{,}"), {})),
+    CHECK_THAT(plan_refusal(plan(all, {"--name", "rail"})), Names("rail", "--name", "NAMESPACE/NAME"));
+    CHECK_THAT(plan_refusal(plan(all, {"--name", "roc"})), Names("NetworkAttachmentDefinition", "roc"));
+    CHECK_THAT(plan_refusal(plan(all, {"--name", "empty"})), Names("spec.config"));
+    CHECK_THAT(plan_refusal(plan(definition("bad", "", "{,}"), {})),
                Names("NetworkAttachmentDefinition", "bad", "line 1", "column 2"));
-    CHECK_THAT(no_plan(plan(definition("bridge", "", R"({"type":"bridge"})"), {})),
+    CHECK_THAT(plan_refusal(plan(definition("bridge", "", R"({"type":"bridge"})"), {})),
                Names("NetworkAttachmentDefinition", "bridge", "type", "rdmanet"));
-    CHECK_THAT(no_plan(plan(pod, {})), Names("JSON", "NetworkAttachmentDefinition", "YAML", "found Pod"));
-    CHECK_THAT(no_plan(plan("rubbish", {})), Names("JSON"));
-    CHECK_THAT(no_plan(plan("kind: [\n", {})), Names("YAML"));
-    CHECK_THAT(no_plan(plan(std::string(100'000, '['), {})), Contains("nested deeper"));
-    CHECK_THAT(no_plan(plan(concat("-\n---\n", std::string(100'000, '[')), {})), Contains("YAML: "));
-    CHECK_THAT(no_plan(plan("&a { kind: List, items: [ *a ] }", {})), Contains("found List"));
+    CHECK_THAT(plan_refusal(plan(pod, {})), Names("JSON", "NetworkAttachmentDefinition", "YAML", "found Pod"));
+    CHECK_THAT(plan_refusal(plan("rubbish", {})), Names("JSON"));
+    CHECK_THAT(plan_refusal(plan("kind: [\n", {})), Names("YAML"));
+    CHECK_THAT(plan_refusal(plan(std::string(100'000, '['), {})), Contains("nested deeper"));
+    CHECK_THAT(plan_refusal(plan(concat("-\n---\n", std::string(100'000, '[')), {})), Contains("YAML: "));
+    CHECK_THAT(plan_refusal(plan("&a { kind: List, items: [ *a ] }", {})), Contains("found List"));
     CHECK(node.difference() == "");
 }
 
@@ -74,7 +74,7 @@ TEST_CASE("unknown keys are refused if the network or its node is strict, and en
     CHECK_THAT(planned.err,
                Names("warning: mtuu", "did you mean", "mtu", "warning: ipam.x") && EndsWith("mtuu, ipam.x\n"));
     const PluginCall strict = with(call, "'strict':true");
-    CHECK_THAT(no_plan(plan(strict)), Names("mtuu", "mtu", "ipam.x", "strict"));
+    CHECK_THAT(plan_refusal(plan(strict)), Names("mtuu", "mtu", "ipam.x", "strict"));
     CHECK_THAT(plan(strict).err, !Contains("ignored"));
     CHECK_THAT(refusal(strict), Names("code 7", "mtuu", "mtu", "ipam.x", "strict"));
     CHECK_THAT(outcome(strict, "STATUS"), Names("code 7", "mtuu", "mtu", "ipam.x", "strict"));
@@ -132,7 +132,7 @@ TEST_CASE("a refused plan in JSON has ADD's error and the warnings", "[plan]") {
 TEST_CASE("input without a network to plan is refused, and the error says why", "[plan]") {
     const UnchangedNode node;
     const auto said = [](const std::string& config, const Options& options = {}) {
-        return no_plan(plan(json_text(config), options));
+        return plan_refusal(plan(json_text(config), options));
     };
     const std::string network = "{'cniVersion':'1.1.0','name':'net','type':'rdmanet','attach':'sriov'";
     CHECK_THAT(said("", {"/tmp/rdmanet-absent.json"}), Names("no such file", "/tmp/rdmanet-absent.json"));
@@ -164,7 +164,7 @@ TEST_CASE("input without a network to plan is refused, and the error says why", 
     const ProcessResult without_root =
         run_process({"setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin", binary(), "plan"},
                     {.input = json_text(concat(network, "}"))});
-    CHECK_THAT(no_plan(without_root), Names("root"));
+    CHECK_THAT(plan_refusal(without_root), Names("root"));
     for (const char* command : {"plan", "state", "gc"})
         CHECK_THAT(run_process({"setpriv", "--reuid=65534", binary(), command}).err, Names("root"));
     CHECK(run_process({binary(), "plan", "--nothing"}).exit_status == 2);

@@ -23,7 +23,7 @@ ProcessResult plan(const PluginCall& call, const Options& more) {
     return plan(call.config, options);
 }
 
-std::string told(const ProcessResult& result) {
+std::string plan_text(const ProcessResult& result) {
     if (result.exit_status != 0) throw base::Error(concat("the plan is refused: ", result.err));
     return result.out;
 }
@@ -33,7 +33,7 @@ std::string last_line(const std::string& text) {
     return line.substr(line.rfind('\n') + 1);
 }
 
-std::string no_plan(const ProcessResult& result) {
+std::string plan_refusal(const ProcessResult& result) {
     const std::string line = last_line(result.err);
     if (result.exit_status != 1 || !result.out.empty() || !line.starts_with("rdmanet: "))
         throw base::Error(concat("no refusal: ", result.out, result.err));

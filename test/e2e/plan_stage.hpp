@@ -22,9 +22,9 @@ using Options = std::vector<std::string>;
 [[nodiscard]] ProcessResult plan(const PluginCall& call, const Options& more = {});
 
 /// The plan. Throws if it was refused.
-[[nodiscard]] std::string told(const ProcessResult& result);
+[[nodiscard]] std::string plan_text(const ProcessResult& result);
 /// The refusal as a person reads it, without the program's name.
-[[nodiscard]] std::string no_plan(const ProcessResult& result);
+[[nodiscard]] std::string plan_refusal(const ProcessResult& result);
 [[nodiscard]] std::string last_line(const std::string& text);
 
 /// Every file and directory of the state, with its inode and the time of its last change.

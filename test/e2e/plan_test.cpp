@@ -40,7 +40,7 @@ private:
 /// Returns the plan in JSON, and checks that it changed nothing.
 std::string plan_untouched(const PluginCall& call) {
     const Untouched node;
-    std::string json = told(plan(call, {"--json"}));
+    std::string json = plan_text(plan(call, {"--json"}));
     CHECK(node.difference() == "");
     return json;
 }
@@ -61,7 +61,7 @@ std::string recorded_steps(const std::string& filter = kSteps) {
 
 void check_same_words(const PluginCall& call) {
     const std::string state = look_at_state();
-    const std::string said = no_plan(plan(call));
+    const std::string said = plan_refusal(plan(call));
     CHECK(look_at_state() == state);
     CHECK(said == replaced(without_code(refusal(call)), "CNI_PATH", "--cni-path"));
 }
@@ -82,16 +82,16 @@ TEST_CASE("a plan reports what ADD then does, and leaves no trace", "[plan]") {
             plan(json_text(concat("{'cniVersion':'1.0.0','name':'net','plugins':[{'type':'bridge'},",
                                   replaced(call.config, "\"name\":\"net\"", "\"name\":\"other\""), "]}")),
                  {"--state-dir", kNoState});
-        const std::string expected = told(in_list);
+        const std::string expected = plan_text(in_list);
         CHECK_THAT(expected, Names("network \"net\"", "net1", "10.120.0.0/29", "6 of 6", "10.121.0.1/24", "macvlan",
                                    "bridge", "par0", "MTU 1400", "02:00:00:00:00:42", "no RDMA device", "10.0.0.0/8"));
         CHECK_FALSE(fs::exists(kNoState));
         const std::string nameless = replaced(call.config, "\"name\":\"net\",", "");
-        CHECK(told(plan(nameless, {"--name", "net"})) == expected);
+        CHECK(plan_text(plan(nameless, {"--name", "net"})) == expected);
         const std::string log = "/var/log/rdmanet-plan.log";
-        CHECK(told(plan(with(call, concat("'logFile':'", log, '\'')).config, {})) == expected);
+        CHECK(plan_text(plan(with(call, concat("'logFile':'", log, '\'')).config, {})) == expected);
         CHECK_FALSE(fs::exists(log));
-        CHECK_THAT(no_plan(plan(nameless, {})), StartsWith("name: missing"));
+        CHECK_THAT(plan_refusal(plan(nameless, {})), StartsWith("name: missing"));
         CHECK(node.difference() == "");
     }
     const std::string json = plan_untouched(call);
@@ -100,15 +100,15 @@ TEST_CASE("a plan reports what ADD then does, and leaves no trace", "[plan]") {
     CHECK(value(json, "ranges.0.free") == "6");
     const PluginCall next =
         with(of(call_for(stage.pod, concat("'master':'par0',", ipam("10.120.0.0/29"))), "c2"), "'mtu':0");
-    CHECK_THAT(no_plan(plan(next)), Names("net1", "exists", "/run/netns/pod"));
+    CHECK_THAT(plan_refusal(plan(next)), Names("net1", "exists", "/run/netns/pod"));
     check_same_words(next);
-    CHECK_THAT(told(plan(next.config, {})), Names("5 of 6", "MTU 1500") && !Contains("routes"));
-    CHECK_THAT(told(plan(next.config, {"--args", "IP=10.120.0.5"})), Names("requested address 10.120.0.5"));
+    CHECK_THAT(plan_text(plan(next.config, {})), Names("5 of 6", "MTU 1500") && !Contains("routes"));
+    CHECK_THAT(plan_text(plan(next.config, {"--args", "IP=10.120.0.5"})), Names("requested address 10.120.0.5"));
     PluginCall beside = of(call_for(stage.pod, "'master':'par0','attach':'ipvlan'"), "c2");
     beside.ifname = "net2";
-    CHECK_THAT(no_plan(plan(beside)), Names("par0", "child", "macvlan", "mode bridge"));
+    CHECK_THAT(plan_refusal(plan(beside)), Names("par0", "child", "macvlan", "mode bridge"));
     check_same_words(beside);
-    CHECK_THAT(told(plan(beside.config, {"--state-dir", kNoState})), Names("ipvlan", "mode l2", "flag bridge"));
+    CHECK_THAT(plan_text(plan(beside.config, {"--state-dir", kNoState})), Names("ipvlan", "mode l2", "flag bridge"));
     CHECK_FALSE(fs::exists(kNoState)); // nor the lock of a parent
     CHECK(check(call, result) == "");
     CHECK(del(call) == "");
@@ -145,7 +145,7 @@ TEST_CASE("a plan refuses in ADD's words when no address is available", "[plan]"
     shell(concat("mkdir -p ", plugins, " && printf '#!/bin/sh\\ntouch ", called, "\\n' >", plugins,
                  "/rdmanet-absent && chmod 755 ", plugins, "/rdmanet-absent"));
     call.path = plugins;
-    CHECK_THAT(told(plan(call)), Names("IPAM plugin", "rdmanet-absent"));
+    CHECK_THAT(plan_text(plan(call)), Names("IPAM plugin", "rdmanet-absent"));
     CHECK_FALSE(fs::exists(called));
     CHECK(look_at_state() == state);
     fs::remove_all(plugins);
@@ -163,21 +163,21 @@ TEST_CASE("a plan behind another plugin uses that plugin's result, or reports th
     };
     const UnchangedNode node;
     const ProcessResult alone = plan(list("'attach':'macvlan','master':'par0'"), {});
-    CHECK_THAT(told(alone), Contains("on parent \"par0\""));
+    CHECK_THAT(plan_text(alone), Contains("on parent \"par0\""));
     CHECK_THAT(alone.err, Contains("\"bridge\"") && Contains("--prev-result FILE"));
-    CHECK_THAT(no_plan(plan(list("'attach':'rdma'"), {})),
+    CHECK_THAT(plan_refusal(plan(list("'attach':'rdma'"), {})),
                Contains("interface \"net1\"") && Contains("--prev-result FILE"));
     shell(concat("echo '{\"cniVersion\":\"1.0.0\",\"interfaces\":[{\"name\":\"par0\"}]}' >", result.string()));
     const Options with_result{"--prev-result", result};
     const ProcessResult behind = plan(list("'attach':'macvlan'"), with_result);
-    CHECK_THAT(told(behind), Contains("on parent \"par0\""));
+    CHECK_THAT(plan_text(behind), Contains("on parent \"par0\""));
     CHECK(behind.err.empty());
-    CHECK_THAT(no_plan(plan(list("'attach':'rdma'"), with_result)),
+    CHECK_THAT(plan_refusal(plan(list("'attach':'rdma'"), with_result)),
                Names("net1", "is not in") && !Contains("--prev-result"));
     shell(concat("echo '{' >", result.string()));
-    CHECK_THAT(no_plan(plan(list("'attach':'macvlan'"), with_result)), Names(result.string(), "line 2"));
+    CHECK_THAT(plan_refusal(plan(list("'attach':'macvlan'"), with_result)), Names(result.string(), "line 2"));
     fs::remove(result);
-    CHECK_THAT(no_plan(plan(list("'attach':'macvlan'"), with_result)), Contains(concat(result.string(), ": ")));
+    CHECK_THAT(plan_refusal(plan(list("'attach':'macvlan'"), with_result)), Contains(concat(result.string(), ": ")));
     CHECK(node.difference() == "");
 }
 
@@ -190,8 +190,8 @@ TEST_CASE("a VF's plan has its settings, its owner and what ADD reclaims from a 
     const PluginCall call = of(vf_call(stage.vfs, stage.pod, 0, members), kPlanned);
     const std::string json = plan_untouched(call);
     const std::string text =
-        told(plan(replaced(call.config, "\"deviceID\":", "\"pciBusID\":\"0000:00:00.0\",\"$comment\":"),
-                  {"--device", stage.vfs.vf(0), "--state-dir", kNoState}));
+        plan_text(plan(replaced(call.config, "\"deviceID\":", "\"pciBusID\":\"0000:00:00.0\",\"$comment\":"),
+                       {"--device", stage.vfs.vf(0), "--state-dir", kNoState}));
     CHECK_FALSE(fs::exists(kNoState));
     const std::string missing = "warning: capabilities: \"CNIDeviceInfoFile\" is missing";
     CHECK_THAT(plan(call.config, {}).err, Contains(missing));
@@ -205,7 +205,7 @@ TEST_CASE("a VF's plan has its settings, its owner and what ADD reclaims from a 
     CHECK(value(json, "rdmaDevice") == "rdma0");
     PluginCall other = of(call, "c2");
     other.ifname = "net2";
-    CHECK_THAT(no_plan(plan(other)), Names(stage.vfs.vf(0), "net", kPlanned));
+    CHECK_THAT(plan_refusal(plan(other)), Names(stage.vfs.vf(0), "net", kPlanned));
     check_same_words(other);
     CHECK(del(call) == "");
 
@@ -215,7 +215,7 @@ TEST_CASE("a VF's plan has its settings, its owner and what ADD reclaims from a 
     CHECK(comes_true([&] { return succeeds("rdma dev show rdma0"); }));
     const std::string seen = plan_untouched(other);
     CHECK_THAT(value(seen, "takenBack.0"), Names("net", "c3", "net1"));
-    CHECK_THAT(told(plan(other)), Contains("(network \"net\", container \"c3\""));
+    CHECK_THAT(plan_text(plan(other)), Contains("(network \"net\", container \"c3\""));
     (void)add(other);
     CHECK(del(other) == "");
     CHECK(del(of_dead) == "");
@@ -232,7 +232,7 @@ TEST_CASE("an InfiniBand VF's plan binds its driver again for a GUID", "[plan][i
         call_for(pod, concat("'deviceID':'", InfinibandNode::vf(0), "','rdma':true,'guid':'02:00:00:00:00:00:00:99'")),
         kPlanned);
     const std::string json = plan_untouched(call);
-    CHECK_THAT(told(plan(call)),
+    CHECK_THAT(plan_text(plan(call)),
                Names("node_guid", "02:00:00:00:00:00:00:99", "port_guid", "driver", "simrnic", "RDMA", "ib0p0v0"));
     (void)add(call);
     CHECK(steps_in(json, kStepsOfNewGuid) == recorded_steps(kStepsOfNewGuid));
