@@ -15,6 +15,21 @@ namespace {
 using base::quoted;
 using json::Reader;
 
+/// The error cannot name the network, because its name is in the text. Runtimes and Multus put it in front.
+json::Document parse_document(std::string_view text) {
+    if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
+        throw json::ParseError("standard input is empty, expected a network configuration: a runtime or Multus writes "
+                               "it there; to try one by hand, run `rdmanet plan FILE`");
+    try {
+        return json::Document::parse(text);
+    } catch (const json::ParseError& error) {
+        throw json::ParseError(
+            fmt::format("the network configuration on standard input cannot be read: {}: correct the "
+                        "network's file in /etc/cni/net.d, or its NetworkAttachmentDefinition",
+                        error.what()));
+    }
+}
+
 SpecVersion parse_spec_version(const Reader& root) {
     const auto member = root.find("cniVersion");
     const std::string text = member ? member->string() : std::string();
@@ -87,11 +102,9 @@ void read_part(NetConf& conf, Strictness strictness, const std::function<void()>
 } // namespace
 
 NetConf parse_net_conf(std::string_view text, Strictness strictness) {
-    if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
-        throw json::ParseError("standard input is empty: expected a network configuration");
-    NetConf conf{.document = json::Document::parse(text)};
+    NetConf conf{.document = parse_document(text)};
     const Reader root = conf.document.root();
-    root.expect_object();
+    base::in_context("network configuration", [&] { root.expect_object(); });
     conf.name = parse_name(root);
     conf.version = parse_spec_version(root);
     const auto part = [&](const std::function<void()>& read) { read_part(conf, strictness, read); };

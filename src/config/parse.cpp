@@ -209,7 +209,10 @@ void require_moved_rdma(const Reader& rdma, Config& config) {
                                    "it, or set \"attach\": \"sriov\"",
                                    config.kind()));
         if (!config.rdma.isolation.value_or(true))
-            throw value->unexpected("the key to be absent, because \"rdma\" keeps RDMA devices on the host");
+            throw json::ValueError(value->path(),
+                                   fmt::format("{} has no effect, because \"rdma\" keeps RDMA devices on the host: "
+                                               "remove it, or set \"rdma.mode\" to \"exclusive\"",
+                                               value->shown()));
         config.rdma.isolation = true;
     }
 }

@@ -145,7 +145,7 @@ void expect_host(const base::IpPrefix& address, const Common& common, const json
     if (common.enable_l3 || address.length() + 2 > base::address_bits(address.family())) return;
     if (bounds_of(address, Edges::kept_free).contains(address.address().value())) return;
     throw at.unexpected(
-        fmt::format("an address between {} and {}, which are reserved (\"enable_l3\": true makes them usable)",
+        fmt::format("an address other than {} and {}, which are reserved (\"enable_l3\": true makes them usable)",
                     address.network(), address.last()));
 }
 

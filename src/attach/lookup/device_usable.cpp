@@ -53,12 +53,12 @@ bool is_vfio_driver(std::string_view driver) {
 
 void require_existing(const BusAddress& address) {
     if (kernel::device_exists(address)) return;
-    refuse_device(address,
-                  address.pci()
-                      ? "does not exist on this node: choose one that `lspci -D` lists; if the device plugin chose it, "
-                        "restart the device plugin, because its list of VFs is out of date"
-                      : "does not exist on this node: choose one that `ls /sys/bus/auxiliary/devices` lists; if the "
-                        "device plugin chose it, restart the device plugin, because its list is out of date");
+    refuse_device(
+        address,
+        fmt::format(
+            "does not exist on this node: if the device plugin chose it, restart the device plugin, whose list is "
+            "out of date, then delete the pod; otherwise choose one that `{}` lists",
+            address.pci() ? "lspci -D" : "ls /sys/bus/auxiliary/devices"));
 }
 
 std::optional<Link> find_device_link(const BusAddress& address, kernel::Socket& route) {
