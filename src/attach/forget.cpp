@@ -87,10 +87,6 @@ void require_unchanged(const KnownAttachment& attachment, const state::Attachmen
                     describe(record), record.netns.path));
 }
 
-std::string to_text(const state::Step& step) {
-    return fmt::format("{}, recorded as {}", describe(step), step.json);
-}
-
 /// The attachment's leases. None if its record in another role has them.
 std::vector<ipam::Lease> leases_of(const AttachmentRecord& record, const state::AttachmentStore& records,
                                    std::vector<ipam::Lease> leases) {
@@ -100,15 +96,16 @@ std::vector<ipam::Lease> leases_of(const AttachmentRecord& record, const state::
 }
 
 Forgotten describe_forgotten(const KnownAttachment& attachment, const ipam::Verdict& pod,
-                             const std::vector<ipam::Lease>& leases) {
+                             const std::vector<ipam::Lease>& leases, DryRun dry_run) {
     Forgotten forgotten{.what = attachment.record.key.container_id.empty() ? file_of(attachment)
                                                                            : describe(attachment.record),
                         .reason = pod.reason};
     if (attachment.unreadable)
         forgotten.not_undone.push_back(fmt::format("the contents of {}, which cannot be read: {}",
                                                    attachment.unreadable->path, attachment.unreadable->reason));
+    const bool will_be_undone = dry_run == DryRun::yes && pod == ipam::Liveness::dead;
     for (auto step = attachment.record.steps.rbegin(); step != attachment.record.steps.rend(); ++step)
-        forgotten.not_undone.push_back(to_text(*step));
+        forgotten.not_undone.push_back(will_be_undone ? describe(*step) : describe_unreverted(*step));
     for (const ipam::Lease& lease : leases) forgotten.released.push_back(lease.address.to_string());
     if (has_record(attachment)) forgotten.record = attachment.record.to_text();
     return forgotten;
@@ -151,7 +148,7 @@ void forget(const ForgetTarget& target, const Node& node, DryRun dry_run,
     const auto own_leases = leases_of(attachment.record, records, all_leases);
     if (pod == ipam::Liveness::dead && !attachment.unreadable && dry_run == DryRun::no)
         detach_first(attachment, node, records, leases, deadline);
-    say(describe_forgotten(attachment, pod, own_leases));
+    say(describe_forgotten(attachment, pod, own_leases, dry_run));
     if (dry_run == DryRun::yes) return;
     if (!own_leases.empty()) release_leases(leases, attachment.record.key, node, deadline);
     drop(attachment, records);

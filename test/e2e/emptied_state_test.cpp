@@ -1,5 +1,6 @@
 // The state directory becomes empty while pods have devices: by a boot (it is below /run), or by hand. The baselines
 // of the devices are lost.
+#include "golden.hpp"
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
@@ -108,8 +109,11 @@ TEST_CASE("after the state directory was emptied DEL, GC and the next pod work, 
     };
     // The VF keeps the settings on its PF. The warning names these settings only.
     const auto settings_are_named = [&] {
-        CHECK_THAT(gc_by_person(),
-                   Names("nothing to remove", "VF 0", "rnic0p0", "vlan 100") && !Contains("still held"));
+        const std::string said = gc_by_person();
+        CHECK_THAT(said, Names("nothing to remove", "VF 0", "rnic0p0", "vlan 100") && !Contains("still held"));
+        Golden golden("settings of a VF that gc leaves alone");
+        golden.add_lines(said);
+        CHECK(golden.difference() == "");
         CHECK_THAT(cards.vfs.settings(0), Contains("02:00:00:00:00:42"));
         shell(concat("ip link set ", cards.vfs.pf(), " vf 0 vlan 0"));
         CHECK_THAT(gc_by_person(), Contains("nothing to remove") && !Contains("left alone"));

@@ -1,5 +1,7 @@
 // `rdmanet gc --forget` lets a person drop one record.
 #include "containers.hpp"
+#include "golden.hpp"
+#include "vf_stage.hpp"
 
 #include "support/concat.hpp"
 #include "support/names.hpp"
@@ -52,7 +54,7 @@ TEST_CASE("gc --forget drops the record and the lease of the named attachment, a
 
     const std::string dry = forget(inside.path(), "c1 net1 --dry-run");
     CHECK_THAT(dry, Names("forget", "net", "c1", "net1", "another PID namespace", "alive", "released", "10.74.0.1/24",
-                          "not undone", "parent", "par0"));
+                          "not undone", "interface \"net1\"", "ends with the pod"));
     CHECK(recorded_and_leased() == "c1 c2; c1 c2");
     CHECK_THAT(shell(concat(inside.path(), " gc --forget c1 net1 --dry-run --json | jq -r .record.attach")),
                Contains("macvlan"));
@@ -65,6 +67,23 @@ TEST_CASE("gc --forget drops the record and the lease of the named attachment, a
     CHECK_THAT(shell(links), !Contains("net1"));
     CHECK(del(call_in(other.path(), "c2")) == "");
     CHECK(node.difference() == "");
+}
+
+TEST_CASE("gc --forget prints the command that gives a VF its settings back", "[gc][sriov]") {
+    NEEDS_VFS();
+    const VfStage stage;
+    const ProcessPod pod;
+    PluginCall call = vf_call(stage.vfs, stage.pod, 0, "'vlan':100,'rdma':true");
+    call.netns = pod.path();
+    (void)add(call);
+    Golden golden("what gc --forget of a VF gives up");
+    {
+        const Wrapper inside("elsewhere", kContainer);
+        golden.add_lines(forget(inside.path(), "c1 net1 --dry-run"));
+    }
+    CHECK(golden.difference() == "");
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
 }
 
 TEST_CASE("gc --forget refuses living pods, and undoes a dead pod's attachment first", "[gc]") {

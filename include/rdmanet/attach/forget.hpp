@@ -21,7 +21,7 @@ struct ForgetTarget {
 struct Forgotten {
     std::string what;                    // the attachment, or the file
     std::string reason;                  // why liveness is unknown; empty if the pod is dead
-    std::vector<std::string> not_undone; // each step as it is recorded, or why it is not known
+    std::vector<std::string> not_undone; // each step with what a person does about it, or why the steps are not known
     std::vector<std::string> released;   // addresses
     std::string record;                  // JSON; empty if there is none or it cannot be read
 };

@@ -377,6 +377,10 @@ std::string CreateLink::describe() const {
     return fmt::format("interface {}", quoted(ifname));
 }
 
+std::string CreateLink::by_hand() const {
+    return child.kind == kIpoib ? "`rdmanet gc` removes it when the pod is gone" : "it ends with the pod";
+}
+
 void CreateLink::revert(const RevertContext& context) const {
     const auto netns = find_recorded_netns(context.record, context.caller.netns_path);
     if (!netns && child.kind == kIpoib) remove_returned(*this, context);

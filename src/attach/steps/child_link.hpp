@@ -30,6 +30,7 @@ struct CreateLink {
     void write(json::Writer& writer) const;
     [[nodiscard]] state::Holds holds() const { return {.child = child}; }
     [[nodiscard]] std::string describe() const;
+    [[nodiscard]] std::string by_hand() const;
     void revert(const RevertContext& context) const;
 };
 

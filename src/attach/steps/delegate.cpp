@@ -95,6 +95,10 @@ std::string DelegateIpam::describe() const {
     return fmt::format("addresses of IPAM plugin {}", quoted(plugin));
 }
 
+std::string DelegateIpam::by_hand() const {
+    return "that plugin keeps them: release them with its own means";
+}
+
 /// If the plugin cannot read the recorded configuration, it releases nothing. So DEL is repeated with the caller's
 /// configuration, which may be corrected. The plugin finds the pod's addresses by container and interface.
 void DelegateIpam::revert(const RevertContext& context) const {

@@ -155,6 +155,10 @@ std::string WriteDeviceInfo::describe() const {
     return fmt::format("device-info file {}", path);
 }
 
+std::string WriteDeviceInfo::by_hand() const {
+    return fmt::format("run `rm {}`", path);
+}
+
 void WriteDeviceInfo::revert(const RevertContext& /*context*/) const {
     remove_device_info(path);
 }

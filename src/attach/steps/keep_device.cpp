@@ -6,6 +6,7 @@
 #include "lookup/device_link.hpp"
 
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
 #include <rdmanet/kernel/device.hpp>
 
 #include <optional>
@@ -69,6 +70,13 @@ const Kind kKeepDeviceStep{.make = make_keep_device, .check = check_keep_device}
 
 std::string KeepDevice::describe() const {
     return fmt::format("device {}", before.device);
+}
+
+std::string KeepDevice::by_hand() const {
+    if (before.name.empty()) return "nothing to do";
+    return fmt::format("what the pod set on it stays; before, it was interface {} with MAC {} and MTU {}; `--json` "
+                       "prints the rest",
+                       base::quoted(before.name), before.mac, before.mtu);
 }
 
 void KeepDevice::revert(const RevertContext& context) const {

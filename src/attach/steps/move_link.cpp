@@ -229,6 +229,10 @@ std::string MoveLink::describe() const {
     return fmt::format("net device of {}", device);
 }
 
+std::string MoveLink::by_hand() const {
+    return "the kernel returns it to the host when the pod is gone";
+}
+
 void MoveLink::revert(const RevertContext& context) const {
     const auto address = find_present_device(device);
     if (!address) return;

@@ -368,6 +368,12 @@ std::string MoveRdma::describe() const {
     return fmt::format("RDMA device {} of {}", quoted(name), device);
 }
 
+std::string MoveRdma::by_hand() const {
+    const std::string returns = "the kernel returns it to the host when the pod is gone";
+    if (name_in_pod.empty() || name_in_pod == name) return returns;
+    return fmt::format("{}; then run `rdma dev set {} name {}`", returns, name_in_pod, name);
+}
+
 void MoveRdma::revert(const RevertContext& context) const {
     const auto address = find_present_device(device);
     auto outside = Socket::find_rdma(context.deadline);

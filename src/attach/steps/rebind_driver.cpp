@@ -145,6 +145,10 @@ std::string RebindDriver::describe() const {
     return fmt::format("driver of {}", device);
 }
 
+std::string RebindDriver::by_hand() const {
+    return fmt::format("once the pod is gone, unbind and bind driver {}, so that it takes GUID {}", driver, guid);
+}
+
 void RebindDriver::revert(const RevertContext& context) const {
     const auto address = find_present_device(device);
     if (!address || has_guids(*address, *this, context)) return;

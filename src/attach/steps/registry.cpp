@@ -43,6 +43,7 @@ struct RecordedKind {
     state::Step (*read)(const json::Reader& reader);
     void (*name_device)(state::Step& step, const std::string& device);
     std::string (*describe)(const state::Step& step);
+    std::string (*by_hand)(const state::Step& step);
     void (*revert)(const state::Step& step, const RevertContext& context);
     std::span<const std::string_view> waits_for{};
     std::span<const std::string_view> spoilt_by{};
@@ -58,11 +59,20 @@ void name_device_of(state::Step& step, const std::string& device) {
 }
 
 template <class Value>
+std::string by_hand_of(const state::Step& step) {
+    if constexpr (requires(const Value& value) { value.by_hand(); })
+        return parse_if<Value>(step).value().by_hand();
+    else
+        return {};
+}
+
+template <class Value>
 constexpr RecordedKind recorded_as() {
     RecordedKind kind{.name = Value::kKind,
                       .read = [](const json::Reader& reader) { return to_record(Value::parse(reader)); },
                       .name_device = name_device_of<Value>,
                       .describe = [](const state::Step& step) { return parse_if<Value>(step).value().describe(); },
+                      .by_hand = by_hand_of<Value>,
                       .revert = [](const state::Step& step,
                                    const RevertContext& context) { parse_if<Value>(step).value().revert(context); }};
     if constexpr (requires { Value::kWaitsFor; }) kind.waits_for = Value::kWaitsFor;
@@ -154,6 +164,14 @@ bool is_spoilt_by(const state::Step& step, const state::Step& later) {
 
 std::string describe(const state::Step& step) {
     return recorded_kind(step).describe(step);
+}
+
+std::string describe_unreverted(const state::Step& step) try {
+    const std::string cure = recorded_kind(step).by_hand(step);
+    return cure.empty() ? fmt::format("{}, recorded as {}", describe(step), step.json)
+                        : fmt::format("{}: {}", describe(step), cure);
+} catch (const base::Error&) { // the PF cannot be read
+    return fmt::format("{}, recorded as {}", describe(step), step.json);
 }
 
 void revert(const state::Step& step, const RevertContext& context) {

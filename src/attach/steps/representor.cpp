@@ -187,6 +187,12 @@ std::string SetRepresentor::describe() const {
     return fmt::format("representor {} of VF {} of PF {}", quoted(name), number, pf);
 }
 
+std::string SetRepresentor::by_hand() const {
+    if (!mtu && !was_down) return "nothing to do";
+    return fmt::format("once the pod is gone, run `ip link set {}{}{}`", name,
+                       mtu ? fmt::format(" mtu {}", *mtu) : std::string(), was_down ? " down" : "");
+}
+
 void SetRepresentor::revert(const RevertContext& context) const {
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, context.deadline);
     const auto link = find_link_of(*this, route);

@@ -212,6 +212,10 @@ std::string ResetFunction::describe() const {
     return fmt::format("reset of {}", device);
 }
 
+std::string ResetFunction::by_hand() const {
+    return fmt::format("once the pod is gone, run `echo 1 >/sys/bus/pci/devices/{}/reset`", device);
+}
+
 /// The reset is repeated at each attempt, because the device does not show whether it was reset. If the reset fails,
 /// the device still gets its driver back, but its record keeps it from the next pod. If somebody has bound another
 /// driver since, that driver stays.

@@ -217,6 +217,14 @@ std::string SetVf::describe() const {
     return fmt::format("settings of VF {} of PF {}", number, pf);
 }
 
+std::string SetVf::by_hand() const {
+    const auto address = base::PciAddress::parse(pf);
+    if (!address) return {};
+    Socket route = Socket::open(kernel::Protocol::route, base::Deadline::in(std::chrono::seconds{2}));
+    const auto vf = find_vf_id({.pf = *address, .number = number}, route);
+    return vf ? fmt::format("once the pod is gone, run `{}`", to_command(before, *vf)) : std::string();
+}
+
 void SetVf::revert(const RevertContext& context) const {
     const auto address = base::PciAddress::parse(pf);
     // A PF that loses its driver also loses its VFs, and their settings with them.
