@@ -103,7 +103,7 @@ vf() { ip link set "$1" vf "$2" "${@:3}"; }
 ok "guest: stdout and stderr can be opened again" bash -c 'echo x >/dev/stderr; echo y >/dev/stdout'
 ok "guest: cgroup2, debugfs, sysfs, /run/netns" test -e /sys/fs/cgroup/cgroup.procs -a -d $debug -a -d /run/netns
 ok "guest: loopback answers" ping -q -c1 127.0.0.1
-ok "guest: four seconds of its clock are four of the real-time clock, which is this machine's" keeps_time
+ok "guest: its clock runs as fast as this machine's real-time clock" keeps_time
 ok "guest: strace injects a fault" fails_with EIO strace -f -e inject=openat:error=EIO cat /etc/passwd
 for kind in macvlan ipvlan vlan veth bridge vrf dummy bond; do
 	case $kind in
@@ -124,33 +124,33 @@ ok "pci: VFs have net and RDMA devices" test -d /sys/bus/pci/devices/0001:00:01.
 ok "pci: a number above TotalVFs is refused" fails_with range bash -c 'echo 9 >/sys/class/net/rnic1p0/device/sriov_numvfs'
 ok "pci: a VF's driver can be unbound and bound" bash -c \
 	'cd /sys/bus/pci/drivers/simrnic && echo 0001:00:01.1 >unbind && test ! -e /sys/class/net/rnic0p0v1 && echo 0001:00:01.1 >bind && test -e /sys/class/net/rnic0p0v1'
-ok "pci: VFs go away" bash -c 'echo 0 >/sys/class/net/rnic0p0/device/sriov_numvfs; test ! -e /sys/class/net/rnic0p0v0'
-ok "pci: MAC addresses are the same afterwards" bash -c \
+ok "pci: VFs are removed" bash -c 'echo 0 >/sys/class/net/rnic0p0/device/sriov_numvfs; test ! -e /sys/class/net/rnic0p0v0'
+ok "pci: VFs that are created again have the same MAC addresses" bash -c \
 	'echo 4 >/sys/class/net/rnic0p0/device/sriov_numvfs && test $(cat /sys/class/net/rnic0p0v3/address) = 02:52:00:00:00:04'
 
 # Links
 up rnic0p0 rnic1p0 rnic0p0v0 rnic0p0v1
-ok "link: RDMA ports are active with their net devices up" equal "$(rdma_state roce0p0) $(rdma_state roce0p0v0)" "ACTIVE ACTIVE"
-ok "link: and down with them down" equal "$(rdma_state roce0p0v2)" DOWN
+ok "link: RDMA ports are active while their net devices are up" equal "$(rdma_state roce0p0) $(rdma_state roce0p0v0)" "ACTIVE ACTIVE"
+ok "link: RDMA ports are down while their net devices are down" equal "$(rdma_state roce0p0v2)" DOWN
 ip link set rnic0p0 down
-ok "link: PF down takes an auto VF's carrier and RDMA port" equal "$(carrier rnic0p0v0) $(rdma_state roce0p0v0)" "0 DOWN"
+ok "link: a PF that is down takes an auto VF's carrier and RDMA port down" equal "$(carrier rnic0p0v0) $(rdma_state roce0p0v0)" "0 DOWN"
 vf rnic0p0 0 state enable
-ok "link: state enable keeps the VF up" equal "$(carrier rnic0p0v0) $(rdma_state roce0p0v0)" "1 ACTIVE"
+ok "link: state enable keeps the VF up while the PF is down" equal "$(carrier rnic0p0v0) $(rdma_state roce0p0v0)" "1 ACTIVE"
 ip link set rnic0p0 up
 vf rnic0p0 0 state disable
-ok "link: state disable keeps it down" equal "$(carrier rnic0p0v0) $(carrier rnic0p0v1)" "0 1"
+ok "link: state disable keeps the VF down" equal "$(carrier rnic0p0v0) $(carrier rnic0p0v1)" "0 1"
 vf rnic0p0 0 state auto
 echo 0 >$debug/rnic0p0/cable
-ok "link: a pulled cable" equal "$(carrier rnic0p0) $(rdma_state roce0p0) $(carrier rnic0p0v0) $(carrier rnic1p0)" "0 DOWN 0 1"
+ok "link: carrier is lost when the cable is pulled" equal "$(carrier rnic0p0) $(rdma_state roce0p0) $(carrier rnic0p0v0) $(carrier rnic1p0)" "0 DOWN 0 1"
 echo 1 >$debug/rnic0p0/cable
-ok "link: and plugged in again" equal "$(carrier rnic0p0) $(rdma_state roce0p0) $(carrier rnic0p0v0)" "1 ACTIVE 1"
+ok "link: carrier returns when the cable is plugged in" equal "$(carrier rnic0p0) $(rdma_state roce0p0) $(carrier rnic0p0v0)" "1 ACTIVE 1"
 ok "link: speed" holds 'Speed: 100000Mb/s' ethtool rnic0p0
 
 # Frames
 ip link add m0 link rnic0p0 type macvlan mode bridge && pod a m0 10.1.0.1/24 fd01::1/64
 ip link add m1 link rnic1p0 type macvlan mode bridge && pod b m1 10.1.0.2/24 fd01::2/64
 ok "frames: macvlan on one card to macvlan on the other, IPv4" reach a 10.1.0.2
-ok "frames: the same, IPv6" soon reach a fd01::2
+ok "frames: macvlan on one card to macvlan on the other, IPv6" soon reach a fd01::2
 vfs rnic0p0 4 && pod c rnic0p0v0 10.1.0.3/24 && pod d rnic0p0v1 10.1.0.4/24
 ok "frames: VF to VF of one PF" soon reach c 10.1.0.4
 datagrams_to_nobody() { in_ns d awk '/^Udp: [0-9]/ {print $3}' /proc/net/snmp; } # with a right checksum
@@ -166,9 +166,9 @@ done
 in_ns d ethtool -K rnic0p0v1 rx on >/dev/null
 echo 1 >$debug/rnic0p0/features_fail
 in_ns d ethtool -K rnic0p0v1 rx off &>/dev/null
-ok "faults: a change of features that the driver doesn't make" \
+ok "faults: the driver does not make a change of features" \
 	equal "$(in_ns d ethtool -k rnic0p0v1 | grep ^rx-checksumming)" "rx-checksumming: on [requested off]"
-ok "features: what is asked for is told from what is" in_ns d ethtool -K rnic0p0v1 rx on
+ok "features: requested features differ from active ones" in_ns d ethtool -K rnic0p0v1 rx on
 ok "frames: VF to macvlan on its PF" reach c 10.1.0.1
 ok "frames: VF to macvlan on the other card" reach c 10.1.0.2
 vf rnic0p0 0 vlan 100
@@ -189,12 +189,12 @@ ip -n c link set rnic0p0v0 address 02:00:00:00:00:77
 ok "frames: spoof check allows the VF's own address" reach c 10.1.0.4
 vf rnic0p0 0 mac 02:00:00:00:00:88
 ok "admin: the running VF takes the PF's MAC" equal "$(in_ns c cat /sys/class/net/rnic0p0v0/address)" 02:00:00:00:00:88
-ok "admin: an untrusted VF may not change it" fails_with permitted ip -n c link set rnic0p0v0 address 02:00:00:00:00:99
+ok "admin: an untrusted VF may not change that MAC" fails_with permitted ip -n c link set rnic0p0v0 address 02:00:00:00:00:99
 vf rnic0p0 0 trust on
-ok "admin: a trusted one may" ip -n c link set rnic0p0v0 address 02:00:00:00:00:99
+ok "admin: a trusted VF may change that MAC" ip -n c link set rnic0p0v0 address 02:00:00:00:00:99
 ok "frames: spoof check drops the wrong source" not reach c 10.1.0.4
-ok "frames: and counts what it dropped" test "$(in_ns c ethtool -S rnic0p0v0 | awk '/spoofchk/ {print $2}')" -gt "$before"
-ok "admin: PF shows all of it" holds 'vf 0 .*02:00:00:00:00:88.*spoof checking on, link-state auto, trust on' ip link show rnic0p0
+ok "frames: spoof check counts what it dropped" test "$(in_ns c ethtool -S rnic0p0v0 | awk '/spoofchk/ {print $2}')" -gt "$before"
+ok "admin: the PF shows all settings" holds 'vf 0 .*02:00:00:00:00:88.*spoof checking on, link-state auto, trust on' ip link show rnic0p0
 ok "admin: rates" bash -c 'ip link set rnic0p0 vf 2 max_tx_rate 500 min_tx_rate 100 && ip link show rnic0p0 | grep -q "max_tx_rate 500Mbps, min_tx_rate 100Mbps"'
 ok "admin: an absent VF is refused" fails_with invalid ip link set rnic0p0 vf 4 mac 02:00:00:00:00:01
 
@@ -202,53 +202,53 @@ ok "admin: an absent VF is refused" fails_with invalid ip link set rnic0p0 vf 4 
 echo 1 >$debug/rnic0p0/vf_call_skip
 echo 1 >$debug/rnic0p0/vf_call_fail
 echo 16 >$debug/rnic0p0/vf_call_errno
-ok "faults: skipped call works" vf rnic0p0 2 spoofchk on
-ok "faults: the next fails with the errno asked for" fails_with busy ip link set rnic0p0 vf 2 spoofchk off
-ok "faults: the one after works" vf rnic0p0 2 spoofchk off
+ok "faults: a skipped call works" vf rnic0p0 2 spoofchk on
+ok "faults: the next call fails with the requested errno" fails_with busy ip link set rnic0p0 vf 2 spoofchk off
+ok "faults: the call after that works" vf rnic0p0 2 spoofchk off
 echo 1 >$debug/rnic0p0/vf_call_ignore
 vf rnic0p0 2 trust on
-ok "faults: a call that changes nothing" holds 'vf 2 .*trust off' ip link show rnic0p0
+ok "faults: a call succeeds and changes nothing" holds 'vf 2 .*trust off' ip link show rnic0p0
 echo 500 >$debug/rnic0p0/vf_call_delay_ms
 start=${EPOCHREALTIME/./}
 vf rnic0p0 2 trust off
-ok "faults: delay" test $((${EPOCHREALTIME/./} - start)) -ge 500000
+ok "faults: a call is delayed" test $((${EPOCHREALTIME/./} - start)) -ge 500000
 echo 0 >$debug/rnic0p0/vf_call_delay_ms
 echo Y >$debug/rnic0p0/vf_untold
-ok "faults: a PF that doesn't tell" bash -c '! ip link show rnic0p0 | grep -q "vf 2 .*max_tx_rate"'
+ok "faults: a PF does not report VF settings" bash -c '! ip link show rnic0p0 | grep -q "vf 2 .*max_tx_rate"'
 echo N >$debug/rnic0p0/vf_untold
 
 # GIDs and counters
 ok "gid: a macvlan child's IPv4 address in another namespace" soon has_gid roce0p0 'ffff:0a01:0001 m0'
-ok "gid: and its IPv6 address" soon has_gid roce0p0 'fd01:.*:0001 m0'
+ok "gid: a macvlan child's IPv6 address in another namespace" soon has_gid roce0p0 'fd01:.*:0001 m0'
 ip -n a addr del 10.1.0.1/24 dev m0
-ok "gid: gone with the address" soon not has_gid roce0p0 'ffff:0a01:0001 m0'
+ok "gid: the GID vanishes with the address" soon not has_gid roce0p0 'ffff:0a01:0001 m0'
 ip -n a link del m0 && ip link add i0 link rnic0p0 type ipvlan mode l2 && pod a i0 10.1.0.6/24
-ok "gid: an ipvlan child's" soon has_gid roce0p0 'ffff:0a01:0006 i0'
+ok "gid: an ipvlan child's address" soon has_gid roce0p0 'ffff:0a01:0006 i0'
 ok "frames: ipvlan to the other card" reach a 10.1.0.2
 sent=/sys/class/infiniband/roce0p0/ports/1/counters/port_xmit_packets
 before=$(<$sent)
 in_ns a bash -c 'for i in {1..5}; do echo 0123456789abcdef >/dev/udp/10.1.0.2/4791; done'
 ok "counters: port_xmit_packets of RoCE frames" test "$(<$sent)" -ge $((before + 5))
 ok "counters: ethtool's vport_rdma" test "$(counter rnic0p0 tx_vport_rdma_unicast_packets)" -ge 5
-ok "counters: at the receiver" test "$(counter rnic1p0 rx_vport_rdma_unicast_packets)" -ge 5
+ok "counters: RoCE frames at the receiver" test "$(counter rnic1p0 rx_vport_rdma_unicast_packets)" -ge 5
 echo 42 >$debug/rnic0p0/out_of_sequence
 ok "counters: out_of_sequence" soon grep -qx 42 /sys/class/infiniband/roce0p0/ports/1/hw_counters/out_of_sequence
 
 # RDMA namespaces
 clear_pods
-ok "netns: a VF's net device returns when its namespace dies" soon test -e /sys/class/net/rnic0p0v0
+ok "netns: a VF's net device returns when its namespace ends" soon test -e /sys/class/net/rnic0p0v0
 ok "netns: exclusive mode" rdma system set netns exclusive
 ip netns add a && ip link set rnic0p0v0 netns a
 ok "netns: an RDMA device moves" rdma dev set roce0p0v0 netns a
-ok "netns: it is in the namespace" holds roce0p0v0 in_ns a rdma dev
-ok "netns: and not in the host" not holds roce0p0v0 rdma dev
+ok "netns: the RDMA device is in the namespace" holds roce0p0v0 in_ns a rdma dev
+ok "netns: the RDMA device is not on the host" not holds roce0p0v0 rdma dev
 ip -n a link set rnic0p0v0 up && ip -n a addr add 10.1.0.1/24 dev rnic0p0v0
-ok "netns: its GIDs appear inside" soon in_ns a grep -rq 'ffff:0a01:0001' /sys/class/infiniband/roce0p0v0/ports/1/gids/
+ok "netns: the RDMA device's GIDs appear in the namespace" soon in_ns a grep -rq 'ffff:0a01:0001' /sys/class/infiniband/roce0p0v0/ports/1/gids/
 ok "netns: user contexts" test -c /dev/infiniband/uverbs0
 ip netns del a
-ok "netns: both return when it dies" soon test -e /sys/class/net/rnic0p0v0 -a -e /sys/class/infiniband/roce0p0v0
+ok "netns: net device and RDMA device return when the namespace ends" soon test -e /sys/class/net/rnic0p0v0 -a -e /sys/class/infiniband/roce0p0v0
 ip netns add a && ip link set rnic0p0v0 netns a && rdma dev set roce0p0v0 netns a
-ok "netns: VFs can be destroyed while inside" bash -c 'echo 0 >/sys/class/net/rnic0p0/device/sriov_numvfs && ! ip -n a link show rnic0p0v0'
+ok "netns: VFs in a namespace can be destroyed" bash -c 'echo 0 >/sys/class/net/rnic0p0/device/sriov_numvfs && ! ip -n a link show rnic0p0v0'
 ip netns del a
 soon rdma system set netns shared
 
@@ -282,6 +282,6 @@ else
 	skip "rxe: a macvlan child's GIDs" "rdma_rxe does not load"
 fi
 
-ok "kernel: nothing to complain about" not grep -E 'Oops|BUG:|WARNING:|refcount_t|unregister_netdevice: waiting' <(dmesg)
+ok "kernel: no warning was logged" not grep -E 'Oops|BUG:|WARNING:|refcount_t|unregister_netdevice: waiting' <(dmesg)
 printf '%d passed, %d failed, %d skipped\n' $passed $failed $skipped
 [[ $failed == 0 ]]

@@ -58,9 +58,9 @@ std::unique_ptr<Database> Database::in_memory(const std::string& path) {
 }
 
 int Database::wait_for_lock(void* self, int attempt) noexcept {
-    // A transaction takes some 100 us. Waiters look again soon, and more slowly the longer they wait: of a crowd, such
-    // as a node's pods that all end at once, each look is a dozen system calls that the one in turn has to wait for.
-    // Not much more slowly, though: those who have just come would always be before them.
+    // A transaction takes about 100 us. Waiters look again soon, and less often the longer they wait. Each look takes a
+    // dozen system calls, and if many processes wait, as when all pods of a node end, their looks slow down the one with
+    // the lock. The interval has a limit, because otherwise new waiters would always come first.
     const auto& database = *static_cast<const Database*>(self);
     if (database.deadline_.passed()) return 0;
     std::this_thread::sleep_for(std::chrono::microseconds(200 + 100 * std::min(attempt, 100)));
