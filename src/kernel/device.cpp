@@ -131,6 +131,11 @@ std::optional<VfOf> find_pf_of(const PciAddress& address) {
     return std::nullopt;
 }
 
+std::optional<PciAddress> find_vf_address(const VfOf& vf) {
+    const auto link = find_symlink(fmt::format("{}/virtfn{}", directory_of(vf.pf), vf.number));
+    return link ? PciAddress::parse(last_part(*link)) : std::nullopt;
+}
+
 std::vector<PciAddress> list_vfs() {
     const std::string directory = "/sys/bus/pci/devices";
     std::vector<PciAddress> vfs;

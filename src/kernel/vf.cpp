@@ -1,6 +1,7 @@
 #include <rdmanet/kernel/vf.hpp>
 
 #include "directory.hpp"
+#include "list.hpp"
 #include "message.hpp"
 #include "vf_parse.hpp"
 
@@ -120,17 +121,31 @@ VfSettings parse_settings(const Attributes& vf) {
     return settings;
 }
 
+/// Calls `act(number, attributes)` for each VF that the link reports.
+template <class Act>
+void for_each_vf(const Attributes& link, const Act& act) {
+    for (const Bytes bytes : link.nest(IFLA_VFINFO_LIST).find_all(IFLA_VF_INFO)) {
+        const Attributes vf(bytes);
+        if (const auto mac = vf.find_value<ifla_vf_mac>(IFLA_VF_MAC)) act(mac->vf, vf);
+    }
+}
+
+Message get_vfs_message(const ifinfomsg& header) {
+    Message request(RTM_GETLINK, 0, header);
+    request.put_u32(IFLA_EXT_MASK, RTEXT_FILTER_VF | RTEXT_FILTER_SKIP_STATS);
+    return request;
+}
+
 } // namespace
 
 std::optional<VfSettings> parse_vf(const nlmsghdr& message, unsigned number) {
     const auto parsed = parse_message<ifinfomsg>(message, RTM_NEWLINK);
-    if (!parsed) return std::nullopt;
-    for (const Bytes bytes : parsed->second.nest(IFLA_VFINFO_LIST).find_all(IFLA_VF_INFO)) {
-        const Attributes vf(bytes);
-        const auto mac = vf.find_value<ifla_vf_mac>(IFLA_VF_MAC);
-        if (mac && mac->vf == number) return parse_settings(vf);
-    }
-    return std::nullopt;
+    std::optional<VfSettings> settings;
+    if (parsed)
+        for_each_vf(parsed->second, [&](unsigned each, const Attributes& vf) {
+            if (each == number && !settings) settings = parse_settings(vf);
+        });
+    return settings;
 }
 
 std::string VfId::to_string() const {
@@ -138,13 +153,24 @@ std::string VfId::to_string() const {
 }
 
 std::optional<VfSettings> find_vf(Socket& route, const VfId& vf) {
-    Message request(RTM_GETLINK, 0, header_of(vf));
-    request.put_u32(IFLA_EXT_MASK, RTEXT_FILTER_VF | RTEXT_FILTER_SKIP_STATS);
+    Message request = get_vfs_message(header_of(vf));
     const Answer answer = route.ask(request);
     if (answer.errno_value == ENODEV) return std::nullopt;
     if (answer.errno_value != 0)
         throw NetlinkError(fmt::format("read settings of {}", vf), answer.errno_value, answer.kernel_message);
     return answer.message == nullptr ? std::nullopt : parse_vf(*answer.message, vf.number);
+}
+
+std::vector<ReportedVf> list_reported_vfs(Socket& route) {
+    Message request = get_vfs_message({});
+    return list<ReportedVf>(route, request, "list VFs", [](const nlmsghdr& message, std::vector<ReportedVf>& found) {
+        const auto parsed = parse_message<ifinfomsg>(message, RTM_NEWLINK);
+        const auto pf = parsed ? base::PciAddress::parse(parsed->second.text(IFLA_PARENT_DEV_NAME)) : std::nullopt;
+        if (pf)
+            for_each_vf(parsed->second, [&](unsigned number, const Attributes& vf) {
+                found.push_back({.of = {.pf = *pf, .number = number}, .settings = parse_settings(vf)});
+            });
+    });
 }
 
 void change_vf(Socket& route, const VfId& vf, const VfSettings& wanted) {

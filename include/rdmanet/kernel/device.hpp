@@ -24,6 +24,9 @@ struct VfOf {
 /// nullopt if the function is not a VF. Throws base::SystemError.
 [[nodiscard]] std::optional<VfOf> find_pf_of(const base::PciAddress& address);
 
+/// The VF with that number; nullopt if the PF has none. Throws base::SystemError.
+[[nodiscard]] std::optional<base::PciAddress> find_vf_address(const VfOf& vf);
+
 /// All VFs of the machine, ordered by address. Throws base::SystemError.
 [[nodiscard]] std::vector<base::PciAddress> list_vfs();
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <rdmanet/base/vf_settings.hpp>
+#include <rdmanet/kernel/device.hpp>
 #include <rdmanet/kernel/netlink_socket.hpp>
 
 #include <cstdint>
@@ -39,6 +40,14 @@ struct VfId {
 /// nullopt if the PF has no such VF, or is gone. Throws NetlinkError. EMSGSIZE: more VFs than an answer can hold,
 /// about 220.
 [[nodiscard]] std::optional<VfSettings> find_vf(Socket& route, const VfId& vf);
+
+struct ReportedVf {
+    VfOf of;
+    VfSettings settings;
+};
+/// The VFs of all PFs with a net device in the socket's namespace, by one dump. Needs Linux 5.14
+/// (IFLA_PARENT_DEV_NAME). Throws as find_vf(): a PF with too many VFs ends the whole dump.
+[[nodiscard]] std::vector<ReportedVf> list_reported_vfs(Socket& route);
 
 /// Sets each setting of `wanted` in a request of its own: the error names the setting that the driver refused, and
 /// the earlier ones are set. A busy driver (EBUSY, EAGAIN) is asked again until the socket's deadline, but at most

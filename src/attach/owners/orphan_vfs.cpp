@@ -6,6 +6,7 @@
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/state/topic.hpp>
 
+#include <set>
 #include <utility>
 
 namespace rdmanet::attach {
@@ -33,11 +34,25 @@ std::string text_of(const base::BusAddress& address, const kernel::VfId& id, con
         address, id, found, id.pf, id.number, found.vlan ? " vlan 0" : "", found.link_state ? " state auto" : "");
 }
 
+/// The VFs whose PFs report such settings, in the order of their addresses. The kernel is asked once for all VFs. If it
+/// cannot list them together, all VFs are suspects, and each is asked about.
+std::vector<base::PciAddress> list_suspects(const base::Deadline& deadline) try {
+    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
+    std::set<base::PciAddress> suspects;
+    for (const kernel::ReportedVf& vf : kernel::list_reported_vfs(route))
+        if (!keep_pod_settings(vf.settings).empty())
+            if (const auto address = kernel::find_vf_address(vf.of)) suspects.insert(*address);
+    return {suspects.begin(), suspects.end()};
+} catch (const base::SystemError&) { // EMSGSIZE, see kernel::find_vf()
+    return kernel::list_vfs();
+}
+
 /// Empty if the VF has no such settings.
 std::string describe_vf(const base::PciAddress& vf, kernel::Socket& route) try {
     const base::BusAddress address(vf);
+    if (!find_link_on_host(address, route)) return {};
     const auto of = kernel::find_pf_of(vf);
-    if (!of || !find_link_on_host(address, route)) return {};
+    if (!of) return {};
     const auto id = find_vf_id(*of, route);
     const auto settings = id ? kernel::find_vf(route, *id) : std::nullopt;
     const VfSettings found = settings ? keep_pod_settings(*settings) : VfSettings{};
@@ -49,9 +64,11 @@ std::string describe_vf(const base::PciAddress& vf, kernel::Socket& route) try {
 } // namespace
 
 std::vector<std::string> describe_orphan_vfs(const state::AttachmentStore& records, const base::Deadline& deadline) {
-    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
+    const std::vector<base::PciAddress> suspects = list_suspects(deadline);
     std::vector<std::string> orphans;
-    for (const base::PciAddress& vf : kernel::list_vfs()) {
+    if (suspects.empty()) return orphans;
+    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
+    for (const base::PciAddress& vf : suspects) {
         if (describe_vf(vf, route).empty() || is_recorded(vf, records)) continue;
         // Look twice. A DEL restores the settings before it removes its record, so the first look may have been too
         // early. An ADD writes its record before the settings, so the second look finds it.
