@@ -63,11 +63,11 @@ void after_predecessor(const base::Deadline& deadline, const Act& act, const Tak
     }
 }
 
-void add_addresses(PodSide& pod, const kernel::Link& link, const std::vector<base::IpPrefix>& prefixes, kernel::Dad dad,
-                   const base::Deadline& deadline) {
+void add_addresses(const AddContext& context, const Link& link, const std::vector<base::IpPrefix>& prefixes,
+                   kernel::Dad dad) {
     for (const base::IpPrefix& prefix : prefixes)
         after_predecessor(
-            deadline, [&] { kernel::add_address(pod.route, link.ifindex, prefix, dad); },
+            context.deadline, [&] { kernel::add_address(context.pod.route, link.ifindex, prefix, dad); },
             [&] { return fmt::format("address {}", prefix); });
 }
 
@@ -102,26 +102,27 @@ kernel::Route to_kernel(const cni::Route& route, const kernel::Link& link, confi
 
 /// Whether a default route is not added, which is logged. It is a warning if the pod's routes are the reason, and not
 /// the configuration.
-bool is_left_out(const cni::Route& route, const kernel::Link& link, PodSide& pod, config::DefaultRoute policy,
-                 const base::Logger& log) {
+bool is_left_out(const cni::Route& route, const Link& link, const AddContext& context) {
+    const config::DefaultRoute policy = context.config.default_route;
     if (!route.destination.is_default_route() || policy == config::DefaultRoute::always) return false;
     if (route.table.value_or(kernel::kMainTable) != kernel::kMainTable) return false;
     if (policy == config::DefaultRoute::never) {
-        log.info(fmt::format("route {} of interface {} is not added, because \"defaultRoute\" is \"never\"",
-                             route.destination, quoted(link.name)));
+        context.log().info(fmt::format("route {} of interface {} is not added, because \"defaultRoute\" is \"never\"",
+                                       route.destination, quoted(link.name)));
         return true;
     }
-    if (!kernel::find_default_route(pod.route, route.destination.family())) return false;
-    log.warn(
+    if (!kernel::find_default_route(context.pod.route, route.destination.family())) return false;
+    context.log().warn(
         fmt::format("route {} of interface {} is not added, because the pod already has a default route: set "
                     "\"defaultRoute\": \"always\" to use this network's route, or \"never\" to silence this warning",
                     route.destination, quoted(link.name)));
     return true;
 }
 
-void set_up(PodSide& pod, const kernel::Link& link, const base::Deadline& deadline) {
+void set_up(const AddContext& context, const Link& link) {
     after_predecessor(
-        deadline, [&] { kernel::change_link(pod.route, link.ifindex, {.state = kernel::AdminState::up}); },
+        context.deadline,
+        [&] { kernel::change_link(context.pod.route, link.ifindex, {.state = kernel::AdminState::up}); },
         [&] { return fmt::format("MAC address {}", link.mac() ? link.mac()->to_string() : std::string("?")); });
 }
 
@@ -136,17 +137,16 @@ void as_far_as_possible(const base::Logger& log, const Act& act) {
 }
 
 /// Optimistic detection if the kernel has it. The link must be down, so that its link-local address gets it, too.
-kernel::Dad choose_dad(PodSide& pod, const kernel::Link& link, const base::InterfaceName& name,
-                       const base::Logger& log) {
+kernel::Dad choose_dad(const AddContext& context, const Link& link) {
     if (!has_neighbours(link)) return kernel::Dad::none;
     std::string why = "this kernel has no such setting";
     try {
-        if (kernel::enable_optimistic_detection(pod.netns, name) == kernel::Written::yes)
+        if (kernel::enable_optimistic_detection(context.pod.netns, context.request.ifname()) == kernel::Written::yes)
             return kernel::Dad::optimistic;
     } catch (const base::SystemError& error) {
         why = error.what();
     }
-    log.warn(
+    context.log().warn(
         fmt::format("IPv6 addresses of interface {} become usable 1 to 2 seconds after ADD, because duplicate address "
                     "detection cannot be optimistic ({}): set \"duplicateAddressDetection\": \"probe\" to detect "
                     "duplicates before ADD ends",
@@ -168,12 +168,11 @@ struct Wanted {
 
 /// The kernel announces the IPv4 addresses that the link has when it comes up. IPv6 addresses are not announced before
 /// duplicate detection has passed, because that would take them from another host (RFC 4429, section 3.3).
-void bring_up_at_once(PodSide& pod, const kernel::Link& link, const base::InterfaceName& name, const Wanted& wanted,
-                      const base::Deadline& deadline, const base::Logger& log) {
-    const kernel::Dad dad = wanted.v6.empty() ? kernel::Dad::none : choose_dad(pod, link, name, log);
-    add_addresses(pod, link, wanted.v4, kernel::Dad::none, deadline);
-    set_up(pod, link, deadline);
-    add_addresses(pod, link, wanted.v6, dad, deadline);
+void bring_up_at_once(const AddContext& context, const Link& link, const Wanted& wanted) {
+    const kernel::Dad dad = wanted.v6.empty() ? kernel::Dad::none : choose_dad(context, link);
+    add_addresses(context, link, wanted.v4, kernel::Dad::none);
+    set_up(context, link);
+    add_addresses(context, link, wanted.v6, dad);
 }
 
 /// The interface that probes neighbours for addresses. An ipvlan child cannot probe itself: answers to its ARP probe
@@ -190,21 +189,20 @@ kernel::AddressProber make_prober(const AskingSide& asking, const base::MacAddre
 }
 
 /// Probes for the addresses before it adds them. Without a carrier it adds them at once, because nobody would answer.
-void bring_up_after_probe(PodSide& pod, const kernel::Link& link, const base::InterfaceName& name, const Wanted& wanted,
-                          const AskingSide& asking, const base::Deadline& deadline, const base::Logger& log) {
+void bring_up_after_probe(const AddContext& context, const Link& link, const Wanted& wanted, const AskingSide& asking) {
     const std::vector<base::IpAddress> addresses = wanted.all();
-    set_up(pod, link, deadline);
-    if (!wait_for_carrier(pod.route, link.ifindex, deadline)) {
-        log.warn(
+    set_up(context, link);
+    if (!wait_for_carrier(context.pod.route, link.ifindex, context.deadline)) {
+        context.log().warn(
             fmt::format("interface {} has no carrier, so no other host was asked whether it has the same addresses",
                         quoted(link.name)));
-        return bring_up_at_once(pod, link, name, wanted, deadline, log);
+        return bring_up_at_once(context, link, wanted);
     }
     const kernel::AddressProber prober = make_prober(asking, link.mac().value());
-    refuse_taken_addresses(prober, addresses, link.name, deadline);
-    add_addresses(pod, link, wanted.v4, kernel::Dad::none, deadline);
-    add_addresses(pod, link, wanted.v6, kernel::Dad::none, deadline);
-    as_far_as_possible(log, [&] { prober.announce(addresses); });
+    refuse_taken_addresses(prober, addresses, link.name, context.deadline);
+    add_addresses(context, link, wanted.v4, kernel::Dad::none);
+    add_addresses(context, link, wanted.v6, kernel::Dad::none);
+    as_far_as_possible(context.log(), [&] { prober.announce(addresses); });
 }
 
 /// Keeps the link, which is down, from getting an IPv6 link-local address when it comes up.
@@ -216,32 +214,32 @@ void suppress_link_local(PodSide& pod, const kernel::Link& link) {
 /// Gives the link its addresses and brings it up. Enables IPv6 on the interface if it is disabled by default. Waits a
 /// few seconds for another child of the parent with the same MAC or address to disappear. Throws CniError if it stays,
 /// or (with DuplicateDetection::probe) if another host has one of the addresses.
-void bring_up(PodSide& pod, const kernel::Link& link, const base::InterfaceName& name,
-              const std::vector<cni::IpConfig>& ips, config::DuplicateDetection detection, const AskingSide& asking,
-              const base::Deadline& deadline, const base::Logger& log) {
+void bring_up(const AddContext& context, const Link& link, const std::vector<cni::IpConfig>& ips,
+              const AskingSide& asking) {
     const Wanted wanted{.v4 = prefixes_of(ips, base::Family::v4), .v6 = prefixes_of(ips, base::Family::v6)};
-    if (!wanted.v6.empty()) kernel::enable_ipv6(pod.netns, name);
-    if (!wanted.v4.empty()) as_far_as_possible(log, [&] { kernel::announce_ipv4_when_up(pod.netns, name); });
-    if (!wanted.v6.empty()) as_far_as_possible(log, [&] { kernel::announce_ipv6_changes(pod.netns, name); });
-    const bool asks =
-        detection == config::DuplicateDetection::probe && has_neighbours(link) && link.mac() && !ips.empty();
+    const base::InterfaceName name = context.request.ifname();
+    const kernel::Netns& pod = context.pod.netns;
+    if (!wanted.v6.empty()) kernel::enable_ipv6(pod, name);
+    if (!wanted.v4.empty()) as_far_as_possible(context.log(), [&] { kernel::announce_ipv4_when_up(pod, name); });
+    if (!wanted.v6.empty()) as_far_as_possible(context.log(), [&] { kernel::announce_ipv6_changes(pod, name); });
+    const bool asks = context.config.duplicate_detection == config::DuplicateDetection::probe && has_neighbours(link) &&
+                      link.mac() && !ips.empty();
     if (asks)
-        bring_up_after_probe(pod, link, name, wanted, asking, deadline, log);
+        bring_up_after_probe(context, link, wanted, asking);
     else
-        bring_up_at_once(pod, link, name, wanted, deadline, log);
+        bring_up_at_once(context, link, wanted);
 }
 
 /// Adds the routes. A route without a gateway gets the first gateway of its family. Returns the added routes with
 /// their gateways. A default route may be left out, as the policy says.
-std::vector<cni::Route> add_routes(PodSide& pod, const kernel::Link& link, const cni::Result& wanted,
-                                   config::DefaultRoute policy, const base::Logger& log) {
+std::vector<cni::Route> add_routes(const AddContext& context, const Link& link, const cni::Result& wanted) {
     std::vector<cni::Route> added;
     for (const cni::Route& route : wanted.routes) {
-        if (is_left_out(route, link, pod, policy, log)) continue;
+        if (is_left_out(route, link, context)) continue;
         added.push_back(route);
         cni::Route& complete = added.back();
         if (!complete.gateway) complete.gateway = first_gateway(wanted.ips, route.destination.family());
-        kernel::add_route(pod.route, to_kernel(complete, link, policy));
+        kernel::add_route(context.pod.route, to_kernel(complete, link, context.config.default_route));
     }
     return added;
 }
@@ -278,9 +276,8 @@ public:
             require_gid_share(config.rdma, *port, progress.own.ips.size());
         base::in_context(fmt::format("interface {}", quoted(link.name)), [&] {
             if (!config.rdma.link_local_gids) suppress_link_local(context.pod, link);
-            bring_up(context.pod, link, context.request.ifname(), progress.own.ips, config.duplicate_detection,
-                     asking_side(context, link), context.deadline, context.log());
-            progress.own.routes = add_routes(context.pod, link, progress.own, config.default_route, context.log());
+            bring_up(context, link, progress.own.ips, asking_side(context, link));
+            progress.own.routes = add_routes(context, link, progress.own);
         });
     }
 

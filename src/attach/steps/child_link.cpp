@@ -66,17 +66,16 @@ std::variant<config::Macvlan, config::Ipvlan, config::Ipoib> kernel_kind(const c
     return ipoib_child(config, parent);
 }
 
-kernel::ChildSpec child_spec(const cni::Request& request, const config::Config& config, const FoundParent& found,
-                             const PodSide& pod) {
-    kernel::ChildSpec spec{.name = request.ifname(),
+kernel::ChildSpec child_spec(const AddContext& context, const FoundParent& found) {
+    kernel::ChildSpec spec{.name = context.request.ifname(),
                            .parent_ifindex = found.parent.ifindex,
                            .parent_name = found.parent.name,
-                           .netns = &pod.netns,
-                           .kind = kernel_kind(config, found.parent),
+                           .netns = &context.pod.netns,
+                           .kind = kernel_kind(context.config, found.parent),
                            .mac = {},
-                           .mtu = config.mtu};
+                           .mtu = context.config.mtu};
     spec.up = false; // see bring_up()
-    if (!is_passthru(config)) spec.mac = found.mac;
+    if (!is_passthru(context.config)) spec.mac = found.mac;
     return spec;
 }
 
@@ -116,23 +115,22 @@ kernel::LinkChange late_change(const kernel::Link& link, const config::Config& c
 }
 
 /// An index far above those that kernels count up to, and a different one for each attachment.
-unsigned choose_ifindex(const cni::Request& request) {
+unsigned choose_ifindex(const state::AttachmentKey& key) {
     constexpr unsigned kFirst = 1U << 24U;
-    return kFirst + static_cast<unsigned>(base::hash64(key_of(request).file_name()) % kFirst);
+    return kFirst + static_cast<unsigned>(base::hash64(key.file_name()) % kFirst);
 }
 
 /// prepare() has seen that the name is free in the pod. If the host has an interface of that name, the kernel answers
 /// EEXIST, too, unless the request has an index. Creating the child from inside the pod does not help before Linux
 /// 6.15 (rtnl_newlink_create(), net/core/rtnetlink.c).
-void add_child(kernel::ChildSpec spec, const cni::Request& request, const config::Config& config, PodSide& pod,
-               const base::Deadline& deadline) {
-    if (config.link_in_container) return kernel::add_link(pod.route, spec);
-    kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, deadline);
+void add_child(kernel::ChildSpec spec, const AddContext& context) {
+    if (context.config.link_in_container) return kernel::add_link(context.pod.route, spec);
+    kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, context.deadline);
     try {
         kernel::add_link(outside, spec);
     } catch (const kernel::NetlinkError& error) {
         if (error.errno_value() != EEXIST || !kernel::find_link(outside, spec.name)) throw;
-        spec.ifindex = choose_ifindex(request);
+        spec.ifindex = choose_ifindex(context.attachment.key);
         kernel::add_link(outside, spec);
     }
 }
@@ -200,21 +198,20 @@ state::Child child_of(const config::Config& config, const FoundParent& found) {
             .mac = kernel_takes_mac ? found.mac->to_string() : std::string()};
 }
 
-kernel::Link create_child(const cni::Request& request, const config::Config& config, const FoundParent& found,
-                          PodSide& pod, const base::Deadline& deadline) {
+Link create_child(const AddContext& context, const FoundParent& found) {
     try {
-        add_child(child_spec(request, config, found, pod), request, config, pod, deadline);
+        add_child(child_spec(context, found), context);
     } catch (const kernel::NetlinkError& error) {
-        explain(error, config, found);
+        explain(error, context.config, found);
     }
-    const auto link = kernel::find_link(pod.route, request.ifname());
+    const auto link = kernel::find_link(context.pod.route, context.request.ifname());
     if (!link)
         throw base::Error(
-            fmt::format("interface {} disappeared while ADD set it up", quoted(request.ifname().to_string())));
-    const kernel::LinkChange change = late_change(*link, config, found);
+            fmt::format("interface {} disappeared while ADD set it up", quoted(context.request.ifname().to_string())));
+    const kernel::LinkChange change = late_change(*link, context.config, found);
     if (!change.mac && !change.mtu) return *link;
-    kernel::change_link(pod.route, link->ifindex, change);
-    return kernel::find_link(pod.route, link->ifindex).value_or(*link);
+    kernel::change_link(context.pod.route, link->ifindex, change);
+    return kernel::find_link(context.pod.route, link->ifindex).value_or(*link);
 }
 
 std::string mac_text(const AddContext& context) {
@@ -239,8 +236,7 @@ public:
     }
 
     void apply(const AddContext& context, Progress& progress) override {
-        const Link child = create_child(context.request, context.config, {.parent = parent_, .mac = mac_}, context.pod,
-                                        context.deadline);
+        const Link child = create_child(context, {.parent = parent_, .mac = mac_});
         step_.ifindex = child.ifindex;
         if (context.config.is_ipoib()) {
             step_.child.mac = child.hardware_address_text();
