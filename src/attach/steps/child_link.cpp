@@ -1,5 +1,6 @@
 #include "child_link.hpp"
 
+#include "device_return.hpp"
 #include "recorded.hpp"
 
 #include "lookup/ipoib.hpp"
@@ -19,7 +20,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <thread>
 #include <utility>
 
 namespace rdmanet::attach {
@@ -171,13 +171,9 @@ std::optional<Link> find_returned(kernel::Socket& outside, const CreateLink& ste
 void remove_returned(const CreateLink& step, const RevertContext& context) {
     constexpr std::chrono::seconds kTimeout{3};
     kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, context.deadline);
-    const auto until = context.deadline.at_most(kTimeout);
-    for (;;) {
-        const auto link = find_returned(outside, step);
-        if (link) kernel::remove_link(outside, link->ifindex);
-        if (link || until.passed()) return;
-        std::this_thread::sleep_for(std::chrono::milliseconds{20});
-    }
+    const auto link =
+        wait_for(base::Deadline::in(kTimeout), context.deadline, [&] { return find_returned(outside, step); });
+    if (link) kernel::remove_link(outside, link->ifindex);
 }
 
 /// Takes an IPoIB interface down before it is removed. In connected mode, a worker ends its connections some time

@@ -111,12 +111,11 @@ void move_rdma_to_host(const MoveRdma& step, const kernel::Netns& pod, const Rev
 
 /// The lock is held only while the kernel draws the numbers of character devices and they are compared: on a node that
 /// starts many pods, all others wait for it.
-void move_in_turn(const RdmaDevices& moving, const state::AttachmentStore& records, kernel::Socket& outside,
-                  kernel::Socket& inside, const kernel::Netns& netns, const base::Deadline& deadline) {
-    const base::FileLock lock = records.lock_rdma(deadline);
+void move_in_turn(const RdmaDevices& moving, const AddContext& context, Socket& outside, Socket& inside) {
+    const base::FileLock lock = context.attachment.records.lock_rdma(context.deadline);
     for (const kernel::RdmaDevice& device : moving) {
         const auto before = kernel::find_uverbs(outside, device.index);
-        kernel::move_rdma_device(outside, device.index, netns);
+        kernel::move_rdma_device(outside, device.index, context.pod.netns);
         const auto after = kernel::find_uverbs(inside, device.index);
         if (before && after) require_same_uverbs(device.name, *before, *after, "when it moved");
     }
@@ -124,12 +123,11 @@ void move_in_turn(const RdmaDevices& moving, const state::AttachmentStore& recor
 
 /// Moves the chosen RDMA devices, and renames the one that gets another name in the pod. Throws NetlinkError, or
 /// CniError if a device gets another uverbs number in the pod or cannot have the name.
-void move_rdma(const RdmaSelection& selection, const state::AttachmentStore& records, const kernel::Netns& netns,
-               const base::Deadline& deadline) {
+void move_rdma(const RdmaSelection& selection, const AddContext& context) {
     if (selection.moving.empty()) return;
-    kernel::Socket rdma = kernel::Socket::open(kernel::Protocol::rdma, deadline);
-    kernel::Socket inside = kernel::Socket::open_in(netns, kernel::Protocol::rdma, deadline);
-    move_in_turn(selection.moving, records, rdma, inside, netns, deadline);
+    Socket rdma = Socket::open(kernel::Protocol::rdma, context.deadline);
+    Socket inside = Socket::open_in(context.pod.netns, kernel::Protocol::rdma, context.deadline);
+    move_in_turn(selection.moving, context, rdma, inside);
     if (selection.name_in_pod.empty()) return;
     for (const kernel::RdmaDevice& device : selection.moving) rename_in(inside, device, selection.name_in_pod);
 }
@@ -176,7 +174,7 @@ public:
     }
 
     void apply(const AddContext& context, Progress& progress) override {
-        move_rdma(selection_, context.attachment.records, context.pod.netns, context.deadline);
+        move_rdma(selection_, context);
         progress.moved_rdma = selection_.moving;
         progress.rdma_device = rdma_device();
     }

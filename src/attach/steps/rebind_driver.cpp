@@ -48,15 +48,15 @@ bool has_guids(const BusAddress& address, const RebindDriver& step, const Revert
 
 /// Binds the driver again, so that it takes the new GUID. Waits for the RDMA devices and the interface that it
 /// creates. The lock is held until then, because they get the lowest free numbers when the driver creates them.
-RdmaDevices rebind(const base::BusAddress& address, const std::string& driver, const state::AttachmentStore& records,
-                   const base::Deadline& deadline) {
+RdmaDevices rebind(const BusAddress& address, const std::string& driver, const AddContext& context) {
     constexpr std::chrono::seconds kTimeout{20};
-    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
-    kernel::Socket rdma = kernel::Socket::open(kernel::Protocol::rdma, deadline);
-    const base::FileLock lock = records.lock_rdma(deadline);
+    Socket route = Socket::open(kernel::Protocol::route, context.deadline);
+    Socket rdma = Socket::open(kernel::Protocol::rdma, context.deadline);
+    const base::FileLock lock = context.attachment.records.lock_rdma(context.deadline);
     const std::vector<std::string> uverbs = list_uverbs(find_rdma_devices(address, rdma), rdma);
     kernel::bind_anew(address, driver);
-    auto made = wait_for_devices(address, {.link = true, .rdma_devices = 1}, route, &rdma, deadline.at_most(kTimeout));
+    auto made =
+        wait_for_devices(address, {.link = true, .rdma_devices = 1}, route, &rdma, context.deadline.at_most(kTimeout));
     if (!made)
         refuse_device(address,
                       fmt::format("has no RDMA device or no IPoIB interface {} s after driver {} was bound again for "
@@ -76,7 +76,7 @@ public:
             fmt::format("bind driver {} of device {} again, so that it takes the GUID", quoted(driver_), address_));
     }
     void apply(const AddContext& context, Progress& progress) override {
-        progress.made_rdma = rebind(address_, driver_, context.attachment.records, context.deadline);
+        progress.made_rdma = rebind(address_, driver_, context);
     }
 
 private:

@@ -100,15 +100,17 @@ std::vector<base::IpAddress> addresses_of(const cni::Result& result) {
     return addresses;
 }
 
+/// For an RDMA device on the host that pods share.
+void wait_for_shared_gids(const AddContext& context, const Progress& progress) {
+    const kernel::RdmaPort& port = *progress.shared_port;
+    const auto holders = [&] { return describe_gid_holders(port, context.attachment.records, context.deadline); };
+    wait_for_gids(context.config.rdma, port, progress.link->name, addresses_of(progress.own), context.log(), holders);
+}
+
 /// Waits for GIDs on the parent's port.
 class AwaitSharedRdma final : public Step {
 public:
-    void apply(const AddContext& context, Progress& progress) override {
-        const kernel::RdmaPort& port = *progress.shared_port;
-        const auto holders = [&] { return describe_gid_holders(port, context.attachment.records, context.deadline); };
-        wait_for_gids(context.config.rdma, port, progress.link->name, addresses_of(progress.own), context.log(),
-                      holders);
-    }
+    void apply(const AddContext& context, Progress& progress) override { wait_for_shared_gids(context, progress); }
 };
 
 /// Waits for the port and GIDs of a device's own RDMA devices, in the pod or on the host.
@@ -123,12 +125,9 @@ public:
             require_active_port_in_pod(devices(context, progress), policy, context.pod.netns, *progress.link,
                                        context.log(), context.deadline);
         if (is_infiniband_) return; // on InfiniBand, GIDs do not come from addresses
-        const auto addresses = addresses_of(progress.own);
-        const auto& port = progress.shared_port;
-        const auto holders = [&] { return describe_gid_holders(*port, context.attachment.records, context.deadline); };
-        if (port) wait_for_gids(policy, *port, progress.link->name, addresses, context.log(), holders);
-        wait_for_gids_in_pod(policy, progress.moved_rdma, context.pod.netns, *progress.link, addresses, context.log(),
-                             context.deadline);
+        if (progress.shared_port) wait_for_shared_gids(context, progress);
+        wait_for_gids_in_pod(policy, progress.moved_rdma, context.pod.netns, *progress.link, addresses_of(progress.own),
+                             context.log(), context.deadline);
     }
 
 private:
@@ -159,6 +158,11 @@ void check_gid_share(const config::RdmaPolicy& policy, const kernel::RdmaPort& p
             "remove addresses from it");
 }
 
+/// Whether ADD waited until all GIDs existed. If it did not, CHECK may come before the kernel has added them.
+bool had_gids(const config::RdmaPolicy& policy) {
+    return policy.wait_for_gids && policy.on_missing_gid != config::OnMissingGid::warn;
+}
+
 /// Checks the RDMA port of a child's parent.
 void check_shared_rdma(const CheckContext& context, const Link& link) {
     const state::Child* const child = context.record.child();
@@ -173,21 +177,19 @@ void check_shared_rdma(const CheckContext& context, const Link& link) {
                 kLoadRdmaDriver);
     check_port(context.wanted.rdma, *port, parent->name);
     check_gid_share(context.wanted.rdma, *port, link, context.addresses);
-    // If ADD does not wait for GIDs, CHECK may come before the kernel has added them.
-    if (context.wanted.rdma.on_missing_gid == config::OnMissingGid::warn || !context.wanted.rdma.wait_for_gids) return;
+    if (!had_gids(context.wanted.rdma)) return;
     const auto missing = missing_gids(*port, link.name, context.expected.addresses());
     if (!missing.empty()) differs(fmt::format("{} has no GID of {}", *port, missing.front()));
 }
 
-/// Checks GIDs only if ADD waited until they existed.
-void check_gids(const config::RdmaPolicy& policy, const state::AttachmentRecord& record, const kernel::Netns& netns,
-                const kernel::Link& link, const std::vector<base::IpAddress>& addresses,
-                const base::Deadline& deadline) {
-    if (policy.on_missing_gid == config::OnMissingGid::warn || !policy.wait_for_gids) return;
+void check_gids(const CheckContext& context, const Link& link) {
+    const state::AttachmentRecord& record = context.record;
+    const std::vector<base::IpAddress> addresses = context.expected.addresses();
+    if (!had_gids(context.wanted.rdma)) return;
     if (record.rdma_device.empty() || addresses.empty() || link.port_guid()) return;
     const RdmaDevices moved = moved_devices(record);
     const auto missing = moved.empty() ? missing_gids(recorded_port(record), link.name, addresses)
-                                       : missing_gids_in_pod(moved, netns, link, addresses, deadline);
+                                       : missing_gids_in_pod(moved, context.netns, link, addresses, context.deadline);
     if (!missing.empty()) differs(fmt::format("RDMA device {} has no GID of {}", record.rdma_device, missing.front()));
 }
 
@@ -211,13 +213,15 @@ bool may_be_coming_up(const state::AttachmentRecord& record) {
 }
 
 /// Checks the port of the pod's interface. The RDMA device may be in the pod or on the host.
-void check_port_of_device(const config::RdmaPolicy& policy, const state::AttachmentRecord& record,
-                          const kernel::Netns& netns, const kernel::Link& link, const base::Deadline& deadline) {
+void check_port_of_device(const CheckContext& context, const Link& link) {
+    const state::AttachmentRecord& record = context.record;
+    const config::RdmaPolicy& policy = context.wanted.rdma;
     if (policy.on_inactive_port != config::OnInactivePort::refuse || record.rdma_device.empty()) return;
     if (may_be_coming_up(record)) return;
     const RdmaDevices moved = moved_devices(record);
-    auto inside = moved.empty() ? std::nullopt : kernel::Socket::find_rdma_in(netns, deadline);
-    const auto port = inside ? find_port_of(*inside, moved, link, &netns) : find_shared_port(record, deadline);
+    auto inside = moved.empty() ? std::nullopt : kernel::Socket::find_rdma_in(context.netns, context.deadline);
+    const auto port =
+        inside ? find_port_of(*inside, moved, link, &context.netns) : find_shared_port(record, context.deadline);
     if (port) check_port(policy, *port, link.name);
 }
 
@@ -261,9 +265,8 @@ void check_rdma(const CheckContext& context) {
     check_shared_rdma(context, link);
     if (!context.wanted.is_device()) return;
     check_guid(context.wanted.vf.port_guid, link);
-    check_gids(context.wanted.rdma, context.record, context.netns, link, context.expected.addresses(),
-               context.deadline);
-    check_port_of_device(context.wanted.rdma, context.record, context.netns, link, context.deadline);
+    check_gids(context, link);
+    check_port_of_device(context, link);
 }
 
 } // namespace

@@ -90,14 +90,13 @@ void apply_settings(const FoundVf& vf, const base::BusAddress& address, kernel::
 /// Settings that CHECK must find again beyond the configured ones, as far as the driver reports them. The MAC only of
 /// a VF with a net device, because programs in user space choose their own.
 std::optional<kernel::VfSettings> settings_to_keep(const FoundVf& vf, const std::optional<kernel::Link>& link,
-                                                   const cni::Request& request, const config::Config& config,
-                                                   const base::Deadline& deadline) {
+                                                   const AddContext& context) {
     // A driver may have changed more than was requested, some of it when the VF came up.
-    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
+    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, context.deadline);
     const auto present = kernel::find_vf(route, vf.id);
     if (!present) return std::nullopt;
-    kernel::VfSettings kept =
-        kernel::difference(kernel::without_port_speed(*present, vf.id), wanted_settings(request, config));
+    kernel::VfSettings kept = kernel::difference(kernel::without_port_speed(*present, vf.id),
+                                                 wanted_settings(context.request, context.config));
     if (!link || kept.mac == link->mac()) kept.mac.reset(); // it may be the VF's own MAC, which the pod may change
     return kept;
 }
@@ -133,7 +132,7 @@ public:
     }
 
     void conclude(const AddContext& context, const Progress& /*progress*/, Conclusion& end) const override {
-        end.record.vf_settings = settings_to_keep(vf_, link_, context.request, context.config, context.deadline);
+        end.record.vf_settings = settings_to_keep(vf_, link_, context);
         end.record.wanted->vf = wanted_settings(context.request, context.config);
     }
 
