@@ -17,10 +17,6 @@ namespace {
 using base::quoted;
 using kernel::RdmaNetnsMode;
 
-[[noreturn]] void refuse_rdma(const std::string& why) {
-    throw cni::CniError(cni::ErrorCode::rdma, why);
-}
-
 std::vector<kernel::GidEntry> gids_of(const kernel::RdmaPort& port, const kernel::Netns* pod) {
     if (pod == nullptr) return kernel::list_gids(port);
     const kernel::NetnsSysfs sysfs(*pod);

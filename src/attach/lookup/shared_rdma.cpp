@@ -12,20 +12,16 @@ namespace {
 
 using base::quoted;
 
-[[noreturn]] void refuse(const std::string& message) {
-    throw cni::CniError(cni::ErrorCode::rdma, message);
-}
-
 /// If RDMA is required, this ends the ADD. If it is used only where present, the pod gets none.
 std::optional<kernel::RdmaPort> without_rdma(const config::RdmaPolicy& policy, const std::string& why,
                                              const base::Logger& log) {
-    if (policy.demand == config::RdmaDemand::required) refuse(why);
+    if (policy.demand == config::RdmaDemand::required) refuse_rdma(why);
     log.debug(why);
     return std::nullopt;
 }
 
 void refuse_or_warn(const config::RdmaPolicy& policy, const std::string& what, const base::Logger& log) {
-    if (policy.on_missing_gid == config::OnMissingGid::refuse) refuse(what);
+    if (policy.on_missing_gid == config::OnMissingGid::refuse) refuse_rdma(what);
     log.warn(what);
 }
 
@@ -51,6 +47,10 @@ std::size_t gids_of_an_address(std::size_t types) {
 }
 
 } // namespace
+
+void refuse_rdma(const std::string& why) {
+    throw cni::CniError(cni::ErrorCode::rdma, why);
+}
 
 std::string needs_shared_mode(const std::string& network) {
     return fmt::format(
@@ -89,8 +89,8 @@ void require_rdma_of_ipoib(const config::RdmaPolicy& policy, const kernel::Link&
     if (policy.demand != config::RdmaDemand::required) return;
     auto socket = kernel::Socket::find_rdma(deadline);
     if (!socket)
-        refuse(fmt::format("parent {} has no RDMA device: load the RDMA driver of its NIC", quoted(parent.name)));
-    if (kernel::rdma_netns_mode(*socket) != kernel::RdmaNetnsMode::shared) refuse(needs_shared_mode(network));
+        refuse_rdma(fmt::format("parent {} has no RDMA device: load the RDMA driver of its NIC", quoted(parent.name)));
+    if (kernel::rdma_netns_mode(*socket) != kernel::RdmaNetnsMode::shared) refuse_rdma(needs_shared_mode(network));
 }
 
 void require_gid_room(const config::RdmaPolicy& policy, const kernel::RdmaPort& port, const std::string& parent,

@@ -15,6 +15,9 @@
 
 namespace rdmanet::attach {
 
+/// Throws the error of a network that cannot have the RDMA it asks for.
+[[noreturn]] void refuse_rdma(const std::string& why);
+
 /// The parent's RDMA port, if the policy asks for RDMA. Throws CniError if RDMA is required, and the parent has no
 /// RDMA device or the node's RDMA mode is not shared.
 [[nodiscard]] std::optional<kernel::RdmaPort> find_rdma(const config::RdmaPolicy& policy, const kernel::Link& parent,

@@ -112,7 +112,7 @@ void find_move_interface(const PlanContext& context, Findings& found) {
     const Link& link = found.interface->link;
     require_possible_keys(link, context.config);
     if (context.add == nullptr) return;
-    require_free_names(quoted(link.name), link, context.add->pod, context.request);
+    require_free_names(quoted(link.name), link, *context.add);
     context.log.warn(
         fmt::format("interface {} is virtual ({}): the kernel destroys it if the pod's network namespace ends "
                     "before DEL",

@@ -141,7 +141,7 @@ void find_move_link(const PlanContext& context, Findings& found) {
     if (context.add == nullptr || !found.device || context.config.is_rdma_only()) return;
     const FoundDevice& device = *found.device;
     if (!device.link) return warn_of_no_interface(device, context);
-    require_free_names(device.address.to_string(), *device.link, context.add->pod, context.request);
+    require_free_names(device.address.to_string(), *device.link, *context.add);
     if (!device.is_infiniband()) return;
     if (const auto mac = wanted_mac(context.request, context.config))
         throw cni::CniError(
@@ -209,12 +209,12 @@ void conclude_link(const Link& link, Conclusion& end) {
 
 /// If an alternative name is taken in the pod, the kernel refuses the move since Linux 6.6, and in stable kernels
 /// before. Older kernels do not check it.
-void require_free_names(const std::string& device, const Link& link, PodSide& pod, const cni::Request& request) {
+void require_free_names(const std::string& device, const Link& link, const AddContext& context) {
     for (const std::string& altname : link.altnames)
-        if (const auto other = kernel::find_link_by_altname(pod.route, altname))
+        if (const auto other = kernel::find_link_by_altname(context.pod.route, altname))
             refuse_device(device,
                           fmt::format("has the alternative name {}, and so has interface {} in {}: remove one of them",
-                                      quoted(altname), quoted(other->name), request.netns_path));
+                                      quoted(altname), quoted(other->name), context.request.netns_path));
 }
 
 MoveLink MoveLink::parse(const json::Reader& reader) {

@@ -5,11 +5,6 @@
 #include "kinds.hpp"
 #include "step.hpp"
 
-#include "lookup/pod_side.hpp"
-
-#include <rdmanet/base/deadline.hpp>
-#include <rdmanet/cni/request.hpp>
-#include <rdmanet/config/config.hpp>
 #include <rdmanet/json/reader.hpp>
 #include <rdmanet/json/writer.hpp>
 #include <rdmanet/kernel/link.hpp>
@@ -37,7 +32,7 @@ struct MoveLink {
 };
 
 /// Throws CniError if an alternative name of the link is taken in the pod.
-void require_free_names(const std::string& device, const kernel::Link& link, PodSide& pod, const cni::Request& request);
+void require_free_names(const std::string& device, const kernel::Link& link, const AddContext& context);
 
 /// Moves the link from the host into the pod and renames it. It is down there. nullopt if it is not in the pod
 /// afterwards.

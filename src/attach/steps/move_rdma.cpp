@@ -28,10 +28,6 @@ using base::quoted;
 using kernel::RdmaDevice;
 using kernel::Socket;
 
-[[noreturn]] void refuse_rdma(const std::string& why) {
-    throw cni::CniError(cni::ErrorCode::rdma, why);
-}
-
 std::optional<kernel::RdmaDevice> find_immovable(const RdmaDevices& devices, kernel::Socket& rdma,
                                                  const kernel::Netns& pod) {
     const auto found = std::find_if(devices.begin(), devices.end(), [&](const kernel::RdmaDevice& device) {

@@ -33,8 +33,7 @@ FoundDevice find_device(const PlanContext& context, const BusAddress& address) {
         refuse_late_choice(address, config.rdma);
         return found;
     }
-    if (std::holds_alternative<config::Sriov>(config.attach))
-        found.vf = find_vf(address, context.request, config, context.host);
+    if (std::holds_alternative<config::Sriov>(config.attach)) found.vf = find_vf(address, context);
     if (!config.is_rdma_only()) found.link = find_device_link(address, context.host);
     if (found.link) require_unused_by_node(address, *found.link, context.host);
     return found;

@@ -144,19 +144,17 @@ private:
 
 /// A VLAN that the VF has already, and the configuration says nothing of, is the pod's: an administrator's intention,
 /// or what another plugin left behind.
-void warn_of_inherited_vlan(const FoundVf& vf, const cni::Request& request, const config::Config& config,
-                            const base::Logger& log) {
+void warn_of_inherited_vlan(const FoundVf& vf, const PlanContext& context) {
     const auto& vlan = vf.before.vlan;
-    if (!vlan || vlan->id == 0 || std::get<config::Sriov>(config.attach).settings.vlan) return;
-    log.warn(
+    if (!vlan || vlan->id == 0 || std::get<config::Sriov>(context.config.attach).settings.vlan) return;
+    context.log.warn(
         fmt::format("{} has VLAN {}, and network {} sets none: the pod is in that VLAN. Set \"vlan\" to it if that is "
                     "intended, otherwise run `ip link set {} vf {} vlan 0`",
-                    vf.id, vlan->id, quoted(request.conf.name), vf.id.pf, vf.id.number));
+                    vf.id, vlan->id, quoted(context.request.conf.name), vf.id.pf, vf.id.number));
 }
 
 void find_vf_settings(const PlanContext& context, Findings& found) {
-    if (context.add != nullptr && found.device && found.device->vf)
-        warn_of_inherited_vlan(*found.device->vf, context.request, context.config, context.log);
+    if (context.add != nullptr && found.device && found.device->vf) warn_of_inherited_vlan(*found.device->vf, context);
 }
 
 std::unique_ptr<Step> make_vf_settings(const AddContext& /*context*/, const Findings& found) {
@@ -187,14 +185,13 @@ void check_vf_settings(const CheckContext& context) {
 
 const Kind kVfSettingsStep{.find = find_vf_settings, .make = make_vf_settings, .check = check_vf_settings};
 
-FoundVf find_vf(const base::BusAddress& address, const cni::Request& request, const config::Config& config,
-                kernel::Socket& route) {
-    VfView vf = view_vf(address, route);
-    require_mtu(config, vf.pf);
+FoundVf find_vf(const base::BusAddress& address, const PlanContext& context) {
+    VfView vf = view_vf(address, context.host);
+    require_mtu(context.config, vf.pf);
     FoundVf found{.of = vf.of,
                   .id = std::move(vf.id),
                   .before = vf.present,
-                  .changes = kernel::difference(wanted_settings(request, config), vf.present)};
+                  .changes = kernel::difference(wanted_settings(context.request, context.config), vf.present)};
     require_settings_of_link_layer(found, address, vf.pf);
     return found;
 }

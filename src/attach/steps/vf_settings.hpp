@@ -6,18 +6,11 @@
 #include "step.hpp"
 
 #include <rdmanet/base/bus_address.hpp>
-#include <rdmanet/base/deadline.hpp>
-#include <rdmanet/base/logger.hpp>
-#include <rdmanet/cni/request.hpp>
-#include <rdmanet/config/config.hpp>
 #include <rdmanet/json/reader.hpp>
 #include <rdmanet/json/writer.hpp>
-#include <rdmanet/kernel/device.hpp>
-#include <rdmanet/kernel/link.hpp>
 #include <rdmanet/kernel/vf.hpp>
 
 #include <array>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -46,7 +39,6 @@ struct SetVf {
 /// - the device is not a VF, or its PF cannot be asked
 /// - the PF's MTU is below the configured one
 /// - the link layer does not have a requested setting
-[[nodiscard]] FoundVf find_vf(const base::BusAddress& address, const cni::Request& request,
-                              const config::Config& config, kernel::Socket& route);
+[[nodiscard]] FoundVf find_vf(const base::BusAddress& address, const PlanContext& context);
 
 } // namespace rdmanet::attach
