@@ -251,11 +251,10 @@ bool node_is_strict() {
 
 config::Config read_config(const cni::Request& request, const attach::Node& node) {
     config::Config config = config::parse_config(request.conf);
+    const bool may_be_wrong = request.command == Command::check;
+    if (!may_be_wrong) config::require_useful_keys(config.useless_keys, config.strict, node.strict);
     for (const std::string& warning : config.warnings) node.log.warn(warning);
-    if (request.command != Command::check) {
-        config::require_useful_keys(config.useless_keys, config.strict, node.strict);
-        config::require_sound(config.ipam);
-    }
+    if (!may_be_wrong) config::require_sound(config.ipam);
     return config;
 }
 

@@ -44,9 +44,9 @@ void require_addresses_only(const cni::Request& request) {
 ipam::Config configuration(const cni::Request& request, const Node& node) {
     std::vector<std::string> warnings;
     const config::IpamChoice ipam = config::parse_ipam(request.conf, warnings);
-    for (const std::string& warning : warnings) node.log.warn(warning);
     auto config = std::get<ipam::Config>(ipam);
     config::require_useful_keys(config.useless_keys, false, node.strict);
+    for (const std::string& warning : warnings) node.log.warn(warning);
     config::require_sound(ipam);
     return config;
 }
