@@ -44,9 +44,11 @@ void require_version(Command command, SpecVersion version) {
     const bool too_old = (command == Command::check && version < SpecVersion::v0_4_0) ||
                          ((command == Command::gc || command == Command::status) && version < SpecVersion::v1_1_0);
     if (!too_old) return;
-    throw CniError(ErrorCode::incompatible_version,
-                   fmt::format("config version does not allow {}: cniVersion is {}, expected {} or later", command,
-                               to_string(version), command == Command::check ? "0.4.0" : "1.1.0"));
+    throw CniError(
+        ErrorCode::incompatible_version,
+        fmt::format("config version does not allow {}: cniVersion is {}, expected {} or later: set \"cniVersion\" "
+                    "of the network to it",
+                    command, to_string(version), command == Command::check ? "0.4.0" : "1.1.0"));
 }
 
 /// Only for ADD: nothing was ever stored under such names, so a DEL need not fail for them.
@@ -84,7 +86,10 @@ void require_environment(Command command, const Environment& environment, const 
     if (is_about_a_container(command)) require("CNI_CONTAINERID", names.container_id);
     if (needs_netns(command)) require("CNI_NETNS", names.netns);
     if (is_about_a_container(command)) require("CNI_IFNAME", names.ifname);
-    if (!missing.empty()) refuse(fmt::format("required env variables [{}] missing", base::join(missing, ",")));
+    if (!missing.empty())
+        refuse(fmt::format("required env variables [{}] missing: a runtime sets them; to try a network by hand, run "
+                           "`rdmanet plan FILE`",
+                           base::join(missing, ",")));
     if (!is_about_a_container(command)) return;
     const std::string container = value_of(environment, "CNI_CONTAINERID");
     if (!is_identifier(container))
