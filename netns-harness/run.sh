@@ -354,7 +354,8 @@ run_native() {
 		unshare --net --mount --uts --pid --fork --kill-child --mount-proc bash -O nullglob -c '
 		cd_to=$PWD
 		mount -t sysfs sysfs /sys && mount -t tmpfs run /run && mkdir -p /run/netns /run/lock /run/kept /var/lib/cni &&
-			mount -t tmpfs cni /var/lib/cni && mount -t tmpfs log /var/log || exit 125
+			mount -t tmpfs cni /var/lib/cni && mount -t tmpfs log /var/log &&
+			mkdir -p /etc/cni && mount -t tmpfs cni /etc/cni || exit 125
 		for path in "$cd_to" "${RDMANET_BINARY:-}" "$0"; do # a checkout may lie in /tmp
 			name=$(cut -d/ -f3 <<<"$path")
 			[[ $path == /tmp/?* && -d /tmp/$name && ! -d /run/kept/$name ]] || continue

@@ -7,7 +7,7 @@
 #                          take samples, which change with the commit (test/seed)
 #   test/run.sh --all      everything, which takes a night: no samples, and the stages that only --all has
 #   test/run.sh STAGE...   only these stages, one after the other:
-#                          - style unit tidy fuzz harness demo e2e e2e_sanitize patience fault bench build
+#                          - style unit tidy fuzz harness demo e2e cluster e2e_sanitize patience fault bench build
 #                          - of --all: e2e_guest vfs64 bench_guest newest_kernel
 set -euo pipefail
 
@@ -19,10 +19,10 @@ results=$logs/results # a line for each part: passed, failed, skipped, name
 # Packages for the tests in addition to the build's and the harness's: linters, the compiler with libFuzzer, plugins
 # to delegate to, a DHCP server (busybox).
 packages=(git clang clang-format clang-tidy libclang-rt-14-dev lld shellcheck containernetworking-plugins
-	busybox-static)
+	busybox-static etcd-server openssl curl)
 
 # A guest waits half of its time, so three guests and a build keep two processors busy. "patience" only waits.
-lanes=("harness e2e" "style unit fuzz e2e_sanitize fault" "patience tidy demo bench build")
+lanes=("harness e2e cluster" "style unit fuzz e2e_sanitize fault" "patience tidy demo bench build")
 only_in_all=(e2e_guest vfs64 bench_guest newest_kernel)
 
 # What the everyday run takes of each. --all takes everything.
@@ -172,7 +172,7 @@ e2e_test=build/release/test/e2e/e2e_test
 
 stage_e2e() {
 	say "end-to-end cases, the built binary on a real kernel"
-	again=$guest_again RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet on_kernels e2e "" $e2e_test -r progress
+	again=$guest_again RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet on_kernels e2e "~[cluster]" $e2e_test -r progress
 }
 
 # Runs everything in the guest, whatever this machine's kernel can do. Only runs if it is named.
@@ -188,13 +188,22 @@ stage_e2e_sanitize() {
 	say "end-to-end cases, the binary built with sanitizers"
 	guests=1 turns=$sanitized_turns RDMANET_BINARY=$top/build/sanitize/cmd/rdmanet/rdmanet \
 		on_kernels e2e-sanitize \
-		'[core],~[memory-limit]~[static]~[large]~[.hang]~[examples]~[readme]~[rdma]~[ipvlan]~[ipoib]~[infiniband]~[device]~[sriov]' \
+		'[core],~[cluster]~[memory-limit]~[static]~[large]~[.hang]~[examples]~[readme]~[rdma]~[ipvlan]~[ipoib]~[infiniband]~[device]~[sriov]' \
 		env ASAN_OPTIONS=detect_leaks=0 $e2e_test -r progress
 }
 
 # Cases in which something hangs until a deadline of almost a minute.
 stage_patience() {
 	RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet counted patience any_kernel $e2e_test -r progress '[.hang]'
+}
+
+# The first time, it builds the server, which takes minutes.
+stage_cluster() {
+	build release cluster_test || return 0
+	say "leases in a Kubernetes API server"
+	counted cluster-unit test/cluster/cluster.sh try build/release/test/unit/cluster/cluster_test -r progress
+	RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet counted cluster-e2e \
+		any_kernel test/cluster/cluster.sh try $e2e_test -r progress '[cluster]'
 }
 
 stage_fault() {

@@ -2,7 +2,6 @@
 
 #include "check_command.hpp"
 #include "forget_command.hpp"
-#include "late_constructors.hpp"
 #include "output.hpp"
 #include "plan_command.hpp"
 #include "plugin.hpp"
@@ -12,6 +11,7 @@
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/file_lock.hpp>
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/base/late_start.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/json/writer.hpp>
 #include <rdmanet/ops/state_report.hpp>
@@ -276,7 +276,7 @@ int parse_and_run(int argc, char** argv) {
 } // namespace
 
 int run_cli(int argc, char** argv) {
-    run_late_constructors();
+    base::start_late_parts();
     try {
         return parse_and_run(argc, argv);
     } catch (const NobodyReads&) {

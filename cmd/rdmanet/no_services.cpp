@@ -2,8 +2,8 @@
 // would load shared libraries of the same C library, which a node need not have: the linker warns of each. With
 // --wrap=NAME it takes __wrap_NAME in their place (ld(1)).
 //
-// - dlopen(): SQLite's extensions, which nobody enables (sqlite3_enable_load_extension()).
-// - getaddrinfo(): libnl's nl_addr_info().
+// - dlopen(): SQLite's extensions, which nobody enables (sqlite3_enable_load_extension()), and OpenSSL's providers.
+// - getaddrinfo(), gethostbyname(): libnl's nl_addr_info(), and OpenSSL's own sockets. Room http has a resolver.
 // - getprotobyname(), getprotobynumber(): libnl's nl_str2ip_proto() and nl_ip_proto2str().
 #include <netdb.h>
 
@@ -15,6 +15,10 @@ void* __wrap_dlopen(const char* /*file*/, int /*mode*/) {
 
 int __wrap_getaddrinfo(const char* /*node*/, const char* /*service*/, const addrinfo* /*hints*/, addrinfo** /*found*/) {
     return EAI_FAIL;
+}
+
+hostent* __wrap_gethostbyname(const char* /*name*/) {
+    return nullptr;
 }
 
 protoent* __wrap_getprotobyname(const char* /*name*/) {

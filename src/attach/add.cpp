@@ -73,6 +73,17 @@ std::vector<state::Step> without_own_steps(std::vector<state::Step> remaining, c
     return remaining;
 }
 
+/// What an earlier ADD may have claimed in a store that the cluster shares has been given back.
+void require_no_leases_owed(const Session& session) {
+    const auto outcome = session.records.load(session.key);
+    const auto* record = std::get_if<AttachmentRecord>(&outcome);
+    if (record != nullptr && record->lease_store)
+        throw cni::CniError(cni::ErrorCode::try_again_later,
+                            fmt::format("the lease store did not take back the addresses of an earlier ADD of {}: see "
+                                        "the log for the reason",
+                                        session.key));
+}
+
 /// Undoes what an existing record describes: an ADD that was killed, or an attachment whose namespace is gone and
 /// whose DEL never came. If the attachment lives, a second ADD is an error (CNI specification, section 2, ADD) and
 /// changes nothing. Returns the steps that remain; they hold nothing that this ADD needs, and move into its record.
@@ -91,6 +102,7 @@ std::vector<state::Step> undo_earlier_add(const cni::Request& request, PodSide& 
         const StillHeld held =
             detach(*record, caller_of(request), session.node, session.records, session.leases, deadline);
         if (!held.empty()) return remaining_steps_of(session, held);
+        require_no_leases_owed(session);
     }
     return {};
 }
@@ -160,12 +172,9 @@ private:
     cni::Result lease() {
         const auto* own = std::get_if<ipam::Config>(&context_.config.ipam);
         if (own == nullptr) return chained_addresses(context_.request, context_.config);
-        PodProbe pods(session_.node);
-        ipam::Allocator allocator(session_.leases, pods);
-        const ipam::Allocation allocation =
-            allocator.allocate(*own, owner_of(record_), requested_addresses(context_.request), context_.deadline);
-        for (const std::string& warning : allocation.warnings) session_.node.log.warn(warning);
-        record_.leases = to_recorded(allocation.leases);
+        const ipam::Allocation allocation = take_leases(
+            *own, context_.request, record_, session_, [this] { session_.records.save(record_to_undo()); },
+            context_.deadline);
         fresh_leases_ = allocation.fresh;
         reclaimed_from_ = allocation.reclaimed_from;
         return to_result(allocation);

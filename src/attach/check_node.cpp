@@ -107,7 +107,7 @@ private:
             return {Agreement::differs,
                     "its ADD or DEL failed or was killed: delete the pod; if it is gone, run `rdmanet gc`"};
         is_attached = true;
-        if (!record.leases.empty()) compare_leases(record, node_, leases_, deadline);
+        if (!record.leases.empty()) compare_leases(record, node_, records_, leases_, deadline);
         if (record.attach == kAttachIpam) return {};
         const auto netns = find_netns_again(record.netns.path, record.netns);
         if (!netns) return {Agreement::not_checked, describe_missing_netns(record, pod)};

@@ -8,6 +8,7 @@
 #include "compare.hpp"
 
 #include "leases.hpp"
+#include "session.hpp"
 
 #include "lookup/request.hpp"
 #include "owners/liveness.hpp"
@@ -95,11 +96,13 @@ void compare_with_kernel(const Intended& wanted, const state::AttachmentRecord& 
     throw cni::CniError(cni::ErrorCode::check_failed, error.what());
 }
 
-void compare_leases(const state::AttachmentRecord& record, const Node& node, ipam::Store& leases,
-                    const base::Deadline& deadline) {
+void compare_leases(const state::AttachmentRecord& record, const Node& node, const state::AttachmentStore& records,
+                    ipam::Store& on_node, const base::Deadline& deadline) {
     PodProbe pods(node);
-    ipam::Allocator allocator(leases, pods);
-    const auto faults = allocator.check(owner_key(record.key), record.prefixes(), deadline);
+    std::vector<std::string> faults;
+    with_store(record.lease_store, on_node, node, records, [&](ipam::Store& store) {
+        faults = ipam::Allocator(store, pods).check(owner_key(record.key), record.prefixes(), deadline);
+    });
     if (!faults.empty()) differs(faults.front());
 }
 

@@ -3,6 +3,7 @@
 #include "detach.hpp"
 #include "recall.hpp"
 #include "session.hpp"
+#include "shared_leases.hpp"
 #include "unrecorded_device.hpp"
 
 #include "owners/attachment.hpp"
@@ -102,10 +103,11 @@ void reconstruct_link(AttachmentRecord& record, const cni::Request& request, Ses
         record.steps.push_back(std::move(step));
 }
 
-AttachmentRecord bare_record(const state::AttachmentKey& key, const Node& node) {
+AttachmentRecord bare_record(const state::AttachmentKey& key, const cni::Request& request, const Node& node) {
     AttachmentRecord record;
     record.key = key;
     record.boot_id = node.boot_id;
+    record.lease_store = lease_store_of(request);
     return record;
 }
 
@@ -113,7 +115,7 @@ AttachmentRecord bare_record(const state::AttachmentKey& key, const Node& node) 
 /// and does not stop the rest: the addresses are released in any case.
 AttachmentRecord reconstruct(const cni::Request& request, Session& session, StillHeld& held,
                              const base::Deadline& deadline) {
-    AttachmentRecord record = bare_record(session.key, session.node);
+    AttachmentRecord record = bare_record(session.key, request, session.node);
     record.netns.path = request.netns_path;
     try {
         reconstruct_link(record, request, session, deadline);
@@ -142,14 +144,14 @@ void log_unreadable(const state::Unreadable& unreadable, const Session& session)
 }
 
 /// The record of addresses for another plugin's interface.
-std::optional<AttachmentRecord> find_ipam_record(const Session& session, StillHeld& held) {
+std::optional<AttachmentRecord> find_ipam_record(const cni::Request& request, const Session& session, StillHeld& held) {
     if (!session.key.has_leases()) return std::nullopt;
     const state::AttachmentKey key = session.key.with_role(state::kIpamRole);
     auto outcome = load(key, session, held);
     if (std::holds_alternative<state::NoRecord>(outcome)) return std::nullopt;
     if (auto* record = std::get_if<AttachmentRecord>(&outcome)) return std::move(*record);
     log_unreadable(std::get<state::Unreadable>(outcome), session);
-    return bare_record(key, session.node); // enough to release the leases
+    return bare_record(key, request, session.node); // enough to release the leases
 }
 
 /// The attachment's records in every role, because the configuration may have been edited since ADD. Returns at least
@@ -165,9 +167,9 @@ std::vector<AttachmentRecord> find_records(const cni::Request& request, Session&
         log_unreadable(*unreadable, session);
         records.push_back(reconstruct(request, session, held, deadline));
     }
-    if (auto record = find_ipam_record(session, held)) records.push_back(*std::move(record));
+    if (auto record = find_ipam_record(request, session, held)) records.push_back(*std::move(record));
     if (records.empty())
-        records.push_back(is_ipam ? bare_record(session.key, session.node)
+        records.push_back(is_ipam ? bare_record(session.key, request, session.node)
                                   : reconstruct(request, session, held, deadline));
     return records;
 }

@@ -2,6 +2,7 @@
 
 #include "leases.hpp"
 #include "remaining.hpp"
+#include "shared_leases.hpp"
 
 #include "owners/attachment.hpp"
 #include "steps/contain.hpp"
@@ -112,6 +113,24 @@ std::string describe_leases(const state::AttachmentRecord& record) {
     return text;
 }
 
+constexpr std::chrono::seconds kReleaseTimeout{20}; // DEL and rollback have other things to do
+
+/// False if the cluster's store can't be asked, or refuses: the record then keeps what is owed to it. DEL and
+/// rollback go on, and succeed without it. Without a record there is nothing to keep it: throws.
+bool release_shared(const state::AttachmentRecord& record, const Node& node, const state::AttachmentStore& records,
+                    const base::Deadline& deadline) try {
+    SharedLeases shared(*record.lease_store, node, records);
+    shared.store().release(owner_key(record.key), deadline.at_most(kReleaseTimeout));
+    return true;
+} catch (const base::Error& error) {
+    const auto outcome = records.load(record.key);
+    if (!std::holds_alternative<state::AttachmentRecord>(outcome)) throw;
+    node.log.error(
+        fmt::format("the addresses of {} are still recorded in the cluster, `rdmanet gc` gives them back: {}",
+                    describe(record), error.what()));
+    return false;
+}
+
 StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Undoing undoing, const Node& node,
                const state::AttachmentStore& records, ipam::SqliteStore& leases, const base::Deadline& deadline,
                StillHeld held = {}, const std::vector<ipam::Lease>& fresh = {}) {
@@ -124,17 +143,23 @@ StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Undo
     state::AttachmentRecord remaining = all_remaining(record);
     remaining.removal_unfinished = record.removal_unfinished || undoing == Undoing::earlier_add;
     undo_steps(remaining, context, undoing, record.boot_id == node.boot_id, held);
+    bool is_owed = false; // to a store that can't be asked now
     const bool has_no_leases = attempt(held, describe_leases(record), [&] {
         if (!record.key.has_leases()) return;
+        if (record.lease_store) {
+            if (undoing == Undoing::own_add || !has_leases_in_other_role(record.key, records))
+                is_owed = !release_shared(record, node, records, deadline);
+            return;
+        }
         if (undoing == Undoing::own_add)
             withdraw_leases(leases, record.key, fresh, node,
                             deadline); // no program of the pod has run, so they need no cooldown
         else if (!has_leases_in_other_role(record.key, records))
             release_leases(leases, record.key, node, deadline);
     });
-    drop_released(remaining, has_no_leases);
+    drop_released(remaining, has_no_leases && !is_owed);
     const bool is_recorded = attempt(held, "journal record", [&] {
-        held.empty() ? records.remove(record.key) : save_remaining(remaining, records);
+        held.empty() && !is_owed ? records.remove(record.key) : save_remaining(remaining, records);
     });
     if (!has_no_leases && is_recorded) // otherwise the error of the journal names the fault
         if (std::string fault = state::find_directory_fault(node.state_directory); !fault.empty())

@@ -1,5 +1,6 @@
 #include "detach.hpp"
 #include "leases.hpp"
+#include "shared_leases.hpp"
 
 #include "owners/attachment.hpp"
 #include "owners/known_attachments.hpp"
@@ -151,6 +152,8 @@ void forget(const ForgetTarget& target, const Node& node, DryRun dry_run,
     say(describe_forgotten(attachment, pod, own_leases, dry_run));
     if (dry_run == DryRun::yes) return;
     if (!own_leases.empty()) release_leases(leases, attachment.record.key, node, deadline);
+    if (const auto& where = attachment.record.lease_store; where && has_record(attachment))
+        SharedLeases(*where, node, records).store().release(owner_key(attachment.record.key), deadline);
     drop(attachment, records);
 }
 

@@ -69,8 +69,6 @@ cni::Result add(const cni::Request& request, const Node& node) try {
         return std::holds_alternative<state::NoRecord>(session.records.load(key));
     };
     const bool is_first = is_absent(session.key) && is_absent(session.key.with_role(""));
-    PodProbe pods(node);
-    ipam::Allocator allocator(session.leases, pods);
     ipam::Allocation allocation;
     base::Rollback rollback(
         [&](const std::string& what, const char* why) { node.log.error(fmt::format("{}: {}", what, why)); });
@@ -78,9 +76,8 @@ cni::Result add(const cni::Request& request, const Node& node) try {
         rollback.on_failure("undo the failed ADD", [&] {
             undo_failed_add(record, allocation.fresh, {}, node, session.records, session.leases);
         });
-    allocation = allocator.allocate(config, owner_of(record), requested_addresses(request), deadline);
-    for (const std::string& warning : allocation.warnings) node.log.warn(warning);
-    record.leases = to_recorded(allocation.leases);
+    allocation = take_leases(
+        config, request, record, session, [&] { session.records.save(record); }, deadline);
     for (const ipam::AllocatedAddress& ip : allocation.ips) record.ips.push_back(ip.address.to_string());
     commit(record, *lock, node, session.records, deadline);
     rollback.commit();
@@ -95,7 +92,11 @@ cni::Result add(const cni::Request& request, const Node& node) try {
 void check(const cni::Request& request, const Node& node) {
     const auto deadline = base::Deadline::in(kCheckTimeout);
     Session session(request, node);
-    const auto leases = session.leases.find(owner_key(session.key), deadline);
+    std::vector<ipam::Lease> leases;
+    const auto outcome = session.records.load(session.key);
+    const auto* record = std::get_if<state::AttachmentRecord>(&outcome);
+    with_store(record == nullptr ? std::nullopt : record->lease_store, session.leases, node, session.records,
+               [&](ipam::Store& store) { leases = store.find(owner_key(session.key), deadline); });
     if (leases.empty()) differs(fmt::format("no address is leased to {}, expected the one of ADD", session.key));
     if (!request.conf.prev_result) return;
     const std::vector<cni::IpConfig>& ips = request.conf.prev_result->ips;

@@ -57,7 +57,8 @@ std::vector<ipam::Lease> list_recorded_leases(const state::AttachmentStore& reco
     // reclaimed.
     sort_youngest_first(recorded_attachments, boot_id);
     std::vector<ipam::Lease> leases;
-    for (const state::AttachmentRecord& record : recorded_attachments)
+    for (const state::AttachmentRecord& record : recorded_attachments) {
+        if (record.lease_store) continue; // they are in another store
         for (const state::RecordedLease& recorded : record.leases)
             if (const auto address = base::IpPrefix::parse(recorded.address))
                 leases.push_back({.space = recorded.space,
@@ -66,6 +67,7 @@ std::vector<ipam::Lease> list_recorded_leases(const state::AttachmentStore& reco
                                   .owner = owner_of(record),
                                   .since = record.created,
                                   .cooldown = std::chrono::seconds(recorded.cooldown)});
+    }
     return leases;
 }
 

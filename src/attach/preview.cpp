@@ -1,5 +1,6 @@
 #include "prepare.hpp"
 #include "session.hpp"
+#include "shared_leases.hpp"
 
 #include "lookup/request.hpp"
 #include "owners/claims.hpp"
@@ -32,21 +33,30 @@ std::string describe_lease(const RangeUsage& now, const std::string& target) {
                        usable, now.usage.cooling);
 }
 
+void describe_leases_in(ipam::Store& store, Preview& preview, const ipam::Config& own,
+                        const std::vector<ipam::RequestedAddress>& requested, const Node& node,
+                        const base::Deadline& deadline) {
+    PodProbe pods(node);
+    ipam::Allocator allocator(store, pods);
+    for (const std::string& warning : allocator.foresee(own, requested, deadline)) node.log.warn(warning);
+    for (const ipam::ConfiguredRange& configured : own.ranges) {
+        const RangeUsage now{.range = configured.range, .usage = allocator.usage(configured, deadline)};
+        preview.actions.push_back(describe_lease(now, lease_target(now.range, requested)));
+        preview.ranges.push_back(now);
+    }
+    for (const ipam::StaticAddress& each : own.addresses)
+        preview.actions.push_back(fmt::format("lease {}, which the configuration names", each.address));
+}
+
 void describe_leases(Preview& preview, const cni::Request& request, const config::Config& config, Session& session,
                      const base::Deadline& deadline) {
     const auto* own = std::get_if<ipam::Config>(&config.ipam);
     if (own == nullptr) return;
     const auto requested = requested_addresses(request);
-    PodProbe pods(session.node);
-    ipam::Allocator allocator(session.leases, pods);
-    for (const std::string& warning : allocator.foresee(*own, requested, deadline)) session.node.log.warn(warning);
-    for (const ipam::ConfiguredRange& configured : own->ranges) {
-        const RangeUsage now{.range = configured.range, .usage = allocator.usage(configured, deadline)};
-        preview.actions.push_back(describe_lease(now, lease_target(now.range, requested)));
-        preview.ranges.push_back(now);
-    }
-    for (const ipam::StaticAddress& each : own->addresses)
-        preview.actions.push_back(fmt::format("lease {}, which the configuration names", each.address));
+    if (own->store.kind != ipam::StoreKind::node) preview.actions.push_back(describe_store(own->store));
+    with_store(lease_store_of(*own), session.leases, session.node, session.records, [&](ipam::Store& store) {
+        describe_leases_in(store, preview, *own, requested, session.node, deadline);
+    });
 }
 
 /// Only `rdmanet plan` warns: ADD cannot know whether the runtime has that capability.

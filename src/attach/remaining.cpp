@@ -31,6 +31,7 @@ void drop_undone_step(AttachmentRecord& remaining, std::size_t at) {
 
 void drop_released(AttachmentRecord& remaining, bool has_no_leases) {
     if (has_no_leases) remaining.leases.clear();
+    if (has_no_leases) remaining.lease_store.reset();
     if (has_no_leases && !has_step(remaining, kDelegateIpam)) remaining.ips.clear();
     if (remaining.device().empty() && remaining.child() == nullptr) remaining.rdma_device.clear();
     remaining.routes.clear();

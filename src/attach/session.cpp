@@ -1,6 +1,72 @@
 #include "session.hpp"
 
+#include "shared_leases.hpp"
+
+#include "lookup/request.hpp"
+#include "owners/liveness.hpp"
+
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/ipam/errors.hpp>
+
+#include <unistd.h>
+
+#include <chrono>
+
 namespace rdmanet::attach {
+namespace {
+
+constexpr std::chrono::seconds kLeaseTimeout{30}; // of an ADD, for a store that the cluster shares
+
+/// Both stores would give the addresses of the range, each without a look at the other. Without the node's file
+/// nothing was given from it, and every record of the journal would have to be read to say so.
+void require_none_on_node(const ipam::Config& config, Session& session, PodProbe& pods,
+                          const base::Deadline& deadline) {
+    if (::access(session.leases.path().c_str(), F_OK) != 0) return;
+    ipam::Allocator on_node(session.leases, pods);
+    for (const ipam::ConfiguredRange& range : config.ranges)
+        if (const auto leases = on_node.usage(range, deadline).leases; leases != 0)
+            throw ipam::StoreError(
+                ipam::StoreError::Kind::permanent,
+                fmt::format("range {} has {} in the store of this node, and the cluster's store does not know them: "
+                            "delete those pods, which `rdmanet state` shows, or set \"store\": \"node\"",
+                            range.range, base::counted(leases, "lease", "leases")));
+}
+
+} // namespace
+
+ipam::Allocation take_leases(const ipam::Config& config, const cni::Request& request, state::AttachmentRecord& record,
+                             Session& session, const std::function<void()>& save, const base::Deadline& deadline) {
+    PodProbe pods(session.node);
+    const auto allocate = [&](ipam::Store& store, const base::Deadline& until) {
+        return ipam::Allocator(store, pods).allocate(config, owner_of(record), requested_addresses(request), until);
+    };
+    ipam::Allocation allocation;
+    const auto where = lease_store_of(config);
+    if (where) {
+        session.node.log.debug(describe_store(config.store));
+        require_none_on_node(config, session, pods, deadline);
+        SharedLeases shared(*where, session.node, session.records, [&](const ipam::Lease&) {
+            if (record.lease_store) return;
+            record.lease_store = where;
+            save();
+        });
+        allocation = allocate(shared.store(), deadline.at_most(kLeaseTimeout));
+        record.lease_store = where;
+    } else {
+        allocation = allocate(session.leases, deadline);
+    }
+    for (const std::string& warning : allocation.warnings) session.node.log.warn(warning);
+    record.leases = to_recorded(allocation.leases);
+    return allocation;
+}
+
+void with_store(const std::optional<state::LeaseStore>& where, ipam::Store& on_node, const Node& node,
+                const state::AttachmentStore& records, const std::function<void(ipam::Store&)>& use) {
+    if (!where) return use(on_node);
+    SharedLeases shared(*where, node, records);
+    use(shared.store());
+}
 
 cni::Dns chosen_dns(const cni::Dns& configured, const cni::Dns& from_ipam) {
     return configured.empty() ? from_ipam : configured;

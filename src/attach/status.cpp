@@ -1,5 +1,7 @@
 // STATUS: whether ADD would work now. It changes nothing, and reads little because CRI-O asks every half second.
 #include "leases.hpp"
+#include "session.hpp"
+#include "shared_leases.hpp"
 
 #include "lookup/device_link.hpp"
 #include "lookup/device_usable.hpp"
@@ -30,13 +32,16 @@ void require_free_addresses(const ipam::Config& config, const Node& node, const 
     const state::AttachmentStore records = node.records();
     ipam::SqliteStore leases = open_leases(node, records);
     PodProbe pods(node);
-    ipam::Allocator allocator(leases, pods);
-    for (const ipam::ConfiguredRange& configured : config.ranges)
-        if (!allocator.has_room(configured, deadline))
-            unavailable(
-                fmt::format("no free address in range {} (leases: {}, none of a dead pod): enlarge the range, or "
-                            "delete pods that `rdmanet state` shows",
-                            configured.range, allocator.usage(configured, deadline).leases));
+    if (config.store.kind != ipam::StoreKind::node) node.log.debug(describe_store(config.store));
+    with_store(lease_store_of(config), leases, node, records, [&](ipam::Store& store) {
+        ipam::Allocator allocator(store, pods);
+        for (const ipam::ConfiguredRange& configured : config.ranges)
+            if (!allocator.has_room(configured, deadline))
+                unavailable(
+                    fmt::format("no free address in range {} (leases: {}, none of a dead pod): enlarge the range, or "
+                                "delete pods that `rdmanet state` shows",
+                                configured.range, allocator.usage(configured, deadline).leases));
+    });
 }
 
 void require_ipam(const cni::Request& request, const config::IpamChoice& ipam, const Node& node,

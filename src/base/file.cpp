@@ -117,6 +117,17 @@ std::optional<std::string> read_regular_file_if_exists(const std::string& path, 
         fd.get(), most, path, [] {}, ShortRead::is_the_end);
 }
 
+std::optional<std::string> read_named_file_if_exists(const std::string& path, std::size_t most) {
+    const UniqueFd place(::open(path.c_str(), O_PATH | O_CLOEXEC)); // does not call the driver's open (open(2))
+    if (!place && is_absent(errno)) return std::nullopt;
+    struct stat status {};
+    if (!place || ::fstat(place.get(), &status) != 0) throw SystemError(fmt::format("open {}", path), errno);
+    if (!S_ISREG(status.st_mode)) throw Error(fmt::format("{} is not a regular file", path));
+    const UniqueFd fd(::open(fmt::format("/proc/self/fd/{}", place.get()).c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd) throw SystemError(fmt::format("open {}", path), errno);
+    return read_all(fd.get(), most, path);
+}
+
 std::string read_file(const std::string& path, std::size_t most) {
     auto content = read_file_if_exists(path, most);
     if (!content) throw SystemError(fmt::format("open {}", path), ENOENT);

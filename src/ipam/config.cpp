@@ -4,6 +4,7 @@
 #include "known_keys.hpp"
 #include "pass_through.hpp"
 #include "range_config.hpp"
+#include "store_choice.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
@@ -190,6 +191,7 @@ void parse_members(const json::Reader& ipam, Config& config) {
         throw json::ValueError(ipam.path(),
                                "nothing to allocate from: expected \"range\", \"ipRanges\" or \"addresses\"");
     config.dns = parse_dns(ipam);
+    choose_store(ipam, config);
     if (const auto cooldown = ipam.find("cooldown"))
         config.cooldown = std::chrono::seconds(cooldown->integer(0, kMostCooldown));
 }

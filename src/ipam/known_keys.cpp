@@ -11,7 +11,8 @@ using json::KnownKey;
 constexpr KnownKey kUsed[] = {
     {"type"},      {"range"},           {"range_start"}, {"range_end"}, {"exclude"},      {"ipRanges"},
     {"gateway"},   {"routes"},          {"dns"},         {"addresses"}, {"network_name"}, {"enable_overlapping_ranges"},
-    {"enable_l3"}, {"exclude_gateway"}, {"cooldown"},    {"$comment"},
+    {"enable_l3"}, {"exclude_gateway"}, {"cooldown"},    {"store"},     {"kubernetes"},   {"configuration_path"},
+    {"$comment"},
 };
 constexpr KnownKey kRangeKeys[] = {
     {"range"}, {"range_start"}, {"range_end"}, {"exclude"}, {"gateway"}, {"enable_l3"}, {"$comment"},
@@ -36,18 +37,20 @@ constexpr KnownKey kMeaningless[] = {
     {"name"},
 };
 
-// Keys of whereabouts that name other configuration files.
-constexpr KnownKey kElsewhere[] = {
-    {"configuration_path", "ignored, this version reads no other file: put the keys of that file into \"ipam\""},
-};
+// Keys of whereabouts that are an error if they have a value.
+constexpr KnownKey kRefused[] = {{"node_slice_size"}};
 
-// Keys of whereabouts for sharing a range between nodes.
-constexpr std::string_view kNodeOnly =
-    "ignored, because the embedded store makes addresses unique on this node only: give each node a range of its own";
-constexpr KnownKey kClusterWide[] = {
-    {"node_slice_size", kNodeOnly}, {"kubernetes", kNodeOnly},        {"etcd_host", kNodeOnly},
-    {"etcd_username", kNodeOnly},   {"etcd_password", kNodeOnly},     {"etcd_key_file", kNodeOnly},
-    {"etcd_cert_file", kNodeOnly},  {"etcd_ca_cert_file", kNodeOnly},
+constexpr KnownKey kKubernetesKeys[] = {{"kubeconfig"}, {"k8s_api_root"}, {"$comment"}};
+
+// How to reach a cluster. They mean nothing to a network that says "store": "node".
+constexpr std::string_view kOnNode = "ignored, because \"store\" is \"node\": remove one of the two";
+constexpr KnownKey kIdleOnNode[] = {{"kubernetes", kOnNode}};
+
+// Keys of whereabouts before 0.6. Without a store, they are refused.
+constexpr std::string_view kOldEtcd = "ignored, because \"store\" says where leases are kept: remove it";
+constexpr KnownKey kKeysOfOldEtcd[] = {
+    {"etcd_host", kOldEtcd},     {"etcd_username", kOldEtcd},  {"etcd_password", kOldEtcd},
+    {"etcd_key_file", kOldEtcd}, {"etcd_cert_file", kOldEtcd}, {"etcd_ca_cert_file", kOldEtcd},
 };
 
 /// Warns of keys in the objects of a list. A value that is not a list, or an element that is not an object, is
@@ -63,7 +66,14 @@ void warn_of_elements(const json::Reader& ipam, std::string_view list, std::span
 } // namespace
 
 void warn_of_keys(const json::Reader& ipam, json::KeyWarnings& warnings) {
-    json::warn_of_keys(ipam, {kUsed, kMeaningless, kElsewhere, kClusterWide}, warnings);
+    const auto store = ipam.find("store");
+    const bool is_on_node = store && store->is_string() && store->string() == "node";
+    json::warn_of_keys(ipam,
+                       {is_on_node ? std::span<const KnownKey>(kIdleOnNode) : std::span<const KnownKey>(), kUsed,
+                        kRefused, kMeaningless, kKeysOfOldEtcd},
+                       warnings);
+    if (const auto kubernetes = ipam.find("kubernetes"); kubernetes && kubernetes->is_object() && !is_on_node)
+        json::warn_of_keys(*kubernetes, {kKubernetesKeys}, warnings);
     warn_of_elements(ipam, "ipRanges", kRangeKeys, warnings);
     warn_of_elements(ipam, "routes", kRouteKeys, warnings);
     warn_of_elements(ipam, "addresses", kAddressKeys, warnings);

@@ -82,6 +82,20 @@ RecordedLease parse_lease(const json::Reader& lease) {
             .cooldown = static_cast<unsigned>(lease.at("cooldown").integer(0, UINT32_MAX))};
 }
 
+void write_lease_store(json::Writer& writer, const LeaseStore& store) {
+    writer.begin_object().member("kind", store.kind).member("kubeconfig", store.kubeconfig).key("pools").begin_array();
+    for (const LeasePool& pool : store.pools)
+        writer.begin_object().member("space", pool.space).member("subnet", pool.subnet).end_object();
+    writer.end_array().end_object();
+}
+
+LeaseStore parse_lease_store(const json::Reader& store) {
+    LeaseStore parsed{.kind = store.at("kind").string(), .kubeconfig = store.at("kubeconfig").string(), .pools = {}};
+    for (const json::Reader& pool : store.at("pools").elements())
+        parsed.pools.push_back({.space = pool.at("space").string(), .subnet = pool.at("subnet").string()});
+    return parsed;
+}
+
 void write_wanted(json::Writer& writer, const Wanted& wanted) {
     writer.begin_object().member("mac", wanted.mac);
     writer.key("vf").begin_object();
@@ -153,6 +167,7 @@ std::string AttachmentRecord::to_text() const {
     writer.key("leases").begin_array();
     for (const RecordedLease& lease : leases) write_lease(writer, lease);
     writer.end_array();
+    if (lease_store) write_lease_store(writer.key("leaseStore"), *lease_store);
     write_texts(writer, "ips", ips);
     write_texts(writer, "routes", routes);
     if (vf_settings) {
@@ -174,6 +189,7 @@ AttachmentRecord AttachmentRecord::parse(std::string_view text, ReadStep read_st
     parse_identity(root, record);
     record.rdma_device = root.at("rdmaDevice").string();
     for (const json::Reader& lease : root.at("leases").elements()) record.leases.push_back(parse_lease(lease));
+    if (const auto store = root.find("leaseStore")) record.lease_store = parse_lease_store(*store);
     record.ips = parse_texts(root.at("ips"));
     record.routes = parse_texts(root.at("routes"));
     if (const auto settings = root.find("vfSettings")) record.vf_settings = parse_settings(*settings);

@@ -60,6 +60,7 @@ struct Table {
 [[nodiscard]] std::vector<Table> keys_tables();
 [[nodiscard]] std::vector<Table> ipam_tables();
 [[nodiscard]] std::vector<Table> range_tables();
+[[nodiscard]] std::vector<Table> store_tables();
 [[nodiscard]] std::vector<Table> runtime_tables();
 [[nodiscard]] std::vector<Table> vf_tables();
 [[nodiscard]] std::vector<Table> device_tables();

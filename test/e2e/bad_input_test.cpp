@@ -235,8 +235,8 @@ TEST_CASE("bad input is refused with code and message, and changes nothing", "[b
     NEEDS(kernel_has("macvlan"), "macvlan");
     BadInputStage stage;
     std::set<std::string> messages;
-    for (const auto tables : {environment_tables, json_tables, keys_tables, ipam_tables, range_tables, runtime_tables,
-                              vf_tables, device_tables})
+    for (const auto tables : {environment_tables, json_tables, keys_tables, ipam_tables, range_tables, store_tables,
+                              runtime_tables, vf_tables, device_tables})
         for (const Table& table : tables()) expect_refusals(stage, table, messages);
     CHECK(stage.full_difference() == "");
     Golden golden("refusals of bad input");

@@ -19,6 +19,9 @@ namespace rdmanet::base {
 /// up to 16 KiB costs one open, one read and one close. `directory` is the file's directory, if it is already open.
 [[nodiscard]] std::optional<std::string> read_regular_file_if_exists(const std::string& path, std::size_t most,
                                                                      std::optional<int> directory = std::nullopt);
+/// As read_file_if_exists(), for a path that a network names. Throws Error if it is not a regular file, and does not
+/// open it: that would wait for a pipe's writer, or start a watchdog.
+[[nodiscard]] std::optional<std::string> read_named_file_if_exists(const std::string& path, std::size_t most);
 /// Reads `fd` to its end. Throws SystemError, also (EFBIG) if there are more than `most` bytes. `name` is for the
 /// message.
 [[nodiscard]] std::string read_all(int fd, std::size_t most, std::string_view name);

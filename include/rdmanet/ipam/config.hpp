@@ -33,7 +33,22 @@ struct StaticAddress {
     std::string space;
 };
 
+/// Where leases are kept.
+enum class StoreKind : std::uint8_t {
+    node,        // on the node itself: addresses are unique there
+    whereabouts, // in the Kubernetes API, as whereabouts keeps them: addresses are unique in the cluster
+};
+struct StoreChoice {
+    StoreKind kind = StoreKind::node;
+    std::string kubeconfig; // of whereabouts
+    std::string why{};      // of a store that the cluster shares: which key says so
+};
+
+/// Keys of a node for all of its networks: where leases are kept, and how to reach that place.
+inline constexpr const char* kNodeFile = "/etc/cni/net.d/rdmanet.d/rdmanet.conf";
+
 struct Config {
+    StoreChoice store;
     std::vector<ConfiguredRange> ranges; // `range` first, then `ipRanges`
     std::vector<StaticAddress> addresses;
     // Only copied to the result.

@@ -45,6 +45,19 @@ struct RecordedLease {
     unsigned cooldown = 0; // seconds after its release in which nobody gets it
 };
 
+/// A pool of a store that the cluster shares: address space and subnet.
+struct LeasePool {
+    std::string space;
+    std::string subnet;
+};
+
+/// Where leases are that are not in the node's own store.
+struct LeaseStore {
+    std::string kind;       // "whereabouts"
+    std::string kubeconfig; // path; its content is read at every call
+    std::vector<LeasePool> pools;
+};
+
 /// What the network asks for beyond the steps. `rdmanet check` needs it, because it has no configuration.
 struct Wanted {
     std::string mac;             // of the pod's interface at the end of ADD; empty if it has none
@@ -70,6 +83,8 @@ struct AttachmentRecord {
     Pod pod;
     std::string rdma_device; // "mlx5_0/1", empty without RDMA
     std::vector<RecordedLease> leases;
+    /// Absent where they are in the node's own store. Without `leases`: some may have been claimed there.
+    std::optional<LeaseStore> lease_store;
     std::vector<std::string> ips;    // as in the result, from any IPAM
     std::vector<std::string> routes; // destinations of the routes that were added
     /// VF settings that CHECK must find again beyond the configured ones. Absent in records of earlier versions.

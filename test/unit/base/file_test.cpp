@@ -84,6 +84,19 @@ TEST_CASE("a regular file is read whole, by its path or from its open directory"
     CHECK_THROWS_AS(read_regular_file_if_exists(directory.file("40000"), 39'999), SystemError);
 }
 
+TEST_CASE("a file that a configuration names is read only if it is a regular one") {
+    const TemporaryDirectory directory;
+    const std::string file = directory.path() + "/file";
+    CHECK(read_named_file_if_exists(file, 9) == std::nullopt);
+    create_file_durably(file, "content");
+    CHECK(read_named_file_if_exists(file, 9) == "content");
+    CHECK_THROWS_WITH(read_named_file_if_exists(file, 6), Catch::Contains(file));
+    REQUIRE(::mkfifo((directory.path() + "/pipe").c_str(), 0600) == 0);
+    CHECK_THROWS_WITH(read_named_file_if_exists(directory.path() + "/pipe", 9), Catch::Contains("regular file"));
+    CHECK_THROWS_WITH(read_named_file_if_exists(directory.path(), 9), Catch::Contains("regular file"));
+    CHECK_THROWS_WITH(read_named_file_if_exists("/dev/null", 9), Catch::Contains("regular file"));
+}
+
 TEST_CASE("an absent file is not an error if it may be absent") {
     const TemporaryDirectory directory;
     CHECK_FALSE(read_file_if_exists(directory.file("absent"), 10));

@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <fstream>
+
 using namespace rdmanet;
 using namespace rdmanet::ipam;
 using namespace rdmanet::ipam::test;
@@ -139,13 +141,12 @@ TEST_CASE("a start or an end outside of the range is a fault, which does not aff
 TEST_CASE("keys without meaning here are accepted; unknown keys and keys about uniqueness produce a warning") {
     CHECK(config(R"({"range": "10.0.0.0/24", "log_file": "/x", "log_level": "debug", "datastore": "kubernetes",
         "leader_lease_duration": 1500, "sleep_for_race": 0,
-        "reconciler_cron_expression": "* * * * *", "node_slice_size": "", "etcd_host": ""})")
+        "reconciler_cron_expression": "* * * * *", "node_slice_size": "", "etcd_host": "", "configuration_path": ""})")
               .warnings.empty());
-    for (const std::string key : {"node_slice_size", "kubernetes", "etcd_host", "etcd_ca_cert_file"})
-        CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", ")" + key + R"(": "x"})"),
-                   Names(key, "ignored", "embedded store"));
-    CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "configuration_path": "/etc/x"})"),
-               Names("configuration_path", "ignored"));
+    CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "store": "node", "kubernetes": {"kubeconfig": "/etc/k"}})"),
+               Names("kubernetes", "ignored", "\"node\""));
+    CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "store": "node", "etcd_ca_cert_file": "x"})"),
+               Names("etcd_ca_cert_file", "ignored"));
     CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "rangeStart": "10.0.0.9"})"),
                Names("rangeStart", "unknown key", "\"range_start\""));
 }
@@ -174,6 +175,110 @@ TEST_CASE("unknown keys in nested objects produce a warning too") {
         "addresses": [{"address": "10.9.0.9/16", "gateway": "10.9.0.1"}],
         "dns": {"nameservers": [], "domain": "", "search": [], "options": []}})")
               .warnings.empty());
+}
+
+namespace {
+
+const std::string kReach = R"("kubernetes": {"kubeconfig": "/etc/k"}, )";
+
+/// A file of the node for all networks, with this content.
+class NodeFile {
+public:
+    explicit NodeFile(std::string_view content) { std::ofstream(path()) << content; }
+    [[nodiscard]] std::string path() const { return directory_.path() + "/rdmanet.conf"; }
+    /// A network that names the file.
+    [[nodiscard]] std::string network(const std::string& members = R"("range": "10.0.0.0/24")") const {
+        return R"({"configuration_path": ")" + path() + "\", " + members + "}";
+    }
+
+private:
+    TemporaryDirectory directory_;
+};
+
+void check_refused(const std::string& network, const std::string& where, const std::string& what) {
+    INFO(network);
+    const std::string error = error_of(network);
+    CHECK_THAT(error, Contains(where) && Contains(what));
+}
+
+} // namespace
+
+TEST_CASE("leases are kept on the node, or in the cluster as whereabouts does it") {
+    CHECK(config(R"({"range": "10.0.0.0/24"})").store.kind == StoreKind::node);
+    CHECK(config(R"({"range": "10.0.0.0/24", "store": "node"})").store.kind == StoreKind::node);
+    const Config shared =
+        config(R"({"store": "whereabouts", "range": "10.0.0.0/8", "ipRanges": [{"range": "fd00::/64"}],
+        "kubernetes": {"kubeconfig": "/etc/k", "k8s_api_root": ""}})");
+    CHECK(shared.store.kind == StoreKind::whereabouts);
+    CHECK(shared.store.kubeconfig == "/etc/k");
+    CHECK(shared.store.why == "store says so");
+    CHECK(shared.warnings.empty());
+    CHECK_THAT(only_warning("{" + kReach + R"("store": "whereabouts", "range": "10.0.0.0/24", "cooldown": 5})"),
+               Names("cooldown", "ignored"));
+    CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "store": "whereabouts", "kubernetes": {"kubeconfig": "/k",
+        "kubeConfig2": 1}})"),
+               Names("kubernetes.kubeConfig2"));
+}
+
+TEST_CASE("a network with a cluster uses the cluster's store, which fits the smallest of its ranges") {
+    const Config shared = config("{" + kReach + R"("range": "10.0.0.0/20", "ipRanges": [{"range": "10.16.0.0/16"}]})");
+    CHECK(shared.store.kind == StoreKind::whereabouts);
+    CHECK_THAT(shared.store.why, Names("kubernetes", "10.0.0.0/20", "4094"));
+    check_refused("{" + kReach + R"("range": "10.0.0.0/19"})", "kubernetes", "range 10.0.0.0/19 has more than 4094");
+    CHECK(config("{" + kReach + R"("range": "10.0.0.0/19", "range_end": "10.0.15.254"})").store.kind ==
+          StoreKind::whereabouts);
+}
+
+TEST_CASE("what a network does not say of its store is in a file of the node") {
+    const NodeFile file(R"({"datastore": "kubernetes", "kubernetes": {"kubeconfig": "/etc/k"}, "log_level": "debug"})");
+    const Config shared = config(file.network());
+    CHECK(shared.store.kind == StoreKind::whereabouts);
+    CHECK(shared.store.kubeconfig == "/etc/k");
+    CHECK_THAT(shared.store.why, Names(file.path() + ": kubernetes"));
+    CHECK(config(file.network(R"("range": "10.0.0.0/24", "store": "node")")).store.kind == StoreKind::node);
+    CHECK(config(file.network(R"("range": "10.0.0.0/24", "kubernetes": {"kubeconfig": "/own"})")).store.kubeconfig ==
+          "/own");
+    const NodeFile on_node(R"({"store": "node"})");
+    CHECK(config(on_node.network("\"range\": \"10.0.0.0/24\", " + kReach + "\"$comment\": 1")).store.kind ==
+          StoreKind::node);
+}
+
+TEST_CASE("a file of the node that can't be used is named, and its content is not shown") {
+    const NodeFile secret("root:s3cret:19000:0:99999:7:::");
+    CHECK_THAT(error_of(secret.network()), Names(secret.path(), "not JSON") && !Contains("s3cret"));
+    const NodeFile wrong(R"({"kubernetes": {"kubeconfig": "s3cret"}})");
+    CHECK_THAT(error_of(wrong.network()), Names(wrong.path(), "kubernetes.kubeconfig") && !Contains("s3cret"));
+    const NodeFile store(R"({"store": "blocky"})");
+    CHECK_THAT(error_of(store.network()), Names(store.path() + ": store", "\"whereabouts\""));
+    check_refused(R"({"range": "10.0.0.0/24", "configuration_path": "/nowhere/x"})", "configuration_path",
+                  "/nowhere/x");
+    check_refused(R"({"range": "10.0.0.0/24", "configuration_path": "/etc"})", "configuration_path", "/etc");
+    check_refused(R"({"range": "10.0.0.0/24", "configuration_path": "x"})", "configuration_path", "absolute path");
+}
+
+TEST_CASE("keys of a cluster never mean the node's own store") {
+    check_refused(R"({"range": "10.0.0.0/24", "kubernetes": {}})", "kubernetes", "\"kubeconfig\"");
+    check_refused(R"({"range": "10.0.0.0/24", "kubernetes": "x"})", "kubernetes", "\"x\"");
+    check_refused(R"({"range": "10.0.0.0/24", "kubernetes": {"kubeconfig": ""}})", "kubernetes", "\"kubeconfig\"");
+    check_refused(R"({"range": "10.0.0.0/24", "etcd_host": "10.0.0.9:2379"})", "etcd_host", "\"store\"");
+    check_refused(R"({"range": "10.0.0.0/24", "node_slice_size": "/26"})", "node_slice_size", "slices");
+}
+
+TEST_CASE("what the cluster's store can't do is refused with a way out") {
+    const std::string members = "{" + kReach + R"("store": "whereabouts", )";
+    check_refused(R"({"range": "10.0.0.0/24", "store": "etcd3"})", "store", "\"etcd3\"");
+    check_refused(R"({"range": "10.0.0.0/24", "store": 1})", "store", "1");
+    check_refused(R"({"range": "10.0.0.0/24", "store": "whereabouts"})", "store", "kubeconfig");
+    check_refused(R"({"range": "10.0.0.0/24", "store": "whereabouts", "kubernetes": {}})", "store", "\"kubeconfig\"");
+    check_refused(R"({"range": "10.0.0.0/24", "store": "whereabouts", "kubernetes": {"kubeconfig": "k"}})",
+                  "kubernetes.kubeconfig", "\"k\"");
+    check_refused(members + R"("addresses": [{"address": "10.0.0.9/24"}]})", "addresses", "\"range\"");
+    check_refused(members + R"("range": "10.0.0.1-10.0.0.9/24", "ipRanges": [{"range": "10.0.0.20-10.0.0.29/24"}]})",
+                  "10.0.0.0/24", "different subnets");
+    check_refused(members + R"("range": "::1:0:0:0/80"})", "::1:0:0:0/80", "begin");
+    for (const char* name : {"Rails", "-a", "a.", "a..b", "a.-b", "a_b", "a/b"})
+        check_refused(members + R"("range": "10.0.0.0/24", "network_name": ")" + name + "\"}", "network_name", name);
+    CHECK(config(members + R"("range": "10.0.0.0/24", "network_name": "rails.a-1"})").warnings.empty());
 }
 
 TEST_CASE("the refusal of an impossible value has the path of its key") {

@@ -45,6 +45,20 @@ TEST_CASE("a record is read back whole") {
                                                     "device-info pod_net1"});
 }
 
+TEST_CASE("a record says where leases are that are not on the node") {
+    AttachmentRecord record = state::sample_record();
+    CHECK_FALSE(parse(record.to_text()).lease_store);
+    record.lease_store = state::LeaseStore{
+        .kind = "whereabouts", .kubeconfig = "/etc/k", .pools = {{.space = "blue", .subnet = "10.0.0.0/16"}}};
+    const AttachmentRecord read = parse(record.to_text());
+    REQUIRE(read.lease_store);
+    CHECK(read.lease_store->kind == "whereabouts");
+    CHECK(read.lease_store->kubeconfig == "/etc/k");
+    REQUIRE(read.lease_store->pools.size() == 1);
+    CHECK(read.lease_store->pools[0].space == "blue");
+    CHECK(read.lease_store->pools[0].subnet == "10.0.0.0/16");
+}
+
 TEST_CASE("unchanged settings of a VF are not recorded") {
     AttachmentRecord record = state::sample_record();
     record.wanted->vf = {.trust = true};

@@ -1,0 +1,76 @@
+// Leases in the objects of whereabouts, as whereabouts keeps them: an IPPool for each range, and an
+// OverlappingRangeIPReservation for each address. Both plugins may use the same pools at the same time.
+//
+// A pool's record has the container, the pod and the interface, and room for nothing else. So these leases know
+// neither the CNI network nor the pod's network namespace; `known_owner` adds what the journal of this node knows.
+#pragma once
+
+#include <rdmanet/base/ip_address.hpp>
+#include <rdmanet/ipam/errors.hpp>
+#include <rdmanet/ipam/store.hpp>
+#include <rdmanet/kube/api.hpp>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rdmanet::cluster {
+
+/// Which pool: address space and subnet. Each range of a network has one, and so has each lease.
+struct Place {
+    std::string space; // ipam::Lease::space
+    base::IpPrefix subnet;
+
+    friend bool operator==(const Place&, const Place&) = default;
+};
+[[nodiscard]] Place place_of(const ipam::Lease& lease);
+
+/// Names of objects, as whereabouts makes them from a space and a subnet or address.
+[[nodiscard]] std::string pool_name(const Place& place);
+[[nodiscard]] std::string reservation_name(const std::string& space, const base::IpAddress& address);
+
+class WhereaboutsStore final : public ipam::Store {
+public:
+    struct Options {
+        std::string name_space; // of the objects
+        /// Where find() and release() look, in the order of slots.
+        std::vector<Place> places;
+        /// Writes down that the address is about to be claimed. When it returns, the claim may be sent.
+        std::function<void(const ipam::Lease&)> before_claim;
+        /// The owner as the journal of this node knows it, by container and interface.
+        std::function<std::optional<ipam::Owner>(const std::string& container_id, const std::string& ifname)>
+            known_owner;
+        std::function<void(const std::string&)> warn;
+    };
+
+    /// Asks nobody anything. `api` must outlive it.
+    WhereaboutsStore(kube::Api& api, Options options);
+    ~WhereaboutsStore() override;
+
+    [[nodiscard]] ipam::ReserveOutcome reserve(const ipam::Owner& owner, const std::vector<ipam::Claim>& claims,
+                                               const base::Deadline& deadline) override;
+    std::vector<ipam::Lease> release(const ipam::OwnerKey& key, const base::Deadline& deadline) override;
+    /// As release(): the objects have no place for addresses that rest.
+    std::vector<ipam::Lease> withdraw(const ipam::OwnerKey& key, const std::vector<ipam::Lease>& unused,
+                                      const base::Deadline& deadline) override;
+    std::vector<ipam::Lease> reclaim(const std::vector<ipam::Lease>& leases, const base::Deadline& deadline) override;
+    std::vector<ipam::Lease> adopt(const std::vector<ipam::Lease>& leases, const ipam::Owner& heir,
+                                   const base::Deadline& deadline) override;
+    [[nodiscard]] std::vector<ipam::Lease> find(const ipam::OwnerKey& key, const base::Deadline& deadline) override;
+    [[nodiscard]] std::vector<ipam::Lease> find_predecessors(const ipam::Owner& owner,
+                                                             const base::Deadline& deadline) override;
+    [[nodiscard]] std::vector<ipam::Lease> list(const ipam::Claim& claim, const std::optional<base::IpAddress>& after,
+                                                std::size_t most, const base::Deadline& deadline) override;
+    /// Of `places`.
+    [[nodiscard]] std::vector<ipam::Lease> list_all(const base::Deadline& deadline) override;
+    [[nodiscard]] bool has_free(const ipam::Claim& claim, const base::Deadline& deadline) override;
+    [[nodiscard]] ipam::Usage usage(const ipam::Claim& claim, const base::Deadline& deadline) override;
+
+private:
+    class Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+} // namespace rdmanet::cluster

@@ -1,0 +1,108 @@
+// HTTP/1.1 over one kept connection, with TLS or without. Every wait ends at a deadline, and every failure names the
+// endpoint, what failed (DNS, TCP, TLS, HTTP) and for how long it was tried.
+#pragma once
+
+#include <rdmanet/base/deadline.hpp>
+#include <rdmanet/base/error.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace rdmanet::http {
+
+enum class Stage : std::uint8_t { dns, tcp, tls, http };
+
+/// No answer, or none that is HTTP.
+class TransportError : public base::Error {
+public:
+    /// Whether the server may have done what was asked: a byte of the request may have reached it.
+    enum class Outcome : std::uint8_t { not_sent, unknown };
+
+    TransportError(Stage stage, Outcome outcome, std::string message)
+        : Error(std::move(message)), stage_(stage), outcome_(outcome) {}
+
+    [[nodiscard]] Stage stage() const noexcept { return stage_; }
+    [[nodiscard]] bool may_have_been_done() const noexcept { return outcome_ == Outcome::unknown; }
+
+private:
+    Stage stage_;
+    Outcome outcome_;
+};
+
+/// A server's address or a certificate that can't be used, whatever the server does.
+class ConfigurationError : public base::Error {
+public:
+    using Error::Error;
+};
+
+/// SCHEME://HOST[:PORT][/BASE], as kubeconfig and etcd write it.
+struct Url {
+    bool is_secure = true;
+    std::string host; // a name or an address, without brackets
+    std::string port;
+    std::string base; // without a slash at its end; empty as a rule
+
+    /// Throws ConfigurationError for another scheme, user information, a query or a fragment.
+    [[nodiscard]] static Url parse(std::string_view text);
+    /// "https://[fd00::1]:6443", without the base.
+    [[nodiscard]] std::string to_string() const;
+};
+
+enum class Verify : std::uint8_t { server, nobody };
+
+/// Texts are PEM. Their content never is in a message.
+struct TlsSettings {
+    std::string authorities; // whoever the server's certificate must come from
+    std::string certificate; // of the client, with its chain; empty: none
+    std::string key;
+    std::string server_name; // which the server's certificate must have; empty: the URL's host
+    Verify verify = Verify::server;
+};
+
+struct Limits {
+    std::chrono::milliseconds connect{2000}; // each of name, connection and TLS
+    std::chrono::milliseconds request{5000}; // from the first byte of a request to the last of its answer
+    std::size_t most_bytes = 16U << 20U;     // of an answer's body
+};
+
+struct Request {
+    std::string_view method;
+    std::string target; // begins with '/'
+    std::vector<std::pair<std::string_view, std::string>> headers;
+    std::string body;
+};
+
+struct Response {
+    unsigned status = 0;
+    std::string body;
+    std::optional<std::chrono::seconds> retry_after; // as far as it is a number of seconds
+    std::optional<std::int64_t> date;                // the server's clock, seconds since the epoch
+};
+
+class Client {
+public:
+    /// Connects to nobody. Throws ConfigurationError for certificates and keys that can't be read.
+    Client(Url url, TlsSettings tls, Limits limits);
+    ~Client();
+    Client(const Client&) = delete;
+    Client& operator=(const Client&) = delete;
+
+    /// Any answer of the server, also one that refuses. Throws TransportError. A connection that the server has
+    /// closed since the request before is made anew, once, for requests that change nothing.
+    [[nodiscard]] Response ask(const Request& request, const base::Deadline& deadline);
+
+    [[nodiscard]] const Url& url() const;
+
+private:
+    class Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+} // namespace rdmanet::http

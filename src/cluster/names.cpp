@@ -1,0 +1,39 @@
+#include <rdmanet/cluster/whereabouts_store.hpp>
+
+#include <rdmanet/base/format.hpp>
+
+#include <algorithm>
+
+namespace rdmanet::cluster {
+namespace {
+
+/// whereabouts, pkg/storage/kubernetes/ipam.go, normalizeRange() and NormalizeIP().
+std::string normalised(std::string text) {
+    if (text.ends_with(':')) text.push_back('0');
+    std::replace(text.begin(), text.end(), ':', '-');
+    std::replace(text.begin(), text.end(), '/', '-');
+    return text;
+}
+
+/// A space is `network_name`, with '@' and the range behind where addresses are unique within a range only.
+std::string with_network(const std::string& space, const std::string& name) {
+    const std::string network = space.substr(0, space.find('@'));
+    return network.empty() ? name : fmt::format("{}-{}", network, name);
+}
+
+} // namespace
+
+Place place_of(const ipam::Lease& lease) {
+    const base::IpPrefix& address = lease.address;
+    return {.space = lease.space, .subnet = base::IpPrefix::make(address.network(), address.length()).value()};
+}
+
+std::string pool_name(const Place& place) {
+    return with_network(place.space, normalised(fmt::format("{}/{}", place.subnet.network(), place.subnet.length())));
+}
+
+std::string reservation_name(const std::string& space, const base::IpAddress& address) {
+    return with_network(space, normalised(address.to_string()));
+}
+
+} // namespace rdmanet::cluster

@@ -1,0 +1,71 @@
+#include "pool.hpp"
+
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+namespace rdmanet::cluster {
+namespace {
+
+std::uint64_t largest_offset(base::Family family) {
+    if (family == base::Family::v4) return std::numeric_limits<std::uint32_t>::max() - 1;
+    return static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+}
+
+std::optional<base::IpAddress> address_of(const std::string& key, const base::IpPrefix& range) {
+    const auto offset = base::parse_integer<std::uint64_t>(key);
+    if (!offset || *offset > largest_offset(range.family())) return std::nullopt;
+    const base::IpAddress address(range.family(), range.network().value() + *offset);
+    return range.contains(address) ? std::optional(address) : std::nullopt;
+}
+
+} // namespace
+
+std::string text_or_empty(const json::Reader& object, std::string_view key) {
+    const auto member = object.find(key);
+    return member ? member->string() : std::string();
+}
+
+const PoolRecord* Pool::find(const base::IpAddress& address) const {
+    const auto found = std::lower_bound(records.begin(), records.end(), address,
+                                        [](const auto& record, const auto& wanted) { return record.address < wanted; });
+    return found != records.end() && found->address == address ? &*found : nullptr;
+}
+
+std::optional<std::string> key_of(const base::IpAddress& address, const base::IpPrefix& range) {
+    const base::Uint128 offset = address.value() - range.network().value();
+    if (!range.contains(address) || offset > largest_offset(range.family())) return std::nullopt;
+    return fmt::format("{}", static_cast<std::uint64_t>(offset));
+}
+
+Pool parse_pool(const json::Reader& object, std::size_t size, const base::IpPrefix& expected) {
+    const json::Reader spec = object.at("spec");
+    const json::Reader range_text = spec.at("range");
+    const auto range = base::IpPrefix::parse(range_text.string());
+    if (!range || range->network() != expected.network() || range->length() != expected.length())
+        throw range_text.unexpected(fmt::format("the range that the pool's name says, {}", expected));
+    Pool pool{.range = *range, .records = {}, .unreadable = {}, .size = size};
+    const auto allocations = spec.find("allocations");
+    if (!allocations) return pool;
+    for (const auto& [key, entry] : allocations->members()) {
+        const auto address = address_of(key, *range);
+        if (!address || !entry.is_object()) {
+            pool.unreadable.push_back(key);
+            continue;
+        }
+        pool.records.push_back({.key = key,
+                                .address = *address,
+                                .id = text_or_empty(entry, "id"),
+                                .podref = text_or_empty(entry, "podref"),
+                                .ifname = text_or_empty(entry, "ifname"),
+                                .text = entry.to_text()});
+    }
+    std::sort(pool.records.begin(), pool.records.end(),
+              [](const PoolRecord& a, const PoolRecord& b) { return a.address < b.address; });
+    return pool;
+}
+
+} // namespace rdmanet::cluster

@@ -1,0 +1,48 @@
+// An IPPool as it was read.
+#pragma once
+
+#include <rdmanet/base/ip_address.hpp>
+#include <rdmanet/json/reader.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rdmanet::cluster {
+
+/// Empty if it is absent.
+[[nodiscard]] std::string text_or_empty(const json::Reader& object, std::string_view key);
+
+/// One entry of spec.allocations.
+struct PoolRecord {
+    std::string key; // the offset in decimal
+    base::IpAddress address;
+    std::string id;
+    std::string podref;
+    std::string ifname; // empty in records of whereabouts before 0.7
+    std::string text;   // the entry as JSON: what a conditional write compares with
+
+    [[nodiscard]] bool is_of(std::string_view container_id, std::string_view its_ifname) const {
+        return id == container_id && (ifname.empty() || ifname == its_ifname);
+    }
+};
+
+struct Pool {
+    base::IpPrefix range;
+    std::vector<PoolRecord> records;     // by address
+    std::vector<std::string> unreadable; // keys that are no offset in the range; they stay as they are
+    std::size_t size = 0;                // of its JSON
+
+    [[nodiscard]] const PoolRecord* find(const base::IpAddress& address) const;
+};
+
+/// Throws json::ValueError for what is no IPPool of that range.
+[[nodiscard]] Pool parse_pool(const json::Reader& object, std::size_t size, const base::IpPrefix& expected);
+
+/// The key of an address in the pool; nullopt where whereabouts could not read it again: its offsets are the low 64
+/// bits, read as signed, and of IPv4 below 2^32 - 1.
+[[nodiscard]] std::optional<std::string> key_of(const base::IpAddress& address, const base::IpPrefix& range);
+
+} // namespace rdmanet::cluster

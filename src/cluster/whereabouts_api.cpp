@@ -1,0 +1,237 @@
+#include "whereabouts_api.hpp"
+
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/ipam/errors.hpp>
+#include <rdmanet/json/writer.hpp>
+
+#include <algorithm>
+
+namespace rdmanet::cluster {
+namespace {
+
+using kube::Refusal;
+
+constexpr std::string_view kVersion = "whereabouts.cni.cncf.io/v1alpha1";
+constexpr std::string_view kContainer = "rdmanet.cni/container-id";
+constexpr std::string_view kPodUid = "rdmanet.cni/pod-uid";
+constexpr std::string_view kBoot = "rdmanet.cni/boot-id";
+
+std::string record_text(const ipam::Owner& owner) {
+    json::Writer record;
+    record.begin_object().member("id", owner.key.container_id).member("podref", podref_of(owner));
+    return record.member("ifname", owner.key.ifname).end_object().to_text();
+}
+
+/// A JSON patch: tests and changes, one after the other.
+class Patch {
+public:
+    Patch() { writer_.begin_array(); }
+    Patch& add(std::string_view operation, std::string_view path, std::string_view value) {
+        writer_.begin_object().member("op", operation).member("path", path).key("value").raw(value).end_object();
+        return *this;
+    }
+    Patch& remove(std::string_view path) {
+        writer_.begin_object().member("op", "remove").member("path", path).end_object();
+        return *this;
+    }
+    [[nodiscard]] std::string to_text() { return writer_.end_array().to_text(); }
+
+private:
+    json::Writer writer_;
+};
+
+std::string path_to(std::string_view key) {
+    return fmt::format("/spec/allocations/{}", key);
+}
+
+std::string quoted_text(std::string_view text) {
+    return json::Writer().value(text).to_text();
+}
+
+/// JSON pointer (RFC 6901): "~1" is a slash.
+std::string annotation_path(std::string_view name) {
+    const auto slash = name.find('/');
+    return fmt::format("/metadata/annotations/{}~1{}", name.substr(0, slash), name.substr(slash + 1));
+}
+
+void write_annotations(json::Writer& writer, const ipam::Owner& owner) {
+    writer.begin_object().member(kContainer, owner.key.container_id).member(kBoot, owner.boot_id);
+    if (!owner.pod_uid.empty()) writer.member(kPodUid, owner.pod_uid);
+    writer.end_object();
+}
+
+void write_reservation_spec(json::Writer& writer, std::string_view podref, std::string_view ifname) {
+    writer.begin_object().member("podref", podref).member("ifname", ifname).end_object();
+}
+
+} // namespace
+
+std::string podref_of(const ipam::Owner& owner) {
+    return fmt::format("{}/{}", owner.pod_namespace, owner.pod_name);
+}
+
+std::string WhereaboutsApi::path_of(Kind kind, const std::string& name) const {
+    return fmt::format("/apis/{}/namespaces/{}{}{}{}", kVersion, name_space_,
+                       kind == Kind::pool ? "/ippools" : "/overlappingrangeipreservations", name.empty() ? "" : "/",
+                       name);
+}
+
+void WhereaboutsApi::refuse(const kube::Refused& refused) const {
+    using ipam::StoreError;
+    const bool is_temporary =
+        refused.why == Refusal::too_many || refused.why == Refusal::unavailable || refused.why == Refusal::conflict;
+    std::string cure;
+    if (refused.why == Refusal::not_found)
+        cure = fmt::format(": install whereabouts' CustomResourceDefinitions, and check that namespace {} exists",
+                           base::quoted(name_space_));
+    if (refused.why == Refusal::forbidden)
+        cure = fmt::format(": grant that right to the user of the kubeconfig{}{}",
+                           api_.access().user.empty() ? "" : ", ", api_.access().user);
+    if (refused.why == Refusal::unauthorized) cure = ": renew the token or certificate in the kubeconfig";
+    if (refused.why == Refusal::too_large) cure = ": the pool is full; use several smaller ranges";
+    throw StoreError(is_temporary ? StoreError::Kind::temporary : StoreError::Kind::permanent,
+                     fmt::format("lease store: {}{}", refused.message, cure));
+}
+
+std::optional<kube::Object> WhereaboutsApi::find(Kind kind, const std::string& name, const base::Deadline& deadline) {
+    try {
+        kube::Outcome outcome = api_.get(path_of(kind, name), deadline);
+        if (auto* object = std::get_if<kube::Object>(&outcome)) return std::move(*object);
+        const auto& refused = std::get<kube::Refused>(outcome);
+        if (refused.why == Refusal::not_found) return std::nullopt;
+        refuse(refused);
+    } catch (const http::TransportError& error) {
+        throw ipam::StoreError(ipam::StoreError::Kind::temporary, fmt::format("lease store: {}", error.what()));
+    }
+}
+
+template <class Ask>
+Written WhereaboutsApi::write(Ask ask, std::initializer_list<Refusal> means_no) {
+    try {
+        const kube::Outcome outcome = ask();
+        const auto* refused = std::get_if<kube::Refused>(&outcome);
+        if (refused == nullptr) return Written::yes;
+        if (std::find(means_no.begin(), means_no.end(), refused->why) != means_no.end()) return Written::no;
+        if (refused->may_have_been_done) return Written::unknown;
+        refuse(*refused);
+    } catch (const http::TransportError& error) {
+        if (error.may_have_been_done()) return Written::unknown;
+        throw ipam::StoreError(ipam::StoreError::Kind::temporary, fmt::format("lease store: {}", error.what()));
+    }
+}
+
+std::optional<Pool> WhereaboutsApi::find_pool(const Place& place, const base::Deadline& deadline) {
+    const std::string name = pool_name(place);
+    const auto object = find(Kind::pool, name, deadline);
+    if (!object) return std::nullopt;
+    try {
+        return parse_pool(object->content.root(), object->size, place.subnet);
+    } catch (const json::ValueError& error) {
+        throw ipam::StoreError(ipam::StoreError::Kind::permanent,
+                               fmt::format("lease store: IPPool {}/{}: {}", name_space_, name, error.what()));
+    }
+}
+
+Pool WhereaboutsApi::get_pool(const Place& place, const base::Deadline& deadline) {
+    const std::string name = pool_name(place);
+    for (int attempt = 0;; ++attempt) {
+        if (auto pool = find_pool(place, deadline)) return *std::move(pool);
+        json::Writer object;
+        object.begin_object().member("apiVersion", kVersion).member("kind", "IPPool").key("metadata").begin_object();
+        object.member("name", name).member("namespace", name_space_).end_object().key("spec").begin_object();
+        object.member("range", fmt::format("{}/{}", place.subnet.network(), place.subnet.length()));
+        object.key("allocations").begin_object().end_object().end_object().end_object();
+        const Written made = write([&] { return api_.create(path_of(Kind::pool), object.to_text(), deadline); },
+                                   {Refusal::already_exists});
+        if (made == Written::yes)
+            return {.range = place.subnet, .records = {}, .unreadable = {}, .size = object.to_text().size()};
+        if (attempt > 2)
+            throw ipam::StoreError(
+                ipam::StoreError::Kind::temporary,
+                fmt::format("lease store: IPPool {}/{} was made and is gone each time: find out who deletes it",
+                            name_space_, name));
+    }
+}
+
+Written WhereaboutsApi::take(const Place& place, const std::string& key, const ipam::Owner& owner,
+                             const base::Deadline& deadline) {
+    // A path that is absent is null for a test (evanphx/json-patch, which the server uses).
+    std::string patch =
+        Patch().add("test", path_to(key), "null").add("add", path_to(key), record_text(owner)).to_text();
+    return write([&] { return api_.patch(path_of(Kind::pool, pool_name(place)), std::move(patch), deadline); },
+                 {Refusal::invalid, Refusal::not_found, Refusal::conflict});
+}
+
+Written WhereaboutsApi::give_back(const Place& place, const PoolRecord& record, const base::Deadline& deadline) {
+    std::string patch = Patch().add("test", path_to(record.key), record.text).remove(path_to(record.key)).to_text();
+    return write([&] { return api_.patch(path_of(Kind::pool, pool_name(place)), std::move(patch), deadline); },
+                 {Refusal::invalid, Refusal::not_found, Refusal::conflict});
+}
+
+Written WhereaboutsApi::hand_over(const Place& place, const PoolRecord& record, const ipam::Owner& heir,
+                                  const base::Deadline& deadline) {
+    std::string patch = Patch()
+                            .add("test", path_to(record.key), record.text)
+                            .add("replace", path_to(record.key), record_text(heir))
+                            .to_text();
+    return write([&] { return api_.patch(path_of(Kind::pool, pool_name(place)), std::move(patch), deadline); },
+                 {Refusal::invalid, Refusal::not_found, Refusal::conflict});
+}
+
+std::optional<Reservation> WhereaboutsApi::find_reservation(const std::string& name, const base::Deadline& deadline) {
+    const auto object = find(Kind::reservation, name, deadline);
+    if (!object) return std::nullopt;
+    try {
+        const json::Reader metadata = object->content.root().at("metadata");
+        const json::Reader spec = object->content.root().at("spec");
+        Reservation reservation{.uid = metadata.at("uid").string(),
+                                .podref = text_or_empty(spec, "podref"),
+                                .ifname = text_or_empty(spec, "ifname"),
+                                .container_id = std::nullopt};
+        if (const auto annotations = metadata.find("annotations"))
+            if (const auto container = annotations->find(kContainer)) reservation.container_id = container->string();
+        return reservation;
+    } catch (const json::ValueError& error) {
+        throw ipam::StoreError(
+            ipam::StoreError::Kind::permanent,
+            fmt::format("lease store: OverlappingRangeIPReservation {}/{}: {}", name_space_, name, error.what()));
+    }
+}
+
+Written WhereaboutsApi::reserve(const std::string& name, const ipam::Owner& owner, const base::Deadline& deadline) {
+    json::Writer object;
+    object.begin_object().member("apiVersion", kVersion).member("kind", "OverlappingRangeIPReservation");
+    object.key("metadata").begin_object().member("name", name).member("namespace", name_space_).key("annotations");
+    write_annotations(object, owner);
+    object.end_object().key("spec");
+    write_reservation_spec(object, podref_of(owner), owner.key.ifname);
+    object.end_object();
+    return write([&] { return api_.create(path_of(Kind::reservation), object.to_text(), deadline); },
+                 {Refusal::already_exists});
+}
+
+Written WhereaboutsApi::unreserve(const std::string& name, const Reservation& reservation,
+                                  const base::Deadline& deadline) {
+    return write(
+        [&] {
+            return api_.remove(path_of(Kind::reservation, name), {.uid = reservation.uid, .resource_version = {}},
+                               deadline);
+        },
+        {Refusal::not_found, Refusal::conflict});
+}
+
+Written WhereaboutsApi::hand_over(const std::string& name, const Reservation& reservation, const ipam::Owner& heir,
+                                  const base::Deadline& deadline) {
+    if (!reservation.container_id) return Written::yes; // whereabouts made it, and says only pod and interface
+    Patch patch;
+    patch.add("test", "/metadata/uid", quoted_text(reservation.uid));
+    patch.add("test", annotation_path(kContainer), quoted_text(*reservation.container_id));
+    patch.add("add", annotation_path(kContainer), quoted_text(heir.key.container_id));
+    patch.add("add", annotation_path(kBoot), quoted_text(heir.boot_id));
+    if (!heir.pod_uid.empty()) patch.add("add", annotation_path(kPodUid), quoted_text(heir.pod_uid));
+    return write([&] { return api_.patch(path_of(Kind::reservation, name), patch.to_text(), deadline); },
+                 {Refusal::invalid, Refusal::not_found, Refusal::conflict});
+}
+
+} // namespace rdmanet::cluster

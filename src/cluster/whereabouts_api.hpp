@@ -1,0 +1,70 @@
+// The requests that whereabouts' objects need, each of which names the whole of what it expects to find.
+#pragma once
+
+#include "pool.hpp"
+
+#include <rdmanet/base/deadline.hpp>
+#include <rdmanet/cluster/whereabouts_store.hpp>
+#include <rdmanet/ipam/lease.hpp>
+#include <rdmanet/kube/api.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rdmanet::cluster {
+
+/// "NAMESPACE/NAME"
+[[nodiscard]] std::string podref_of(const ipam::Owner& owner);
+
+/// What became of a conditional write.
+enum class Written : std::uint8_t {
+    yes,
+    no,      // what it expected is not there
+    unknown, // no answer, or the server gave up: it may apply, now or later
+};
+
+struct Reservation {
+    std::string uid;
+    std::string podref;
+    std::string ifname;
+    std::optional<std::string> container_id; // ours only: whereabouts does not write it
+};
+
+/// Throws ipam::StoreError for what the server refuses, and for a server that does not answer a read.
+class WhereaboutsApi {
+public:
+    WhereaboutsApi(kube::Api& api, std::string name_space) : api_(api), name_space_(std::move(name_space)) {}
+
+    [[nodiscard]] std::optional<Pool> find_pool(const Place& place, const base::Deadline& deadline);
+    /// The pool, which is made if it is absent.
+    [[nodiscard]] Pool get_pool(const Place& place, const base::Deadline& deadline);
+
+    [[nodiscard]] Written take(const Place& place, const std::string& key, const ipam::Owner& owner,
+                               const base::Deadline& deadline);
+    [[nodiscard]] Written give_back(const Place& place, const PoolRecord& record, const base::Deadline& deadline);
+    [[nodiscard]] Written hand_over(const Place& place, const PoolRecord& record, const ipam::Owner& heir,
+                                    const base::Deadline& deadline);
+
+    [[nodiscard]] std::optional<Reservation> find_reservation(const std::string& name, const base::Deadline& deadline);
+    /// `no`: there is one of that name.
+    [[nodiscard]] Written reserve(const std::string& name, const ipam::Owner& owner, const base::Deadline& deadline);
+    [[nodiscard]] Written unreserve(const std::string& name, const Reservation& reservation,
+                                    const base::Deadline& deadline);
+    [[nodiscard]] Written hand_over(const std::string& name, const Reservation& reservation, const ipam::Owner& heir,
+                                    const base::Deadline& deadline);
+
+private:
+    enum class Kind : std::uint8_t { pool, reservation };
+    [[nodiscard]] std::string path_of(Kind kind, const std::string& name = {}) const;
+    [[nodiscard]] std::optional<kube::Object> find(Kind kind, const std::string& name, const base::Deadline& deadline);
+    template <class Ask>
+    [[nodiscard]] Written write(Ask ask, std::initializer_list<kube::Refusal> means_no);
+    [[noreturn]] void refuse(const kube::Refused& refused) const;
+
+    kube::Api& api_;
+    std::string name_space_;
+};
+
+} // namespace rdmanet::cluster

@@ -1,0 +1,444 @@
+#include <rdmanet/cluster/whereabouts_store.hpp>
+
+#include "whereabouts_api.hpp"
+
+#include <rdmanet/base/format.hpp>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+#include <variant>
+
+namespace rdmanet::cluster {
+namespace {
+
+using base::IpAddress;
+using ipam::Claim;
+using ipam::Lease;
+using ipam::Owner;
+using ipam::OwnerKey;
+using ipam::StoreError;
+
+// etcd's limit of a request (--max-request-bytes), in which the object and its managedFields must fit.
+constexpr std::size_t kMostBytes = 1536 << 10U;
+constexpr std::size_t kWarnPercent = 60;
+constexpr std::size_t kRefusePercent = 90;
+// Of one address. Each means that another writer was faster, or that an answer was lost.
+constexpr int kMostTries = 30;
+
+/// What `usable` and the prefix length say of the subnet: a range lies in one.
+Place place_of(const Claim& claim) {
+    const base::Uint128 inside = claim.wanted ? claim.wanted->value() : claim.usable.front().first;
+    const auto address = base::IpPrefix::make(IpAddress(claim.family, inside), claim.prefix_length).value();
+    return {.space = claim.space, .subnet = base::IpPrefix::make(address.network(), address.length()).value()};
+}
+
+/// Whether addresses are given once in the whole space, and not only in each range.
+bool has_reservations(const Place& place) {
+    return place.space.find('@') == std::string::npos;
+}
+
+bool is_in(const Claim& claim, const IpAddress& address) {
+    return std::any_of(claim.usable.begin(), claim.usable.end(),
+                       [&](const ipam::Interval& interval) { return interval.contains(address.value()); });
+}
+
+bool is_of(const Reservation& reservation, const Owner& owner) {
+    return reservation.podref == podref_of(owner) && reservation.ifname == owner.key.ifname &&
+           reservation.container_id.value_or(owner.key.container_id) == owner.key.container_id;
+}
+
+bool is_of(const Reservation& reservation, const PoolRecord& record) {
+    return reservation.podref == record.podref && reservation.ifname == record.ifname &&
+           reservation.container_id.value_or(record.id) == record.id;
+}
+
+/// The lowest address that no record has and that is not among `avoided`. As many steps as there are records below
+/// it.
+std::optional<IpAddress> lowest_free(const Claim& claim, const Pool& pool, const std::set<IpAddress>& avoided) {
+    for (const ipam::Interval& interval : claim.usable) {
+        IpAddress candidate(claim.family, interval.first);
+        auto record = std::lower_bound(pool.records.begin(), pool.records.end(), candidate,
+                                       [](const auto& one, const auto& address) { return one.address < address; });
+        for (;;) {
+            const bool is_recorded = record != pool.records.end() && record->address == candidate;
+            if (!is_recorded && !avoided.contains(candidate)) return candidate;
+            if (is_recorded) ++record;
+            if (candidate.value() == interval.last) break;
+            candidate = IpAddress(claim.family, candidate.value() + 1);
+        }
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
+class WhereaboutsStore::Impl {
+public:
+    Impl(kube::Api& api, Options options) : options_(std::move(options)), api_(api, options_.name_space) {}
+
+    ipam::ReserveOutcome reserve(const Owner& owner, const std::vector<Claim>& claims, const base::Deadline& deadline) {
+        if (owner.pod_name.empty())
+            throw StoreError(StoreError::Kind::permanent,
+                             "lease store: whereabouts' pools record pods, and this ADD names none: pass K8S_POD_NAME "
+                             "and K8S_POD_NAMESPACE in CNI_ARGS");
+        ipam::Granted granted;
+        for (std::size_t slot = 0; slot < claims.size(); ++slot) {
+            Taking taking{.owner = owner, .claim = claims[slot], .slot = slot, .place = place_of(claims[slot])};
+            auto taken = take(taking, deadline);
+            if (auto* lease = std::get_if<Lease>(&taken)) {
+                if (taking.is_fresh) granted.fresh.push_back(*lease);
+                granted.leases.push_back(std::move(*lease));
+                continue;
+            }
+            for (const Lease& lease : granted.fresh) give_back_own(cluster::place_of(lease), owner.key, deadline);
+            if (auto* by_other = std::get_if<ipam::Taken>(&taken)) return std::move(*by_other);
+            return std::get<ipam::Exhausted>(taken);
+        }
+        return granted;
+    }
+
+    std::vector<Lease> release(const OwnerKey& key, const base::Deadline& deadline) {
+        read_.clear();
+        std::vector<Lease> released;
+        for (const Place& place : options_.places)
+            for (Lease& lease : give_back_own(place, key, deadline)) released.push_back(std::move(lease));
+        return released;
+    }
+
+    std::vector<Lease> reclaim(const std::vector<Lease>& leases, const base::Deadline& deadline) {
+        read_.clear();
+        std::vector<Lease> reclaimed;
+        for (const Lease& lease : leases) {
+            const Place place = cluster::place_of(lease);
+            const auto pool = api_.find_pool(place, deadline);
+            const PoolRecord* record = pool ? pool->find(lease.address.address()) : nullptr;
+            if (record != nullptr && is_unchanged(*record, lease) && give_back(place, *record, deadline))
+                reclaimed.push_back(lease);
+        }
+        return reclaimed;
+    }
+
+    std::vector<Lease> adopt(const std::vector<Lease>& leases, const Owner& heir, const base::Deadline& deadline) {
+        read_.clear();
+        std::vector<Lease> adopted;
+        for (const Lease& lease : leases) {
+            const Place place = cluster::place_of(lease);
+            const auto pool = api_.find_pool(place, deadline);
+            if (!pool) continue;
+            const PoolRecord* record = pool->find(lease.address.address());
+            const bool has_own = std::any_of(pool->records.begin(), pool->records.end(),
+                                             [&](const auto& one) { return is_own(one, heir.key); });
+            if (record == nullptr || has_own || !is_unchanged(*record, lease)) continue;
+            Lease inherited = lease;
+            inherited.owner = heir;
+            note_claim(inherited);
+            if (api_.hand_over(place, *record, heir, deadline) != Written::yes)
+                continue; // reserve() finds what came of it
+            if (has_reservations(place)) {
+                const std::string name = reservation_name(place.space, lease.address.address());
+                if (const auto reservation = api_.find_reservation(name, deadline))
+                    if (reservation->podref == record->podref && reservation->ifname == record->ifname)
+                        (void)api_.hand_over(name, *reservation, heir, deadline);
+            }
+            adopted.push_back(std::move(inherited));
+        }
+        return adopted;
+    }
+
+    std::vector<Lease> find_if(const base::Deadline& deadline, const std::function<bool(const PoolRecord&)>& wanted) {
+        std::vector<Lease> leases;
+        for (std::size_t slot = 0; slot < options_.places.size(); ++slot) {
+            const Place& place = options_.places[slot];
+            auto pool = api_.find_pool(place, deadline);
+            if (!pool) continue;
+            for (const PoolRecord& record : pool->records)
+                if (wanted(record)) leases.push_back(lease_of(place, record, slot));
+            read_.insert_or_assign(pool_name(place), *std::move(pool));
+        }
+        return leases;
+    }
+
+    std::vector<Lease> list(const Claim& claim, const std::optional<IpAddress>& after, std::size_t most,
+                            const base::Deadline& deadline) {
+        const Place place = place_of(claim);
+        std::vector<Lease> leases;
+        const auto pool = api_.find_pool(place, deadline);
+        if (!pool) return leases;
+        for (const PoolRecord& record : pool->records) {
+            if (leases.size() == most) break;
+            if ((after && record.address <= *after) || !is_in(claim, record.address)) continue;
+            leases.push_back(lease_of(place, record, 0));
+        }
+        return leases;
+    }
+
+    bool has_free(const Claim& claim, const base::Deadline& deadline) {
+        if (claim.usable.empty()) return false;
+        const auto pool = api_.find_pool(place_of(claim), deadline);
+        return !pool || lowest_free(claim, *pool, {}).has_value();
+    }
+
+    ipam::Usage usage(const Claim& claim, const base::Deadline& deadline) {
+        ipam::Usage usage;
+        if (claim.usable.empty()) return usage;
+        const auto pool = api_.find_pool(place_of(claim), deadline);
+        if (!pool) return usage;
+        for (const PoolRecord& record : pool->records)
+            if (is_in(claim, record.address)) ++usage.leases;
+        return usage;
+    }
+
+    [[nodiscard]] static bool is_own(const PoolRecord& record, const OwnerKey& key) {
+        return record.is_of(key.container_id, key.ifname);
+    }
+
+private:
+    /// One address being taken.
+    struct Taking {
+        const Owner& owner;
+        const Claim& claim;
+        std::size_t slot;
+        Place place;
+        std::set<IpAddress> reserved_by_others{};
+        bool is_fresh = false;
+    };
+    using Taken = std::variant<Lease, ipam::Taken, ipam::Exhausted>;
+
+    Taken take(Taking& taking, const base::Deadline& deadline) {
+        for (int attempt = 0; attempt < kMostTries; ++attempt) {
+            if (deadline.passed())
+                throw base::TimeoutError(
+                    fmt::format("waited for an address of IPPool {}/{}, for which other nodes compete",
+                                options_.name_space, pool_name(taking.place)));
+            const Pool pool = read_pool(taking.place, attempt == 0, deadline);
+            if (auto taken = try_to_take(taking, pool, deadline)) return *std::move(taken);
+        }
+        throw StoreError(StoreError::Kind::temporary,
+                         fmt::format("lease store: other nodes were faster {} times to take an address of IPPool {}/{}",
+                                     kMostTries, options_.name_space, pool_name(taking.place)));
+    }
+
+    /// nullopt: try again, with the pool as it is by then.
+    std::optional<Taken> try_to_take(Taking& taking, const Pool& pool, const base::Deadline& deadline) {
+        const auto own = std::find_if(pool.records.begin(), pool.records.end(),
+                                      [&](const PoolRecord& record) { return is_own(record, taking.owner.key); });
+        if (own != pool.records.end()) {
+            Lease lease = new_lease(taking, own->address);
+            if (secure(taking, *own, deadline)) return lease;
+            return std::nullopt;
+        }
+        check_size(taking.place, pool);
+        std::optional<IpAddress> address = taking.claim.wanted;
+        if (address) {
+            if (const PoolRecord* holder = pool.find(*address))
+                return ipam::Taken{taking.slot, lease_of(taking.place, *holder, 0)};
+            if (taking.reserved_by_others.contains(*address)) return taken_in_another_range(taking, *address, deadline);
+        } else {
+            address = lowest_free(taking.claim, pool, taking.reserved_by_others);
+            if (!address) return ipam::Exhausted{taking.slot};
+        }
+        const auto key = key_of(*address, pool.range);
+        if (!key)
+            throw StoreError(
+                StoreError::Kind::permanent,
+                fmt::format(
+                    "lease store: {} is too far into range {} for whereabouts' records: use a range of /65 or smaller",
+                    *address, pool.range));
+        note_claim(new_lease(taking, *address));
+        taking.is_fresh = true;
+        // Whatever became of it, the pool says: an own record is looked for first.
+        if (api_.take(taking.place, *key, taking.owner, deadline) != Written::yes) return std::nullopt;
+        const PoolRecord taken{.key = *key,
+                               .address = *address,
+                               .id = taking.owner.key.container_id,
+                               .podref = podref_of(taking.owner),
+                               .ifname = taking.owner.key.ifname,
+                               .text = {}};
+        Lease lease = new_lease(taking, *address);
+        if (secure(taking, taken, deadline)) return lease;
+        return std::nullopt;
+    }
+
+    /// The reservation of an address that the pool gives us. Without it the address goes back: it belongs to another
+    /// range's pod.
+    bool secure(Taking& taking, const PoolRecord& own, const base::Deadline& deadline) {
+        if (!has_reservations(taking.place)) return true;
+        const std::string name = reservation_name(taking.place.space, own.address);
+        while (!deadline.passed()) {
+            if (api_.reserve(name, taking.owner, deadline) == Written::yes) return true;
+            const auto reservation = api_.find_reservation(name, deadline);
+            if (!reservation) continue;
+            if (is_of(*reservation, taking.owner)) return true;
+            taking.reserved_by_others.insert(own.address);
+            give_back_own(taking.place, taking.owner.key, deadline);
+            return false;
+        }
+        throw base::TimeoutError(
+            fmt::format("waited for OverlappingRangeIPReservation {}/{}", options_.name_space, name));
+    }
+
+    Taken taken_in_another_range(const Taking& taking, const IpAddress& address, const base::Deadline& deadline) {
+        const auto reservation = api_.find_reservation(reservation_name(taking.place.space, address), deadline);
+        const PoolRecord holder{.key = {},
+                                .address = address,
+                                .id = reservation ? reservation->container_id.value_or("") : "",
+                                .podref = reservation ? reservation->podref : "",
+                                .ifname = reservation ? reservation->ifname : "",
+                                .text = {}};
+        return ipam::Taken{taking.slot, lease_of(taking.place, holder, 0)};
+    }
+
+    Pool read_pool(const Place& place, bool is_first, const base::Deadline& deadline) {
+        // What find_predecessors() has just read is good enough to try: every write says what it expects to find.
+        if (const auto read = read_.find(pool_name(place)); read != read_.end()) {
+            Pool pool = std::move(read->second);
+            read_.erase(read);
+            if (is_first) return pool;
+        }
+        return api_.get_pool(place, deadline);
+    }
+
+    void check_size(const Place& place, const Pool& pool) const {
+        const std::size_t percent = pool.size * 100 / kMostBytes;
+        if (percent < kWarnPercent) return;
+        const std::string text = fmt::format(
+            "IPPool {}/{} has {} records and fills {} % of what the API server stores: use several smaller ranges",
+            options_.name_space, pool_name(place), pool.records.size(), percent);
+        if (percent >= kRefusePercent)
+            throw StoreError(StoreError::Kind::permanent, fmt::format("lease store: {}", text));
+        if (options_.warn) options_.warn(text);
+    }
+
+    void note_claim(const Lease& lease) const {
+        if (options_.before_claim) options_.before_claim(lease);
+    }
+
+    std::vector<Lease> give_back_own(const Place& place, const OwnerKey& key, const base::Deadline& deadline) {
+        std::vector<Lease> released;
+        const auto pool = api_.find_pool(place, deadline);
+        if (!pool) return released;
+        for (const PoolRecord& record : pool->records)
+            if (is_own(record, key) && give_back(place, record, deadline))
+                released.push_back(lease_of(place, record, released.size()));
+        return released;
+    }
+
+    /// The reservation goes first: what is left after a crash in between is found by its container in the pool. False
+    /// if the record is another one by now.
+    bool give_back(const Place& place, const PoolRecord& record, const base::Deadline& deadline) {
+        if (has_reservations(place)) {
+            const std::string name = reservation_name(place.space, record.address);
+            if (const auto reservation = api_.find_reservation(name, deadline))
+                if (is_of(*reservation, record) && api_.unreserve(name, *reservation, deadline) == Written::unknown)
+                    not_known("DELETE of OverlappingRangeIPReservation", name);
+        }
+        const Written written = api_.give_back(place, record, deadline);
+        if (written == Written::unknown) not_known("PATCH of IPPool", pool_name(place));
+        return written == Written::yes;
+    }
+
+    [[noreturn]] void not_known(std::string_view what, const std::string& name) const {
+        throw StoreError(
+            StoreError::Kind::temporary,
+            fmt::format("lease store: no answer says whether the {} {}/{} was done", what, options_.name_space, name));
+    }
+
+    static bool is_unchanged(const PoolRecord& record, const Lease& lease) {
+        return record.id == lease.owner.key.container_id && record.podref == podref_of(lease.owner) &&
+               (record.ifname.empty() || record.ifname == lease.owner.key.ifname);
+    }
+
+    static Lease new_lease(const Taking& taking, const IpAddress& address) {
+        return {.space = taking.claim.space,
+                .slot = static_cast<unsigned>(taking.slot),
+                .address = base::IpPrefix::make(address, taking.claim.prefix_length).value(),
+                .owner = taking.owner,
+                .since = 0,
+                .cooldown = taking.claim.cooldown};
+    }
+
+    Lease lease_of(const Place& place, const PoolRecord& record, std::size_t slot) const {
+        return {.space = place.space,
+                .slot = static_cast<unsigned>(slot),
+                .address = base::IpPrefix::make(record.address, place.subnet.length()).value(),
+                .owner = owner_of(record),
+                .since = 0,
+                .cooldown = std::chrono::seconds(0)};
+    }
+
+    Owner owner_of(const PoolRecord& record) const {
+        if (options_.known_owner)
+            if (auto known = options_.known_owner(record.id, record.ifname);
+                known && podref_of(*known) == record.podref)
+                return *std::move(known);
+        Owner owner;
+        owner.key = {.network = {}, .container_id = record.id, .ifname = record.ifname};
+        const auto slash = record.podref.find('/');
+        if (slash != std::string::npos) owner.pod_namespace = record.podref.substr(0, slash);
+        owner.pod_name = slash == std::string::npos ? record.podref : record.podref.substr(slash + 1);
+        return owner;
+    }
+
+    Options options_;
+    WhereaboutsApi api_;
+    std::map<std::string, Pool> read_; // by name, until they are used or changed
+};
+
+WhereaboutsStore::WhereaboutsStore(kube::Api& api, Options options)
+    : impl_(std::make_unique<Impl>(api, std::move(options))) {}
+WhereaboutsStore::~WhereaboutsStore() = default;
+
+ipam::ReserveOutcome WhereaboutsStore::reserve(const Owner& owner, const std::vector<Claim>& claims,
+                                               const base::Deadline& deadline) {
+    return impl_->reserve(owner, claims, deadline);
+}
+
+std::vector<Lease> WhereaboutsStore::release(const OwnerKey& key, const base::Deadline& deadline) {
+    return impl_->release(key, deadline);
+}
+
+std::vector<Lease> WhereaboutsStore::withdraw(const OwnerKey& key, const std::vector<Lease>& /*unused*/,
+                                              const base::Deadline& deadline) {
+    return impl_->release(key, deadline);
+}
+
+std::vector<Lease> WhereaboutsStore::reclaim(const std::vector<Lease>& leases, const base::Deadline& deadline) {
+    return impl_->reclaim(leases, deadline);
+}
+
+std::vector<Lease> WhereaboutsStore::adopt(const std::vector<Lease>& leases, const Owner& heir,
+                                           const base::Deadline& deadline) {
+    return impl_->adopt(leases, heir, deadline);
+}
+
+std::vector<Lease> WhereaboutsStore::find(const OwnerKey& key, const base::Deadline& deadline) {
+    return impl_->find_if(deadline, [&](const PoolRecord& record) { return Impl::is_own(record, key); });
+}
+
+std::vector<Lease> WhereaboutsStore::find_predecessors(const Owner& owner, const base::Deadline& deadline) {
+    return impl_->find_if(deadline, [&](const PoolRecord& record) {
+        return record.podref == podref_of(owner) && record.ifname == owner.key.ifname &&
+               record.id != owner.key.container_id;
+    });
+}
+
+std::vector<Lease> WhereaboutsStore::list(const Claim& claim, const std::optional<IpAddress>& after, std::size_t most,
+                                          const base::Deadline& deadline) {
+    return impl_->list(claim, after, most, deadline);
+}
+
+std::vector<Lease> WhereaboutsStore::list_all(const base::Deadline& deadline) {
+    return impl_->find_if(deadline, [](const PoolRecord&) { return true; });
+}
+
+bool WhereaboutsStore::has_free(const Claim& claim, const base::Deadline& deadline) {
+    return impl_->has_free(claim, deadline);
+}
+
+ipam::Usage WhereaboutsStore::usage(const Claim& claim, const base::Deadline& deadline) {
+    return impl_->usage(claim, deadline);
+}
+
+} // namespace rdmanet::cluster

@@ -1,0 +1,137 @@
+#include <rdmanet/http/client.hpp>
+
+#include "answer.hpp"
+#include "socket.hpp"
+#include "tls.hpp"
+
+#include <rdmanet/base/format.hpp>
+
+#include <array>
+#include <variant>
+
+namespace rdmanet::http {
+namespace {
+
+using Outcome = TransportError::Outcome;
+
+std::string_view to_string(Stage stage) {
+    switch (stage) {
+    case Stage::dns: return "DNS";
+    case Stage::tcp: return "TCP";
+    case Stage::tls: return "TLS";
+    case Stage::http: return "HTTP";
+    }
+    return "";
+}
+
+/// "1.5 s", "12 ms".
+std::string duration_text(std::chrono::milliseconds duration) {
+    if (duration < std::chrono::seconds(1)) return fmt::format("{} ms", duration.count());
+    return fmt::format("{}.{} s", duration.count() / 1000, duration.count() % 1000 / 100);
+}
+
+/// GET and HEAD (RFC 9110, section 9.2.1).
+bool is_safe(std::string_view method) {
+    return method == "GET" || method == "HEAD";
+}
+
+std::string text_of(const Request& request, const Url& url) {
+    std::string text = fmt::format("{} {}{} HTTP/1.1\r\nHost: {}\r\n", request.method, url.base, request.target,
+                                   std::string_view(url.to_string()).substr(url.is_secure ? 8 : 7));
+    for (const auto& [name, value] : request.headers) text += fmt::format("{}: {}\r\n", name, value);
+    if (!request.body.empty()) text += fmt::format("Content-Length: {}\r\n", request.body.size());
+    return fmt::format("{}\r\n{}", text, request.body);
+}
+
+} // namespace
+
+class Client::Impl {
+public:
+    Impl(Url url, TlsSettings tls, Limits limits)
+        : url_(std::move(url)), tls_(std::move(tls)), limits_(limits),
+          context_(url_.is_secure ? make_tls_context(tls_) : TlsContext()) {}
+
+    Response ask(const Request& request, const base::Deadline& deadline) {
+        const bool was_open = !std::holds_alternative<std::monostate>(stream_);
+        try {
+            return ask_once(request, deadline);
+        } catch (const TransportError&) {
+            if (!was_open || !is_safe(request.method) || deadline.passed()) throw;
+        }
+        return ask_once(request, deadline);
+    }
+
+    [[nodiscard]] const Url& url() const { return url_; }
+
+private:
+    template <class Act>
+    decltype(auto) visit(Act act) {
+        if (auto* plain = std::get_if<Socket>(&stream_)) return act(*plain);
+        return act(*std::get<std::unique_ptr<TlsStream>>(stream_));
+    }
+
+    Response ask_once(const Request& request, const base::Deadline& deadline) {
+        const auto begun = base::Deadline::Clock::now();
+        Outcome outcome = Outcome::not_sent;
+        try {
+            connect(deadline);
+            const base::Deadline end = deadline.at_most(limits_.request);
+            outcome = Outcome::unknown;
+            const std::string text = text_of(request, url_);
+            visit([&](auto& stream) { stream.write_all(text, end); });
+            return read_answer(end);
+        } catch (const Failure& failure) {
+            stream_ = std::monostate();
+            const auto took =
+                std::chrono::duration_cast<std::chrono::milliseconds>(base::Deadline::Clock::now() - begun);
+            throw TransportError(
+                failure.stage, outcome,
+                fmt::format("{}: {}: {}, after {}", url_, to_string(failure.stage), failure.why, duration_text(took)));
+        } catch (...) {
+            stream_ = std::monostate();
+            throw;
+        }
+    }
+
+    void connect(const base::Deadline& deadline) {
+        if (!std::holds_alternative<std::monostate>(stream_)) return;
+        Socket socket = Socket::connect(url_, deadline.at_most(limits_.connect));
+        if (!context_)
+            stream_ = std::move(socket);
+        else
+            stream_ = std::make_unique<TlsStream>(std::move(socket), *context_, tls_, url_,
+                                                  deadline.at_most(limits_.connect));
+    }
+
+    Response read_answer(const base::Deadline& deadline) {
+        Answer answer(limits_.most_bytes);
+        std::array<char, 16384> buffer;
+        while (!answer.is_whole()) {
+            const std::size_t count = visit([&](auto& stream) { return stream.read_some(buffer, deadline); });
+            if (count == 0) answer.take_end();
+            answer.take({buffer.data(), count});
+        }
+        if (!answer.keeps_connection()) stream_ = std::monostate();
+        return answer.response();
+    }
+
+    Url url_;
+    TlsSettings tls_;
+    Limits limits_;
+    TlsContext context_;
+    std::variant<std::monostate, Socket, std::unique_ptr<TlsStream>> stream_;
+};
+
+Client::Client(Url url, TlsSettings tls, Limits limits)
+    : impl_(std::make_unique<Impl>(std::move(url), std::move(tls), limits)) {}
+Client::~Client() = default;
+
+Response Client::ask(const Request& request, const base::Deadline& deadline) {
+    return impl_->ask(request, deadline);
+}
+
+const Url& Client::url() const {
+    return impl_->url();
+}
+
+} // namespace rdmanet::http

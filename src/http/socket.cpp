@@ -1,0 +1,107 @@
+#include "socket.hpp"
+
+#include "resolver.hpp"
+
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+
+namespace rdmanet::http {
+namespace {
+
+constexpr const char* kNoAnswer = "no answer";
+
+/// False at the deadline.
+bool wait_for(int fd, short events, const base::Deadline& deadline) {
+    for (;;) {
+        pollfd waiting{.fd = fd, .events = events, .revents = 0};
+        const int ready = ::poll(&waiting, 1, static_cast<int>(deadline.remaining().count()));
+        if (ready > 0) return true;
+        if (ready == 0 && deadline.passed()) return false;
+        if (ready < 0 && errno != EINTR) throw Failure{Stage::tcp, fmt::format("poll: {}", base::errno_text(errno))};
+    }
+}
+
+/// Returns its length.
+socklen_t fill(sockaddr_storage& storage, const base::IpAddress& address, std::uint16_t port) {
+    const auto bytes = address.bytes();
+    if (address.is_v4()) {
+        auto& v4 = reinterpret_cast<sockaddr_in&>(storage);
+        v4.sin_family = AF_INET;
+        v4.sin_port = htons(port);
+        std::memcpy(&v4.sin_addr, bytes.data(), sizeof v4.sin_addr);
+        return sizeof v4;
+    }
+    auto& v6 = reinterpret_cast<sockaddr_in6&>(storage);
+    v6.sin6_family = AF_INET6;
+    v6.sin6_port = htons(port);
+    std::memcpy(&v6.sin6_addr, bytes.data(), sizeof v6.sin6_addr);
+    return sizeof v6;
+}
+
+/// Empty if it is connected, else why not.
+std::string try_to_connect(int fd, const base::IpAddress& address, std::uint16_t port, const base::Deadline& deadline) {
+    sockaddr_storage storage{};
+    const socklen_t length = fill(storage, address, port);
+    if (::connect(fd, reinterpret_cast<const sockaddr*>(&storage), length) == 0) return {};
+    if (errno != EINPROGRESS) return base::errno_text(errno);
+    if (!wait_for(fd, POLLOUT, deadline)) return kNoAnswer;
+    int error = 0;
+    socklen_t size = sizeof error;
+    if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
+    return error == 0 ? std::string() : base::errno_text(error);
+}
+
+} // namespace
+
+Socket Socket::connect(const Url& url, const base::Deadline& deadline) {
+    const std::uint16_t port = base::parse_integer<std::uint16_t>(url.port).value();
+    std::string why;
+    for (const base::IpAddress& address : resolve(url.host, deadline)) {
+        base::UniqueFd fd(
+            ::socket(address.is_v4() ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+        if (!fd) {
+            why = fmt::format("socket: {}", base::errno_text(errno));
+            continue;
+        }
+        why = try_to_connect(fd.get(), address, port, deadline);
+        if (!why.empty()) continue;
+        const int on = 1; // a request is written whole: there is nothing to collect
+        (void)::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        return Socket(std::move(fd));
+    }
+    throw Failure{Stage::tcp, fmt::format("connecting: {}", why)};
+}
+
+void Socket::write_all(std::string_view bytes, const base::Deadline& deadline) {
+    while (!bytes.empty()) {
+        const ssize_t written = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+        if (written >= 0) {
+            bytes.remove_prefix(static_cast<std::size_t>(written));
+            continue;
+        }
+        if (errno == EINTR) continue;
+        if (errno != EAGAIN) throw Failure{Stage::tcp, fmt::format("sending: {}", base::errno_text(errno))};
+        if (!wait_for(fd_.get(), POLLOUT, deadline)) throw Failure{Stage::tcp, kNoAnswer};
+    }
+}
+
+std::size_t Socket::read_some(std::span<char> buffer, const base::Deadline& deadline) {
+    for (;;) {
+        const ssize_t count = ::recv(fd_.get(), buffer.data(), buffer.size(), 0);
+        if (count >= 0) return static_cast<std::size_t>(count);
+        if (errno == EINTR) continue;
+        if (errno != EAGAIN) throw Failure{Stage::tcp, fmt::format("receiving: {}", base::errno_text(errno))};
+        if (!wait_for(fd_.get(), POLLIN, deadline)) throw Failure{Stage::tcp, kNoAnswer};
+    }
+}
+
+} // namespace rdmanet::http

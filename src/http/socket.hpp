@@ -1,0 +1,36 @@
+// A TCP connection whose every wait ends at a deadline.
+#pragma once
+
+#include <rdmanet/base/deadline.hpp>
+#include <rdmanet/base/unique_fd.hpp>
+#include <rdmanet/http/client.hpp>
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace rdmanet::http {
+
+/// Why a step failed; whoever knows the endpoint and the request makes a TransportError of it.
+struct Failure {
+    Stage stage;
+    std::string why;
+};
+
+class Socket {
+public:
+    /// The first address of the host that answers. Throws Failure.
+    [[nodiscard]] static Socket connect(const Url& url, const base::Deadline& deadline);
+
+    /// Throws Failure.
+    void write_all(std::string_view bytes, const base::Deadline& deadline);
+    /// At least one byte; 0 at the end of the stream. Throws Failure.
+    [[nodiscard]] std::size_t read_some(std::span<char> buffer, const base::Deadline& deadline);
+
+private:
+    explicit Socket(base::UniqueFd fd) : fd_(std::move(fd)) {}
+    base::UniqueFd fd_;
+};
+
+} // namespace rdmanet::http

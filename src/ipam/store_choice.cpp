@@ -1,0 +1,148 @@
+#include "store_choice.hpp"
+
+#include "address_text.hpp"
+#include "store_keys.hpp"
+
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace rdmanet::ipam {
+namespace {
+
+// A pool has all of its records in one object, which the API server reads and writes as a whole for each address.
+constexpr unsigned kMostInOnePool = 4094;
+
+/// Keys of whereabouts before 0.6, which kept its leases in etcd.
+constexpr std::string_view kEtcdBefore06[] = {"etcd_host",     "etcd_username",  "etcd_password",
+                                              "etcd_key_file", "etcd_cert_file", "etcd_ca_cert_file"};
+
+const ConfiguredRange& smallest_of(const std::vector<ConfiguredRange>& ranges) {
+    return *std::min_element(ranges.begin(), ranges.end(), [](const ConfiguredRange& a, const ConfiguredRange& b) {
+        return a.range.usable_count() < b.range.usable_count();
+    });
+}
+
+StoreKind kind_of(const StoreKeys::Value& store) {
+    if (store.text == "node") return StoreKind::node;
+    if (store.text == "whereabouts") return StoreKind::whereabouts;
+    throw json::ValueError(store.where,
+                           fmt::format("expected \"node\" or \"whereabouts\", found {}", base::quoted(store.text)));
+}
+
+/// The store of a network that has a cluster and does not say which one.
+StoreChoice by_size(const StoreKeys::Value& kubernetes, const std::vector<ConfiguredRange>& ranges) {
+    if (ranges.empty()) return {};
+    const ConfiguredRange& smallest = smallest_of(ranges);
+    if (smallest.range.usable_count() > kMostInOnePool)
+        throw json::ValueError(kubernetes.where,
+                               fmt::format("range {} has more than {} addresses, which is too many for one object of "
+                                           "the API server: use a smaller range, or set \"store\": \"whereabouts\" if "
+                                           "only some of them are ever in use",
+                                           smallest.range, kMostInOnePool));
+    return {.kind = StoreKind::whereabouts,
+            .why = fmt::format("{} is set, and range {} has at most {} addresses", kubernetes.where, smallest.range,
+                               kMostInOnePool)};
+}
+
+StoreChoice choice_of(const StoreKeys& keys, const json::Reader& ipam, const std::vector<ConfiguredRange>& ranges) {
+    if (keys.store) return {.kind = kind_of(*keys.store), .why = fmt::format("{} says so", keys.store->where)};
+    if (keys.kubernetes) return by_size(*keys.kubernetes, ranges);
+    for (const std::string_view key : kEtcdBefore06)
+        if (const auto old = find_text(ipam, key))
+            throw json::ValueError(old->path(), "whereabouts has had no etcd since 0.6, and ignores it: set \"store\" "
+                                                "to what the network shall use, or remove the key");
+    return {};
+}
+
+void require_kubeconfig(const StoreKeys& keys, StoreChoice& choice) {
+    if (choice.kind == StoreKind::node) return;
+    if (!keys.kubeconfig)
+        throw json::ValueError(keys.store ? keys.store->where : keys.kubernetes->where,
+                               fmt::format("store \"whereabouts\" needs \"kubernetes\": {{\"kubeconfig\": PATH}}, here "
+                                           "or in {}: it says how the node reaches the API server",
+                                           kNodeFile));
+    choice.kubeconfig = keys.kubeconfig->text;
+}
+
+// Of "::1" and of "::/64" whereabouts makes names that begin with '-', which the API server refuses.
+bool begins_with_colon(const base::IpPrefix& subnet) {
+    return subnet.network().to_string().starts_with(':');
+}
+
+/// A pool has a record for each attachment, and nothing that says to which of its ranges the record belongs.
+void require_different_pools(const json::Reader& ipam, const Config& config) {
+    std::set<std::pair<std::string, std::string>> pools;
+    for (const ConfiguredRange& range : config.ranges) {
+        const base::IpPrefix& subnet = range.range.subnet();
+        if (begins_with_colon(subnet))
+            throw json::ValueError(ipam.path(),
+                                   fmt::format("range {} has no name that an API server takes: use a range "
+                                               "that does not begin with \"::\"",
+                                               range.range));
+        if (!pools.emplace(range.space, fmt::format("{}/{}", subnet.network(), subnet.length())).second)
+            throw json::ValueError(ipam.path(), fmt::format("two ranges are in subnet {}, for which store "
+                                                            "\"whereabouts\" has one pool: use different subnets",
+                                                            subnet));
+    }
+}
+
+/// Each part of a name between two dots begins and ends with a letter or a digit (RFC 1123; apimachinery,
+/// validation.IsDNS1123Subdomain()).
+bool is_name_of_object(std::string_view name) {
+    const auto is_alphanumeric = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+    char before = '.';
+    for (const char c : name) {
+        if (!is_alphanumeric(c) && ((c != '-' && c != '.') || before == '.' || (c == '.' && before == '-')))
+            return false;
+        before = c;
+    }
+    return before != '.';
+}
+
+void require_name_of_object(const json::Reader& ipam) {
+    const auto name = find_text(ipam, "network_name");
+    if (name && !is_name_of_object(name->string()))
+        throw name->unexpected("lower-case letters, digits, '-' and '.', because store \"whereabouts\" makes names of "
+                               "objects of it");
+}
+
+void warn_of_cooldown(const json::Reader& ipam, Config& config) {
+    if (const auto cooldown = ipam.find("cooldown"))
+        config.warnings.push_back(fmt::format("{}: ignored, because whereabouts' objects have no place for addresses "
+                                              "that rest",
+                                              cooldown->path()));
+}
+
+void require_no_static_addresses(const json::Reader& ipam, const Config& config) {
+    if (config.addresses.empty()) return;
+    throw json::ValueError(ipam.at("addresses").path(),
+                           "store \"whereabouts\" does not record them: use \"range\", or store \"node\"");
+}
+
+void require_no_slices(const json::Reader& ipam) {
+    if (const auto slices = find_text(ipam, "node_slice_size"))
+        throw json::ValueError(slices->path(), "slices are not supported: remove the key, and all nodes use the whole "
+                                               "range");
+}
+
+} // namespace
+
+void choose_store(const json::Reader& ipam, Config& config) {
+    require_no_slices(ipam);
+    const StoreKeys keys = read_store_keys(ipam);
+    config.store = choice_of(keys, ipam, config.ranges);
+    require_kubeconfig(keys, config.store);
+    if (config.store.kind == StoreKind::node) return;
+    require_no_static_addresses(ipam, config);
+    require_name_of_object(ipam);
+    require_different_pools(ipam, config);
+    warn_of_cooldown(ipam, config);
+}
+
+} // namespace rdmanet::ipam

@@ -1,0 +1,13 @@
+// Where the leases of a network are kept, and what that place can't do.
+#pragma once
+
+#include <rdmanet/ipam/config.hpp>
+#include <rdmanet/json/reader.hpp>
+
+namespace rdmanet::ipam {
+
+/// The store of the network, by its keys, by the node's file (see kNodeFile) and by the size of `config.ranges`.
+/// Throws json::ValueError, also for what that store has no place for. Adds to `config.warnings`.
+void choose_store(const json::Reader& ipam, Config& config);
+
+} // namespace rdmanet::ipam

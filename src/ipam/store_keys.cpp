@@ -1,0 +1,78 @@
+#include "store_keys.hpp"
+
+#include "address_text.hpp"
+
+#include <rdmanet/base/file.hpp>
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/ipam/config.hpp>
+
+#include <utility>
+
+namespace rdmanet::ipam {
+namespace {
+
+constexpr std::size_t kLargestNodeFile = 64U << 10U;
+
+std::optional<StoreKeys::Value> find_value(const json::Reader& object, std::string_view key) {
+    const auto member = find_text(object, key);
+    if (!member) return std::nullopt;
+    return StoreKeys::Value{.text = member->string(), .where = member->path()};
+}
+
+StoreKeys keys_in(const json::Reader& object) {
+    StoreKeys keys;
+    keys.store = find_value(object, "store");
+    const auto kubernetes = object.find("kubernetes");
+    if (!kubernetes) return keys;
+    kubernetes->expect_object();
+    keys.kubernetes = StoreKeys::Value{.text = {}, .where = kubernetes->path()};
+    keys.kubeconfig = find_value(*kubernetes, "kubeconfig");
+    if (keys.kubeconfig && !keys.kubeconfig->text.starts_with('/'))
+        throw kubernetes->at("kubeconfig").unexpected("the absolute path of a kubeconfig file on each node");
+    return keys;
+}
+
+/// The content of a file is never shown: whoever writes networks must not read the node's files by it.
+StoreKeys keys_in_text(const std::string& text, const std::string& file) try {
+    const json::Document document = json::Document::parse(text);
+    StoreKeys keys = keys_in(document.root());
+    for (auto* value : {&keys.store, &keys.kubernetes, &keys.kubeconfig})
+        if (*value) (*value)->where = fmt::format("{}: {}", file, (*value)->where);
+    return keys;
+} catch (const json::ParseError&) {
+    throw json::ValueError(file, "it is not JSON: expected an object with \"store\" and \"kubernetes\"");
+} catch (const json::ValueError& error) {
+    throw json::ValueError(fmt::format("{}: {}", file, error.path()),
+                           "it has the wrong type: expected what a network has there in \"ipam\"");
+}
+
+StoreKeys keys_of_file(const json::Reader& ipam) {
+    const auto named = find_text(ipam, "configuration_path");
+    const std::string file = named ? named->string() : kNodeFile;
+    if (!file.starts_with('/')) throw named->unexpected("the absolute path of a file on each node");
+    std::optional<std::string> text;
+    try {
+        text = base::read_named_file_if_exists(file, kLargestNodeFile);
+    } catch (const base::Error& error) {
+        throw json::ValueError(named ? named->path() : file,
+                               fmt::format("it cannot be read ({}): name a file, or remove the key", error.what()));
+    }
+    if (text) return keys_in_text(*text, file);
+    if (named)
+        throw json::ValueError(named->path(),
+                               fmt::format("this node has no file {}: write it, or remove the key", file));
+    return {};
+}
+
+} // namespace
+
+StoreKeys read_store_keys(const json::Reader& ipam) {
+    StoreKeys keys = keys_in(ipam);
+    StoreKeys of_file = keys_of_file(ipam);
+    if (!keys.store) keys.store = std::move(of_file.store);
+    if (!keys.kubernetes) keys.kubernetes = std::move(of_file.kubernetes);
+    if (!keys.kubeconfig) keys.kubeconfig = std::move(of_file.kubeconfig);
+    return keys;
+}
+
+} // namespace rdmanet::ipam

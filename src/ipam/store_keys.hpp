@@ -1,0 +1,27 @@
+// The keys that say where leases are kept. A network has them in "ipam"; what it lacks is in a file of the node, whose
+// top level has the same keys.
+#pragma once
+
+#include <rdmanet/json/reader.hpp>
+
+#include <optional>
+#include <string>
+
+namespace rdmanet::ipam {
+
+struct StoreKeys {
+    /// A value, and where it was found: "ipam.store", or "FILE: store".
+    struct Value {
+        std::string text;
+        std::string where;
+    };
+    std::optional<Value> store;
+    std::optional<Value> kubernetes; // that there is such an object; no text
+    std::optional<Value> kubeconfig;
+};
+
+/// The keys of the network, and for each that it lacks, that of the file: `configuration_path`, else kNodeFile. Throws
+/// json::ValueError, also for a file that the network names and that can't be read.
+[[nodiscard]] StoreKeys read_store_keys(const json::Reader& ipam);
+
+} // namespace rdmanet::ipam

@@ -1,0 +1,130 @@
+#include <rdmanet/kube/api.hpp>
+
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/json/writer.hpp>
+
+#include <sys/random.h>
+#include <time.h>
+
+#include <algorithm>
+
+namespace rdmanet::kube {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int kMostTries = 4;
+constexpr milliseconds kShortestPause{100};
+
+/// Half of `longest` to all of it: those who were sent away together don't come back together.
+milliseconds with_jitter(milliseconds longest) {
+    std::uint32_t random = 0;
+    if (::getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random) return longest;
+    return longest / 2 + milliseconds(random % static_cast<std::uint32_t>(longest.count() / 2 + 1));
+}
+
+void pause(milliseconds duration) {
+    timespec left{.tv_sec = duration.count() / 1000, .tv_nsec = duration.count() % 1000 * 1'000'000};
+    while (::nanosleep(&left, &left) != 0) {
+    }
+}
+
+/// Of a Status (apimachinery, meta/v1); empty if it has none.
+std::string member_of(const std::string& body, std::string_view key) try {
+    const json::Document status = json::Document::parse(body);
+    const auto member = status.root().find(key);
+    return member ? member->string() : std::string();
+} catch (const base::Error&) {
+    return {};
+}
+
+Refusal refusal_of(unsigned status, const std::string& body) {
+    switch (status) {
+    case 401: return Refusal::unauthorized;
+    case 403: return Refusal::forbidden;
+    case 404: return Refusal::not_found;
+    case 409: return member_of(body, "reason") == "AlreadyExists" ? Refusal::already_exists : Refusal::conflict;
+    case 413: return Refusal::too_large;
+    case 422: return Refusal::invalid;
+    case 429: return Refusal::too_many;
+    default: break;
+    }
+    // etcd's limit comes as an internal error (etcd, rpctypes.ErrRequestTooLarge).
+    if (status == 500 && body.find("request is too large") != std::string::npos) return Refusal::too_large;
+    return status >= 500 ? Refusal::unavailable : Refusal::other;
+}
+
+} // namespace
+
+Api::Api(Access access, http::Limits limits)
+    : access_(std::move(access)), client_(access_.server, access_.tls, limits) {}
+
+Outcome Api::get(const std::string& path, const base::Deadline& deadline) {
+    return ask({.method = "GET", .target = path}, deadline);
+}
+
+Outcome Api::create(const std::string& path, std::string body, const base::Deadline& deadline) {
+    return ask(
+        {.method = "POST", .target = path, .headers = {{"Content-Type", "application/json"}}, .body = std::move(body)},
+        deadline);
+}
+
+Outcome Api::patch(const std::string& path, std::string operations, const base::Deadline& deadline) {
+    return ask({.method = "PATCH",
+                .target = path,
+                .headers = {{"Content-Type", "application/json-patch+json"},
+                            {"Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"}},
+                .body = std::move(operations)},
+               deadline);
+}
+
+Outcome Api::remove(const std::string& path, const Preconditions& preconditions, const base::Deadline& deadline) {
+    json::Writer options;
+    options.begin_object().member("kind", "DeleteOptions").member("apiVersion", "v1");
+    options.key("preconditions").begin_object().member("uid", preconditions.uid);
+    if (!preconditions.resource_version.empty()) options.member("resourceVersion", preconditions.resource_version);
+    options.end_object().end_object();
+    return ask({.method = "DELETE",
+                .target = path,
+                .headers = {{"Content-Type", "application/json"}},
+                .body = options.to_text()},
+               deadline);
+}
+
+Outcome Api::ask(const http::Request& request, const base::Deadline& deadline) {
+    http::Request complete = request;
+    if (!access_.authorization.empty()) complete.headers.emplace_back("Authorization", access_.authorization);
+    complete.headers.emplace_back("User-Agent", "rdmanet");
+    const bool accepts_anything = std::none_of(request.headers.begin(), request.headers.end(),
+                                               [](const auto& header) { return header.first == "Accept"; });
+    if (accepts_anything) complete.headers.emplace_back("Accept", "application/json");
+    for (int attempt = 1;; ++attempt) {
+        const http::Response response = base::in_context(fmt::format("{} {}", request.method, request.target),
+                                                         [&] { return client_.ask(complete, deadline); });
+        if (response.status / 100 == 2)
+            return Object{.content = base::in_context(fmt::format("{} {}: the answer", request.method, request.target),
+                                                      [&] { return json::Document::parse(response.body); }),
+                          .size = response.body.size(),
+                          .date = response.date};
+        // A server that says when to come back has not begun (apiserver, priority and fairness; server shutdown).
+        const bool is_busy = response.status == 429 || (response.status == 503 && response.retry_after);
+        const milliseconds wait = std::max<milliseconds>(with_jitter(kShortestPause * (1 << attempt)),
+                                                         response.retry_after.value_or(std::chrono::seconds(0)));
+        if (!is_busy || attempt == kMostTries || wait >= deadline.remaining()) return refused(request, response);
+        pause(wait);
+    }
+}
+
+Refused Api::refused(const http::Request& request, const http::Response& response) const {
+    std::string said = member_of(response.body, "message");
+    if (said.empty()) said = base::quoted(response.body);
+    const bool changes = request.method != "GET";
+    return {.why = refusal_of(response.status, response.body),
+            .status = response.status,
+            .message = fmt::format("{}: {} {}: HTTP {}: {}", client_.url(), request.method, request.target,
+                                   response.status, said),
+            .may_have_been_done = changes && response.status >= 500 && !response.retry_after};
+}
+
+} // namespace rdmanet::kube

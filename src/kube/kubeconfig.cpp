@@ -1,0 +1,210 @@
+#include <rdmanet/kube/access.hpp>
+
+#include <rdmanet/base/file.hpp>
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/base/late_start.hpp>
+#include <rdmanet/base/text.hpp>
+
+#include <yaml-cpp/yaml.h>
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace rdmanet::kube {
+namespace {
+
+using base::quoted;
+
+constexpr std::size_t kMostBytes = 1U << 20U;
+
+std::optional<std::string> decode_base64(std::string_view text) {
+    std::string bytes;
+    std::uint32_t bits = 0;
+    unsigned count = 0;
+    bool has_ended = false;
+    for (const char c : text) {
+        if (c == '\n' || c == '\r' || c == ' ') continue;
+        if (c == '=') {
+            has_ended = true;
+            continue;
+        }
+        constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        const auto digit = kDigits.find(c);
+        if (digit == std::string_view::npos || has_ended) return std::nullopt;
+        bits = bits << 6U | static_cast<std::uint32_t>(digit);
+        count += 6;
+        if (count < 8) continue;
+        count -= 8;
+        bytes.push_back(static_cast<char>(bits >> count & 0xffU));
+    }
+    return bytes;
+}
+
+std::string encode_base64(std::string_view bytes) {
+    constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    std::string text;
+    for (std::size_t at = 0; at < bytes.size(); at += 3) {
+        std::uint32_t bits = 0;
+        for (std::size_t next = at; next < at + 3; ++next)
+            bits = bits << 8U | (next < bytes.size() ? static_cast<unsigned char>(bytes[next]) : 0U);
+        for (unsigned digit = 0; digit < 4; ++digit)
+            text.push_back(at + digit <= bytes.size() ? kDigits[bits >> (18U - 6U * digit) & 63U] : '=');
+    }
+    return text;
+}
+
+/// What ends up in a header must not end it.
+bool is_header_text(std::string_view text) {
+    for (const char c : text)
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) return false;
+    return true;
+}
+
+class Kubeconfig {
+public:
+    explicit Kubeconfig(const std::string& path) : path_(path) {
+        try {
+            const auto text = base::read_named_file_if_exists(path, kMostBytes);
+            if (!text) fail("", "is missing on this node: write it, or correct \"kubeconfig\"");
+            root_ = YAML::Load(*text);
+        } catch (const YAML::Exception& error) {
+            fail("", fmt::format("is not YAML: line {}, column {}", error.mark.line + 1, error.mark.column + 1));
+        } catch (const KubeconfigError&) {
+            throw;
+        } catch (const base::Error& error) {
+            throw KubeconfigError(fmt::format("kubeconfig: {}", error.what()));
+        }
+        if (!root_.IsMap()) fail("", "is not a kubeconfig: expected a map at the top level");
+    }
+
+    Access access() {
+        const std::string name = text(root_, "current-context");
+        if (name.empty())
+            fail("current-context",
+                 fmt::format(
+                     "is not set: name one of its contexts with `kubectl config --kubeconfig={} use-context NAME`",
+                     path_));
+        const YAML::Node context = entry("contexts", name, "context");
+        Access access;
+        access.user = text(context, "user");
+        access.name_space = text(context, "namespace");
+        read_cluster(entry("clusters", text(context, "cluster"), "cluster"), access);
+        if (!access.user.empty()) read_user(entry("users", access.user, "user"), access);
+        return access;
+    }
+
+private:
+    [[noreturn]] void fail(std::string_view where, std::string_view what) const {
+        throw KubeconfigError(fmt::format("kubeconfig {}: {}{}{}", path_, where, where.empty() ? "" : " ", what));
+    }
+
+    /// Empty if it is absent.
+    [[nodiscard]] std::string text(const YAML::Node& map, const char* key) const {
+        const YAML::Node value = map[key];
+        if (!value || value.IsNull()) return {};
+        if (!value.IsScalar()) fail(key, "has the wrong type: expected text");
+        return value.Scalar();
+    }
+
+    [[nodiscard]] bool flag(const YAML::Node& map, const char* key) const {
+        const std::string value = text(map, key);
+        if (value != "true" && value != "false" && !value.empty())
+            fail(key, "has the wrong type: expected true or false");
+        return value == "true";
+    }
+
+    /// What stands under `part` in the element of `list` that has the name.
+    [[nodiscard]] YAML::Node entry(const char* list, const std::string& name, const char* part) const {
+        const YAML::Node elements = root_[list];
+        if (elements && elements.IsSequence())
+            for (const YAML::Node& element : elements)
+                if (element.IsMap() && text(element, "name") == name) {
+                    const YAML::Node content = element[part];
+                    if (!content || !content.IsMap())
+                        fail(fmt::format("{}[{}].{}", list, quoted(name), part), "is missing");
+                    return content;
+                }
+        fail(list, fmt::format("has no entry {}, which the current context needs", quoted(name)));
+    }
+
+    /// KEY names a file, KEY-data has its content in base64, and counts if both are there (client-go,
+    /// tools/clientcmd).
+    [[nodiscard]] std::string file_or_data(const YAML::Node& map, const char* key) const {
+        const std::string data_key = fmt::format("{}-data", key);
+        if (const std::string data = text(map, data_key.c_str()); !data.empty()) {
+            auto bytes = decode_base64(data);
+            if (!bytes) fail(data_key, "is not base64");
+            return *std::move(bytes);
+        }
+        const std::string file = text(map, key);
+        return file.empty() ? std::string() : read_beside(key, file);
+    }
+
+    [[nodiscard]] std::string read_beside(const char* key, const std::string& file) const {
+        const std::string directory = path_.substr(0, path_.rfind('/') + 1);
+        const std::string whole = file.starts_with('/') ? file : directory + file;
+        try {
+            if (auto content = base::read_named_file_if_exists(whole, kMostBytes)) return *std::move(content);
+        } catch (const base::Error& error) {
+            fail(key, fmt::format("cannot be read: {}", error.what()));
+        }
+        fail(key, fmt::format("names {}, which is missing on this node: copy it there", whole));
+    }
+
+    void read_cluster(const YAML::Node& cluster, Access& access) const {
+        try {
+            access.server = http::Url::parse(text(cluster, "server"));
+        } catch (const http::ConfigurationError& error) {
+            fail("cluster:", error.what());
+        }
+        if (!text(cluster, "proxy-url").empty())
+            fail("proxy-url", "is not supported: remove it, and name a server that nodes reach directly");
+        access.tls.authorities = file_or_data(cluster, "certificate-authority");
+        access.tls.server_name = text(cluster, "tls-server-name");
+        if (flag(cluster, "insecure-skip-tls-verify")) {
+            access.tls.verify = http::Verify::nobody;
+            access.warnings.push_back(fmt::format("kubeconfig {}: insecure-skip-tls-verify: anybody can pretend to be "
+                                                  "the server: set certificate-authority-data instead",
+                                                  path_));
+        } else if (access.server.is_secure && access.tls.authorities.empty()) {
+            fail("certificate-authority-data",
+                 "is missing: expected it, or certificate-authority, for an https server");
+        }
+    }
+
+    void read_user(const YAML::Node& user, Access& access) const {
+        for (const char* plugin : {"exec", "auth-provider"})
+            if (user[plugin])
+                fail(plugin, "is not supported, because it runs another program: use a token, a tokenFile or a "
+                             "client certificate, as for a ServiceAccount");
+        access.tls.certificate = file_or_data(user, "client-certificate");
+        access.tls.key = file_or_data(user, "client-key");
+        if (access.tls.certificate.empty() != access.tls.key.empty())
+            fail(access.tls.key.empty() ? "client-key" : "client-certificate", "is missing: both are needed");
+        // A tokenFile is newer than a token beside it (client-go, tools/clientcmd, api.AuthInfo).
+        std::string token = text(user, "token");
+        if (const std::string file = text(user, "tokenFile"); !file.empty()) token = read_beside("tokenFile", file);
+        while (!token.empty() && (token.back() == '\n' || token.back() == '\r' || token.back() == ' '))
+            token.pop_back();
+        if (!is_header_text(token)) fail("token", "has control characters in it");
+        const std::string name = text(user, "username");
+        if (!token.empty())
+            access.authorization = fmt::format("Bearer {}", token);
+        else if (!name.empty())
+            access.authorization =
+                fmt::format("Basic {}", encode_base64(fmt::format("{}:{}", name, text(user, "password"))));
+    }
+
+    const std::string& path_;
+    YAML::Node root_;
+};
+
+} // namespace
+
+Access read_kubeconfig(const std::string& path) {
+    base::start_late_parts(); // yaml-cpp's
+    return Kubeconfig(path).access();
+}
+
+} // namespace rdmanet::kube

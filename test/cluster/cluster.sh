@@ -1,0 +1,245 @@
+#!/bin/bash
+# A Kubernetes API server and its etcd on loopback, for tests and for people.
+#
+#   test/cluster/cluster.sh build            builds the API server, unless that was done before; a few minutes, once
+#   test/cluster/cluster.sh start DIR        starts both with their data in DIR, and says which kubeconfig files are there
+#   test/cluster/cluster.sh stop DIR         stops them; DIR keeps the data, and start goes on with it
+#   test/cluster/cluster.sh run COMMAND...   starts both in a directory of their own, runs COMMAND with RDMANET_CLUSTER
+#                                            set to it, and stops them
+#   test/cluster/cluster.sh try COMMAND...   the same; where no server can be had, COMMAND runs without it and skips what needs it
+#
+# The API server is built from Kubernetes' own Go modules (apiserver/go.mod). It is kept in RDMANET_CLUSTER_CACHE, by
+# default ~/.cache/rdmanet, so that a clean build of rdmanet finds it again. etcd is Debian's.
+#
+# Exit status 125, with a sentence that says why: this machine has no Go, or cannot fetch Go modules.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+examples=$here/../../conf-examples
+cache=${RDMANET_CLUSTER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/rdmanet}
+
+fail() {
+	printf 'cluster: %s\n' "$*" >&2
+	exit 125
+}
+
+go_program() {
+	local go
+	for go in go /usr/local/go/bin/go /usr/lib/go-*/bin/go; do
+		if type -P "$go" >/dev/null; then
+			type -P "$go"
+			return
+		fi
+	done
+	fail "this machine has no Go: install Go $(sed -n 's/^go //p' "$here/apiserver/go.mod") or newer"
+}
+
+# Named by what it is built from: another version is another file.
+server_path() {
+	printf '%s/kube-apiserver-%s' "$cache" "$(cat "$here"/apiserver/{go.mod,main.go} | sha256sum | cut -c1-16)"
+}
+
+build() {
+	local server go log
+	server=$(server_path)
+	[[ ! -x $server ]] || return 0
+	go=$(go_program)
+	mkdir -p "$cache"
+	exec {lock}>"$cache/lock"
+	flock "$lock"
+	[[ ! -x $server ]] || return 0
+	log=$cache/build.log
+	printf 'cluster: building kube-apiserver, once: about 280 s on two idle processors, 2.5 GB of memory\n' >&2
+	if ! (cd "$here/apiserver" && GOFLAGS="-modcacherw -buildvcs=false" GOTOOLCHAIN=local \
+		"$go" build -trimpath -ldflags='-s -w' -o "$server.new" .) >"$log" 2>&1; then
+		tail -n 5 "$log" >&2
+		fail "kube-apiserver could not be built; the last lines of $log are above. It needs a Go module proxy (\`go env GOPROXY\`)"
+	fi
+	mv "$server.new" "$server"
+}
+
+make_keys() {
+	mkdir -p pki
+	openssl ecparam -name prime256v1 -genkey -noout -out pki/ca.key
+	openssl req -x509 -new -key pki/ca.key -days 3650 -subj /CN=rdmanet-test-ca -out pki/ca.crt
+	openssl ecparam -name prime256v1 -genkey -noout -out pki/server.key
+	openssl req -new -key pki/server.key -subj /CN=kube-apiserver |
+		openssl x509 -req -CA pki/ca.crt -CAkey pki/ca.key -CAcreateserial -days 3650 -out pki/server.crt \
+			-extfile <(echo "subjectAltName=IP:127.0.0.1,IP:10.0.2.2,DNS:localhost") 2>/dev/null
+	openssl ecparam -name prime256v1 -genkey -noout -out pki/client.key
+	openssl req -new -key pki/client.key -subj "/O=system:masters/CN=certified" |
+		openssl x509 -req -CA pki/ca.crt -CAkey pki/ca.key -CAcreateserial -days 3650 -out pki/client.crt 2>/dev/null
+	openssl ecparam -name prime256v1 -genkey -noout -out pki/sa.key
+	openssl ec -in pki/sa.key -pubout -out pki/sa.pub 2>/dev/null
+	cat >tokens.csv <<-T
+		admin-token,admin,1,"system:masters"
+		rdmanet-token,system:serviceaccount:kube-system:rdmanet,2,"system:serviceaccounts"
+		limited-token,limited,3,""
+		nobody-token,nobody,4,""
+	T
+}
+
+# kubeconfig NAME USER: the file NAME.kubeconfig.
+kubeconfig() {
+	cat >"$1.kubeconfig" <<-K
+		apiVersion: v1
+		kind: Config
+		clusters: [{name: test, cluster: {server: "https://127.0.0.1:$port", certificate-authority-data: $(base64 -w0 pki/ca.crt)}}]
+		users: [{name: $1, user: $2}]
+		contexts: [{name: test, context: {cluster: test, user: $1, namespace: kube-system}}]
+		current-context: test
+	K
+}
+
+api() {
+	curl --silent --cacert pki/ca.crt -H "Authorization: Bearer admin-token" "$@"
+}
+
+path_of_kind() {
+	case $1 in
+	CustomResourceDefinition) echo apis/apiextensions.k8s.io/v1/customresourcedefinitions ;;
+	ServiceAccount) echo api/v1/namespaces/kube-system/serviceaccounts ;;
+	Secret) echo api/v1/namespaces/kube-system/secrets ;;
+	Role) echo apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/roles ;;
+	RoleBinding) echo apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/rolebindings ;;
+	ClusterRole) echo apis/rbac.authorization.k8s.io/v1/clusterroles ;;
+	ClusterRoleBinding) echo apis/rbac.authorization.k8s.io/v1/clusterrolebindings ;;
+	*) fail "no path is known for kind $1" ;;
+	esac
+}
+
+# create FILE: its objects, some of which may be there from an earlier start.
+create() {
+	local object kind code
+	rm -rf objects
+	mkdir objects
+	awk -v RS='\n---\n' '{ print > ("objects/" NR ".yaml") }' "$1"
+	for object in objects/*; do
+		kind=$(sed -n 's/^kind: //p' "$object")
+		code=$(api -o answer -w '%{http_code}' -H 'Content-Type: application/yaml' --data-binary "@$object" \
+			"https://127.0.0.1:$port/$(path_of_kind "$kind")")
+		[[ $code == 201 || $code == 409 ]] || fail "$kind of $1: HTTP $code: $(cat answer)"
+	done
+}
+
+# wait_for WHAT LOG PID COMMAND...
+wait_for() {
+	local what=$1 log=$2 pid=$3 i
+	shift 3
+	for ((i = 0; i < 1200; i++)); do
+		! "$@" || return 0
+		kill -0 "$pid" 2>/dev/null || break
+		sleep 0.1
+	done
+	tail -n 5 "$log" >&2
+	fail "$what did not start; the last lines of $log are above"
+}
+
+etcd_is_ready() { [[ $(curl --silent "http://127.0.0.1:$etcd_port/health") == *true* ]]; }
+apiserver_is_ready() { [[ $(api "https://127.0.0.1:$port/readyz") == ok ]]; }
+is_served() {
+	local kind
+	for kind in ippools overlappingrangeipreservations; do
+		[[ $(api -o /dev/null -w '%{http_code}' "https://127.0.0.1:$port/apis/$1/namespaces/kube-system/$kind") == 200 ]] || return 1
+	done
+}
+
+# Three ports that nobody listens on.
+free_ports() {
+	local ports=() candidate
+	while ((${#ports[@]} < 3)); do
+		candidate=$((20000 + RANDOM % 12000))
+		! (exec 3<>"/dev/tcp/127.0.0.1/$candidate") 2>/dev/null || continue
+		[[ " ${ports[*]} " == *" $candidate "* ]] || ports+=("$candidate")
+	done
+	echo "${ports[@]}"
+}
+
+# Commands for a person, and for tests: "./get PATH", "./get --url", "./apply JSON" and "./delete PATH". Objects of
+# whereabouts are meant where a path does not begin with '/'.
+write_commands() {
+	cat >lib <<-L
+		url=https://127.0.0.1:$port
+		of_whereabouts=/apis/whereabouts.cni.cncf.io/v1alpha1/namespaces/kube-system
+		api() { curl --silent --cacert '$PWD/pki/ca.crt' -H 'Authorization: Bearer admin-token' "\$@"; }
+		path() { case \$1 in /*) echo "\$1" ;; *) echo "\$of_whereabouts/\$1" ;; esac; }
+	L
+	printf '#!/bin/bash\n. %q\n[[ $1 != --url ]] || { printf %%s "$url"; exit; }\napi "$url$(path "$1")"\n' "$PWD/lib" >./get
+	cat >./apply <<-A
+		#!/bin/bash
+		. $(printf %q "$PWD/lib")
+		plural=\$(jq -r '.kind | ascii_downcase + "s"' <<<"\$1")
+		api --fail-with-body -H 'Content-Type: application/json' --data-binary "\$1" "\$url\$(path "\$plural")"
+	A
+	printf '#!/bin/bash\n. %q\napi --fail-with-body -X DELETE "$url$(path "$1")"\n' "$PWD/lib" >./delete
+	chmod +x get apply delete
+}
+
+start() {
+	local dir=$1 server etcd ports
+	server=$(server_path)
+	build
+	etcd=$(type -P etcd) || fail "this machine has no etcd: install Debian's package etcd-server"
+	mkdir -p "$dir/etcd"
+	chmod 700 "$dir/etcd"
+	cd "$dir"
+	[[ -e pki/server.crt ]] || make_keys
+	[[ -e ports ]] || free_ports >ports
+	read -r -a ports <ports
+	port=${ports[0]} etcd_port=${ports[1]}
+	ETCD_UNSUPPORTED_ARCH='' "$etcd" --data-dir etcd --listen-client-urls "http://127.0.0.1:$etcd_port" \
+		--advertise-client-urls "http://127.0.0.1:$etcd_port" --listen-peer-urls "http://127.0.0.1:${ports[2]}" \
+		--initial-advertise-peer-urls "http://127.0.0.1:${ports[2]}" \
+		--initial-cluster "default=http://127.0.0.1:${ports[2]}" --unsafe-no-fsync >etcd.log 2>&1 &
+	echo $! >etcd.pid
+	wait_for etcd etcd.log $! etcd_is_ready
+	"$server" --etcd-servers="http://127.0.0.1:$etcd_port" --bind-address=127.0.0.1 --advertise-address=127.0.0.1 \
+		--secure-port="$port" --tls-cert-file=pki/server.crt --tls-private-key-file=pki/server.key \
+		--client-ca-file=pki/ca.crt --service-cluster-ip-range=10.0.0.0/24 --service-account-issuer=https://test \
+		--service-account-key-file=pki/sa.pub --service-account-signing-key-file=pki/sa.key \
+		--token-auth-file=tokens.csv --authorization-mode=RBAC --disable-admission-plugins=ServiceAccount \
+		--endpoint-reconciler-type=none >apiserver.log 2>&1 &
+	echo $! >apiserver.pid
+	wait_for kube-apiserver apiserver.log $! apiserver_is_ready
+	kubeconfig admin "{token: admin-token}"
+	kubeconfig rdmanet "{token: rdmanet-token}"
+	kubeconfig limited "{token: limited-token}"
+	kubeconfig nobody "{token: nobody-token}"
+	kubeconfig certified "{client-certificate: pki/client.crt, client-key: pki/client.key}"
+	create "$examples/cluster-crds.yaml"
+	create "$examples/cluster-rbac.yaml"
+	wait_for "the API of whereabouts" apiserver.log "$(cat apiserver.pid)" is_served whereabouts.cni.cncf.io/v1alpha1
+	write_commands
+	printf 'cluster: https://127.0.0.1:%s, etcd http://127.0.0.1:%s; kubeconfig files:\n' "$port" "$etcd_port"
+	printf '  %s\n' "$PWD"/*.kubeconfig
+}
+
+stop() {
+	local name pid
+	for name in apiserver etcd; do
+		[[ -e $1/$name.pid ]] || continue
+		pid=$(cat "$1/$name.pid")
+		kill "$pid" 2>/dev/null || true
+		while kill -0 "$pid" 2>/dev/null; do sleep 0.1; done
+		rm "$1/$name.pid"
+	done
+}
+
+run() {
+	local dir status=0
+	dir=$(mktemp -d)
+	trap 'stop "$dir"; rm -rf "$dir"' EXIT
+	(start "$dir") >&2 || exit $?
+	RDMANET_CLUSTER=$dir "$@" || status=$?
+	exit "$status"
+}
+
+case ${1-}:$# in
+build:1) build && server_path && echo ;;
+start:2) start "$2" ;;
+stop:2) stop "$2" ;;
+run:1 | try:1) fail "$1: expected a command" ;;
+run:*) shift && run "$@" ;;
+try:*) shift && if (build); then run "$@"; else exec "$@"; fi ;;
+*) sed -n '/^# A /,/^# Exit/p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//' && exit 1 ;;
+esac

@@ -1,0 +1,103 @@
+// The keys of "ipam" that say where leases are kept, docs/addresses.md.
+#include "bad_input.hpp"
+
+#include "support/concat.hpp"
+
+namespace rdmanet::test {
+namespace {
+
+/// A network whose leases are in the cluster, with these members (single quotes).
+Change shared(const std::string& members) {
+    return ipam_member(concat("'store':'whereabouts','kubernetes':{'kubeconfig':'/run/none.kubeconfig'},", members));
+}
+
+Table stores() {
+    return {
+        "stores that are not there, and what they need",
+        {
+            {"store, a number", {ipam_member("'store':1")}, 7, "ipam.store", "1"},
+            {"store, a word", {ipam_member("'store':'redis'")}, 7, "ipam.store", "\"redis\""},
+            {"store, without a cluster", {ipam_member("'store':'whereabouts'")}, 7, "ipam.store", "kubeconfig"},
+            {"kubernetes, a word", {ipam_member("'kubernetes':'x'")}, 7, "ipam.kubernetes", "\"x\""},
+            {"kubernetes, empty", {ipam_member("'kubernetes':{}")}, 7, "ipam.kubernetes", "kubeconfig"},
+            {"kubernetes.kubeconfig, a number",
+             {ipam_member("'kubernetes':{'kubeconfig':1}")},
+             7,
+             "ipam.kubernetes.kubeconfig",
+             "1"},
+            {"kubernetes.kubeconfig, relative",
+             {ipam_member("'kubernetes':{'kubeconfig':'k'}")},
+             7,
+             "ipam.kubernetes.kubeconfig",
+             "\"k\""},
+            {"kubernetes, and a range that is too large",
+             {ipam_member("'range':'10.64.0.0/16','kubernetes':{'kubeconfig':'/etc/k'}")},
+             7,
+             "ipam.kubernetes",
+             "10.64.0.0/16"},
+            {"kubernetes, on the node, is only said",
+             {command("STATUS"), ipam_member("'store':'node','kubernetes':{'kubeconfig':'/etc/k'}")},
+             0,
+             "ipam.kubernetes",
+             "\"node\""},
+            {"configuration_path, a number",
+             {ipam_member("'configuration_path':1")},
+             7,
+             "ipam.configuration_path",
+             "1"},
+            {"configuration_path, relative",
+             {ipam_member("'configuration_path':'x.conf'")},
+             7,
+             "ipam.configuration_path",
+             "\"x.conf\""},
+            {"configuration_path, no file",
+             {ipam_member("'configuration_path':'/run/none.conf'")},
+             7,
+             "ipam.configuration_path",
+             "/run/none.conf"},
+            {"configuration_path, a directory",
+             {ipam_member("'configuration_path':'/run'")},
+             7,
+             "ipam.configuration_path",
+             "/run"},
+            {"configuration_path, no JSON",
+             {ipam_member("'configuration_path':'/etc/passwd'")},
+             7,
+             "/etc/passwd",
+             "JSON"},
+            {"slices", {ipam_member("'node_slice_size':'/26'")}, 7, "ipam.node_slice_size", "slices"},
+            {"etcd of whereabouts", {ipam_member("'etcd_host':'10.0.0.9'")}, 7, "ipam.etcd_host", "\"store\""},
+            {"static addresses", {shared("'addresses':[{'address':'10.70.0.9/24'}]")}, 7, "ipam.addresses", "\"node\""},
+            {"a network_name that names no object", {shared("'network_name':'A'")}, 7, "ipam.network_name", "\"A\""},
+            {"two ranges in one pool",
+             {shared("'range':'10.70.0.0-10.70.0.9/24','ipRanges':[{'range':'10.70.0.20-10.70.0.29/24'}]")},
+             7,
+             "ipam",
+             "10.70.0.0/24"},
+            {"a pool without a name", {shared("'range':'::1:0:0:0/80'")}, 7, "ipam", "::1:0:0:0/80"},
+            {"old keys of etcd beside a store are only said",
+             {command("STATUS"), ipam_member("'store':'node','etcd_ca_cert_file':'/x'")},
+             0,
+             "ipam.etcd_ca_cert_file",
+             "\"store\""},
+            {"no kubeconfig on the node",
+             {shared("'range':'10.77.0.0/24'")},
+             109,
+             "/run/none.kubeconfig",
+             "kubeconfig"},
+            {"addresses of the range on the node", {shared("'$comment':1")}, 109, "10.70.0.0/24", "\"store\""},
+            {"no kubeconfig on the node, STATUS",
+             {command("STATUS"), shared("'$comment':1")},
+             109,
+             "/run/none.kubeconfig",
+             "kubeconfig"},
+        }};
+}
+
+} // namespace
+
+std::vector<Table> store_tables() {
+    return {stores()};
+}
+
+} // namespace rdmanet::test

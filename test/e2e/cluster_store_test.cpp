@@ -1,0 +1,190 @@
+// Leases in a Kubernetes API server: those with the tag [cluster] are run by test/cluster/cluster.sh.
+#include "attachment_stage.hpp"
+#include "markdown.hpp"
+
+#include "support/names.hpp"
+#include "support/process.hpp"
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace rdmanet::test {
+namespace {
+
+constexpr const char* kKubeconfig = "/run/cluster-test.kubeconfig";
+// Nobody listens there.
+constexpr const char* kNobody =
+    "apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: "
+    "\"http://127.0.0.1:1\"}}]\nusers: [{name: u, user: {token: s3cret}}]\ncontexts: [{name: "
+    "x, context: {cluster: c, user: u}}]\ncurrent-context: x\n";
+
+std::string cluster() {
+    const char* directory = std::getenv("RDMANET_CLUSTER");
+    return directory == nullptr ? "" : directory;
+}
+
+void write_kubeconfig(const std::string& content) {
+    std::ofstream(kKubeconfig) << content;
+}
+
+std::string read_file(const std::string& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// What the server has of an object's `spec`; "absent" if there is none.
+std::string spec_of(const std::string& object) {
+    return shell(cluster() + "/get /apis/whereabouts.cni.cncf.io/v1alpha1/namespaces/kube-system/" + object +
+                 " | jq --compact-output --join-output --sort-keys '.spec // \"absent\"'");
+}
+
+/// An attachment of a pod whose network has its addresses in the cluster.
+PluginCall shared_call(const Pod& pod, const std::string& range) {
+    PluginCall call = call_for(pod, "'master':'par0','ipam':{'type':'rdmanet','store':'whereabouts','range':'" + range +
+                                        "','kubernetes':{'kubeconfig':'" + kKubeconfig + "'}}");
+    call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till;K8S_POD_UID=uid-1";
+    return call;
+}
+
+/// A node on which the example files are installed as docs/addresses.md says.
+class ClusterNode {
+public:
+    ClusterNode() {
+        shell("mkdir -p " + kDirectory + " && cp " + source_path("conf-examples/rdmanet.conf") + ' ' + kDirectory +
+              " && cp " + cluster() + "/pki/ca.crt " + kDirectory + " && echo rdmanet-token >" + kDirectory + "/token");
+        std::ofstream(kDirectory + "/rdmanet.kubeconfig") << replaced(
+            source_text("conf-examples/rdmanet.kubeconfig"), "https://192.0.2.1:6443", shell(cluster() + "/get --url"));
+    }
+    ClusterNode(const ClusterNode&) = delete;
+    ClusterNode& operator=(const ClusterNode&) = delete;
+    ~ClusterNode() { std::filesystem::remove_all(kDirectory); }
+
+private:
+    const std::string kDirectory = "/etc/cni/net.d/rdmanet.d";
+};
+
+std::string state_files() {
+    return shell("find /run/rdmanet -name '*.json' -printf '%f\\n' 2>/dev/null || true");
+}
+
+} // namespace
+
+TEST_CASE("an ADD takes its address from the cluster's pool, and DEL gives it back", "[cluster]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
+    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    const Stage stage;
+    const PluginCall call = shared_call(stage.pod, "10.31.0.0/24");
+    const std::string result = add(call);
+    CHECK(addresses(result) == "10.31.0.1/24");
+    CHECK(spec_of("ippools/10.31.0.0-24") ==
+          R"({"allocations":{"1":{"id":"c1","ifname":"net1","podref":"shop/till"}},"range":"10.31.0.0/24"})");
+    CHECK(spec_of("overlappingrangeipreservations/10.31.0.1") == R"({"ifname":"net1","podref":"shop/till"})");
+    CHECK(check(call, result) == "");
+    CHECK(outcome(call, "STATUS") == "");
+    PluginCall second = of(call, "c2");
+    second.ifname = "net2";
+    CHECK(addresses(add(second)) == "10.31.0.2/24");
+    CHECK(del(second) == "");
+    CHECK(del(after(call, result)) == "");
+    CHECK(spec_of("ippools/10.31.0.0-24") == R"({"allocations":{},"range":"10.31.0.0/24"})");
+    CHECK(spec_of("overlappingrangeipreservations/10.31.0.1") == "absent");
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("the example files make a network of one node a network of the cluster", "[cluster][examples]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
+    const ClusterNode configured;
+    const Stage stage;
+    PluginCall call = call_for(stage.pod, "'master':'par0','ipam':{'type':'rdmanet','range':'10.31.4.0/24'}");
+    CHECK_THAT(refusal(call), Names("code 109", "K8S_POD_NAME"));
+    call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till";
+    CHECK_THAT(
+        run_process({binary(), "plan", "--name", "net"}, {.input = call.config}).out,
+        Names("\"whereabouts\"", "/etc/cni/net.d/rdmanet.d/rdmanet.conf: kubernetes", "10.31.4.0/24", "254 of 254"));
+    CHECK(addresses(add(call)) == "10.31.4.1/24");
+    CHECK(spec_of("ippools/10.31.4.0-24") ==
+          R"({"allocations":{"1":{"id":"c1","ifname":"net1","podref":"shop/till"}},"range":"10.31.4.0/24"})");
+    CHECK(del(call) == "");
+    CHECK(spec_of("ippools/10.31.4.0-24") == R"({"allocations":{},"range":"10.31.4.0/24"})");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("a network of whereabouts whose type is changed goes on with whereabouts' pool", "[cluster]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
+    const ClusterNode configured;
+    const Stage stage;
+    // A pod of another node that whereabouts has attached.
+    shell(cluster() + R"(/apply '{"apiVersion":"whereabouts.cni.cncf.io/v1alpha1","kind":"IPPool","metadata":)"
+                      R"({"name":"10.31.6.0-24"},"spec":{"range":"10.31.6.0/24","allocations":{"1":{"id":"far",)"
+                      R"("podref":"shop/other","ifname":"net1"}}}}')");
+    PluginCall call = call_for(stage.pod, "'master':'par0','ipam':{'type':'rdmanet','datastore':'kubernetes',"
+                                          "'log_file':'/tmp/whereabouts.log','range':'10.31.6.0/24'}");
+    call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till";
+    CHECK(addresses(add(call)) == "10.31.6.2/24");
+    CHECK(del(call) == "");
+    CHECK(spec_of("ippools/10.31.6.0-24") ==
+          R"({"allocations":{"1":{"id":"far","ifname":"net1","podref":"shop/other"}},"range":"10.31.6.0/24"})");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("a server that is away owes nobody an interface: DEL succeeds, and gc gives the address back later",
+          "[cluster]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
+    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    Stage stage;
+    const PluginCall call = shared_call(stage.pod, "10.31.1.0/24");
+    const std::string result = add(call);
+    write_kubeconfig(kNobody);
+    CHECK_THAT(check(call, result), Names("code 11", "http://127.0.0.1:1"));
+    CHECK(del(call) == "");
+    CHECK_FALSE(stage.pod.succeeds("ip link show net1"));
+    CHECK(state_files() != "");
+    CHECK(spec_of("ippools/10.31.1.0-24") != R"({"allocations":{},"range":"10.31.1.0/24"})");
+    CHECK_THAT(refusal(call), Names("code 11"));
+    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    stage.pod.destroy();
+    shell(binary() + " gc");
+    CHECK(spec_of("ippools/10.31.1.0-24") == R"({"allocations":{},"range":"10.31.1.0/24"})");
+    CHECK(spec_of("overlappingrangeipreservations/10.31.1.1") == "absent");
+    CHECK(state_files() == "");
+}
+
+TEST_CASE("a server that was never there is named, with what failed, and nothing is left", "[ipam]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const PluginCall call = shared_call(stage.pod, "10.31.2.0/24");
+    write_kubeconfig(kNobody);
+    const std::string why = refusal(call);
+    CHECK_THAT(why, Names("code 11", "http://127.0.0.1:1", "TCP", "connection refused"));
+    CHECK(why.find("s3cret") == std::string::npos);
+    CHECK_THAT(outcome(call, "STATUS"), Names("code 11", "http://127.0.0.1:1"));
+    CHECK(state_files() == "");
+    std::filesystem::remove(kKubeconfig);
+    CHECK_THAT(refusal(call), Names(kKubeconfig));
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("addresses on the node keep a range from the cluster's store until they are given back", "[ipam]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    write_kubeconfig(kNobody);
+    const PluginCall before = call_for(stage.pod, "'master':'par0'," + ipam("10.31.3.0/24"));
+    CHECK(addresses(add(before)) == "10.31.3.1/24");
+    PluginCall shared = shared_call(stage.pod, "10.31.3.0/24");
+    shared.ifname = "net2";
+    CHECK_THAT(refusal(shared), Names("range 10.31.3.0/24", "1 lease", "store"));
+    CHECK(del(before) == "");
+    CHECK_THAT(refusal(shared), Names("code 11"));
+    CHECK(stage.node.difference() == "");
+}
+
+} // namespace rdmanet::test

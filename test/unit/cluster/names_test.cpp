@@ -1,0 +1,27 @@
+#include <rdmanet/cluster/whereabouts_store.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <string>
+
+using namespace rdmanet;
+using namespace rdmanet::cluster;
+
+TEST_CASE("objects are called as whereabouts calls them") {
+    const auto pool = [](const std::string& space, const char* subnet) {
+        return pool_name({.space = space, .subnet = base::IpPrefix::parse(subnet).value()});
+    };
+    CHECK(pool("", "10.0.0.0/8") == "10.0.0.0-8");
+    CHECK(pool("", "10.1.2.3/8") == "10.0.0.0-8");
+    CHECK(pool("", "2001:db8::/64") == "2001-db8---64");
+    CHECK(pool("net", "10.0.0.0/8") == "net-10.0.0.0-8");
+    CHECK(pool("net@10.0.0.0/8", "10.0.0.0/8") == "net-10.0.0.0-8");
+    CHECK(pool("@10.0.0.0/8", "10.0.0.0/8") == "10.0.0.0-8");
+    const auto reservation = [](const std::string& space, const char* address) {
+        return reservation_name(space, base::IpAddress::parse(address).value());
+    };
+    CHECK(reservation("", "10.0.0.5") == "10.0.0.5");
+    CHECK(reservation("", "fd00::1") == "fd00--1");
+    CHECK(reservation("", "fd00::") == "fd00--0");
+    CHECK(reservation("net", "10.0.0.5") == "net-10.0.0.5");
+}

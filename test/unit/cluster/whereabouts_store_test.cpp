@@ -1,0 +1,217 @@
+#include "fixture.hpp"
+
+#include <rdmanet/json/reader.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <thread>
+
+using namespace rdmanet;
+using namespace rdmanet::cluster;
+using namespace rdmanet::cluster::test;
+using Catch::Matchers::Contains;
+
+namespace {
+
+constexpr const char* kObjects = "/apis/whereabouts.cni.cncf.io/v1alpha1/namespaces/kube-system/";
+
+/// `spec` of an object as the server has it; empty if it is absent.
+std::string spec_of(kube::Api& api, const std::string& path) {
+    const auto outcome = api.get(kObjects + path, soon());
+    const auto* object = std::get_if<kube::Object>(&outcome);
+    return object == nullptr ? "" : object->content.root().at("spec").to_text();
+}
+
+class Subnet : public ClusterFixture {
+public:
+    [[nodiscard]] std::string pool() { return spec_of(*api, "ippools/" + space + "-10.0.0.0-29"); }
+    [[nodiscard]] std::string reservation(const std::string& address) {
+        return spec_of(*api, "overlappingrangeipreservations/" + space + "-" + address);
+    }
+    [[nodiscard]] std::string reserve(const ipam::Owner& who, const std::vector<ipam::Claim>& claims) {
+        return text_of(store->reserve(who, claims, soon()));
+    }
+    [[nodiscard]] std::string release(const ipam::Owner& who) { return text_of(store->release(who.key, soon())); }
+
+    std::unique_ptr<kube::Api> api = is_there() ? connect() : nullptr;
+    std::unique_ptr<WhereaboutsStore> store =
+        is_there() ? std::make_unique<WhereaboutsStore>(*api, options({"10.0.0.0/29"})) : nullptr;
+    const std::string kRange = "10.0.0.0/29";
+};
+
+} // namespace
+
+TEST_CASE_METHOD(Subnet, "an address is in the pool and reserved as whereabouts does it, and leaves nothing behind") {
+    if (!is_there()) return;
+    CHECK(store->find(owner("a", "p").key, soon()).empty());
+    CHECK(store->has_free(claim(kRange), soon()));
+    CHECK(pool().empty());
+
+    CHECK(reserve(owner("a", "p"), {claim(kRange)}) == "10.0.0.1/29");
+    CHECK(claimed == std::vector<std::string>{"10.0.0.1/29"});
+    CHECK(pool() == R"({"allocations":{"1":{"id":"a","ifname":"net1","podref":"default/p"}},"range":"10.0.0.0/29"})");
+    CHECK(reservation("10.0.0.1") == R"({"ifname":"net1","podref":"default/p"})");
+    CHECK(text_of(store->find(owner("a", "p").key, soon())) == "10.0.0.1/29");
+    CHECK(store->usage(claim(kRange), soon()).leases == 1);
+
+    CHECK(release(owner("a", "p")) == "10.0.0.1/29");
+    CHECK(pool() == R"({"allocations":{},"range":"10.0.0.0/29"})");
+    CHECK(reservation("10.0.0.1").empty());
+    CHECK(release(owner("a", "p")).empty());
+}
+
+TEST_CASE_METHOD(Subnet, "the lowest free address is given until there is none") {
+    if (!is_there()) return;
+    for (int number = 1; number <= 6; ++number)
+        CHECK(reserve(owner("c" + std::to_string(number), "p" + std::to_string(number)), {claim(kRange)}) ==
+              "10.0.0." + std::to_string(number) + "/29");
+    CHECK(reserve(owner("c7", "p7"), {claim(kRange)}) == "exhausted");
+    CHECK_FALSE(store->has_free(claim(kRange), soon()));
+    CHECK(release(owner("c3", "p3")) == "10.0.0.3/29");
+    CHECK(store->has_free(claim(kRange), soon()));
+    CHECK(reserve(owner("c7", "p7"), {claim(kRange)}) == "10.0.0.3/29");
+    CHECK(text_of(store->list(claim(kRange), ip("10.0.0.2"), 2, soon())) == "10.0.0.3/29 10.0.0.4/29");
+}
+
+TEST_CASE_METHOD(Subnet, "a repeated reservation keeps the address; another interface of the pod gets another") {
+    if (!is_there()) return;
+    CHECK(reserve(owner("a", "p"), {claim(kRange)}) == "10.0.0.1/29");
+    CHECK(reserve(owner("a", "p"), {claim(kRange)}) == "10.0.0.1/29");
+    CHECK(reserve(owner("a", "p", "net2"), {claim(kRange)}) == "10.0.0.2/29");
+    CHECK(release(owner("a", "p")) == "10.0.0.1/29");
+    CHECK(text_of(store->find(owner("a", "p", "net2").key, soon())) == "10.0.0.2/29");
+}
+
+TEST_CASE_METHOD(Subnet, "another container of the same pod gets another address, unless it inherits") {
+    if (!is_there()) return;
+    CHECK(reserve(owner("old", "p"), {claim(kRange)}) == "10.0.0.1/29");
+    CHECK(reserve(owner("new", "p"), {claim(kRange)}) == "10.0.0.2/29");
+    CHECK(release(owner("new", "p")) == "10.0.0.2/29");
+
+    const auto left = store->find_predecessors(owner("new", "p"), soon());
+    REQUIRE(text_of(left) == "10.0.0.1/29");
+    CHECK(text_of(store->adopt(left, owner("new", "p"), soon())) == "10.0.0.1/29");
+    CHECK(pool() == R"({"allocations":{"1":{"id":"new","ifname":"net1","podref":"default/p"}},"range":"10.0.0.0/29"})");
+    CHECK(reserve(owner("new", "p"), {claim(kRange)}) == "10.0.0.1/29");
+    CHECK(release(owner("old", "p")).empty());
+    CHECK(store->reclaim(left, soon()).empty());
+    CHECK(reservation("10.0.0.1") == R"({"ifname":"net1","podref":"default/p"})");
+    CHECK(release(owner("new", "p")) == "10.0.0.1/29");
+    CHECK(reservation("10.0.0.1").empty());
+}
+
+TEST_CASE_METHOD(Subnet, "an address that another range has given is not given again") {
+    if (!is_there()) return;
+    WhereaboutsStore wider(*api, options({"10.0.0.0/24"}));
+    CHECK(text_of(wider.reserve(owner("w", "wide"), {claim("10.0.0.0/24")}, soon())) == "10.0.0.1/24");
+    CHECK(reserve(owner("a", "p"), {claim(kRange)}) == "10.0.0.2/29");
+    CHECK(reserve(owner("b", "q"), {wanting(kRange, "10.0.0.1")}) == "taken by wide");
+    CHECK(reserve(owner("b", "q"), {wanting(kRange, "10.0.0.2")}) == "taken by p");
+    CHECK(pool() == R"({"allocations":{"2":{"id":"a","ifname":"net1","podref":"default/p"}},"range":"10.0.0.0/29"})");
+    CHECK(text_of(wider.release(owner("w", "wide").key, soon())) == "10.0.0.1/24");
+    CHECK(reserve(owner("b", "q"), {claim(kRange)}) == "10.0.0.1/29");
+}
+
+TEST_CASE_METHOD(Subnet, "without reservations each range is alone") {
+    if (!is_there()) return;
+    ipam::Claim alone = claim(kRange);
+    alone.space = space + "@10.0.0.0/29";
+    CHECK(reserve(owner("a", "p"), {alone}) == "10.0.0.1/29");
+    CHECK(reservation("10.0.0.1").empty());
+    CHECK(pool() == R"({"allocations":{"1":{"id":"a","ifname":"net1","podref":"default/p"}},"range":"10.0.0.0/29"})");
+}
+
+TEST_CASE_METHOD(Subnet, "all ranges or none") {
+    if (!is_there()) return;
+    const ipam::Claim six = claim("fd00::/64");
+    WhereaboutsStore both(*api, options({"10.0.0.0/29", "fd00::/64"}));
+    CHECK(text_of(both.reserve(owner("a", "p"), {wanting(kRange, "10.0.0.1"), six}, soon())) ==
+          "10.0.0.1/29 fd00::1/64");
+    CHECK(text_of(both.reserve(owner("b", "q"), {six, wanting(kRange, "10.0.0.1")}, soon())) == "taken by p");
+    CHECK(text_of(both.find(owner("b", "q").key, soon())).empty());
+    CHECK(reservation("fd00--2").empty());
+    CHECK(text_of(both.release(owner("a", "p").key, soon())) == "10.0.0.1/29 fd00::1/64");
+}
+
+TEST_CASE_METHOD(Subnet, "records of others stay as they are, whatever they look like") {
+    if (!is_there()) return;
+    const auto admin = connect("admin");
+    const auto made = admin->create(
+        std::string(kObjects) + "ippools",
+        R"({"apiVersion":"whereabouts.cni.cncf.io/v1alpha1","kind":"IPPool","metadata":{"name":")" + space +
+            R"(-10.0.0.0-29"},"spec":{"range":"10.0.0.0/29","allocations":{"1":{"id":"old","podref":"default/x"},)"
+            R"("9223372036854775808":{"id":"far","podref":"default/y"},"x":{"id":"bad","podref":""}}}})",
+        soon());
+    REQUIRE(std::holds_alternative<kube::Object>(made));
+    const std::string before = pool();
+    CHECK(reserve(owner("a", "p"), {claim(kRange)}) == "10.0.0.2/29");
+    CHECK(release(owner("a", "p")) == "10.0.0.2/29");
+    CHECK(pool() == before);
+    CHECK(release(owner("old", "x")) == "10.0.0.1/29"); // a record of whereabouts before 0.7 names no interface
+}
+
+TEST_CASE_METHOD(Subnet, "what an ADD that was killed left behind is finished or given back") {
+    if (!is_there()) return;
+    CHECK(reserve(owner("a", "p"), {claim(kRange)}) == "10.0.0.1/29");
+    const auto admin = connect("admin");
+    const std::string path = std::string(kObjects) + "overlappingrangeipreservations/" + space + "-10.0.0.1";
+    const auto found = admin->get(path, soon());
+    const std::string uid = std::get<kube::Object>(found).content.root().at("metadata").at("uid").string();
+    REQUIRE(std::holds_alternative<kube::Object>(admin->remove(path, {.uid = uid, .resource_version = {}}, soon())));
+    SECTION("the next ADD reserves what the pool gives it") {
+        CHECK(reserve(owner("a", "p"), {claim(kRange)}) == "10.0.0.1/29");
+        CHECK(reservation("10.0.0.1") == R"({"ifname":"net1","podref":"default/p"})");
+    }
+    SECTION("DEL needs no reservation") {
+        CHECK(release(owner("a", "p")) == "10.0.0.1/29");
+        CHECK(pool() == R"({"allocations":{},"range":"10.0.0.0/29"})");
+    }
+}
+
+TEST_CASE_METHOD(Subnet, "a right that is missing is named") {
+    if (!is_there()) return;
+    const auto nobody = connect("nobody");
+    WhereaboutsStore refused(*nobody, options({"10.0.0.0/29"}));
+    CHECK_THROWS_WITH(refused.reserve(owner("a", "p"), {claim(kRange)}, soon()),
+                      Contains("HTTP 403") && Contains("cannot get resource \"ippools\"") &&
+                          Contains("grant that right"));
+}
+
+TEST_CASE_METHOD(Subnet, "an ADD outside of Kubernetes is refused") {
+    if (!is_there()) return;
+    CHECK_THROWS_WITH(reserve(owner("a", ""), {claim(kRange)}), Contains("K8S_POD_NAME"));
+}
+
+TEST_CASE_METHOD(ClusterFixture, "nodes that take addresses of one pool at once never get the same") {
+    if (!is_there()) return;
+    constexpr int kNodes = 8;
+    constexpr int kEach = 6;
+    const std::string subnet = "10.1.0.0/24";
+    std::vector<std::vector<std::string>> given(kNodes);
+    std::vector<std::thread> nodes;
+    for (int node = 0; node < kNodes; ++node)
+        nodes.emplace_back([&, node] {
+            const auto api = connect();
+            WhereaboutsStore::Options own;
+            own.name_space = "kube-system";
+            own.places = {{.space = space, .subnet = prefix(subnet)}};
+            WhereaboutsStore store(*api, own);
+            for (int number = 0; number < kEach;) {
+                const std::string name = std::to_string(node) + "-" + std::to_string(number);
+                try {
+                    given[static_cast<std::size_t>(node)].push_back(
+                        text_of(store.reserve(owner("c" + name, "p" + name), {claim(subnet)}, soon())));
+                    ++number;
+                } catch (const ipam::StoreError& error) {
+                    if (!error.temporary()) throw;
+                }
+            }
+        });
+    for (std::thread& node : nodes) node.join();
+    std::vector<std::string> all;
+    for (const auto& addresses : given) all.insert(all.end(), addresses.begin(), addresses.end());
+    std::sort(all.begin(), all.end());
+    CHECK(all.size() == kNodes * kEach);
+    CHECK(std::adjacent_find(all.begin(), all.end()) == all.end());
+}

@@ -1,0 +1,155 @@
+#include "scripted_server.hpp"
+
+#include <rdmanet/http/client.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+using namespace rdmanet;
+using namespace rdmanet::http;
+using namespace rdmanet::http::test;
+using namespace std::chrono_literals;
+using Catch::Matchers::Contains;
+
+namespace {
+
+base::Deadline soon() {
+    return base::Deadline::in(60s);
+}
+
+Client client_of(const ScriptedServer& server, Limits limits = {.connect = 60s, .request = 60s}) {
+    return Client(Url::parse(server.url()), {}, limits);
+}
+
+constexpr std::string_view kAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+
+} // namespace
+
+TEST_CASE("one connection serves many requests, and its answers are read to their end") {
+    std::vector<std::string> seen;
+    ScriptedServer server([&](Connection& connection) {
+        for (std::string request; !(request = connection.read_request()).empty();) {
+            seen.push_back(request);
+            if (seen.size() == 1)
+                connection.send("HTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\n"
+                                "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Length: 4\r\n\r\nwait");
+            else
+                connection.send(
+                    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n");
+        }
+    });
+    {
+        Client client = client_of(server);
+        const Response first =
+            client.ask({.method = "POST", .target = "/x", .headers = {{"A", "b"}}, .body = "{}"}, soon());
+        CHECK(first.status == 429);
+        CHECK(first.body == "wait");
+        CHECK(first.retry_after == 7s);
+        CHECK(first.date == 784111777);
+        const Response second = client.ask({.method = "GET", .target = "/y"}, soon());
+        CHECK(second.status == 200);
+        CHECK(second.body == "abcde");
+        CHECK_FALSE(second.retry_after);
+    }
+    CHECK(server.connections() == 1);
+    const std::string host = server.url().substr(7);
+    CHECK(seen.at(0) == "POST /x HTTP/1.1\r\nHost: " + host + "\r\nA: b\r\nContent-Length: 2\r\n\r\n{}");
+    CHECK(seen.at(1) == "GET /y HTTP/1.1\r\nHost: " + host + "\r\n\r\n");
+}
+
+TEST_CASE("an answer that is cut anywhere is an error whose outcome is unknown") {
+    for (std::size_t length = 0; length < kAnswer.size(); ++length) {
+        INFO("after " << length << " bytes");
+        ScriptedServer server([&](Connection& connection) {
+            (void)connection.read_request();
+            connection.send(kAnswer.substr(0, length));
+        });
+        Client client = client_of(server);
+        try {
+            (void)client.ask({.method = "PATCH", .target = "/"}, soon());
+            FAIL("an answer came");
+        } catch (const TransportError& error) {
+            CHECK(error.may_have_been_done());
+            CHECK_THAT(error.what(), Contains(server.url() + ": HTTP: ") && Contains(", after "));
+        }
+    }
+}
+
+TEST_CASE(
+    "a request that changes something is sent once, one that only asks once more where the connection had ended") {
+    ScriptedServer server([](Connection& connection) {
+        (void)connection.read_request();
+        connection.send(kAnswer);
+    }); // and closes, which the answer did not say
+    {
+        Client client = client_of(server);
+        CHECK(client.ask({.method = "GET", .target = "/"}, soon()).body == "hello");
+        CHECK(client.ask({.method = "GET", .target = "/"}, soon()).body == "hello");
+        CHECK_THROWS_AS(client.ask({.method = "PATCH", .target = "/"}, soon()), TransportError);
+        CHECK(client.ask({.method = "PATCH", .target = "/"}, soon()).body == "hello");
+    }
+    CHECK(server.connections() == 3);
+}
+
+TEST_CASE("a server that says nothing is waited for until the deadline") {
+    ScriptedServer server([](Connection& connection) {
+        (void)connection.read_request();
+        connection.send("HTTP/1.1 200 OK\r\n");
+        (void)connection.read_request(); // until the client gives up
+    });
+    const auto begun = std::chrono::steady_clock::now();
+    {
+        Client client = client_of(server, {.connect = 60s, .request = 200ms});
+        CHECK_THROWS_WITH(client.ask({.method = "GET", .target = "/"}, soon()), Contains("TCP: no answer, after "));
+        Client hurried = client_of(server);
+        CHECK_THROWS_WITH(hurried.ask({.method = "GET", .target = "/"}, base::Deadline::in(100ms)),
+                          Contains("TCP: no answer, after "));
+    }
+    CHECK(std::chrono::steady_clock::now() - begun < 30s);
+}
+
+TEST_CASE("what is no HTTP, and what is too much, is refused") {
+    std::string answer;
+    ScriptedServer server([&](Connection& connection) {
+        (void)connection.read_request();
+        connection.send(answer);
+    });
+    Client client = client_of(server, {.connect = 60s, .request = 60s, .most_bytes = 100});
+    const auto why = [&](const std::string& text) {
+        answer = text;
+        try {
+            (void)client.ask({.method = "GET", .target = "/"}, soon());
+        } catch (const TransportError& error) {
+            CHECK(error.stage() == Stage::http);
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    CHECK_THAT(why("SSH-2.0-OpenSSH_9.2\r\n"), Contains("no HTTP"));
+    CHECK_THAT(why("HTTP/1.1 200 OK\r\nContent-Length: 101\r\n\r\n"), Contains("no HTTP that can be used: body limit"));
+    CHECK_THAT(why("HTTP/1.1 200 OK\r\nX: " + std::string(100'000, 'x') + "\r\n\r\n"), Contains("header limit"));
+    CHECK(why("HTTP/1.1 200 OK\r\nContent-Length: 100\r\nConnection: close\r\n\r\n" + std::string(100, 'x')).empty());
+}
+
+TEST_CASE("a server that is not there was not asked") {
+    std::string url;
+    {
+        const ScriptedServer server([](Connection&) {});
+        url = server.url();
+    }
+    const auto why = [](const std::string& text) {
+        Client client(Url::parse(text), {}, {});
+        try {
+            (void)client.ask({.method = "PATCH", .target = "/"}, soon());
+        } catch (const TransportError& error) {
+            CHECK_FALSE(error.may_have_been_done());
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    CHECK_THAT(why(url), Contains(url + ": TCP: connecting: connection refused, after "));
+    CHECK_THAT(why("http://no-such-host.invalid"), Contains("http://no-such-host.invalid:80: DNS: looking up "));
+}
