@@ -138,7 +138,8 @@ std::string describe(pid_t pid, const SystemCall& call) {
         return concat(name, " \"", path.empty() ? fd_target(pid, call.arguments[0]) : path, '"');
     }
     std::string text = name;
-    for (std::size_t i = 0; i < 3; ++i) text += concat(i == 0 ? '(' : ',', static_cast<std::int64_t>(call.arguments[i]));
+    for (std::size_t i = 0; i < 3; ++i)
+        text += concat(i == 0 ? '(' : ',', static_cast<std::int64_t>(call.arguments[i]));
     text += ')';
     if (call.arguments[0] < 1024) text += concat(" on ", fd_target(pid, call.arguments[0]));
     return text;
