@@ -7,7 +7,7 @@
 #                          take samples, which change with the commit (test/seed)
 #   test/run.sh --all      everything, which takes a night: no samples, and the stages that only --all has
 #   test/run.sh STAGE...   only these stages, one after the other:
-#                          - style unit tidy fuzz harness demo e2e cluster e2e_sanitize patience fault bench build
+#                          - style unit tidy fuzz harness demo e2e cluster etcd e2e_sanitize patience fault bench build
 #                          - of --all: e2e_guest vfs64 bench_guest newest_kernel
 set -euo pipefail
 
@@ -22,7 +22,7 @@ packages=(git clang clang-format clang-tidy libclang-rt-14-dev lld shellcheck co
 	busybox-static etcd-server openssl curl)
 
 # A guest waits half of its time, so three guests and a build keep two processors busy. "patience" only waits.
-lanes=("harness e2e cluster" "style unit fuzz e2e_sanitize fault" "patience tidy demo bench build")
+lanes=("harness e2e cluster etcd" "style unit fuzz e2e_sanitize fault" "patience tidy demo bench build")
 only_in_all=(e2e_guest vfs64 bench_guest newest_kernel)
 
 # What the everyday run takes of each. --all takes everything.
@@ -99,11 +99,14 @@ stage_style() {
 stage_unit() {
 	build sanitize rdmanet unit_tests fuzz_targets || return 0
 	say "unit tests, with address and undefined behaviour sanitizers"
-	local program
+	local program with
 	for program in build/sanitize/test/unit/*/*_test; do
+		with=
+		[[ $program != */cluster_test ]] || with="test/cluster/etcd.sh try"
 		# Some cases kill a process at each of its system calls and fork thousands of times. With a smaller quarantine they
 		# take half the time.
-		ASAN_OPTIONS=quarantine_size_mb=4 counted "unit-$(basename "$program")" "$program" -r progress
+		# shellcheck disable=SC2086 # words
+		ASAN_OPTIONS=quarantine_size_mb=4 counted "unit-$(basename "$program")" $with "$program" -r progress
 	done
 }
 
@@ -172,7 +175,7 @@ e2e_test=build/release/test/e2e/e2e_test
 
 stage_e2e() {
 	say "end-to-end cases, the built binary on a real kernel"
-	again=$guest_again RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet on_kernels e2e "~[cluster]" $e2e_test -r progress
+	again=$guest_again RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet on_kernels e2e "~[cluster]~[etcd]" $e2e_test -r progress
 }
 
 # Runs everything in the guest, whatever this machine's kernel can do. Only runs if it is named.
@@ -188,7 +191,7 @@ stage_e2e_sanitize() {
 	say "end-to-end cases, the binary built with sanitizers"
 	guests=1 turns=$sanitized_turns RDMANET_BINARY=$top/build/sanitize/cmd/rdmanet/rdmanet \
 		on_kernels e2e-sanitize \
-		'[core],~[cluster]~[memory-limit]~[static]~[large]~[.hang]~[examples]~[readme]~[rdma]~[ipvlan]~[ipoib]~[infiniband]~[device]~[sriov]' \
+		'[core],~[cluster]~[etcd]~[memory-limit]~[static]~[large]~[.hang]~[examples]~[readme]~[rdma]~[ipvlan]~[ipoib]~[infiniband]~[device]~[sriov]' \
 		env ASAN_OPTIONS=detect_leaks=0 $e2e_test -r progress
 }
 
@@ -201,9 +204,18 @@ stage_patience() {
 stage_cluster() {
 	build release cluster_test || return 0
 	say "leases in a Kubernetes API server"
-	counted cluster-unit test/cluster/cluster.sh try build/release/test/unit/cluster/cluster_test -r progress
+	counted cluster-unit test/cluster/cluster.sh try build/release/test/unit/cluster/cluster_test -r progress '~[etcd]~[store]'
 	RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet counted cluster-e2e \
 		any_kernel test/cluster/cluster.sh try $e2e_test -r progress '[cluster]'
+}
+
+stage_etcd() {
+	build release cluster_test || return 0
+	say "leases in etcd: one member, three, and one with users and certificates"
+	counted etcd-unit test/cluster/etcd.sh try build/release/test/unit/cluster/cluster_test -r progress '[etcd],[store]'
+	RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet counted etcd-e2e \
+		any_kernel test/cluster/etcd.sh try $e2e_test -r progress '[etcd]'
+	needs=ptrace counted etcd-fault any_kernel test/cluster/etcd.sh try test/fault/run.sh '[etcd]'
 }
 
 stage_fault() {

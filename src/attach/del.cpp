@@ -44,8 +44,15 @@ bool is_in_result(const Link& link, const cni::Request& request) {
     });
 }
 
-bool has_leased_address(kernel::Socket& inside, const Link& link, Session& session, const base::Deadline& deadline) {
-    const auto leases = find_leases(session.leases, session.key, session.node, deadline);
+std::vector<ipam::Lease> find_leases_of(const cni::Request& request, Session& session, const base::Deadline& deadline) {
+    const auto where = lease_store_of(request);
+    if (!where) return find_leases(session.leases, session.key, session.node, deadline);
+    return SharedLeases(*where, session.node, session.records).store().find(owner_key(session.key), deadline);
+}
+
+bool has_leased_address(kernel::Socket& inside, const Link& link, const cni::Request& request, Session& session,
+                        const base::Deadline& deadline) {
+    const auto leases = find_leases_of(request, session, deadline);
     if (leases.empty()) return false;
     const auto addresses = kernel::list_addresses(inside, link.ifindex);
     return std::any_of(leases.begin(), leases.end(), [&](const ipam::Lease& lease) {
@@ -63,7 +70,7 @@ std::optional<Link> find_unrecorded(kernel::Socket& inside, const cni::Request& 
     const auto link = kernel::find_link(inside, request.ifname());
     if (!link || (link->kind != "macvlan" && link->kind != "ipvlan" && link->kind != "ipoib")) return std::nullopt;
     const bool ours = (link->kind == "macvlan" && has_derived_mac(*link, session)) || is_in_result(*link, request) ||
-                      has_leased_address(inside, *link, session, deadline);
+                      has_leased_address(inside, *link, request, session, deadline);
     return ours ? link : std::nullopt;
 }
 

@@ -140,6 +140,8 @@ StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Undo
                                 .log = node.log,
                                 .deadline = deadline,
                                 .is_of_owner = undoing == Undoing::own_add || caller.is_del};
+    // A record that the caller could not read holds more than `record`, which was put together from what exists.
+    const bool is_read = held.empty();
     state::AttachmentRecord remaining = all_remaining(record);
     remaining.removal_unfinished = record.removal_unfinished || undoing == Undoing::earlier_add;
     undo_steps(remaining, context, undoing, record.boot_id == node.boot_id, held);
@@ -159,7 +161,10 @@ StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Undo
     });
     drop_released(remaining, has_no_leases && !is_owed);
     const bool is_recorded = attempt(held, "journal record", [&] {
-        held.empty() && !is_owed ? records.remove(record.key) : save_remaining(remaining, records);
+        if (held.empty() && !is_owed)
+            records.remove(record.key);
+        else if (is_read)
+            save_remaining(remaining, records);
     });
     if (!has_no_leases && is_recorded) // otherwise the error of the journal names the fault
         if (std::string fault = state::find_directory_fault(node.state_directory); !fault.empty())

@@ -1,9 +1,11 @@
 #include "shared_leases.hpp"
 
+#include "etcd_leases.hpp"
 #include "leases.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/cluster/whereabouts_store.hpp>
 #include <rdmanet/config/config.hpp>
 #include <rdmanet/ipam/errors.hpp>
 
@@ -14,6 +16,7 @@ namespace {
 
 constexpr http::Limits kLimits{.connect = std::chrono::seconds(2), .request = std::chrono::seconds(5)};
 constexpr const char* kWhereabouts = "whereabouts";
+constexpr const char* kEtcd = "etcd";
 constexpr const char* kNameSpace = "kube-system"; // whereabouts' own, where the kubeconfig names none
 
 kube::Access access_to(const state::LeaseStore& where) try {
@@ -40,15 +43,25 @@ std::vector<cluster::Place> places_of(const state::LeaseStore& where) {
 } // namespace
 
 std::string describe_store(const ipam::StoreChoice& store) {
+    if (store.kind == ipam::StoreKind::etcd)
+        return fmt::format("keep leases in store \"{}\" at {}, below {}, because {}", kEtcd,
+                           base::join(store.etcd.endpoints), store.etcd.prefix, store.why);
     return fmt::format("keep leases in store \"{}\" with kubeconfig {}, because {}", kWhereabouts, store.kubeconfig,
                        store.why);
 }
 
 std::optional<state::LeaseStore> lease_store_of(const ipam::Config& config) {
     if (config.store.kind == ipam::StoreKind::node) return std::nullopt;
-    state::LeaseStore where{.kind = kWhereabouts, .kubeconfig = config.store.kubeconfig, .pools = {}};
+    const bool is_etcd = config.store.kind == ipam::StoreKind::etcd;
+    state::LeaseStore where{.kind = is_etcd ? kEtcd : kWhereabouts,
+                            .kubeconfig = config.store.kubeconfig,
+                            .pools = {},
+                            .etcd = is_etcd ? ipam::to_text(config.store.etcd) : "",
+                            .node_name = config.store.node_name};
     for (const ipam::ConfiguredRange& range : config.ranges)
         where.pools.push_back({.space = range.space, .subnet = range.range.subnet().to_string()});
+    for (const ipam::StaticAddress& address : config.addresses)
+        where.pools.push_back({.space = address.space, .subnet = address.address.to_string()});
     return where;
 }
 
@@ -64,9 +77,16 @@ std::optional<state::LeaseStore> lease_store_of(const cni::Request& request) try
 SharedLeases::SharedLeases(const state::LeaseStore& where, const Node& node, const state::AttachmentStore& records,
                            BeforeClaim before_claim)
     : records_(records) {
-    if (where.kind != kWhereabouts)
+    if (where.kind == kWhereabouts)
+        open_whereabouts(where, node, std::move(before_claim));
+    else if (where.kind == kEtcd)
+        store_ = open_etcd(where, node, std::move(before_claim));
+    else
         throw ipam::StoreError(ipam::StoreError::Kind::permanent,
                                fmt::format("lease store {}: this version does not know it", base::quoted(where.kind)));
+}
+
+void SharedLeases::open_whereabouts(const state::LeaseStore& where, const Node& node, BeforeClaim before_claim) {
     kube::Access access = access_to(where);
     for (const std::string& warning : access.warnings) node.log.warn(warning);
     const std::string name_space = access.name_space.empty() ? kNameSpace : access.name_space;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <rdmanet/attach/node.hpp>
-#include <rdmanet/cluster/whereabouts_store.hpp>
 #include <rdmanet/cni/request.hpp>
 #include <rdmanet/ipam/config.hpp>
 #include <rdmanet/ipam/store.hpp>
@@ -32,19 +31,20 @@ class SharedLeases {
 public:
     using BeforeClaim = std::function<void(const ipam::Lease&)>;
 
-    /// Reads the kubeconfig, and asks nobody anything. Throws ipam::StoreError.
+    /// Reads the files that say how to reach it, and asks nobody anything. Throws ipam::StoreError.
     SharedLeases(const state::LeaseStore& where, const Node& node, const state::AttachmentStore& records,
                  BeforeClaim before_claim = {});
 
     [[nodiscard]] ipam::Store& store() { return *store_; }
 
 private:
+    void open_whereabouts(const state::LeaseStore& where, const Node& node, BeforeClaim before_claim);
     [[nodiscard]] std::optional<ipam::Owner> known_owner(const std::string& container_id, const std::string& ifname);
 
     const state::AttachmentStore& records_;
     std::optional<std::map<std::pair<std::string, std::string>, ipam::Owner>> known_owners_; // once they are asked for
-    std::unique_ptr<kube::Api> api_;
-    std::unique_ptr<cluster::WhereaboutsStore> store_;
+    std::unique_ptr<kube::Api> api_;                                                         // of whereabouts
+    std::unique_ptr<ipam::Store> store_;
 };
 
 } // namespace rdmanet::attach

@@ -63,8 +63,13 @@ Allocation Allocator::allocate(const Config& config, const Owner& owner, const s
                                const base::Deadline& deadline) {
     Allocation allocation;
     const std::vector<Claim> claims = claims_for(config, requested, allocation.warnings);
-    take_over_from_predecessors(owner, claims, deadline);
-    Granted granted = reserve(owner, claims, config, deadline);
+    Granted granted;
+    if (auto at_once = store_.reserve_at_once(owner, claims, deadline)) {
+        granted = *std::move(at_once);
+    } else {
+        take_over_from_predecessors(owner, claims, deadline);
+        granted = reserve(owner, claims, config, deadline);
+    }
     allocation.leases = std::move(granted.leases);
     allocation.fresh = std::move(granted.fresh);
     expect_wanted(claims, allocation.leases);
@@ -114,7 +119,9 @@ Granted Allocator::reserve(const Owner& owner, std::vector<Claim> claims, const 
         const Sweep sweep = reclaim_from_the_dead(claims[claim], deadline);
         const bool may_rest = std::exchange(claims[claim].resting, Resting::given) == Resting::left_alone;
         if ((sweep.dead == 0 && !may_rest) || deadline.passed())
-            throw exhausted(config.ranges[claim], sweep.leases, sweep.freed, sweep.doubt());
+            throw exhausted(config.ranges[claim],
+                            std::max<std::size_t>(sweep.leases, store_.usage(claims[claim], deadline).leases),
+                            sweep.freed, sweep.doubt());
     }
 }
 
@@ -134,7 +141,7 @@ Allocator::Sweep Allocator::reclaim_from_the_dead(const Claim& claim, const base
     Sweep sweep;
     std::optional<base::IpAddress> after;
     for (;;) {
-        const std::vector<Lease> page = store_.list(claim, after, kPage, deadline);
+        const std::vector<Lease> page = store_.list_local(claim, after, kPage, deadline);
         if (page.empty()) return sweep;
         after = page.back().address.address();
         sweep.leases += page.size();
@@ -182,7 +189,7 @@ void Allocator::require_free(const Claim& claim, std::size_t number, const base:
 bool Allocator::has_dead_holder(const Claim& claim, const base::Deadline& deadline) {
     std::optional<base::IpAddress> after;
     while (!deadline.passed()) {
-        const std::vector<Lease> page = store_.list(claim, after, kPage, deadline);
+        const std::vector<Lease> page = store_.list_local(claim, after, kPage, deadline);
         if (page.empty()) return false;
         after = page.back().address.address();
         if (std::any_of(page.begin(), page.end(),

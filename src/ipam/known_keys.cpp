@@ -2,6 +2,8 @@
 
 #include <rdmanet/json/known_keys.hpp>
 
+#include <algorithm>
+
 namespace rdmanet::ipam {
 namespace {
 
@@ -12,7 +14,7 @@ constexpr KnownKey kUsed[] = {
     {"type"},      {"range"},           {"range_start"}, {"range_end"}, {"exclude"},      {"ipRanges"},
     {"gateway"},   {"routes"},          {"dns"},         {"addresses"}, {"network_name"}, {"enable_overlapping_ranges"},
     {"enable_l3"}, {"exclude_gateway"}, {"cooldown"},    {"store"},     {"kubernetes"},   {"configuration_path"},
-    {"$comment"},
+    {"etcd"},      {"nodeName"},        {"$comment"},
 };
 constexpr KnownKey kRangeKeys[] = {
     {"range"}, {"range_start"}, {"range_end"}, {"exclude"}, {"gateway"}, {"enable_l3"}, {"$comment"},
@@ -41,10 +43,15 @@ constexpr KnownKey kMeaningless[] = {
 constexpr KnownKey kRefused[] = {{"node_slice_size"}};
 
 constexpr KnownKey kKubernetesKeys[] = {{"kubeconfig"}, {"k8s_api_root"}, {"$comment"}};
+constexpr KnownKey kEtcdKeys[] = {{"endpoints"}, {"ca"},           {"cert"},   {"key"},
+                                  {"username"},  {"passwordFile"}, {"prefix"}, {"$comment"}};
 
 // How to reach a cluster. They mean nothing to a network that says "store": "node".
 constexpr std::string_view kOnNode = "ignored, because \"store\" is \"node\": remove one of the two";
-constexpr KnownKey kIdleOnNode[] = {{"kubernetes", kOnNode}};
+constexpr KnownKey kIdleOnNode[] = {{"kubernetes", kOnNode}, {"etcd", kOnNode}};
+constexpr std::string_view kOther = "ignored, because \"store\" names the other one: remove one of the two";
+constexpr KnownKey kIdleInEtcd[] = {{"kubernetes", kOther}};
+constexpr KnownKey kIdleInKubernetes[] = {{"etcd", kOther}};
 
 // Keys of whereabouts before 0.6. Without a store, they are refused.
 constexpr std::string_view kOldEtcd = "ignored, because \"store\" says where leases are kept: remove it";
@@ -52,6 +59,16 @@ constexpr KnownKey kKeysOfOldEtcd[] = {
     {"etcd_host", kOldEtcd},     {"etcd_username", kOldEtcd},  {"etcd_password", kOldEtcd},
     {"etcd_key_file", kOldEtcd}, {"etcd_cert_file", kOldEtcd}, {"etcd_ca_cert_file", kOldEtcd},
 };
+
+/// Keys for another store than the one that the network names.
+std::span<const KnownKey> idle_keys(const json::Reader& ipam) {
+    const auto store = ipam.find("store");
+    const std::string name = store && store->is_string() ? store->string() : "";
+    if (name == "node") return kIdleOnNode;
+    if (name == "etcd") return kIdleInEtcd;
+    if (name == "whereabouts") return kIdleInKubernetes;
+    return {};
+}
 
 /// Warns of keys in the objects of a list. A value that is not a list, or an element that is not an object, is
 /// refused when it is read.
@@ -66,14 +83,16 @@ void warn_of_elements(const json::Reader& ipam, std::string_view list, std::span
 } // namespace
 
 void warn_of_keys(const json::Reader& ipam, json::KeyWarnings& warnings) {
-    const auto store = ipam.find("store");
-    const bool is_on_node = store && store->is_string() && store->string() == "node";
-    json::warn_of_keys(ipam,
-                       {is_on_node ? std::span<const KnownKey>(kIdleOnNode) : std::span<const KnownKey>(), kUsed,
-                        kRefused, kMeaningless, kKeysOfOldEtcd},
-                       warnings);
-    if (const auto kubernetes = ipam.find("kubernetes"); kubernetes && kubernetes->is_object() && !is_on_node)
-        json::warn_of_keys(*kubernetes, {kKubernetesKeys}, warnings);
+    const std::span<const KnownKey> idle = idle_keys(ipam);
+    json::warn_of_keys(ipam, {idle, kUsed, kRefused, kMeaningless, kKeysOfOldEtcd}, warnings);
+    const auto warn_of_members = [&](std::string_view key, std::span<const KnownKey> known) {
+        const bool is_idle =
+            std::any_of(idle.begin(), idle.end(), [&](const KnownKey& one) { return one.name == key; });
+        const auto object = ipam.find(key);
+        if (object && object->is_object() && !is_idle) json::warn_of_keys(*object, {known}, warnings);
+    };
+    warn_of_members("kubernetes", kKubernetesKeys);
+    warn_of_members("etcd", kEtcdKeys);
     warn_of_elements(ipam, "ipRanges", kRangeKeys, warnings);
     warn_of_elements(ipam, "routes", kRouteKeys, warnings);
     warn_of_elements(ipam, "addresses", kAddressKeys, warnings);

@@ -15,8 +15,9 @@ std::string Owner::pod_identity() const {
 std::string Owner::to_string() const {
     const std::string pod =
         pod_name.empty() ? std::string() : fmt::format("pod {}, ", quoted(base::scoped_name(pod_namespace, pod_name)));
-    return fmt::format("{}container {}, interface {}, network {}", pod, quoted(key.container_id), quoted(key.ifname),
-                       quoted(key.network));
+    const std::string node = other_node.empty() ? std::string() : fmt::format(", node {}", quoted(other_node));
+    return fmt::format("{}container {}, interface {}, network {}{}", pod, quoted(key.container_id), quoted(key.ifname),
+                       quoted(key.network), node);
 }
 
 } // namespace rdmanet::ipam

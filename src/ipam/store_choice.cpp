@@ -31,8 +31,9 @@ const ConfiguredRange& smallest_of(const std::vector<ConfiguredRange>& ranges) {
 StoreKind kind_of(const StoreKeys::Value& store) {
     if (store.text == "node") return StoreKind::node;
     if (store.text == "whereabouts") return StoreKind::whereabouts;
-    throw json::ValueError(store.where,
-                           fmt::format("expected \"node\" or \"whereabouts\", found {}", base::quoted(store.text)));
+    if (store.text == "etcd") return StoreKind::etcd;
+    throw json::ValueError(
+        store.where, fmt::format("expected \"node\", \"whereabouts\" or \"etcd\", found {}", base::quoted(store.text)));
 }
 
 /// The store of a network that has a cluster and does not say which one.
@@ -52,6 +53,11 @@ StoreChoice by_size(const StoreKeys::Value& kubernetes, const std::vector<Config
 
 StoreChoice choice_of(const StoreKeys& keys, const json::Reader& ipam, const std::vector<ConfiguredRange>& ranges) {
     if (keys.store) return {.kind = kind_of(*keys.store), .why = fmt::format("{} says so", keys.store->where)};
+    if (keys.kubernetes && keys.etcd)
+        throw json::ValueError(keys.etcd->where, fmt::format("{} is set as well: set \"store\" to \"whereabouts\" or "
+                                                             "\"etcd\", or remove one of the two",
+                                                             keys.kubernetes->where));
+    if (keys.etcd) return {.kind = StoreKind::etcd, .why = fmt::format("{} is set", keys.etcd->where)};
     if (keys.kubernetes) return by_size(*keys.kubernetes, ranges);
     for (const std::string_view key : kEtcdBefore06)
         if (const auto old = find_text(ipam, key))
@@ -61,13 +67,34 @@ StoreChoice choice_of(const StoreKeys& keys, const json::Reader& ipam, const std
 }
 
 void require_kubeconfig(const StoreKeys& keys, StoreChoice& choice) {
-    if (choice.kind == StoreKind::node) return;
     if (!keys.kubeconfig)
         throw json::ValueError(keys.store ? keys.store->where : keys.kubernetes->where,
                                fmt::format("store \"whereabouts\" needs \"kubernetes\": {{\"kubeconfig\": PATH}}, here "
                                            "or in {}: it says how the node reaches the API server",
                                            kNodeFile));
     choice.kubeconfig = keys.kubeconfig->text;
+}
+
+void require_servers(const StoreKeys& keys, StoreChoice& choice) {
+    if (!keys.etcd)
+        throw json::ValueError(keys.store->where,
+                               fmt::format("store \"etcd\" needs \"etcd\": {{\"endpoints\": [...]}}, here or in {}: it "
+                                           "says how the node reaches etcd",
+                                           kNodeFile));
+    choice.etcd = keys.servers;
+    if (keys.node_name) choice.node_name = keys.node_name->text;
+}
+
+// etcd takes 128 operations in a transaction (--max-txn-ops), and each address is up to four.
+constexpr std::size_t kMostInOneTransaction = 32;
+
+void require_few_addresses(const json::Reader& ipam, const Config& config) {
+    const std::size_t count = config.ranges.size() + config.addresses.size();
+    if (count > kMostInOneTransaction)
+        throw json::ValueError(ipam.path(),
+                               fmt::format("expected up to {} ranges and addresses in store \"etcd\", found "
+                                           "{}: use fewer",
+                                           kMostInOneTransaction, count));
 }
 
 // Of "::1" and of "::/64" whereabouts makes names that begin with '-', which the API server refuses.
@@ -114,9 +141,8 @@ void require_name_of_object(const json::Reader& ipam) {
 
 void warn_of_cooldown(const json::Reader& ipam, Config& config) {
     if (const auto cooldown = ipam.find("cooldown"))
-        config.warnings.push_back(fmt::format("{}: ignored, because whereabouts' objects have no place for addresses "
-                                              "that rest",
-                                              cooldown->path()));
+        config.warnings.push_back(
+            fmt::format("{}: ignored, because only store \"node\" lets addresses rest: remove it", cooldown->path()));
 }
 
 void require_no_static_addresses(const json::Reader& ipam, const Config& config) {
@@ -137,12 +163,17 @@ void choose_store(const json::Reader& ipam, Config& config) {
     require_no_slices(ipam);
     const StoreKeys keys = read_store_keys(ipam);
     config.store = choice_of(keys, ipam, config.ranges);
-    require_kubeconfig(keys, config.store);
     if (config.store.kind == StoreKind::node) return;
+    warn_of_cooldown(ipam, config);
+    if (config.store.kind == StoreKind::etcd) {
+        require_servers(keys, config.store);
+        require_few_addresses(ipam, config);
+        return;
+    }
+    require_kubeconfig(keys, config.store);
     require_no_static_addresses(ipam, config);
     require_name_of_object(ipam);
     require_different_pools(ipam, config);
-    warn_of_cooldown(ipam, config);
 }
 
 } // namespace rdmanet::ipam

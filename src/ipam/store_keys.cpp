@@ -4,6 +4,7 @@
 
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
 #include <rdmanet/ipam/config.hpp>
 
 #include <utility>
@@ -19,9 +20,26 @@ std::optional<StoreKeys::Value> find_value(const json::Reader& object, std::stri
     return StoreKeys::Value{.text = member->string(), .where = member->path()};
 }
 
+void read_etcd(const json::Reader& object, StoreKeys& keys) {
+    const auto etcd = object.find("etcd");
+    if (!etcd) return;
+    keys.etcd = StoreKeys::Value{.text = {}, .where = etcd->path()};
+    keys.servers = parse_etcd(*etcd);
+}
+
+void expect_name(const json::Reader& object) {
+    constexpr std::size_t kLongestName = 253; // of a node (RFC 1123)
+    const auto name = find_text(object, "nodeName");
+    if (name && (name->string().size() > kLongestName || !base::is_printable_utf8(name->string())))
+        throw name->unexpected(fmt::format("up to {} bytes without control characters", kLongestName));
+}
+
 StoreKeys keys_in(const json::Reader& object) {
     StoreKeys keys;
     keys.store = find_value(object, "store");
+    expect_name(object);
+    keys.node_name = find_value(object, "nodeName");
+    read_etcd(object, keys);
     const auto kubernetes = object.find("kubernetes");
     if (!kubernetes) return keys;
     kubernetes->expect_object();
@@ -36,14 +54,14 @@ StoreKeys keys_in(const json::Reader& object) {
 StoreKeys keys_in_text(const std::string& text, const std::string& file) try {
     const json::Document document = json::Document::parse(text);
     StoreKeys keys = keys_in(document.root());
-    for (auto* value : {&keys.store, &keys.kubernetes, &keys.kubeconfig})
+    for (auto* value : {&keys.store, &keys.kubernetes, &keys.kubeconfig, &keys.etcd, &keys.node_name})
         if (*value) (*value)->where = fmt::format("{}: {}", file, (*value)->where);
     return keys;
 } catch (const json::ParseError&) {
-    throw json::ValueError(file, "it is not JSON: expected an object with \"store\" and \"kubernetes\"");
+    throw json::ValueError(file, "it is not JSON: expected an object with \"store\", \"kubernetes\" or \"etcd\"");
 } catch (const json::ValueError& error) {
     throw json::ValueError(fmt::format("{}: {}", file, error.path()),
-                           "it has the wrong type: expected what a network has there in \"ipam\"");
+                           "it cannot be used: expected what a network has there in \"ipam\"");
 }
 
 StoreKeys keys_of_file(const json::Reader& ipam) {
@@ -72,6 +90,11 @@ StoreKeys read_store_keys(const json::Reader& ipam) {
     if (!keys.store) keys.store = std::move(of_file.store);
     if (!keys.kubernetes) keys.kubernetes = std::move(of_file.kubernetes);
     if (!keys.kubeconfig) keys.kubeconfig = std::move(of_file.kubeconfig);
+    if (!keys.node_name) keys.node_name = std::move(of_file.node_name);
+    if (!keys.etcd) { // one object: endpoints of the network and passwords of the node do not mix
+        keys.etcd = std::move(of_file.etcd);
+        keys.servers = std::move(of_file.servers);
+    }
     return keys;
 }
 

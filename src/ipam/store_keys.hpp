@@ -2,6 +2,7 @@
 // top level has the same keys.
 #pragma once
 
+#include <rdmanet/ipam/etcd_servers.hpp>
 #include <rdmanet/json/reader.hpp>
 
 #include <optional>
@@ -18,6 +19,9 @@ struct StoreKeys {
     std::optional<Value> store;
     std::optional<Value> kubernetes; // that there is such an object; no text
     std::optional<Value> kubeconfig;
+    std::optional<Value> etcd; // that there is such an object; no text
+    EtcdServers servers;       // what is in it
+    std::optional<Value> node_name;
 };
 
 /// The keys of the network, and for each that it lacks, that of the file: `configuration_path`, else kNodeFile. Throws

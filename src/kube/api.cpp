@@ -2,10 +2,8 @@
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/http/pause.hpp>
 #include <rdmanet/json/writer.hpp>
-
-#include <sys/random.h>
-#include <time.h>
 
 #include <algorithm>
 
@@ -16,19 +14,6 @@ using std::chrono::milliseconds;
 
 constexpr int kMostTries = 4;
 constexpr milliseconds kShortestPause{100};
-
-/// Half of `longest` to all of it: those who were sent away together don't come back together.
-milliseconds with_jitter(milliseconds longest) {
-    std::uint32_t random = 0;
-    if (::getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random) return longest;
-    return longest / 2 + milliseconds(random % static_cast<std::uint32_t>(longest.count() / 2 + 1));
-}
-
-void pause(milliseconds duration) {
-    timespec left{.tv_sec = duration.count() / 1000, .tv_nsec = duration.count() % 1000 * 1'000'000};
-    while (::nanosleep(&left, &left) != 0) {
-    }
-}
 
 /// Of a Status (apimachinery, meta/v1); empty if it has none.
 std::string member_of(const std::string& body, std::string_view key) try {
@@ -109,10 +94,10 @@ Outcome Api::ask(const http::Request& request, const base::Deadline& deadline) {
                           .date = response.date};
         // A server that says when to come back has not begun (apiserver, priority and fairness; server shutdown).
         const bool is_busy = response.status == 429 || (response.status == 503 && response.retry_after);
-        const milliseconds wait = std::max<milliseconds>(with_jitter(kShortestPause * (1 << attempt)),
+        const milliseconds wait = std::max<milliseconds>(http::with_jitter(kShortestPause * (1 << attempt)),
                                                          response.retry_after.value_or(std::chrono::seconds(0)));
         if (!is_busy || attempt == kMostTries || wait >= deadline.remaining()) return refused(request, response);
-        pause(wait);
+        http::pause(wait);
     }
 }
 

@@ -1,5 +1,6 @@
 #include <rdmanet/kube/access.hpp>
 
+#include <rdmanet/base/base64.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/late_start.hpp>
@@ -7,52 +8,16 @@
 
 #include <yaml-cpp/yaml.h>
 
-#include <cstdint>
-#include <optional>
 #include <string_view>
 
 namespace rdmanet::kube {
 namespace {
 
+using base::decode_base64;
+using base::encode_base64;
 using base::quoted;
 
 constexpr std::size_t kMostBytes = 1U << 20U;
-
-std::optional<std::string> decode_base64(std::string_view text) {
-    std::string bytes;
-    std::uint32_t bits = 0;
-    unsigned count = 0;
-    bool has_ended = false;
-    for (const char c : text) {
-        if (c == '\n' || c == '\r' || c == ' ') continue;
-        if (c == '=') {
-            has_ended = true;
-            continue;
-        }
-        constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-        const auto digit = kDigits.find(c);
-        if (digit == std::string_view::npos || has_ended) return std::nullopt;
-        bits = bits << 6U | static_cast<std::uint32_t>(digit);
-        count += 6;
-        if (count < 8) continue;
-        count -= 8;
-        bytes.push_back(static_cast<char>(bits >> count & 0xffU));
-    }
-    return bytes;
-}
-
-std::string encode_base64(std::string_view bytes) {
-    constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    std::string text;
-    for (std::size_t at = 0; at < bytes.size(); at += 3) {
-        std::uint32_t bits = 0;
-        for (std::size_t next = at; next < at + 3; ++next)
-            bits = bits << 8U | (next < bytes.size() ? static_cast<unsigned char>(bytes[next]) : 0U);
-        for (unsigned digit = 0; digit < 4; ++digit)
-            text.push_back(at + digit <= bytes.size() ? kDigits[bits >> (18U - 6U * digit) & 63U] : '=');
-    }
-    return text;
-}
 
 /// What ends up in a header must not end it.
 bool is_header_text(std::string_view text) {

@@ -51,6 +51,11 @@ allocator() {
 	done
 }
 
+# Leases in etcd, where one is installed.
+etcd() {
+	[[ ! -x $build/test/bench/etcd_bench ]] || "$top/test/cluster/etcd.sh" try "$build/test/bench/etcd_bench" 2>/dev/null
+}
+
 size() {
 	local bytes mib kind=MISSED
 	bytes=$(stat -c %s "$RDMANET_BINARY")
@@ -80,6 +85,7 @@ measure() {
 	processes "$@"
 	devices "$@"
 	allocator
+	etcd
 	size
 }
 

@@ -94,10 +94,76 @@ Table stores() {
         }};
 }
 
+/// A network whose leases are in an etcd that is not there, with these members of `etcd` (single quotes).
+Change in_etcd(const std::string& members) {
+    return ipam_member(concat("'range':'10.78.0.0/24','etcd':{", members, "}"));
+}
+
+Table etcd() {
+    return {
+        "etcd that is not there, and what it needs",
+        {
+            {"store etcd, without etcd", {ipam_member("'store':'etcd'")}, 7, "ipam.store", "endpoints"},
+            {"etcd, a word", {ipam_member("'etcd':'x'")}, 7, "ipam.etcd", "\"x\""},
+            {"etcd, empty", {in_etcd("")}, 7, "ipam.etcd", "endpoints"},
+            {"etcd.endpoints, a word", {in_etcd("'endpoints':'x'")}, 7, "ipam.etcd.endpoints", "\"x\""},
+            {"etcd.endpoints, none", {in_etcd("'endpoints':[]")}, 7, "ipam.etcd.endpoints", "1 to 16"},
+            {"etcd.endpoints, no URL", {in_etcd("'endpoints':['x:2379']")}, 7, "ipam.etcd.endpoints[0]", "x:2379"},
+            {"etcd.endpoints, with TLS and without",
+             {in_etcd("'endpoints':['http://x:2379','https://y:2379']")},
+             7,
+             "ipam.etcd.endpoints",
+             "https"},
+            {"etcd, https without authority", {in_etcd("'endpoints':['https://x:2379']")}, 7, "ipam.etcd", "\"ca\""},
+            {"etcd.ca, relative",
+             {in_etcd("'endpoints':['https://x:2379'],'ca':'ca.crt'")},
+             7,
+             "ipam.etcd.ca",
+             "\"ca.crt\""},
+            {"etcd, a certificate without key",
+             {in_etcd("'endpoints':['https://x:2379'],'ca':'/x','cert':'/x'")},
+             7,
+             "ipam.etcd",
+             "\"key\""},
+            {"etcd, a user without password",
+             {in_etcd("'endpoints':['http://x:2379'],'username':'u'")},
+             7,
+             "ipam.etcd",
+             "\"passwordFile\""},
+            {"etcd.prefix, relative",
+             {in_etcd("'endpoints':['http://x:2379'],'prefix':'x'")},
+             7,
+             "ipam.etcd.prefix",
+             "\"x\""},
+            {"etcd and kubernetes",
+             {ipam_member("'kubernetes':{'kubeconfig':'/k'},'etcd':{'endpoints':['http://x:2379']}")},
+             7,
+             "ipam.etcd",
+             "\"store\""},
+            {"etcd, on the node, is only said",
+             {command("STATUS"), ipam_member("'store':'node','etcd':{'endpoints':['http://x:2379']}")},
+             0,
+             "ipam.etcd",
+             "\"node\""},
+            {"nodeName, a number", {ipam_member("'nodeName':1")}, 7, "ipam.nodeName", "1"},
+            {"etcd.endpoints, no host", {in_etcd("'endpoints':['http://']")}, 109, "etcd.endpoints", "http://"},
+            {"etcd.ca, no such file",
+             {in_etcd("'endpoints':['https://127.0.0.1:1'],'ca':'/run/none.crt'")},
+             109,
+             "etcd.ca",
+             "/run/none.crt"},
+            {"etcd.passwordFile, of many lines",
+             {in_etcd("'endpoints':['http://127.0.0.1:1'],'username':'u','passwordFile':'/etc/passwd'")},
+             109,
+             "etcd.passwordFile",
+             "/etc/passwd"},
+        }};
+}
+
 } // namespace
 
 std::vector<Table> store_tables() {
-    return {stores()};
+    return {stores(), etcd()};
 }
 
 } // namespace rdmanet::test

@@ -159,6 +159,14 @@ TEST_CASE("an InfiniBand VF with another GUID with the built-in allocator, kille
     kill_everywhere("infiniband", Ipam::built_in);
 }
 
+TEST_CASE("macvlan with addresses in etcd, killed at any system call", "[kill][etcd]") {
+    kill_everywhere("macvlan", Ipam::etcd, kAllCommands);
+}
+
+TEST_CASE("addresses in etcd for another plugin's interface, killed at any system call", "[kill][etcd]") {
+    kill_everywhere("ipam-only", Ipam::etcd);
+}
+
 TEST_CASE("macvlan with host-local, killed at any system call", "[kill][macvlan][host-local]") {
     kill_everywhere("macvlan", Ipam::host_local);
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 #include <utility>
 
 namespace rdmanet::test {
@@ -21,12 +22,33 @@ const fs::path kState = "/run/rdmanet-fault/state";
 const fs::path kDelegate = "/run/rdmanet-fault/host-local";
 const fs::path kPlugins = "/run/rdmanet-fault/plugins";
 
+constexpr const char* kRanges = R"("range":"10.99.0.0/24","gateway":"10.99.0.1","ipRanges":[{"range":"fd99::/64"}],)"
+                                R"("routes":[{"dst":"0.0.0.0/0"},{"dst":"10.97.0.0/16","gw":"10.99.0.254"}]})";
+constexpr const char* kPrefix = "/rdmanet/fault";
+
+/// Empty without an etcd (test/cluster/etcd.sh run).
+std::string etcd_endpoint() {
+    const char* directory = std::getenv("RDMANET_ETCD");
+    return directory == nullptr ? "" : shell(concat("head -n 1 ", directory, "/one/endpoints | tr -d '\n'"));
+}
+
 std::string addresses_from(Ipam ipam) {
-    return ipam == Ipam::built_in
-               ? std::string(R"({"type":"rdmanet","range":"10.99.0.0/24","gateway":"10.99.0.1",)"
-                             R"("ipRanges":[{"range":"fd99::/64"}],)"
-                             R"("routes":[{"dst":"0.0.0.0/0"},{"dst":"10.97.0.0/16","gw":"10.99.0.254"}]})")
-               : concat(R"({"type":"host-local","dataDir":")", kDelegate.string(), R"(","subnet":"10.98.0.0/24"})");
+    if (ipam == Ipam::host_local)
+        return concat(R"({"type":"host-local","dataDir":")", kDelegate.string(), R"(","subnet":"10.98.0.0/24"})");
+    const std::string store = ipam == Ipam::built_in ? std::string()
+                                                     : concat(R"("store":"etcd","etcd":{"endpoints":[")",
+                                                              etcd_endpoint(), R"("],"prefix":")", kPrefix, R"("},)");
+    return concat(R"({"type":"rdmanet",)", store, kRanges);
+}
+
+/// Keys of leases, one a line: all below the prefix but the node's own, which stays.
+std::string leases_in_etcd() {
+    const std::string endpoint = etcd_endpoint();
+    if (endpoint.empty()) return {};
+    return shell(concat("curl --silent --fail ", endpoint, R"(/v3/kv/range -d '{"key":"'$(printf )", kPrefix,
+                        R"(/ | base64 -w0)'","range_end":"'$(printf )", kPrefix,
+                        R"(0 | base64 -w0)'","keys_only":true}' | jq --raw-output '.kvs // [] | .[].key | @base64d')",
+                        " | { grep -v -E '/@nodes/[^/]*$' || true; }"));
 }
 
 std::string with_prev_result(const std::string& config, const std::string& result) {
@@ -57,21 +79,24 @@ NodeState NodeState::take(Numbers numbers) {
     NodeState state;
     state.numbers_ = numbers;
     state.snapshot_ = Snapshot::take(numbers);
+    std::istringstream leases(leases_in_etcd());
+    for (std::string key; std::getline(leases, key);) state.others_.insert(concat("etcd: ", key));
     // host-local keeps two files for good. They are not leases.
     if (fs::exists(kDelegate / kNetwork))
         for (const auto& entry : fs::directory_iterator(kDelegate / kNetwork)) {
             const std::string name = entry.path().filename();
-            if (name != "lock" && name.find("last_reserved_ip") == std::string::npos) state.delegate_.insert(name);
+            if (name != "lock" && name.find("last_reserved_ip") == std::string::npos)
+                state.others_.insert(concat("host-local: ", name));
         }
     return state;
 }
 
 std::string NodeState::difference_to(const NodeState& later) const {
     std::string text = snapshot_.difference_to(later.snapshot_);
-    for (const std::string& name : delegate_)
-        if (!later.delegate_.contains(name)) text += concat("- host-local: ", name, '\n');
-    for (const std::string& name : later.delegate_)
-        if (!delegate_.contains(name)) text += concat("+ host-local: ", name, '\n');
+    for (const std::string& lease : others_)
+        if (!later.others_.contains(lease)) text += concat("- ", lease, '\n');
+    for (const std::string& lease : later.others_)
+        if (!others_.contains(lease)) text += concat("+ ", lease, '\n');
     return text;
 }
 
@@ -219,6 +244,7 @@ void Stage::reset() {
 std::string missing_for(const std::string& kind, Ipam ipam) {
     if (::geteuid() != 0) return "root";
     if (std::string missing = missing_for(kind); !missing.empty()) return missing;
+    if (ipam == Ipam::etcd && etcd_endpoint().empty()) return "etcd (test/cluster/etcd.sh run)";
     if (ipam == Ipam::host_local && !fs::exists("/usr/lib/cni/host-local")) return "/usr/lib/cni/host-local";
     return {};
 }

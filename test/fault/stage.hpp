@@ -14,13 +14,13 @@
 
 namespace rdmanet::test {
 
-enum class Ipam : std::uint8_t { built_in, host_local };
+enum class Ipam : std::uint8_t { built_in, etcd, host_local };
 
 using Commands = std::vector<std::string>;
 inline const Commands kAddAndDel = {"ADD", "DEL"};
 inline const Commands kAllCommands = {"ADD", "DEL", "CHECK", "GC"};
 
-/// The node, and the files of the delegate.
+/// The node, the files of the delegate, and the leases in etcd.
 class NodeState {
 public:
     [[nodiscard]] static NodeState take(Numbers numbers = Numbers::compared);
@@ -30,7 +30,7 @@ public:
 private:
     Numbers numbers_ = Numbers::compared;
     Snapshot snapshot_;
-    std::set<std::string> delegate_;
+    std::set<std::string> others_; // leases in etcd and of host-local
 };
 
 /// How the node differs from `before`. Waits a moment for what the kernel does later. Empty if nothing differs.

@@ -20,7 +20,7 @@ seconds=${1:-10}
 preset=${RDMANET_FUZZ_PRESET:-fuzz}
 targets=("${@:2}")
 [[ ${#targets[@]} -gt 0 ]] ||
-	targets=(configuration_fuzz prev_result_fuzz cni_args_fuzz record_fuzz leases_fuzz lease_damage_fuzz)
+	targets=(configuration_fuzz prev_result_fuzz cni_args_fuzz record_fuzz leases_fuzz lease_damage_fuzz etcd_answer_fuzz)
 seed=${RDMANET_SEED:-$(test/seed)}
 crashes=$top/build/fuzz-crashes
 corpora=$top/build/fuzz-corpus

@@ -151,7 +151,7 @@ void add_state(std::multiset<std::string>& lines) {
         const std::string name = fs::relative(entry.path(), directory);
         const bool database = name == "leases.sqlite" || name == "leases.sqlite-journal";
         const bool lock = name == "lock" || name == "parents.lock" || name == "devices.lock" || name == "rdma.lock";
-        const bool cache = name == "records.index";
+        const bool cache = name == "records.index" || name.starts_with("etcd-"); // logins, and endpoints that answer
         const bool being_written = name == "records.index.tmp" || name == "rdma-names.json.tmp";
         if (!lock && !database && !cache && !being_written && name != "attachments")
             lines.insert(concat("state: ", name));

@@ -4,6 +4,7 @@
 #include <rdmanet/base/dns.hpp>
 #include <rdmanet/base/ip_address.hpp>
 #include <rdmanet/base/route.hpp>
+#include <rdmanet/ipam/etcd_servers.hpp>
 #include <rdmanet/ipam/range.hpp>
 #include <rdmanet/json/known_keys.hpp>
 #include <rdmanet/json/reader.hpp>
@@ -37,11 +38,14 @@ struct StaticAddress {
 enum class StoreKind : std::uint8_t {
     node,        // on the node itself: addresses are unique there
     whereabouts, // in the Kubernetes API, as whereabouts keeps them: addresses are unique in the cluster
+    etcd,        // in etcd: addresses are unique on all nodes that use its keys
 };
 struct StoreChoice {
     StoreKind kind = StoreKind::node;
     std::string kubeconfig; // of whereabouts
-    std::string why{};      // of a store that the cluster shares: which key says so
+    EtcdServers etcd{};
+    std::string node_name{}; // of etcd; empty: the host's name
+    std::string why{};       // of a store that the cluster shares: which key says so
 };
 
 /// Keys of a node for all of its networks: where leases are kept, and how to reach that place.

@@ -29,6 +29,8 @@ struct Owner {
     std::uint64_t netns_inode = 0;  // which a later namespace may get again
     std::uint64_t pid_view = 0;     // whose /proc can prove the network namespace dead (kernel::ProcView::id())
     std::string boot_id;
+    /// The name of the node that it is on, if that is not this one: then nothing here proves whether it lives.
+    std::string other_node;
 
     /// What stays the same when kubelet retries with a new container: the UID, or NAMESPACE/NAME from runtimes that
     /// pass no UID. Empty outside Kubernetes.

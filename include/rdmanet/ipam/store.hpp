@@ -65,6 +65,14 @@ public:
     [[nodiscard]] virtual ReserveOutcome reserve(const Owner& owner, const std::vector<Claim>& claims,
                                                  const base::Deadline& deadline) = 0;
 
+    /// What reserve() would grant, where that needs one request: the pod has no predecessors, the attachment holds
+    /// nothing yet, and addresses are free. Else nullopt, and nothing was reserved. Stores that have no faster way
+    /// don't try.
+    [[nodiscard]] virtual std::optional<Granted>
+    reserve_at_once(const Owner& /*owner*/, const std::vector<Claim>& /*claims*/, const base::Deadline& /*deadline*/) {
+        return std::nullopt;
+    }
+
     /// Releases what the attachment holds, in every space. Absence is success.
     virtual std::vector<Lease> release(const OwnerKey& key, const base::Deadline& deadline) = 0;
 
@@ -90,6 +98,13 @@ public:
     /// Up to `most` leases in the claim's intervals, by address, that follow `after`.
     [[nodiscard]] virtual std::vector<Lease> list(const Claim& claim, const std::optional<base::IpAddress>& after,
                                                   std::size_t most, const base::Deadline& deadline) = 0;
+
+    /// As list(), but only leases whose owners this node can examine. Where nodes share the store, the others' need
+    /// not be read.
+    [[nodiscard]] virtual std::vector<Lease> list_local(const Claim& claim, const std::optional<base::IpAddress>& after,
+                                                        std::size_t most, const base::Deadline& deadline) {
+        return list(claim, after, most, deadline);
+    }
 
     /// All leases, by space and address.
     [[nodiscard]] virtual std::vector<Lease> list_all(const base::Deadline& deadline) = 0;

@@ -2,6 +2,7 @@
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/process.hpp>
+#include <rdmanet/base/text.hpp>
 
 #include <utility>
 
@@ -94,6 +95,8 @@ std::string PodProbe::why_not_seen(const PodIdentity& pod) const {
 }
 
 ipam::Verdict PodProbe::probe(const ipam::Owner& owner) {
+    if (!owner.other_node.empty())
+        return unknown(fmt::format("its pod is on node {}: only that node can tell", base::quoted(owner.other_node)));
     return probe(
         PodIdentity{.netns = {.path = owner.netns_path, .inode = owner.netns_inode, .cookie = owner.netns_cookie},
                     .pid_view = owner.pid_view,

@@ -281,6 +281,54 @@ TEST_CASE("what the cluster's store can't do is refused with a way out") {
     CHECK(config(members + R"("range": "10.0.0.0/24", "network_name": "rails.a-1"})").warnings.empty());
 }
 
+TEST_CASE("etcd is how to reach it, and where its keys are") {
+    const Config plain = config(R"({"range": "10.0.0.0/24", "etcd": {"endpoints": ["http://a:2379"]}})");
+    CHECK(plain.store.kind == StoreKind::etcd);
+    CHECK(plain.store.etcd.prefix == "/rdmanet");
+    CHECK_THAT(plain.store.why, Contains("etcd is set"));
+    const Config whole =
+        config(R"({"range": "10.0.0.0/24", "store": "etcd", "nodeName": "n1", "etcd": {"prefix": "/a/b",
+        "endpoints": ["https://a:2379", "https://[fd00::1]:2379"], "ca": "/ca", "cert": "/cert", "key": "/key",
+        "username": "u", "passwordFile": "/p"}})");
+    CHECK(whole.warnings.empty());
+    CHECK(whole.store.node_name == "n1");
+    const EtcdServers again = parse_etcd(json::Document::parse(to_text(whole.store.etcd)).root());
+    CHECK(again.endpoints == std::vector<std::string>{"https://a:2379", "https://[fd00::1]:2379"});
+    CHECK(again.ca + again.certificate + again.key + again.username + again.password_file + again.prefix ==
+          "/ca/cert/keyu/p/a/b");
+    CHECK(to_text(again) == to_text(whole.store.etcd));
+    CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "etcd": {"endpoints": ["http://a"], "password": "x"}})"),
+               Contains("etcd.password"));
+    CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "store": "etcd", "etcd": {"endpoints": ["http://a"]},
+                                "kubernetes": {"kubeconfig": "/k"}})"),
+               Names("kubernetes", "\"store\""));
+    CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "etcd": {"endpoints": ["http://a"]}, "cooldown": 5})"),
+               Contains("cooldown"));
+}
+
+TEST_CASE("etcd that can't be meant is refused") {
+    const auto refused = [](const std::string& members, const std::string& path, const std::string& words) {
+        check_refused(R"({"range": "10.0.0.0/24", "etcd": {)" + members + "}}", path, words);
+    };
+    refused("", "etcd", "endpoints");
+    refused(R"("endpoints": [])", "etcd.endpoints", "1 to 16");
+    refused(R"("endpoints": ["a:2379"])", "etcd.endpoints[0]", "a:2379");
+    refused(R"("endpoints": ["http://a", "https://a"])", "etcd.endpoints", "all https");
+    refused(R"("endpoints": ["https://a"])", "etcd", "\"ca\"");
+    refused(R"("endpoints": ["http://a"], "username": "u")", "etcd", "\"passwordFile\"");
+    refused(R"("endpoints": ["https://a"], "ca": "/c", "key": "/k")", "etcd", "\"cert\"");
+    refused(R"("endpoints": ["http://a"], "prefix": "/a/")", "etcd.prefix", "\"/a/\"");
+    check_refused(R"({"range": "10.0.0.0/24", "store": "etcd"})", "store", "endpoints");
+    check_refused(
+        R"({"range": "10.0.0.0/24", "etcd": {"endpoints": ["http://a"]}, "kubernetes": {"kubeconfig": "/k"}})", "etcd",
+        "kubernetes");
+    std::string ranges;
+    for (int number = 0; number < 33; ++number)
+        ranges +=
+            std::string(ranges.empty() ? "" : ",") + R"({"range": "10.)" + std::to_string(number) + R"(.0.0/24"})";
+    check_refused(R"({"etcd": {"endpoints": ["http://a"]}, "ipRanges": [)" + ranges + "]}", "32", "33");
+}
+
 TEST_CASE("the refusal of an impossible value has the path of its key") {
     CHECK_THAT(error_of(R"({})"), Names("range", "ipRanges", "addresses"));
     CHECK_THAT(error_of(R"({"rnage": "10.0.0.0/24"})"), Names("ipRanges", "rnage", "did you mean \"range\""));

@@ -57,6 +57,11 @@ TEST_CASE("a record says where leases are that are not on the node") {
     REQUIRE(read.lease_store->pools.size() == 1);
     CHECK(read.lease_store->pools[0].space == "blue");
     CHECK(read.lease_store->pools[0].subnet == "10.0.0.0/16");
+    CHECK(read.lease_store->etcd.empty());
+    record.lease_store->etcd = R"({"endpoints":["http://a:1"]})";
+    record.lease_store->node_name = "n1";
+    CHECK(parse(record.to_text()).lease_store->etcd == record.lease_store->etcd);
+    CHECK(parse(record.to_text()).lease_store->node_name == "n1");
 }
 
 TEST_CASE("unchanged settings of a VF are not recorded") {

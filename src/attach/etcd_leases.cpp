@@ -1,0 +1,97 @@
+#include "etcd_leases.hpp"
+
+#include <rdmanet/base/file.hpp>
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/base/hash.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/cluster/etcd_store.hpp>
+#include <rdmanet/etcd/client.hpp>
+#include <rdmanet/ipam/errors.hpp>
+#include <rdmanet/ipam/etcd_servers.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+namespace rdmanet::attach {
+namespace {
+
+constexpr http::Limits kEtcdLimits{.connect = std::chrono::seconds(2), .request = std::chrono::seconds(5)};
+constexpr const char* kMachineId = "/etc/machine-id";
+
+[[noreturn]] void refuse(const std::string& why) {
+    throw ipam::StoreError(ipam::StoreError::Kind::permanent, fmt::format("lease store: {}", why));
+}
+
+/// machine-id(5): 32 hexadecimal digits, or the word "uninitialized" on the first boot.
+std::string read_machine_id() try {
+    std::string text = base::read_file(kMachineId, 64);
+    while (text.ends_with('\n')) text.pop_back();
+    const bool is_id = text.size() == 32 && std::all_of(text.begin(), text.end(), [](char c) {
+                           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+                       });
+    if (!is_id)
+        refuse(fmt::format("{} has no machine id, by which other nodes know this one: run `systemd-machine-id-setup`",
+                           kMachineId));
+    return text;
+} catch (const base::SystemError& error) {
+    refuse(fmt::format("{}: run `systemd-machine-id-setup`", error.what()));
+}
+
+std::string host_name() {
+    std::array<char, 256> name{};
+    if (::gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0')
+        refuse("this host has no name: set \"nodeName\"");
+    return name.data();
+}
+
+std::vector<std::string> spaces_of(const state::LeaseStore& where) {
+    std::vector<std::string> spaces;
+    for (const state::LeasePool& pool : where.pools)
+        if (std::find(spaces.begin(), spaces.end(), pool.space) == spaces.end()) spaces.push_back(pool.space);
+    return spaces;
+}
+
+ipam::EtcdServers servers_in(const state::LeaseStore& where) try {
+    return ipam::parse_etcd(json::Document::parse(where.etcd).root());
+} catch (const base::Error& error) {
+    refuse(fmt::format("the journal's record of it: {}", error.what()));
+}
+
+/// One for each cluster and user. It ends with the boot, as everything in the state directory.
+std::string memory_file(const ipam::EtcdServers& servers, const Node& node) {
+    return fmt::format(
+        "{}/etcd-{:016x}", node.state_directory,
+        base::hash64(fmt::format("{}\n{}\n{}", base::join(servers.endpoints, "\n"), servers.username, servers.prefix)));
+}
+
+etcd::Client connect(const ipam::EtcdServers& servers, const Node& node) try {
+    return {etcd::read_access({.endpoints = servers.endpoints,
+                               .ca = servers.ca,
+                               .certificate = servers.certificate,
+                               .key = servers.key,
+                               .username = servers.username,
+                               .password_file = servers.password_file}),
+            etcd::Memory(memory_file(servers, node)), kEtcdLimits};
+} catch (const etcd::Failure& failure) {
+    refuse(failure.what());
+}
+
+} // namespace
+
+std::unique_ptr<ipam::Store> open_etcd(const state::LeaseStore& where, const Node& node,
+                                       std::function<void(const ipam::Lease&)> before_claim) {
+    const ipam::EtcdServers servers = servers_in(where);
+    cluster::EtcdStore::Options options{.prefix = servers.prefix,
+                                        .machine_id = read_machine_id(),
+                                        .node_name = where.node_name.empty() ? host_name() : where.node_name,
+                                        .boot_id = node.boot_id,
+                                        .spaces = spaces_of(where),
+                                        .before_claim = std::move(before_claim),
+                                        .warn = [&node](const std::string& text) { node.log.warn(text); }};
+    return std::make_unique<cluster::EtcdStore>(connect(servers, node), std::move(options));
+}
+
+} // namespace rdmanet::attach

@@ -1,0 +1,38 @@
+// Names of keys, as rdmanet/cluster/etcd_store.hpp lists them.
+#pragma once
+
+#include <rdmanet/base/ip_address.hpp>
+#include <rdmanet/ipam/lease.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rdmanet::cluster {
+
+class EtcdKeys {
+public:
+    explicit EtcdKeys(std::string prefix) : prefix_(std::move(prefix)) {}
+
+    /// Addresses have as many digits as their family allows, so that keys are sorted as addresses are.
+    [[nodiscard]] std::string address(const std::string& space, const base::IpAddress& address) const;
+    [[nodiscard]] std::string addresses(const std::string& space) const;
+    /// Of a key that address() made; nullopt for others.
+    [[nodiscard]] static std::optional<base::IpAddress> address_in(std::string_view key);
+
+    /// With a slash at its end: the leases of an attachment.
+    [[nodiscard]] std::string owner(const std::string& space, const ipam::OwnerKey& key) const;
+    [[nodiscard]] std::string owner(const ipam::Lease& lease) const;
+
+    [[nodiscard]] std::string node(const std::string& machine_id) const;
+    /// With a slash at its end: what pods of the node have.
+    [[nodiscard]] std::string pods(const std::string& machine_id) const;
+    /// With a slash at its end: what containers of the pod have on that interface of that network.
+    [[nodiscard]] std::string pod(const std::string& machine_id, const ipam::Owner& owner) const;
+    [[nodiscard]] std::string held(const std::string& machine_id, const ipam::Lease& lease) const;
+
+private:
+    std::string prefix_;
+};
+
+} // namespace rdmanet::cluster

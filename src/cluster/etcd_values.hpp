@@ -1,0 +1,40 @@
+// What the keys have: leases, nodes, and where a pod's leases are.
+#pragma once
+
+#include <rdmanet/ipam/lease.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rdmanet::cluster {
+
+/// A lease as it is in etcd.
+struct StoredLease {
+    ipam::Lease lease; // its owner as it is on the node that wrote it
+    std::string machine_id;
+    std::string node_name;
+    std::int64_t revision = 0; // of its keys
+};
+[[nodiscard]] std::string to_text(const StoredLease& stored);
+/// nullopt for a text that to_text() has not written.
+[[nodiscard]] std::optional<StoredLease> parse_stored_lease(std::string_view text);
+
+struct StoredNode {
+    std::string name;
+    std::string boot_id;
+};
+[[nodiscard]] std::string to_text(const StoredNode& node);
+[[nodiscard]] std::optional<StoredNode> parse_stored_node(std::string_view text);
+
+/// Where the lease is, for one who knows the node only.
+struct StoredPlace {
+    std::string address_key;
+    std::string owner_key;
+    std::string boot_id;
+};
+[[nodiscard]] std::string to_text(const StoredPlace& place);
+[[nodiscard]] std::optional<StoredPlace> parse_stored_place(std::string_view text);
+
+} // namespace rdmanet::cluster

@@ -1,0 +1,24 @@
+#include <rdmanet/http/pause.hpp>
+
+#include <sys/random.h>
+#include <time.h>
+
+#include <cstdint>
+
+namespace rdmanet::http {
+
+using std::chrono::milliseconds;
+
+milliseconds with_jitter(milliseconds longest) {
+    std::uint32_t random = 0;
+    if (::getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random) return longest;
+    return longest / 2 + milliseconds(random % static_cast<std::uint32_t>(longest.count() / 2 + 1));
+}
+
+void pause(milliseconds duration) {
+    timespec left{.tv_sec = duration.count() / 1000, .tv_nsec = duration.count() % 1000 * 1'000'000};
+    while (::nanosleep(&left, &left) != 0) {
+    }
+}
+
+} // namespace rdmanet::http

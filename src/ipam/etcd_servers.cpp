@@ -1,0 +1,95 @@
+#include <rdmanet/ipam/etcd_servers.hpp>
+
+#include "address_text.hpp"
+
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/json/writer.hpp>
+
+namespace rdmanet::ipam {
+namespace {
+
+constexpr std::size_t kMostEndpoints = 16;
+constexpr std::size_t kLongestPrefix = 200;
+
+bool is_secure(const std::string& endpoint) {
+    return endpoint.starts_with("https://");
+}
+
+std::string path_or_empty(const json::Reader& etcd, std::string_view key) {
+    const auto member = find_text(etcd, key);
+    if (!member) return {};
+    if (!member->string().starts_with('/')) throw member->unexpected("the absolute path of a file on each node");
+    return member->string();
+}
+
+std::vector<std::string> parse_endpoints(const json::Reader& list) {
+    std::vector<std::string> endpoints;
+    for (const json::Reader& element : list.elements()) {
+        endpoints.push_back(element.string());
+        if (!is_secure(endpoints.back()) && !endpoints.back().starts_with("http://"))
+            throw element.unexpected("https://HOST:PORT or http://HOST:PORT");
+        if (is_secure(endpoints.back()) != is_secure(endpoints.front()))
+            throw list.unexpected("endpoints that are all https, or all http");
+    }
+    if (endpoints.empty() || endpoints.size() > kMostEndpoints)
+        throw list.unexpected(fmt::format("1 to {} endpoints", kMostEndpoints));
+    return endpoints;
+}
+
+std::string parse_prefix(const json::Reader& etcd, std::string otherwise) {
+    const auto member = find_text(etcd, "prefix");
+    if (!member) return otherwise;
+    const std::string prefix = member->string();
+    if (!prefix.starts_with('/') || prefix.ends_with('/') || prefix.size() > kLongestPrefix ||
+        !base::is_printable_utf8(prefix))
+        throw member->unexpected(
+            fmt::format("up to {} bytes that begin with '/' and do not end with it", kLongestPrefix));
+    return prefix;
+}
+
+/// Throws for one of the two without the other.
+void expect_both(const json::Reader& etcd, std::string_view one, std::string_view other) {
+    const bool has_one = find_text(etcd, one).has_value();
+    if (has_one == find_text(etcd, other).has_value()) return;
+    throw json::ValueError(etcd.path(), fmt::format("\"{}\" is missing: both \"{}\" and \"{}\" are needed",
+                                                    has_one ? other : one, one, other));
+}
+
+void write_if_set(json::Writer& writer, std::string_view key, const std::string& value) {
+    if (!value.empty()) writer.member(key, value);
+}
+
+} // namespace
+
+EtcdServers parse_etcd(const json::Reader& etcd) {
+    EtcdServers servers;
+    servers.endpoints = parse_endpoints(etcd.at("endpoints"));
+    servers.ca = path_or_empty(etcd, "ca");
+    if (is_secure(servers.endpoints.front()) && servers.ca.empty())
+        throw json::ValueError(etcd.path(), "\"ca\" is missing: https endpoints need the certificate of their "
+                                            "authority");
+    expect_both(etcd, "cert", "key");
+    servers.certificate = path_or_empty(etcd, "cert");
+    servers.key = path_or_empty(etcd, "key");
+    expect_both(etcd, "username", "passwordFile");
+    if (const auto username = find_text(etcd, "username")) servers.username = username->string();
+    servers.password_file = path_or_empty(etcd, "passwordFile");
+    servers.prefix = parse_prefix(etcd, servers.prefix);
+    return servers;
+}
+
+std::string to_text(const EtcdServers& servers) {
+    json::Writer writer;
+    writer.begin_object().key("endpoints").begin_array();
+    for (const std::string& endpoint : servers.endpoints) writer.value(endpoint);
+    writer.end_array();
+    write_if_set(writer, "ca", servers.ca);
+    write_if_set(writer, "cert", servers.certificate);
+    write_if_set(writer, "key", servers.key);
+    write_if_set(writer, "username", servers.username);
+    write_if_set(writer, "passwordFile", servers.password_file);
+    return writer.member("prefix", servers.prefix).end_object().to_text();
+}
+
+} // namespace rdmanet::ipam

@@ -1,0 +1,231 @@
+// Leases in etcd: those with the tag [etcd] are run by test/cluster/etcd.sh.
+#include "attachment_stage.hpp"
+
+#include "support/concat.hpp"
+#include "support/names.hpp"
+#include "support/process.hpp"
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <atomic>
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <thread>
+
+namespace rdmanet::test {
+namespace {
+
+constexpr const char* kNeedsEtcd = "etcd (test/cluster/etcd.sh run)";
+constexpr const char* kNoEtcd = "http://127.0.0.1:1";
+
+std::string etcd() {
+    const char* directory = std::getenv("RDMANET_ETCD");
+    return directory == nullptr ? "" : directory;
+}
+
+std::string endpoint() {
+    return shell(concat("head -n 1 ", etcd(), "/one/endpoints | tr -d '\\n'"));
+}
+
+/// Keys below the prefix, one a line, without the nodes' own keys.
+std::string keys_below(const std::string& prefix) {
+    return shell(concat("curl --silent --fail ", endpoint(), R"(/v3/kv/range -d '{"key":"'$(printf )", prefix,
+                        R"(/ | base64 -w0)'","range_end":"'$(printf )", prefix,
+                        R"(0 | base64 -w0)'","keys_only":true}' | jq --raw-output '.kvs // [] | .[].key | @base64d')",
+                        " | { grep -v -E '/@nodes/[^/]*$' || true; }"));
+}
+
+/// `etcd` of a configuration, in single quotes.
+std::string servers(const std::string& prefix, const std::string& at) {
+    return concat("'etcd':{'endpoints':['", at, "'],'prefix':'", prefix, "'}");
+}
+
+/// An attachment of a pod whose network has its addresses in etcd.
+PluginCall shared_call(const Pod& pod, const std::string& prefix, const std::string& ranges,
+                       const std::string& at = endpoint()) {
+    PluginCall call = call_for(
+        pod, concat("'master':'par0','ipam':{'type':'rdmanet',", ranges, ",'store':'etcd',", servers(prefix, at), "}"));
+    call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till;K8S_POD_UID=uid-1";
+    return call;
+}
+
+std::string records_left() {
+    return shell("find /run/rdmanet -name '*.json' -printf '%f\\n' 2>/dev/null || true");
+}
+
+std::string machine_id() {
+    return shell("tr -d '\\n' < /etc/machine-id");
+}
+
+} // namespace
+
+TEST_CASE("an ADD takes its addresses from etcd, and DEL gives them back", "[etcd]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!etcd().empty(), kNeedsEtcd);
+    const std::string prefix = "/rdmanet/e2e-add";
+    const Stage stage;
+    const PluginCall call = shared_call(
+        stage.pod, prefix,
+        "'range':'10.41.0.8/30','ipRanges':[{'range':'fd41::/64','range_start':'fd41::7','range_end':'fd41::7'}]");
+    CHECK(outcome(call, "STATUS") == "");
+    const std::string result = add(call);
+    CHECK(addresses(result).starts_with("10.41.0."));
+    CHECK(addresses(result).ends_with("/30 fd41::7/64"));
+    CHECK(keys_below(prefix) ==
+          concat(replaced("/rdmanet/e2e-add/-/a/010.041.000.009\n", "009",
+                          addresses(result).substr(8, 1) == "9" ? "009" : "010"),
+                 "/rdmanet/e2e-add/-/a/[fd41:0000:0000:0000:0000:0000:0000:0007]\n/rdmanet/e2e-add/-/o/net/c1/net1/0\n"
+                 "/rdmanet/e2e-add/-/o/net/c1/net1/1\n",
+                 "/rdmanet/e2e-add/@nodes/", machine_id(), "/shop/till/net/net1/c1/-/0\n/rdmanet/e2e-add/@nodes/",
+                 machine_id(), "/shop/till/net/net1/c1/-/1\n"));
+    CHECK(check(call, result) == "");
+    CHECK_THAT(shell(binary() + " state"), Names("shop/till", "fd41::7"));
+    CHECK(run_process({binary(), "check"}).exit_status == 0);
+    PluginCall second = of(call, "c2");
+    second.ifname = "net2";
+    CHECK_THAT(refusal(second), Names("fd41::/64", "1 lease"));
+    CHECK_THAT(outcome(call, "STATUS"), Names("code 50", "fd41::/64"));
+    CHECK(del(after(call, result)) == "");
+    CHECK(keys_below(prefix) == "");
+    CHECK(del(call) == "");
+    CHECK_THAT(run_process({binary(), "plan", "--name", "net"}, {.input = call.config}).out,
+               Names("\"etcd\"", endpoint(), "ipam.store", "2 of 2"));
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("a network of another type has its addresses in etcd, and so do static ones", "[etcd]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!etcd().empty(), kNeedsEtcd);
+    const std::string prefix = "/rdmanet/e2e-ipam";
+    const Stage stage;
+    PluginCall call = shared_call(stage.pod, prefix, "'addresses':[{'address':'10.42.0.5/24'}]");
+    call.config = replaced(call.config, R"("type":"rdmanet","master")", R"("type":"macvlan","master")");
+    CHECK(addresses(add(call)) == "10.42.0.5/24");
+    CHECK(addresses(add(call)) == "10.42.0.5/24"); // repeated
+    CHECK_THAT(refusal(of(call, "c2")), Names("10.42.0.5", "shop/till"));
+    CHECK(check(call, R"({"cniVersion":"1.1.0","ips":[{"address":"10.42.0.5/24"}]})") == "");
+    CHECK(del(call) == "");
+    CHECK(keys_below(prefix) == "");
+    CHECK(records_left() == "");
+}
+
+TEST_CASE("an etcd that is away owes nobody an interface: DEL succeeds, and gc gives the address back later",
+          "[etcd]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!etcd().empty(), kNeedsEtcd);
+    const std::string prefix = "/rdmanet/e2e-away";
+    Stage stage;
+    const PluginCall call = shared_call(stage.pod, prefix, "'range':'10.43.0.0/24'");
+    const std::string result = add(call);
+    // The record names the servers, and here it is the record that is changed: a configuration says nothing of old debts.
+    const auto move_server = [](const std::string& from, const std::string& to) {
+        shell(concat("sed -i 's#", from, "#", to, "#' /run/rdmanet/attachments/*.json"));
+    };
+    move_server(endpoint(), kNoEtcd);
+    CHECK_THAT(check(call, result), Names("code 11", kNoEtcd, "TCP", "tried for"));
+    CHECK(del(call) == "");
+    CHECK_FALSE(stage.pod.succeeds("ip link show net1"));
+    CHECK(records_left() != "");
+    CHECK(keys_below(prefix) != "");
+    CHECK_THAT(refusal(call), Names("code 11"));
+    move_server(kNoEtcd, endpoint());
+    stage.pod.destroy();
+    shell(binary() + " gc");
+    CHECK(keys_below(prefix) == "");
+    CHECK(records_left() == "");
+}
+
+TEST_CASE("an etcd that was never there is named, with what failed, and nothing is left", "[ipam]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const PluginCall call = shared_call(stage.pod, "/rdmanet", "'range':'10.44.0.0/24'", kNoEtcd);
+    CHECK_THAT(refusal(call), Names("code 11", kNoEtcd, "TCP", "connection refused", "tried for"));
+    CHECK_THAT(outcome(call, "STATUS"), Names("code 11", kNoEtcd));
+    CHECK(del(call) != ""); // nothing would remember the debt
+    CHECK(records_left() == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("the node's file says how to reach etcd, with a user and certificates, and no secret is said", "[etcd]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!etcd().empty(), kNeedsEtcd);
+    const std::string file = "/run/etcd-node.conf";
+    const auto write_file = [&](const std::string& user) {
+        const std::string secure = etcd() + "/secure/";
+        std::ofstream(file) << json_text(concat(
+            "{'nodeName':'n1','store':'etcd','etcd':{'endpoints':['", shell("tr -d '\\n' <" + secure + "endpoints"),
+            "'],'ca':'", secure, "ca.crt','cert':'", secure, "client.crt','key':'", secure, "client.key','username':'",
+            user, "','passwordFile':'", secure, "node.password','prefix':'/rdmanet/e2e-users'}}"));
+    };
+    Stage stage;
+    PluginCall call = call_for(stage.pod, concat("'master':'par0','ipam':{'type':'rdmanet','range':'10.45.0.0/24',"
+                                                 "'configuration_path':'",
+                                                 file, "'}"));
+    write_file("reader"); // whose password is another one
+    const ProcessResult refused = call.run();
+    CHECK_THAT(error_of(refused), Names("code 109", "invalid user ID or password", "reader", "etcd.passwordFile"));
+    CHECK((refused.out + refused.err).find("secret") == std::string::npos);
+    write_file("node");
+    CHECK(addresses(add(call)).starts_with("10.45.0."));
+    CHECK(shell("grep -r -l 'secret of' /run/rdmanet || true") == "");
+    CHECK(shell("stat --format %a /run/rdmanet/etcd-* | sort -u") == "600\n");
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+    shell("rm " + file);
+}
+
+TEST_CASE("two machines with one machine id never share what they have", "[etcd]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!etcd().empty(), kNeedsEtcd);
+    const Stage stage;
+    const PluginCall call = shared_call(stage.pod, "/rdmanet/e2e-twins", "'range':'10.46.0.0/24'");
+    PluginCall twin = of(call, "c2");
+    twin.ifname = "net2";
+    twin.config = replaced(twin.config, R"("store":"etcd")", R"("store":"etcd","nodeName":"twin")");
+    (void)add(call);
+    CHECK_THAT(refusal(twin), Names("code 109", machine_id(), "\"twin\"", "/etc/machine-id"));
+    CHECK(del(twin) == "");
+    CHECK(del(call) == "");
+    CHECK(keys_below("/rdmanet/e2e-twins") == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("nodes that add and delete at once never share an address, and leave nothing", "[etcd]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!etcd().empty(), kNeedsEtcd);
+    constexpr int kNodes = 200;
+    const std::string prefix = "/rdmanet/e2e-crowd";
+    const Stage stage;
+    PluginCall call = shared_call(stage.pod, prefix, "'range':'10.47.0.0/23','ipRanges':[{'range':'fd47::/64'}]");
+    call.config = replaced(call.config, R"("type":"rdmanet","master")", R"("type":"macvlan","master")");
+    const std::string script = "/run/etcd-crowd.sh";
+    // A machine of its own: machine id, name and state directory.
+    std::ofstream(script) << "mount --make-rprivate /; printf '%032x\\n' $1 >/run/etcd-crowd/$1.id\n"
+                             "mount --bind /run/etcd-crowd/$1.id /etc/machine-id\n"
+                             "export RDMANET_STATE_DIR=/run/etcd-crowd/$1 CNI_COMMAND=$2 CNI_CONTAINERID=c$1\n"
+                             "sed \"s/.store./\\\"nodeName\\\":\\\"n$1\\\",&/\" /run/etcd-crowd/config | exec "
+                          << binary() << "\n";
+    shell("rm -rf /run/etcd-crowd; mkdir /run/etcd-crowd");
+    std::ofstream("/run/etcd-crowd/config") << call.config;
+    const auto run_all = [&](const std::string& command) {
+        return shell(concat("export CNI_NETNS=", call.netns, " CNI_IFNAME=net1 CNI_PATH=/usr/lib/cni CNI_ARGS='",
+                            call.args, "'; seq ", kNodes, " | xargs -P 16 -I N unshare --mount sh ", script, " N ",
+                            command));
+    };
+    std::istringstream results(run_all("ADD"));
+    std::multiset<std::string> given;
+    for (std::string word; results >> word;)
+        if (word.starts_with("\"10.47.") || word.starts_with("\"fd47:")) given.insert(word);
+    CHECK(given.size() == 2 * kNodes);
+    CHECK(std::set(given.begin(), given.end()).size() == 2 * kNodes);
+    CHECK(shell(concat("ls /run/etcd-crowd/*/attachments/*.json | wc -l")) == concat(kNodes, "\n"));
+    CHECK(run_all("DEL") == "");
+    CHECK(keys_below(prefix) == "");
+    CHECK(shell("find /run/etcd-crowd -path '*/attachments/*.json'") == "");
+    shell(concat("rm -rf /run/etcd-crowd ", script));
+}
+
+} // namespace rdmanet::test

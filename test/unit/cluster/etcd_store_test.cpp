@@ -1,0 +1,555 @@
+// What only etcd can do wrong. What all stores have in common is in ../ipam/store_cases.cpp.
+#include "etcd_fixture.hpp"
+#include "fixture.hpp"
+#include "lossy_etcd.hpp"
+
+#include "support/patience.hpp"
+#include "support/process.hpp"
+
+#include <rdmanet/ipam/allocator.hpp>
+#include <rdmanet/ipam/errors.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <set>
+#include <thread>
+
+using namespace rdmanet;
+using namespace rdmanet::cluster;
+using namespace rdmanet::cluster::test;
+using Catch::Matchers::Contains;
+using rdmanet::test::shell;
+
+namespace {
+
+using Fate = LossyEtcd::Fate;
+
+/// What is below `prefix`: keys without the prefix, and their values.
+std::vector<etcd::KeyValue> entries_below(const std::string& prefix) {
+    etcd::Client client = connect_to(servers_of("one"));
+    auto entries = client.run(etcd::Transaction().read(etcd::Range::below(prefix + "/")), soon()).found[0].entries;
+    for (etcd::KeyValue& entry : entries) entry.key = entry.key.substr(prefix.size());
+    return entries;
+}
+
+/// Without the node's own key, which stays.
+std::vector<std::string> keys_below(const std::string& prefix) {
+    std::vector<std::string> keys;
+    for (const etcd::KeyValue& entry : entries_below(prefix))
+        if (!entry.key.starts_with("/@nodes/") || entry.key.find('/', 8) != std::string::npos)
+            keys.push_back(entry.key);
+    return keys;
+}
+
+void remove_key(const std::string& key) {
+    etcd::Client client = connect_to(servers_of("one"));
+    (void)client.run(etcd::Transaction().remove(key), soon());
+}
+
+std::string why_not(EtcdStore& store, const ipam::Owner& who, const std::vector<ipam::Claim>& claims) {
+    try {
+        return "granted " + text_of(store.reserve(who, claims, soon()));
+    } catch (const ipam::StoreError& error) {
+        return std::string(error.temporary() ? "temporary: " : "permanent: ") + error.what();
+    }
+}
+
+std::string why_not(const etcd::Servers& servers, http::Limits limits = {.connect = 60s, .request = 60s}) {
+    try {
+        EtcdStore store(connect_to(servers, etcd::Memory(), limits), etcd_options(own_prefix()));
+        return why_not(store, owner("a", "p"), {});
+    } catch (const etcd::Failure& failure) {
+        return failure.what();
+    }
+}
+
+class EtcdCase {
+public:
+    EtcdCase() {
+        if (!is_there()) rdmanet::test::mark_skipped(kNeedsEtcd);
+    }
+    [[nodiscard]] static bool is_there() { return etcd_directory().has_value(); }
+
+    [[nodiscard]] std::unique_ptr<EtcdStore> connect(const etcd::Servers& servers) {
+        EtcdStore::Options options = etcd_options(prefix);
+        options.before_claim = [this](const ipam::Lease& lease) { claimed.push_back(lease.address.to_string()); };
+        options.warn = [this](const std::string& text) { warnings.push_back(text); };
+        return std::make_unique<EtcdStore>(connect_to(servers, etcd::Memory(memory)), std::move(options));
+    }
+    [[nodiscard]] std::unique_ptr<EtcdStore> connect() { return connect(servers_of("one")); }
+
+    /// etcd behind a connection, where the n-th request of `what` (text in its body, in base64) has that fate.
+    [[nodiscard]] std::unique_ptr<LossyEtcd> behind(std::function<Fate(const std::string&)> fate) {
+        return std::make_unique<LossyEtcd>(endpoints_of("one").front(), std::move(fate));
+    }
+
+    [[nodiscard]] static ipam::Claim claim(std::string_view subnet) {
+        const base::IpPrefix range = prefix_of(subnet);
+        return {.space = "",
+                .family = range.family(),
+                .prefix_length = range.length(),
+                .usable = {ipam::bounds_of(range, ipam::Edges::kept_free)},
+                .wanted = std::nullopt,
+                .cooldown = 30s};
+    }
+    [[nodiscard]] static ipam::Claim wanting(std::string_view subnet, std::string_view address) {
+        ipam::Claim one = claim(subnet);
+        one.wanted = ip(address);
+        return one;
+    }
+    static base::IpPrefix prefix_of(std::string_view text) { return base::IpPrefix::parse(text).value(); }
+
+    const std::string prefix = own_prefix();
+    std::string memory; // file; empty: nothing is remembered
+    std::vector<std::string> claimed;
+    std::vector<std::string> warnings;
+};
+
+bool is_claim(const std::string& request) {
+    return request.find("request_put") != std::string::npos && request.find("\"failure\"") != std::string::npos;
+}
+
+} // namespace
+
+TEST_CASE_METHOD(EtcdCase, "keys say for a person who has which address", "[etcd]") {
+    if (!is_there()) return;
+    const auto store = connect();
+    CHECK(text_of(store->reserve(owner("c1", "p"),
+                                 {wanting("10.0.0.0/24", "10.0.0.5"), wanting("fd00::/64", "fd00::5")}, soon())) ==
+          "10.0.0.5/24 fd00::5/64");
+    CHECK(claimed == std::vector<std::string>{"10.0.0.5/24", "fd00::5/64"});
+    const auto entries = entries_below(prefix);
+    std::vector<std::string> keys;
+    for (const auto& entry : entries) keys.push_back(entry.key);
+    const std::string node = "/@nodes/0123456789abcdef0123456789abcdef";
+    CHECK(keys == std::vector<std::string>{"/-/a/010.000.000.005", "/-/a/[fd00:0000:0000:0000:0000:0000:0000:0005]",
+                                           "/-/o/net/c1/net1/0", "/-/o/net/c1/net1/1", node,
+                                           node + "/default/p/net/net1/c1/-/0", node + "/default/p/net/net1/c1/-/1"});
+    CHECK_THAT(entries[0].value, Contains(R"("address":"10.0.0.5/24")") && Contains(R"("container":"c1")") &&
+                                     Contains(R"("pod":{"namespace":"default","name":"p","uid":"uid-of-p"})") &&
+                                     Contains(R"("node":{"name":"n1","machineID":"0123456789abcdef0123456789abcdef")"
+                                              R"(,"bootID":"boot"})"));
+    CHECK(entries[0].value == entries[2].value);
+    CHECK(text_of(store->release(owner("c1", "p").key, soon())) == "10.0.0.5/24 fd00::5/64");
+    CHECK(keys_below(prefix).empty());
+}
+
+TEST_CASE_METHOD(EtcdCase, "names may hold any text, and spaces have nothing to do with each other", "[etcd]") {
+    if (!is_there()) return;
+    const std::string nasty = "a/../b%2F '\"\\ \xc3\xa4\n-";
+    auto options = etcd_options(prefix);
+    options.spaces = {"", "-", nasty, "@10.0.0.0/24"};
+    EtcdStore store(connect_to(servers_of("one")), options);
+    ipam::Owner who = owner(nasty, nasty, nasty);
+    who.key.network = nasty;
+    std::vector<ipam::Claim> claims(options.spaces.size(), wanting("10.0.0.0/24", "10.0.0.7"));
+    for (std::size_t at = 0; at < claims.size(); ++at) claims[at].space = options.spaces[at];
+    CHECK(text_of(store.reserve(who, claims, soon())) == "10.0.0.7/24 10.0.0.7/24 10.0.0.7/24 10.0.0.7/24");
+    const auto leases = store.find(who.key, soon());
+    REQUIRE(leases.size() == 4);
+    CHECK(leases[2].space == nasty);
+    CHECK(leases[2].owner == who);
+    CHECK(store.release(who.key, soon()).size() == 4);
+    CHECK(keys_below(prefix).empty());
+}
+
+TEST_CASE_METHOD(EtcdCase, "an ADD is one request, and a DEL two", "[etcd]") {
+    if (!is_there()) return;
+    std::atomic<int> requests{0};
+    const auto etcd = behind([&](const std::string&) {
+        ++requests;
+        return Fate::answered;
+    });
+    ipam::Config config;
+    config.ranges.push_back(
+        {.range = {prefix_of("10.0.0.0/16"), ipam::bounds_of(prefix_of("10.0.0.0/16"), ipam::Edges::kept_free)},
+         .space = ""});
+    config.ranges.push_back(
+        {.range = {prefix_of("fd00::/64"), ipam::bounds_of(prefix_of("fd00::/64"), ipam::Edges::kept_free)},
+         .space = ""});
+    class : public ipam::LivenessProbe {
+        ipam::Verdict probe(const ipam::Owner&) override { return {.liveness = ipam::Liveness::alive}; }
+    } everybody_lives;
+    const auto directory = std::filesystem::temp_directory_path() / ("etcd-memory-" + std::to_string(::getpid()));
+    memory = directory.string();
+    const auto add = [&](const std::string& container) {
+        const auto store = connect({.endpoints = {etcd->endpoint()}}); // a process of its own
+        return ipam::Allocator(*store, everybody_lives)
+            .allocate(config, owner(container, container), {}, soon())
+            .leases.size();
+    };
+    CHECK(add("first") == 2);
+    requests = 0;
+    CHECK(add("second") == 2);
+    CHECK(requests == 1);
+    CHECK(connect({.endpoints = {etcd->endpoint()}})->release(owner("second", "second").key, soon()).size() == 2);
+    CHECK(requests == 3);
+
+    struct stat status {};
+    REQUIRE(::stat(memory.c_str(), &status) == 0);
+    CHECK((status.st_mode & 0777) == 0600);
+    std::filesystem::remove(directory);
+    CHECK(add("third") == 2);
+    shell("echo '{\"token\":3' > " + memory);
+    CHECK(add("fourth") == 2);
+    std::filesystem::remove(directory);
+}
+
+TEST_CASE_METHOD(EtcdCase, "one free address is found in a full range in a few requests", "[etcd]") {
+    if (!is_there()) return;
+    etcd::Client client = connect_to(servers_of("one"));
+    for (unsigned block = 0; block < 64; ++block) {
+        etcd::Transaction fill;
+        for (unsigned last = 0; last < 64; ++last) {
+            const unsigned number = block * 64 + last;
+            char key[64];
+            std::snprintf(key, sizeof key, "/-/a/010.000.%03u.%03u", number / 256, number % 256);
+            if (number != 3333) fill.put(prefix + key, "somebody's");
+        }
+        (void)client.run(fill, soon());
+    }
+    std::atomic<int> requests{0};
+    const auto etcd = behind([&](const std::string&) {
+        ++requests;
+        return Fate::answered;
+    });
+    const auto store = connect({.endpoints = {etcd->endpoint()}});
+    CHECK(store->usage(claim("10.0.0.0/20"), soon()).leases == 4093);
+    CHECK(store->has_free(claim("10.0.0.0/20"), soon()));
+    requests = 0;
+    CHECK(text_of(store->reserve(owner("a", "p"), {claim("10.0.0.0/20")}, soon())) == "10.0.13.5/20");
+    CHECK(requests < 10);
+    CHECK(text_of(store->reserve(owner("b", "q"), {claim("10.0.0.0/20")}, soon())) == "exhausted");
+    CHECK_FALSE(store->has_free(claim("10.0.0.0/20"), soon()));
+    CHECK(text_of(store->reserve(owner("b", "q"), {wanting("10.0.0.0/20", "10.0.1.1")}, soon())) == "taken by ");
+}
+
+TEST_CASE_METHOD(EtcdCase, "several addresses of one range are different ones, to its last", "[etcd]") {
+    if (!is_there()) return;
+    const auto store = connect();
+    const std::vector<ipam::Claim> five(5, claim("10.0.0.0/29"));
+    const auto outcome = store->reserve(owner("a", "p"), five, soon());
+    REQUIRE(std::holds_alternative<ipam::Granted>(outcome));
+    std::set<std::string> given;
+    for (const auto& lease : std::get<ipam::Granted>(outcome).leases) given.insert(lease.address.to_string());
+    CHECK(given.size() == 5);
+    CHECK(text_of(store->reserve(owner("b", "q"), {claim("10.0.0.0/29"), claim("10.0.0.0/29")}, soon())) ==
+          "exhausted");
+    CHECK(store->find(owner("b", "q").key, soon()).empty());
+    CHECK(text_of(store->reserve(owner("a", "p"), std::vector<ipam::Claim>(6, claim("10.0.0.0/29")), soon()))
+              .find("exhausted") == std::string::npos); // the sixth beside those that it has
+    CHECK(store->release(owner("a", "p").key, soon()).size() == 6);
+    CHECK_THAT(why_not(*store, owner("a", "p"), std::vector<ipam::Claim>(33, claim("10.0.0.0/24"))),
+               Contains("permanent") && Contains("32") && Contains("33"));
+    CHECK(keys_below(prefix).empty());
+}
+
+TEST_CASE_METHOD(EtcdCase, "a repeated reservation says where its owner is now", "[etcd]") {
+    if (!is_there()) return;
+    const auto store = connect();
+    const std::string address = text_of(store->reserve(owner("a", "p"), {claim("10.0.0.0/24")}, soon()));
+    ipam::Owner again = owner("a", "p");
+    again.netns_inode = 7;
+    again.pod_uid = "other";
+    CHECK(text_of(store->reserve(again, {claim("10.9.0.0/16")}, soon())) == address);
+    const auto leases = store->find(again.key, soon());
+    REQUIRE(leases.size() == 1);
+    CHECK(leases[0].owner == again);
+    CHECK(text_of(store->release(again.key, soon())) == address);
+    CHECK(keys_below(prefix).empty());
+}
+
+TEST_CASE_METHOD(EtcdCase, "keys that somebody removed by hand are no obstacle", "[etcd]") {
+    if (!is_there()) return;
+    const auto store = connect();
+    CHECK(text_of(store->reserve(owner("a", "p"), {wanting("10.0.0.0/24", "10.0.0.5")}, soon())) == "10.0.0.5/24");
+    SECTION("the address: a repeated ADD gets one again, a DEL leaves nothing") {
+        remove_key(prefix + "/-/a/010.000.000.005");
+        SECTION("ADD") {
+            CHECK(text_of(store->reserve(owner("a", "p"), {wanting("10.0.0.0/24", "10.0.0.5")}, soon())) ==
+                  "10.0.0.5/24");
+            CHECK(keys_below(prefix).size() == 3);
+        }
+        SECTION("another ADD takes the address meanwhile") {
+            CHECK(text_of(store->reserve(owner("b", "q"), {wanting("10.0.0.0/24", "10.0.0.5")}, soon())) ==
+                  "10.0.0.5/24");
+            CHECK(text_of(store->release(owner("a", "p").key, soon())) != "");
+            CHECK(text_of(store->find(owner("b", "q").key, soon())) == "10.0.0.5/24");
+            CHECK(keys_below(prefix).size() == 3);
+            (void)store->release(owner("b", "q").key, soon());
+        }
+    }
+    SECTION("the node") {
+        remove_key(prefix + "/@nodes/0123456789abcdef0123456789abcdef");
+    }
+    SECTION("the pod") {
+        remove_key(prefix + "/@nodes/0123456789abcdef0123456789abcdef/default/p/net/net1/a/-/0");
+    }
+    CHECK(text_of(store->reserve(owner("c", "r"), {wanting("10.0.0.0/24", "10.0.0.6")}, soon())) == "10.0.0.6/24");
+    (void)store->release(owner("c", "r").key, soon());
+    (void)store->release(owner("a", "p").key, soon());
+    CHECK(keys_below(prefix).empty());
+}
+
+TEST_CASE_METHOD(EtcdCase, "a claim whose answer is lost is found again", "[etcd]") {
+    if (!is_there()) return;
+    std::atomic<int> claims{0};
+    const auto etcd = behind(
+        [&](const std::string& text) { return is_claim(text) && claims++ == 0 ? Fate::answer_lost : Fate::answered; });
+    const auto store = connect({.endpoints = {etcd->endpoint()}});
+    const auto outcome = store->reserve(owner("a", "p"), {claim("10.0.0.0/24"), claim("fd00::/64")}, soon());
+    REQUIRE(std::holds_alternative<ipam::Granted>(outcome));
+    CHECK(claims == 2);
+    CHECK(std::get<ipam::Granted>(outcome).fresh.size() == 2);
+    CHECK(text_of(store->find(owner("a", "p").key, soon())) == text_of(outcome));
+    CHECK(keys_below(prefix).size() == 6);
+    CHECK(store->release(owner("a", "p").key, soon()).size() == 2);
+    CHECK(keys_below(prefix).empty());
+}
+
+TEST_CASE_METHOD(EtcdCase, "a claim that reaches etcd too late has no effect", "[etcd]") {
+    if (!is_there()) return;
+    std::atomic<int> claims{0};
+    std::atomic<bool> is_to_be_killed{false}; // with its first claim
+    const auto etcd = behind([&](const std::string& text) {
+        if (is_claim(text) && claims++ == 0) return Fate::kept_back;
+        return claims > 0 && is_to_be_killed ? Fate::dropped : Fate::answered;
+    });
+    const auto store = connect({.endpoints = {etcd->endpoint()}});
+    SECTION("after the ADD, which asked again, and its DEL") {
+        CHECK(text_of(store->reserve(owner("a", "p"), {claim("10.0.0.0/24")}, soon())).starts_with("10.0.0."));
+        CHECK(store->release(owner("a", "p").key, soon()).size() == 1);
+    }
+    SECTION("after the DEL of an ADD that was killed, which found nothing") {
+        is_to_be_killed = true;
+        CHECK_THROWS_AS(store->reserve(owner("a", "p"), {claim("10.0.0.0/24")}, base::Deadline::in(1s)), base::Error);
+        CHECK(connect()->release(owner("a", "p").key, soon()).empty());
+    }
+    CHECK_THAT(etcd->deliver_late(), Contains("200 OK") && !Contains("succeeded"));
+    CHECK(keys_below(prefix).empty());
+}
+
+TEST_CASE_METHOD(EtcdCase, "a release whose answer is lost has been done", "[etcd]") {
+    if (!is_there()) return;
+    std::atomic<int> removals{0};
+    const auto etcd = behind([&](const std::string& text) {
+        return text.find("request_delete_range") != std::string::npos && removals++ == 0 ? Fate::answer_lost
+                                                                                         : Fate::answered;
+    });
+    const auto store = connect({.endpoints = {etcd->endpoint()}});
+    (void)store->reserve(owner("a", "p"), {claim("10.0.0.0/24")}, soon());
+    (void)store->release(owner("a", "p").key, soon());
+    CHECK(keys_below(prefix).empty());
+}
+
+TEST_CASE_METHOD(EtcdCase, "a member that is away is left out, and named if no other is there", "[etcd]") {
+    if (!is_there()) return;
+    const std::string nobody = "http://127.0.0.1:1";
+    const auto store = connect({.endpoints = {nobody, endpoints_of("one").front()}});
+    CHECK(text_of(store->reserve(owner("a", "p"), {wanting("10.0.0.0/24", "10.0.0.5")}, soon())) == "10.0.0.5/24");
+    CHECK_THAT(why_not({.endpoints = {nobody, "http://127.0.0.1:2"}}),
+               Contains("temporary") && Contains(nobody + ": TCP: connecting: connection refused, after") &&
+                   Contains("http://127.0.0.1:2: TCP") && Contains("tried for") && Contains("in all"));
+    CHECK_THAT(why_not({.endpoints = {"http://nobody.invalid:2379"}}), Contains("temporary") && Contains("DNS"));
+    const http::test::ScriptedServer web([](http::test::Connection& connection) {
+        while (!connection.read_request().empty())
+            connection.send("HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nwhat");
+    });
+    CHECK_THAT(why_not({.endpoints = {web.url()}}),
+               Contains("permanent") && Contains("404") && Contains("etcd.endpoints"));
+    const http::test::ScriptedServer liar([](http::test::Connection& connection) {
+        while (!connection.read_request().empty()) connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
+    });
+    CHECK_THAT(why_not({.endpoints = {liar.url()}}), Contains("temporary") && Contains("not etcd's"));
+}
+
+TEST_CASE_METHOD(EtcdCase, "work goes on while a member of three is killed, stopped and started", "[etcd]") {
+    if (!is_there()) return;
+    const std::string directory = *etcd_directory() + "/three";
+    const http::Limits impatient{.connect = 2s, .request = 3s};
+    std::atomic<bool> is_over{false};
+    std::atomic<int> done{0};
+    std::vector<std::string> failures;
+    std::mutex mutex;
+    std::vector<std::thread> nodes;
+    for (int node = 0; node < 3; ++node)
+        nodes.emplace_back([&, node] {
+            EtcdStore::Options options = etcd_options(prefix);
+            options.machine_id = std::string(32, static_cast<char>('a' + node));
+            options.node_name = "n" + std::to_string(node);
+            EtcdStore store(connect_to(servers_of("three"), etcd::Memory(), impatient), options);
+            for (int round = 0; !is_over; ++round) {
+                const std::string name = std::to_string(node) + "-" + std::to_string(round);
+                for (bool is_done = false; !is_done;) try {
+                        const auto outcome = store.reserve(owner(name, name), {claim("10.0.0.0/24")}, soon());
+                        while (!store.find(owner(name, name).key, soon()).empty())
+                            (void)store.release(owner(name, name).key, soon());
+                        is_done = true;
+                        ++done;
+                    } catch (const ipam::StoreError& error) {
+                        const std::scoped_lock lock(mutex);
+                        if (!error.temporary()) failures.emplace_back(error.what());
+                        is_done = !error.temporary();
+                    }
+            }
+        });
+    const auto wait_for_work = [&] {
+        const int before = done;
+        return rdmanet::test::comes_true([&] { return done > before + 5; });
+    };
+    const auto pid = [&](int number) {
+        return std::stoi(shell("cat " + directory + "/" + std::to_string(number) + ".pid"));
+    };
+    CHECK(wait_for_work());
+    for (const int member : {1, 2, 3}) {
+        ::kill(pid(member), SIGKILL);
+        CHECK(wait_for_work());
+        shell(*etcd_directory() + "/member " + directory + " " + std::to_string(member) + " start");
+        ::kill(pid(member), SIGSTOP);
+        CHECK(wait_for_work());
+        ::kill(pid(member), SIGCONT);
+        CHECK(wait_for_work());
+    }
+    is_over = true;
+    for (std::thread& node : nodes) node.join();
+    CHECK(failures.empty());
+    EtcdStore store(connect_to(servers_of("three")), etcd_options(prefix));
+    CHECK(store.list_all(soon()).empty());
+}
+
+TEST_CASE_METHOD(EtcdCase, "a password, a right or a certificate that is wrong is named, and no secret is said",
+                 "[etcd]") {
+    if (!is_there()) return;
+    const std::string directory = *etcd_directory() + "/secure/";
+    etcd::Servers servers = servers_of("secure");
+    const auto refused = [&](const auto& matcher) {
+        const std::string why = why_not(servers);
+        CHECK_THAT(why, matcher);
+        CHECK(why.find("secret") == std::string::npos);
+    };
+    SECTION("another user's password") {
+        servers.password_file = directory + "reader.password";
+        refused(Contains("permanent") && Contains("invalid user ID or password") && Contains("user \"node\"") &&
+                Contains("etcd.passwordFile"));
+    }
+    SECTION("a user without the right to write") {
+        servers.username = "reader";
+        servers.password_file = directory + "reader.password";
+        refused(Contains("permanent") && Contains("permission denied") && Contains("user \"reader\"") &&
+                Contains("grant-permission"));
+    }
+    SECTION("a user without any right") {
+        servers.username = "stranger";
+        servers.password_file = directory + "stranger.password";
+        refused(Contains("permanent") && Contains("permission denied") && Contains("user \"stranger\""));
+    }
+    SECTION("no user") {
+        servers.username.clear();
+        servers.password_file.clear();
+        refused(Contains("permanent") && Contains("set etcd.username"));
+    }
+    SECTION("no file with the password") {
+        servers.password_file = directory + "absent";
+        refused(Contains("etcd.passwordFile") && Contains("absent"));
+    }
+    SECTION("users where etcd has none") {
+        servers.endpoints = endpoints_of("one");
+        refused(Contains("permanent") && Contains("authentication is not enabled") && Contains("etcdctl auth enable"));
+    }
+    SECTION("another authority") {
+        servers.ca = directory + "other-ca.crt";
+        refused(Contains("TLS") && Contains("certificate"));
+    }
+    SECTION("no client certificate") {
+        servers.certificate.clear();
+        servers.key.clear();
+        refused(Contains("TLS"));
+    }
+    SECTION("a client certificate with a name") {
+        servers.certificate = directory + "named.crt";
+        servers.key = directory + "named.key";
+        refused(Contains("permanent") && Contains("without a CommonName") && Contains("etcd.cert"));
+    }
+    SECTION("a key that is another's") {
+        servers.key = directory + "named.key";
+        refused(Contains("permanent") && Contains("client key"));
+    }
+}
+
+TEST_CASE_METHOD(EtcdCase, "a login is kept for the next process, and renewed when etcd has forgotten it", "[etcd]") {
+    if (!is_there()) return;
+    memory = (std::filesystem::temp_directory_path() / ("etcd-token-" + std::to_string(::getpid()))).string();
+    std::filesystem::remove(memory);
+    const auto take = [&](const std::string& name) {
+        return text_of(connect(servers_of("secure"))->reserve(owner(name, name), {claim("10.0.0.0/24")}, soon()));
+    };
+    const auto token = [&] { return etcd::Memory(memory).token; };
+    CHECK(take("a").starts_with("10.0.0."));
+    const std::string first = token();
+    CHECK(first != "");
+    CHECK(take("b").starts_with("10.0.0."));
+    CHECK(token() == first);
+    etcd::Memory forged(memory);
+    forged.token = "forgotten.1";
+    forged.save();
+    CHECK(take("c").starts_with("10.0.0."));
+    CHECK(token() != "forgotten.1");
+    std::filesystem::remove(memory);
+}
+
+TEST_CASE_METHOD(EtcdCase, "an etcd without space says so, and still takes addresses back", "[etcd]") {
+    if (!is_there()) return;
+    const auto store = connect();
+    (void)store->reserve(owner("a", "p"), {claim("10.0.0.0/24")}, soon());
+    const auto alarm = [](const std::string& action) {
+        shell("curl --silent --fail " + endpoints_of("one").front() + R"(/v3/maintenance/alarm -d '{"action":")" +
+              action + R"(","alarm":"NOSPACE"}')");
+    };
+    alarm("ACTIVATE");
+    const std::string why = why_not(*store, owner("b", "q"), {claim("10.0.0.0/24")});
+    CHECK_THAT(why, Contains("temporary") && Contains("database space exceeded") && Contains("etcdctl alarm disarm"));
+    CHECK(store->release(owner("a", "p").key, soon()).size() == 1);
+    alarm("DEACTIVATE");
+    CHECK(keys_below(prefix).empty());
+    CHECK(text_of(store->reserve(owner("b", "q"), {claim("10.0.0.0/24")}, soon())).starts_with("10.0.0."));
+}
+
+TEST_CASE_METHOD(EtcdCase, "a node that was started anew gives back what it had, and nobody else's", "[etcd]") {
+    if (!is_there()) return;
+    const auto store_of = [&](const std::string& machine, const std::string& name, const std::string& boot) {
+        EtcdStore::Options options = etcd_options(prefix);
+        options.machine_id = machine;
+        options.node_name = name;
+        options.boot_id = boot;
+        options.warn = [this](const std::string& text) { warnings.push_back(text); };
+        return std::make_unique<EtcdStore>(connect_to(servers_of("one")), options);
+    };
+    const auto owner_in = [](const std::string& name, const std::string& boot) {
+        ipam::Owner who = owner(name, name);
+        who.boot_id = boot;
+        return who;
+    };
+    const auto before = store_of("m1", "n1", "b1");
+    (void)before->reserve(owner_in("a", "b1"), {claim("10.0.0.0/24"), claim("fd00::/64")}, soon());
+    (void)before->reserve(owner_in("b", "b1"), {claim("10.0.0.0/24")}, soon());
+    const auto beside = store_of("m2", "n2", "b2");
+    (void)beside->reserve(owner_in("c", "b2"), {claim("10.0.0.0/24")}, soon());
+
+    const auto after = store_of("m1", "n1", "b3");
+    (void)after->reserve(owner_in("d", "b3"), {claim("10.0.0.0/24")}, soon());
+    CHECK_THAT(warnings.at(0), Contains("3 addresses"));
+    std::set<std::string> left;
+    for (const auto& lease : after->list_all(soon())) left.insert(lease.owner.pod_name + "@" + lease.owner.other_node);
+    CHECK(left == std::set<std::string>{"c@n2", "d@"});
+    CHECK(after->list_local(claim("10.0.0.0/24"), std::nullopt, 9, soon()).size() == 1);
+    // What the node sent before its end has no effect any more.
+    CHECK_THAT(why_not(*before, owner_in("e", "b1"), {claim("10.0.0.0/24")}), Contains("granted"));
+    CHECK_THAT(why_not(*store_of("m1", "n9", "b9"), owner_in("f", "b9"), {claim("10.0.0.0/24")}),
+               Contains("permanent") && Contains("machine id m1 is that of node \"n1\"") && Contains("\"n9\"") &&
+                   Contains("/etc/machine-id"));
+    CHECK(after->find_predecessors(owner("new", "c"), soon()).empty()); // it is on another node
+}
