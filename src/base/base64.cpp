@@ -5,7 +5,7 @@
 namespace rdmanet::base {
 namespace {
 
-constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::string_view kBase64Digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 } // namespace
 
@@ -17,7 +17,7 @@ std::string encode_base64(std::string_view bytes) {
         for (std::size_t next = at; next < at + 3; ++next)
             bits = bits << 8U | (next < bytes.size() ? static_cast<unsigned char>(bytes[next]) : 0U);
         for (unsigned digit = 0; digit < 4; ++digit)
-            text.push_back(at + digit <= bytes.size() ? kDigits[bits >> (18U - 6U * digit) & 63U] : '=');
+            text.push_back(at + digit <= bytes.size() ? kBase64Digits[bits >> (18U - 6U * digit) & 63U] : '=');
     }
     return text;
 }
@@ -33,7 +33,7 @@ std::optional<std::string> decode_base64(std::string_view text) {
             has_ended = true;
             continue;
         }
-        const auto digit = kDigits.find(c);
+        const auto digit = kBase64Digits.find(c);
         if (digit == std::string_view::npos || has_ended) return std::nullopt;
         bits = bits << 6U | static_cast<std::uint32_t>(digit);
         count += 6;

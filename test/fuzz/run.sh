@@ -50,6 +50,7 @@ options_of() {
 	cni_args_fuzz) echo "-max_len=512 -dict=test/fuzz/args.dict" ;;
 	leases_fuzz) echo "-max_len=128" ;;
 	lease_damage_fuzz) echo "-max_len=35" ;;
+	etcd_answer_fuzz) echo "-max_len=6000 -dict=test/fuzz/json.dict" ;;
 	*) echo "-max_len=4096 -dict=test/fuzz/json.dict" ;;
 	esac
 }
