@@ -28,12 +28,16 @@ fail() {
 	exit 125
 }
 
-# free_ports NUMBER: ports that nobody listens on.
+# An address of the loopback interface for each start: another run's member that was killed leaves its port free, and wants
+# it back.
+address() { printf '127.%d.%d.%d' $((64 + ($$ >> 16) % 64)) $((($$ >> 8) % 256)) $(($$ % 256)); }
+
+# free_ports NUMBER: ports of the address that nobody listens on.
 free_ports() {
 	local ports=() candidate
 	while ((${#ports[@]} < $1)); do
 		candidate=$((20000 + RANDOM % 12000))
-		! (exec 3<>"/dev/tcp/127.0.0.1/$candidate") 2>/dev/null || continue
+		! (exec 3<>"/dev/tcp/$(address)/$candidate") 2>/dev/null || continue
 		[[ " ${ports[*]} " == *" $candidate "* ]] || ports+=("$candidate")
 	done
 	printf '%s\n' "${ports[@]}"
@@ -45,8 +49,8 @@ make_cluster() {
 	[[ ! -e $dir/peers ]] || return 0
 	mkdir -p "$dir"
 	mapfile -t ports < <(free_ports $((2 * members)))
-	for ((i = 0; i < members; i++)); do printf '%s://127.0.0.1:%s\n' "$scheme" "${ports[i]}"; done >"$dir/endpoints"
-	for ((i = members; i < 2 * members; i++)); do printf 'http://127.0.0.1:%s\n' "${ports[i]}"; done >"$dir/peers"
+	for ((i = 0; i < members; i++)); do printf '%s://%s:%s\n' "$scheme" "$(address)" "${ports[i]}"; done >"$dir/endpoints"
+	for ((i = members; i < 2 * members; i++)); do printf 'http://%s:%s\n' "$(address)" "${ports[i]}"; done >"$dir/peers"
 }
 
 # start_member DIR NUMBER
@@ -99,7 +103,7 @@ make_keys() {
 	cd "$1"
 	openssl ecparam -name prime256v1 -genkey -noout -out ca.key
 	openssl req -x509 -new -key ca.key -days 3650 -subj /CN=rdmanet-test-ca -out ca.crt
-	certificate server /CN=etcd "subjectAltName=IP:127.0.0.1,DNS:localhost"
+	certificate server /CN=etcd "subjectAltName=IP:$(address),DNS:localhost"
 	# With users, the JSON gateway refuses certificates that have a CommonName (etcd, embed/serve.go).
 	certificate client /O=rdmanet
 	certificate named /CN=somebody

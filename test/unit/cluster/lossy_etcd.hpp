@@ -53,7 +53,7 @@ private:
         const base::UniqueFd etcd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
         sockaddr_in address{};
         address.sin_family = AF_INET;
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        ::inet_pton(AF_INET, etcd_.host.c_str(), &address.sin_addr);
         address.sin_port = htons(static_cast<std::uint16_t>(std::stoi(etcd_.port)));
         if (::connect(etcd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
             ::send(etcd.get(), request.data(), request.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(request.size()))
