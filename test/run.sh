@@ -175,7 +175,7 @@ e2e_test=build/release/test/e2e/e2e_test
 
 stage_e2e() {
 	say "end-to-end cases, the built binary on a real kernel"
-	again=$guest_again RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet on_kernels e2e "~[cluster]~[etcd]" $e2e_test -r progress
+	again=$guest_again RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet on_kernels e2e "~[.]~[cluster]~[etcd]" $e2e_test -r progress
 }
 
 # Runs everything in the guest, whatever this machine's kernel can do. Only runs if it is named.
@@ -191,7 +191,7 @@ stage_e2e_sanitize() {
 	say "end-to-end cases, the binary built with sanitizers"
 	guests=1 turns=$sanitized_turns RDMANET_BINARY=$top/build/sanitize/cmd/rdmanet/rdmanet \
 		on_kernels e2e-sanitize \
-		'[core],~[cluster]~[etcd]~[memory-limit]~[static]~[large]~[.hang]~[examples]~[readme]~[rdma]~[ipvlan]~[ipoib]~[infiniband]~[device]~[sriov]' \
+		'[core],~[.]~[cluster]~[etcd]~[memory-limit]~[static]~[large]~[examples]~[readme]~[rdma]~[ipvlan]~[ipoib]~[infiniband]~[device]~[sriov]' \
 		env ASAN_OPTIONS=detect_leaks=0 $e2e_test -r progress
 }
 

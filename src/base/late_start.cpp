@@ -28,7 +28,7 @@ void relocate() {
     std::uintptr_t* next = nullptr;
     for (const volatile std::uint64_t* word = kLateRelocations; *word != 0; ++word) {
         if (*word % 2 == 0) {
-            next = reinterpret_cast<std::uintptr_t*>(moved_by + *word);
+            next = reinterpret_cast<std::uintptr_t*>(moved_by + *word); // NOLINT(performance-no-int-to-ptr)
             add(next++);
             continue;
         }

@@ -363,7 +363,7 @@ std::string MoveRdma::describe() const {
 }
 
 std::string MoveRdma::by_hand() const {
-    const std::string returns = "the kernel returns it to the host when the pod is gone";
+    std::string returns = "the kernel returns it to the host when the pod is gone";
     if (name_in_pod.empty() || name_in_pod == name) return returns;
     return fmt::format("{}; then run `rdma dev set {} name {}`", returns, name_in_pod, name);
 }

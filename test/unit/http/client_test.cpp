@@ -112,14 +112,19 @@ TEST_CASE("a server that says nothing is waited for until the deadline") {
 }
 
 TEST_CASE("what is no HTTP, and what is too much, is refused") {
-    std::string answer;
-    ScriptedServer server([&](Connection& connection) {
+    const std::vector<std::string> answers = {
+        "SSH-2.0-OpenSSH_9.2\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 101\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nX: " + std::string(100'000, 'x') + "\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 100\r\nConnection: close\r\n\r\n" + std::string(100, 'x'),
+    };
+    // Each request has a connection of its own: what the client refuses ends one, and so does the last answer.
+    ScriptedServer server([&, next = answers.begin()](Connection& connection) mutable {
         (void)connection.read_request();
-        connection.send(answer);
+        connection.send(*next++);
     });
     Client client = client_of(server, {.connect = 60s, .request = 60s, .most_bytes = 100});
-    const auto why = [&](const std::string& text) {
-        answer = text;
+    const auto refusal = [&] {
         try {
             (void)client.ask({.method = "GET", .target = "/"}, soon());
         } catch (const TransportError& error) {
@@ -128,10 +133,10 @@ TEST_CASE("what is no HTTP, and what is too much, is refused") {
         }
         return std::string();
     };
-    CHECK_THAT(why("SSH-2.0-OpenSSH_9.2\r\n"), Contains("no HTTP"));
-    CHECK_THAT(why("HTTP/1.1 200 OK\r\nContent-Length: 101\r\n\r\n"), Contains("no HTTP that can be used: body limit"));
-    CHECK_THAT(why("HTTP/1.1 200 OK\r\nX: " + std::string(100'000, 'x') + "\r\n\r\n"), Contains("header limit"));
-    CHECK(why("HTTP/1.1 200 OK\r\nContent-Length: 100\r\nConnection: close\r\n\r\n" + std::string(100, 'x')).empty());
+    CHECK_THAT(refusal(), Contains("no HTTP"));
+    CHECK_THAT(refusal(), Contains("no HTTP that can be used: body limit"));
+    CHECK_THAT(refusal(), Contains("header limit"));
+    CHECK(refusal().empty());
 }
 
 TEST_CASE("a server that is not there was not asked") {
