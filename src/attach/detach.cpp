@@ -1,5 +1,6 @@
 #include "detach.hpp"
 
+#include "block_leases.hpp"
 #include "leases.hpp"
 #include "remaining.hpp"
 #include "shared_leases.hpp"
@@ -114,13 +115,19 @@ std::string describe_leases(const state::AttachmentRecord& record) {
 }
 
 constexpr std::chrono::seconds kReleaseTimeout{20}; // DEL and rollback have other things to do
+constexpr std::chrono::seconds kSettleTimeout{5};
 
 /// False if the cluster's store can't be asked, or refuses: the record then keeps what is owed to it. DEL and
 /// rollback go on, and succeed without it. Without a record there is nothing to keep it: throws.
-bool release_shared(const state::AttachmentRecord& record, const Node& node, const state::AttachmentStore& records,
-                    const base::Deadline& deadline) try {
+bool release_shared(const state::AttachmentRecord& record, const std::vector<ipam::Lease>& unused, const Node& node,
+                    const state::AttachmentStore& records, const base::Deadline& deadline) try {
     SharedLeases shared(*record.lease_store, node, records);
-    shared.store().release(owner_key(record.key), deadline.at_most(kReleaseTimeout));
+    shared.release(owner_key(record.key), unused, deadline.at_most(kReleaseTimeout));
+    try {
+        shared.settle(deadline.at_most(kSettleTimeout));
+    } catch (const base::Error& error) { // the addresses are released, and the node remembers the rest
+        node.log.info(fmt::format("blocks of addresses go back to the cluster later: {}", error.what()));
+    }
     return true;
 } catch (const base::Error& error) {
     const auto outcome = records.load(record.key);
@@ -150,14 +157,16 @@ StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Undo
         if (!record.key.has_leases()) return;
         if (record.lease_store) {
             if (undoing == Undoing::own_add || !has_leases_in_other_role(record.key, records))
-                is_owed = !release_shared(record, node, records, deadline);
+                is_owed = !release_shared(record, fresh, node, records, deadline);
             return;
         }
         if (undoing == Undoing::own_add)
             withdraw_leases(leases, record.key, fresh, node,
                             deadline); // no program of the pod has run, so they need no cooldown
-        else if (!has_leases_in_other_role(record.key, records))
+        else if (!has_leases_in_other_role(record.key, records)) {
             release_leases(leases, record.key, node, deadline);
+            release_block_leases(owner_key(record.key), node, records, deadline); // of an ADD that was killed early
+        }
     });
     drop_released(remaining, has_no_leases && !is_owed);
     const bool is_recorded = attempt(held, "journal record", [&] {

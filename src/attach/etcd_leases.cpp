@@ -1,6 +1,7 @@
 #include "etcd_leases.hpp"
 
-#include <rdmanet/base/file.hpp>
+#include "machine.hpp"
+
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/hash.hpp>
 #include <rdmanet/base/text.hpp>
@@ -9,42 +10,16 @@
 #include <rdmanet/ipam/errors.hpp>
 #include <rdmanet/ipam/etcd_servers.hpp>
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <chrono>
 
 namespace rdmanet::attach {
 namespace {
 
 constexpr http::Limits kEtcdLimits{.connect = std::chrono::seconds(2), .request = std::chrono::seconds(5)};
-constexpr const char* kMachineId = "/etc/machine-id";
 
 [[noreturn]] void refuse(const std::string& why) {
     throw ipam::StoreError(ipam::StoreError::Kind::permanent, fmt::format("lease store: {}", why));
-}
-
-/// machine-id(5): 32 hexadecimal digits, or the word "uninitialized" on the first boot.
-std::string read_machine_id() try {
-    std::string text = base::read_file(kMachineId, 64);
-    while (text.ends_with('\n')) text.pop_back();
-    const bool is_id = text.size() == 32 && std::all_of(text.begin(), text.end(), [](char c) {
-                           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-                       });
-    if (!is_id)
-        refuse(fmt::format("{} has no machine id, by which other nodes know this one: run `systemd-machine-id-setup`",
-                           kMachineId));
-    return text;
-} catch (const base::SystemError& error) {
-    refuse(fmt::format("{}: run `systemd-machine-id-setup`", error.what()));
-}
-
-std::string host_name() {
-    std::array<char, 256> name{};
-    if (::gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0')
-        refuse("this host has no name: set \"nodeName\"");
-    return name.data();
 }
 
 std::vector<std::string> spaces_of(const state::LeaseStore& where) {

@@ -1,3 +1,4 @@
+#include "block_leases.hpp"
 #include "detach.hpp"
 #include "leases.hpp"
 #include "shared_leases.hpp"
@@ -8,6 +9,7 @@
 #include "steps/registry.hpp"
 
 #include <rdmanet/attach/forget.hpp>
+#include <rdmanet/attach/recorded_leases.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
@@ -139,7 +141,8 @@ void forget(const ForgetTarget& target, const Node& node, DryRun dry_run,
     const state::AttachmentStore records = node.records(state::Access::undo);
     ipam::SqliteStore leases = open_leases(node, records);
     // A dry run does not repair a damaged store.
-    const auto all_leases = dry_run == DryRun::yes ? leases.list_all(deadline) : list_leases(leases, node, deadline);
+    const auto all_leases = dry_run == DryRun::yes ? read_leases(node, records, deadline)
+                                                   : list_all_leases(leases, records, node, deadline);
     KnownAttachment attachment = find_target(target, records, all_leases);
     base::FileLock lock;
     if (dry_run == DryRun::no) lock = records.lock(attachment.record.key, deadline);
@@ -151,7 +154,10 @@ void forget(const ForgetTarget& target, const Node& node, DryRun dry_run,
         detach_first(attachment, node, records, leases, deadline);
     say(describe_forgotten(attachment, pod, own_leases, dry_run));
     if (dry_run == DryRun::yes) return;
-    if (!own_leases.empty()) release_leases(leases, attachment.record.key, node, deadline);
+    if (!own_leases.empty()) {
+        release_leases(leases, attachment.record.key, node, deadline);
+        release_block_leases(owner_key(attachment.record.key), node, records, deadline);
+    }
     if (const auto& where = attachment.record.lease_store; where && has_record(attachment))
         SharedLeases(*where, node, records).store().release(owner_key(attachment.record.key), deadline);
     drop(attachment, records);

@@ -1,5 +1,6 @@
 // GC: reclaims what belongs to dead pods, for which no DEL will come. A runtime sends GC with the list of what it
 // still wants. Multus sends no GC, so a person or a timer runs `rdmanet gc`.
+#include "block_leases.hpp"
 #include "detach.hpp"
 #include "recall.hpp"
 #include "session.hpp"
@@ -14,6 +15,7 @@
 #include "steps/rdma_names.hpp"
 
 #include <rdmanet/attach/operations.hpp>
+#include <rdmanet/attach/recorded_leases.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/delegate.hpp>
@@ -31,10 +33,10 @@ using ipam::Liveness;
 using state::AttachmentRecord;
 
 /// The leases for a dry run. It does not repair a damaged store and returns none: the records have the same leases.
-std::vector<ipam::Lease> list_leases_unrepaired(ipam::SqliteStore& leases, const Node& node,
+std::vector<ipam::Lease> list_leases_unrepaired(const state::AttachmentStore& records, const Node& node,
                                                 const base::Deadline& deadline) {
     try {
-        return leases.list_all(deadline);
+        return read_leases(node, records, deadline);
     } catch (const ipam::DamagedStore& damage) {
         node.log.error(fmt::format("{}; a dry run does not repair it, and uses only the journal", damage.what()));
         return {};
@@ -114,8 +116,8 @@ Outcome collect_all(const Node& node, DryRun dry_run, const Decide& decide, cons
                     const base::Deadline& deadline, const Caller& caller = {}) {
     const state::AttachmentStore records = node.records(state::Access::undo);
     ipam::SqliteStore leases = open_leases(node, records);
-    const auto found =
-        dry_run == DryRun::yes ? list_leases_unrepaired(leases, node, deadline) : list_leases(leases, node, deadline);
+    const auto found = dry_run == DryRun::yes ? list_leases_unrepaired(records, node, deadline)
+                                              : list_all_leases(leases, records, node, deadline);
     Outcome outcome;
     for (KnownAttachment& attachment : list_known_attachments(records, found)) {
         Decision decision = decide(attachment);
@@ -134,6 +136,9 @@ Outcome collect_all(const Node& node, DryRun dry_run, const Decide& decide, cons
         else
             collect(attachment, decide, caller, node, records, leases, deadline, outcome.collected);
     }
+    if (dry_run == DryRun::no)
+        for (std::string& what : settle_blocks(node, records, deadline))
+            outcome.collected.failed.push_back(std::move(what));
     try {
         if (dry_run == DryRun::no) forget_void_recalls(node, records, deadline);
     } catch (const base::Error& error) {

@@ -1,28 +1,19 @@
 #include "leases.hpp"
 
+#include "block_leases.hpp"
+
 #include <rdmanet/attach/recorded_leases.hpp>
 #include <rdmanet/base/format.hpp>
 
 #include <algorithm>
 
 namespace rdmanet::attach {
-namespace {
 
-/// Runs `act`. If the store is damaged, repairs it and runs `act` again.
-template <class Act>
-auto repairing(ipam::SqliteStore& leases, const Node& node, const base::Deadline& deadline, Act act) {
-    try {
-        return act();
-    } catch (const ipam::DamagedStore& damage) {
-        const auto moved = leases.repair(deadline);
-        node.log.error(moved ? fmt::format("{}; it was rebuilt from the journal, and the damaged file is now {}",
-                                           damage.what(), *moved)
-                             : fmt::format("{}; it was rebuilt from the journal", damage.what()));
-        return act();
-    }
+void log_repair(const Node& node, const ipam::DamagedStore& damage, const std::optional<std::string>& moved) {
+    node.log.error(moved ? fmt::format("{}; it was rebuilt from the journal, and the damaged file is now {}",
+                                       damage.what(), *moved)
+                         : fmt::format("{}; it was rebuilt from the journal", damage.what()));
 }
-
-} // namespace
 
 ipam::OwnerKey owner_key(const state::AttachmentKey& key) {
     return {.network = key.network, .container_id = key.container_id, .ifname = key.ifname};
@@ -51,14 +42,15 @@ std::vector<state::RecordedLease> to_recorded(const std::vector<ipam::Lease>& le
     return recorded;
 }
 
-std::vector<ipam::Lease> list_recorded_leases(const state::AttachmentStore& records, const std::string& boot_id) {
+std::vector<ipam::Lease> list_recorded_leases(const state::AttachmentStore& records, const std::string& boot_id,
+                                              std::string_view store) {
     std::vector<state::AttachmentRecord> recorded_attachments = records.list().records;
     // If two records name one address, the younger one has it: the older attachment is dead and its lease was
     // reclaimed.
     sort_youngest_first(recorded_attachments, boot_id);
     std::vector<ipam::Lease> leases;
     for (const state::AttachmentRecord& record : recorded_attachments) {
-        if (record.lease_store) continue; // they are in another store
+        if ((record.lease_store ? record.lease_store->kind : "") != store) continue; // they are in another store
         for (const state::RecordedLease& recorded : record.leases)
             if (const auto address = base::IpPrefix::parse(recorded.address))
                 leases.push_back({.space = recorded.space,

@@ -3,10 +3,13 @@
 
 #include <rdmanet/attach/node.hpp>
 #include <rdmanet/base/deadline.hpp>
+#include <rdmanet/ipam/errors.hpp>
 #include <rdmanet/ipam/lease.hpp>
 #include <rdmanet/ipam/store/sqlite_store.hpp>
 #include <rdmanet/state/attachment_store.hpp>
 
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace rdmanet::attach {
@@ -17,6 +20,20 @@ namespace rdmanet::attach {
 
 /// The node's lease store. A new store starts with the leases in the journal's records.
 [[nodiscard]] ipam::SqliteStore open_leases(const Node& node, const state::AttachmentStore& records);
+
+/// The damaged file was moved to `moved`, or is gone.
+void log_repair(const Node& node, const ipam::DamagedStore& damage, const std::optional<std::string>& moved);
+
+/// Runs `act`. If the file of the leases is damaged, repairs it and runs `act` again.
+template <class File, class Act>
+auto repairing(File& leases, const Node& node, const base::Deadline& deadline, Act act) {
+    try {
+        return act();
+    } catch (const ipam::DamagedStore& damage) {
+        log_repair(node, damage, leases.repair(deadline));
+        return act();
+    }
+}
 
 /// Whether the attachment's record in another role has its leases. They are released with that record.
 [[nodiscard]] bool has_leases_in_other_role(const state::AttachmentKey& key, const state::AttachmentStore& records);

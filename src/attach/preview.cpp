@@ -8,6 +8,7 @@
 
 #include <rdmanet/attach/preview.hpp>
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
 #include <rdmanet/ipam/allocator.hpp>
 #include <rdmanet/state/state_directory.hpp>
 
@@ -33,6 +34,12 @@ std::string describe_lease(const RangeUsage& now, const std::string& target) {
                        usable, now.usage.cooling);
 }
 
+/// What other nodes have is not known here.
+std::string describe_lease_in_blocks(const RangeUsage& now, const std::string& target) {
+    return fmt::format("lease {} from range {}, of which this node has {}", target, now.range,
+                       base::counted(now.usage.leases, "lease", "leases"));
+}
+
 void describe_leases_in(ipam::Store& store, Preview& preview, const ipam::Config& own,
                         const std::vector<ipam::RequestedAddress>& requested, const Node& node,
                         const base::Deadline& deadline) {
@@ -41,7 +48,9 @@ void describe_leases_in(ipam::Store& store, Preview& preview, const ipam::Config
     for (const std::string& warning : allocator.foresee(own, requested, deadline)) node.log.warn(warning);
     for (const ipam::ConfiguredRange& configured : own.ranges) {
         const RangeUsage now{.range = configured.range, .usage = allocator.usage(configured, deadline)};
-        preview.actions.push_back(describe_lease(now, lease_target(now.range, requested)));
+        const std::string target = lease_target(now.range, requested);
+        preview.actions.push_back(own.store.kind == ipam::StoreKind::blocks ? describe_lease_in_blocks(now, target)
+                                                                            : describe_lease(now, target));
         preview.ranges.push_back(now);
     }
     for (const ipam::StaticAddress& each : own.addresses)

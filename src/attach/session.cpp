@@ -1,5 +1,6 @@
 #include "session.hpp"
 
+#include "block_leases.hpp"
 #include "shared_leases.hpp"
 
 #include "lookup/request.hpp"
@@ -33,6 +34,21 @@ void require_none_on_node(const ipam::Config& config, Session& session, PodProbe
                             range.range, base::counted(leases, "lease", "leases")));
 }
 
+/// The other way round.
+void require_none_in_blocks(const ipam::Config& config, Session& session, const base::Deadline& deadline) {
+    if (!has_block_file(session.node)) return;
+    ipam::BlockFile in_blocks = open_block_leases(session.node, session.records);
+    PodProbe pods(session.node);
+    ipam::Allocator allocator(in_blocks, pods);
+    for (const ipam::ConfiguredRange& range : config.ranges)
+        if (const auto leases = allocator.usage(range, deadline).leases; leases != 0)
+            throw ipam::StoreError(ipam::StoreError::Kind::permanent,
+                                   fmt::format("range {} has {} in blocks of the cluster, and the store of this node "
+                                               "does not know them: delete those pods, which `rdmanet state` shows, or "
+                                               "set \"store\": \"blocks\"",
+                                               range.range, base::counted(leases, "lease", "leases")));
+}
+
 } // namespace
 
 ipam::Allocation take_leases(const ipam::Config& config, const cni::Request& request, state::AttachmentRecord& record,
@@ -46,14 +62,19 @@ ipam::Allocation take_leases(const ipam::Config& config, const cni::Request& req
     if (where) {
         session.node.log.debug(describe_store(config.store));
         require_none_on_node(config, session, pods, deadline);
-        SharedLeases shared(*where, session.node, session.records, [&](const ipam::Lease&) {
+        const auto before_claim = [&](const ipam::Lease&) {
             if (record.lease_store) return;
             record.lease_store = where;
             save();
-        });
+        };
+        SharedLeases shared(*where, session.node, session.records,
+                            {.before_claim = before_claim,
+                             .block_size = config.store.block_size,
+                             .requestable = config.store.requestable});
         allocation = allocate(shared.store(), deadline.at_most(kLeaseTimeout));
         record.lease_store = where;
     } else {
+        require_none_in_blocks(config, session, deadline);
         allocation = allocate(session.leases, deadline);
     }
     for (const std::string& warning : allocation.warnings) session.node.log.warn(warning);

@@ -1,5 +1,6 @@
 #include "shared_leases.hpp"
 
+#include "block_leases.hpp"
 #include "etcd_leases.hpp"
 #include "leases.hpp"
 
@@ -19,19 +20,6 @@ constexpr const char* kWhereabouts = "whereabouts";
 constexpr const char* kEtcd = "etcd";
 constexpr const char* kNameSpace = "kube-system"; // whereabouts' own, where the kubeconfig names none
 
-kube::Access access_to(const state::LeaseStore& where) try {
-    return kube::read_kubeconfig(where.kubeconfig);
-} catch (const kube::KubeconfigError& error) {
-    throw ipam::StoreError(ipam::StoreError::Kind::permanent, fmt::format("lease store: {}", error.what()));
-}
-
-std::unique_ptr<kube::Api> connect(kube::Access access, const std::string& kubeconfig) try {
-    return std::make_unique<kube::Api>(std::move(access), kLimits);
-} catch (const http::ConfigurationError& error) {
-    throw ipam::StoreError(ipam::StoreError::Kind::permanent,
-                           fmt::format("lease store: kubeconfig {}: {}", kubeconfig, error.what()));
-}
-
 std::vector<cluster::Place> places_of(const state::LeaseStore& where) {
     std::vector<cluster::Place> places;
     for (const state::LeasePool& pool : where.pools)
@@ -44,16 +32,16 @@ std::vector<cluster::Place> places_of(const state::LeaseStore& where) {
 
 std::string describe_store(const ipam::StoreChoice& store) {
     if (store.kind == ipam::StoreKind::etcd)
-        return fmt::format("keep leases in store \"{}\" at {}, below {}, because {}", kEtcd,
+        return fmt::format("keep leases in store \"{}\" at {}, below {}, because {}", store.kind,
                            base::join(store.etcd.endpoints), store.etcd.prefix, store.why);
-    return fmt::format("keep leases in store \"{}\" with kubeconfig {}, because {}", kWhereabouts, store.kubeconfig,
+    return fmt::format("keep leases in store \"{}\" with kubeconfig {}, because {}", store.kind, store.kubeconfig,
                        store.why);
 }
 
 std::optional<state::LeaseStore> lease_store_of(const ipam::Config& config) {
     if (config.store.kind == ipam::StoreKind::node) return std::nullopt;
     const bool is_etcd = config.store.kind == ipam::StoreKind::etcd;
-    state::LeaseStore where{.kind = is_etcd ? kEtcd : kWhereabouts,
+    state::LeaseStore where{.kind = std::string(to_string(config.store.kind)),
                             .kubeconfig = config.store.kubeconfig,
                             .pools = {},
                             .etcd = is_etcd ? ipam::to_text(config.store.etcd) : "",
@@ -75,30 +63,65 @@ std::optional<state::LeaseStore> lease_store_of(const cni::Request& request) try
 }
 
 SharedLeases::SharedLeases(const state::LeaseStore& where, const Node& node, const state::AttachmentStore& records,
-                           BeforeClaim before_claim)
-    : records_(records) {
+                           Adding adding)
+    : where_(where), node_(node), records_(records) {
     if (where.kind == kWhereabouts)
-        open_whereabouts(where, node, std::move(before_claim));
+        open_whereabouts(std::move(adding.before_claim));
+    else if (where.kind == kBlocks)
+        open_blocks(std::move(adding));
     else if (where.kind == kEtcd)
-        store_ = open_etcd(where, node, std::move(before_claim));
+        store_ = open_etcd(where_, node_, std::move(adding.before_claim));
     else
         throw ipam::StoreError(ipam::StoreError::Kind::permanent,
                                fmt::format("lease store {}: this version does not know it", base::quoted(where.kind)));
 }
 
-void SharedLeases::open_whereabouts(const state::LeaseStore& where, const Node& node, BeforeClaim before_claim) {
-    kube::Access access = access_to(where);
-    for (const std::string& warning : access.warnings) node.log.warn(warning);
-    const std::string name_space = access.name_space.empty() ? kNameSpace : access.name_space;
-    api_ = connect(std::move(access), where.kubeconfig);
+kube::Api& SharedLeases::api() try {
+    if (api_) return *api_;
+    kube::Access access = kube::read_kubeconfig(where_.kubeconfig);
+    for (const std::string& warning : access.warnings) node_.log.warn(warning);
+    api_ = std::make_unique<kube::Api>(std::move(access), kLimits);
+    return *api_;
+} catch (const kube::KubeconfigError& error) {
+    throw ipam::StoreError(ipam::StoreError::Kind::permanent, fmt::format("lease store: {}", error.what()));
+} catch (const http::ConfigurationError& error) {
+    throw ipam::StoreError(ipam::StoreError::Kind::permanent,
+                           fmt::format("lease store: kubeconfig {}: {}", where_.kubeconfig, error.what()));
+}
+
+void SharedLeases::open_whereabouts(std::function<void(const ipam::Lease&)> before_claim) {
+    const std::string& name_space = api().access().name_space;
     store_ = std::make_unique<cluster::WhereaboutsStore>(
-        *api_, cluster::WhereaboutsStore::Options{
-                   .name_space = name_space,
-                   .places = places_of(where),
+        api(), cluster::WhereaboutsStore::Options{
+                   .name_space = name_space.empty() ? kNameSpace : name_space,
+                   .places = places_of(where_),
                    .before_claim = std::move(before_claim),
                    .known_owner = [this](const std::string& container_id,
                                          const std::string& ifname) { return known_owner(container_id, ifname); },
-                   .warn = [&node](const std::string& text) { node.log.warn(text); }});
+                   .warn = [this](const std::string& text) { node_.log.warn(text); }});
+}
+
+/// Most calls need no API server, and so not even the kubeconfig.
+void SharedLeases::open_blocks(Adding adding) {
+    cluster::BlocksStore::Options options = block_options(node_, where_.node_name);
+    options.api = [this]() -> kube::Api& { return api(); };
+    options.kubeconfig = where_.kubeconfig;
+    options.block_size = adding.block_size;
+    options.requestable = std::move(adding.requestable);
+    block_file_.reset(new ipam::BlockFile(open_block_leases(node_, records_)));
+    auto store = std::make_unique<cluster::BlocksStore>(block_file_, std::move(options));
+    blocks_ = store.get();
+    store_ = std::move(store);
+}
+
+void SharedLeases::settle(const base::Deadline& deadline) {
+    if (blocks_ != nullptr) blocks_->settle(cluster::kIdleBlock, deadline);
+}
+
+void SharedLeases::release(const ipam::OwnerKey& key, const std::vector<ipam::Lease>& unused,
+                           const base::Deadline& deadline) {
+    if (blocks_ == nullptr) return (void)store_->withdraw(key, unused, deadline);
+    (void)repairing(*block_file_, node_, deadline, [&] { return store_->withdraw(key, unused, deadline); });
 }
 
 std::optional<ipam::Owner> SharedLeases::known_owner(const std::string& container_id, const std::string& ifname) {

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <rdmanet/attach/node.hpp>
+#include <rdmanet/base/deadline.hpp>
+#include <rdmanet/cluster/blocks_store.hpp>
 #include <rdmanet/cni/request.hpp>
 #include <rdmanet/ipam/config.hpp>
 #include <rdmanet/ipam/store.hpp>
+#include <rdmanet/ipam/store/block_file.hpp>
 #include <rdmanet/kube/api.hpp>
 #include <rdmanet/state/attachment_store.hpp>
 
@@ -14,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace rdmanet::attach {
 
@@ -26,25 +30,42 @@ namespace rdmanet::attach {
 /// The same for a DEL that finds no record. A configuration that is wrong by now says nothing.
 [[nodiscard]] std::optional<state::LeaseStore> lease_store_of(const cni::Request& request);
 
+/// What only an ADD has for the cluster's store.
+struct Adding {
+    std::function<void(const ipam::Lease&)> before_claim{};
+    std::optional<unsigned> block_size{};
+    std::vector<base::IpPrefix> requestable{};
+};
+
 /// The cluster's store, as one attachment uses it.
 class SharedLeases {
 public:
-    using BeforeClaim = std::function<void(const ipam::Lease&)>;
-
     /// Reads the files that say how to reach it, and asks nobody anything. Throws ipam::StoreError.
     SharedLeases(const state::LeaseStore& where, const Node& node, const state::AttachmentStore& records,
-                 BeforeClaim before_claim = {});
+                 Adding adding = {});
 
     [[nodiscard]] ipam::Store& store() { return *store_; }
 
+    /// Blocks that this node has no use for go back to the cluster. Throws ipam::StoreError.
+    void settle(const base::Deadline& deadline);
+
+    /// Releases what the attachment holds. The leases in `unused` do not rest. A damaged file of blocks is rebuilt.
+    void release(const ipam::OwnerKey& key, const std::vector<ipam::Lease>& unused, const base::Deadline& deadline);
+
 private:
-    void open_whereabouts(const state::LeaseStore& where, const Node& node, BeforeClaim before_claim);
+    void open_whereabouts(std::function<void(const ipam::Lease&)> before_claim);
+    void open_blocks(Adding adding);
+    [[nodiscard]] kube::Api& api();
     [[nodiscard]] std::optional<ipam::Owner> known_owner(const std::string& container_id, const std::string& ifname);
 
+    state::LeaseStore where_;
+    const Node& node_;
     const state::AttachmentStore& records_;
     std::optional<std::map<std::pair<std::string, std::string>, ipam::Owner>> known_owners_; // once they are asked for
-    std::unique_ptr<kube::Api> api_;                                                         // of whereabouts
+    std::unique_ptr<kube::Api> api_;                                                         // once it is asked for
+    std::shared_ptr<ipam::BlockFile> block_file_;
     std::unique_ptr<ipam::Store> store_;
+    cluster::BlocksStore* blocks_ = nullptr; // store_, if it is one
 };
 
 } // namespace rdmanet::attach

@@ -13,13 +13,14 @@ namespace {
 
 constexpr std::size_t kPage = 256; // leases read at once: bounds the memory and the time that the store is locked
 
-ExhaustedError exhausted(const ConfiguredRange& range, std::size_t leases, std::size_t dead, const std::string& doubt) {
+ExhaustedError exhausted(const ConfiguredRange& range, std::size_t leases, std::size_t dead,
+                         const std::string& more_to_know) {
     const base::Uint128 usable = range.range.usable_count();
     return ExhaustedError(fmt::format(
         "no free address in range {}: {} on {} usable {}, {} of them stale: {}make the range larger, or "
         "delete a pod that `rdmanet state` shows{}",
         range.range, base::counted(leases, "lease", "leases"), to_text(usable), usable == 1 ? "address" : "addresses",
-        dead, dead == 0 ? "" : "run `rdmanet gc` to reclaim stale leases, ", doubt));
+        dead, dead == 0 ? "" : "run `rdmanet gc` to reclaim stale leases, ", more_to_know));
 }
 
 RequestedAddressTaken taken(const Taken& outcome) {
@@ -115,13 +116,14 @@ Granted Allocator::reserve(const Owner& owner, std::vector<Claim> claims, const 
         }
         // Another process may reclaim the dead owners' leases first, or reserve a freed address before this one. So
         // the loop goes on as long as there are dead owners.
-        const std::size_t claim = std::get<Exhausted>(outcome).claim;
-        const Sweep sweep = reclaim_from_the_dead(claims[claim], deadline);
-        const bool may_rest = std::exchange(claims[claim].resting, Resting::given) == Resting::left_alone;
-        if ((sweep.dead == 0 && !may_rest) || deadline.passed())
-            throw exhausted(config.ranges[claim],
-                            std::max<std::size_t>(sweep.leases, store_.usage(claims[claim], deadline).leases),
-                            sweep.freed, sweep.doubt());
+        const auto& none = std::get<Exhausted>(outcome);
+        const Sweep sweep = reclaim_from_the_dead(claims[none.claim], deadline);
+        const bool may_rest = std::exchange(claims[none.claim].resting, Resting::given) == Resting::left_alone;
+        if ((sweep.dead != 0 || may_rest) && !deadline.passed()) continue;
+        if (none.refusal) throw StoreError(*none.refusal);
+        throw exhausted(config.ranges[none.claim],
+                        std::max<std::size_t>(sweep.leases, store_.usage(claims[none.claim], deadline).leases),
+                        sweep.freed, sweep.doubt() + none.detail);
     }
 }
 

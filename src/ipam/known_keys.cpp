@@ -11,10 +11,14 @@ using json::KnownKey;
 
 // test/e2e/readme_test.cpp compares this list with a table of docs/configuration.md.
 constexpr KnownKey kUsed[] = {
-    {"type"},      {"range"},           {"range_start"}, {"range_end"}, {"exclude"},      {"ipRanges"},
-    {"gateway"},   {"routes"},          {"dns"},         {"addresses"}, {"network_name"}, {"enable_overlapping_ranges"},
-    {"enable_l3"}, {"exclude_gateway"}, {"cooldown"},    {"store"},     {"kubernetes"},   {"configuration_path"},
-    {"etcd"},      {"nodeName"},        {"$comment"},
+    {"type"},        {"range"},           {"range_start"},
+    {"range_end"},   {"exclude"},         {"ipRanges"},
+    {"gateway"},     {"routes"},          {"dns"},
+    {"addresses"},   {"network_name"},    {"enable_overlapping_ranges"},
+    {"enable_l3"},   {"exclude_gateway"}, {"cooldown"},
+    {"store"},       {"kubernetes"},      {"configuration_path"},
+    {"etcd"},        {"nodeName"},        {"blockSize"},
+    {"requestable"}, {"$comment"},
 };
 constexpr KnownKey kRangeKeys[] = {
     {"range"}, {"range_start"}, {"range_end"}, {"exclude"}, {"gateway"}, {"enable_l3"}, {"$comment"},
@@ -48,7 +52,8 @@ constexpr KnownKey kEtcdKeys[] = {{"endpoints"}, {"ca"},           {"cert"},   {
 
 // How to reach a cluster. They mean nothing to a network that says "store": "node".
 constexpr std::string_view kOnNode = "ignored, because \"store\" is \"node\": remove one of the two";
-constexpr KnownKey kIdleOnNode[] = {{"kubernetes", kOnNode}, {"etcd", kOnNode}};
+constexpr KnownKey kIdleOnNode[] = {
+    {"kubernetes", kOnNode}, {"etcd", kOnNode}, {"blockSize", kOnNode}, {"requestable", kOnNode}};
 constexpr std::string_view kOther = "ignored, because \"store\" names the other one: remove one of the two";
 constexpr KnownKey kIdleInEtcd[] = {{"kubernetes", kOther}};
 constexpr KnownKey kIdleInKubernetes[] = {{"etcd", kOther}};

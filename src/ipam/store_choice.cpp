@@ -5,6 +5,7 @@
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/ipam/block_cut.hpp>
 
 #include <algorithm>
 #include <set>
@@ -29,26 +30,21 @@ const ConfiguredRange& smallest_of(const std::vector<ConfiguredRange>& ranges) {
 }
 
 StoreKind kind_of(const StoreKeys::Value& store) {
-    if (store.text == "node") return StoreKind::node;
-    if (store.text == "whereabouts") return StoreKind::whereabouts;
-    if (store.text == "etcd") return StoreKind::etcd;
+    for (const StoreKind kind : {StoreKind::node, StoreKind::whereabouts, StoreKind::blocks, StoreKind::etcd})
+        if (store.text == to_string(kind)) return kind;
     throw json::ValueError(
-        store.where, fmt::format("expected \"node\", \"whereabouts\" or \"etcd\", found {}", base::quoted(store.text)));
+        store.where,
+        fmt::format("expected \"node\", \"whereabouts\", \"blocks\" or \"etcd\", found {}", base::quoted(store.text)));
 }
 
 /// The store of a network that has a cluster and does not say which one.
 StoreChoice by_size(const StoreKeys::Value& kubernetes, const std::vector<ConfiguredRange>& ranges) {
     if (ranges.empty()) return {};
     const ConfiguredRange& smallest = smallest_of(ranges);
-    if (smallest.range.usable_count() > kMostInOnePool)
-        throw json::ValueError(kubernetes.where,
-                               fmt::format("range {} has more than {} addresses, which is too many for one object of "
-                                           "the API server: use a smaller range, or set \"store\": \"whereabouts\" if "
-                                           "only some of them are ever in use",
-                                           smallest.range, kMostInOnePool));
-    return {.kind = StoreKind::whereabouts,
-            .why = fmt::format("{} is set, and range {} has at most {} addresses", kubernetes.where, smallest.range,
-                               kMostInOnePool)};
+    const bool is_large = smallest.range.usable_count() > kMostInOnePool;
+    return {.kind = is_large ? StoreKind::blocks : StoreKind::whereabouts,
+            .why = fmt::format("{} is set, and range {} has {} {} addresses", kubernetes.where, smallest.range,
+                               is_large ? "more than" : "at most", kMostInOnePool)};
 }
 
 StoreChoice choice_of(const StoreKeys& keys, const json::Reader& ipam, const std::vector<ConfiguredRange>& ranges) {
@@ -69,9 +65,9 @@ StoreChoice choice_of(const StoreKeys& keys, const json::Reader& ipam, const std
 void require_kubeconfig(const StoreKeys& keys, StoreChoice& choice) {
     if (!keys.kubeconfig)
         throw json::ValueError(keys.store ? keys.store->where : keys.kubernetes->where,
-                               fmt::format("store \"whereabouts\" needs \"kubernetes\": {{\"kubeconfig\": PATH}}, here "
+                               fmt::format("store \"{}\" needs \"kubernetes\": {{\"kubeconfig\": PATH}}, here "
                                            "or in {}: it says how the node reaches the API server",
-                                           kNodeFile));
+                                           choice.kind, kNodeFile));
     choice.kubeconfig = keys.kubeconfig->text;
 }
 
@@ -132,11 +128,11 @@ bool is_name_of_object(std::string_view name) {
     return before != '.';
 }
 
-void require_name_of_object(const json::Reader& ipam) {
+void require_name_of_object(const json::Reader& ipam, StoreKind kind) {
     const auto name = find_text(ipam, "network_name");
     if (name && !is_name_of_object(name->string()))
-        throw name->unexpected("lower-case letters, digits, '-' and '.', because store \"whereabouts\" makes names of "
-                               "objects of it");
+        throw name->unexpected(fmt::format(
+            "lower-case letters, digits, '-' and '.', because store \"{}\" makes names of objects of it", kind));
 }
 
 void warn_of_cooldown(const json::Reader& ipam, Config& config) {
@@ -157,23 +153,62 @@ void require_no_slices(const json::Reader& ipam) {
                                                "range");
 }
 
+/// An address of `requestable` must be in a range, which must be small enough to be cut.
+void require_blocks(const json::Reader& ipam, const Config& config) {
+    const auto is_in_range = [&](const base::IpPrefix& prefix) {
+        return std::any_of(config.ranges.begin(), config.ranges.end(), [&](const ConfiguredRange& range) {
+            const base::IpPrefix& subnet = range.range.subnet();
+            return subnet.contains(prefix.network()) && subnet.contains(prefix.last());
+        });
+    };
+    if (const auto at = ipam.find("requestable"))
+        for (const base::IpPrefix& prefix : config.store.requestable)
+            if (!is_in_range(prefix)) throw at->unexpected("parts of the network's ranges");
+    for (const ConfiguredRange& range : config.ranges) {
+        const base::IpPrefix& subnet = range.range.subnet();
+        if (base::address_bits(subnet.family()) - subnet.length() > kMostHostBits)
+            throw json::ValueError(ipam.path(),
+                                   fmt::format("range {} is too large to be cut into blocks: use /{} or longer",
+                                               range.range, base::address_bits(subnet.family()) - kMostHostBits));
+    }
+}
+
+void require_pools(const json::Reader& ipam, Config& config) {
+    require_no_static_addresses(ipam, config);
+    require_different_pools(ipam, config);
+    warn_of_cooldown(ipam, config);
+}
+
 } // namespace
+
+std::string_view to_string(StoreKind kind) {
+    switch (kind) {
+    case StoreKind::node: break;
+    case StoreKind::whereabouts: return "whereabouts";
+    case StoreKind::blocks: return "blocks";
+    case StoreKind::etcd: return "etcd";
+    }
+    return "node";
+}
 
 void choose_store(const json::Reader& ipam, Config& config) {
     require_no_slices(ipam);
     const StoreKeys keys = read_store_keys(ipam);
     config.store = choice_of(keys, ipam, config.ranges);
     if (config.store.kind == StoreKind::node) return;
-    warn_of_cooldown(ipam, config);
     if (config.store.kind == StoreKind::etcd) {
+        warn_of_cooldown(ipam, config);
         require_servers(keys, config.store);
         require_few_addresses(ipam, config);
         return;
     }
     require_kubeconfig(keys, config.store);
-    require_no_static_addresses(ipam, config);
-    require_name_of_object(ipam);
-    require_different_pools(ipam, config);
+    require_name_of_object(ipam, config.store.kind);
+    if (config.store.kind == StoreKind::whereabouts) return require_pools(ipam, config);
+    if (keys.node_name) config.store.node_name = keys.node_name->text;
+    config.store.block_size = keys.block_size;
+    config.store.requestable = keys.requestable.value_or(std::vector<base::IpPrefix>{});
+    require_blocks(ipam, config);
 }
 
 } // namespace rdmanet::ipam

@@ -5,8 +5,10 @@
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/ipam/block_cut.hpp>
 #include <rdmanet/ipam/config.hpp>
 
+#include <bit>
 #include <utility>
 
 namespace rdmanet::ipam {
@@ -34,12 +36,31 @@ void expect_name(const json::Reader& object) {
         throw name->unexpected(fmt::format("up to {} bytes without control characters", kLongestName));
 }
 
+unsigned parse_block_size(const json::Reader& at) {
+    const auto size = static_cast<unsigned>(at.integer(1, kMostBlockSize));
+    if (!std::has_single_bit(size)) throw at.unexpected("a power of two");
+    return size;
+}
+
+/// One prefix, or a list of them.
+std::vector<base::IpPrefix> parse_requestable(const json::Reader& member) {
+    std::vector<base::IpPrefix> prefixes;
+    for (const json::Reader& at : member.is_array() ? member.elements() : std::vector{member}) {
+        const base::IpPrefix prefix = prefix_in(at, at.string());
+        if (prefix.has_host_bits()) throw at.unexpected("the first address of a part of the range, with its length");
+        prefixes.push_back(prefix);
+    }
+    return prefixes;
+}
+
 StoreKeys keys_in(const json::Reader& object) {
     StoreKeys keys;
     keys.store = find_value(object, "store");
     expect_name(object);
     keys.node_name = find_value(object, "nodeName");
     read_etcd(object, keys);
+    if (const auto size = object.find("blockSize")) keys.block_size = parse_block_size(*size);
+    if (const auto requestable = object.find("requestable")) keys.requestable = parse_requestable(*requestable);
     const auto kubernetes = object.find("kubernetes");
     if (!kubernetes) return keys;
     kubernetes->expect_object();
@@ -95,6 +116,8 @@ StoreKeys read_store_keys(const json::Reader& ipam) {
         keys.etcd = std::move(of_file.etcd);
         keys.servers = std::move(of_file.servers);
     }
+    if (!keys.block_size) keys.block_size = of_file.block_size;
+    if (!keys.requestable) keys.requestable = std::move(of_file.requestable);
     return keys;
 }
 

@@ -2,11 +2,13 @@
 // top level has the same keys.
 #pragma once
 
+#include <rdmanet/base/ip_address.hpp>
 #include <rdmanet/ipam/etcd_servers.hpp>
 #include <rdmanet/json/reader.hpp>
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace rdmanet::ipam {
 
@@ -22,6 +24,8 @@ struct StoreKeys {
     std::optional<Value> etcd; // that there is such an object; no text
     EtcdServers servers;       // what is in it
     std::optional<Value> node_name;
+    std::optional<unsigned> block_size;
+    std::optional<std::vector<base::IpPrefix>> requestable;
 };
 
 /// The keys of the network, and for each that it lacks, that of the file: `configuration_path`, else kNodeFile. Throws

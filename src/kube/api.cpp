@@ -12,6 +12,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr const char* kMetadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+constexpr const char* kMetadataList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+constexpr const char* kTable = "application/json;as=Table;g=meta.k8s.io;v=v1";
 constexpr int kMostTries = 4;
 constexpr milliseconds kShortestPause{100};
 
@@ -45,8 +48,12 @@ Refusal refusal_of(unsigned status, const std::string& body) {
 Api::Api(Access access, http::Limits limits)
     : access_(std::move(access)), client_(access_.server, access_.tls, limits) {}
 
-Outcome Api::get(const std::string& path, const base::Deadline& deadline) {
-    return ask({.method = "GET", .target = path}, deadline);
+Outcome Api::get(const std::string& path, const base::Deadline& deadline, Shape shape) {
+    http::Request request{.method = "GET", .target = path};
+    if (shape == Shape::metadata)
+        request.headers.emplace_back("Accept", path.find('?') == std::string::npos ? kMetadata : kMetadataList);
+    if (shape == Shape::table) request.headers.emplace_back("Accept", kTable);
+    return ask(request, deadline);
 }
 
 Outcome Api::create(const std::string& path, std::string body, const base::Deadline& deadline) {
@@ -58,8 +65,7 @@ Outcome Api::create(const std::string& path, std::string body, const base::Deadl
 Outcome Api::patch(const std::string& path, std::string operations, const base::Deadline& deadline) {
     return ask({.method = "PATCH",
                 .target = path,
-                .headers = {{"Content-Type", "application/json-patch+json"},
-                            {"Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"}},
+                .headers = {{"Content-Type", "application/json-patch+json"}, {"Accept", kMetadata}},
                 .body = std::move(operations)},
                deadline);
 }

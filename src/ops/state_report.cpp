@@ -4,7 +4,6 @@
 #include <rdmanet/attach/recorded_leases.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
-#include <rdmanet/ipam/store/sqlite_store.hpp>
 #include <rdmanet/json/writer.hpp>
 #include <rdmanet/ops/table.hpp>
 
@@ -229,9 +228,7 @@ StateReport read_state(const std::string& state_directory) {
     report.duplicates = attach::view_duplicates(report.attachments.records);
     report.pods = attach::view_pods(report.attachments.records, node);
     try {
-        ipam::SqliteStore store({.state_directory = state_directory,
-                                 .known_leases = [&] { return attach::list_recorded_leases(records, node.boot_id); }});
-        report.leases = store.list_all(base::Deadline::in(kPatience));
+        report.leases = attach::read_leases(node, records, base::Deadline::in(kPatience));
     } catch (const base::Error& error) {
         report.lease_trouble = error.what();
     }

@@ -87,7 +87,8 @@ void write_lease_store(json::Writer& writer, const LeaseStore& store) {
     for (const LeasePool& pool : store.pools)
         writer.begin_object().member("space", pool.space).member("subnet", pool.subnet).end_object();
     writer.end_array();
-    if (!store.etcd.empty()) writer.key("etcd").raw(store.etcd).member("nodeName", store.node_name);
+    if (!store.etcd.empty()) writer.key("etcd").raw(store.etcd);
+    if (!store.node_name.empty()) writer.member("nodeName", store.node_name);
     writer.end_object();
 }
 
@@ -95,10 +96,8 @@ LeaseStore parse_lease_store(const json::Reader& store) {
     LeaseStore parsed{.kind = store.at("kind").string(), .kubeconfig = store.at("kubeconfig").string(), .pools = {}};
     for (const json::Reader& pool : store.at("pools").elements())
         parsed.pools.push_back({.space = pool.at("space").string(), .subnet = pool.at("subnet").string()});
-    if (const auto etcd = store.find("etcd")) {
-        parsed.etcd = etcd->to_text();
-        parsed.node_name = store.at("nodeName").string();
-    }
+    if (const auto etcd = store.find("etcd")) parsed.etcd = etcd->to_text();
+    if (const auto node_name = store.find("nodeName")) parsed.node_name = node_name->string();
     return parsed;
 }
 

@@ -139,8 +139,9 @@ etcd_is_ready() { [[ $(curl --silent "http://127.0.0.1:$etcd_port/health") == *t
 apiserver_is_ready() { [[ $(api "https://127.0.0.1:$port/readyz") == ok ]]; }
 is_served() {
 	local kind
-	for kind in ippools overlappingrangeipreservations; do
-		[[ $(api -o /dev/null -w '%{http_code}' "https://127.0.0.1:$port/apis/$1/namespaces/kube-system/$kind") == 200 ]] || return 1
+	for kind in whereabouts.cni.cncf.io/v1alpha1/{ippools,overlappingrangeipreservations} \
+		rdmanet.cni/v1alpha1/{addressranges,addressblocks}; do
+		[[ $(api -o /dev/null -w '%{http_code}' "https://127.0.0.1:$port/apis/$kind") == 200 ]] || return 1
 	done
 }
 
@@ -169,7 +170,7 @@ write_commands() {
 		#!/bin/bash
 		. $(printf %q "$PWD/lib")
 		plural=\$(jq -r '.kind | ascii_downcase + "s"' <<<"\$1")
-		api --fail-with-body -H 'Content-Type: application/json' --data-binary "\$1" "\$url\$(path "\$plural")"
+		api --fail-with-body -H 'Content-Type: application/json' --data-binary "\$1" "\$url\$(path "\${2-\$plural}")"
 	A
 	printf '#!/bin/bash\n. %q\napi --fail-with-body -X DELETE "$url$(path "$1")"\n' "$PWD/lib" >./delete
 	chmod +x get apply delete
@@ -208,7 +209,8 @@ start() {
 	kubeconfig certified "{client-certificate: pki/client.crt, client-key: pki/client.key}"
 	create "$examples/cluster-crds.yaml"
 	create "$examples/cluster-rbac.yaml"
-	wait_for "the API of whereabouts" apiserver.log "$(cat apiserver.pid)" is_served whereabouts.cni.cncf.io/v1alpha1
+	create "$examples/cluster-blocks.yaml"
+	wait_for "the API of the stores" apiserver.log "$(cat apiserver.pid)" is_served
 	write_commands
 	printf 'cluster: https://127.0.0.1:%s, etcd http://127.0.0.1:%s; kubeconfig files:\n' "$port" "$etcd_port"
 	printf '  %s\n' "$PWD"/*.kubeconfig

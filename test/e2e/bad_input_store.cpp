@@ -11,6 +11,10 @@ Change shared(const std::string& members) {
     return ipam_member(concat("'store':'whereabouts','kubernetes':{'kubeconfig':'/run/none.kubeconfig'},", members));
 }
 
+Change blocks(const std::string& members) {
+    return ipam_member(concat("'store':'blocks','kubernetes':{'kubeconfig':'/run/none.kubeconfig'},", members));
+}
+
 Table stores() {
     return {
         "stores that are not there, and what they need",
@@ -30,11 +34,12 @@ Table stores() {
              7,
              "ipam.kubernetes.kubeconfig",
              "\"k\""},
-            {"kubernetes, and a range that is too large",
-             {ipam_member("'range':'10.64.0.0/16','kubernetes':{'kubeconfig':'/etc/k'}")},
-             7,
-             "ipam.kubernetes",
-             "10.64.0.0/16"},
+            {"blockSize, a word", {blocks("'blockSize':'x'")}, 7, "ipam.blockSize", "\"x\""},
+            {"blockSize, no power of two", {blocks("'blockSize':12")}, 7, "ipam.blockSize", "12"},
+            {"requestable, a number", {blocks("'requestable':1")}, 7, "ipam.requestable", "1"},
+            {"requestable, elsewhere", {blocks("'requestable':'10.99.0.0/24'")}, 7, "ipam.requestable", "10.99.0.0/24"},
+            {"nodeName, a number", {blocks("'nodeName':1")}, 7, "ipam.nodeName", "1"},
+            {"a range that is too large to be cut", {blocks("'range':'fd00::/7'")}, 7, "ipam", "fc00::/7"},
             {"kubernetes, on the node, is only said",
              {command("STATUS"), ipam_member("'store':'node','kubernetes':{'kubeconfig':'/etc/k'}")},
              0,

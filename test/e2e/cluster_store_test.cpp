@@ -1,5 +1,6 @@
 // Leases in a Kubernetes API server: those with the tag [cluster] are run by test/cluster/cluster.sh.
 #include "attachment_stage.hpp"
+#include "cluster_stage.hpp"
 #include "markdown.hpp"
 
 #include "support/names.hpp"
@@ -14,27 +15,6 @@
 
 namespace rdmanet::test {
 namespace {
-
-constexpr const char* kKubeconfig = "/run/cluster-test.kubeconfig";
-// Nobody listens there.
-constexpr const char* kNobody =
-    "apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: "
-    "\"http://127.0.0.1:1\"}}]\nusers: [{name: u, user: {token: s3cret}}]\ncontexts: [{name: "
-    "x, context: {cluster: c, user: u}}]\ncurrent-context: x\n";
-
-std::string cluster() {
-    const char* directory = std::getenv("RDMANET_CLUSTER");
-    return directory == nullptr ? "" : directory;
-}
-
-void write_kubeconfig(const std::string& content) {
-    std::ofstream(kKubeconfig) << content;
-}
-
-std::string read_file(const std::string& path) {
-    std::ifstream file(path);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
 
 /// What the server has of an object's `spec`; "absent" if there is none.
 std::string spec_of(const std::string& object) {

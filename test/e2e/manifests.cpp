@@ -191,7 +191,7 @@ namespace {
 /// them.
 bool is_of_api_server(const std::string& kind) {
     return kind == "CustomResourceDefinition" || kind == "ServiceAccount" || kind == "Secret" || kind == "Role" ||
-           kind == "RoleBinding";
+           kind == "RoleBinding" || kind == "ClusterRole" || kind == "ClusterRoleBinding";
 }
 
 } // namespace

@@ -149,14 +149,17 @@ void add_state(std::multiset<std::string>& lines) {
     if (!fs::exists(directory)) return;
     for (const auto& entry : fs::recursive_directory_iterator(directory)) {
         const std::string name = fs::relative(entry.path(), directory);
-        const bool database = name == "leases.sqlite" || name == "leases.sqlite-journal";
-        const bool lock = name == "lock" || name == "parents.lock" || name == "devices.lock" || name == "rdma.lock";
+        const bool database = name == "leases.sqlite" || name == "leases.sqlite-journal" || name == "blocks.sqlite" ||
+                              name == "blocks.sqlite-journal";
+        const bool lock = name == "lock" || name == "blocks.lock" || name == "parents.lock" || name == "devices.lock" ||
+                          name == "rdma.lock";
         const bool cache = name == "records.index" || name.starts_with("etcd-"); // logins, and endpoints that answer
         const bool being_written = name == "records.index.tmp" || name == "rdma-names.json.tmp";
         if (!lock && !database && !cache && !being_written && name != "attachments")
             lines.insert(concat("state: ", name));
     }
-    for (std::string& line : lease_lines(directory / "leases.sqlite")) lines.insert(std::move(line));
+    for (const char* name : {"leases.sqlite", "blocks.sqlite"})
+        for (std::string& line : lease_lines(directory / name)) lines.insert(std::move(line));
 }
 
 std::vector<std::string> only_in(const std::multiset<std::string>& these, const std::multiset<std::string>& others) {

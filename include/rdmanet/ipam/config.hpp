@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rdmanet::ipam {
@@ -38,14 +39,22 @@ struct StaticAddress {
 enum class StoreKind : std::uint8_t {
     node,        // on the node itself: addresses are unique there
     whereabouts, // in the Kubernetes API, as whereabouts keeps them: addresses are unique in the cluster
+    blocks,      // blocks of addresses in the Kubernetes API, their leases on the node: the same, for large ranges
     etcd,        // in etcd: addresses are unique on all nodes that use its keys
 };
+/// As the key "store" writes it.
+[[nodiscard]] std::string_view to_string(StoreKind kind);
+
 struct StoreChoice {
     StoreKind kind = StoreKind::node;
-    std::string kubeconfig; // of whereabouts
+    std::string kubeconfig; // of whereabouts and blocks
     EtcdServers etcd{};
-    std::string node_name{}; // of etcd; empty: the host's name
+    std::string node_name{}; // of blocks and etcd; empty: the host's name
     std::string why{};       // of a store that the cluster shares: which key says so
+
+    // Of blocks.
+    std::optional<unsigned> block_size{};
+    std::vector<base::IpPrefix> requestable{}; // parts of ranges that only requests get
 };
 
 /// Keys of a node for all of its networks: where leases are kept, and how to reach that place.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <rdmanet/base/deadline.hpp>
+#include <rdmanet/ipam/errors.hpp>
 #include <rdmanet/ipam/lease.hpp>
 #include <rdmanet/ipam/range.hpp>
 
@@ -44,6 +45,8 @@ struct Taken {
 /// No address of a claim is free. Resting addresses count as free unless they are left alone. Nothing was reserved.
 struct Exhausted {
     std::size_t claim = 0;
+    std::string detail{};                // what a person should know of the rest of the cluster, after "; "
+    std::optional<StoreError> refusal{}; // why the cluster could not be asked for more
 };
 using ReserveOutcome = std::variant<Granted, Taken, Exhausted>;
 

@@ -51,13 +51,20 @@ struct Preconditions {
     std::string resource_version; // empty: any
 };
 
+/// What of objects an answer has.
+enum class Shape : std::uint8_t {
+    whole,
+    metadata, // PartialObjectMetadata
+    table,    // what `kubectl get` prints: with "includeObject=None" in the query, rows of nothing but cells
+};
+
 class Api {
 public:
     Api(Access access, http::Limits limits);
 
     /// `path`: "/apis/GROUP/VERSION/namespaces/NAMESPACE/PLURAL/NAME". Bodies are JSON. Each throws
     /// http::TransportError. A server that is too busy is asked again, when it says so and within the deadline.
-    [[nodiscard]] Outcome get(const std::string& path, const base::Deadline& deadline);
+    [[nodiscard]] Outcome get(const std::string& path, const base::Deadline& deadline, Shape shape = Shape::whole);
     [[nodiscard]] Outcome create(const std::string& path, std::string body, const base::Deadline& deadline);
     /// JSON patch (RFC 6902). The answer has the object's metadata only: pools are large.
     [[nodiscard]] Outcome patch(const std::string& path, std::string operations, const base::Deadline& deadline);

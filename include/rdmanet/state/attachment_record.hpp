@@ -53,11 +53,11 @@ struct LeasePool {
 
 /// Where leases are that are not in the node's own store.
 struct LeaseStore {
-    std::string kind;       // "whereabouts", "etcd"
+    std::string kind;       // "whereabouts", "blocks", "etcd"
     std::string kubeconfig; // path; its content is read at every call
     std::vector<LeasePool> pools;
     std::string etcd{};      // JSON: how to reach it, with paths of secrets instead of secrets; empty for other kinds
-    std::string node_name{}; // of etcd
+    std::string node_name{}; // of blocks and etcd; empty: the host's name
 };
 
 /// What the network asks for beyond the steps. `rdmanet check` needs it, because it has no configuration.

@@ -13,6 +13,8 @@
 //     records.index                         topics of the records, a cache (src/state/record_index.hpp)
 //     rdma-names.json.tmp, records.index.tmp  as above; the next writer takes it
 //     leases.sqlite                         the embedded lease store (room ipam)
+//     blocks.sqlite                         leases in blocks of the cluster, and which blocks these are (room ipam)
+//     blocks.lock                           held around requests for blocks (room cluster)
 #pragma once
 
 #include <rdmanet/base/deadline.hpp>

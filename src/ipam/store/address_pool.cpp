@@ -139,6 +139,15 @@ std::size_t AddressPool::restore(const std::vector<Lease>& leases) {
     return count;
 }
 
+void AddressPool::forget_resting(const std::string& space, const base::IpPrefix& prefix) {
+    const Claim inside{
+        .space = space, .family = prefix.family(), .usable = {{prefix.network().value(), prefix.last().value()}}};
+    while (const auto resting = cooling_.longest_resting(inside)) {
+        cooling_.erase(space, *resting);
+        runs_.erase(space, *resting);
+    }
+}
+
 bool AddressPool::has_free(const Claim& claim) {
     return runs_.lowest_free(claim) || cooling_.longest_resting(claim);
 }

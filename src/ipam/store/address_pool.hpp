@@ -30,6 +30,9 @@ public:
     std::vector<Lease> adopt(const std::vector<Lease>& leases, const Owner& heir);
     std::size_t restore(const std::vector<Lease>& leases);
 
+    /// Addresses of the prefix no longer rest: they are given elsewhere.
+    void forget_resting(const std::string& space, const base::IpPrefix& prefix);
+
     [[nodiscard]] LeaseTable& leases() { return leases_; }
     [[nodiscard]] bool has_free(const Claim& claim);
     [[nodiscard]] Usage usage(const Claim& claim);

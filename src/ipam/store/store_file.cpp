@@ -58,8 +58,9 @@ bool is_damaged(Database& database, std::optional<Transaction>& lock) try {
 
 } // namespace
 
-StoreFile::StoreFile(const SqliteStore::Options& options)
-    : options_(options), path_(fmt::format("{}/leases.sqlite", options.state_directory)) {}
+StoreFile::StoreFile(const SqliteStore::Options& options, const FileFormat& format)
+    : options_(options), more_tables_(format.more_tables),
+      path_(fmt::format("{}/{}", options.state_directory, format.name)) {}
 
 std::unique_ptr<Database> StoreFile::open() const {
     switch (presence_of(path_)) {
@@ -89,6 +90,7 @@ std::vector<Lease> StoreFile::known_leases() const {
 std::unique_ptr<Database> StoreFile::new_database(const std::vector<Lease>& known) const {
     auto database = Database::in_memory(path_);
     create_schema(*database);
+    database->run_script(more_tables_);
     AddressPool(*database, options_.clock())
         .restore(known); // without a transaction, which takes a file's cold journal away
     return database;

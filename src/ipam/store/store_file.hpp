@@ -13,9 +13,15 @@
 
 namespace rdmanet::ipam {
 
+/// What tells one kind of file from another.
+struct FileFormat {
+    const char* name;        // in the state directory
+    const char* more_tables; // SQL for a new file, beyond the tables of leases
+};
+
 class StoreFile {
 public:
-    explicit StoreFile(const SqliteStore::Options& options);
+    StoreFile(const SqliteStore::Options& options, const FileFormat& format);
 
     [[nodiscard]] const std::string& path() const { return path_; }
 
@@ -39,6 +45,7 @@ private:
     [[nodiscard]] std::string new_image() const;
 
     const SqliteStore::Options& options_;
+    const char* more_tables_;
     std::string path_;
 };
 

@@ -1,3 +1,4 @@
+#include "blocks_fixture.hpp"
 #include "etcd_fixture.hpp"
 
 #include "../ipam/store_under_test.hpp"
@@ -19,6 +20,36 @@ private:
     std::string prefix_ = own_prefix();
 };
 
+/// A node, each of whose processes has a connection of its own.
+class OneNode final : public ipam::test::StoreUnderTest {
+public:
+    std::unique_ptr<ipam::Store> connect() override {
+        const std::shared_ptr<kube::Api> api = cluster_.connect();
+        BlocksStore::Options options;
+        options.api = [api]() -> kube::Api& { return *api; };
+        options.node_name = name_;
+        options.boot_id = boot_;
+        options.state_directory = directory_.path();
+        return std::make_unique<BlocksStore>(
+            std::make_shared<ipam::BlockFile>(
+                ipam::BlockFile::Options{.state_directory = directory_.path(), .boot_id = boot_, .known_leases = {}}),
+            std::move(options));
+    }
+    std::string space() const override { return cluster_.space; }
+
+private:
+    BlocksFixture cluster_;
+    ipam::test::TemporaryDirectory directory_;
+    std::string boot_ = cluster_.space + "-boot";
+    std::string name_ = cluster_.make_node("a", boot_);
+};
+
+std::unique_ptr<ipam::test::StoreUnderTest> make_blocks() {
+    if (ClusterFixture::is_there()) return std::make_unique<OneNode>();
+    rdmanet::test::mark_skipped("a Kubernetes API server: run it by test/cluster/cluster.sh run");
+    return nullptr;
+}
+
 std::unique_ptr<ipam::test::StoreUnderTest> make_etcd(const std::string& cluster) {
     if (etcd_directory()) return std::make_unique<Etcd>(cluster);
     rdmanet::test::mark_skipped(kNeedsEtcd);
@@ -30,7 +61,8 @@ std::unique_ptr<ipam::test::StoreUnderTest> make_etcd(const std::string& cluster
 
 std::vector<rdmanet::ipam::test::StoreKindUnderTest> rdmanet::ipam::test::stores_under_test() {
     using cluster::test::make_etcd;
-    return {{.name = "etcd with one member", .make = [] { return make_etcd("one"); }},
+    return {{.name = "blocks", .make = cluster::test::make_blocks},
+            {.name = "etcd with one member", .make = [] { return make_etcd("one"); }},
             {.name = "etcd with three members", .make = [] { return make_etcd("three"); }},
             {.name = "etcd with TLS and users", .make = [] { return make_etcd("secure"); }}};
 }

@@ -224,9 +224,38 @@ TEST_CASE("a network with a cluster uses the cluster's store, which fits the sma
     const Config shared = config("{" + kReach + R"("range": "10.0.0.0/20", "ipRanges": [{"range": "10.16.0.0/16"}]})");
     CHECK(shared.store.kind == StoreKind::whereabouts);
     CHECK_THAT(shared.store.why, Names("kubernetes", "10.0.0.0/20", "4094"));
-    check_refused("{" + kReach + R"("range": "10.0.0.0/19"})", "kubernetes", "range 10.0.0.0/19 has more than 4094");
+    const Config large = config("{" + kReach + R"("range": "10.0.0.0/19"})");
+    CHECK(large.store.kind == StoreKind::blocks);
+    CHECK_THAT(large.store.why, Names("kubernetes", "range 10.0.0.0/19 has more than 4094"));
     CHECK(config("{" + kReach + R"("range": "10.0.0.0/19", "range_end": "10.0.15.254"})").store.kind ==
           StoreKind::whereabouts);
+}
+
+TEST_CASE("blocks have a size, a part for requests and the name of the node") {
+    const Config blocks = config("{" + kReach + R"("store": "blocks", "range": "10.0.0.0/16", "blockSize": 64,
+        "requestable": "10.0.255.0/24", "nodeName": "a", "ipRanges": [{"range": "fd00::/64"}], "addresses":
+        [{"address": "10.9.0.1/24"}], "cooldown": 5})");
+    CHECK(blocks.store.kind == StoreKind::blocks);
+    CHECK(blocks.store.block_size == 64);
+    CHECK(blocks.store.requestable == std::vector{prefix("10.0.255.0/24")});
+    CHECK(blocks.store.node_name == "a");
+    CHECK(blocks.warnings.empty());
+    const std::string start = "{" + kReach + R"("store": "blocks", "range": "10.0.0.0/16", )";
+    CHECK(config(start + R"("requestable": ["10.0.1.0/24", "10.0.9.0/32"]})").store.requestable.size() == 2);
+    check_refused(start + R"("blockSize": 12})", "blockSize", "power of two");
+    check_refused(start + R"("blockSize": 0})", "blockSize", "0");
+    check_refused(start + R"("requestable": "10.1.0.0/24"})", "requestable", "parts of the network's ranges");
+    check_refused(start + R"("requestable": "10.0.0.1/24"})", "requestable", "10.0.0.1/24");
+    check_refused(start + R"("requestable": [1]})", "requestable[0]", "1");
+    check_refused(start + R"("network_name": "A"})", "network_name", "\"blocks\"");
+    check_refused("{" + kReach + R"("store": "blocks", "range": "fd00::/7"})", "", "/8 or longer");
+    check_refused(R"({"range": "10.0.0.0/16", "store": "blocks"})", "store", "kubeconfig");
+    const NodeFile file(R"({"nodeName": "b", "blockSize": 8, "kubernetes": {"kubeconfig": "/etc/k"}})");
+    const Config by_file = config(file.network(R"("range": "10.0.0.0/8")"));
+    CHECK(by_file.store.node_name == "b");
+    CHECK(by_file.store.block_size == 8);
+    CHECK_THAT(only_warning(R"({"range": "10.0.0.0/16", "store": "node", "blockSize": 16})"),
+               Names("blockSize", "ignored"));
 }
 
 TEST_CASE("what a network does not say of its store is in a file of the node") {

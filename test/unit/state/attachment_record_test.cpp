@@ -53,6 +53,7 @@ TEST_CASE("a record says where leases are that are not on the node") {
     const AttachmentRecord read = parse(record.to_text());
     REQUIRE(read.lease_store);
     CHECK(read.lease_store->kind == "whereabouts");
+    CHECK(read.lease_store->node_name.empty());
     CHECK(read.lease_store->kubeconfig == "/etc/k");
     REQUIRE(read.lease_store->pools.size() == 1);
     CHECK(read.lease_store->pools[0].space == "blue");

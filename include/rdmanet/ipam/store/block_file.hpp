@@ -1,0 +1,128 @@
+// The leases of a node in its blocks: one SQLite file, STATE_DIR/blocks.sqlite. It gives addresses only from blocks
+// that are open, and knows nothing of the cluster, which gives the blocks.
+#pragma once
+
+#include <rdmanet/ipam/store.hpp>
+#include <rdmanet/ipam/store/sqlite_store.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rdmanet::ipam {
+
+/// A range as the cluster has recorded it. The ranges of a space don't overlap.
+struct BlockRange {
+    std::string space;
+    base::IpPrefix subnet;
+    unsigned block_size = 16;
+    std::optional<base::IpPrefix> requestable; // never cut: each address is a block of one
+
+    // How this node reaches the cluster, for the calls that have no configuration.
+    std::string kubeconfig;
+    std::string node_name;
+
+    /// A block of one that goes back to the cluster with its lease.
+    [[nodiscard]] bool is_on_request(const base::IpPrefix& block) const;
+    friend bool operator==(const BlockRange&, const BlockRange&) = default;
+};
+
+enum class BlockState : std::uint8_t {
+    claiming, // this node may be about to get it, or has got it without knowing: a request is or was on its way
+    open,     // addresses are given from it, during the boot that it names
+    closed,   // it goes back to the cluster
+    earlier,  // the cluster says that it was this node's in an earlier boot, or by a lease file that is lost
+};
+
+struct Block {
+    std::string space;
+    base::IpPrefix prefix;
+    base::IpPrefix range; // the subnet
+    BlockState state = BlockState::claiming;
+    std::string version;    // of the cluster's object, as this node knows it
+    std::string node_uid;   // of the Node object that the cluster's object names
+    std::string boot_id;    // as in the cluster's object
+    std::int64_t since = 0; // seconds since boot: when it was claimed, opened, closed or became empty
+    std::uint64_t leases = 0;
+
+    friend bool operator==(const Block&, const Block&) = default;
+};
+
+inline constexpr std::chrono::seconds kFullFor{60};
+
+class BlockFile final : public Store {
+public:
+    struct Options {
+        std::string state_directory;
+        std::string boot_id;
+        /// As SqliteStore's: for a file made new.
+        std::function<std::vector<Lease>()> known_leases;
+        std::function<Time()> clock = system_time;
+    };
+
+    explicit BlockFile(Options options);
+    ~BlockFile() override;
+
+    /// `Exhausted` also means that no open block has the wanted address.
+    [[nodiscard]] ReserveOutcome reserve(const Owner& owner, const std::vector<Claim>& claims,
+                                         const base::Deadline& deadline) override;
+    /// Closes, in the same transaction, the blocks of one that only a request gets.
+    std::vector<Lease> release(const OwnerKey& key, const base::Deadline& deadline) override;
+    std::vector<Lease> withdraw(const OwnerKey& key, const std::vector<Lease>& unused,
+                                const base::Deadline& deadline) override;
+    std::vector<Lease> reclaim(const std::vector<Lease>& leases, const base::Deadline& deadline) override;
+    std::vector<Lease> adopt(const std::vector<Lease>& leases, const Owner& heir,
+                             const base::Deadline& deadline) override;
+    [[nodiscard]] std::vector<Lease> find(const OwnerKey& key, const base::Deadline& deadline) override;
+    [[nodiscard]] std::vector<Lease> find_predecessors(const Owner& owner, const base::Deadline& deadline) override;
+    [[nodiscard]] std::vector<Lease> list(const Claim& claim, const std::optional<base::IpAddress>& after,
+                                          std::size_t most, const base::Deadline& deadline) override;
+    [[nodiscard]] std::vector<Lease> list_all(const base::Deadline& deadline) override;
+    /// In open blocks.
+    [[nodiscard]] bool has_free(const Claim& claim, const base::Deadline& deadline) override;
+    [[nodiscard]] Usage usage(const Claim& claim, const base::Deadline& deadline) override;
+
+    /// The random name of this file, by which blocks in the cluster say who manages them. Makes the file.
+    [[nodiscard]] std::string id(const base::Deadline& deadline);
+
+    [[nodiscard]] std::vector<BlockRange> ranges(const base::Deadline& deadline);
+    void put_range(const BlockRange& range, const base::Deadline& deadline);
+    /// Whether, in this boot, the cluster was asked which blocks of the range the node had before.
+    [[nodiscard]] bool has_looked(const BlockRange& range, const base::Deadline& deadline);
+    void set_looked(const BlockRange& range, const base::Deadline& deadline);
+    /// The cluster has no block left that has a part of the claim. After kFullFor this may have changed.
+    void set_full(const Claim& claim, const base::Deadline& deadline);
+    [[nodiscard]] bool is_full(const Claim& claim, const base::Deadline& deadline);
+
+    /// By space and address.
+    [[nodiscard]] std::vector<Block> blocks(const base::Deadline& deadline);
+    /// Writes down a block that is not open, unless it is known.
+    void add(const Block& block, const base::Deadline& deadline);
+    /// After the cluster's answer: addresses may be given from it.
+    void open(const Block& block, const base::Deadline& deadline);
+    /// What the cluster's object says by now. The state stays.
+    void set_written(const Block& block, const base::Deadline& deadline);
+    /// The block is not this node's. One that is open stays.
+    void remove(const Block& block, const base::Deadline& deadline);
+
+    /// Closes, of the empty blocks of each range, all but the one used last, if they are empty for that long. Returns
+    /// whether any block is closed now.
+    bool close_idle(std::chrono::seconds idle, const base::Deadline& deadline);
+
+    [[nodiscard]] Time now() const;
+    /// As SqliteStore's.
+    std::optional<std::string> repair(const base::Deadline& deadline);
+    [[nodiscard]] std::vector<std::string> verify(const base::Deadline& deadline);
+    /// STATE_DIR/blocks.sqlite
+    [[nodiscard]] const std::string& path() const;
+
+private:
+    class Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+} // namespace rdmanet::ipam

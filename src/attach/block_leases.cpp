@@ -1,0 +1,95 @@
+#include "block_leases.hpp"
+
+#include "leases.hpp"
+#include "machine.hpp"
+#include "shared_leases.hpp"
+
+#include <rdmanet/attach/recorded_leases.hpp>
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
+
+#include <unistd.h>
+
+#include <iterator>
+#include <set>
+#include <utility>
+
+namespace rdmanet::attach {
+namespace {
+
+/// Empty if this machine has none: its Node's UID says enough.
+std::string machine_id_or_none() try { return read_machine_id(); } catch (const ipam::StoreError&) {
+    return {};
+}
+
+void append(std::vector<ipam::Lease>& all, std::vector<ipam::Lease> more) {
+    all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+} // namespace
+
+ipam::BlockFile open_block_leases(const Node& node, const state::AttachmentStore& records) {
+    return ipam::BlockFile(
+        {.state_directory = node.state_directory, .boot_id = node.boot_id, .known_leases = [&node, &records] {
+             return list_recorded_leases(records, node.boot_id, kBlocks);
+         }});
+}
+
+cluster::BlocksStore::Options block_options(const Node& node, const std::string& node_name) {
+    cluster::BlocksStore::Options options;
+    // As kubelet makes a node's name of the host's (kubernetes, pkg/util/node, GetHostname()).
+    options.node_name = node_name.empty() ? base::to_lower(host_name()) : node_name;
+    options.machine_id = machine_id_or_none();
+    options.boot_id = node.boot_id;
+    options.state_directory = node.state_directory;
+    options.warn = [&node](const std::string& text) { node.log.warn(text); };
+    return options;
+}
+
+bool has_block_file(const Node& node) {
+    return ::access(fmt::format("{}/blocks.sqlite", node.state_directory).c_str(), F_OK) == 0;
+}
+
+std::vector<ipam::Lease> list_all_leases(ipam::SqliteStore& leases, const state::AttachmentStore& records,
+                                         const Node& node, const base::Deadline& deadline) {
+    std::vector<ipam::Lease> all = list_leases(leases, node, deadline);
+    if (!has_block_file(node)) return all;
+    ipam::BlockFile file = open_block_leases(node, records);
+    append(all, repairing(file, node, deadline, [&] { return file.list_all(deadline); }));
+    return all;
+}
+
+std::vector<ipam::Lease> read_leases(const Node& node, const state::AttachmentStore& records,
+                                     const base::Deadline& deadline) {
+    std::vector<ipam::Lease> all = open_leases(node, records).list_all(deadline);
+    if (has_block_file(node)) append(all, open_block_leases(node, records).list_all(deadline));
+    return all;
+}
+
+void release_block_leases(const ipam::OwnerKey& key, const Node& node, const state::AttachmentStore& records,
+                          const base::Deadline& deadline) {
+    if (!has_block_file(node)) return;
+    ipam::BlockFile file = open_block_leases(node, records);
+    (void)repairing(file, node, deadline, [&] { return file.release(key, deadline); });
+}
+
+std::vector<std::string> settle_blocks(const Node& node, const state::AttachmentStore& records,
+                                       const base::Deadline& deadline) {
+    std::vector<std::string> failed;
+    if (!has_block_file(node)) return failed;
+    std::set<std::pair<std::string, std::string>> clusters;
+    for (const ipam::BlockRange& range : open_block_leases(node, records).ranges(deadline))
+        clusters.emplace(range.kubeconfig, range.node_name);
+    for (const auto& [kubeconfig, node_name] : clusters) {
+        try {
+            SharedLeases({.kind = kBlocks, .kubeconfig = kubeconfig, .pools = {}, .node_name = node_name}, node,
+                         records)
+                .settle(deadline);
+        } catch (const base::Error& error) {
+            failed.push_back(fmt::format("blocks of addresses that go back to the cluster: {}", error.what()));
+        }
+    }
+    return failed;
+}
+
+} // namespace rdmanet::attach

@@ -1,0 +1,79 @@
+// The requests of the store "blocks". Each write names what it expects to find.
+#pragma once
+
+#include "objects.hpp"
+
+#include "../conditional.hpp"
+
+#include <rdmanet/base/deadline.hpp>
+#include <rdmanet/kube/api.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace rdmanet::cluster {
+
+/// Throws ipam::StoreError for what the server refuses, and for a server that does not answer a read. Reads that decide
+/// something come from etcd itself, and not from the server's memory: they name no resourceVersion (Kubernetes API
+/// concepts, "Semantics for get and list").
+class BlocksApi {
+public:
+    explicit BlocksApi(kube::Api& api) : api_(api) {}
+
+    [[nodiscard]] std::optional<RangeObject> find_range(const std::string& name, const base::Deadline& deadline);
+    [[nodiscard]] std::vector<RangeObject> list_ranges(const std::string& space, const base::Deadline& deadline);
+    [[nodiscard]] WriteOutcome create(const RangeObject& range, const base::Deadline& deadline);
+    /// Writes spec and finalizer.
+    [[nodiscard]] WriteOutcome confirm(const RangeObject& range, const base::Deadline& deadline);
+    [[nodiscard]] WriteOutcome remove(const RangeObject& range, const base::Deadline& deadline);
+
+    [[nodiscard]] std::optional<BlockObject> find_block(const std::string& name, const base::Deadline& deadline);
+    [[nodiscard]] std::vector<BlockObject> list_blocks(const std::string& space, const base::IpPrefix& range,
+                                                       const base::Deadline& deadline);
+    /// Those that name the node, by its name.
+    [[nodiscard]] std::vector<BlockObject> list_blocks_of(const std::string& node, const std::string& space,
+                                                          const base::IpPrefix& range, const base::Deadline& deadline);
+    /// A hint: what the server has in its memory.
+    [[nodiscard]] std::set<std::string> list_block_names(const std::string& space, const base::IpPrefix& range,
+                                                         const base::Deadline& deadline);
+    [[nodiscard]] WriteOutcome create(const BlockObject& block, const base::Deadline& deadline);
+    enum class Finalizer : std::uint8_t { kept, gone };
+    /// Writes all that the block says, if it is still as it was at `version`.
+    [[nodiscard]] WriteOutcome write(const BlockObject& block, const std::string& version, Finalizer finalizer,
+                                     const base::Deadline& deadline);
+    [[nodiscard]] WriteOutcome remove(const BlockObject& block, const std::string& version,
+                                      const base::Deadline& deadline);
+
+    /// How many leases whereabouts' pool of the range has; nullopt if that can't be seen.
+    [[nodiscard]] std::optional<std::size_t> count_pool_records(const std::string& pool,
+                                                                const base::Deadline& deadline);
+
+    [[nodiscard]] std::optional<NodeObject> find_node(const std::string& name, const base::Deadline& deadline);
+    [[nodiscard]] std::set<std::string> list_node_uids(const base::Deadline& deadline);
+    /// What nodes report. Reads all of each Node object.
+    [[nodiscard]] std::set<std::string> list_boot_ids(const base::Deadline& deadline);
+
+    /// The server's clock at its last answer, seconds since the epoch.
+    [[nodiscard]] std::optional<std::int64_t> date() const { return date_; }
+
+private:
+    [[nodiscard]] std::optional<kube::Object> find(const std::string& path, const base::Deadline& deadline,
+                                                   kube::Shape shape = kube::Shape::whole);
+    void for_each(const std::string& path, kube::Shape shape, const base::Deadline& deadline,
+                  const std::function<void(const json::Reader&)>& act);
+    [[nodiscard]] std::vector<BlockObject> list_blocks_by(const std::string& labels, const base::Deadline& deadline);
+    [[nodiscard]] WriteOutcome write(const std::function<kube::Outcome()>& ask,
+                                     std::initializer_list<kube::Refusal> means_no);
+    [[nodiscard]] WriteOutcome patch(const std::string& path, Changes changes, const base::Deadline& deadline);
+    [[noreturn]] void refuse(const kube::Refused& refused) const;
+
+    kube::Api& api_;
+    std::optional<std::int64_t> date_;
+};
+
+} // namespace rdmanet::cluster

@@ -1,0 +1,142 @@
+#include <rdmanet/cluster/blocks_store.hpp>
+
+#include "node_blocks.hpp"
+
+#include <rdmanet/base/file_lock.hpp>
+#include <rdmanet/base/format.hpp>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <variant>
+
+namespace rdmanet::cluster {
+
+using ipam::Claim;
+using ipam::Exhausted;
+using ipam::Lease;
+using ipam::Owner;
+using ipam::OwnerKey;
+using ipam::StoreError;
+
+class BlocksStore::Impl {
+public:
+    Impl(std::shared_ptr<ipam::BlockFile> file, Options options)
+        : its_file_(std::move(file)), file_(*its_file_), options_(std::move(options)) {}
+
+    ipam::ReserveOutcome reserve(const Owner& owner, const std::vector<Claim>& claims, const base::Deadline& deadline) {
+        std::optional<base::FileLock> lock;
+        for (;;) {
+            ipam::ReserveOutcome outcome = file_.reserve(owner, claims, deadline);
+            const auto* none = std::get_if<Exhausted>(&outcome);
+            if (none == nullptr) return outcome;
+            if (const auto searched = searched_.find(none->claim); searched != searched_.end())
+                return found_none(claims, searched->second);
+            if (deadline.passed())
+                throw base::TimeoutError("waited for a block of addresses, for which other nodes compete");
+            if (!lock)
+                lock = lock_requests(deadline); // perhaps another process of this node gets a block just now
+            else
+                search(claims, none->claim, deadline);
+        }
+    }
+
+    void settle(std::chrono::seconds idle, const base::Deadline& deadline) {
+        const auto is_owed = [](const ipam::Block& block) {
+            return block.state == ipam::BlockState::closed || block.state == ipam::BlockState::claiming;
+        };
+        (void)file_.close_idle(idle, deadline);
+        const std::vector<ipam::Block> blocks = file_.blocks(deadline);
+        if (std::none_of(blocks.begin(), blocks.end(), is_owed)) return;
+        const base::FileLock lock = lock_requests(deadline);
+        BlocksApi api(options_.api());
+        NodeBlocks(api, file_, options_).settle(deadline);
+    }
+
+    [[nodiscard]] ipam::BlockFile& file() { return file_; }
+
+private:
+    [[nodiscard]] base::FileLock lock_requests(const base::Deadline& deadline) const {
+        return {fmt::format("{}/blocks.lock", options_.state_directory), 0, "the blocks of this node", deadline};
+    }
+
+    void search(const std::vector<Claim>& claims, std::size_t at, const base::Deadline& deadline) {
+        try {
+            BlocksApi api(options_.api());
+            NodeBlocks::Search search = NodeBlocks(api, file_, options_).acquire(claims[at], deadline);
+            if (!search.found) file_.set_full(claims[at], deadline);
+            if (!search.found) searched_[at] = Exhausted{.claim = at, .detail = std::move(search.detail)};
+        } catch (const StoreError& error) {
+            // The node may still have addresses: those of dead pods, and those that rest.
+            searched_[at] = Exhausted{.claim = at, .detail = {}, .refusal = error};
+        }
+    }
+
+    static ipam::ReserveOutcome found_none(const std::vector<Claim>& claims, const Exhausted& none) {
+        if (claims[none.claim].wanted && none.refusal) throw StoreError(*none.refusal);
+        return none;
+    }
+
+    std::shared_ptr<ipam::BlockFile> its_file_;
+    ipam::BlockFile& file_;
+    Options options_;
+    std::map<std::size_t, Exhausted> searched_; // by claim: one search of the cluster is enough for one ADD
+};
+
+BlocksStore::BlocksStore(std::shared_ptr<ipam::BlockFile> file, Options options)
+    : impl_(std::make_unique<Impl>(std::move(file), std::move(options))) {}
+BlocksStore::~BlocksStore() = default;
+
+ipam::ReserveOutcome BlocksStore::reserve(const Owner& owner, const std::vector<Claim>& claims,
+                                          const base::Deadline& deadline) {
+    return impl_->reserve(owner, claims, deadline);
+}
+
+std::vector<Lease> BlocksStore::release(const OwnerKey& key, const base::Deadline& deadline) {
+    return impl_->file().release(key, deadline);
+}
+
+std::vector<Lease> BlocksStore::withdraw(const OwnerKey& key, const std::vector<Lease>& unused,
+                                         const base::Deadline& deadline) {
+    return impl_->file().withdraw(key, unused, deadline);
+}
+
+std::vector<Lease> BlocksStore::reclaim(const std::vector<Lease>& leases, const base::Deadline& deadline) {
+    return impl_->file().reclaim(leases, deadline);
+}
+
+std::vector<Lease> BlocksStore::adopt(const std::vector<Lease>& leases, const Owner& heir,
+                                      const base::Deadline& deadline) {
+    return impl_->file().adopt(leases, heir, deadline);
+}
+
+std::vector<Lease> BlocksStore::find(const OwnerKey& key, const base::Deadline& deadline) {
+    return impl_->file().find(key, deadline);
+}
+
+std::vector<Lease> BlocksStore::find_predecessors(const Owner& owner, const base::Deadline& deadline) {
+    return impl_->file().find_predecessors(owner, deadline);
+}
+
+std::vector<Lease> BlocksStore::list(const Claim& claim, const std::optional<base::IpAddress>& after, std::size_t most,
+                                     const base::Deadline& deadline) {
+    return impl_->file().list(claim, after, most, deadline);
+}
+
+std::vector<Lease> BlocksStore::list_all(const base::Deadline& deadline) {
+    return impl_->file().list_all(deadline);
+}
+
+bool BlocksStore::has_free(const Claim& claim, const base::Deadline& deadline) {
+    return impl_->file().has_free(claim, deadline) || !impl_->file().is_full(claim, deadline);
+}
+
+ipam::Usage BlocksStore::usage(const Claim& claim, const base::Deadline& deadline) {
+    return impl_->file().usage(claim, deadline);
+}
+
+void BlocksStore::settle(std::chrono::seconds idle, const base::Deadline& deadline) {
+    impl_->settle(idle, deadline);
+}
+
+} // namespace rdmanet::cluster

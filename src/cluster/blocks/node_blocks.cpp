@@ -1,0 +1,490 @@
+#include "node_blocks.hpp"
+
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/base/hash.hpp>
+#include <rdmanet/base/rollback.hpp>
+#include <rdmanet/base/text.hpp>
+
+#include <algorithm>
+#include <ctime>
+#include <map>
+#include <utility>
+
+namespace rdmanet::cluster {
+namespace {
+
+using base::IpPrefix;
+using base::Uint128;
+using ipam::Block;
+using ipam::BlockState;
+using ipam::Interval;
+using ipam::StoreError;
+
+constexpr int kBlindTries = 4;     // before the cluster is asked which blocks are taken
+constexpr int kInformedTries = 16; // other nodes have the same answer
+constexpr int kMostMarked = 16;    // blocks of nodes that are gone, by one call
+constexpr std::size_t kMostNodesNamed = 5;
+// A mark that is older was made when the node was gone an earlier time.
+constexpr std::chrono::hours kOldMark{1};
+
+Interval interval_of(const IpPrefix& block) {
+    return {block.network().value(), block.last().value()};
+}
+
+bool is_useful(const IpPrefix& block, const std::vector<Interval>& usable) {
+    const Interval its = interval_of(block);
+    return std::any_of(usable.begin(), usable.end(), [&](const Interval& interval) {
+        return interval.first <= its.last && its.first <= interval.last;
+    });
+}
+
+std::string time_text() {
+    const std::time_t now = std::time(nullptr);
+    std::tm utc{};
+    char text[32] = "";
+    (void)::gmtime_r(&now, &utc);
+    (void)std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return text;
+}
+
+[[noreturn]] void not_known(std::string_view what, const std::string& name) {
+    throw StoreError(StoreError::Kind::temporary,
+                     fmt::format("lease store: no answer says whether the {} of AddressBlock {} was done", what, name));
+}
+
+/// Blocks by number, of which some are taken.
+class Candidates {
+public:
+    /// Those of `all` from `first` to `last`.
+    Candidates(const std::vector<Interval>& all, Uint128 first, Uint128 last) {
+        for (const Interval& one : all) {
+            const Interval part{std::max(one.first, first), std::min(one.last, last)};
+            if (part.first > part.last) continue;
+            count_ += part.last - part.first + 1;
+            parts_.push_back(part);
+        }
+    }
+    [[nodiscard]] Uint128 count() const { return count_; }
+    /// The place of the first candidate from `index` on, or of the first of all.
+    [[nodiscard]] Uint128 place_from(Uint128 index) const {
+        Uint128 before = 0;
+        for (const Interval& part : parts_) {
+            if (index <= part.last) return before + (index < part.first ? 0 : index - part.first);
+            before += part.last - part.first + 1;
+        }
+        return 0;
+    }
+    [[nodiscard]] Uint128 at(Uint128 place) const {
+        for (const Interval& part : parts_) {
+            const Uint128 size = part.last - part.first + 1;
+            if (place < size) return part.first + place;
+            place -= size;
+        }
+        return 0; // unreachable: `place` is below count()
+    }
+
+private:
+    std::vector<Interval> parts_;
+    Uint128 count_ = 0;
+};
+
+} // namespace
+
+const std::string& NodeBlocks::file_id(const Deadline& deadline) {
+    if (file_id_.empty()) file_id_ = file_.id(deadline);
+    return file_id_;
+}
+
+bool NodeBlocks::is_ours(const BlockObject& object, const Deadline& deadline) {
+    return object.lease_file == file_id(deadline);
+}
+
+/// What this node writes into the cluster for a block of its own.
+BlockObject NodeBlocks::object_of(const Block& block) const {
+    return {.space = block.space,
+            .range = block.range,
+            .block = block.prefix,
+            .node = {.name = options_.node_name,
+                     .uid = node_uid_.empty() ? block.node_uid : node_uid_,
+                     .machine_id = options_.machine_id,
+                     .boot_id = options_.boot_id},
+            .lease_file = file_id_,
+            .in_use = block.leases,
+            .in_use_at = time_text()};
+}
+
+Block NodeBlocks::block_of(const BlockObject& object, BlockState state) const {
+    return {.space = object.space,
+            .prefix = object.block,
+            .range = object.range,
+            .state = state,
+            .version = object.version,
+            .node_uid = object.node.uid,
+            .boot_id = object.node.boot_id};
+}
+
+NodeBlocks::Search NodeBlocks::acquire(const ipam::Claim& claim, const Deadline& deadline) {
+    (void)file_id(deadline);
+    const BlockRange range = range_of(claim, deadline);
+    const ipam::BlockCut cut(range.subnet, range.block_size, range.requestable);
+    const auto is_of_range = [&](const Block& block) {
+        return block.space == range.space && block.range == range.subnet;
+    };
+    bool has_found = false;
+    for (const Block& block : file_.blocks(deadline))
+        if (is_of_range(block) && block.state == BlockState::claiming && find_out(block, deadline)) has_found = true;
+    if (has_found) return {.found = true};
+    look_for_earlier(range, deadline);
+    if (claim.wanted) return acquire_block(range, cut.block_of(*claim.wanted), *claim.wanted, deadline);
+    const std::vector<Interval> usable = cut.without_requestable(claim.usable);
+    for (const Block& block : file_.blocks(deadline)) {
+        const bool is_in_use = block.state == BlockState::open && block.boot_id == options_.boot_id;
+        if (!is_of_range(block) || is_in_use || block.state == BlockState::claiming) continue;
+        if (is_useful(block.prefix, usable) && reopen(block, deadline)) return {.found = true};
+    }
+    if (claim_new(range, cut, claim, deadline)) return {.found = true};
+    return search_among_others(range, cut, claim, deadline);
+}
+
+NodeBlocks::Search NodeBlocks::acquire_block(const BlockRange& range, const IpPrefix& block,
+                                             const base::IpAddress& wanted, const Deadline& deadline) {
+    for (const Block& known : file_.blocks(deadline)) {
+        if (known.space != range.space || known.prefix != block) continue;
+        if (known.state == BlockState::claiming) not_known("creation", object_name(range.space, block));
+        if (reopen(known, deadline)) return {.found = true};
+    }
+    (void)learn_node_uid(deadline);
+    if (try_to_create(range, block, deadline)) return {.found = true};
+    auto object = api_.find_block(object_name(range.space, block), deadline);
+    if (!object)
+        throw StoreError(
+            StoreError::Kind::temporary,
+            fmt::format("lease store: AddressBlock {} came and went: try again", object_name(range.space, block)));
+    if (object->is_released || is_ours(*object, deadline))
+        if (take(block_of(*object, BlockState::earlier), *object, deadline)) return {.found = true};
+    throw ipam::RequestedAddressTaken(fmt::format(
+        "requested address {} is in block {} of node {}: request an address of {}", wanted, block, object->node.name,
+        range.requestable
+            ? fmt::format("the requestable part, {}", *range.requestable)
+            : std::string("another block, or set \"requestable\" for the range before it is first used")));
+}
+
+/// A request of unknown outcome. True if it has given us the block.
+bool NodeBlocks::find_out(const Block& claiming, const Deadline& deadline) {
+    const auto object = api_.find_block(object_name(claiming.space, claiming.prefix), deadline);
+    if (object && is_ours(*object, deadline)) {
+        if (object->is_released || object->node.boot_id != options_.boot_id) return take(claiming, *object, deadline);
+        file_.open(block_of(*object, BlockState::open), deadline);
+        return true;
+    }
+    const std::int64_t waited = file_.now().boot - claiming.since;
+    // It may still apply. Then another look finds it.
+    if (!object && waited >= 0 && waited < kSettled.count()) return false;
+    file_.remove(claiming, deadline);
+    return false;
+}
+
+/// Makes it this node's, of this boot and this file, by one write that names what it expects.
+bool NodeBlocks::take(const Block& known, const BlockObject& object, const Deadline& deadline) {
+    (void)learn_node_uid(deadline);
+    file_.add(known, deadline);
+    BlockObject own = object_of(known);
+    const WriteOutcome written = api_.write(own, object.version, BlocksApi::Finalizer::kept, deadline);
+    if (written.done == WriteOutcome::Done::unknown) not_known("change", object.name());
+    if (written.done == WriteOutcome::Done::no) return false;
+    own.version = written.version;
+    file_.open(block_of(own, BlockState::open), deadline);
+    return true;
+}
+
+/// A block that was this node's: closed, or of an earlier boot.
+bool NodeBlocks::reopen(const Block& closed, const Deadline& deadline) {
+    BlockObject expected = object_of(closed);
+    expected.version = closed.version;
+    if (!closed.version.empty() && take(closed, expected, deadline)) return true;
+    const auto object = api_.find_block(expected.name(), deadline);
+    const bool is_free = object && (object->is_released || is_ours(*object, deadline));
+    if (is_free && take(closed, *object, deadline)) return true;
+    file_.remove(closed, deadline);
+    return false;
+}
+
+/// What a boot before this one has left, once for each boot and range.
+void NodeBlocks::look_for_earlier(const BlockRange& range, const Deadline& deadline) {
+    if (file_.has_looked(range, deadline)) return;
+    (void)learn_node_uid(deadline);
+    const std::vector<ipam::Lease> leases = file_.list_all(deadline);
+    for (const BlockObject& object : api_.list_blocks_of(options_.node_name, range.space, range.subnet, deadline))
+        if (object.space == range.space && may_go_on_with(object, leases))
+            file_.add(block_of(object, BlockState::earlier), deadline);
+    file_.set_looked(range, deadline);
+}
+
+/// Whether the block is this machine's, and nothing is in use that this file doesn't know. After a reboot nothing is.
+/// If the file is a new one in the same boot, the journal must show leases in the block: then it shows all of them.
+bool NodeBlocks::may_go_on_with(const BlockObject& object, const std::vector<ipam::Lease>& leases) const {
+    if (object.lease_file == file_id_) return true;
+    const bool is_same_machine =
+        object.node.uid == node_uid_ || (object.node.name == options_.node_name && !options_.machine_id.empty() &&
+                                         object.node.machine_id == options_.machine_id);
+    if (!is_same_machine) return false;
+    if (object.node.boot_id != options_.boot_id) return true;
+    const bool is_in_journal = std::any_of(leases.begin(), leases.end(), [&](const ipam::Lease& lease) {
+        return lease.space == object.space && object.block.contains(lease.address.address());
+    });
+    if (!is_in_journal && options_.warn)
+        options_.warn(fmt::format("block {} is this node's, and this state directory does not know its leases: it is "
+                                  "left alone until the node reboots (AddressBlock {})",
+                                  object.block, object.name()));
+    return is_in_journal;
+}
+
+/// The UID of this node's Node object now. If it was registered anew, its blocks say so from now on.
+const std::string& NodeBlocks::learn_node_uid(const Deadline& deadline) {
+    if (!node_uid_.empty()) return node_uid_;
+    const auto node = api_.find_node(options_.node_name, deadline);
+    if (!node)
+        throw StoreError(StoreError::Kind::permanent,
+                         fmt::format("lease store: the cluster has no Node {}: set \"nodeName\" to the name of this "
+                                     "node, in {}",
+                                     base::quoted(options_.node_name), "the node's rdmanet.conf"));
+    if (!node->machine_id.empty() && !options_.machine_id.empty() && node->machine_id != options_.machine_id)
+        throw StoreError(
+            StoreError::Kind::permanent,
+            fmt::format("lease store: Node {} is the machine {}, and this one is {} (/etc/machine-id): set "
+                        "\"nodeName\" to the name of this node",
+                        options_.node_name, node->machine_id, options_.machine_id));
+    write_new_uid(node->uid, deadline);
+    node_uid_ = node->uid;
+    return node_uid_;
+}
+
+void NodeBlocks::write_new_uid(const std::string& uid, const Deadline& deadline) {
+    (void)file_id(deadline);
+    for (Block& block : file_.blocks(deadline)) {
+        if (block.state != BlockState::open || block.boot_id != options_.boot_id || block.node_uid == uid) continue;
+        block.node_uid = uid;
+        for (int attempt = 0; attempt < 2; ++attempt) {
+            const WriteOutcome written =
+                api_.write(object_of(block), block.version, BlocksApi::Finalizer::kept, deadline);
+            if (written.done == WriteOutcome::Done::yes) {
+                block.version = written.version;
+                file_.set_written(block, deadline);
+                break;
+            }
+            const auto object = api_.find_block(object_name(block.space, block.prefix), deadline);
+            if (!object || !is_ours(*object, deadline)) break; // somebody has taken it away by hand
+            block.version = object->version;
+        }
+    }
+}
+
+/// Creating an object is the lock. The search goes on behind the node's own blocks, so that they lie together, or
+/// begins where the node's name says, so that nodes which start together don't meet.
+bool NodeBlocks::claim_new(const BlockRange& range, const ipam::BlockCut& cut, const ipam::Claim& claim,
+                           const Deadline& deadline) {
+    (void)learn_node_uid(deadline);
+    const std::vector<Interval> all = cut.blocks_with(claim.usable);
+    const Uint128 largest = cut.count_of_largest();
+    std::set<std::string> taken;
+    std::optional<IpPrefix> last_own;
+    for (const Block& block : file_.blocks(deadline)) {
+        if (block.space != range.space || block.range != range.subnet) continue;
+        taken.insert(object_name(block.space, block.prefix));
+        last_own = block.prefix;
+    }
+    const std::uint64_t seed = base::hash64(fmt::format("{} {}", options_.node_name, range.subnet));
+    bool is_informed = false;
+    int tries = 0;
+    // Small blocks are for the time when no others are left.
+    for (const Candidates& candidates : {Candidates(all, 0, largest - 1), Candidates(all, largest, ~Uint128{0})}) {
+        const Uint128 count = candidates.count();
+        if (count == 0) continue;
+        const Uint128 start = last_own ? candidates.place_from(cut.index_of(last_own->address()) + 1) : seed % count;
+        if (!is_informed) {
+            for (int attempt = 0; attempt < kBlindTries; ++attempt) {
+                const Uint128 place =
+                    attempt == 0 ? start : base::hash64(fmt::format("{} {} {}", seed, attempt, file_id_)) % count;
+                const IpPrefix block = cut.at(candidates.at(place));
+                if (!taken.insert(object_name(range.space, block)).second) continue;
+                if (try_to_create(range, block, deadline)) return true;
+            }
+            taken.merge(api_.list_block_names(range.space, range.subnet, deadline));
+            is_informed = true;
+        }
+        // Each step but these tries is over a block that is taken.
+        for (Uint128 step = 0; step < count && tries < kInformedTries; ++step) {
+            const IpPrefix block = cut.at(candidates.at((start + step) % count));
+            if (!taken.insert(object_name(range.space, block)).second) continue;
+            ++tries;
+            if (try_to_create(range, block, deadline)) return true;
+        }
+    }
+    return false;
+}
+
+bool NodeBlocks::try_to_create(const BlockRange& range, const IpPrefix& block, const Deadline& deadline) {
+    Block claiming{.space = range.space,
+                   .prefix = block,
+                   .range = range.subnet,
+                   .state = BlockState::claiming,
+                   .node_uid = node_uid_,
+                   .boot_id = options_.boot_id,
+                   .since = file_.now().boot};
+    file_.add(claiming, deadline);
+    BlockObject object = object_of(claiming);
+    object.in_use = 1; // this is for an address that is wanted now
+    try {
+        const WriteOutcome made = api_.create(object, deadline);
+        if (made.done == WriteOutcome::Done::yes) {
+            object.version = made.version;
+            file_.open(block_of(object, BlockState::open), deadline);
+            return true;
+        }
+        if (made.done == WriteOutcome::Done::no) {
+            file_.remove(claiming, deadline);
+            return false;
+        }
+    } catch (const StoreError&) { // the server has refused, or was not reached
+        file_.remove(claiming, deadline);
+        throw;
+    }
+    if (find_out(claiming, deadline)) return true;
+    not_known("creation", object.name());
+}
+
+/// The range has no free block: one that its node has given up, or whose node is gone for good.
+NodeBlocks::Search NodeBlocks::search_among_others(const BlockRange& range, const ipam::BlockCut& cut,
+                                                   const ipam::Claim& claim, const Deadline& deadline) {
+    const std::vector<Interval> usable = cut.without_requestable(claim.usable);
+    std::vector<BlockObject> blocks = api_.list_blocks(range.space, range.subnet, deadline);
+    std::erase_if(blocks, [&](const BlockObject& object) {
+        return object.space != range.space || object.range != range.subnet || !is_useful(object.block, usable);
+    });
+    const std::vector<Block> known = file_.blocks(deadline);
+    const auto is_known = [&](const BlockObject& object) {
+        return std::any_of(known.begin(), known.end(), [&](const Block& block) {
+            return block.space == object.space && block.prefix == object.block;
+        });
+    };
+    for (const BlockObject& object : blocks) {
+        const bool is_free = object.is_released || is_ours(object, deadline); // ours: its answer was lost for long
+        if (is_free && !is_known(object) && take(block_of(object, BlockState::earlier), object, deadline))
+            return {.found = true};
+    }
+    std::erase_if(blocks, is_known);
+    const bool has_found = take_from_the_gone(blocks, deadline);
+    return {.found = has_found, .detail = has_found ? "" : describe_holders(known, blocks)};
+}
+
+/// A node is gone when no Node object has its UID and none reports its boot: one that was registered anew has another
+/// UID, and its pods go on. It must be seen twice, because the objects of a cluster may be restored from a backup.
+/// Leaves the blocks that are not taken in `others`.
+bool NodeBlocks::take_from_the_gone(std::vector<BlockObject>& others, const Deadline& deadline) {
+    const std::set<std::string> uids = api_.list_node_uids(deadline);
+    const auto has_node = [&](const BlockObject& object) { return uids.contains(object.node.uid); };
+    if (std::all_of(others.begin(), others.end(), has_node)) return false;
+    const std::set<std::string> boots = api_.list_boot_ids(deadline);
+    const std::int64_t now = api_.date().value_or(0);
+    int marked = 0;
+    for (BlockObject& object : others) {
+        if (has_node(object) || boots.contains(object.node.boot_id) || now == 0) continue;
+        const std::int64_t seen_for = now - object.missing_since.value_or(now);
+        if (seen_for >= std::chrono::seconds(kGoneTwice).count() &&
+            seen_for <= std::chrono::seconds(kOldMark).count()) {
+            if (take_once(object, deadline)) return true;
+            continue;
+        }
+        const bool has_mark =
+            object.missing_since && seen_for >= 0 && seen_for <= std::chrono::seconds(kOldMark).count();
+        if (has_mark || marked++ == kMostMarked) continue;
+        object.missing_since = now;
+        if (api_.write(object, object.version, BlocksApi::Finalizer::kept, deadline).done != WriteOutcome::Done::yes)
+            object.missing_since.reset(); // somebody else has changed it
+    }
+    return false;
+}
+
+/// Its node is gone as of this version, and may be back at a later one: what is not taken now must be judged anew.
+bool NodeBlocks::take_once(BlockObject object, const Deadline& deadline) {
+    const Block known = block_of(object, BlockState::earlier);
+    base::Rollback rollback([](const std::string&, const char*) {});
+    rollback.on_failure("forget the block", [&] { file_.remove(known, deadline); });
+    object.missing_since.reset();
+    if (!take(known, object, deadline)) return false;
+    rollback.commit();
+    return true;
+}
+
+std::string NodeBlocks::describe_holders(const std::vector<Block>& own, const std::vector<BlockObject>& others) const {
+    std::map<std::string, std::size_t> count_of;
+    std::size_t of_the_gone = 0;
+    for (const BlockObject& object : others) {
+        ++count_of[object.node.name];
+        if (object.missing_since) ++of_the_gone;
+    }
+    std::vector<std::pair<std::size_t, std::string>> holders;
+    for (const auto& [name, count] : count_of) holders.emplace_back(count, name);
+    std::sort(holders.rbegin(), holders.rend());
+    std::string text = fmt::format("; this node holds {}", base::counted(own.size(), "block", "blocks"));
+    for (std::size_t at = 0; at < holders.size() && at < kMostNodesNamed; ++at)
+        text += fmt::format(", node {} {}", holders[at].second, holders[at].first);
+    if (holders.size() > kMostNodesNamed)
+        text += fmt::format(", and {} other nodes the rest", holders.size() - kMostNodesNamed);
+    if (of_the_gone != 0)
+        text += fmt::format("; {} of nodes that are gone can be taken five minutes after that was first seen",
+                            base::counted(of_the_gone, "block", "blocks"));
+    return text;
+}
+
+/// Two writes, both conditional: the block says that nothing is given from it any more, then it goes. In between any
+/// node may take it.
+void NodeBlocks::give_back(const Block& closed, const Deadline& deadline) {
+    BlockObject object = object_of(closed);
+    object.is_released = true;
+    std::string version = closed.version;
+    for (int attempt = 0; attempt < 2; ++attempt) {
+        if (version.empty() || attempt != 0) {
+            const auto found = api_.find_block(object.name(), deadline);
+            if (!found || !is_ours(*found, deadline)) return file_.remove(closed, deadline);
+            version = found->version;
+        }
+        const WriteOutcome written = api_.write(object, version, BlocksApi::Finalizer::gone, deadline);
+        if (written.done == WriteOutcome::Done::unknown) not_known("release", object.name());
+        if (written.done == WriteOutcome::Done::no) continue;
+        // One that somebody has deleted went with its finalizer.
+        if (written.is_going) return file_.remove(closed, deadline);
+        Block released = closed;
+        released.version = written.version;
+        file_.set_written(released, deadline);
+        object.uid = written.uid;
+        return remove_released(released, object, deadline);
+    }
+}
+
+void NodeBlocks::remove_released(const Block& released, const BlockObject& object, const Deadline& deadline) {
+    const WriteOutcome removed = api_.remove(object, released.version, deadline);
+    if (removed.done == WriteOutcome::Done::unknown) not_known("removal", object.name());
+    if (removed.done == WriteOutcome::Done::no) {
+        const auto found = api_.find_block(object.name(), deadline);
+        if (found && is_ours(*found, deadline)) return; // the next call tries again, with its version by then
+    }
+    file_.remove(released, deadline);
+}
+
+void NodeBlocks::settle(const Deadline& deadline) {
+    (void)file_id(deadline);
+    const std::vector<BlockRange> ranges = file_.ranges(deadline);
+    const auto is_of_this_cluster = [&](const Block& block) {
+        return std::any_of(ranges.begin(), ranges.end(), [&](const BlockRange& range) {
+            return range.space == block.space && range.subnet == block.range && range.kubeconfig == options_.kubeconfig;
+        });
+    };
+    for (const Block& block : file_.blocks(deadline)) {
+        if (!is_of_this_cluster(block)) continue;
+        if (block.state == BlockState::claiming) (void)find_out(block, deadline);
+        if (block.state == BlockState::closed) give_back(block, deadline);
+    }
+}
+
+} // namespace rdmanet::cluster

@@ -1,0 +1,80 @@
+// The blocks of one node: how it gets them and gives them back. Every change is written into the node's file before it
+// is sent. Its caller holds the lock that all requests of a node share, so what the file calls `claiming` was left by a
+// process that was killed, or by an answer that was lost.
+#pragma once
+
+#include "blocks_api.hpp"
+
+#include <rdmanet/cluster/blocks_store.hpp>
+#include <rdmanet/ipam/block_cut.hpp>
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace rdmanet::cluster {
+
+class NodeBlocks {
+public:
+    NodeBlocks(BlocksApi& api, ipam::BlockFile& file, const BlocksStore::Options& options)
+        : api_(api), file_(file), options_(options) {}
+
+    /// What became of a search for a block with an address that the claim can use.
+    struct Search {
+        bool found = false;
+        std::string detail{}; // if not: who has the blocks
+    };
+    [[nodiscard]] Search acquire(const ipam::Claim& claim, const base::Deadline& deadline);
+
+    /// Looks at requests without an answer, and gives closed blocks back.
+    void settle(const base::Deadline& deadline);
+
+private:
+    using Deadline = base::Deadline;
+    using Block = ipam::Block;
+    using BlockRange = ipam::BlockRange;
+
+    // ranges.cpp
+    [[nodiscard]] BlockRange range_of(const ipam::Claim& claim, const Deadline& deadline);
+    [[nodiscard]] BlockRange record_range(const ipam::Claim& claim, const Deadline& deadline);
+    [[nodiscard]] std::optional<base::IpPrefix> configured_requestable(const base::IpPrefix& subnet) const;
+    [[nodiscard]] RangeObject make_range(const RangeObject& wanted, const Deadline& deadline);
+    [[nodiscard]] RangeObject confirmed(RangeObject range, bool is_ours, const Deadline& deadline);
+    void require_agreement(const RangeObject& range) const;
+    void require_empty_pool(const RangeObject& wanted, const Deadline& deadline);
+
+    // node_blocks.cpp
+    [[nodiscard]] Search acquire_block(const BlockRange& range, const base::IpPrefix& block,
+                                       const base::IpAddress& wanted, const Deadline& deadline);
+    [[nodiscard]] bool claim_new(const BlockRange& range, const ipam::BlockCut& cut, const ipam::Claim& claim,
+                                 const Deadline& deadline);
+    [[nodiscard]] bool try_to_create(const BlockRange& range, const base::IpPrefix& block, const Deadline& deadline);
+    [[nodiscard]] bool find_out(const Block& claiming, const Deadline& deadline);
+    [[nodiscard]] bool take(const Block& known, const BlockObject& object, const Deadline& deadline);
+    [[nodiscard]] bool reopen(const Block& closed, const Deadline& deadline);
+    void look_for_earlier(const BlockRange& range, const Deadline& deadline);
+    [[nodiscard]] bool may_go_on_with(const BlockObject& object, const std::vector<ipam::Lease>& leases) const;
+    [[nodiscard]] Search search_among_others(const BlockRange& range, const ipam::BlockCut& cut,
+                                             const ipam::Claim& claim, const Deadline& deadline);
+    [[nodiscard]] bool take_once(BlockObject object, const Deadline& deadline);
+    [[nodiscard]] bool take_from_the_gone(std::vector<BlockObject>& others, const Deadline& deadline);
+    [[nodiscard]] std::string describe_holders(const std::vector<Block>& own,
+                                               const std::vector<BlockObject>& others) const;
+    void give_back(const Block& closed, const Deadline& deadline);
+    void remove_released(const Block& released, const BlockObject& object, const Deadline& deadline);
+    const std::string& learn_node_uid(const Deadline& deadline);
+    void write_new_uid(const std::string& uid, const Deadline& deadline);
+    [[nodiscard]] BlockObject object_of(const Block& block) const;
+    [[nodiscard]] Block block_of(const BlockObject& object, ipam::BlockState state) const;
+    [[nodiscard]] bool is_ours(const BlockObject& object, const Deadline& deadline);
+    [[nodiscard]] const std::string& file_id(const Deadline& deadline);
+
+    BlocksApi& api_;
+    ipam::BlockFile& file_;
+    const BlocksStore::Options& options_;
+    std::string file_id_;
+    std::string node_uid_;
+};
+
+} // namespace rdmanet::cluster

@@ -1,0 +1,88 @@
+// The objects of the store "blocks" in the Kubernetes API: AddressRange and AddressBlock. Both belong to the whole
+// cluster and to no namespace: the name of a block is its lock, whatever namespace a kubeconfig names.
+#pragma once
+
+#include <rdmanet/base/ip_address.hpp>
+#include <rdmanet/json/reader.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rdmanet::cluster {
+
+inline constexpr const char* kBlocksVersion = "rdmanet.cni/v1alpha1";
+inline constexpr const char* kFinalizer = "rdmanet.cni/in-use";
+
+/// "NETWORK-10.0.0.16-28". Two blocks never have one name: IPv6 addresses are written with all digits, so that what is
+/// before them is the space and nothing else.
+[[nodiscard]] std::string object_name(const std::string& space, const base::IpPrefix& prefix);
+/// As the value of a label: the text, or a hash of one that is too long.
+[[nodiscard]] std::string label_value(const std::string& text);
+
+/// How the addresses of a range are given in the whole cluster. Made once.
+struct RangeObject {
+    std::string space;
+    base::IpPrefix subnet;
+    std::string store; // "blocks"
+    unsigned block_size = 0;
+    std::optional<base::IpPrefix> requestable;
+    /// No other range overlaps: whoever confirmed it has looked.
+    bool is_confirmed = false;
+
+    std::string version;
+    std::string uid;
+
+    [[nodiscard]] std::string name() const { return object_name(space, subnet); }
+    /// The object as JSON, for POST.
+    [[nodiscard]] std::string to_text() const;
+    [[nodiscard]] std::string spec_text() const;
+    /// Throws json::ValueError.
+    [[nodiscard]] static RangeObject parse(const json::Reader& object);
+};
+
+/// A node, as a block names it. A name alone never counts: names are given again.
+struct NodeMark {
+    std::string name;
+    std::string uid;        // of the Node object
+    std::string machine_id; // /etc/machine-id
+    std::string boot_id;
+
+    friend bool operator==(const NodeMark&, const NodeMark&) = default;
+};
+
+struct BlockObject {
+    std::string space;
+    base::IpPrefix range;
+    base::IpPrefix block;
+    NodeMark node;
+    std::string lease_file;   // random name of the file that has the leases in it
+    bool is_released = false; // its node gives nothing from it any more: anybody may take it
+    std::uint64_t in_use = 0; // when it was last written
+    std::string in_use_at;    // RFC 3339
+
+    // Not in `spec`.
+    std::string version;
+    std::string uid;
+    std::optional<std::int64_t> missing_since; // when somebody first saw that its node is gone, by the server's clock
+
+    [[nodiscard]] std::string name() const { return object_name(space, block); }
+    [[nodiscard]] std::string to_text() const;
+    [[nodiscard]] std::string spec_text() const;
+    [[nodiscard]] std::string labels_text() const;
+    [[nodiscard]] std::string annotations_text() const;
+    [[nodiscard]] static BlockObject parse(const json::Reader& object);
+};
+
+/// A Node object, as far as it says which machine it is.
+struct NodeObject {
+    std::string name;
+    std::string uid;
+    std::string machine_id;
+    std::string boot_id;
+
+    [[nodiscard]] static NodeObject parse(const json::Reader& object);
+};
+
+} // namespace rdmanet::cluster

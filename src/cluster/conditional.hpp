@@ -1,0 +1,47 @@
+// Writes that name what they expect to find, and what became of them.
+#pragma once
+
+#include <rdmanet/base/deadline.hpp>
+#include <rdmanet/json/writer.hpp>
+#include <rdmanet/kube/api.hpp>
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rdmanet::cluster {
+
+/// A JSON patch (RFC 6902): tests and changes, one after the other.
+class Changes {
+public:
+    Changes() { writer_.begin_array(); }
+    Changes& test(std::string_view path, std::string_view value) { return add("test", path, value); }
+    /// Sets the member, whether it is there or not.
+    Changes& set(std::string_view path, std::string_view value) { return add("add", path, value); }
+    [[nodiscard]] std::string to_text() { return writer_.end_array().to_text(); }
+
+private:
+    Changes& add(std::string_view operation, std::string_view path, std::string_view value) {
+        writer_.begin_object().member("op", operation).member("path", path).key("value").raw(value).end_object();
+        return *this;
+    }
+    json::Writer writer_;
+};
+
+/// What became of a conditional write.
+struct WriteOutcome {
+    enum class Done : std::uint8_t {
+        yes,
+        no,      // what it expected is not there
+        unknown, // no answer, or the server gave up: it may apply, now or later
+    };
+    Done done = Done::no;
+    std::string version{}; // of the object, if it was written
+    std::string uid{};
+    bool is_going = false;              // somebody has deleted the object, and its finalizer still keeps it
+    std::optional<std::int64_t> date{}; // the server's clock
+};
+
+} // namespace rdmanet::cluster

@@ -1,0 +1,218 @@
+#include <rdmanet/ipam/store/block_file.hpp>
+
+#include "block_table.hpp"
+#include "lease_file.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace rdmanet::ipam {
+
+using Leases = std::vector<Lease>;
+
+namespace {
+
+const FileFormat kBlockFormat{.name = "blocks.sqlite", .more_tables = kBlockTables};
+
+bool has_slot(const std::vector<Lease>& held, std::size_t slot) {
+    return std::any_of(held.begin(), held.end(), [&](const Lease& lease) { return lease.slot == slot; });
+}
+
+} // namespace
+
+class BlockFile::Impl {
+public:
+    explicit Impl(Options options)
+        : boot_id_(std::move(options.boot_id)), file_({.state_directory = std::move(options.state_directory),
+                                                       .known_leases = std::move(options.known_leases),
+                                                       .clock = std::move(options.clock)},
+                                                      kBlockFormat) {}
+
+    template <class Result, class Act>
+    Result read(const base::Deadline& deadline, Act act) {
+        return file_.read<Result>(deadline, with_table<Act>(act));
+    }
+    template <class Result, class Act>
+    Result write(const base::Deadline& deadline, Act act) {
+        return file_.write<Result>(deadline, with_table<Act>(act));
+    }
+    template <class Result, class Act>
+    Result make(const base::Deadline& deadline, Act act) {
+        return file_.in_transaction<Result>(Transaction::Mode::write, LeaseFile::IfAbsent::make, deadline,
+                                            with_table<Act>(act));
+    }
+
+    [[nodiscard]] LeaseFile& file() { return file_; }
+
+private:
+    template <class Act>
+    auto with_table(Act& act) {
+        return [this, &act](AddressPool& pool) {
+            BlockTable table(file_.database(), boot_id_, file_.now().boot);
+            return act(pool, table);
+        };
+    }
+
+    std::string boot_id_;
+    LeaseFile file_;
+};
+
+namespace {
+
+Leases note(Leases released, BlockTable& table) {
+    for (const Lease& lease : released) table.note_release(lease.space, lease.address.address());
+    return released;
+}
+
+} // namespace
+
+BlockFile::BlockFile(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+BlockFile::~BlockFile() = default;
+
+ReserveOutcome BlockFile::reserve(const Owner& owner, const std::vector<Claim>& claims,
+                                  const base::Deadline& deadline) {
+    return impl_->make<ReserveOutcome>(deadline, [&](AddressPool& pool, BlockTable& table) -> ReserveOutcome {
+        const Leases held = pool.leases().find_by_owner(owner.key);
+        std::vector<Claim> narrowed = claims;
+        for (std::size_t slot = 0; slot < claims.size(); ++slot) {
+            if (has_slot(held, slot)) continue;
+            Claim& claim = narrowed[slot];
+            if (!claim.wanted)
+                claim.usable = table.open_part(claim);
+            else if (!table.is_open(claim.space, *claim.wanted))
+                return Exhausted{slot};
+        }
+        return pool.reserve(owner, narrowed);
+    });
+}
+
+Leases BlockFile::release(const OwnerKey& key, const base::Deadline& deadline) {
+    return impl_->write<Leases>(deadline, [&](AddressPool& pool, BlockTable& table) {
+        return note(pool.release(pool.leases().find_by_owner(key)), table);
+    });
+}
+
+Leases BlockFile::withdraw(const OwnerKey& key, const Leases& unused, const base::Deadline& deadline) {
+    return impl_->write<Leases>(deadline, [&](AddressPool& pool, BlockTable& table) {
+        return note(pool.release(pool.leases().find_by_owner(key), unused), table);
+    });
+}
+
+Leases BlockFile::reclaim(const Leases& leases, const base::Deadline& deadline) {
+    return impl_->write<Leases>(
+        deadline, [&](AddressPool& pool, BlockTable& table) { return note(pool.release(leases), table); });
+}
+
+Leases BlockFile::adopt(const Leases& leases, const Owner& heir, const base::Deadline& deadline) {
+    return impl_->write<Leases>(deadline, [&](AddressPool& pool, BlockTable&) { return pool.adopt(leases, heir); });
+}
+
+Leases BlockFile::find(const OwnerKey& key, const base::Deadline& deadline) {
+    return impl_->read<Leases>(deadline,
+                               [&](AddressPool& pool, BlockTable&) { return pool.leases().find_by_owner(key); });
+}
+
+Leases BlockFile::find_predecessors(const Owner& owner, const base::Deadline& deadline) {
+    return impl_->read<Leases>(deadline,
+                               [&](AddressPool& pool, BlockTable&) { return pool.leases().find_by_pod(owner); });
+}
+
+Leases BlockFile::list(const Claim& claim, const std::optional<base::IpAddress>& after, std::size_t most,
+                       const base::Deadline& deadline) {
+    return impl_->read<Leases>(deadline,
+                               [&](AddressPool& pool, BlockTable&) { return pool.leases().list(claim, after, most); });
+}
+
+Leases BlockFile::list_all(const base::Deadline& deadline) {
+    return impl_->read<Leases>(deadline, [&](AddressPool& pool, BlockTable&) { return pool.leases().list_all(); });
+}
+
+bool BlockFile::has_free(const Claim& claim, const base::Deadline& deadline) {
+    return impl_->read<bool>(deadline, [&](AddressPool& pool, BlockTable& table) {
+        Claim narrowed = claim;
+        narrowed.usable = table.open_part(claim);
+        return pool.has_free(narrowed);
+    });
+}
+
+Usage BlockFile::usage(const Claim& claim, const base::Deadline& deadline) {
+    return impl_->read<Usage>(deadline, [&](AddressPool& pool, BlockTable&) { return pool.usage(claim); });
+}
+
+std::string BlockFile::id(const base::Deadline& deadline) {
+    return impl_->make<std::string>(deadline, [](AddressPool&, BlockTable& table) { return table.file_id(); });
+}
+
+std::vector<BlockRange> BlockFile::ranges(const base::Deadline& deadline) {
+    return impl_->read<std::vector<BlockRange>>(deadline,
+                                                [](AddressPool&, BlockTable& table) { return table.ranges(); });
+}
+
+void BlockFile::put_range(const BlockRange& range, const base::Deadline& deadline) {
+    impl_->make<bool>(deadline, [&](AddressPool&, BlockTable& table) { return table.put_range(range), true; });
+}
+
+bool BlockFile::has_looked(const BlockRange& range, const base::Deadline& deadline) {
+    return impl_->read<bool>(deadline, [&](AddressPool&, BlockTable& table) { return table.has_looked(range); });
+}
+
+void BlockFile::set_looked(const BlockRange& range, const base::Deadline& deadline) {
+    impl_->make<bool>(deadline, [&](AddressPool&, BlockTable& table) { return table.set_looked(range), true; });
+}
+
+void BlockFile::set_full(const Claim& claim, const base::Deadline& deadline) {
+    impl_->make<bool>(deadline, [&](AddressPool&, BlockTable& table) { return table.set_full(claim), true; });
+}
+
+bool BlockFile::is_full(const Claim& claim, const base::Deadline& deadline) {
+    return impl_->read<bool>(deadline, [&](AddressPool&, BlockTable& table) { return table.is_full(claim); });
+}
+
+std::vector<Block> BlockFile::blocks(const base::Deadline& deadline) {
+    return impl_->read<std::vector<Block>>(deadline, [](AddressPool&, BlockTable& table) { return table.blocks(); });
+}
+
+void BlockFile::add(const Block& block, const base::Deadline& deadline) {
+    impl_->make<bool>(deadline, [&](AddressPool&, BlockTable& table) { return table.add(block), true; });
+}
+
+void BlockFile::open(const Block& block, const base::Deadline& deadline) {
+    impl_->make<bool>(deadline, [&](AddressPool&, BlockTable& table) { return table.open(block), true; });
+}
+
+void BlockFile::set_written(const Block& block, const base::Deadline& deadline) {
+    impl_->make<bool>(deadline, [&](AddressPool&, BlockTable& table) { return table.set_written(block), true; });
+}
+
+void BlockFile::remove(const Block& block, const base::Deadline& deadline) {
+    impl_->write<bool>(deadline, [&](AddressPool& pool, BlockTable& table) {
+        if (!table.remove(block)) return false;
+        pool.forget_resting(block.space, block.prefix);
+        return true;
+    });
+}
+
+bool BlockFile::close_idle(std::chrono::seconds idle, const base::Deadline& deadline) {
+    return impl_->write<bool>(deadline,
+                              [&](AddressPool&, BlockTable& table) { return table.close_idle(idle.count()); });
+}
+
+Time BlockFile::now() const {
+    return impl_->file().now();
+}
+
+std::optional<std::string> BlockFile::repair(const base::Deadline& deadline) {
+    impl_->file().close();
+    return impl_->file().file().repair(deadline);
+}
+
+std::vector<std::string> BlockFile::verify(const base::Deadline& deadline) {
+    return impl_->read<std::vector<std::string>>(
+        deadline, [&](AddressPool&, BlockTable&) { return find_faults(impl_->file().database()); });
+}
+
+const std::string& BlockFile::path() const {
+    return impl_->file().file().path();
+}
+
+} // namespace rdmanet::ipam

@@ -1,0 +1,165 @@
+// The store "blocks" end to end: two nodes on one machine, which differ by their state directories and Node objects.
+#include "attachment_stage.hpp"
+#include "cluster_stage.hpp"
+
+#include "support/names.hpp"
+#include "support/process.hpp"
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace rdmanet::test {
+namespace {
+
+constexpr const char* kBlocks = "/apis/rdmanet.cni/v1alpha1/addressblocks";
+
+/// A Node object of this machine, which the case takes away again, and what it had in the cluster.
+class ClusterMachine {
+public:
+    explicit ClusterMachine(std::string name, std::string space) : name_(std::move(name)), space_(std::move(space)) {
+        shell(cluster() + R"(/apply '{"apiVersion":"v1","kind":"Node","metadata":{"name":")" + name_ +
+              R"("}}' /api/v1/nodes)");
+    }
+    ClusterMachine(const ClusterMachine&) = delete;
+    ClusterMachine& operator=(const ClusterMachine&) = delete;
+    ~ClusterMachine() { shell(cluster() + "/delete /api/v1/nodes/" + name_); }
+
+    /// An attachment of a pod on this node.
+    [[nodiscard]] PluginCall call(const Pod& pod, const std::string& more = "") const {
+        PluginCall call = call_for(pod, "'master':'par0','ipam':{'type':'rdmanet','store':'blocks','network_name':'" +
+                                            space_ + "','range':'10.64.0.0/16','nodeName':'" + name_ +
+                                            "','kubernetes':{'kubeconfig':'" + kKubeconfig + "'}" + more + "}");
+        call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till;K8S_POD_UID=uid-1";
+        return call;
+    }
+
+private:
+    std::string name_;
+    std::string space_;
+};
+
+std::string own_space() {
+    static int count = 0;
+    return "e" + std::to_string(::getpid()) + "-" + std::to_string(++count);
+}
+
+/// "BLOCK NODE" of each block of the space.
+std::string blocks_of(const std::string& space) {
+    return shell(cluster() + "/get " + kBlocks + " | jq --join-output '[.items[].spec | select(.space == \"" + space +
+                 "\") | .block + \" \" + .node.name] | join(\", \")'");
+}
+
+} // namespace
+
+TEST_CASE("a node takes a block of the cluster, and gives the addresses in it without a request", "[cluster][blocks]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
+    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    const std::string space = own_space();
+    const ClusterMachine machine(space + "-a", space);
+    const Stage stage;
+    const PluginCall call = machine.call(stage.pod);
+    CHECK(outcome(call, "STATUS") == "");
+    CHECK_THAT(run_process({binary(), "plan", "--name", "net"}, {.input = call.config}).out,
+               Names("store \"blocks\"", "range 10.64.0.0/16", "0 leases"));
+    const std::string result = add(call);
+    const std::string block = blocks_of(space);
+    CHECK_THAT(block, Names("/28 " + space + "-a"));
+    write_kubeconfig(kNobody); // from here on, any request would fail
+    CHECK(check(call, result) == "");
+    CHECK(outcome(call, "STATUS") == "");
+    PluginCall second = of(call, "c2");
+    second.ifname = "net2";
+    CHECK(addresses(add(second)) != addresses(result));
+    CHECK_THAT(shell(binary() + " state"), Names(addresses(result), space));
+    CHECK(del(second) == "");
+    CHECK(del(after(call, result)) == "");
+    CHECK(del(call) == "");
+    CHECK_THAT(shell(binary() + " state"), Names("nothing attached"));
+    CHECK(addresses(add(of(call, "c3"))) != ""); // one empty block stays
+    CHECK(del(of(call, "c3")) == "");
+    CHECK(blocks_of(space) == block);
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("two nodes share a range; a restart, an empty state directory and an unknown node", "[cluster][blocks]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
+    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    const std::string space = own_space();
+    const ClusterMachine a(space + "-a", space);
+    const ClusterMachine b(space + "-b", space);
+    const Stage stage;
+    const std::string of_a = addresses(add(a.call(stage.pod)));
+    PluginCall on_b = of(b.call(stage.pod), "c2");
+    on_b.ifname = "net2";
+    on_b.more_environment.push_back("RDMANET_STATE_DIR=/run/rdmanet-b");
+    const std::string of_b = addresses(add(on_b));
+    CHECK(of_a != of_b);
+    const std::string both = blocks_of(space);
+    CHECK_THAT(both, Names(space + "-a", space + "-b"));
+    CHECK(del(on_b) == "");
+    CHECK(del(a.call(stage.pod)) == "");
+    // The file of the leases is lost, and the journal shows nothing: the block is left alone.
+    shell("rm -r /run/rdmanet-b");
+    const std::string again = addresses(add(on_b));
+    CHECK(again != of_b);
+    CHECK(std::count(both.begin(), both.end(), ',') + 1 == [&] {
+        const std::string now = blocks_of(space);
+        return std::count(now.begin(), now.end(), ',');
+    }());
+    CHECK(del(on_b) == "");
+    shell("rm -r /run/rdmanet-b");
+    PluginCall unknown = of(call_for(stage.pod, "'master':'par0','ipam':{'type':'rdmanet','store':'blocks',"
+                                                "'network_name':'" +
+                                                    own_space() +
+                                                    "','range':'10.64.0.0/16','nodeName':'nobody','kubernetes':"
+                                                    "{'kubeconfig':'" +
+                                                    kKubeconfig + "'}}"),
+                            "c4");
+    CHECK_THAT(refusal(unknown), Names("\"nobody\"", "\"nodeName\""));
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("a requested address is a block of its own until DEL, also when the server is away then",
+          "[cluster][blocks]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
+    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    const std::string space = own_space();
+    const ClusterMachine machine(space + "-a", space);
+    const Stage stage;
+    PluginCall call = machine.call(stage.pod, ",'requestable':'10.64.255.0/24'");
+    call.args += ";IP=10.64.255.7";
+    CHECK(addresses(add(call)) == "10.64.255.7/16");
+    CHECK(blocks_of(space) == "10.64.255.7/32 " + space + "-a");
+    CHECK(del(call) == "");
+    CHECK(blocks_of(space) == "");
+    CHECK(addresses(add(call)) == "10.64.255.7/16");
+    write_kubeconfig(kNobody);
+    CHECK(del(call) == "");
+    CHECK(blocks_of(space) == "10.64.255.7/32 " + space + "-a");
+    CHECK(run_process({binary(), "gc"}, {}).exit_status == 1);
+    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    shell(binary() + " gc");
+    CHECK(blocks_of(space) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("a node with no block and no server says what it tried, and leaves nothing", "[blocks]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    write_kubeconfig(kNobody);
+    const Stage stage;
+    const PluginCall call = call_for(stage.pod, std::string("'master':'par0','ipam':{'type':'rdmanet','range':"
+                                                            "'10.64.0.0/16','kubernetes':{'kubeconfig':'") +
+                                                    kKubeconfig + "'}}");
+    CHECK_THAT(refusal(call), Names("code 11", "http://127.0.0.1:1", "connection refused"));
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+} // namespace rdmanet::test

@@ -1,0 +1,33 @@
+// The API server of cases that are run by test/cluster/cluster.sh, and a kubeconfig file that leads to it or to nobody.
+#pragma once
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace rdmanet::test {
+
+inline constexpr const char* kKubeconfig = "/run/cluster-test.kubeconfig";
+// Nobody listens there.
+inline constexpr const char* kNobody =
+    "apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: "
+    "\"http://127.0.0.1:1\"}}]\nusers: [{name: u, user: {token: s3cret}}]\ncontexts: [{name: "
+    "x, context: {cluster: c, user: u}}]\ncurrent-context: x\n";
+
+/// Its directory; empty if there is none.
+inline std::string cluster() {
+    const char* directory = std::getenv("RDMANET_CLUSTER");
+    return directory == nullptr ? "" : directory;
+}
+
+inline void write_kubeconfig(const std::string& content) {
+    std::ofstream(kKubeconfig) << content;
+}
+
+inline std::string read_file(const std::string& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+} // namespace rdmanet::test

@@ -1,0 +1,299 @@
+// What two nodes, a lost answer, a killed process or a person may do in between.
+#include "blocks_fixture.hpp"
+#include "relay.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <ctime>
+#include <set>
+#include <thread>
+
+using namespace rdmanet;
+using namespace rdmanet::cluster;
+using namespace rdmanet::cluster::test;
+using Catch::Matchers::Contains;
+
+namespace {
+
+class Races : public BlocksFixture {
+public:
+    const std::string kRange = "10.0.0.0/24";
+
+    std::unique_ptr<TestNode> node_behind(Relay& relay, const std::string& suffix) {
+        auto one = node(suffix);
+        one->connect = [&relay] { return relay.connect(); };
+        return one;
+    }
+    static std::string name_of(const ipam::Block& block) {
+        return block.prefix.network().to_string() + "-" + std::to_string(block.prefix.length());
+    }
+    /// Its error, or the addresses.
+    static std::string try_to_reserve(TestNode& node, const std::string& container,
+                                      const std::vector<ipam::Claim>& claims) try {
+        node.store = std::make_unique<BlocksStore>(node.file, node.options());
+        const auto outcome = node.store->reserve(owner(container, container), claims, soon());
+        const auto* none = std::get_if<ipam::Exhausted>(&outcome);
+        return none != nullptr && none->refusal ? none->refusal->what() : text_of(outcome);
+    } catch (const base::Error& error) {
+        return error.what();
+    }
+    /// Patches the block's annotation as if its node had been missed for so long.
+    void miss_since(const std::string& block, std::int64_t seconds_ago) {
+        patch(path_of(block),
+              R"([{"op":"add","path":"/metadata/annotations","value":{"rdmanet.cni/node-missing-since":")" +
+                  std::to_string(std::time(nullptr) - seconds_ago) + "\"}}]");
+    }
+};
+
+} // namespace
+
+TEST_CASE_METHOD(Races, "a new block costs at most three requests, and an address in it none") {
+    if (!is_there()) return;
+    Relay relay("rdmanet");
+    auto a = node_behind(relay, "a");
+    CHECK(try_to_reserve(*a, "first", {claim(kRange)}) != "exhausted");
+    (void)relay.take_requests();
+    for (int number = 0; number < 100; ++number) {
+        const std::size_t before = a->file->blocks(soon()).size();
+        CHECK_THAT(try_to_reserve(*a, "c" + std::to_string(number), {claim(kRange)}), Contains("/24"));
+        const std::size_t after = a->file->blocks(soon()).size();
+        CHECK(relay.take_requests().size() <= (after == before ? 0 : 3));
+    }
+}
+
+TEST_CASE_METHOD(Races, "a request or an answer that is lost, whichever it is, leaves no address that is given twice") {
+    if (!is_there()) return;
+    for (const Fate fate : {Fate::is_lost, Fate::loses_its_answer})
+        for (int unlucky = 0; unlucky < 9; ++unlucky) {
+            space = own_space();
+            Relay relay("rdmanet");
+            auto a = node_behind(relay, "a");
+            auto b = node("b");
+            relay.decide(
+                [&, count = 0](const std::string&) mutable { return count++ == unlucky ? fate : Fate::passes; });
+            std::set<std::string> given;
+            const auto use = [&](TestNode& node, const std::string& container) {
+                const std::string got = try_to_reserve(node, container, {claim("10.0.0.0/26")});
+                if (!got.ends_with("/26")) return;
+                INFO(got << ", request " << unlucky);
+                CHECK(given.insert(got).second);
+            };
+            for (int number = 0; number < 15; ++number) {
+                use(*a, "a" + std::to_string(number));
+                use(*b, "b" + std::to_string(number));
+            }
+            CHECK(given.size() >= 28); // at most one ADD of each node fails by it
+            for (int number = 0; number < 15; ++number) {
+                a->release("a" + std::to_string(number));
+                b->release("b" + std::to_string(number));
+            }
+            for (TestNode* node : {a.get(), b.get()}) {
+                node->now.boot += 600;
+                node->store->settle(0s, soon());
+                CHECK(node->file->blocks(soon()).size() == 1);
+            }
+            const std::string left = blocks();
+            CHECK(std::count(left.begin(), left.end(), ',') == 1);
+        }
+}
+
+TEST_CASE_METHOD(Races, "a claim that applies late is found again, and its block is not lost") {
+    if (!is_there()) return;
+    Relay relay("rdmanet");
+    auto a = node_behind(relay, "a");
+    CHECK_THAT(try_to_reserve(*a, "c0", {claim(kRange)}), Contains("/24"));
+    for (int number = 1; number < 16; ++number) (void)try_to_reserve(*a, "c" + std::to_string(number), {claim(kRange)});
+    relay.decide_next_change(Fate::comes_late);
+    std::string said;
+    for (int number = 16; said.empty() || said.ends_with("/24"); ++number)
+        said = try_to_reserve(*a, "c" + std::to_string(number), {claim(kRange)});
+    CHECK_THAT(said, Contains("no answer says whether"));
+    CHECK_THAT(a->states(), Contains("claiming"));
+    a->store->settle(kIdleBlock, soon()); // too early to say that it never came
+    CHECK_THAT(a->states(), Contains("claiming"));
+    CHECK(relay.deliver() == std::vector<unsigned>{201});
+    a->now.boot += 60;
+    a->store->settle(kIdleBlock, soon());
+    CHECK_THAT(a->states(), !Contains("claiming"));
+    (void)relay.take_requests();
+    CHECK_THAT(try_to_reserve(*a, "again", {claim(kRange)}), Contains("/24"));
+    CHECK(relay.take_requests().empty());
+}
+
+TEST_CASE_METHOD(Races, "a give-back that applies late does not take a block that its node has opened again") {
+    if (!is_there()) return;
+    Relay relay("rdmanet");
+    auto a = node_behind(relay, "a");
+    a->requestable = {prefix("10.0.0.64/26")};
+    const auto wanted = std::vector{wanting(kRange, "10.0.0.70")};
+    CHECK(try_to_reserve(*a, "c", wanted) == "10.0.0.70/24");
+    CHECK(a->release("c") == "10.0.0.70/24");
+    relay.decide_next_change(Fate::comes_late);
+    CHECK_THROWS_AS(a->store->settle(kIdleBlock, soon()), ipam::StoreError);
+    CHECK(try_to_reserve(*a, "d", wanted) == "10.0.0.70/24");
+    CHECK(relay.deliver() == std::vector<unsigned>{422});
+    CHECK(blocks() == "10.0.0.70/32 a");
+    // And the other write of a give-back.
+    CHECK(a->release("d") == "10.0.0.70/24");
+    relay.decide([&, done = false](const std::string& request) mutable {
+        if (done || !request.starts_with("DELETE ")) return Fate::passes;
+        done = true;
+        return Fate::comes_late;
+    });
+    CHECK_THROWS_AS(a->store->settle(kIdleBlock, soon()), ipam::StoreError);
+    CHECK(blocks() == "10.0.0.70/32 a released");
+    auto b = node("b");
+    b->requestable = a->requestable;
+    CHECK(try_to_reserve(*b, "e", wanted) == "10.0.0.70/24");
+    CHECK(relay.deliver() == std::vector<unsigned>{409});
+    CHECK(blocks() == "10.0.0.70/32 b");
+    a->store->settle(kIdleBlock, soon());
+    CHECK(a->states().empty());
+    CHECK(blocks() == "10.0.0.70/32 b");
+}
+
+TEST_CASE_METHOD(Races, "a process that was killed between the file and the server is finished by the next one") {
+    if (!is_there()) return;
+    auto a = node("a");
+    CHECK_THAT(a->reserve("c0", {claim(kRange)}), Contains("/24"));
+    const ipam::Block open = a->file->blocks(soon()).front();
+    // After the POST, before the file knew: what the file calls claiming, the server has.
+    a->lose_state();
+    a->file->put_range({.space = space, .subnet = prefix(kRange), .kubeconfig = "/k", .node_name = a->name()}, soon());
+    ipam::Block claiming = open;
+    claiming.state = ipam::BlockState::claiming;
+    claiming.version.clear();
+    a->file->add(claiming, soon());
+    patch(path_of(name_of(open)),
+          R"([{"op":"replace","path":"/spec/leaseFile","value":")" + a->file->id(soon()) + "\"}]");
+    CHECK(a->reserve("c1", {claim(kRange)}) == open.prefix.network().to_string() + "/24");
+    CHECK(blocks() == open.prefix.to_string() + " a");
+    // Before the POST: nobody has it, so the node takes another one, and forgets this one when no request can be left.
+    claiming.prefix = prefix(open.prefix == prefix("10.0.0.32/28") ? "10.0.0.48/28" : "10.0.0.32/28");
+    a->file->add(claiming, soon());
+    a->now.boot += 60;
+    a->store->settle(kIdleBlock, soon());
+    CHECK(a->states() == open.prefix.to_string() + " open");
+}
+
+TEST_CASE_METHOD(Races, "ranges that overlap, made at once: at most one stays") {
+    if (!is_there()) return;
+    for (int round = 0; round < 6; ++round) {
+        space = own_space();
+        const std::vector<std::string> subnets = {"10.0.0.0/16", "10.0.3.0/24", "10.0.0.0/22", "10.0.3.128/25"};
+        std::vector<std::unique_ptr<TestNode>> nodes;
+        for (std::size_t at = 0; at < subnets.size(); ++at) nodes.push_back(node("n" + std::to_string(at)));
+        std::vector<std::string> got(nodes.size());
+        std::vector<std::thread> threads;
+        for (std::size_t at = 0; at < nodes.size(); ++at)
+            threads.emplace_back([&, at] { got[at] = try_to_reserve(*nodes[at], "c", {claim(subnets[at])}); });
+        for (std::thread& thread : threads) thread.join();
+        std::string all;
+        for (const std::string& one : got) all += one + "; ";
+        INFO(all);
+        CHECK(std::count_if(got.begin(), got.end(), [](const std::string& one) { return one.size() < 16; }) == 1);
+        CHECK(ranges().find(',') == std::string::npos);
+        CHECK_THAT(all, Contains("overlaps range") && Contains("AddressRange " + space));
+    }
+}
+
+TEST_CASE_METHOD(Races, "a node that is registered anew keeps its blocks, and writes its new UID into them") {
+    if (!is_there()) return;
+    auto a = node("a");
+    CHECK(a->reserve("c0", {claim("10.0.0.0/29")}) == a->reserve("c0", {claim("10.0.0.0/29")}));
+    const std::string before = blocks();
+    delete_node(a->name());
+    make_node("a", a->boot());
+    auto b = node("b");
+    for (int number = 0; number < 8; ++number) (void)b->reserve("c" + std::to_string(number), {claim("10.0.0.0/29")});
+    CHECK_THAT(blocks(), Contains(before)); // the boot that the new Node reports is the one that the block names
+    CHECK_THAT(blocks(), !Contains(" a, ") || Contains(before));
+    const ipam::Block first = a->file->blocks(soon()).front();
+    CHECK(spec_of(name_of(first), "node").find(uid_of_node(a->name())) == std::string::npos);
+    (void)b->release("c0");
+    (void)b->release("c1");
+    b->store->settle(0s, soon());
+    for (int number = 1; number < 4; ++number)
+        (void)try_to_reserve(*a, "c" + std::to_string(number), {claim("10.0.0.0/29")});
+    CHECK_THAT(spec_of(name_of(first), "node"), Contains(uid_of_node(a->name())));
+}
+
+TEST_CASE_METHOD(Races, "the blocks of a node that is gone are taken when it was missed twice, five minutes apart") {
+    if (!is_there()) return;
+    const std::string range = "10.0.0.0/30"; // blocks of one, two of which have a usable address
+    auto a = node("a");
+    auto b = node("b");
+    CHECK(a->reserve("c0", {claim(range)}) != "exhausted");
+    CHECK(a->reserve("c1", {claim(range)}) != "exhausted");
+    const std::string before = blocks();
+    const ipam::Block one = a->file->blocks(soon()).front();
+    CHECK(try_to_reserve(*b, "d", {claim(range)}) == "exhausted"); // a is there
+    CHECK(blocks() == before);
+    delete_node(a->name());
+    CHECK(try_to_reserve(*b, "d", {claim(range)}) == "exhausted"); // missed once
+    miss_since(name_of(one), 290);
+    CHECK(try_to_reserve(*b, "d", {claim(range)}) == "exhausted");
+    miss_since(name_of(one), 7200); // that was another time
+    CHECK(try_to_reserve(*b, "d", {claim(range)}) == "exhausted");
+    CHECK(blocks() == before);
+    miss_since(name_of(one), 301);
+    make_node("a", space + "-other-boot"); // its name alone is nothing
+    CHECK(try_to_reserve(*b, "d", {claim(range)}) == one.prefix.network().to_string() + "/30");
+    CHECK_THAT(blocks(), Contains(one.prefix.to_string() + " b"));
+    CHECK(spec_of(name_of(one), "bootID") == "\"" + b->boot() + "\"");
+}
+
+TEST_CASE_METHOD(Races, "kubectl delete waits until the node has given the block back") {
+    if (!is_there()) return;
+    auto a = node("a");
+    CHECK(a->reserve("c0", {claim(kRange)}) != "exhausted");
+    const ipam::Block first = a->file->blocks(soon()).front();
+    const auto object = std::get<kube::Object>(admin->get(path_of(name_of(first)), soon()));
+    (void)admin->remove(path_of(name_of(first)), {.uid = object.content.root().at("metadata").at("uid").string()},
+                        soon());
+    CHECK(blocks() == first.prefix.to_string() + " a going");
+    CHECK(a->reserve("c1", {claim(kRange)}) != "exhausted");
+    CHECK(blocks() == first.prefix.to_string() + " a going");
+    for (int number = 2; number < 18; ++number) (void)a->reserve("c" + std::to_string(number), {claim(kRange)});
+    for (int number = 0; number < 18; ++number) (void)a->release("c" + std::to_string(number));
+    const std::string keeper = a->reserve("keeper", {claim(kRange)});
+    a->now.boot += 600;
+    a->store->settle(0s, soon());
+    (void)a->release("keeper");
+    CHECK_THAT(blocks(), Contains("going") || !Contains(first.prefix.to_string() + " "));
+}
+
+TEST_CASE_METHOD(Races, "with the server away a node goes on as long as it has addresses, then it says why it stops") {
+    if (!is_there()) return;
+    auto a = node("a");
+    CHECK_THAT(a->reserve("c0", {claim(kRange)}), Contains("/24"));
+    a->start();
+    a->connect = [] {
+        return std::make_unique<kube::Api>(kube::Access{.server = http::Url::parse("http://127.0.0.1:1")},
+                                           http::Limits{});
+    };
+    std::string said;
+    int count = 1;
+    for (; said.empty() || said.ends_with("/24"); ++count)
+        said = try_to_reserve(*a, "c" + std::to_string(count), {claim(kRange)});
+    CHECK(count >= 15);
+    CHECK_THAT(said, Contains("http://127.0.0.1:1") && Contains("connection refused"));
+    const std::string freed = a->release("c3");
+    CHECK(try_to_reserve(*a, "late", {claim(kRange)}) == freed);
+}
+
+TEST_CASE_METHOD(Races, "a machine that says the name of another one's Node gets no block") {
+    if (!is_there()) return;
+    auto a = node("a");
+    TestNode impostor(*this, a->name(), a->boot());
+    BlocksStore::Options options = impostor.options();
+    options.machine_id = "another";
+    impostor.store = std::make_unique<BlocksStore>(impostor.file, options);
+    const auto outcome = impostor.store->reserve(owner("c", "c"), {claim(kRange)}, soon());
+    const auto* none = std::get_if<ipam::Exhausted>(&outcome);
+    REQUIRE(none != nullptr);
+    REQUIRE(none->refusal);
+    CHECK_THAT(none->refusal->what(), Contains("\"nodeName\"") && Contains("another"));
+    CHECK(blocks().empty());
+}

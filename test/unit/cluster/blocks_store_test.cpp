@@ -1,0 +1,281 @@
+#include "blocks_fixture.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <set>
+#include <thread>
+
+using namespace rdmanet;
+using namespace rdmanet::cluster;
+using namespace rdmanet::cluster::test;
+using Catch::Matchers::Contains;
+
+namespace {
+
+class Blocks : public BlocksFixture {
+public:
+    const std::string kRange = "10.0.0.0/24";
+    /// The error of a reservation.
+    static std::string refusal(TestNode& node, const std::vector<ipam::Claim>& claims) try {
+        node.start();
+        const auto outcome = node.store->reserve(owner("refused", "refused"), claims, soon());
+        const auto* none = std::get_if<ipam::Exhausted>(&outcome);
+        return none != nullptr && none->refusal ? none->refusal->what() : "no error, but " + text_of(outcome);
+    } catch (const base::Error& error) {
+        return error.what();
+    }
+    std::vector<std::string> fill(TestNode& node, const std::string& range, int count,
+                                  const std::string& prefix = "f") {
+        std::vector<std::string> given;
+        for (int number = 0; number < count; ++number)
+            given.push_back(node.reserve(prefix + std::to_string(number), {claim(range)}));
+        return given;
+    }
+};
+
+} // namespace
+
+TEST_CASE_METHOD(Blocks, "a node takes a block, and asks nobody for the addresses in it") {
+    if (!is_there()) return;
+    auto a = node("a");
+    const std::string first = a->reserve("c0", {claim(kRange)});
+    CHECK_THAT(first, Contains("/24"));
+    CHECK(ranges() == kRange);
+    const int calls = a->calls;
+    for (int number = 1; number < 12; ++number)
+        CHECK(a->reserve("c" + std::to_string(number), {claim(kRange)}) != first);
+    CHECK(a->reserve("c0", {claim(kRange)}) == first);
+    CHECK(a->release("c3") != "");
+    CHECK(a->calls == calls);
+    const std::string its = a->file->blocks(soon()).front().prefix.to_string();
+    CHECK(blocks() == its + " a");
+    CHECK_THAT(a->states(), Contains(its + " open"));
+    std::string object = its;
+    std::replace(object.begin(), object.end(), '/', '-');
+    CHECK(spec_of(object, "bootID") == "\"" + a->boot() + "\"");
+    CHECK(spec_of(object, "leaseFile") == "\"" + a->file->id(soon()) + "\"");
+    CHECK(spec_of(object, "inUse") == "1");
+}
+
+TEST_CASE_METHOD(Blocks, "two nodes never have one block, and no address twice") {
+    if (!is_there()) return;
+    std::vector<std::unique_ptr<TestNode>> nodes;
+    for (int number = 0; number < 6; ++number) nodes.push_back(node("n" + std::to_string(number)));
+    std::vector<std::vector<std::string>> given(nodes.size());
+    std::vector<std::thread> threads;
+    for (std::size_t at = 0; at < nodes.size(); ++at)
+        threads.emplace_back([&, at] { given[at] = fill(*nodes[at], kRange, 30); });
+    for (std::thread& thread : threads) thread.join();
+    std::set<std::string> all;
+    for (const auto& list : given)
+        for (const std::string& address : list) {
+            INFO(address);
+            CHECK(all.insert(address).second);
+        }
+    CHECK(all.size() == 180);
+    CHECK(all.count("exhausted") == 0);
+}
+
+TEST_CASE_METHOD(Blocks, "a full range says who has it") {
+    if (!is_there()) return;
+    auto a = node("a");
+    auto b = node("b");
+    fill(*a, "10.0.0.0/28", 6);
+    fill(*b, "10.0.0.0/28", 14);
+    const auto outcome = b->store->reserve(owner("late", "late"), {claim("10.0.0.0/28")}, soon());
+    const auto* none = std::get_if<ipam::Exhausted>(&outcome);
+    REQUIRE(none != nullptr);
+    CHECK_THAT(none->detail, Contains("node " + a->name() + " 2"));
+    CHECK(a->release("f0") != "");
+    CHECK_THAT(a->reserve("again", {claim("10.0.0.0/28")}), Contains("/28"));
+}
+
+TEST_CASE_METHOD(Blocks, "one empty block is kept, others go back after a while, for other nodes") {
+    if (!is_there()) return;
+    auto a = node("a");
+    fill(*a, kRange, 33);
+    for (int number = 0; number < 33; ++number) CHECK(a->release("f" + std::to_string(number)) != "");
+    const int calls = a->calls;
+    a->store->settle(kIdleBlock, soon());
+    CHECK(a->calls == calls);
+    a->now.boot += 600;
+    a->store->settle(kIdleBlock, soon());
+    const auto left = a->file->blocks(soon());
+    REQUIRE(left.size() == 1);
+    CHECK(blocks() == left.front().prefix.to_string() + " a");
+    CHECK(left.front().state == ipam::BlockState::open);
+}
+
+TEST_CASE_METHOD(Blocks, "after a reboot a node goes on with its blocks, once the cluster knows the boot") {
+    if (!is_there()) return;
+    auto a = node("a");
+    fill(*a, kRange, 17);
+    const std::string before = blocks();
+    const std::string old_file = a->file->id(soon());
+    a->reboot("boot-a2");
+    CHECK_THAT(a->reserve("new", {claim(kRange)}), Contains("/24"));
+    CHECK(blocks() == before);
+    CHECK_THAT(a->states(), Contains("open") && Contains("earlier"));
+    CHECK(a->file->id(soon()) != old_file);
+    fill(*a, kRange, 31);
+    CHECK(blocks() == before);
+    for (const ipam::Block& block : a->file->blocks(soon())) CHECK(block.boot_id == "boot-a2");
+}
+
+TEST_CASE_METHOD(Blocks, "a block of this boot that the file does not know is left alone") {
+    if (!is_there()) return;
+    auto a = node("a");
+    const std::string first = a->reserve("lost", {claim(kRange)});
+    const std::string before = blocks();
+    a->lose_state();
+    const std::string second = a->reserve("new", {claim(kRange)});
+    CHECK(second != first);
+    CHECK_THAT(blocks(), Contains(before) && Contains(", "));
+    REQUIRE(a->warnings.size() == 1);
+    CHECK_THAT(a->warnings.front(), Contains("left alone until the node reboots"));
+}
+
+TEST_CASE_METHOD(Blocks, "a new file goes on with a block that the journal shows, and gives none of its leases twice") {
+    if (!is_there()) return;
+    auto a = node("a");
+    std::set<std::string> given;
+    for (const std::string& address : fill(*a, kRange, 5)) given.insert(address);
+    a->journal = a->file->list_all(soon());
+    const std::string before = blocks();
+    a->lose_state();
+    for (const std::string& address : fill(*a, kRange, 11, "new")) CHECK(given.insert(address).second);
+    CHECK(blocks() == before);
+    CHECK(a->warnings.empty());
+}
+
+TEST_CASE_METHOD(Blocks, "two state directories of a node leave each other's blocks alone") {
+    if (!is_there()) return;
+    auto a = node("a");
+    TestNode other(*this, a->name(), a->boot());
+    std::set<std::string> given;
+    for (int number = 0; number < 20; ++number) {
+        CHECK(given.insert(a->reserve("a" + std::to_string(number), {claim(kRange)})).second);
+        CHECK(given.insert(other.reserve("b" + std::to_string(number), {claim(kRange)})).second);
+    }
+}
+
+TEST_CASE_METHOD(Blocks, "a requested address is a block of one, and goes back with its lease") {
+    if (!is_there()) return;
+    auto a = node("a");
+    auto b = node("b");
+    a->requestable = b->requestable = {prefix("10.0.0.64/26")};
+    CHECK(a->reserve("c", {wanting(kRange, "10.0.0.70")}) == "10.0.0.70/24");
+    CHECK(blocks() == "10.0.0.70/32 a");
+    CHECK_THAT(refusal(*b, {wanting(kRange, "10.0.0.70")}), Contains("node " + a->name()) && Contains("10.0.0.64/26"));
+    CHECK(a->release("c") == "10.0.0.70/24");
+    CHECK(a->states() == "10.0.0.70/32 closed");
+    a->store->settle(kIdleBlock, soon());
+    CHECK(blocks().empty());
+    CHECK(b->reserve("c", {wanting(kRange, "10.0.0.70")}) == "10.0.0.70/24");
+    fill(*b, kRange, 3);
+    CHECK(b->release("c") == "10.0.0.70/24");
+    // Given back, and wanted again before the cluster knows: one write makes it ours again.
+    CHECK(b->reserve("d", {wanting(kRange, "10.0.0.70")}) == "10.0.0.70/24");
+    CHECK_THAT(blocks(), Contains("10.0.0.70/32 b"));
+    // Outside of that part, an address comes with its block, and one of another node's block doesn't come.
+    CHECK(b->reserve("e", {wanting(kRange, "10.0.0.20")}) == "10.0.0.20/24");
+    CHECK_THAT(blocks(), Contains("10.0.0.16/28 b"));
+    CHECK_THAT(refusal(*a, {wanting(kRange, "10.0.0.21")}), Contains("block 10.0.0.16/28 of node " + b->name()));
+}
+
+TEST_CASE_METHOD(Blocks, "an address that the configuration sets is a block of its own, or in the range that has it") {
+    if (!is_there()) return;
+    auto a = node("a");
+    auto b = node("b");
+    ipam::Claim fixed = wanting("10.9.0.0/24", "10.9.0.5");
+    fixed.usable.clear();
+    CHECK(a->reserve("c", {claim(kRange), fixed}) != "");
+    CHECK_THAT(blocks(), Contains("10.9.0.5/32 a"));
+    CHECK(ranges() == "10.0.0.0/24, 10.9.0.5/32");
+    CHECK_THAT(refusal(*b, {fixed}), Contains("10.9.0.5") && Contains(a->name()));
+    CHECK_THAT(refusal(*b, {claim("10.9.0.0/24")}), Contains("range 10.9.0.0/24 overlaps range 10.9.0.5/32"));
+    fixed.wanted = ip("10.0.0.250");
+    CHECK(b->reserve("d", {fixed}) == "10.0.0.250/24");
+    CHECK_THAT(blocks(), Contains("10.0.0.250/32 b"));
+}
+
+TEST_CASE_METHOD(Blocks, "the cluster's record of a range decides, and who differs is told both") {
+    if (!is_there()) return;
+    auto a = node("a");
+    a->block_size = 32;
+    fill(*a, kRange, 1);
+    CHECK(a->file->blocks(soon()).front().prefix.length() == 27);
+    auto b = node("b");
+    fill(*b, kRange, 1);
+    CHECK(b->file->blocks(soon()).front().prefix.length() == 27);
+    auto c = node("c");
+    c->block_size = 16;
+    CHECK_THAT(refusal(*c, {claim(kRange)}), Contains("\"blockSize\" 16") && Contains("has 32"));
+}
+
+TEST_CASE_METHOD(Blocks, "a range in which whereabouts has leases is not cut into blocks") {
+    if (!is_there()) return;
+    auto a = node("a");
+    WhereaboutsStore pools(*admin, ClusterFixture::options({kRange}));
+    CHECK(text_of(pools.reserve(owner("old", "old"), {claim(kRange)}, soon())) == "10.0.0.1/24");
+    CHECK_THAT(refusal(*a, {claim(kRange)}), Contains("1 lease in whereabouts' IPPool " + space + "-10.0.0.0-24"));
+    CHECK(ranges().empty());
+    CHECK(pools.release(owner("old", "old").key, soon()).size() == 1);
+    CHECK_THAT(a->reserve("new", {claim(kRange)}), Contains("/24"));
+}
+
+TEST_CASE_METHOD(Blocks, "both families, or none") {
+    if (!is_there()) return;
+    auto a = node("a");
+    CHECK_THAT(a->reserve("c", {claim(kRange), claim("fd00:1:2::/64")}), Contains("/24 fd00:1:2:") && Contains("/64"));
+    CHECK_THAT(blocks(), Contains("/28 a") && Contains("/124 a"));
+    auto b = node("b");
+    ipam::Claim taken = wanting(kRange, a->file->list_all(soon()).front().address.address().to_string());
+    CHECK_THAT(refusal(*b, {claim("fd00:1:2::/64"), taken}), Contains("of node " + a->name()));
+    CHECK(b->file->list_all(soon()).empty());
+    CHECK(a->release("c") != "");
+    CHECK(a->file->list_all(soon()).empty());
+}
+
+TEST_CASE_METHOD(Blocks, "ranges that are unique only in themselves have objects of their own") {
+    if (!is_there()) return;
+    auto a = node("a");
+    ipam::Claim narrow = claim("10.0.0.0/24");
+    narrow.space = space + "@10.0.0.0/24";
+    ipam::Claim wide = claim("10.0.0.0/16");
+    wide.space = space + "@10.0.0.0/16";
+    CHECK_THAT(a->reserve("c", {narrow, wide, claim("10.0.0.0/20")}), Contains("/24 ") && Contains("/16 "));
+    const auto object = std::get<kube::Object>(
+        admin->get(std::string(kRangesPath) + "/" + space + "--10.0.0.0-24--10.0.0.0-24", soon()));
+    CHECK(object.content.root().at("spec").at("space").string() == narrow.space);
+}
+
+TEST_CASE_METHOD(Blocks, "processes of a node that need a block at once take one") {
+    if (!is_there()) return;
+    auto a = node("a");
+    a->file.reset();
+    constexpr int kProcesses = 6;
+    for (int number = 0; number < kProcesses; ++number) {
+        if (::fork() != 0) continue;
+        bool is_done = false;
+        try {
+            a->start();
+            is_done = a->reserve("c" + std::to_string(number), {claim(kRange)}).ends_with("/24");
+        } catch (const std::exception&) {
+        }
+        ::_exit(is_done ? 0 : 1);
+    }
+    for (int number = 0; number < kProcesses; ++number) {
+        int status = 0;
+        REQUIRE(::wait(&status) > 0);
+        CHECK(status == 0);
+    }
+    a->start();
+    CHECK(a->file->list_all(soon()).size() == kProcesses);
+    CHECK(a->file->blocks(soon()).size() == 1);
+    CHECK(blocks().find(',') == std::string::npos);
+}

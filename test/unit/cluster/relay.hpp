@@ -1,0 +1,109 @@
+// Stands between a client and the real API server: counts requests, loses them or their answers, and delivers them
+// late.
+#pragma once
+
+#include "fixture.hpp"
+
+#include "unit/http/scripted_server.hpp"
+
+#include <rdmanet/http/client.hpp>
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace rdmanet::cluster::test {
+
+enum class Fate { passes, is_lost, loses_its_answer, comes_late };
+
+class Relay {
+public:
+    explicit Relay(const std::string& user)
+        : access_(kube::read_kubeconfig(*cluster_directory() + "/" + user + ".kubeconfig")),
+          upstream_(access_.server, access_.tls, {.connect = 60s, .request = 60s}),
+          server_([this](http::test::Connection& connection) { serve(connection); }) {}
+
+    [[nodiscard]] std::unique_ptr<kube::Api> connect() {
+        kube::Access access = access_;
+        access.server = http::Url::parse(server_.url());
+        return std::make_unique<kube::Api>(std::move(access), http::Limits{.connect = 60s, .request = 60s});
+    }
+
+    /// What becomes of each request, by "METHOD TARGET".
+    void decide(std::function<Fate(const std::string&)> fate) {
+        const std::lock_guard lock(mutex_);
+        fate_ = std::move(fate);
+    }
+    /// The next change is lost, or its answer is.
+    void decide_next_change(Fate fate) {
+        decide([fate, done = false](const std::string& request) mutable {
+            if (done || request.starts_with("GET ")) return Fate::passes;
+            done = true;
+            return fate;
+        });
+    }
+    [[nodiscard]] std::vector<std::string> take_requests() {
+        const std::lock_guard lock(mutex_);
+        return std::exchange(requests_, {});
+    }
+    /// What came late comes now. Returns the statuses.
+    std::vector<unsigned> deliver() {
+        std::vector<unsigned> statuses;
+        for (const std::string& text : std::exchange(late_, {})) statuses.push_back(forward(text).status);
+        return statuses;
+    }
+
+private:
+    void serve(http::test::Connection& connection) {
+        for (std::string text = connection.read_request(); !text.empty(); text = connection.read_request()) {
+            const std::string line = text.substr(0, text.find(" HTTP/"));
+            const Fate fate = note(line);
+            if (fate == Fate::comes_late) late_.push_back(text);
+            if (fate == Fate::is_lost || fate == Fate::comes_late) return;
+            const http::Response answer = forward(text);
+            if (fate == Fate::loses_its_answer) return;
+            std::string head = "HTTP/1.1 " + std::to_string(answer.status) +
+                               " X\r\nContent-Length: " + std::to_string(answer.body.size()) + "\r\n";
+            if (answer.date) head += date_header(*answer.date);
+            connection.send(head + "\r\n" + answer.body);
+        }
+    }
+    Fate note(const std::string& line) {
+        const std::lock_guard lock(mutex_);
+        requests_.push_back(line);
+        return fate_ ? fate_(line) : Fate::passes;
+    }
+    [[nodiscard]] http::Response forward(const std::string& text) {
+        const auto space = text.find(' ');
+        const std::string method = text.substr(0, space);
+        http::Request request{.method = method, .target = text.substr(space + 1, text.find(" HTTP/") - space - 1)};
+        for (const char* name : {"Authorization", "Accept", "Content-Type"}) {
+            const auto at = text.find(std::string("\r\n") + name + ": ");
+            if (at == std::string::npos) continue;
+            const auto value = at + std::string_view(name).size() + 4;
+            request.headers.emplace_back(name, text.substr(value, text.find("\r\n", value) - value));
+        }
+        request.body = text.substr(text.find("\r\n\r\n") + 4);
+        return upstream_.ask(request, soon());
+    }
+    static std::string date_header(std::int64_t date) {
+        std::tm utc{};
+        const std::time_t seconds = date;
+        char text[64] = "";
+        (void)::gmtime_r(&seconds, &utc);
+        (void)std::strftime(text, sizeof text, "Date: %a, %d %b %Y %H:%M:%S GMT\r\n", &utc);
+        return text;
+    }
+
+    kube::Access access_;
+    http::Client upstream_;
+    std::mutex mutex_;
+    std::function<Fate(const std::string&)> fate_;
+    std::vector<std::string> requests_;
+    std::vector<std::string> late_;
+    http::test::ScriptedServer server_;
+};
+
+} // namespace rdmanet::cluster::test
