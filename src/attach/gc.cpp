@@ -169,8 +169,8 @@ std::string describe(const state::Unreadable& file) {
             file.path, file.reason);
     return fmt::format(
         "{0} cannot be read ({1}). A DEL of {2} removes it, and so does the runtime's GC of that network once "
-        "the pod is gone. If neither will come, release what another IPAM plugin holds for the container, "
-        "then run `rdmanet gc --forget {0}`",
+        "the pod is gone. If neither will come, run `rdmanet gc --forget {0}`. If the network has another IPAM plugin, "
+        "first delete the container's lease by that plugin's own means",
         file.path, file.reason, *file.key);
 }
 

@@ -95,7 +95,7 @@ void read_part(NetConf& conf, Strictness strictness, const std::function<void()>
         read();
     } catch (const json::ValueError& error) {
         if (strictness == Strictness::strict) throw;
-        conf.warnings.push_back(fmt::format("ignored: {}", error.what()));
+        conf.warnings.push_back(fmt::format("{}, ignored", error.what()));
     }
 }
 

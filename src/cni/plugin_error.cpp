@@ -61,7 +61,7 @@ PluginError parse_plugin_error(const std::string& who, const ChildOutcome& outco
         const std::string printed = last_words(outcome.err);
         if (!printed.empty()) throw_nonsense(fmt::format("{} {} and printed {}", who, end_of(outcome), printed));
         throw_nonsense(fmt::format("{} {} and printed no error: look into {}", who, end_of(outcome),
-                                   outcome.signal != 0 ? "`dmesg` for who killed it" : "its log"));
+                                   outcome.signal != 0 ? "`dmesg` for who killed it" : "the runtime's log"));
     }
     try {
         throw parse_plugin_error(who, outcome);

@@ -8,6 +8,7 @@
 #include "names.hpp"
 
 #include <array>
+#include <cerrno>
 #include <utility>
 
 namespace rdmanet::cni {
@@ -109,7 +110,9 @@ std::string read_configuration(int fd, std::chrono::milliseconds patience) {
                                                           "configuration: the caller must close it after writing",
                                                           patience.count()));
     } catch (const base::SystemError& error) {
-        throw CniError(ErrorCode::io_failure, error.what());
+        throw CniError(ErrorCode::io_failure,
+                       fmt::format("{}{}", error.what(),
+                                   error.errno_value() == EFBIG ? ": shorten the network configuration" : ""));
     }
 }
 

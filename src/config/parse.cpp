@@ -183,7 +183,8 @@ void parse_rdma_isolation(const Reader& root, Config& config) {
     const bool wanted = isolation->boolean();
     const bool is_ignored = wanted && config.rdma.demand == RdmaDemand::ignored;
     if (is_ignored || config.rdma.isolation.value_or(wanted) != wanted)
-        throw isolation->unexpected(fmt::format("{}, to agree with \"rdma\"", wanted ? "false" : "true"));
+        throw isolation->unexpected(fmt::format("{}, to agree with \"rdma\"", wanted ? "false" : "true"),
+                                    "remove \"rdmaIsolation\"");
     config.rdma.isolation = wanted;
     if (wanted) config.rdma.demand = RdmaDemand::required;
 }

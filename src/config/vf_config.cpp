@@ -113,7 +113,8 @@ void require_subnet_manager(const Reader& root, bool has_guid) {
     if (has_guid && state && state->is_string() && state->string() == "configured") return;
     throw enabled->unexpected("false, or a pod that ib-kubernetes has configured (for networks of type ib-sriov it "
                               "writes the GUID and \"mellanox.infiniband.app\": \"configured\" into the pod's network "
-                              "annotation; without ib-kubernetes, remove the key)");
+                              "annotation)",
+                              "without ib-kubernetes, remove the key");
 }
 
 void refuse_keys_of_children(const Reader& root, std::string_view kind) {
@@ -206,7 +207,7 @@ std::optional<base::BusAddress> find_device(const Reader& root) {
     if (!address)
         throw device->unexpected("a PCI address like \"0000:3b:00.0\", or an auxiliary device like \"mlx5_core.sf.4\"");
     if (in_sysfs && *in_sysfs != *address)
-        throw device->unexpected(fmt::format("the device of \"kernelpath\", {}: remove one of them", *in_sysfs));
+        throw device->unexpected(fmt::format("the device of \"kernelpath\", {}", *in_sysfs), "remove one of them");
     return address;
 }
 
@@ -225,8 +226,8 @@ std::optional<std::string> parse_device_info_file(const Reader& root) {
     const std::string_view name = device_info_name(path);
     if (name.empty() || name == "." || name == ".." || name.find('/') != std::string_view::npos ||
         !base::is_printable_utf8(name))
-        throw file->unexpected(
-            fmt::format("a file in /var{}, as Multus sets it: remove the key", kDeviceInfoDirectory));
+        throw file->unexpected(fmt::format("a file in /var{}, as Multus sets it", kDeviceInfoDirectory),
+                               "remove the key");
     return path;
 }
 

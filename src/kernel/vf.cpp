@@ -223,8 +223,11 @@ VfSettings without_port_speed(const VfSettings& present, const VfId& vf) {
     return rest;
 }
 
+/// The kernel ignores what follows the node GUID in a request (do_setvfinfo(), net/core/rtnetlink.c). So a port GUID
+/// after a node GUID has a command of its own.
 std::string to_command(const VfSettings& settings, const VfId& vf) {
-    std::string text = fmt::format("ip link set {} vf {}", vf.pf, vf.number);
+    const std::string command = fmt::format("ip link set {} vf {}", vf.pf, vf.number);
+    std::string text = command;
     if (settings.mac) text += fmt::format(" mac {}", *settings.mac);
     if (settings.vlan) {
         text += fmt::format(" vlan {}", settings.vlan->id);
@@ -237,7 +240,9 @@ std::string to_command(const VfSettings& settings, const VfId& vf) {
     if (settings.trust) text += *settings.trust ? " trust on" : " trust off";
     if (settings.link_state) text += fmt::format(" state {}", *settings.link_state);
     if (settings.node_guid) text += fmt::format(" node_guid {}", *settings.node_guid);
-    if (settings.port_guid) text += fmt::format(" port_guid {}", *settings.port_guid);
+    if (settings.port_guid)
+        text += fmt::format("{} port_guid {}", settings.node_guid ? fmt::format(" && {}", command) : "",
+                            *settings.port_guid);
     return text;
 }
 

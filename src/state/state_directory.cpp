@@ -49,10 +49,15 @@ std::string find_kind_fault(const struct stat& status) {
     return S_ISDIR(status.st_mode) ? "" : "is not a directory: remove it, and rdmanet creates the directory";
 }
 
+std::string cure_for_write(const std::string& directory, int errno_value) {
+    if (errno_value != EROFS) return "make it writable for root";
+    return fmt::format("remount its file system writable (`findmnt -T {}` shows it)", directory);
+}
+
 /// `directory` is the state directory, or the nearest existing one above it, in which rdmanet would create it.
 std::string find_write_fault(const std::string& directory) {
     if (::access(directory.c_str(), W_OK | X_OK) != 0)
-        return fmt::format("cannot be written ({}): make it writable for root", base::errno_text(errno));
+        return fmt::format("cannot be written ({}): {}", base::errno_text(errno), cure_for_write(directory, errno));
     return find_space_fault(directory);
 }
 

@@ -81,8 +81,8 @@ public:
     [[nodiscard]] std::string shown() const;
     /// The value as JSON, compact and whole.
     [[nodiscard]] std::string to_text() const;
-    /// ValueError for this place: "PATH: expected EXPECTED, found VALUE".
-    [[nodiscard]] ValueError unexpected(std::string_view expected) const;
+    /// ValueError for this place: "PATH: expected EXPECTED, found VALUE", and ": CURE" if there is one.
+    [[nodiscard]] ValueError unexpected(std::string_view expected, std::string_view cure = {}) const;
 
 private:
     friend class Document;

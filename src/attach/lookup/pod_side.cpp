@@ -4,6 +4,7 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 
+#include <cerrno>
 #include <string>
 #include <utility>
 
@@ -13,9 +14,18 @@ namespace {
 using base::quoted;
 
 /// What a caller in a container lacks if it cannot see the runtime's path.
-std::string cure_for_netns(const std::string& path) {
-    if (path.starts_with("/proc/")) return "; a container that calls rdmanet needs the node's processes (hostPID)";
-    return "; a container that calls rdmanet needs the node's /run/netns, with mountPropagation HostToContainer";
+std::string cure_in_container(const std::string& path) {
+    return fmt::format("if a container calls rdmanet, it needs the node's {}",
+                       path.starts_with("/proc/") ? "processes (hostPID)"
+                                                  : "/run/netns, with mountPropagation HostToContainer");
+}
+
+/// Runtimes remove the namespace of a sandbox that ends, also while an ADD is on its way.
+constexpr const char* kSandboxEnded = "if the pod's sandbox has ended, the runtime makes a new one; ";
+
+bool is_gone(const base::Error& error) {
+    const auto* refused = dynamic_cast<const base::SystemError*>(&error);
+    return refused != nullptr && refused->errno_value() == ENOENT;
 }
 
 } // namespace
@@ -25,16 +35,16 @@ kernel::Netns open_pod_netns(const cni::Request& request) {
         kernel::Netns netns = kernel::get_netns(request.netns_path);
         if (netns == kernel::Netns::current() && !request.netns_override)
             throw cni::CniError(cni::ErrorCode::invalid_netns,
-                                fmt::format("{} {} is the plugin's own network namespace, expected a pod's{}",
+                                fmt::format("{} {} is the plugin's own network namespace, expected a pod's: {}",
                                             request.names.netns, quoted(request.netns_path),
-                                            cure_for_netns(request.netns_path)));
+                                            cure_in_container(request.netns_path)));
         return netns;
     } catch (const cni::CniError&) {
         throw;
     } catch (const base::Error& error) {
-        throw cni::CniError(
-            cni::ErrorCode::invalid_environment,
-            fmt::format("{}: {}{}", request.names.netns, error.what(), cure_for_netns(request.netns_path)));
+        throw cni::CniError(cni::ErrorCode::invalid_environment,
+                            fmt::format("{}: {}: {}{}", request.names.netns, error.what(),
+                                        is_gone(error) ? kSandboxEnded : "", cure_in_container(request.netns_path)));
     }
 }
 

@@ -79,8 +79,8 @@ bool moves_rdma(const config::RdmaPolicy& policy, RdmaNetnsMode mode, const std:
     const bool exclusive = mode == RdmaNetnsMode::exclusive;
     if (policy.isolation.value_or(exclusive) && !exclusive)
         refuse_rdma(fmt::format("rdma netns mode is shared, network {} needs exclusive: run `rdma system set netns "
-                                "exclusive` before any pod starts, and write \"options ib_core netns_mode=0\" to a "
-                                "file in /etc/modprobe.d to keep it after a reboot",
+                                "exclusive` before any pod starts, and write \"options ib_core netns_mode=0\" to "
+                                "/etc/modprobe.d/ib_core.conf to keep it after a reboot",
                                 quoted(network)));
     if (exclusive && policy.demand == config::RdmaDemand::required && policy.isolation == false)
         refuse_rdma(needs_shared_mode(network));

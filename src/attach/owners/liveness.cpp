@@ -61,7 +61,7 @@ PodIdentity pod_of(const state::AttachmentRecord& record) {
 //   present   is not found, everything was examined              another one                   unknown
 //   present   is not found, something could not be examined      any                           unknown
 ipam::Verdict PodProbe::probe(const PodIdentity& pod) {
-    if (pod.boot_id.empty()) return unknown("no record says in which boot of the node it was attached");
+    if (pod.boot_id.empty()) return unknown("no readable record says when it was attached");
     if (pod.boot_id != node_.boot_id) return {.liveness = ipam::Liveness::dead};
     if (pod.netns.inode == 0) return unknown("no record says which network namespace it has");
     try {

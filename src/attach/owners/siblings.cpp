@@ -29,12 +29,14 @@ void require_like_siblings(const state::Child& ours, const Attachment& attachmen
         const state::Child* theirs = record.child();
         if (theirs == nullptr || record.key == attachment.key) continue;
         if (pods.probe(pod_of(record)) == ipam::Liveness::dead) continue;
-        throw cni::CniError(
-            cni::ErrorCode::parent,
-            fmt::format(
-                "parent {} has a child that is {} ({}), but this network asks for {}: use the same here, or another "
-                "parent, because all children of a parent must be ipvlan with one mode and flag, or all macvlan",
-                quoted(ours.parent), theirs->mode, record.key, ours.mode));
+        throw cni::CniError(cni::ErrorCode::parent,
+                            fmt::format("parent {} has a child that is {} ({}), but this network asks for {}: set {}, "
+                                        "or use another parent (all "
+                                        "its children must be macvlan, or all ipvlan with one mode and flag)",
+                                        quoted(ours.parent), theirs->mode, record.key, ours.mode,
+                                        theirs->kind == ours.kind
+                                            ? "the same \"mode\" and \"flag\""
+                                            : fmt::format("\"attach\": {}", quoted(theirs->kind))));
     }
 }
 

@@ -61,7 +61,7 @@ struct CheckContext {
 /// What helps against most differences. Repairing an interface by hand is rarely enough: if it was down, for example,
 /// its routes and IPv6 addresses are gone (fib_disable_ip(), net/ipv4/fib_frontend.c; addrconf_ifdown(),
 /// net/ipv6/addrconf.c).
-constexpr const char* kDeletePod = "delete the pod, and its controller creates a new one";
+constexpr const char* kDeletePod = "delete the pod and create it again (a controller does so by itself)";
 
 constexpr const char* kBringBackParent = "make it again or correct \"master\", then delete the pod";
 constexpr const char* kLoadRdmaDriver =

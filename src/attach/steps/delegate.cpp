@@ -43,7 +43,9 @@ cni::Result ask_delegate(const cni::Request& request, const DelegateIpam& step, 
     cni::Result result = cni::delegate_add(cni::delegate_call(request, step.plugin), deadline);
     if (result.ips.empty())
         throw cni::CniError(cni::ErrorCode::delegate,
-                            fmt::format("IPAM plugin {} returned no address: look into its log", quoted(step.plugin)));
+                            fmt::format("IPAM plugin {} returned no address: give \"ipam\" a range, or look into the "
+                                        "runtime's log",
+                                        quoted(step.plugin)));
     return result;
 }
 
@@ -108,8 +110,13 @@ void DelegateIpam::revert(const RevertContext& context) const {
     } catch (const base::Error& error) {
         if (caller.ipam_type != plugin || caller.config == config) throw;
         const std::string with_own = error.what();
-        base::in_context(fmt::format("{}; with the present configuration", with_own),
-                         [&] { delegate_del_with(caller.config, *this, context); });
+        try {
+            delegate_del_with(caller.config, *this, context);
+        } catch (base::Error& again) {
+            again.add_context(again.what() == with_own ? "with the recorded and with the present configuration"
+                                                       : fmt::format("{}; with the present configuration", with_own));
+            throw;
+        }
     }
 }
 

@@ -146,7 +146,9 @@ std::string RebindDriver::describe() const {
 }
 
 std::string RebindDriver::by_hand() const {
-    return fmt::format("once the pod is gone, unbind and bind driver {}, so that it takes GUID {}", driver, guid);
+    return fmt::format("once the pod is gone, run `echo {0} | tee /sys/bus/pci/drivers/{1}/unbind "
+                       "/sys/bus/pci/drivers/{1}/bind`, so that it takes GUID {2}",
+                       device, driver, guid);
 }
 
 void RebindDriver::revert(const RevertContext& context) const {

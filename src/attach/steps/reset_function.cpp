@@ -213,7 +213,9 @@ std::string ResetFunction::describe() const {
 }
 
 std::string ResetFunction::by_hand() const {
-    return fmt::format("once the pod is gone, run `echo 1 >/sys/bus/pci/devices/{}/reset`", device);
+    return fmt::format("once the pod is gone, run `echo {0} >/sys/bus/pci/drivers/{1}/unbind; "
+                       "echo 1 >/sys/bus/pci/devices/{0}/reset; echo {0} >/sys/bus/pci/drivers/{1}/bind`",
+                       device, driver);
 }
 
 /// The reset is repeated at each attempt, because the device does not show whether it was reset. If the reset fails,

@@ -115,7 +115,7 @@ TEST_CASE("a rate counts as unset only if it equals the port's speed") {
     CHECK(without_port_speed(VfSettings{.rates = VfRates{}}, nowhere) == VfSettings{.rates = VfRates{}});
 }
 
-TEST_CASE("one command sets all settings") {
+TEST_CASE("one command sets all settings, and a second one the port GUID after a node GUID") {
     const VfId vf{.pf_ifindex = 1, .pf = "eth0", .number = 3};
     CHECK(to_command(VfSettings{.vlan = VfVlan{.id = 7}}, vf) == "ip link set eth0 vf 3 vlan 7");
     CHECK(
@@ -129,7 +129,8 @@ TEST_CASE("one command sets all settings") {
                               .port_guid = base::Guid(2)},
                    vf) ==
         "ip link set eth0 vf 3 mac 02:00:00:00:00:01 vlan 100 qos 3 proto 802.1ad max_tx_rate 2 min_tx_rate 1 spoofchk "
-        "off trust on state auto node_guid 00:00:00:00:00:00:00:01 port_guid 00:00:00:00:00:00:00:02");
+        "off trust on state auto node_guid 00:00:00:00:00:00:00:01 && ip link set eth0 vf 3 port_guid "
+        "00:00:00:00:00:00:00:02");
 }
 
 TEST_CASE("settings are written as text") {

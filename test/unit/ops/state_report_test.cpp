@@ -154,7 +154,7 @@ TEST_CASE("the report as JSON") {
         R"({"attach":"macvlan","containerID":"0123456789abcdef","created":"2023-11-14T22:13:20Z","delUnfinished":false,"device":"","duplicates":[],"ifname":"net1",)"
         R"("ips":["10.1.2.3/24","fd00::3/64"],"mac":"02:00:00:00:00:01","netns":"/run/netns/p","network":"roce",)"
         R"("parent":"ens1f0","phase":"attached","podName":"train-0","podNamespace":"ml","podState":"unknown",)"
-        R"("podStateReason":"no record says in which boot of the node it was attached","podUID":"u-1",)"
+        R"("podStateReason":"no readable record says when it was attached","podUID":"u-1",)"
         R"("rdma":[{"device":"mlx5_0","files":["uverbs0","rdma_cm"],"gids":[)"
         R"({"address":"fd00::3","index":4,"netdev":"net1","type":"RoCE v1"},)"
         R"({"address":"fd00::3","index":5,"netdev":"net1","type":"RoCE v2"},)"
