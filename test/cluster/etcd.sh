@@ -15,7 +15,7 @@
 #   secure  one member that wants client certificates, users and passwords. DIR/secure has:
 #             ca.crt, other-ca.crt   who signed the server's certificate, and who did not
 #             client.crt, named.crt  certificates of clients without and with a CommonName, each with its .key
-#             USER.password          of the users node (all rights below /rdmanet), reader (which can only read there),
+#             USER.password          of the users rdmanet (all rights below /rdmanet), reader (which can only read there),
 #                                    stranger (without a right) and root
 #
 # Exit status 125, with a sentence that says why: this machine has no etcd.
@@ -121,14 +121,14 @@ make_role() {
 
 make_users() {
 	local dir=$1 user
-	for user in root node reader stranger; do
+	for user in root rdmanet reader stranger; do
 		echo "secret of $user" >"$dir/$user.password"
 		ask "$dir" auth/user/add "{\"name\":\"$user\",\"password\":\"secret of $user\"}"
 	done
 	ask "$dir" auth/role/add '{"name":"root"}'
-	make_role "$dir" node READWRITE
+	make_role "$dir" rdmanet READWRITE
 	make_role "$dir" reader READ
-	for user in root node reader; do ask "$dir" auth/user/grant "{\"user\":\"$user\",\"role\":\"$user\"}"; done
+	for user in root rdmanet reader; do ask "$dir" auth/user/grant "{\"user\":\"$user\",\"role\":\"$user\"}"; done
 	ask "$dir" auth/enable '{}'
 }
 

@@ -1,5 +1,6 @@
 // Leases in etcd: those with the tag [etcd] are run by test/cluster/etcd.sh.
 #include "attachment_stage.hpp"
+#include "markdown.hpp"
 
 #include "support/concat.hpp"
 #include "support/names.hpp"
@@ -158,7 +159,7 @@ TEST_CASE("the node's file says how to reach etcd, with a user and certificates,
         std::ofstream(file) << json_text(concat(
             "{'nodeName':'n1','store':'etcd','etcd':{'endpoints':['", shell("tr -d '\\n' <" + secure + "endpoints"),
             "'],'ca':'", secure, "ca.crt','cert':'", secure, "client.crt','key':'", secure, "client.key','username':'",
-            user, "','passwordFile':'", secure, "node.password','prefix':'/rdmanet/e2e-users'}}"));
+            user, "','passwordFile':'", secure, "rdmanet.password','prefix':'/rdmanet/e2e-users'}}"));
     };
     Stage stage;
     PluginCall call = call_for(stage.pod, concat("'master':'par0','ipam':{'type':'rdmanet','range':'10.45.0.0/24',"
@@ -168,13 +169,58 @@ TEST_CASE("the node's file says how to reach etcd, with a user and certificates,
     const ProcessResult refused = call.run();
     CHECK_THAT(error_of(refused), Names("code 109", "invalid user ID or password", "reader", "etcd.passwordFile"));
     CHECK((refused.out + refused.err).find("secret") == std::string::npos);
-    write_file("node");
+    write_file("rdmanet");
     CHECK(addresses(add(call)).starts_with("10.45.0."));
     CHECK(shell("grep -r -l 'secret of' /run/rdmanet || true") == "");
     CHECK(shell("stat --format %a /run/rdmanet/etcd-* | sort -u") == "600\n");
     CHECK(del(call) == "");
     CHECK(stage.node.difference() == "");
     shell("rm " + file);
+}
+
+TEST_CASE("the example file makes a network of one node a network of all nodes", "[etcd][examples]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!etcd().empty(), kNeedsEtcd);
+    const std::string directory = "/etc/cni/net.d/rdmanet.d";
+    const std::string secure = etcd() + "/secure";
+    shell(concat("mkdir -p ", directory, " && cp ", secure, "/ca.crt ", directory, " && cp ", secure,
+                 "/rdmanet.password ", directory, "/password"));
+    // The etcd of the tests has one member, and wants client certificates.
+    std::string text = replaced(source_text("conf-examples/rdmanet-etcd.conf"),
+                                R"("https://192.0.2.1:2379", "https://192.0.2.2:2379", "https://192.0.2.3:2379")",
+                                concat('"', shell(concat("tr -d '\n' <", secure, "/endpoints")), '"'));
+    text = replaced(text, R"("username")",
+                    concat(R"("cert": ")", secure, R"(/client.crt", "key": ")", secure, R"(/client.key", "username")"));
+    std::ofstream(directory + "/rdmanet.conf") << text;
+    const Stage stage;
+    const PluginCall call = call_for(stage.pod, "'master':'par0','ipam':{'type':'rdmanet','range':'10.48.0.0/24'}");
+    CHECK_THAT(run_process({binary(), "plan", "--name", "net"}, {.input = call.config}).out,
+               Names("\"etcd\"", "below /rdmanet", directory + "/rdmanet.conf: store", "254 of 254"));
+    CHECK(addresses(add(call)).starts_with("10.48.0."));
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+    shell("rm -r " + directory);
+}
+
+TEST_CASE("a node that reboots gives back what its pods had, at the first ADD of the boot", "[etcd]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!etcd().empty(), kNeedsEtcd);
+    const std::string prefix = "/rdmanet/e2e-boot";
+    const Stage stage;
+    const PluginCall call = shared_call(stage.pod, prefix, "'range':'10.49.0.0/30'");
+    (void)add(call);
+    // Another boot of the same machine: the journal is empty, and the kernel says another boot id.
+    shell("ip netns exec pod ip link delete net1; rm -r /run/rdmanet/attachments /run/rdmanet/etcd-*");
+    shell("cat /proc/sys/kernel/random/uuid >/run/other-boot && "
+          "mount --bind /run/other-boot /proc/sys/kernel/random/boot_id");
+    const PluginCall next = of(call, "c2");
+    const ProcessResult added = next.run();
+    CHECK(added.exit_status == 0);
+    CHECK_THAT(added.err, Names("started anew", "1 address"));
+    CHECK(keys_below(prefix).find("/c1/") == std::string::npos);
+    CHECK(del(next) == "");
+    shell("umount /proc/sys/kernel/random/boot_id");
+    CHECK(keys_below(prefix) == "");
 }
 
 TEST_CASE("two machines with one machine id never share what they have", "[etcd]") {

@@ -38,7 +38,7 @@ inline std::vector<std::string> endpoints_of(const std::string& cluster) {
     return endpoints;
 }
 
-/// How to reach the cluster; "secure" as the user node.
+/// How to reach the cluster; "secure" as the user rdmanet.
 inline etcd::Servers servers_of(const std::string& cluster) {
     etcd::Servers servers{.endpoints = endpoints_of(cluster)};
     if (cluster != "secure") return servers;
@@ -46,8 +46,8 @@ inline etcd::Servers servers_of(const std::string& cluster) {
     servers.ca = directory + "ca.crt";
     servers.certificate = directory + "client.crt";
     servers.key = directory + "client.key";
-    servers.username = "node";
-    servers.password_file = directory + "node.password";
+    servers.username = "rdmanet";
+    servers.password_file = directory + "rdmanet.password";
     return servers;
 }
 

@@ -346,6 +346,58 @@ TEST_CASE_METHOD(EtcdCase, "a release whose answer is lost has been done", "[etc
     CHECK(keys_below(prefix).empty());
 }
 
+TEST_CASE_METHOD(EtcdCase, "a connection that is cut at any byte of a claim or its answer costs nobody an address",
+                 "[etcd]") {
+    if (!is_there()) return;
+    const Fate fate = GENERATE(Fate::answer_cut, Fate::request_cut);
+    std::atomic<int> claims{0};
+    std::atomic<std::size_t> length{0};
+    const auto etcd = behind([&](const std::string& text) {
+        if (!is_claim(text) || claims++ > 0) return Fate::answered;
+        length = fate == Fate::request_cut ? text.size() : 600; // more than an answer has
+        return fate;
+    });
+    const auto store = connect({.endpoints = {etcd->endpoint()}});
+    int number = 0;
+    for (std::size_t byte = 0; byte <= length || number == 0; byte += fate == Fate::request_cut ? 29 : 7) {
+        etcd->cut_after = byte;
+        claims = 0;
+        const std::string name = std::to_string(++number);
+        const std::string address = text_of(store->reserve(owner(name, name), {claim("10.0.0.0/24")}, soon()));
+        INFO(byte);
+        CHECK(text_of(store->find(owner(name, name).key, soon())) == address);
+        CHECK(keys_below(prefix).size() == 3);
+        CHECK(text_of(store->release(owner(name, name).key, soon())) == address);
+        CHECK(keys_below(prefix).empty());
+    }
+    CHECK(number > 20);
+}
+
+TEST_CASE_METHOD(EtcdCase, "an etcd that is killed, or stopped for longer than a request may take, keeps what it gave",
+                 "[etcd]") {
+    if (!is_there()) return;
+    const std::string directory = *etcd_directory() + "/one";
+    const pid_t pid = std::stoi(shell("cat " + directory + "/1.pid"));
+    EtcdStore store(connect_to(servers_of("one"), etcd::Memory(), {.connect = 1s, .request = 1s}),
+                    etcd_options(prefix));
+    const std::string address = text_of(store.reserve(owner("a", "p"), {claim("10.0.0.0/24")}, soon()));
+    ::kill(pid, SIGSTOP);
+    rdmanet::test::wait_until("test \"$(cut -d' ' -f3 /proc/" + std::to_string(pid) + "/task/*/stat | sort -u)\" = T");
+    CHECK_THAT(why_not(store, owner("b", "q"), {claim("10.0.0.0/24")}),
+               Contains("temporary") && Contains("no answer") && Contains(endpoints_of("one").front()));
+    CHECK_THROWS_AS(store.release(owner("a", "p").key, soon()), ipam::StoreError);
+    ::kill(pid, SIGCONT);
+    CHECK(rdmanet::test::comes_true([&] { return !keys_below(prefix).empty(); }));
+    ::kill(pid, SIGKILL);
+    CHECK_THAT(why_not(store, owner("b", "q"), {claim("10.0.0.0/24")}), Contains("temporary") && Contains("TCP"));
+    shell(*etcd_directory() + "/member " + directory + " 1 start");
+    CHECK(text_of(store.find(owner("a", "p").key, soon())) == address);
+    CHECK(text_of(store.release(owner("a", "p").key, soon())) == address);
+    // What "b" sent while the server was stopped may have been done since; its DEL ends that.
+    (void)store.release(owner("b", "q").key, soon());
+    CHECK(keys_below(prefix).empty());
+}
+
 TEST_CASE_METHOD(EtcdCase, "a member that is away is left out, and named if no other is there", "[etcd]") {
     if (!is_there()) return;
     const std::string nobody = "http://127.0.0.1:1";
@@ -433,7 +485,7 @@ TEST_CASE_METHOD(EtcdCase, "a password, a right or a certificate that is wrong i
     };
     SECTION("another user's password") {
         servers.password_file = directory + "reader.password";
-        refused(Contains("permanent") && Contains("invalid user ID or password") && Contains("user \"node\"") &&
+        refused(Contains("permanent") && Contains("invalid user ID or password") && Contains("user \"rdmanet\"") &&
                 Contains("etcd.passwordFile"));
     }
     SECTION("a user without the right to write") {
