@@ -177,7 +177,9 @@ int code_of(const std::exception& error) {
     if (is(static_cast<const ipam::RequestedAddressTaken*>(nullptr))) return static_cast<int>(ErrorCode::address_taken);
     if (is(static_cast<const ipam::RequestedAddressInvalid*>(nullptr)))
         return static_cast<int>(ErrorCode::invalid_network_config);
-    if (is(static_cast<const base::SystemError*>(nullptr))) return static_cast<int>(ErrorCode::kernel_refused);
+    if (const auto* refused = dynamic_cast<const base::SystemError*>(&error))
+        return static_cast<int>(base::is_shortage(refused->errno_value()) ? ErrorCode::try_again_later
+                                                                          : ErrorCode::kernel_refused);
     return static_cast<int>(ErrorCode::internal);
 }
 

@@ -20,7 +20,6 @@
 #include <rdmanet/base/rollback.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/ipam/allocator.hpp>
-#include <rdmanet/ipam/errors.hpp>
 #include <rdmanet/state/state_directory.hpp>
 
 #include <algorithm>
@@ -242,9 +241,9 @@ void log_success(const AttachmentRecord& record, const base::Logger& log, const 
 
 } // namespace
 
-cni::Result add(const cni::Request& request, const config::Config& config, const Node& node) try {
+cni::Result add(const cni::Request& request, const config::Config& config, const Node& node) {
     const auto deadline = base::Deadline::in(kAddTimeout);
-    state::require_trusted_directory(node.state_directory);
+    state::require_directory(node.state_directory); // before a dead pod's device is taken back
     Session session(request, node);
     if (config.device_info_file) require_own_device_info(*config.device_info_file, session.key, session.records);
     restore_waiting_names(name_keeper(session));
@@ -274,9 +273,6 @@ cni::Result add(const cni::Request& request, const config::Config& config, const
     lock.reset();
     undo_reclaimed(attaching.reclaimed_from(), node, session.records, session.leases);
     return result;
-} catch (const ipam::StoreError&) { // SQLite's words say less than what the directory shows
-    state::require_directory(node.state_directory);
-    throw;
 }
 
 } // namespace rdmanet::attach

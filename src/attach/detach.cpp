@@ -11,6 +11,7 @@
 #include "steps/registry.hpp"
 
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/ipam/errors.hpp>
 #include <rdmanet/state/state_directory.hpp>
 
 #include <algorithm>
@@ -152,7 +153,8 @@ StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Undo
     state::AttachmentRecord remaining = all_remaining(record);
     remaining.removal_unfinished = record.removal_unfinished || undoing == Undoing::earlier_add;
     undo_steps(remaining, context, undoing, record.boot_id == node.boot_id, held);
-    bool is_owed = false; // to a store that can't be asked now
+    bool is_owed = false;        // to a store that can't be asked now
+    std::string directory_fault; // that may be why the node's own store refused
     const bool has_no_leases = attempt(held, describe_leases(record), [&] {
         if (!record.key.has_leases()) return;
         if (record.lease_store) {
@@ -160,12 +162,17 @@ StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Undo
                 is_owed = !release_shared(record, fresh, node, records, deadline);
             return;
         }
-        if (undoing == Undoing::own_add)
-            withdraw_leases(leases, record.key, fresh, node,
-                            deadline); // no program of the pod has run, so they need no cooldown
-        else if (!has_leases_in_other_role(record.key, records)) {
-            release_leases(leases, record.key, node, deadline);
-            release_block_leases(owner_key(record.key), node, records, deadline); // of an ADD that was killed early
+        try {
+            if (undoing == Undoing::own_add)
+                withdraw_leases(leases, record.key, fresh, node,
+                                deadline); // no program of the pod has run, so they need no cooldown
+            else if (!has_leases_in_other_role(record.key, records)) {
+                release_leases(leases, record.key, node, deadline);
+                release_block_leases(owner_key(record.key), node, records, deadline); // of an ADD that was killed early
+            }
+        } catch (const ipam::StoreError&) {
+            directory_fault = state::find_write_fault(node.state_directory);
+            throw;
         }
     });
     drop_released(remaining, has_no_leases && !is_owed);
@@ -175,9 +182,8 @@ StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Undo
         else if (is_read)
             save_remaining(remaining, records);
     });
-    if (!has_no_leases && is_recorded) // otherwise the error of the journal names the fault
-        if (std::string fault = state::find_directory_fault(node.state_directory); !fault.empty())
-            held.push_back(std::move(fault));
+    if (is_recorded && !directory_fault.empty()) // otherwise the error of the journal names the fault
+        held.back() += fmt::format(", because {}", directory_fault);
     restore_waiting_names({.records = records, .boot_id = node.boot_id, .log = node.log});
     return held;
 }

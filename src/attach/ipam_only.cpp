@@ -15,7 +15,6 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
 #include <rdmanet/ipam/allocator.hpp>
-#include <rdmanet/ipam/errors.hpp>
 #include <rdmanet/kernel/netns.hpp>
 #include <rdmanet/state/state_directory.hpp>
 
@@ -53,11 +52,11 @@ ipam::Config configuration(const cni::Request& request, const Node& node) {
 
 } // namespace
 
-cni::Result add(const cni::Request& request, const Node& node) try {
+cni::Result add(const cni::Request& request, const Node& node) {
     require_addresses_only(request);
     const auto deadline = base::Deadline::in(kAddTimeout);
     const ipam::Config config = configuration(request, node);
-    state::require_trusted_directory(node.state_directory);
+    state::require_directory(node.state_directory);
     Session session(request, node);
     require_storable(session.key, request.names);
     state::AttachmentRecord record = begin_record(request, node, open_pod_netns(request));
@@ -84,9 +83,6 @@ cni::Result add(const cni::Request& request, const Node& node) try {
     lock.reset();
     undo_reclaimed(allocation.reclaimed_from, node, session.records, session.leases);
     return to_result(allocation);
-} catch (const ipam::StoreError&) { // SQLite's words say less than what the directory shows
-    state::require_directory(node.state_directory);
-    throw;
 }
 
 void check(const cni::Request& request, const Node& node) {

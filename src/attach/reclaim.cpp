@@ -6,8 +6,10 @@
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/error.hpp>
+#include <rdmanet/state/state_directory.hpp>
 
 #include <chrono>
+#include <string_view>
 #include <variant>
 
 namespace rdmanet::attach {
@@ -20,6 +22,8 @@ StillHeld undo_stale(const state::AttachmentKey& key, PodProbe& pods, const Node
         const auto* record = std::get_if<state::AttachmentRecord>(&outcome);
         if (record == nullptr || pods.probe(pod_of(*record)) != ipam::Liveness::dead) return {};
         return detach(*record, {}, node, records, leases, deadline);
+    } catch (const state::DirectoryError&) { // nothing is wrong with that attachment
+        throw;
     } catch (const base::Error& error) {
         return {fmt::format("journal record: {}", error.what())};
     }
@@ -48,9 +52,15 @@ void undo_reclaimed(const std::vector<ipam::OwnerKey>& keys, const Node& node, c
     for (const ipam::OwnerKey& key : keys) {
         if (deadline.passed()) return;
         const state::AttachmentKey dead{.network = key.network, .container_id = key.container_id, .ifname = key.ifname};
-        for (const std::string& what : undo_stale(dead, pods, node, records, leases, deadline))
+        const auto warn = [&](std::string_view what) {
             node.log.warn(fmt::format("the attachment of a dead pod (container {}) is not yet undone: {}",
                                       base::quoted(key.container_id), what));
+        };
+        try {
+            for (const std::string& what : undo_stale(dead, pods, node, records, leases, deadline)) warn(what);
+        } catch (const state::DirectoryError& error) {
+            warn(error.what());
+        }
     }
 }
 

@@ -18,11 +18,11 @@
 namespace rdmanet::attach {
 
 /// Undoes the stale attachments that have the device. First waits for a DEL that is working on one of them. Throws
-/// CniError if something cannot be undone. The caller must not hold the lock of an attachment.
+/// CniError if something cannot be undone, and DirectoryError. The caller must not hold the lock of an attachment.
 void reclaim_device(const std::string& device, Session& session, const base::Deadline& deadline);
 
-/// Takes the attachment's lock, and undoes the attachment if its pod is then proven dead. The caller must not hold
-/// the lock of an attachment.
+/// Takes the attachment's lock, and undoes the attachment if its pod is then proven dead. Throws DirectoryError if the
+/// state directory does not let it lock. The caller must not hold the lock of an attachment.
 [[nodiscard]] StillHeld undo_stale(const state::AttachmentKey& key, PodProbe& pods, const Node& node,
                                    const state::AttachmentStore& records, ipam::SqliteStore& leases,
                                    const base::Deadline& deadline);

@@ -3,6 +3,7 @@
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 
+#include <cerrno>
 #include <cstring>
 
 namespace rdmanet::base {
@@ -17,6 +18,10 @@ void Error::add_remark(std::string_view remark) {
 
 SystemError::SystemError(std::string_view operation, int errno_value)
     : Error(fmt::format("{}: {}", operation, errno_text(errno_value))), errno_value_(errno_value) {}
+
+bool is_shortage(int errno_value) {
+    return errno_value == EMFILE || errno_value == ENFILE || errno_value == ENOMEM || errno_value == ENOLCK;
+}
 
 std::string errno_text(int errno_value) {
     const char* description = strerrordesc_np(errno_value);

@@ -149,7 +149,8 @@ base::FileLock AttachmentStore::lock_file(const char* name, std::uint64_t slot, 
         });
     } catch (const base::SystemError& error) {
         if (undoes && base::takes_no_writes(error.errno_value())) return {}; // there is no directory, so no ADD either
-        throw DirectoryError(directory_, error);
+        require_other_cause(directory_, error);
+        throw;
     }
 }
 
@@ -158,7 +159,8 @@ void AttachmentStore::change(const Act& act) const {
     try {
         write_in(attachments_in(directory_), act);
     } catch (const base::SystemError& error) {
-        throw DirectoryError(directory_, error);
+        require_other_cause(directory_, error);
+        throw;
     }
 }
 

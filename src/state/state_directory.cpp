@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <utility>
 
 namespace rdmanet::state {
@@ -49,44 +50,40 @@ std::string find_kind_fault(const struct stat& status) {
     return S_ISDIR(status.st_mode) ? "" : "is not a directory: remove it, and rdmanet creates the directory";
 }
 
-std::string cure_for_write(const std::string& directory, int errno_value) {
-    if (errno_value != EROFS) return "make it writable for root";
-    return fmt::format("remount its file system writable (`findmnt -T {}` shows it)", directory);
+/// What to do if a file in the directory could not be written for this reason. Empty for reasons that lie elsewhere:
+/// the process or the node has no more descriptors, locks or memory, or /proc is not mounted.
+std::string cure_of(int errno_value, const std::string& directory) {
+    switch (errno_value) {
+    case EIO: return "look into `dmesg`, and repair its file system";
+    case ENOSPC: return "free some space or inodes there";
+    case EDQUOT: return "free some space there, or raise the quota";
+    case EROFS: return fmt::format("remount its file system writable (`findmnt -T {}` shows it)", directory);
+    case EACCES:
+    case EPERM: return "make it writable for root";
+    case ENOTDIR: return "remove the file that is in the place of a directory";
+    case EISDIR: return "remove the directory that is in the place of that file";
+    case ELOOP: return "remove the symbolic link that is in the place of that file";
+    default: return {};
+    }
 }
 
 /// `directory` is the state directory, or the nearest existing one above it, in which rdmanet would create it.
-std::string find_write_fault(const std::string& directory) {
-    if (::access(directory.c_str(), W_OK | X_OK) != 0)
-        return fmt::format("cannot be written ({}): {}", base::errno_text(errno), cure_for_write(directory, errno));
-    return find_space_fault(directory);
+std::string find_fault_of_writes(const std::string& directory) {
+    if (::access(directory.c_str(), W_OK | X_OK) == 0) return find_space_fault(directory);
+    const int why = errno;
+    const std::string cure = cure_of(why, directory);
+    if (cure.empty()) return {};
+    return fmt::format("cannot be written ({}): {}", base::errno_text(why), cure);
 }
 
 std::string named(const std::string& directory, const std::string& fault) {
     return fault.empty() ? fault : fmt::format("state directory {} {}", directory, fault);
 }
 
-/// What a single look at the directory shows.
-std::string find_trust_fault(const std::string& directory) {
-    struct stat status {};
-    if (::stat(directory.c_str(), &status) != 0) return {};
-    const std::string fault = find_kind_fault(status);
-    return named(directory, fault.empty() ? find_permission_fault(status, directory) : fault);
-}
+/// `writes_only` leaves out whether another user than root could change the directory.
+enum class Look : std::uint8_t { whole, writes_only };
 
-std::string failure_text(const std::string& directory, const base::SystemError& error) {
-    if (std::string fault = find_directory_fault(directory); !fault.empty()) return fault;
-    return fmt::format("state directory {} cannot be written ({}): {}", directory, error.what(),
-                       base::takes_no_writes(error.errno_value()) ? "free some space there, or raise the quota"
-                                                                  : "look into `dmesg`, and repair its file system");
-}
-
-} // namespace
-
-DirectoryError::DirectoryError(const std::string& directory, const base::SystemError& error)
-    : Error(failure_text(directory, error)) {}
-
-std::string find_directory_fault(const std::string& directory) {
-    if (std::string fault = find_trust_fault(directory); !fault.empty()) return fault;
+std::string find_fault(const std::string& directory, Look look) {
     struct stat status {};
     std::string nearest = directory;
     while (::stat(nearest.c_str(), &status) != 0) {
@@ -95,18 +92,32 @@ std::string find_directory_fault(const std::string& directory) {
                          fmt::format("cannot be read ({}): make it readable for root", base::errno_text(errno)));
         nearest = directory_of(nearest);
     }
+    const bool exists = nearest == directory;
     std::string fault = find_kind_fault(status);
-    if (fault.empty()) fault = find_write_fault(nearest);
-    if (fault.empty() || nearest == directory) return named(directory, fault);
+    if (fault.empty() && exists && look == Look::whole) fault = find_permission_fault(status, directory);
+    if (fault.empty()) fault = find_fault_of_writes(nearest);
+    if (fault.empty() || exists) return named(directory, fault);
     return named(directory, fmt::format("cannot be created, because {} {}", nearest, fault));
+}
+
+} // namespace
+
+std::string find_directory_fault(const std::string& directory) {
+    return find_fault(directory, Look::whole);
+}
+
+std::string find_write_fault(const std::string& directory) {
+    return find_fault(directory, Look::writes_only);
 }
 
 void require_directory(const std::string& directory) {
     if (std::string fault = find_directory_fault(directory); !fault.empty()) throw DirectoryError(std::move(fault));
 }
 
-void require_trusted_directory(const std::string& directory) {
-    if (std::string fault = find_trust_fault(directory); !fault.empty()) throw DirectoryError(std::move(fault));
+void require_other_cause(const std::string& directory, const base::SystemError& error) {
+    if (const std::string cure = cure_of(error.errno_value(), directory); !cure.empty())
+        throw DirectoryError(
+            fmt::format("state directory {} cannot be written ({}): {}", directory, error.what(), cure));
 }
 
 } // namespace rdmanet::state

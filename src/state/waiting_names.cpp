@@ -5,6 +5,7 @@
 #include <rdmanet/json/reader.hpp>
 #include <rdmanet/json/writer.hpp>
 #include <rdmanet/state/members.hpp>
+#include <rdmanet/state/state_directory.hpp>
 
 #include <unistd.h>
 
@@ -17,7 +18,7 @@ constexpr std::size_t kMostBytesOfNames = std::size_t{1} << 20U;
 } // namespace
 
 WaitingNames::WaitingNames(const std::string& state_directory)
-    : path_(fmt::format("{}/rdma-names.json", state_directory)) {}
+    : directory_(state_directory), path_(fmt::format("{}/rdma-names.json", state_directory)) {}
 
 bool WaitingNames::exist() const {
     return ::access(path_.c_str(), F_OK) == 0;
@@ -39,7 +40,14 @@ std::vector<WaitingName> WaitingNames::load(const std::string& boot_id) const {
     return names;
 }
 
-void WaitingNames::save(const std::vector<WaitingName>& names, const std::string& boot_id) const {
+void WaitingNames::save(const std::vector<WaitingName>& names, const std::string& boot_id) const try {
+    write(names, boot_id);
+} catch (const base::SystemError& error) {
+    require_other_cause(directory_, error);
+    throw;
+}
+
+void WaitingNames::write(const std::vector<WaitingName>& names, const std::string& boot_id) const {
     if (names.empty()) {
         (void)base::remove_file_durably(path_);
         return;

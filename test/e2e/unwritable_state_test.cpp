@@ -8,7 +8,10 @@
 
 #include <catch2/catch.hpp>
 
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <stdexcept>
 
 namespace rdmanet::test {
 
@@ -30,6 +33,31 @@ public:
     ~FullState() { (void)succeeds(concat("umount ", kState)); }
 
     static void make_room() { shell(concat("rm ", kState, "/ballast")); }
+};
+
+/// Runs the binary with failing system calls.
+class Injector {
+public:
+    Injector() {
+        char name[] = "/tmp/rdmanet-injector-XXXXXX";
+        if (::mkdtemp(name) == nullptr) throw std::runtime_error("mkdtemp");
+        directory_ = name;
+    }
+    Injector(const Injector&) = delete;
+    Injector& operator=(const Injector&) = delete;
+    ~Injector() { std::filesystem::remove_all(directory_); }
+
+    [[nodiscard]] PluginCall with(PluginCall call, const std::string& injection) const {
+        call.program = concat(directory_, "/rdmanet");
+        std::ofstream(call.program)
+            << "#!/bin/bash\nexec strace -f -o /dev/null -e trace=fsync,linkat,rename -e inject=" << injection << ' '
+            << binary() << '\n';
+        std::filesystem::permissions(call.program, std::filesystem::perms::owner_all);
+        return call;
+    }
+
+private:
+    std::string directory_;
 };
 
 struct Said {
@@ -110,24 +138,50 @@ TEST_CASE("ADD names the state directory if the disk or a quota refuses a record
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
     const PluginCall call = call_for(stage.pod, "'master':'par0'");
-    PluginCall refused = call;
-    refused.program = "/tmp/refused-add";
-    const auto add_with =
-        [&](const std::string& injection) {
-            std::ofstream(refused.program)
-                << "#!/bin/bash\nexec strace -f -o /dev/null -e trace=fsync,linkat,rename -e inject=" << injection
-                << ' ' << binary() << '\n';
-            shell(concat("chmod +x ", refused.program));
-            return refusal(refused);
-        };
+    const Injector injector;
+    const auto add_with = [&](const std::string& injection) { return refusal(injector.with(call, injection)); };
     const auto named = [](const std::string& why) { return Names("code 109", "state directory", kState, why); };
     CHECK_THAT(add_with("fsync:error=EIO:when=1"), named("input/output error"));
     CHECK_THAT(add_with("linkat:error=EDQUOT"), named("disk quota exceeded"));
     CHECK_THAT(add_with("rename:error=EIO"), named("input/output error")); // the pod has its interface by then
+    CHECK_THAT(add_with("linkat:error=ENOMEM"), Names("code 11", "cannot allocate memory") && !Contains("dmesg"));
     CHECK(shell(concat("ls ", kState, "/attachments")) == "");
     CHECK(stage.node.difference() == "");
     (void)add(call);
     CHECK(del(call) == "");
+}
+
+TEST_CASE("with an unusable state directory ADD undoes nothing of a dead pod, and names the directory", "[device]") {
+    NEEDS(kernel_has("veth"), "veth");
+    const Pod pod("pod");
+    const UnchangedNode node;
+    Pod dying("dying");
+    const std::string make = "ip link add virt0 type veth peer name virtpeer0";
+    const PluginCall stale = of(call_for(dying, "'attach':'host-device','device':'virt0'"), "dead");
+    const PluginCall call = call_for(pod, "'attach':'host-device','device':'virt0'");
+    const auto records = [] { return shell(concat("cd ", kState, "/attachments && cat -- *")); };
+    shell(make);
+    (void)add(stale);
+    dying.destroy();
+    CHECK(comes_true([&] { return succeeds(make); })); // the kernel destroys the interfaces some time after the pod
+    const std::string before = records();
+    {
+        const ReadOnlyState state;
+        CHECK_THAT(refusal(call), Names("code 109", "state directory", kState, "read-only file system"));
+    }
+    {
+        const FullState state;
+        CHECK_THAT(refusal(call), Names("code 109", "state directory", kState, "space"));
+        CHECK(records() == before);
+    }
+    shell(concat("mv ", kState, "/lock /run/saved-lock && ln -s /run/saved-lock ", kState, "/lock"));
+    CHECK_THAT(refusal(call), Names("code 109", concat(kState, "/lock"), "remove the symbolic link"));
+    shell(concat("rm ", kState, "/lock && mv /run/saved-lock ", kState, "/lock"));
+    CHECK(records() == before);
+    (void)add(call);
+    CHECK(del(call) == "");
+    shell("ip link delete virt0");
+    CHECK(node.difference() == "");
 }
 
 TEST_CASE("with a read-only state directory check compares, and gc lists what it could not remove", "[check][gc]") {
@@ -182,7 +236,9 @@ TEST_CASE("with a read-only or full state directory DEL removes what it can, and
     (void)add(call);
     {
         const FullState state;
-        CHECK_THAT(del(call), Names("code 108", "still held", "addresses", "disk is full"));
+        shell(concat("chgrp 1000 ", kState, " && chmod 770 ", kState)); // not why DEL fails
+        CHECK_THAT(del(call),
+                   Names("code 108", "still held", "addresses", "disk is full", "no space left") && !Contains("chmod"));
         CHECK_FALSE(has_link());
         FullState::make_room();
         CHECK(del(call) == "");

@@ -53,6 +53,10 @@ decltype(auto) in_context(std::string_view context, Act&& act) {
     }
 }
 
+/// Whether an errno value says that the process or the node has too few descriptors, locks or memory. The same call may
+/// succeed later.
+[[nodiscard]] bool is_shortage(int errno_value);
+
 /// The C library's text for an errno value, in lower case ("device or resource busy").
 [[nodiscard]] std::string errno_text(int errno_value);
 

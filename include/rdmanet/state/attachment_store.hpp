@@ -45,8 +45,9 @@ enum class Access : std::uint8_t { change, undo, look };
 
 class AttachmentStore {
 public:
-    /// Creates nothing yet, so that commands that only read leave a node without state unchanged. What writes throws
-    /// DirectoryError if it cannot, locks among it.
+    /// Creates nothing yet, so that commands that only read leave a node without state unchanged. Everything that locks
+    /// or writes, also WaitingNames, throws DirectoryError if the state directory is the cause, and SystemError for
+    /// other causes.
     AttachmentStore(std::string state_directory, ReadStep read_step, Access access = Access::change);
 
     /// The attachment's lock for ADD, DEL, CHECK and GC, between processes. The IPAM role has the same lock as the

@@ -1,4 +1,4 @@
-// Whether ADD can use the state directory.
+// Whether the state directory can be used.
 #pragma once
 
 #include <rdmanet/base/error.hpp>
@@ -11,18 +11,20 @@ namespace rdmanet::state {
 class DirectoryError : public base::Error {
 public:
     using Error::Error;
-    /// `error` came from writing a file in the directory. If the directory shows why, that is the message.
-    DirectoryError(const std::string& directory, const base::SystemError& error);
 };
 
 /// Why ADD cannot use the directory, with the cure: it is not a directory, cannot be written, has no space, or a user
 /// other than root could change it. Empty if it can be used. ADD creates a directory that does not exist.
 [[nodiscard]] std::string find_directory_fault(const std::string& directory);
 
-/// Throws DirectoryError with that fault, for callers that write nothing.
+/// The same, for a write that has failed: who else could change the directory does not matter then.
+[[nodiscard]] std::string find_write_fault(const std::string& directory);
+
+/// Throws DirectoryError with the fault of find_directory_fault().
 void require_directory(const std::string& directory);
 
-/// The same for ADD, with a single system call. Whether the directory can be written shows when AttachmentStore writes.
-void require_trusted_directory(const std::string& directory);
+/// `error` came from writing a file in the directory. Throws DirectoryError if the directory or its file system is the
+/// cause. Returns for other causes, such as too many open files.
+void require_other_cause(const std::string& directory, const base::SystemError& error);
 
 } // namespace rdmanet::state

@@ -27,10 +27,13 @@ public:
     /// is damaged.
     [[nodiscard]] std::vector<WaitingName> load(const std::string& boot_id) const;
 
-    /// Durable. Removes the file if there are no names. Throws base::SystemError.
+    /// Durable. Removes the file if there are no names. Throws as AttachmentStore.
     void save(const std::vector<WaitingName>& names, const std::string& boot_id) const;
 
 private:
+    void write(const std::vector<WaitingName>& names, const std::string& boot_id) const;
+
+    std::string directory_;
     std::string path_;
 };
 

@@ -26,8 +26,17 @@ Presence presence_of(const std::string& path) {
     struct stat status {};
     if (::stat(path.c_str(), &status) == 0) return S_ISREG(status.st_mode) ? Presence::regular : Presence::other;
     if (errno == ENOENT || errno == ENOTDIR) return Presence::absent;
-    throw StoreError(StoreError::Kind::permanent,
-                     fmt::format("look for lease store {}: {}", quoted(path), base::errno_text(errno)));
+    throw base::SystemError(fmt::format("look for lease store {}", quoted(path)), errno);
+}
+
+/// Runs `act`, which looks at files or changes them.
+template <class Act>
+auto in_files(const Act& act) try {
+    return act();
+} catch (const base::SystemError& error) {
+    const bool may_pass = base::is_shortage(error.errno_value());
+    throw StoreError(may_pass ? StoreError::Kind::temporary : StoreError::Kind::permanent,
+                     fmt::format("lease store: {}", error.what()));
 }
 
 std::string journal_of(const std::string& path) {
@@ -63,7 +72,7 @@ StoreFile::StoreFile(const SqliteStore::Options& options, const FileFormat& form
       path_(fmt::format("{}/{}", options.state_directory, format.name)) {}
 
 std::unique_ptr<Database> StoreFile::open() const {
-    switch (presence_of(path_)) {
+    switch (in_files([&] { return presence_of(path_); })) {
     case Presence::absent: return nullptr;
     case Presence::regular: return std::make_unique<Database>(path_);
     case Presence::other: break;
@@ -100,16 +109,16 @@ std::string StoreFile::new_image() const {
     return new_database(known_leases())->image();
 }
 
-void StoreFile::make(const base::Deadline& deadline) const try {
-    base::make_directories(options_.state_directory);
-    const DirectoryLock lock(options_.state_directory, deadline);
-    if (presence_of(path_) != Presence::absent) return;
-    const std::string image = new_image();
-    // A journal without its file would be played back into the new one.
-    base::remove_file_durably(journal_of(path_));
-    base::create_file_durably(path_, image);
-} catch (const base::SystemError& error) {
-    throw StoreError(StoreError::Kind::permanent, fmt::format("lease store: {}", error.what()));
+void StoreFile::make(const base::Deadline& deadline) const {
+    in_files([&] {
+        base::make_directories(options_.state_directory);
+        const DirectoryLock lock(options_.state_directory, deadline);
+        if (presence_of(path_) != Presence::absent) return;
+        const std::string image = new_image();
+        // A journal without its file would be played back into the new one.
+        base::remove_file_durably(journal_of(path_));
+        base::create_file_durably(path_, image);
+    });
 }
 
 std::string StoreFile::move_aside() const {
@@ -128,15 +137,17 @@ std::string StoreFile::replace() const {
 }
 
 std::optional<std::string> StoreFile::repair(const base::Deadline& deadline) const {
-    if (presence_of(path_) == Presence::absent) return std::nullopt;
-    const DirectoryLock directory_lock(options_.state_directory, deadline);
-    if (presence_of(path_) == Presence::other) return replace();
-    const auto database = open();
-    if (!database) return std::nullopt; // moved by another process in the meantime
-    database->set_deadline(deadline);
-    std::optional<Transaction> lock;
-    if (!is_damaged(*database, lock)) return std::nullopt;
-    return replace();
+    return in_files([&]() -> std::optional<std::string> {
+        if (presence_of(path_) == Presence::absent) return std::nullopt;
+        const DirectoryLock directory_lock(options_.state_directory, deadline);
+        if (presence_of(path_) == Presence::other) return replace();
+        const auto database = open();
+        if (!database) return std::nullopt; // moved by another process in the meantime
+        database->set_deadline(deadline);
+        std::optional<Transaction> lock;
+        if (!is_damaged(*database, lock)) return std::nullopt;
+        return replace();
+    });
 }
 
 std::vector<std::string> find_faults(Database& database) {

@@ -4,8 +4,8 @@
 #include "support/names.hpp"
 
 #include <catch2/catch.hpp>
-
 #include <sqlite3.h>
+#include <sys/resource.h>
 
 #include <filesystem>
 #include <fstream>
@@ -125,6 +125,28 @@ TEST_CASE_METHOD(DamageFixture, "a foreign file is moved aside") {
     sqlite3_close(foreign);
     CHECK_FALSE(is_usable());
     CHECK(repair());
+}
+
+TEST_CASE_METHOD(DamageFixture, "a lack of descriptors is temporary, whether the file is made or repaired") {
+    rlimit before{};
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+    rlimit none = before;
+    none.rlim_cur = 0;
+    const auto is_temporary = [&](const auto& act) {
+        ::setrlimit(RLIMIT_NOFILE, &none);
+        bool temporary = false;
+        try {
+            act();
+        } catch (const StoreError& error) {
+            temporary = error.temporary();
+        }
+        ::setrlimit(RLIMIT_NOFILE, &before);
+        return temporary;
+    };
+    write(store.path(), std::string(8192, 'x'));
+    CHECK(is_temporary([&] { (void)SqliteStore(options()).repair(soon()); }));
+    std::filesystem::remove(store.path());
+    CHECK(is_temporary([&] { (void)SqliteStore(options()).reserve(owner("c2"), {claim("10.0.0.0/24")}, soon()); }));
 }
 
 TEST_CASE_METHOD(DamageFixture, "a damaged file is kept unchanged, with the time in its name") {

@@ -1,3 +1,4 @@
+#include "directory.hpp"
 #include "sample_record.hpp"
 
 #include "support/concat.hpp"
@@ -18,26 +19,9 @@ using namespace rdmanet;
 using rdmanet::test::concat;
 using state::AttachmentRecord;
 using state::AttachmentStore;
+using state::Directory;
 
 namespace {
-
-/// The path of a state directory. It is deleted with its surroundings at the end of the test.
-class Directory {
-public:
-    Directory() {
-        char name[] = "/tmp/rdmanet-state-XXXXXX";
-        above_ = ::mkdtemp(name);
-        path_ = above_ + "/state";
-    }
-    Directory(const Directory&) = delete;
-    Directory& operator=(const Directory&) = delete;
-    ~Directory() { std::filesystem::remove_all(above_); }
-    [[nodiscard]] const std::string& path() const { return path_; }
-
-private:
-    std::string above_;
-    std::string path_;
-};
 
 /// A record without a device.
 AttachmentRecord record_of_child() {
