@@ -8,6 +8,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <optional>
+
 namespace rdmanet::test {
 
 using Catch::Contains;
@@ -102,6 +104,24 @@ TEST_CASE("CHECK detects a parent or a kind that differs from the configuration"
         stage.pod.run("ip link set net1 addrgenmode none up");
         CHECK_THAT(check(call, result), Names("code 107", "net1", "parent", "\"par1\"", "expected parent \"par0\""));
     }
+    CHECK(attached.end() == "");
+}
+
+TEST_CASE("CHECK does not take a parent in the pod for the host's interface with the same index", "[check]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const AttachedStage attached("'master':'par0'");
+    const auto& [stage, call, result] = attached;
+    std::optional<VethParent> other("par1");
+    const std::string mac = mac_of(stage.pod);
+    const std::string index = shell("tr -d '\\n' </sys/class/net/par1/ifindex");
+    stage.pod.run("ip link delete net1");
+    stage.pod.run(concat("ip link add inside0 index ", index, " type veth peer name inside1"));
+    stage.pod.run(concat("ip link add link inside0 name net1 address ", mac, " type macvlan mode bridge"));
+    stage.pod.run("ip link set net1 addrgenmode none up");
+    CHECK_THAT(check(call, result),
+               Names("code 107", "net1", "a parent in the pod", "expected parent \"par0\"") && !Contains("par1"));
+    stage.pod.run("ip link delete inside0");
+    other.reset();
     CHECK(attached.end() == "");
 }
 

@@ -287,10 +287,19 @@ void check_mode(const Link& link, const Intended& wanted, const state::Child& ma
         differs(fmt::format("interface {} is {}, expected {}", quoted(link.name), present, made.mode));
 }
 
+/// Whether the parent is in the pod. `recorded` is used for kinds that do not name the other namespace: IPoIB, and
+/// ipvlan on older kernels without ipvlan_get_link_net().
+bool has_parent_in_pod(const Link& link, bool recorded) {
+    if (link.parent_netnsid) return false;
+    return link.macvlan || recorded;
+}
+
 /// The parent that the link has instead of the recorded one. Interfaces are compared by index, because a name may
 /// belong to another interface by now.
 std::string describe_parent(const Link& link, const state::Child& made, const CheckContext& context) {
     if (!link.parent_ifindex) return "no parent";
+    if (has_parent_in_pod(link, made.parent_in_pod) != made.parent_in_pod)
+        return made.parent_in_pod ? "a parent outside of the pod" : "a parent in the pod";
     kernel::Socket outside = kernel::Socket::open(kernel::Protocol::route, context.deadline);
     const auto present = kernel::find_link(made.parent_in_pod ? context.inside : outside, *link.parent_ifindex);
     if (!present) return fmt::format("an interface that is not {}", made.parent_in_pod ? "in the pod" : "on the host");
@@ -327,7 +336,7 @@ void check_child_link(const CheckContext& context) {
 
 } // namespace
 
-const Kind kChildLinkStep{.find = find_child_link, .make = make_child_link, .check = check_child_link};
+constinit const Kind kChildLinkStep{.find = find_child_link, .make = make_child_link, .check = check_child_link};
 
 std::optional<LockedParent> lock_parent(const AddContext& context) {
     const config::Config& config = context.config;
