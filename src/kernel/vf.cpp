@@ -148,6 +148,18 @@ std::optional<VfSettings> parse_vf(const nlmsghdr& message, unsigned number) {
     return settings;
 }
 
+std::vector<ReportedVf> parse_reported_vfs(const nlmsghdr& message) {
+    const auto parsed = parse_message<ifinfomsg>(message, RTM_NEWLINK);
+    std::vector<ReportedVf> found;
+    if (!parsed) return found;
+    const auto pf = base::PciAddress::parse(parsed->second.text(IFLA_PARENT_DEV_NAME));
+    for_each_vf(parsed->second, [&](unsigned number, const Attributes& vf) {
+        const auto of = pf ? std::optional(VfOf{.pf = *pf, .number = number}) : std::nullopt;
+        found.push_back({.of = of, .settings = parse_settings(vf)});
+    });
+    return found;
+}
+
 std::string VfId::to_string() const {
     return fmt::format("VF {} of {}", number, base::quoted(pf));
 }
@@ -164,12 +176,7 @@ std::optional<VfSettings> find_vf(Socket& route, const VfId& vf) {
 std::vector<ReportedVf> list_reported_vfs(Socket& route) {
     Message request = get_vfs_message({});
     return list<ReportedVf>(route, request, "list VFs", [](const nlmsghdr& message, std::vector<ReportedVf>& found) {
-        const auto parsed = parse_message<ifinfomsg>(message, RTM_NEWLINK);
-        const auto pf = parsed ? base::PciAddress::parse(parsed->second.text(IFLA_PARENT_DEV_NAME)) : std::nullopt;
-        if (pf)
-            for_each_vf(parsed->second, [&](unsigned number, const Attributes& vf) {
-                found.push_back({.of = {.pf = *pf, .number = number}, .settings = parse_settings(vf)});
-            });
+        for (ReportedVf& vf : parse_reported_vfs(message)) found.push_back(std::move(vf));
     });
 }
 

@@ -42,11 +42,11 @@ struct VfId {
 [[nodiscard]] std::optional<VfSettings> find_vf(Socket& route, const VfId& vf);
 
 struct ReportedVf {
-    VfOf of;
+    std::optional<VfOf> of; // nullopt before Linux 5.14 (IFLA_PARENT_DEV_NAME)
     VfSettings settings;
 };
-/// The VFs of all PFs with a net device in the socket's namespace, by one dump. Needs Linux 5.14
-/// (IFLA_PARENT_DEV_NAME). Throws as find_vf(): a PF with too many VFs ends the whole dump.
+/// The VFs of all PFs with a net device in the socket's namespace, by one dump. Throws as find_vf(): a PF with too many
+/// VFs ends the whole dump.
 [[nodiscard]] std::vector<ReportedVf> list_reported_vfs(Socket& route);
 
 /// Sets each setting of `wanted` in a request of its own: the error names the setting that the driver refused, and

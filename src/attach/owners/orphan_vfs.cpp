@@ -35,15 +35,17 @@ std::string text_of(const base::BusAddress& address, const kernel::VfId& id, con
 }
 
 /// The VFs whose PFs report such settings, in the order of their addresses. The kernel is asked once for all VFs. If it
-/// cannot list them together, all VFs are suspects, and each is asked about.
+/// cannot list them together, or does not say whose a VF is, all VFs are suspects, and each is asked about.
 std::vector<base::PciAddress> list_suspects(const base::Deadline& deadline) try {
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
     std::set<base::PciAddress> suspects;
-    for (const kernel::ReportedVf& vf : kernel::list_reported_vfs(route))
-        if (!keep_pod_settings(vf.settings).empty())
-            if (const auto address = kernel::find_vf_address(vf.of)) suspects.insert(*address);
+    for (const kernel::ReportedVf& vf : kernel::list_reported_vfs(route)) {
+        if (keep_pod_settings(vf.settings).empty()) continue;
+        if (!vf.of) return kernel::list_vfs();
+        if (const auto address = kernel::find_vf_address(*vf.of)) suspects.insert(*address);
+    }
     return {suspects.begin(), suspects.end()};
-} catch (const base::SystemError&) { // EMSGSIZE, see kernel::find_vf()
+} catch (const base::SystemError&) { // a PF has too many VFs (kernel::find_vf()), or links and VFs keep changing
     return kernel::list_vfs();
 }
 

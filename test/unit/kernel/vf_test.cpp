@@ -54,6 +54,21 @@ TEST_CASE("the settings of one VF are found among the others'") {
     CHECK_FALSE(parse_vf(message.header(), 2));
 }
 
+TEST_CASE("reported VFs name their PF if the kernel names devices of links, and have their settings anyway") {
+    Message older = answer();
+    const auto nameless = parse_reported_vfs(older.header());
+    REQUIRE(nameless.size() == 2);
+    CHECK_FALSE(nameless[0].of);
+    CHECK(nameless[1].settings.vlan->id == 101);
+    Message newer = answer();
+    newer.put_text(IFLA_PARENT_DEV_NAME, "0000:3b:00.0");
+    const auto named = parse_reported_vfs(newer.header());
+    REQUIRE(named.size() == 2);
+    CHECK(named[1].of->pf.to_string() == "0000:3b:00.0");
+    CHECK(named[1].of->number == 1);
+    CHECK(named[1].settings.vlan->id == 101);
+}
+
 TEST_CASE("a value that a driver does not report is not a setting") {
     Message message = answer();
     const auto settings = parse_vf(message.header(), 0);
