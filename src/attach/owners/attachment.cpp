@@ -1,6 +1,6 @@
 #include "attachment.hpp"
 
-#include "lookup/state_directory.hpp"
+#include "lookup/node_directory.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>

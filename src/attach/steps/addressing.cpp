@@ -390,6 +390,6 @@ void check_addressing(const CheckContext& context) {
 
 } // namespace
 
-const Kind kAddressingStep{.find = find_addressing, .make = make_addressing, .check = check_addressing};
+constinit const Kind kAddressingStep{.find = find_addressing, .make = make_addressing, .check = check_addressing};
 
 } // namespace rdmanet::attach

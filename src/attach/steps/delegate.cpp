@@ -78,7 +78,7 @@ std::unique_ptr<Step> make_delegate(const AddContext& context, const Findings& /
 
 } // namespace
 
-const Kind kDelegateStep{.make = make_delegate};
+constinit const Kind kDelegateStep{.make = make_delegate};
 
 DelegateIpam DelegateIpam::parse(const json::Reader& reader) {
     return {.plugin = reader.at("plugin").string(),

@@ -86,7 +86,7 @@ std::unique_ptr<Step> make_device_info(const AddContext& context, const Findings
 
 } // namespace
 
-const Kind kDeviceInfoStep{.make = make_device_info};
+constinit const Kind kDeviceInfoStep{.make = make_device_info};
 
 void require_own_device_info(const std::string& path, const state::AttachmentKey& key,
                              const state::AttachmentStore& records) {

@@ -66,7 +66,7 @@ void check_keep_device(const CheckContext& context) {
 
 } // namespace
 
-const Kind kKeepDeviceStep{.make = make_keep_device, .check = check_keep_device};
+constinit const Kind kKeepDeviceStep{.make = make_keep_device, .check = check_keep_device};
 
 std::string KeepDevice::describe() const {
     return fmt::format("device {}", before.device);

@@ -1,5 +1,6 @@
-// All kinds of steps, and their names in records. They are all here, so that the files of steps need not include each
-// other: steps name the steps that their undo waits for.
+// All kinds of steps, and their names in records: kMoveLink is the name of a step in a record, and kMoveLinkStep the
+// kind that plans and checks such steps. They are all here, so that the files of steps need not include each other:
+// steps name the steps that their undo waits for.
 #pragma once
 
 #include <rdmanet/state/attachment_record.hpp>
@@ -26,7 +27,8 @@ inline constexpr std::string_view kDelegateIpam = "delegate-ipam";
                        [&](const state::Step& step) { return step.kind == kind; });
 }
 
-// Each is defined in the file of its step. The registry has their order.
+// Each is defined with constinit in the file of its step, because the registry has their order and uses them from the
+// start.
 struct Kind; // step.hpp
 extern const Kind kKeepDeviceStep;
 extern const Kind kRebindAfterStep;

@@ -137,7 +137,8 @@ void check_move_interface(const CheckContext& context) {
 
 } // namespace
 
-const Kind kMoveInterfaceStep{.find = find_move_interface, .make = make_move_interface, .check = check_move_interface};
+constinit const Kind kMoveInterfaceStep{
+    .find = find_move_interface, .make = make_move_interface, .check = check_move_interface};
 
 MoveInterface MoveInterface::parse(const json::Reader& reader) {
     const json::Reader before = reader.at("before");

@@ -185,8 +185,8 @@ void check_move_link(const CheckContext& context) {
 
 } // namespace
 
-const Kind kMoveLinkStep{.find = find_move_link, .make = make_move_link, .check = check_move_link};
-const Kind kFollowLinkStep{.find = find_follow_link, .make = make_follow_link};
+constinit const Kind kMoveLinkStep{.find = find_move_link, .make = make_move_link, .check = check_move_link};
+constinit const Kind kFollowLinkStep{.find = find_follow_link, .make = make_follow_link};
 
 std::optional<Link> move_into_pod(const AddContext& context, const Link& link,
                                   const std::optional<base::MacAddress>& mac, Socket& host) {

@@ -319,7 +319,7 @@ void check_move_rdma(const CheckContext& context) {
 
 } // namespace
 
-const Kind kMoveRdmaStep{.find = find_move_rdma, .make = make_move_rdma, .check = check_move_rdma};
+constinit const Kind kMoveRdmaStep{.find = find_move_rdma, .make = make_move_rdma, .check = check_move_rdma};
 
 std::vector<state::Step> rdma_steps(const base::BusAddress& address, const RdmaDevices& moving,
                                     const RdmaDevices& staying, const std::string& name_in_pod) {

@@ -124,8 +124,8 @@ std::unique_ptr<Step> make_rebind(const AddContext& /*context*/, const Findings&
 
 } // namespace
 
-const Kind kRebindAfterStep{.find = find_rebind, .make = make_rebind_after};
-const Kind kRebindStep{.make = make_rebind};
+constinit const Kind kRebindAfterStep{.find = find_rebind, .make = make_rebind_after};
+constinit const Kind kRebindStep{.make = make_rebind};
 
 RebindDriver RebindDriver::parse(const json::Reader& reader) {
     return {.device = reader.at("device").string(),

@@ -159,7 +159,7 @@ void check_representor(const CheckContext& context) {
 
 } // namespace
 
-const Kind kRepresentorStep{.find = find_representor, .make = make_representor, .check = check_representor};
+constinit const Kind kRepresentorStep{.find = find_representor, .make = make_representor, .check = check_representor};
 
 SetRepresentor SetRepresentor::parse(const json::Reader& reader) {
     return {.pf = reader.at("pf").string(),

@@ -178,7 +178,7 @@ std::unique_ptr<Step> make_reset_after(const AddContext& /*context*/, const Find
 
 } // namespace
 
-const Kind kResetAfterStep{.find = find_reset, .make = make_reset_after};
+constinit const Kind kResetAfterStep{.find = find_reset, .make = make_reset_after};
 
 std::optional<FoundReset> plan_reset(const BusAddress& address, const std::vector<state::WaitingName>& waiting,
                                      const base::Logger& log, const base::Deadline& deadline) {

@@ -101,7 +101,8 @@ struct Kind {
     /// Finds out what the step is planned from. Reads the kernel and changes nothing. Throws CniError with the cure.
     void (*find)(const PlanContext& context, Findings& found) = [](const PlanContext&, Findings&) {};
     /// Null if the attachment needs no such step.
-    std::unique_ptr<Step> (*make)(const AddContext& context, const Findings& found);
+    std::unique_ptr<Step> (*make)(const AddContext& context, const Findings& found) =
+        [](const AddContext&, const Findings&) { return std::unique_ptr<Step>(); };
     /// Throws CniError (code 107) for the first difference.
     void (*check)(const CheckContext& context) = [](const CheckContext&) {};
 };

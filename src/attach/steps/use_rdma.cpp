@@ -271,7 +271,7 @@ void check_rdma(const CheckContext& context) {
 
 } // namespace
 
-const Kind kShareRdmaStep{.find = find_shared_rdma, .make = make_share_rdma};
-const Kind kAwaitRdmaStep{.find = find_awaited_port, .make = make_await_rdma, .check = check_rdma};
+constinit const Kind kShareRdmaStep{.find = find_shared_rdma, .make = make_share_rdma};
+constinit const Kind kAwaitRdmaStep{.find = find_awaited_port, .make = make_await_rdma, .check = check_rdma};
 
 } // namespace rdmanet::attach

@@ -183,7 +183,7 @@ void check_vf_settings(const CheckContext& context) {
 
 } // namespace
 
-const Kind kVfSettingsStep{.find = find_vf_settings, .make = make_vf_settings, .check = check_vf_settings};
+constinit const Kind kVfSettingsStep{.find = find_vf_settings, .make = make_vf_settings, .check = check_vf_settings};
 
 FoundVf find_vf(const base::BusAddress& address, const PlanContext& context) {
     VfView vf = view_vf(address, context.host);

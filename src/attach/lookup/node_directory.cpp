@@ -1,4 +1,4 @@
-#include "state_directory.hpp"
+#include "node_directory.hpp"
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/format.hpp>
