@@ -207,6 +207,7 @@ stage_cluster() {
 	counted cluster-unit test/cluster/cluster.sh try build/release/test/unit/cluster/cluster_test -r progress '~[etcd]~[store]'
 	RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet counted cluster-e2e \
 		any_kernel test/cluster/cluster.sh try $e2e_test -r progress '[cluster]'
+	needs=ptrace counted cluster-fault any_kernel test/cluster/cluster.sh try test/fault/run.sh '[cluster]'
 }
 
 stage_etcd() {

@@ -72,22 +72,29 @@ std::vector<state::Step> without_own_steps(std::vector<state::Step> remaining, c
     return remaining;
 }
 
-/// What an earlier ADD may have claimed in a store that the cluster shares has been given back.
-void require_no_leases_owed(const Session& session) {
+/// What is left of an earlier ADD and holds nothing that this ADD needs. Both move into its record.
+struct Earlier {
+    std::vector<state::Step> steps{};
+    std::optional<state::LeaseStore> lease_store{}; // in which a request of it may still be carried out
+};
+
+/// Throws CniError if leases of an earlier ADD in a store of the cluster could not be given back.
+std::optional<state::LeaseStore> unsettled_store_of(const Session& session) {
     const auto outcome = session.records.load(session.key);
     const auto* record = std::get_if<AttachmentRecord>(&outcome);
-    if (record != nullptr && record->lease_store)
+    if (record == nullptr || !record->lease_store) return std::nullopt;
+    if (!record->lease_store->is_released)
         throw cni::CniError(cni::ErrorCode::try_again_later,
                             fmt::format("the lease store did not take back the addresses of an earlier ADD of {}: see "
                                         "the log for the reason",
                                         session.key));
+    return record->lease_store;
 }
 
 /// Undoes what an existing record describes: an ADD that was killed, or an attachment whose namespace is gone and
 /// whose DEL never came. If the attachment lives, a second ADD is an error (CNI specification, section 2, ADD) and
-/// changes nothing. Returns the steps that remain; they hold nothing that this ADD needs, and move into its record.
-std::vector<state::Step> undo_earlier_add(const cni::Request& request, PodSide& pod, Session& session,
-                                          const base::Deadline& deadline) {
+/// changes nothing.
+Earlier undo_earlier_add(const cni::Request& request, PodSide& pod, Session& session, const base::Deadline& deadline) {
     const auto outcome = session.records.load(session.key);
     if (const auto* unreadable = std::get_if<state::Unreadable>(&outcome))
         session.node.log.error(fmt::format("record {} of an earlier ADD cannot be read and is ignored: {}",
@@ -100,8 +107,10 @@ std::vector<state::Step> undo_earlier_add(const cni::Request& request, PodSide& 
                             session.key, request.netns_path));
         const StillHeld held =
             detach(*record, caller_of(request), session.node, session.records, session.leases, deadline);
-        if (!held.empty()) return remaining_steps_of(session, held);
-        require_no_leases_owed(session);
+        Earlier left;
+        if (!held.empty()) left.steps = remaining_steps_of(session, held);
+        left.lease_store = unsettled_store_of(session);
+        return left;
     }
     return {};
 }
@@ -134,10 +143,12 @@ state::Wanted wanted_of(const config::RdmaPolicy& rdma) {
 class Attaching {
 public:
     /// `lock` is the attachment's lock. `claim` is that of the device or parent, held until the record is written.
-    Attaching(const AddContext& context, Session& session, Prepared prepared, std::vector<state::Step> earlier,
-              base::FileLock& lock, std::optional<base::FileLock> claim)
+    Attaching(const AddContext& context, Session& session, Prepared prepared, Earlier earlier, base::FileLock& lock,
+              std::optional<base::FileLock> claim)
         : context_(context), session_(session), lock_(lock), claim_(std::move(claim)),
-          steps_(std::move(prepared.steps)), earlier_steps_(std::move(earlier)), record_(std::move(prepared.record)) {
+          steps_(std::move(prepared.steps)), earlier_steps_(std::move(earlier.steps)),
+          record_(std::move(prepared.record)) {
+        record_.lease_store = std::move(earlier.lease_store);
         kept_steps_ = without_own_steps(earlier_steps_, record_);
         update_record();
     }
@@ -250,7 +261,7 @@ cni::Result add(const cni::Request& request, const config::Config& config, const
     Target target = find_target(request, config, session, deadline);
     if (target.moving) reclaim_device(to_string(*target.moving), session, deadline);
     std::optional<base::FileLock> lock = session.records.lock_for_add(session.key, deadline);
-    std::vector<state::Step> earlier = undo_earlier_add(request, target.pod, session, deadline);
+    Earlier earlier = undo_earlier_add(request, target.pod, session, deadline);
     const AddContext context{request, config, session, target.pod, deadline};
     std::optional<base::FileLock> claim;
     std::optional<LockedParent> parent;
@@ -272,6 +283,7 @@ cni::Result add(const cni::Request& request, const config::Config& config, const
     log_success(attaching.record(), node.log, deadline);
     lock.reset();
     undo_reclaimed(attaching.reclaimed_from(), node, session.records, session.leases);
+    if (attaching.record().lease_store) pay_owed_addresses_soon(node, session.records);
     return result;
 }
 

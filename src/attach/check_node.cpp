@@ -1,6 +1,7 @@
 #include <rdmanet/attach/check_node.hpp>
 
 #include "compare.hpp"
+#include "detach.hpp"
 #include "leases.hpp"
 #include "port_trouble.hpp"
 
@@ -98,6 +99,9 @@ private:
         const ipam::Verdict pod = pods_.probe(pod_of(record));
         if (pod == Liveness::dead)
             return {Agreement::not_checked, "its pod is dead: run `rdmanet gc` to reclaim what it has"};
+        if (is_only_owing(record))
+            return {Agreement::not_checked, "its DEL is done, but its addresses are not yet given back to the cluster: "
+                                            "run `rdmanet gc`"};
         if (record.removal_unfinished)
             return {Agreement::differs,
                     pod.held_by.empty()

@@ -181,13 +181,24 @@ std::vector<AttachmentRecord> find_records(const cni::Request& request, Session&
     return records;
 }
 
+/// Whether the cluster's store has just answered.
+bool has_given_back_shared_leases(const std::vector<AttachmentRecord>& undone, const Session& session) {
+    return std::any_of(undone.begin(), undone.end(), [&](const AttachmentRecord& record) {
+        if (!record.lease_store) return false;
+        const auto outcome = session.records.load(record.key);
+        const auto* left = std::get_if<AttachmentRecord>(&outcome);
+        return left == nullptr || !left->lease_store || left->lease_store->is_released;
+    });
+}
+
 } // namespace
 
 void del(const cni::Request& request, const Node& node) {
     constexpr std::chrono::seconds kUndoTime{10}; // left for the work after the lock is taken
     const auto deadline = base::Deadline::in(kDelTimeout);
     Session session(request, node, state::Access::undo);
-    const base::FileLock lock = lock_or_recall(session.key, node, session.records, kDelTimeout - kUndoTime, deadline);
+    std::optional<base::FileLock> lock =
+        lock_or_recall(session.key, node, session.records, kDelTimeout - kUndoTime, deadline);
     StillHeld unknown;
     const std::vector<AttachmentRecord> records = find_records(request, session, unknown, deadline);
     StillHeld held = unknown;
@@ -196,6 +207,8 @@ void del(const cni::Request& request, const Node& node) {
         const StillHeld left = detach(record, caller, node, session.records, session.leases, deadline, unknown);
         held.insert(held.end(), left.begin() + static_cast<std::ptrdiff_t>(unknown.size()), left.end());
     }
+    lock.reset();
+    if (has_given_back_shared_leases(records, session)) pay_owed_addresses_soon(node, session.records);
     if (!held.empty())
         throw still_held_error(held, "Mend the cause and wait for the next DEL. If none comes, run `rdmanet gc` on the "
                                      "node once the pod is gone");

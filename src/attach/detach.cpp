@@ -13,6 +13,7 @@
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/ipam/errors.hpp>
 #include <rdmanet/state/state_directory.hpp>
+#include <rdmanet/state/topic.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -118,24 +119,30 @@ std::string describe_leases(const state::AttachmentRecord& record) {
 constexpr std::chrono::seconds kReleaseTimeout{20}; // DEL and rollback have other things to do
 constexpr std::chrono::seconds kSettleTimeout{5};
 
-/// False if the cluster's store can't be asked, or refuses: the record then keeps what is owed to it. DEL and
-/// rollback go on, and succeed without it. Without a record there is nothing to keep it: throws.
-bool release_shared(const state::AttachmentRecord& record, const std::vector<ipam::Lease>& unused, const Node& node,
+/// False if something is owed to the cluster's store: it can't be asked, it refuses, or it may yet carry out a request.
+/// `remaining` then says what. DEL and rollback go on, and succeed without it.
+/// The leases in `unused` do not rest.
+bool release_shared(state::AttachmentRecord& remaining, const std::vector<ipam::Lease>& unused, const Node& node,
                     const state::AttachmentStore& records, const base::Deadline& deadline) try {
-    SharedLeases shared(*record.lease_store, node, records);
-    shared.release(owner_key(record.key), unused, deadline.at_most(kReleaseTimeout));
+    SharedLeases shared(*remaining.lease_store, node, records);
+    const auto released = shared.release(owner_key(remaining.key), unused, deadline.at_most(kReleaseTimeout));
     try {
         shared.settle(deadline.at_most(kSettleTimeout));
     } catch (const base::Error& error) { // the addresses are released, and the node remembers the rest
         node.log.info(fmt::format("blocks of addresses go back to the cluster later: {}", error.what()));
     }
-    return true;
+    state::LeaseStore& store = *remaining.lease_store;
+    if (!is_unsettled(store)) return true;
+    const auto until = store.unsettled_until;
+    note_unsettled(released, store); // whose reservations may still come
+    store.unsettled_until = until;
+    store.is_released = true;
+    remaining.leases.clear();
+    return false;
 } catch (const base::Error& error) {
-    const auto outcome = records.load(record.key);
-    if (!std::holds_alternative<state::AttachmentRecord>(outcome)) throw;
-    node.log.error(
-        fmt::format("the addresses of {} are still recorded in the cluster, `rdmanet gc` gives them back: {}",
-                    describe(record), error.what()));
+    node.log.error(fmt::format("the addresses of {} are still leased in the cluster, and `rdmanet gc` or a later call "
+                               "gives them back: {}",
+                               describe(remaining), error.what()));
     return false;
 }
 
@@ -159,7 +166,7 @@ StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Undo
         if (!record.key.has_leases()) return;
         if (record.lease_store) {
             if (undoing == Undoing::own_add || !has_leases_in_other_role(record.key, records))
-                is_owed = !release_shared(record, fresh, node, records, deadline);
+                is_owed = !release_shared(remaining, fresh, node, records, deadline);
             return;
         }
         try {
@@ -176,9 +183,12 @@ StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Undo
         }
     });
     drop_released(remaining, has_no_leases && !is_owed);
+    remaining.removal_unfinished = remaining.removal_unfinished || is_owed;
     const bool is_recorded = attempt(held, "journal record", [&] {
         if (held.empty() && !is_owed)
             records.remove(record.key);
+        else if (is_read && is_owed) // also by a DEL without a record: nothing else would remember it
+            records.save(remaining);
         else if (is_read)
             save_remaining(remaining, records);
     });
@@ -209,6 +219,71 @@ void undo_failed_add(const state::AttachmentRecord& record, const std::vector<ip
     const auto deadline = base::Deadline::in(kUndoTimeout);
     for (const std::string& what : undo(record, caller, Undoing::own_add, node, records, leases, deadline, {}, fresh))
         node.log.error(fmt::format("still held after a failed ADD: {}", what));
+}
+
+namespace {
+
+/// Nothing but addresses, and perhaps what their giving back has to wait for.
+bool holds_nothing_else(const state::AttachmentRecord& record) {
+    return record.steps.empty();
+}
+
+/// More than what a late request may leave.
+bool owes_known_addresses(const state::AttachmentRecord& record) {
+    return record.owes_addresses() && !record.lease_store->is_released;
+}
+
+constexpr const char* kNotTakenBack = "the cluster's lease store did not take them back: the log has the reason";
+
+void pay(const state::AttachmentKey& key, const Node& node, const state::AttachmentStore& records,
+         const base::Deadline& for_lock, const base::Deadline& deadline) {
+    const base::FileLock lock = records.lock(key, for_lock);
+    const auto outcome = records.load(key);
+    const auto* record = std::get_if<state::AttachmentRecord>(&outcome);
+    if (record == nullptr || !record->owes_addresses()) return;
+    state::AttachmentRecord remaining = *record;
+    const bool is_paid = release_shared(remaining, {}, node, records, deadline);
+    drop_released(remaining, is_paid);
+    if (is_paid && holds_nothing_else(remaining))
+        records.remove(key);
+    else if (remaining.to_text() != record->to_text())
+        records.save(remaining);
+    if (owes_known_addresses(remaining)) throw base::Error(kNotTakenBack);
+}
+
+} // namespace
+
+void require_given_back(const state::AttachmentKey& key, const state::AttachmentStore& records) {
+    const auto outcome = records.load(key);
+    const auto* left = std::get_if<state::AttachmentRecord>(&outcome);
+    if (left != nullptr && owes_known_addresses(*left)) throw base::Error(kNotTakenBack);
+}
+
+bool is_only_owing(const state::AttachmentRecord& record) {
+    return record.owes_addresses() && holds_nothing_else(record);
+}
+
+StillHeld pay_owed_addresses(const std::vector<state::AttachmentRecord>& owing, const Node& node,
+                             const state::AttachmentStore& records, const base::Deadline& for_locks,
+                             const base::Deadline& deadline) {
+    StillHeld held;
+    for (const state::AttachmentRecord& record : owing) {
+        if (deadline.passed()) break;
+        if (record.lease_store->is_released && is_unsettled(*record.lease_store)) continue; // it is too early to look
+        attempt(held, fmt::format("addresses of {} in the cluster", describe(record)),
+                [&] { pay(record.key, node, records, for_locks, deadline); });
+    }
+    return held;
+}
+
+void pay_owed_addresses_soon(const Node& node, const state::AttachmentStore& records) try {
+    constexpr std::chrono::seconds kTimeout{2}; // for all of them: the runtime is waiting for a call that is done
+    const auto at_once = base::Deadline::in(std::chrono::seconds(0)); // who has the lock may pay itself
+    const auto owing = records.list_about(state::kOwedAddressesTopic);
+    for (const std::string& what : pay_owed_addresses(owing, node, records, at_once, base::Deadline::in(kTimeout)))
+        node.log.warn(what);
+} catch (const base::Error& error) {
+    node.log.warn(fmt::format("cannot look for addresses that are owed: {}", error.what()));
 }
 
 cni::CniError still_held_error(const StillHeld& held, std::string_view cure) {

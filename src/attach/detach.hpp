@@ -35,6 +35,21 @@ using StillHeld = std::vector<std::string>;
 void undo_failed_add(const state::AttachmentRecord& record, const std::vector<ipam::Lease>& fresh, const Caller& caller,
                      const Node& node, const state::AttachmentStore& records, ipam::SqliteStore& leases);
 
+/// Whether nothing is left of the attachment but addresses that it owes to a store of the cluster.
+[[nodiscard]] bool is_only_owing(const state::AttachmentRecord& record);
+
+/// Throws Error if detach() could not give addresses back to the cluster.
+void require_given_back(const state::AttachmentKey& key, const state::AttachmentStore& records);
+
+/// Gives back what these attachments owe to stores of the cluster, whatever their pods do: DEL, or the ADD that failed,
+/// was the owner's word. The caller must not hold the lock of an attachment.
+[[nodiscard]] StillHeld pay_owed_addresses(const std::vector<state::AttachmentRecord>& owing, const Node& node,
+                                           const state::AttachmentStore& records, const base::Deadline& for_locks,
+                                           const base::Deadline& deadline);
+
+/// The same for all that owe, at the end of a call that has just used the cluster's store. Failures are only logged.
+void pay_owed_addresses_soon(const Node& node, const state::AttachmentStore& records);
+
 /// The error of DEL and GC: one message that names everything still held, and `cure`, a sentence.
 [[nodiscard]] cni::CniError still_held_error(const StillHeld& held, std::string_view cure);
 

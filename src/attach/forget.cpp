@@ -133,6 +133,17 @@ void drop(const KnownAttachment& attachment, const state::AttachmentStore& recor
         records.remove(attachment.record.key);
 }
 
+/// A person drops the record also where the cluster's store can't be asked any more.
+void release_in_cluster(const AttachmentRecord& record, const Node& node, const state::AttachmentStore& records,
+                        const base::Deadline& deadline) try {
+    SharedLeases(*record.lease_store, node, records).store().release(owner_key(record.key), deadline);
+} catch (const base::Error& error) {
+    node.log.error(
+        fmt::format("the addresses of {} stay leased in the cluster, and nothing remembers them: remove them "
+                    "there; {}",
+                    describe(record), error.what()));
+}
+
 } // namespace
 
 void forget(const ForgetTarget& target, const Node& node, DryRun dry_run,
@@ -158,8 +169,8 @@ void forget(const ForgetTarget& target, const Node& node, DryRun dry_run,
         release_leases(leases, attachment.record.key, node, deadline);
         release_block_leases(owner_key(attachment.record.key), node, records, deadline);
     }
-    if (const auto& where = attachment.record.lease_store; where && has_record(attachment))
-        SharedLeases(*where, node, records).store().release(owner_key(attachment.record.key), deadline);
+    if (attachment.record.lease_store && has_record(attachment))
+        release_in_cluster(attachment.record, node, records, deadline);
     drop(attachment, records);
 }
 

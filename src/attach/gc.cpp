@@ -71,6 +71,7 @@ void collect(const KnownAttachment& attachment, const Decide& decide, const Call
         // If the record is gone, another process has undone the steps. The device may belong to another pod by now.
         if (std::holds_alternative<state::NoRecord>(outcome)) left.steps.clear();
         const StillHeld held = detach(left, caller, node, records, leases, deadline);
+        if (left.lease_store) require_given_back(left.key, records);
         if (held.empty()) collected.removed.push_back(describe(seen));
         for (const std::string& what : held) collected.failed.push_back(fmt::format("{}: {}", describe(seen), what));
     } catch (const base::Error& error) {
@@ -106,6 +107,17 @@ Decision by_liveness(ipam::Verdict pod) {
     return {.action = action, .pod = std::move(pod)};
 }
 
+void pay(const std::vector<AttachmentRecord>& owing, DryRun dry_run, const Node& node,
+         const state::AttachmentStore& records, const base::Deadline& deadline, Collected& collected) {
+    if (dry_run == DryRun::yes) {
+        for (const AttachmentRecord& record : owing)
+            collected.removed.push_back(fmt::format("addresses of {} in the cluster", describe(record)));
+        return;
+    }
+    for (std::string& what : pay_owed_addresses(owing, node, records, deadline, deadline))
+        collected.failed.push_back(std::move(what));
+}
+
 struct Outcome {
     Collected collected;
     std::vector<state::Unreadable> kept; // unreadable records that stay, because no pod is proven dead
@@ -119,7 +131,10 @@ Outcome collect_all(const Node& node, DryRun dry_run, const Decide& decide, cons
     const auto found = dry_run == DryRun::yes ? list_leases_unrepaired(records, node, deadline)
                                               : list_all_leases(leases, records, node, deadline);
     Outcome outcome;
+    std::vector<AttachmentRecord> owing; // to the cluster: they pay, whatever their pods do
     for (KnownAttachment& attachment : list_known_attachments(records, found)) {
+        if (attachment.record.owes_addresses()) owing.push_back(attachment.record);
+        if (is_only_owing(attachment.record)) continue;
         Decision decision = decide(attachment);
         if (decision.action != Action::collect) {
             if (attachment.unreadable)
@@ -139,6 +154,7 @@ Outcome collect_all(const Node& node, DryRun dry_run, const Decide& decide, cons
     if (dry_run == DryRun::no)
         for (std::string& what : settle_blocks(node, records, deadline))
             outcome.collected.failed.push_back(std::move(what));
+    pay(owing, dry_run, node, records, deadline, outcome.collected);
     try {
         if (dry_run == DryRun::no) forget_void_recalls(node, records, deadline);
     } catch (const base::Error& error) {

@@ -67,6 +67,9 @@ cni::Result add(const cni::Request& request, const Node& node) {
     const auto is_absent = [&](const state::AttachmentKey& key) {
         return std::holds_alternative<state::NoRecord>(session.records.load(key));
     };
+    if (const auto outcome = session.records.load(session.key);
+        const auto* earlier = std::get_if<state::AttachmentRecord>(&outcome))
+        record.lease_store = earlier->lease_store;
     const bool is_first = is_absent(session.key) && is_absent(session.key.with_role(""));
     ipam::Allocation allocation;
     base::Rollback rollback(
@@ -82,6 +85,7 @@ cni::Result add(const cni::Request& request, const Node& node) {
     rollback.commit();
     lock.reset();
     undo_reclaimed(allocation.reclaimed_from, node, session.records, session.leases);
+    if (record.lease_store) pay_owed_addresses_soon(node, session.records);
     return to_result(allocation);
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <utility>
 
 namespace rdmanet::attach {
 namespace {
@@ -49,33 +50,56 @@ void require_none_in_blocks(const ipam::Config& config, Session& session, const 
                                                range.range, base::counted(leases, "lease", "leases")));
 }
 
+/// Lets `allocate` take leases from the cluster's store at `where`. The record says so before the first claim is sent,
+/// in case this process is killed, and afterwards what may still become of claims without an answer.
+template <class Allocate>
+ipam::Allocation take_shared(state::LeaseStore where, const ipam::StoreChoice& choice, state::AttachmentRecord& record,
+                             Session& session, const std::function<void()>& save, Allocate allocate) {
+    if (record.lease_store) carry_over(*record.lease_store, where);
+    bool has_claimed = false;
+    const auto before_claim = [&](const ipam::Lease&) {
+        if (std::exchange(has_claimed, true)) return;
+        record.lease_store = where;
+        if (takes_late_claims(where))
+            record.lease_store->unsettled_until = ipam::system_time().boot + (kLeaseTimeout + kLateAnswer).count();
+        save();
+    };
+    SharedLeases shared(
+        where, session.node, session.records,
+        {.before_claim = before_claim, .block_size = choice.block_size, .requestable = choice.requestable});
+    const auto settle = [&] {
+        record.lease_store = where;
+        note_unsettled(shared.unsettled(), *record.lease_store);
+    };
+    try {
+        ipam::Allocation allocation = allocate(shared.store());
+        settle();
+        return allocation;
+    } catch (...) {
+        if (has_claimed) settle();
+        throw;
+    }
+}
+
 } // namespace
 
 ipam::Allocation take_leases(const ipam::Config& config, const cni::Request& request, state::AttachmentRecord& record,
                              Session& session, const std::function<void()>& save, const base::Deadline& deadline) {
     PodProbe pods(session.node);
-    const auto allocate = [&](ipam::Store& store, const base::Deadline& until) {
-        return ipam::Allocator(store, pods).allocate(config, owner_of(record), requested_addresses(request), until);
+    const auto allocate_by = [&](const base::Deadline& until) {
+        return [&, until](ipam::Store& store) {
+            return ipam::Allocator(store, pods).allocate(config, owner_of(record), requested_addresses(request), until);
+        };
     };
     ipam::Allocation allocation;
-    const auto where = lease_store_of(config);
-    if (where) {
+    if (auto where = lease_store_of(config)) {
         session.node.log.debug(describe_store(config.store));
         require_none_on_node(config, session, pods, deadline);
-        const auto before_claim = [&](const ipam::Lease&) {
-            if (record.lease_store) return;
-            record.lease_store = where;
-            save();
-        };
-        SharedLeases shared(*where, session.node, session.records,
-                            {.before_claim = before_claim,
-                             .block_size = config.store.block_size,
-                             .requestable = config.store.requestable});
-        allocation = allocate(shared.store(), deadline.at_most(kLeaseTimeout));
-        record.lease_store = where;
+        allocation = take_shared(*std::move(where), config.store, record, session, save,
+                                 allocate_by(deadline.at_most(kLeaseTimeout)));
     } else {
         require_none_in_blocks(config, session, deadline);
-        allocation = allocate(session.leases, deadline);
+        allocation = allocate_by(deadline)(session.leases);
     }
     for (const std::string& warning : allocation.warnings) session.node.log.warn(warning);
     record.leases = to_recorded(allocation.leases);

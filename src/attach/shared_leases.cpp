@@ -7,9 +7,11 @@
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cluster/whereabouts_store.hpp>
+#include <rdmanet/cni/error.hpp>
 #include <rdmanet/config/config.hpp>
 #include <rdmanet/ipam/errors.hpp>
 
+#include <algorithm>
 #include <chrono>
 
 namespace rdmanet::attach {
@@ -26,6 +28,14 @@ std::vector<cluster::Place> places_of(const state::LeaseStore& where) {
         if (const auto subnet = base::IpPrefix::parse(pool.subnet))
             places.push_back({.space = pool.space, .subnet = *subnet});
     return places;
+}
+
+std::vector<std::pair<std::string, base::IpAddress>> unsettled_of(const state::LeaseStore& where) {
+    std::vector<std::pair<std::string, base::IpAddress>> unsettled;
+    for (const state::ClaimedAddress& claimed : where.unsettled)
+        if (const auto address = base::IpAddress::parse(claimed.address))
+            unsettled.emplace_back(claimed.space, *address);
+    return unsettled;
 }
 
 } // namespace
@@ -62,6 +72,37 @@ std::optional<state::LeaseStore> lease_store_of(const cni::Request& request) try
     return std::nullopt;
 }
 
+void carry_over(const state::LeaseStore& earlier, state::LeaseStore& into) {
+    if (earlier.kind != into.kind || earlier.kubeconfig != into.kubeconfig || earlier.etcd != into.etcd)
+        throw cni::CniError(
+            cni::ErrorCode::try_again_later,
+            fmt::format("lease store {} may still carry out a request of an earlier ADD, and the network "
+                        "names another store by now: wait for a minute",
+                        base::quoted(earlier.kind)));
+    for (const state::LeasePool& pool : earlier.pools)
+        if (std::find(into.pools.begin(), into.pools.end(), pool) == into.pools.end()) into.pools.push_back(pool);
+    into.unsettled_until = earlier.unsettled_until;
+    into.unsettled = earlier.unsettled;
+}
+
+bool takes_late_claims(const state::LeaseStore& store) {
+    return store.kind == kWhereabouts;
+}
+
+void note_unsettled(const std::vector<ipam::Lease>& claims, state::LeaseStore& store) {
+    if (claims.empty()) return;
+    store.unsettled_until = ipam::system_time().boot + kLateAnswer.count();
+    for (const ipam::Lease& lease : claims) {
+        state::ClaimedAddress claimed{.space = lease.space, .address = lease.address.address().to_string()};
+        if (std::find(store.unsettled.begin(), store.unsettled.end(), claimed) == store.unsettled.end())
+            store.unsettled.push_back(std::move(claimed));
+    }
+}
+
+bool is_unsettled(const state::LeaseStore& store) {
+    return store.unsettled_until && ipam::system_time().boot < *store.unsettled_until;
+}
+
 SharedLeases::SharedLeases(const state::LeaseStore& where, const Node& node, const state::AttachmentStore& records,
                            Adding adding)
     : where_(where), node_(node), records_(records) {
@@ -91,14 +132,21 @@ kube::Api& SharedLeases::api() try {
 
 void SharedLeases::open_whereabouts(std::function<void(const ipam::Lease&)> before_claim) {
     const std::string& name_space = api().access().name_space;
-    store_ = std::make_unique<cluster::WhereaboutsStore>(
+    auto store = std::make_unique<cluster::WhereaboutsStore>(
         api(), cluster::WhereaboutsStore::Options{
                    .name_space = name_space.empty() ? kNameSpace : name_space,
                    .places = places_of(where_),
+                   .also = unsettled_of(where_),
                    .before_claim = std::move(before_claim),
                    .known_owner = [this](const std::string& container_id,
                                          const std::string& ifname) { return known_owner(container_id, ifname); },
                    .warn = [this](const std::string& text) { node_.log.warn(text); }});
+    whereabouts_ = store.get();
+    store_ = std::move(store);
+}
+
+std::vector<ipam::Lease> SharedLeases::unsettled() const {
+    return whereabouts_ == nullptr ? std::vector<ipam::Lease>() : whereabouts_->unsettled();
 }
 
 /// Most calls need no API server, and so not even the kubeconfig.
@@ -118,10 +166,10 @@ void SharedLeases::settle(const base::Deadline& deadline) {
     if (blocks_ != nullptr) blocks_->settle(cluster::kIdleBlock, deadline);
 }
 
-void SharedLeases::release(const ipam::OwnerKey& key, const std::vector<ipam::Lease>& unused,
-                           const base::Deadline& deadline) {
-    if (blocks_ == nullptr) return (void)store_->withdraw(key, unused, deadline);
-    (void)repairing(*block_file_, node_, deadline, [&] { return store_->withdraw(key, unused, deadline); });
+std::vector<ipam::Lease> SharedLeases::release(const ipam::OwnerKey& key, const std::vector<ipam::Lease>& unused,
+                                               const base::Deadline& deadline) {
+    if (blocks_ == nullptr) return store_->withdraw(key, unused, deadline);
+    return repairing(*block_file_, node_, deadline, [&] { return store_->withdraw(key, unused, deadline); });
 }
 
 std::optional<ipam::Owner> SharedLeases::known_owner(const std::string& container_id, const std::string& ifname) {

@@ -5,6 +5,7 @@
 #include <rdmanet/attach/node.hpp>
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/cluster/blocks_store.hpp>
+#include <rdmanet/cluster/whereabouts_store.hpp>
 #include <rdmanet/cni/request.hpp>
 #include <rdmanet/ipam/config.hpp>
 #include <rdmanet/ipam/store.hpp>
@@ -12,6 +13,7 @@
 #include <rdmanet/kube/api.hpp>
 #include <rdmanet/state/attachment_store.hpp>
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -30,6 +32,23 @@ namespace rdmanet::attach {
 /// The same for a DEL that finds no record. A configuration that is wrong by now says nothing.
 [[nodiscard]] std::optional<state::LeaseStore> lease_store_of(const cni::Request& request);
 
+/// `into` also looks where an earlier ADD of the attachment may have left something. Throws CniError (try again later)
+/// if that is another store.
+void carry_over(const state::LeaseStore& earlier, state::LeaseStore& into);
+
+/// Whether the server may carry out a claim after its sender has looked what became of it. etcd does not: whoever looks
+/// there ends all claims of before.
+[[nodiscard]] bool takes_late_claims(const state::LeaseStore& store);
+
+/// Notes that these claims may be carried out within the next minute.
+void note_unsettled(const std::vector<ipam::Lease>& claims, state::LeaseStore& store);
+
+/// Whether the server may still carry out a request that is not known to be done.
+[[nodiscard]] bool is_unsettled(const state::LeaseStore& store);
+
+/// How long an API server may work on a request whose client is gone: its --request-timeout, by default.
+inline constexpr std::chrono::seconds kLateAnswer{60};
+
 /// What only an ADD has for the cluster's store.
 struct Adding {
     std::function<void(const ipam::Lease&)> before_claim{};
@@ -45,12 +64,15 @@ public:
                  Adding adding = {});
 
     [[nodiscard]] ipam::Store& store() { return *store_; }
+    /// Claims that got no answer.
+    [[nodiscard]] std::vector<ipam::Lease> unsettled() const;
 
     /// Blocks that this node has no use for go back to the cluster. Throws ipam::StoreError.
     void settle(const base::Deadline& deadline);
 
     /// Releases what the attachment holds. The leases in `unused` do not rest. A damaged file of blocks is rebuilt.
-    void release(const ipam::OwnerKey& key, const std::vector<ipam::Lease>& unused, const base::Deadline& deadline);
+    std::vector<ipam::Lease> release(const ipam::OwnerKey& key, const std::vector<ipam::Lease>& unused,
+                                     const base::Deadline& deadline);
 
 private:
     void open_whereabouts(std::function<void(const ipam::Lease&)> before_claim);
@@ -62,6 +84,7 @@ private:
     const Node& node_;
     const state::AttachmentStore& records_;
     std::optional<std::map<std::pair<std::string, std::string>, ipam::Owner>> known_owners_; // once they are asked for
+    cluster::WhereaboutsStore* whereabouts_ = nullptr;                                       // store_, if it is one
     std::unique_ptr<kube::Api> api_;                                                         // once it is asked for
     std::shared_ptr<ipam::BlockFile> block_file_;
     std::unique_ptr<ipam::Store> store_;

@@ -104,6 +104,8 @@ public:
         std::vector<Lease> released;
         for (const Place& place : options_.places)
             for (Lease& lease : give_back_own(place, key, deadline)) released.push_back(std::move(lease));
+        for (const auto& [space, address] : options_.also)
+            unreserve_own(reservation_name(space, address), key, deadline);
         return released;
     }
 
@@ -134,8 +136,9 @@ public:
             Lease inherited = lease;
             inherited.owner = heir;
             note_claim(inherited);
-            if (api_.hand_over(place, *record, heir, deadline) != Written::yes)
-                continue; // reserve() finds what came of it
+            const Written written = api_.hand_over(place, *record, heir, deadline);
+            if (written == Written::unknown) unsettled_.push_back(inherited);
+            if (written != Written::yes) continue; // reserve() finds what came of it
             if (has_reservations(place)) {
                 const std::string name = reservation_name(place.space, lease.address.address());
                 if (const auto reservation = api_.find_reservation(name, deadline))
@@ -189,6 +192,8 @@ public:
             if (is_in(claim, record.address)) ++usage.leases;
         return usage;
     }
+
+    [[nodiscard]] const std::vector<Lease>& unsettled() const { return unsettled_; }
 
     [[nodiscard]] static bool is_own(const PoolRecord& record, const OwnerKey& key) {
         return record.is_of(key.container_id, key.ifname);
@@ -249,7 +254,9 @@ private:
         note_claim(new_lease(taking, *address));
         taking.is_fresh = true;
         // Whatever became of it, the pool says: an own record is looked for first.
-        if (api_.take(taking.place, *key, taking.owner, deadline) != Written::yes) return std::nullopt;
+        const Written written = api_.take(taking.place, *key, taking.owner, deadline);
+        if (written == Written::unknown) unsettled_.push_back(new_lease(taking, *address));
+        if (written != Written::yes) return std::nullopt;
         const PoolRecord taken{.key = *key,
                                .address = *address,
                                .id = taking.owner.key.container_id,
@@ -267,7 +274,9 @@ private:
         if (!has_reservations(taking.place)) return true;
         const std::string name = reservation_name(taking.place.space, own.address);
         while (!deadline.passed()) {
-            if (api_.reserve(name, taking.owner, deadline) == Written::yes) return true;
+            const Written written = api_.reserve(name, taking.owner, deadline);
+            if (written == Written::yes) return true;
+            if (written == Written::unknown) unsettled_.push_back(new_lease(taking, own.address));
             const auto reservation = api_.find_reservation(name, deadline);
             if (!reservation) continue;
             if (is_of(*reservation, taking.owner)) return true;
@@ -339,6 +348,14 @@ private:
         return written == Written::yes;
     }
 
+    /// Only what says our container is ours: the pool's record that would say so is gone.
+    void unreserve_own(const std::string& name, const OwnerKey& key, const base::Deadline& deadline) {
+        const auto reservation = api_.find_reservation(name, deadline);
+        if (!reservation || reservation->container_id != key.container_id || reservation->ifname != key.ifname) return;
+        if (api_.unreserve(name, *reservation, deadline) == Written::unknown)
+            not_known("DELETE of OverlappingRangeIPReservation", name);
+    }
+
     [[noreturn]] void not_known(std::string_view what, const std::string& name) const {
         throw StoreError(
             StoreError::Kind::temporary,
@@ -383,6 +400,7 @@ private:
 
     Options options_;
     WhereaboutsApi api_;
+    std::vector<Lease> unsettled_;
     std::map<std::string, Pool> read_; // by name, until they are used or changed
 };
 
@@ -435,6 +453,10 @@ std::vector<Lease> WhereaboutsStore::list_all(const base::Deadline& deadline) {
 
 bool WhereaboutsStore::has_free(const Claim& claim, const base::Deadline& deadline) {
     return impl_->has_free(claim, deadline);
+}
+
+const std::vector<Lease>& WhereaboutsStore::unsettled() const {
+    return impl_->unsettled();
 }
 
 ipam::Usage WhereaboutsStore::usage(const Claim& claim, const base::Deadline& deadline) {

@@ -89,6 +89,14 @@ void write_lease_store(json::Writer& writer, const LeaseStore& store) {
     writer.end_array();
     if (!store.etcd.empty()) writer.key("etcd").raw(store.etcd);
     if (!store.node_name.empty()) writer.member("nodeName", store.node_name);
+    if (store.unsettled_until) writer.member("unsettledUntil", *store.unsettled_until);
+    if (!store.unsettled.empty()) {
+        writer.key("unsettled").begin_array();
+        for (const ClaimedAddress& claimed : store.unsettled)
+            writer.begin_object().member("space", claimed.space).member("address", claimed.address).end_object();
+        writer.end_array();
+    }
+    if (store.is_released) writer.member("released", true);
     writer.end_object();
 }
 
@@ -98,6 +106,12 @@ LeaseStore parse_lease_store(const json::Reader& store) {
         parsed.pools.push_back({.space = pool.at("space").string(), .subnet = pool.at("subnet").string()});
     if (const auto etcd = store.find("etcd")) parsed.etcd = etcd->to_text();
     if (const auto node_name = store.find("nodeName")) parsed.node_name = node_name->string();
+    if (const auto until = store.find("unsettledUntil")) parsed.unsettled_until = until->integer(0, INT64_MAX);
+    if (const auto unsettled = store.find("unsettled"))
+        for (const json::Reader& claimed : unsettled->elements())
+            parsed.unsettled.push_back(
+                {.space = claimed.at("space").string(), .address = claimed.at("address").string()});
+    if (const auto released = store.find("released")) parsed.is_released = released->boolean();
     return parsed;
 }
 
@@ -161,6 +175,7 @@ std::vector<std::string> AttachmentRecord::topics() const {
         }
         if (!step.holds.device_info.empty()) topics.push_back(device_info_topic(step.holds.device_info));
     }
+    if (owes_addresses()) topics.emplace_back(kOwedAddressesTopic);
     return topics;
 }
 

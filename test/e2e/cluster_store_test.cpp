@@ -138,6 +138,86 @@ TEST_CASE("a server that is away owes nobody an interface: DEL succeeds, and gc 
     CHECK(state_files() == "");
 }
 
+TEST_CASE("what a DEL owes is paid by the next call that reaches the server, of whatever pod", "[cluster]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
+    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    const Stage stage;
+    const PluginCall call = shared_call(stage.pod, "10.31.7.0/24");
+    const PluginCall second = of(call, "c2");
+    const std::string empty = R"({"allocations":{},"range":"10.31.7.0/24"})";
+    (void)add(call);
+    SECTION("an ADD") {
+        write_kubeconfig(kNobody);
+        CHECK(del(call) == "");
+        write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+        CHECK(addresses(add(second)) == "10.31.7.2/24");
+        CHECK_THAT(spec_of("ippools/10.31.7.0-24"), Names("\"2\"", "c2") && !Catch::Contains("c1"));
+        CHECK(del(second) == "");
+    }
+    SECTION("a DEL") {
+        PluginCall beside = second;
+        beside.ifname = "net2";
+        (void)add(beside);
+        write_kubeconfig(kNobody);
+        CHECK(del(call) == "");
+        write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+        CHECK(del(beside) == "");
+    }
+    SECTION("also if the record was lost, and nobody but DEL knows of the pod") {
+        shell("rm /run/rdmanet/attachments/*");
+        write_kubeconfig(kNobody);
+        CHECK(del(call) == "");
+        CHECK_FALSE(stage.pod.succeeds("ip link show net1"));
+        CHECK_THAT(shell(binary() + " check 2>&1 || true"), Names("c1", "`rdmanet gc`"));
+        CHECK_THAT(shell(binary() + " gc 2>&1 || true"), Names("c1", "cluster"));
+        write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+        shell(binary() + " gc");
+    }
+    CHECK(spec_of("ippools/10.31.7.0-24") == empty);
+    CHECK(spec_of("overlappingrangeipreservations/10.31.7.1") == "absent");
+    CHECK(state_files() == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("what an ADD asked for before it was killed is looked for again when a minute has passed", "[cluster]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
+    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    const Stage stage;
+    const PluginCall call = shared_call(stage.pod, "10.31.8.0/24");
+    const std::string record = "/run/rdmanet/attachments/c1:net1:net.json";
+    const auto change_record = [&](const std::string& how) {
+        shell("jq '" + how + "' " + record + " >/run/changed && mv /run/changed " + record);
+    };
+    const std::string empty = R"({"allocations":{},"range":"10.31.8.0/24"})";
+    (void)add(call);
+    // As it was written down before the first claim was sent.
+    change_record(".phase = \"prepared\" | .leases = [] | .leaseStore.unsettledUntil = 99999999999");
+    SECTION("by a DEL and what comes after it") {
+        CHECK(del(call) == "");
+        CHECK(spec_of("ippools/10.31.8.0-24") == empty);
+        // The server does now what nobody waits for any more.
+        shell(cluster() + R"(/apply '{"apiVersion":"whereabouts.cni.cncf.io/v1alpha1","kind":)"
+                          R"("OverlappingRangeIPReservation","metadata":{"name":"10.31.8.1","annotations":)"
+                          R"({"rdmanet.cni/container-id":"c1"}},"spec":{"podref":"shop/till","ifname":"net1"}}')");
+        shell(binary() + " gc");
+        CHECK(state_files() != ""); // too early to be sure
+        change_record(".leaseStore.unsettledUntil = 1");
+        shell(binary() + " gc");
+    }
+    SECTION("by another ADD of the attachment, which goes on") {
+        CHECK(addresses(add(call)) == "10.31.8.1/24");
+        CHECK(value(read_file(record), "leaseStore.unsettledUntil") == "99999999999");
+        change_record(".leaseStore.unsettledUntil = 1");
+        CHECK(del(call) == "");
+    }
+    CHECK(spec_of("ippools/10.31.8.0-24") == empty);
+    CHECK(spec_of("overlappingrangeipreservations/10.31.8.1") == "absent");
+    CHECK(state_files() == "");
+    CHECK(stage.node.difference() == "");
+}
+
 TEST_CASE("a server that was never there is named, with what failed, and nothing is left", "[ipam]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;

@@ -140,6 +140,10 @@ TEST_CASE("addresses for another plugin's interface, any system call fails", "[e
     fail_calls("ipam-only", Ipam::built_in, kAllCommands);
 }
 
+TEST_CASE("leases in the cluster, any system call fails", "[error][cluster]") {
+    fail_calls("macvlan", Ipam::cluster);
+}
+
 TEST_CASE("a macvlan in passthru mode, any system call fails", "[error][passthru]") {
     fail_calls("passthru", Ipam::built_in);
 }

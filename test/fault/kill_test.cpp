@@ -114,6 +114,10 @@ TEST_CASE("addresses for another plugin's interface, killed at any system call",
     kill_everywhere("ipam-only", Ipam::built_in, kAllCommands);
 }
 
+TEST_CASE("leases in the cluster, killed at any system call", "[kill][cluster]") {
+    kill_everywhere("macvlan", Ipam::cluster);
+}
+
 TEST_CASE("a macvlan in passthru mode, killed at any system call", "[kill][passthru]") {
     kill_everywhere("passthru", Ipam::built_in);
 }

@@ -46,8 +46,9 @@ if [[ $# == 0 && -z ${RDMANET_FAULT_SAMPLE:-} ]]; then
 	unset "turns[$((RDMANET_SEED % ${#turns[@]}))]"
 	set -- "$(printf '~[%s]' "${turns[@]}" passthru)"
 fi
-# Cases with an etcd have a stage of their own.
-[[ -n ${RDMANET_ETCD:-} || $* == *'[etcd]'* || ${1:-} == -* ]] || set -- "${1:-}~[etcd]" "${@:2}"
+# Cases with an etcd or with an API server have stages of their own.
+[[ -n ${RDMANET_ETCD:-}${RDMANET_CLUSTER:-} || $* == *'[etcd]'* || $* == *'[cluster]'* || ${1:-} == -* ]] ||
+	set -- "${1:-}~[etcd]~[cluster]" "${@:2}"
 # Under emulation a hundred processes at the same time take most of a minute.
 [[ ${RDMANET_FAULT_SAMPLE:-} == all || ${RDMANET_HARNESS_GUEST:-} == native ]] ||
 	export RDMANET_FAULT_PODS=${RDMANET_FAULT_PODS:-20}

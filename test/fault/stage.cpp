@@ -32,13 +32,26 @@ std::string etcd_endpoint() {
     return directory == nullptr ? "" : shell(concat("head -n 1 ", directory, "/one/endpoints | tr -d '\n'"));
 }
 
+/// Of test/cluster/cluster.sh; empty without one.
+std::string cluster() {
+    const char* directory = std::getenv("RDMANET_CLUSTER");
+    return directory == nullptr ? "" : directory;
+}
+
+bool uses_cluster = false; // the stage at hand
+
+std::string store_of(Ipam ipam) {
+    if (ipam == Ipam::etcd)
+        return concat(R"("store":"etcd","etcd":{"endpoints":[")", etcd_endpoint(), R"("],"prefix":")", kPrefix,
+                      R"("},)");
+    if (ipam == Ipam::cluster) return concat(R"("kubernetes":{"kubeconfig":")", cluster(), R"(/rdmanet.kubeconfig"},)");
+    return {};
+}
+
 std::string addresses_from(Ipam ipam) {
     if (ipam == Ipam::host_local)
         return concat(R"({"type":"host-local","dataDir":")", kDelegate.string(), R"(","subnet":"10.98.0.0/24"})");
-    const std::string store = ipam == Ipam::built_in ? std::string()
-                                                     : concat(R"("store":"etcd","etcd":{"endpoints":[")",
-                                                              etcd_endpoint(), R"("],"prefix":")", kPrefix, R"("},)");
-    return concat(R"({"type":"rdmanet",)", store, kRanges);
+    return concat(R"({"type":"rdmanet",)", store_of(ipam), kRanges);
 }
 
 /// Keys of leases, one a line: all below the prefix but the node's own, which stays.
@@ -49,6 +62,33 @@ std::string leases_in_etcd() {
                         R"(/ | base64 -w0)'","range_end":"'$(printf )", kPrefix,
                         R"(0 | base64 -w0)'","keys_only":true}' | jq --raw-output '.kvs // [] | .[].key | @base64d')",
                         " | { grep -v -E '/@nodes/[^/]*$' || true; }"));
+}
+
+/// Names of files and of objects, a line each.
+std::set<std::string> lines_of(const std::string& command) {
+    std::set<std::string> lines;
+    std::istringstream stream(shell(command));
+    for (std::string line; std::getline(stream, line);) lines.insert(line);
+    return lines;
+}
+
+std::set<std::string> leases_in_cluster() {
+    const std::string get = concat(cluster(), "/get ");
+    return lines_of(concat("for pool in 10.99.0.0-24 fd99---64; do ", get,
+                           "ippools/$pool | jq -r '.spec.allocations // {} | to_entries[] | tostring'; done; ", get,
+                           "overlappingrangeipreservations | jq -r '.items[].metadata.name'; "
+                           "find ",
+                           kState.string(), "/attachments -name '*.json' 2>/dev/null || true"));
+}
+
+/// Until the server has done what anybody asked of it, and the plugin may be sure of that.
+void let_a_minute_pass() {
+    wait_until(concat(cluster(),
+                      "/get /metrics | grep -q '^apiserver_current_inflight_requests{request_kind=\"mutating\"} 0'"));
+    shell(concat("grep -lr '\"leaseStore\"' ", kState.string(),
+                 "/attachments 2>/dev/null | while read -r record; do "
+                 "sed -i -E 's/(\"unsettledUntil\": ?)[0-9]+/\\11/' \"$record\"; done; ",
+                 binary(), " gc --state-dir ", kState.string(), " >/dev/null 2>&1 || true"));
 }
 
 std::string with_prev_result(const std::string& config, const std::string& result) {
@@ -88,6 +128,7 @@ NodeState NodeState::take(Numbers numbers) {
             if (name != "lock" && name.find("last_reserved_ip") == std::string::npos)
                 state.others_.insert(concat("host-local: ", name));
         }
+    if (uses_cluster) state.others_.merge(leases_in_cluster());
     return state;
 }
 
@@ -101,6 +142,7 @@ std::string NodeState::difference_to(const NodeState& later) const {
 }
 
 std::string difference_from(const NodeState& before) {
+    if (uses_cluster) let_a_minute_pass();
     std::string text;
     (void)comes_true([&] {
         text = before.difference_to(NodeState::take(before.numbers()));
@@ -111,6 +153,7 @@ std::string difference_from(const NodeState& before) {
 
 Stage::Stage(std::string kind, Ipam ipam) : kind_(std::move(kind)), ipam_(ipam) {
     ::setenv("RDMANET_STATE_DIR", kState.c_str(), 1);
+    uses_cluster = ipam == Ipam::cluster;
     forget_state();
     fs::remove_all(kDelegate);
     fs::create_directories(kState.parent_path());
@@ -230,6 +273,7 @@ void Stage::create_pod() {
 }
 
 void Stage::forget_state() {
+    if (uses_cluster && fs::exists(kState)) let_a_minute_pass(); // what is owed would be forgotten with it
     fs::remove_all(kState);
 }
 
@@ -245,6 +289,7 @@ std::string missing_for(const std::string& kind, Ipam ipam) {
     if (::geteuid() != 0) return "root";
     if (std::string missing = missing_for(kind); !missing.empty()) return missing;
     if (ipam == Ipam::etcd && etcd_endpoint().empty()) return "etcd (test/cluster/etcd.sh run)";
+    if (ipam == Ipam::cluster && cluster().empty()) return "a Kubernetes API server (test/cluster/cluster.sh run)";
     if (ipam == Ipam::host_local && !fs::exists("/usr/lib/cni/host-local")) return "/usr/lib/cni/host-local";
     return {};
 }

@@ -14,13 +14,14 @@
 
 namespace rdmanet::test {
 
-enum class Ipam : std::uint8_t { built_in, etcd, host_local };
+/// cluster: the built-in allocator with its leases in the API server of test/cluster.
+enum class Ipam : std::uint8_t { built_in, etcd, cluster, host_local };
 
 using Commands = std::vector<std::string>;
 inline const Commands kAddAndDel = {"ADD", "DEL"};
 inline const Commands kAllCommands = {"ADD", "DEL", "CHECK", "GC"};
 
-/// The node, the files of the delegate, and the leases in etcd.
+/// The node, the files of the delegate, and the leases in etcd or in the cluster with the records that owe some.
 class NodeState {
 public:
     [[nodiscard]] static NodeState take(Numbers numbers = Numbers::compared);
@@ -30,10 +31,11 @@ public:
 private:
     Numbers numbers_ = Numbers::compared;
     Snapshot snapshot_;
-    std::set<std::string> others_; // leases in etcd and of host-local
+    std::set<std::string> others_; // leases elsewhere than in the state directory
 };
 
-/// How the node differs from `before`. Waits a moment for what the kernel does later. Empty if nothing differs.
+/// How the node differs from `before`. Waits a moment for what the kernel does later. Where leases are in the cluster,
+/// a minute passes first, and `rdmanet gc` gives back what was owed. Empty if nothing differs.
 [[nodiscard]] std::string difference_from(const NodeState& before);
 
 class Stage {

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace rdmanet::cluster {
@@ -37,6 +38,9 @@ public:
         std::string name_space; // of the objects
         /// Where find() and release() look, in the order of slots.
         std::vector<Place> places;
+        /// Addresses whose reservations release() looks for although no pool leads to them: requests that got no answer
+        /// may have made them.
+        std::vector<std::pair<std::string, base::IpAddress>> also; // space and address
         /// Writes down that the address is about to be claimed. When it returns, the claim may be sent.
         std::function<void(const ipam::Lease&)> before_claim;
         /// The owner as the journal of this node knows it, by container and interface.
@@ -67,6 +71,9 @@ public:
     [[nodiscard]] std::vector<ipam::Lease> list_all(const base::Deadline& deadline) override;
     [[nodiscard]] bool has_free(const ipam::Claim& claim, const base::Deadline& deadline) override;
     [[nodiscard]] ipam::Usage usage(const ipam::Claim& claim, const base::Deadline& deadline) override;
+
+    /// Claims of reserve() and adopt() that got no answer. The server may carry them out later.
+    [[nodiscard]] const std::vector<ipam::Lease>& unsettled() const;
 
 private:
     class Impl;

@@ -49,6 +49,16 @@ struct RecordedLease {
 struct LeasePool {
     std::string space;
     std::string subnet;
+
+    friend bool operator==(const LeasePool&, const LeasePool&) = default;
+};
+
+/// An address in a store that the cluster shares.
+struct ClaimedAddress {
+    std::string space;
+    std::string address;
+
+    friend bool operator==(const ClaimedAddress&, const ClaimedAddress&) = default;
 };
 
 /// Where leases are that are not in the node's own store.
@@ -58,6 +68,12 @@ struct LeaseStore {
     std::vector<LeasePool> pools;
     std::string etcd{};      // JSON: how to reach it, with paths of secrets instead of secrets; empty for other kinds
     std::string node_name{}; // of blocks and etcd; empty: the host's name
+    /// In seconds of CLOCK_BOOTTIME. Until then the server may still carry out a request that got no answer, also one of
+    /// an ADD that was killed.
+    std::optional<std::int64_t> unsettled_until{};
+    /// What such a request may leave and no pool leads to: reservations.
+    std::vector<ClaimedAddress> unsettled{};
+    bool is_released = false; // whatever could be found was given back
 };
 
 /// What the network asks for beyond the steps. `rdmanet check` needs it, because it has no configuration.
@@ -93,6 +109,9 @@ struct AttachmentRecord {
     std::optional<VfSettings> vf_settings;
     std::optional<Wanted> wanted; // absent until ADD succeeds, and in records of earlier versions
     std::vector<Step> steps;      // in the order of applying them
+
+    /// Whether it owes addresses to a store that the cluster shares: a DEL or a rollback could not give them back.
+    [[nodiscard]] bool owes_addresses() const { return removal_unfinished && lease_store.has_value(); }
 
     /// The attachment's child of a parent; null if it has none.
     [[nodiscard]] const Child* child() const;

@@ -15,4 +15,7 @@ namespace rdmanet::state {
 /// The attachment has written a device-info file with this name, in any directory.
 [[nodiscard]] std::string device_info_topic(std::string_view file_name);
 
+/// The attachment owes addresses to a store that the cluster shares.
+inline constexpr const char* kOwedAddressesTopic = "owes addresses";
+
 } // namespace rdmanet::state

@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -29,6 +30,13 @@ inline std::optional<std::string> cluster_directory() {
 
 inline base::Deadline soon() {
     return base::Deadline::in(120s);
+}
+/// Repeats until it is true, or false after soon().
+template <class Condition>
+bool comes_true(Condition&& condition) {
+    for (const base::Deadline end = soon(); !end.passed(); std::this_thread::sleep_for(20ms))
+        if (condition()) return true;
+    return false;
 }
 inline base::IpAddress ip(std::string_view text) {
     return base::IpAddress::parse(text).value();

@@ -1,4 +1,4 @@
-#include "fixture.hpp"
+#include "subnet.hpp"
 
 #include <rdmanet/json/reader.hpp>
 
@@ -11,36 +11,6 @@ using namespace rdmanet;
 using namespace rdmanet::cluster;
 using namespace rdmanet::cluster::test;
 using Catch::Matchers::Contains;
-
-namespace {
-
-constexpr const char* kObjects = "/apis/whereabouts.cni.cncf.io/v1alpha1/namespaces/kube-system/";
-
-/// `spec` of an object as the server has it; empty if it is absent.
-std::string spec_of(kube::Api& api, const std::string& path) {
-    const auto outcome = api.get(kObjects + path, soon());
-    const auto* object = std::get_if<kube::Object>(&outcome);
-    return object == nullptr ? "" : object->content.root().at("spec").to_text();
-}
-
-class Subnet : public ClusterFixture {
-public:
-    [[nodiscard]] std::string pool() { return spec_of(*api, "ippools/" + space + "-10.0.0.0-29"); }
-    [[nodiscard]] std::string reservation(const std::string& address) {
-        return spec_of(*api, "overlappingrangeipreservations/" + space + "-" + address);
-    }
-    [[nodiscard]] std::string reserve(const ipam::Owner& who, const std::vector<ipam::Claim>& claims) {
-        return text_of(store->reserve(who, claims, soon()));
-    }
-    [[nodiscard]] std::string release(const ipam::Owner& who) { return text_of(store->release(who.key, soon())); }
-
-    std::unique_ptr<kube::Api> api = is_there() ? connect() : nullptr;
-    std::unique_ptr<WhereaboutsStore> store =
-        is_there() ? std::make_unique<WhereaboutsStore>(*api, options({"10.0.0.0/29"})) : nullptr;
-    const std::string kRange = "10.0.0.0/29";
-};
-
-} // namespace
 
 TEST_CASE_METHOD(Subnet, "an address is in the pool and reserved as whereabouts does it, and leaves nothing behind") {
     if (!is_there()) return;

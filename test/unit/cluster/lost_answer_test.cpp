@@ -1,0 +1,111 @@
+// Connections that break while requests are on their way.
+#include "subnet.hpp"
+#include "support/tcp_proxy.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace rdmanet;
+using namespace rdmanet::cluster;
+using namespace rdmanet::cluster::test;
+using rdmanet::test::TcpProxy;
+
+namespace {
+
+class CutSubnet : public Subnet {
+public:
+    [[nodiscard]] std::uint16_t server_port() const {
+        return static_cast<std::uint16_t>(std::stoul(api->access().server.port));
+    }
+    [[nodiscard]] static std::unique_ptr<kube::Api> connect_by(const TcpProxy& proxy) {
+        kube::Access access = kube::read_kubeconfig(*cluster_directory() + "/rdmanet.kubeconfig");
+        access.server.port = std::to_string(proxy.port());
+        return std::make_unique<kube::Api>(std::move(access), http::Limits{.connect = 60s, .request = 60s});
+    }
+    /// What reserve() says, or that it gave up in a way that is worth another try.
+    [[nodiscard]] std::string reserve_by(WhereaboutsStore& broken, const ipam::Owner& who) const {
+        try {
+            return text_of(broken.reserve(who, {claim(kRange)}, soon()));
+        } catch (const ipam::StoreError& error) {
+            return error.temporary() ? "try again" : error.what();
+        }
+    }
+
+    const std::string kNoRecord = R"({"allocations":{},"range":"10.0.0.0/29"})";
+};
+
+} // namespace
+
+TEST_CASE_METHOD(CutSubnet, "a connection that ends at any byte of requests and answers costs no address") {
+    if (!is_there()) return;
+    std::size_t requests = 0;
+    std::size_t answers = 0;
+    {
+        TcpProxy proxy(server_port());
+        const auto by_proxy = connect_by(proxy);
+        WhereaboutsStore whole(*by_proxy, options({kRange}));
+        REQUIRE(reserve_by(whole, owner("whole", "p")) == "10.0.0.1/29");
+        requests = proxy.bytes_of_requests();
+        answers = proxy.bytes_of_answers();
+    }
+    REQUIRE(release(owner("whole", "p")) == "10.0.0.1/29");
+    constexpr std::size_t kPoints = 24;
+    int given = 0;
+    for (std::size_t point = 0; point < 2 * kPoints; ++point) {
+        const std::size_t bytes = (point % kPoints + 1) * (point < kPoints ? requests : answers) / kPoints;
+        INFO((point < kPoints ? "requests" : "answers") << " cut after " << bytes << " bytes");
+        TcpProxy proxy(server_port(), point < kPoints ? bytes : TcpProxy::kNever,
+                       point < kPoints ? TcpProxy::kNever : bytes);
+        const auto by_proxy = connect_by(proxy);
+        WhereaboutsStore broken(*by_proxy, options({kRange}));
+        const std::string outcome = reserve_by(broken, owner("c", "p"));
+        if (outcome == "10.0.0.1/29") {
+            ++given;
+            CHECK(pool() ==
+                  R"({"allocations":{"1":{"id":"c","ifname":"net1","podref":"default/p"}},"range":"10.0.0.0/29"})");
+            CHECK(reservation("10.0.0.1") == R"({"ifname":"net1","podref":"default/p"})");
+        } else {
+            CHECK(outcome == "try again");
+        }
+        (void)release(owner("c", "p"));
+        CHECK(pool() == kNoRecord);
+        CHECK(reservation("10.0.0.1").empty());
+    }
+    CHECK(given > 0);
+}
+
+TEST_CASE_METHOD(CutSubnet, "a claim that is carried out when nobody waits for it any more is found by its owner") {
+    if (!is_there()) return;
+    (void)release(owner("first", "p")); // makes nothing; the pool is made by the next line
+    REQUIRE(reserve(owner("first", "p"), {claim(kRange)}) == "10.0.0.1/29");
+    REQUIRE(release(owner("first", "p")) == "10.0.0.1/29");
+    const int piece = GENERATE(1, 2); // the PATCH of the pool, the POST of the reservation
+    TcpProxy proxy(server_port());
+    const auto by_proxy = connect_by(proxy);
+    WhereaboutsStore::Options late_options = options({kRange});
+    late_options.before_claim = [&](const ipam::Lease&) { proxy.hang_up_at_piece(piece); };
+    WhereaboutsStore late(*by_proxy, late_options);
+    CHECK(reserve_by(late, owner("late", "p")) == "try again");
+    REQUIRE(text_of(late.unsettled()) == "10.0.0.1/29");
+
+    CHECK(release(owner("late", "p")) == (piece == 1 ? "" : "10.0.0.1/29")); // too early
+    CHECK(pool() == kNoRecord);
+    proxy.let_go();
+    REQUIRE(comes_true([&] { return piece == 1 ? pool() != kNoRecord : !reservation("10.0.0.1").empty(); }));
+
+    WhereaboutsStore::Options again = options({kRange});
+    for (const ipam::Lease& lease : late.unsettled()) again.also.emplace_back(lease.space, lease.address.address());
+    WhereaboutsStore later(*api, again);
+    CHECK(text_of(later.release(owner("late", "p").key, soon())) == (piece == 1 ? "10.0.0.1/29" : ""));
+    CHECK(pool() == kNoRecord);
+    CHECK(reservation("10.0.0.1").empty());
+}
+
+TEST_CASE_METHOD(CutSubnet, "a reservation of another container is not taken for one of a lost request") {
+    if (!is_there()) return;
+    REQUIRE(reserve(owner("other", "p"), {claim(kRange)}) == "10.0.0.1/29");
+    WhereaboutsStore::Options again = options({kRange});
+    again.also.emplace_back(space, ip("10.0.0.1"));
+    WhereaboutsStore later(*api, again);
+    CHECK(later.release(owner("late", "p").key, soon()).empty());
+    CHECK_FALSE(reservation("10.0.0.1").empty());
+}

@@ -1,0 +1,36 @@
+// Pool 10.0.0.0/29 of a space of its own, by a user that has the rights of the example.
+#pragma once
+
+#include "fixture.hpp"
+
+#include <rdmanet/json/reader.hpp>
+
+namespace rdmanet::cluster::test {
+
+inline constexpr const char* kObjects = "/apis/whereabouts.cni.cncf.io/v1alpha1/namespaces/kube-system/";
+
+/// `spec` of an object as the server has it; empty if it is absent.
+inline std::string spec_of(kube::Api& api, const std::string& path) {
+    const auto outcome = api.get(kObjects + path, soon());
+    const auto* object = std::get_if<kube::Object>(&outcome);
+    return object == nullptr ? "" : object->content.root().at("spec").to_text();
+}
+
+class Subnet : public ClusterFixture {
+public:
+    [[nodiscard]] std::string pool() { return spec_of(*api, "ippools/" + space + "-10.0.0.0-29"); }
+    [[nodiscard]] std::string reservation(const std::string& address) {
+        return spec_of(*api, "overlappingrangeipreservations/" + space + "-" + address);
+    }
+    [[nodiscard]] std::string reserve(const ipam::Owner& who, const std::vector<ipam::Claim>& claims) {
+        return text_of(store->reserve(who, claims, soon()));
+    }
+    [[nodiscard]] std::string release(const ipam::Owner& who) { return text_of(store->release(who.key, soon())); }
+
+    std::unique_ptr<kube::Api> api = is_there() ? connect() : nullptr;
+    std::unique_ptr<WhereaboutsStore> store =
+        is_there() ? std::make_unique<WhereaboutsStore>(*api, options({"10.0.0.0/29"})) : nullptr;
+    const std::string kRange = "10.0.0.0/29";
+};
+
+} // namespace rdmanet::cluster::test
