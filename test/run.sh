@@ -204,7 +204,7 @@ stage_patience() {
 stage_cluster() {
 	build release cluster_test || return 0
 	say "leases in a Kubernetes API server"
-	counted cluster-unit test/cluster/cluster.sh try build/release/test/unit/cluster/cluster_test -r progress '~[etcd]~[store]'
+	counted cluster-unit test/cluster/cluster.sh try build/release/test/unit/cluster/cluster_test -r progress '~[.]~[etcd]'
 	RDMANET_BINARY=$top/build/release/cmd/rdmanet/rdmanet counted cluster-e2e \
 		any_kernel test/cluster/cluster.sh try $e2e_test -r progress '[cluster]'
 	needs=ptrace counted cluster-fault any_kernel test/cluster/cluster.sh try test/fault/run.sh '[cluster]'

@@ -44,25 +44,20 @@ private:
     std::string name_ = cluster_.make_node("a", boot_);
 };
 
-std::unique_ptr<ipam::test::StoreUnderTest> make_blocks() {
-    if (ClusterFixture::is_there()) return std::make_unique<OneNode>();
-    rdmanet::test::mark_skipped("a Kubernetes API server: run it by test/cluster/cluster.sh run");
-    return nullptr;
-}
-
-std::unique_ptr<ipam::test::StoreUnderTest> make_etcd(const std::string& cluster) {
-    if (etcd_directory()) return std::make_unique<Etcd>(cluster);
-    rdmanet::test::mark_skipped(kNeedsEtcd);
-    return nullptr;
-}
-
 } // namespace
 } // namespace rdmanet::cluster::test
 
 std::vector<rdmanet::ipam::test::StoreKindUnderTest> rdmanet::ipam::test::stores_under_test() {
-    using cluster::test::make_etcd;
-    return {{.name = "blocks", .make = cluster::test::make_blocks},
-            {.name = "etcd with one member", .make = [] { return make_etcd("one"); }},
-            {.name = "etcd with three members", .make = [] { return make_etcd("three"); }},
-            {.name = "etcd with TLS and users", .make = [] { return make_etcd("secure"); }}};
+    using namespace cluster::test;
+    std::vector<StoreKindUnderTest> stores;
+    if (ClusterFixture::is_there())
+        stores.push_back({.name = "blocks", .make = [] { return std::make_unique<OneNode>(); }});
+    if (etcd_directory()) {
+        stores.push_back({.name = "etcd with one member", .make = [] { return std::make_unique<Etcd>("one"); }});
+        stores.push_back({.name = "etcd with three members", .make = [] { return std::make_unique<Etcd>("three"); }});
+        stores.push_back({.name = "etcd with TLS and users", .make = [] { return std::make_unique<Etcd>("secure"); }});
+    }
+    if (stores.empty())
+        rdmanet::test::mark_skipped("a cluster: run it by test/cluster/cluster.sh or test/cluster/etcd.sh");
+    return stores;
 }
