@@ -99,7 +99,7 @@ std::vector<ipam::Lease> leases_of(const AttachmentRecord& record, const state::
 }
 
 Forgotten describe_forgotten(const KnownAttachment& attachment, const ipam::Verdict& pod,
-                             const std::vector<ipam::Lease>& leases, DryRun dry_run) {
+                             const std::vector<ipam::Lease>& leases, DryRun dry_run, const base::Deadline& deadline) {
     Forgotten forgotten{.what = attachment.record.key.container_id.empty() ? file_of(attachment)
                                                                            : describe(attachment.record),
                         .reason = pod.reason};
@@ -108,7 +108,7 @@ Forgotten describe_forgotten(const KnownAttachment& attachment, const ipam::Verd
                                                    attachment.unreadable->path, attachment.unreadable->reason));
     const bool will_be_undone = dry_run == DryRun::yes && pod == ipam::Liveness::dead;
     for (auto step = attachment.record.steps.rbegin(); step != attachment.record.steps.rend(); ++step)
-        forgotten.not_undone.push_back(will_be_undone ? describe(*step) : describe_unreverted(*step));
+        forgotten.not_undone.push_back(will_be_undone ? describe(*step) : describe_unreverted(*step, deadline));
     for (const ipam::Lease& lease : leases) forgotten.released.push_back(lease.address.to_string());
     if (has_record(attachment)) forgotten.record = attachment.record.to_text();
     return forgotten;
@@ -163,7 +163,7 @@ void forget(const ForgetTarget& target, const Node& node, DryRun dry_run,
     const auto own_leases = leases_of(attachment.record, records, all_leases);
     if (pod == ipam::Liveness::dead && !attachment.unreadable && dry_run == DryRun::no)
         detach_first(attachment, node, records, leases, deadline);
-    say(describe_forgotten(attachment, pod, own_leases, dry_run));
+    say(describe_forgotten(attachment, pod, own_leases, dry_run, deadline));
     if (dry_run == DryRun::yes) return;
     if (!own_leases.empty()) {
         release_leases(leases, attachment.record.key, node, deadline);

@@ -4,11 +4,13 @@
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
+#include "support/infiniband_node.hpp"
 #include "support/names.hpp"
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
 
+#include <regex>
 #include <string>
 
 namespace rdmanet::test {
@@ -29,6 +31,20 @@ std::string forget(const std::string& program, const std::string& arguments) {
 
 std::string refused_forget(const std::string& arguments) {
     return shell(concat(binary(), " gc --forget ", arguments, " 2>&1 && echo succeeded; true"));
+}
+
+/// Of the attachment of a pod that cannot be seen from another PID namespace.
+std::string forget_unseen() {
+    const Wrapper inside("elsewhere", kContainer);
+    return forget(inside.path(), "c1 net1 --dry-run");
+}
+
+/// The command in the line about `what`.
+std::string command_for(const std::string& what, const std::string& given_up) {
+    const auto line = given_up.find(concat("not undone: ", what));
+    REQUIRE(line != std::string::npos);
+    const auto begin = given_up.find('`', line) + 1;
+    return given_up.substr(begin, given_up.find('`', begin) - begin);
 }
 
 /// Containers that have a record, then containers that have a lease.
@@ -69,21 +85,46 @@ TEST_CASE("gc --forget drops the record and the lease of the named attachment, a
     CHECK(node.difference() == "");
 }
 
-TEST_CASE("gc --forget prints the command that gives a VF its settings back", "[gc][sriov]") {
+TEST_CASE("gc --forget prints the commands that give a VF its settings back and reset it", "[gc][sriov]") {
     NEEDS_VFS();
-    const VfStage stage;
+    const VfNode vfs;
+    const Pod unused("pod");
+    const UnchangedNode node(Numbers::ignored); // binding a driver gives new numbers
     const ProcessPod pod;
-    PluginCall call = vf_call(stage.vfs, stage.pod, 0, "'vlan':100,'rdma':true");
+    PluginCall call = vf_call(vfs, unused, 0,
+                              "'vlan':100,'rdma':true,'reset':true,'runtimeConfig':{'CNIDeviceInfoFile':"
+                              "'/var/run/k8s.cni.cncf.io/devinfo/cni/ml-vf-c1_net1'}");
     call.netns = pod.path();
     (void)add(call);
     Golden golden("what gc --forget of a VF gives up");
-    {
-        const Wrapper inside("elsewhere", kContainer);
-        golden.add_lines(forget(inside.path(), "c1 net1 --dry-run"));
-    }
+    const std::string given_up = forget_unseen();
+    golden.add_lines(std::regex_replace(given_up, std::regex(R"(recorded as \{.*\})"), "recorded as JSON"));
+    CHECK_THAT(given_up, Names(R"("mac":"02:52:00:00:00:01")", R"("txQueueLength")"));
     CHECK(golden.difference() == "");
     CHECK(del(call) == "");
-    CHECK(stage.node.difference() == "");
+    const std::string resets = shell(concat("cat /sys/kernel/debug/simrnic/", vfs.pf(), "/vf0/resets"));
+    for (const std::string what : {"reset", "settings"}) shell(command_for(what, given_up));
+    CHECK(shell(concat("cat /sys/kernel/debug/simrnic/", vfs.pf(), "/vf0/resets")) != resets);
+    CHECK(shell(concat("cat /sys/kernel/debug/simrnic/", vfs.pf(), "/vf0/resets_under_driver")) == "0\n");
+    CHECK(node.difference() == "");
+}
+
+TEST_CASE("gc --forget prints the command that gives an InfiniBand VF its GUIDs back", "[gc][sriov][infiniband]") {
+    NEEDS(OtherNic::possible(), "an InfiniBand card");
+    const InfinibandNode infiniband("exclusive");
+    infiniband.make_vfs(1);
+    const UnchangedNode node(Numbers::ignored);
+    const ProcessPod pod;
+    const Pod unused("pod");
+    PluginCall call = call_for(
+        unused, concat("'deviceID':'", InfinibandNode::vf(0), "','rdma':true,'guid':'02:00:00:00:00:00:00:99'"));
+    call.netns = pod.path();
+    (void)add(call);
+    const std::string given_up = forget_unseen();
+    CHECK_THAT(given_up, Names("port GUID", "node GUID", InfinibandNode::vf(0)));
+    CHECK(del(call) == "");
+    for (const std::string what : {"settings", "driver"}) shell(command_for(what, given_up));
+    CHECK(node.difference() == "");
 }
 
 TEST_CASE("gc --forget refuses living pods, and undoes a dead pod's attachment first", "[gc]") {

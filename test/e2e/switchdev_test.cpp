@@ -1,4 +1,5 @@
 // VFs of a PF in switchdev mode. The PF's uplink and the VFs' representors are all net devices of the PF.
+#include "containers.hpp"
 #include "vf_stage.hpp"
 
 #include "support/concat.hpp"
@@ -120,6 +121,27 @@ TEST_CASE("ADD sets the representor's MTU and brings it up, CHECK compares it, a
     (void)add(call); // never lowered, because a bridge uses its ports' lowest MTU
     CHECK_THAT(shell(concat("ip link show ", representor)), Contains("mtu 1500"));
     CHECK(del(call) == "");
+}
+
+TEST_CASE("gc --forget prints the command that restores a representor", "[sriov][gc]") {
+    NEEDS_VFS();
+    const SwitchdevNode switched;
+    const std::string representor = switched.representor(1);
+    const Pod unused("pod");
+    const ProcessPod pod;
+    const UnchangedNode node;
+    PluginCall call = vf_call(switched.vfs(), unused, 1, "");
+    call.netns = pod.path();
+    (void)add(call);
+    shell(concat("ip link set ", representor, " down && ip link set ", representor, " name renamed up"));
+    {
+        const Wrapper inside("elsewhere", kContainer);
+        CHECK_THAT(shell(concat(inside.path(), " gc --forget c1 net1 --dry-run")),
+                   Names("`ip link set renamed down; echo 0 >/proc/sys/net/ipv6/conf/renamed/disable_ipv6`"));
+    }
+    shell(concat("ip link set renamed down && ip link set renamed name ", representor));
+    CHECK(del(call) == "");
+    CHECK(node.difference() == "");
 }
 
 TEST_CASE("a VF whose representor is not on the host moves into the pod with a warning", "[sriov]") {

@@ -378,8 +378,8 @@ std::string CreateLink::describe() const {
     return fmt::format("interface {}", quoted(ifname));
 }
 
-std::string CreateLink::by_hand() const {
-    return child.kind == kIpoib ? "`rdmanet gc` removes it when the pod is gone" : "it ends with the pod";
+ByHand CreateLink::by_hand(const base::Deadline& /*deadline*/) const {
+    return {.text = child.kind == kIpoib ? "`rdmanet gc` removes it when the pod is gone" : "it ends with the pod"};
 }
 
 void CreateLink::revert(const RevertContext& context) const {

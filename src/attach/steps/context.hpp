@@ -29,6 +29,12 @@ struct Caller {
     bool is_del = false; // the attachment's own DEL, and not GC or another pod's ADD
 };
 
+/// What a person does in place of undoing a step.
+struct ByHand {
+    std::string text{};
+    bool needs_record = false; // `text` leaves out some of the recorded values
+};
+
 struct RevertContext {
     const state::AttachmentRecord& record;
     const Caller& caller;

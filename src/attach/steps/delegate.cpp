@@ -97,8 +97,10 @@ std::string DelegateIpam::describe() const {
     return fmt::format("addresses of IPAM plugin {}", quoted(plugin));
 }
 
-std::string DelegateIpam::by_hand() const {
-    return "that plugin keeps them: release them with its own means";
+ByHand DelegateIpam::by_hand(const base::Deadline& /*deadline*/) const {
+    return {.text = "that plugin keeps them: once the pod is gone, call it with CNI_COMMAND=DEL, this container and "
+                    "interface, and the recorded configuration on standard input",
+            .needs_record = true};
 }
 
 /// If the plugin cannot read the recorded configuration, it releases nothing. So DEL is repeated with the caller's

@@ -155,8 +155,10 @@ std::string WriteDeviceInfo::describe() const {
     return fmt::format("device-info file {}", path);
 }
 
-std::string WriteDeviceInfo::by_hand() const {
-    return fmt::format("run `rm {}`", path);
+ByHand WriteDeviceInfo::by_hand(const base::Deadline& /*deadline*/) const {
+    if (is_another_kind(parse_info(earlier_text(path))))
+        return {.text = "nothing to do, because it is another plugin's"};
+    return {.text = "remove it once the pod is gone"};
 }
 
 void WriteDeviceInfo::revert(const RevertContext& /*context*/) const {

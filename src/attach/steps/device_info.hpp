@@ -25,7 +25,7 @@ struct WriteDeviceInfo {
     void write(json::Writer& writer) const;
     [[nodiscard]] state::Holds holds() const;
     [[nodiscard]] std::string describe() const;
-    [[nodiscard]] std::string by_hand() const;
+    [[nodiscard]] ByHand by_hand(const base::Deadline& deadline) const;
     void revert(const RevertContext& context) const;
 };
 

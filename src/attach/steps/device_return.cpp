@@ -32,6 +32,14 @@ std::optional<BusAddress> find_present_device(const std::string& device) {
     return address && kernel::device_exists(*address) ? address : std::nullopt;
 }
 
+std::string unbind_command(const BusAddress& address) {
+    return fmt::format("echo {} >/sys/{}/driver/unbind", address, address.sysfs_path());
+}
+
+std::string bind_command(const BusAddress& address, const std::string& driver) {
+    return fmt::format("echo {} >/sys/bus/{}/drivers/{}/bind", address, to_string(address.bus()), driver);
+}
+
 bool has_network_driver(const BusAddress& address) {
     const std::string driver = kernel::driver_of(address);
     return !driver.empty() && !is_user_space_driver(driver);

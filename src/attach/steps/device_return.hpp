@@ -35,6 +35,10 @@ auto wait_for_return(const RevertContext& context, const Find& find) -> decltype
 /// nullopt if the device no longer exists.
 [[nodiscard]] std::optional<base::BusAddress> find_present_device(const std::string& device);
 
+/// The commands for a person's shell that unbind and bind a driver.
+[[nodiscard]] std::string unbind_command(const base::BusAddress& address);
+[[nodiscard]] std::string bind_command(const base::BusAddress& address, const std::string& driver);
+
 /// Whether the device can have a net device and an RDMA device. It has neither if somebody unbound its driver, or was
 /// killed before binding it again.
 [[nodiscard]] bool has_network_driver(const base::BusAddress& address);

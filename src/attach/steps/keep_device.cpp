@@ -72,11 +72,9 @@ std::string KeepDevice::describe() const {
     return fmt::format("device {}", before.device);
 }
 
-std::string KeepDevice::by_hand() const {
-    if (before.name.empty()) return "nothing to do";
-    return fmt::format("what the pod set on it stays; before, it was interface {} with MAC {} and MTU {}; `--json` "
-                       "prints the rest",
-                       base::quoted(before.name), before.mac, before.mtu);
+ByHand KeepDevice::by_hand(const base::Deadline& /*deadline*/) const {
+    if (before.name.empty()) return {.text = "nothing to do"};
+    return {.text = "what the pod set on its interface stays: restore it once the pod is gone", .needs_record = true};
 }
 
 void KeepDevice::revert(const RevertContext& context) const {

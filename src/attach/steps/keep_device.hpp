@@ -28,7 +28,7 @@ struct KeepDevice {
     void write(json::Writer& writer) const { before.write(writer); }
     [[nodiscard]] state::Holds holds() const { return {.device = before.device}; }
     [[nodiscard]] std::string describe() const;
-    [[nodiscard]] std::string by_hand() const;
+    [[nodiscard]] ByHand by_hand(const base::Deadline& deadline) const;
     void revert(const RevertContext& context) const;
 };
 

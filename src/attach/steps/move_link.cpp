@@ -229,8 +229,8 @@ std::string MoveLink::describe() const {
     return fmt::format("net device of {}", device);
 }
 
-std::string MoveLink::by_hand() const {
-    return "the kernel returns it to the host when the pod is gone";
+ByHand MoveLink::by_hand(const base::Deadline& /*deadline*/) const {
+    return {.text = "the kernel returns it to the host when the pod is gone"};
 }
 
 void MoveLink::revert(const RevertContext& context) const {

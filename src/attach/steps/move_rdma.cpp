@@ -362,10 +362,10 @@ std::string MoveRdma::describe() const {
     return fmt::format("RDMA device {} of {}", quoted(name), device);
 }
 
-std::string MoveRdma::by_hand() const {
+ByHand MoveRdma::by_hand(const base::Deadline& /*deadline*/) const {
     std::string returns = "the kernel returns it to the host when the pod is gone";
-    if (name_in_pod.empty() || name_in_pod == name) return returns;
-    return fmt::format("{}; then run `rdma dev set {} name {}`", returns, name_in_pod, name);
+    if (name_in_pod.empty() || name_in_pod == name) return {.text = std::move(returns)};
+    return {.text = fmt::format("{}; then run `rdma dev set {} name {}`", returns, name_in_pod, name)};
 }
 
 void MoveRdma::revert(const RevertContext& context) const {

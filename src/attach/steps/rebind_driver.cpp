@@ -145,10 +145,13 @@ std::string RebindDriver::describe() const {
     return fmt::format("driver of {}", device);
 }
 
-std::string RebindDriver::by_hand() const {
-    return fmt::format("once the pod is gone, run `echo {0} | tee /sys/bus/pci/drivers/{1}/unbind "
-                       "/sys/bus/pci/drivers/{1}/bind`, so that it takes GUID {2}",
-                       device, driver, guid);
+ByHand RebindDriver::by_hand(const base::Deadline& /*deadline*/) const {
+    const auto address = find_present_device(device);
+    if (!address) return {.text = "nothing to do, because the device is gone"};
+    return {.text = fmt::format("once the pod is gone, run `{}; {}`, so that it takes port GUID {}{} from its PF",
+                                unbind_command(*address), bind_command(*address, driver), guid,
+                                node_guid != 0 ? fmt::format(" and node GUID {}", base::Guid(node_guid).to_string())
+                                               : std::string())};
 }
 
 void RebindDriver::revert(const RevertContext& context) const {

@@ -4,7 +4,8 @@
 //   parse(), write()         its members in JSON. Members that earlier versions did not write are optional.
 //   holds()                  what it holds until it is undone
 //   describe()               what is still held, for messages
-//   by_hand()   (optional)   what a person does in place of revert(). Empty: the members in JSON are all that is known
+//   by_hand()   (optional)   what a person does in place of revert(). Without it, the recorded values are all that is
+//                            said. A command in it must be safe, and do what revert() does
 //   revert()                 undoes a step that was applied, half applied or never begun. Safe to repeat. Throws if
 //                            something is left.
 //   kWaitsFor  (optional)    kinds of later steps that must be undone before it

@@ -43,7 +43,7 @@ struct RecordedKind {
     state::Step (*read)(const json::Reader& reader);
     void (*name_device)(state::Step& step, const std::string& device);
     std::string (*describe)(const state::Step& step);
-    std::string (*by_hand)(const state::Step& step);
+    std::optional<ByHand> (*by_hand)(const state::Step& step, const base::Deadline& deadline);
     void (*revert)(const state::Step& step, const RevertContext& context);
     std::span<const std::string_view> waits_for{};
     std::span<const std::string_view> spoilt_by{};
@@ -59,11 +59,11 @@ void name_device_of(state::Step& step, const std::string& device) {
 }
 
 template <class Value>
-std::string by_hand_of(const state::Step& step) {
-    if constexpr (requires(const Value& value) { value.by_hand(); })
-        return parse_if<Value>(step).value().by_hand();
+std::optional<ByHand> by_hand_of(const state::Step& step, const base::Deadline& deadline) {
+    if constexpr (requires(const Value& value) { value.by_hand(deadline); })
+        return parse_if<Value>(step).value().by_hand(deadline);
     else
-        return {};
+        return std::nullopt;
 }
 
 template <class Value>
@@ -166,11 +166,13 @@ std::string describe(const state::Step& step) {
     return recorded_kind(step).describe(step);
 }
 
-std::string describe_unreverted(const state::Step& step) try {
-    const std::string cure = recorded_kind(step).by_hand(step);
-    return cure.empty() ? fmt::format("{}, recorded as {}", describe(step), step.json)
-                        : fmt::format("{}: {}", describe(step), cure);
-} catch (const base::Error&) { // the PF cannot be read
+std::string describe_unreverted(const state::Step& step, const base::Deadline& deadline) try {
+    const auto by_hand = recorded_kind(step).by_hand(step, deadline);
+    std::string text = describe(step);
+    if (by_hand) text += fmt::format(": {}", by_hand->text);
+    if (!by_hand || by_hand->needs_record) text += fmt::format(", recorded as {}", step.json);
+    return text;
+} catch (const base::Error&) { // the kernel cannot be asked
     return fmt::format("{}, recorded as {}", describe(step), step.json);
 }
 

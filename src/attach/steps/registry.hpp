@@ -39,8 +39,9 @@ void name_device(state::Step& step, const std::string& device);
 /// What is still held if the step cannot be undone: `interface "net1"`, `addresses of IPAM plugin "dhcp"`.
 [[nodiscard]] std::string describe(const state::Step& step);
 
-/// The same for a step that is dropped and not undone, with what a person does about it.
-[[nodiscard]] std::string describe_unreverted(const state::Step& step);
+/// The same for a step that is dropped and not undone, with what a person does about it, and the recorded values that
+/// this does not name.
+[[nodiscard]] std::string describe_unreverted(const state::Step& step, const base::Deadline& deadline);
 
 /// Whether the step moved a net device or an RDMA device into the pod.
 [[nodiscard]] bool is_move(const state::Step& step);

@@ -187,10 +187,16 @@ std::string SetRepresentor::describe() const {
     return fmt::format("representor {} of VF {} of PF {}", quoted(name), number, pf);
 }
 
-std::string SetRepresentor::by_hand() const {
-    if (!mtu && !was_down) return "nothing to do";
-    return fmt::format("once the pod is gone, run `ip link set {}{}{}`", name,
-                       mtu ? fmt::format(" mtu {}", *mtu) : std::string(), was_down ? " down" : "");
+ByHand SetRepresentor::by_hand(const base::Deadline& deadline) const {
+    kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, deadline);
+    const auto link = find_link_of(*this, route);
+    if (!link) return {.text = "it is not on the host now: restore it when it is", .needs_record = true};
+    if (link->ifindex != ifindex) return {.text = "nothing to do, because the PF has created another one since"};
+    if (!mtu && !was_down) return {.text = "nothing to do"};
+    return {.text = fmt::format("once the pod is gone, run `ip link set {}{}{}{}`", link->name,
+                                mtu ? fmt::format(" mtu {}", *mtu) : std::string(), was_down ? " down" : "",
+                                had_ipv6 ? fmt::format("; echo 0 >/proc/sys/net/ipv6/conf/{}/disable_ipv6", link->name)
+                                         : std::string())};
 }
 
 void SetRepresentor::revert(const RevertContext& context) const {

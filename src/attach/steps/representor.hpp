@@ -30,7 +30,7 @@ struct SetRepresentor {
     void write(json::Writer& writer) const;
     [[nodiscard]] state::Holds holds() const { return {.device = device}; }
     [[nodiscard]] std::string describe() const;
-    [[nodiscard]] std::string by_hand() const;
+    [[nodiscard]] ByHand by_hand(const base::Deadline& deadline) const;
     void revert(const RevertContext& context) const;
 };
 

@@ -1,5 +1,6 @@
 #include "reset_function.hpp"
 
+#include "device_return.hpp"
 #include "keep_device.hpp"
 #include "recorded.hpp"
 
@@ -212,10 +213,21 @@ std::string ResetFunction::describe() const {
     return fmt::format("reset of {}", device);
 }
 
-std::string ResetFunction::by_hand() const {
-    return fmt::format("once the pod is gone, run `echo {0} >/sys/bus/pci/drivers/{1}/unbind; "
-                       "echo 1 >/sys/bus/pci/devices/{0}/reset; echo {0} >/sys/bus/pci/drivers/{1}/bind`",
-                       device, driver);
+ByHand ResetFunction::by_hand(const base::Deadline& /*deadline*/) const {
+    const auto address = BusAddress::parse(device);
+    if (!address || !kernel::device_exists(*address)) return {.text = "nothing to do, because the device is gone"};
+    if (const std::string obstacle = obstacle_to_reset(*address); !obstacle.empty())
+        return {.text = fmt::format("it cannot be reset, because {}", obstacle), .needs_record = true};
+    // A reset under its driver would break it, so `&&` comes after the unbinding.
+    std::string text =
+        fmt::format("once the pod is gone and nothing else uses the device, run `{}echo 1 "
+                    ">/sys/{}/reset{}`",
+                    driver.empty() ? std::string() : unbind_command(*address) + " && ", address->sysfs_path(),
+                    driver.empty() ? std::string() : "; " + bind_command(*address, driver));
+    if (!rdma_names.empty())
+        text += fmt::format(", then name its RDMA {} {} with `rdma dev set`",
+                            rdma_names.size() == 1 ? "device" : "devices", base::join(rdma_names));
+    return {.text = std::move(text)};
 }
 
 /// The reset is repeated at each attempt, because the device does not show whether it was reset. If the reset fails,

@@ -213,12 +213,16 @@ std::string SetVf::describe() const {
     return fmt::format("settings of VF {} of PF {}", number, pf);
 }
 
-std::string SetVf::by_hand() const {
+ByHand SetVf::by_hand(const base::Deadline& deadline) const {
     const auto address = base::PciAddress::parse(pf);
-    if (!address) return {};
-    Socket route = Socket::open(kernel::Protocol::route, base::Deadline::in(std::chrono::seconds{2}));
+    if (!address || kernel::count_vfs_of(*address) <= number) return {.text = "nothing to do, because the VF is gone"};
+    Socket route = Socket::open(kernel::Protocol::route, deadline);
     const auto vf = find_vf_id({.pf = *address, .number = number}, route);
-    return vf ? fmt::format("once the pod is gone, run `{}`", to_command(before, *vf)) : std::string();
+    if (!vf)
+        return {.text = "its PF has no net device on the host now: restore them when it has", .needs_record = true};
+    if (before.empty())
+        return {.text = "the PF did not report how they were: set them as you need", .needs_record = true};
+    return {.text = fmt::format("once the pod is gone, run `{}`", to_command(before, *vf))};
 }
 
 void SetVf::revert(const RevertContext& context) const {

@@ -1,4 +1,5 @@
 // How each kind of step is recorded. What earlier versions wrote is read, and written again unchanged.
+#include "../../base/temporary_directory.hpp"
 #include "steps/child_link.hpp"
 #include "steps/delegate.hpp"
 #include "steps/device_info.hpp"
@@ -15,13 +16,18 @@
 #include "support/concat.hpp"
 #include "support/names.hpp"
 
+#include <rdmanet/base/deadline.hpp>
+#include <rdmanet/base/file.hpp>
+
 #include <catch2/catch.hpp>
 
+#include <chrono>
 #include <string>
 #include <string_view>
 
 using namespace rdmanet;
 using namespace rdmanet::attach;
+using Catch::Contains;
 using rdmanet::test::concat;
 using rdmanet::test::Names;
 
@@ -29,6 +35,10 @@ namespace {
 
 state::Step read(std::string_view text) {
     return read_step(json::Document::parse(text).root());
+}
+
+std::string by_hand(std::string_view text) {
+    return describe_unreverted(read(text), base::Deadline::in(std::chrono::seconds{60}));
 }
 
 /// Reads a step, and checks that it is written with everything that it was read from.
@@ -241,4 +251,33 @@ TEST_CASE("steps in a record of an earlier version report what they hold and wha
     CHECK(state::AttachmentRecord::parse(record.to_text(), read_step).to_text() == record.to_text());
     CHECK_THROWS_WITH(state::AttachmentRecord::parse(concat(head, kKeptDevice, R"(, {"step": "x"}]})"), read_step),
                       Names("steps[1].step", "\"x\""));
+}
+
+TEST_CASE("a step that is given up says what to do by hand, and the recorded values that this leaves out") {
+    CHECK_THAT(by_hand(kKeptDevice), Names("0000:3b:00.2", "restore", R"(recorded as {"step":"keep-device")",
+                                           "enp59s0f0v0", R"("queues/tx-0/tx_maxrate")"));
+    CHECK_THAT(by_hand(kInterface), Names("net1", "recorded as", "dummy0"));
+    CHECK_THAT(by_hand(R"({"step": "delegate-ipam", "plugin": "dhcp", "config": "{\"name\":\"net\"}", "args": "",
+        "path": "/opt/cni/bin"})"),
+               Names("dhcp", "CNI_COMMAND=DEL", "recorded as", "/opt/cni/bin"));
+    CHECK_THAT(by_hand(R"({"step": "move-link", "device": "0000:3b:00.2", "ifname": "net1"})"),
+               Names("0000:3b:00.2", "the kernel returns it") && !Contains("recorded as"));
+}
+
+TEST_CASE("nothing is done by hand for a device that is gone, or for a file of another plugin") {
+    CHECK_THAT(by_hand(R"({"step": "set-vf", "pf": "ffff:ff:1f.0", "vf": 3, "vlanQoS": 0, "vlanProto": ""})"),
+               Contains("nothing to do") && !Contains("`"));
+    CHECK_THAT(by_hand(R"({"step": "reset-function", "device": "ffff:ff:1f.7", "driver": "mlx5_core",
+        "rdmaNames": ["mlx5_3"]})"),
+               Contains("nothing to do") && !Contains("`"));
+    CHECK_THAT(by_hand(R"({"step": "rebind-driver", "device": "ffff:ff:1f.7", "driver": "mlx5_core",
+        "guid": "02:00:00:00:00:00:00:02", "nodeGuid": "7"})"),
+               Contains("nothing to do") && !Contains("`"));
+    const base::TemporaryDirectory directory;
+    const std::string path = directory.file("info");
+    const std::string step = concat(R"({"step": "write-device-info", "path": ")", path, "\"}");
+    base::write_file_durably(path, R"({"type": "vdpa"})");
+    CHECK_THAT(by_hand(step), Contains("nothing to do") && !Contains("`"));
+    base::write_file_durably(path, R"({"type": "pci"})");
+    CHECK_THAT(by_hand(step), Names(path, "remove") && !Contains("nothing to do"));
 }
