@@ -15,13 +15,14 @@ void check(const cni::Request& request, const config::Config& config, const Node
     const auto deadline = base::Deadline::in(kCheckTimeout);
     if (!config.is_rdma_only() && !request.conf.prev_result)
         throw cni::CniError(cni::ErrorCode::invalid_network_config,
-                            fmt::format("prevResult is missing, expected the result of ADD: {}", kDeletePod));
+                            fmt::format("prevResult is missing: {}", kPassResult));
     Session session(request, node);
     const auto outcome = session.records.load(session.key);
     const auto* record = std::get_if<state::AttachmentRecord>(&outcome);
     if (record == nullptr)
         differs(fmt::format("the journal in {} has no readable record of the attachment ({})", node.state_directory,
-                            session.key));
+                            session.key),
+                kDeletePod);
     if (record->phase != state::Phase::attached)
         differs(fmt::format("an ADD or DEL of the attachment ({}) failed or was killed", session.key),
                 "delete the pod, whose DEL undoes what is left");

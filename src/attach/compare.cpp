@@ -44,8 +44,7 @@ Expected expected_from(const cni::Result& result, const state::AttachmentRecord&
             if (ip.interface == at && is_ours(ip)) expected.ips.push_back(ip.address);
         return expected;
     }
-    differs(fmt::format("prevResult has no interface {} in the pod, expected the result of ADD",
-                        quoted(record.key.ifname)));
+    differs(fmt::format("prevResult has no interface {} in the pod", quoted(record.key.ifname)), kPassResult);
 }
 
 } // namespace
@@ -103,7 +102,7 @@ void compare_leases(const state::AttachmentRecord& record, const Node& node, con
     with_store(record.lease_store, on_node, node, records, [&](ipam::Store& store) {
         faults = ipam::Allocator(store, pods).check(owner_key(record.key), record.prefixes(), deadline);
     });
-    if (!faults.empty()) differs(faults.front());
+    if (!faults.empty()) differs(faults.front(), kDeletePod);
 }
 
 } // namespace rdmanet::attach

@@ -97,14 +97,15 @@ void check(const cni::Request& request, const Node& node) {
     const auto* record = std::get_if<state::AttachmentRecord>(&outcome);
     with_store(record == nullptr ? std::nullopt : record->lease_store, session.leases, node, session.records,
                [&](ipam::Store& store) { leases = store.find(owner_key(session.key), deadline); });
-    if (leases.empty()) differs(fmt::format("no address is leased to {}, expected the one of ADD", session.key));
+    if (leases.empty())
+        differs(fmt::format("no address is leased to {}, expected the one of ADD", session.key), kDeletePod);
     if (!request.conf.prev_result) return;
     const std::vector<cni::IpConfig>& ips = request.conf.prev_result->ips;
     for (const ipam::Lease& lease : leases)
         if (std::none_of(ips.begin(), ips.end(), [&](const cni::IpConfig& ip) { return ip.address == lease.address; }))
-            differs(fmt::format("address {} is leased to the attachment ({}), but prevResult does not have it, "
-                                "expected the result of ADD",
-                                lease.address, session.key));
+            differs(fmt::format("address {} is leased to the attachment ({}), but prevResult does not have it",
+                                lease.address, session.key),
+                    kPassResult);
 }
 
 } // namespace rdmanet::attach::ipam_only

@@ -334,17 +334,19 @@ unsigned default_mtu_of(const Findings& found) {
 
 void check_link(const Link& link, const Expected& expected) {
     const std::string name = quoted(link.name);
-    if (!link.is_up()) differs(fmt::format("interface {} is down, expected up", name));
+    if (!link.is_up()) differs(fmt::format("interface {} is down, expected up", name), kDeletePod);
     const std::string& mac = expected.interface.mac;
     if (!mac.empty() && link.hardware_address_text() != base::to_lower(mac))
-        differs(fmt::format("interface {} has MAC {}, expected {}", name, link.hardware_address_text(), quoted(mac)));
+        differs(fmt::format("interface {} has MAC {}, expected {}", name, link.hardware_address_text(), quoted(mac)),
+                kDeletePod);
 }
 
 void check_addresses(const std::vector<kernel::Address>& present, const Link& link, const Expected& expected) {
     for (const base::IpPrefix& ip : expected.ips) {
         const auto found = std::find_if(present.begin(), present.end(),
                                         [&](const kernel::Address& address) { return address.prefix == ip; });
-        if (found == present.end()) differs(fmt::format("interface {} lacks address {}", quoted(link.name), ip));
+        if (found == present.end())
+            differs(fmt::format("interface {} lacks address {}", quoted(link.name), ip), kDeletePod);
         if (found->is_duplicate)
             differs(fmt::format("address {} of interface {} is a duplicate, because another host in the network has it",
                                 ip, quoted(link.name)),
@@ -365,7 +367,8 @@ void check_routes(kernel::Socket& inside, const Link& link, const cni::Result& r
                    (!route.gateway || candidate.gateway == route.gateway);
         };
         if (std::none_of(present.begin(), present.end(), matches))
-            differs(fmt::format("route {} through interface {} is gone", route.destination, quoted(link.name)));
+            differs(fmt::format("route {} through interface {} is gone", route.destination, quoted(link.name)),
+                    kDeletePod);
     }
 }
 

@@ -36,7 +36,8 @@ std::vector<base::IpAddress> Expected::addresses() const {
 const kernel::Link& require_link(const CheckContext& context) {
     if (!context.link)
         differs(
-            fmt::format("interface {} is gone from {}", base::quoted(context.record.key.ifname), context.netns_path));
+            fmt::format("interface {} is gone from {}", base::quoted(context.record.key.ifname), context.netns_path),
+            kDeletePod);
     return *context.link;
 }
 

@@ -63,12 +63,15 @@ struct CheckContext {
 /// net/ipv6/addrconf.c).
 constexpr const char* kDeletePod = "delete the pod and create it again (a controller does so by itself)";
 
+/// If prevResult is the fault, the pod has none.
+constexpr const char* kPassResult = "call CHECK with the result of ADD";
+
 constexpr const char* kBringBackParent = "make it again or correct \"master\", then delete the pod";
 constexpr const char* kLoadRdmaDriver =
     "load the driver again, then delete the pod; `dmesg` may say why the device is gone";
 
 /// Throws the error of CHECK (code 107). `what` says what was found and what was expected, `cure` what to do.
-[[noreturn]] void differs(const std::string& what, std::string_view cure = kDeletePod);
+[[noreturn]] void differs(const std::string& what, std::string_view cure);
 
 /// An inactive RDMA port is a difference if the policy refuses it. `interface` is its net device, for the message.
 void check_port(const config::RdmaPolicy& policy, const kernel::RdmaPort& port, const std::string& interface);

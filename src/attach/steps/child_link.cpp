@@ -259,16 +259,18 @@ void check_mode_by_configuration(const Link& link, const config::Config& config)
     if (const auto* wanted = std::get_if<config::Macvlan>(&config.attach)) {
         if (!link.macvlan || link.macvlan->mode != wanted->mode)
             differs(fmt::format("interface {} is {}, expected {}", name,
-                                link.macvlan ? kernel::to_string(*link.macvlan) : "no macvlan", *wanted));
+                                link.macvlan ? kernel::to_string(*link.macvlan) : "no macvlan", *wanted),
+                    kDeletePod);
     } else if (const auto* ipoib = std::get_if<config::Ipoib>(&config.attach)) {
         const config::Ipoib present = link.ipoib.value_or(config::Ipoib{});
         const bool other_pkey = ipoib->pkey && (present.pkey.value_or(0) | 0x8000U) != (*ipoib->pkey | 0x8000U);
         if (other_pkey || (ipoib->mode && present.mode != ipoib->mode))
-            differs(fmt::format("interface {} is {}, expected {}", name, present, *ipoib));
+            differs(fmt::format("interface {} is {}, expected {}", name, present, *ipoib), kDeletePod);
     } else if (const auto* ipvlan = std::get_if<config::Ipvlan>(&config.attach);
                ipvlan != nullptr && link.ipvlan != *ipvlan) {
         differs(fmt::format("interface {} is {}, expected {}", name,
-                            link.ipvlan ? kernel::to_string(*link.ipvlan) : "no ipvlan", *ipvlan));
+                            link.ipvlan ? kernel::to_string(*link.ipvlan) : "no ipvlan", *ipvlan),
+                kDeletePod);
     }
 }
 
@@ -284,7 +286,7 @@ void check_mode(const Link& link, const Intended& wanted, const state::Child& ma
     if (wanted.config != nullptr) return check_mode_by_configuration(link, *wanted.config);
     const std::string present = mode_text(link);
     if (present != made.mode)
-        differs(fmt::format("interface {} is {}, expected {}", quoted(link.name), present, made.mode));
+        differs(fmt::format("interface {} is {}, expected {}", quoted(link.name), present, made.mode), kDeletePod);
 }
 
 /// Whether the parent is in the pod. `recorded` is used for kinds that do not name the other namespace: IPoIB, and
@@ -325,12 +327,14 @@ void check_child_link(const CheckContext& context) {
     const Link& link = require_link(context);
     const std::string name = quoted(link.name);
     if (link.kind != context.wanted.kind)
-        differs(fmt::format("interface {} is of kind {}, expected {}", name, quoted(link.kind), context.wanted.kind));
+        differs(fmt::format("interface {} is of kind {}, expected {}", name, quoted(link.kind), context.wanted.kind),
+                kDeletePod);
     const state::Child* const made = context.record.child();
     if (made == nullptr) return;
     if (!link.is_child_of(made->parent_ifindex))
         differs(fmt::format("interface {} is on {}, expected parent {}", name, describe_parent(link, *made, context),
-                            quoted(made->parent)));
+                            quoted(made->parent)),
+                kDeletePod);
     check_mode(link, context.wanted, *made);
 }
 

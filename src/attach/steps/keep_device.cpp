@@ -58,10 +58,9 @@ void check_keep_device(const CheckContext& context) {
     const auto& wanted = context.wanted.device;
     if (!address || (wanted && *wanted != *address))
         differs(fmt::format("the attachment has device {}, expected {}", device,
-                            wanted ? wanted->to_string() : std::string("the address of one")));
-    if (!kernel::device_exists(*address))
-        differs(
-            fmt::format("device {} is gone from the node: delete the pod, and its DEL releases what is left", device));
+                            wanted ? wanted->to_string() : std::string("the address of one")),
+                kDeletePod);
+    if (!kernel::device_exists(*address)) differs(fmt::format("device {} is gone from the node", device), kDeletePod);
 }
 
 } // namespace

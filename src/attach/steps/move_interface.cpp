@@ -132,7 +132,8 @@ void check_move_interface(const CheckContext& context) {
     const Link& link = require_link(context);
     if (link.kind != moved->kind)
         differs(fmt::format("interface {} is of kind {}, expected {}", quoted(link.name), quoted(link.kind),
-                            quoted(moved->kind)));
+                            quoted(moved->kind)),
+                kDeletePod);
 }
 
 } // namespace

@@ -180,7 +180,8 @@ void check_move_link(const CheckContext& context) {
     const auto& device = context.wanted.device;
     if (device && kernel::bus_address_of(link.parent_device) != device)
         differs(fmt::format("interface {} is of device {}, expected {}", quoted(link.name), quoted(link.parent_device),
-                            *device));
+                            *device),
+                kDeletePod);
 }
 
 } // namespace

@@ -192,10 +192,13 @@ void check_rdma_shared(const state::AttachmentRecord& record, const base::Deadli
 
 /// Compares the device's name in the pod only if ADD gave it one.
 void check_moved_rdma(const MoveRdma& wanted, const std::optional<kernel::RdmaDevice>& present) {
-    if (!present) differs(fmt::format("RDMA device {} of {} is gone from the pod", quoted(wanted.name), wanted.device));
+    if (!present)
+        differs(fmt::format("RDMA device {} of {} is gone from the pod", quoted(wanted.name), wanted.device),
+                kDeletePod);
     if (!wanted.name_in_pod.empty() && present->name != wanted.name_in_pod)
         differs(fmt::format("RDMA device of {} is called {} in the pod, expected {}", wanted.device,
-                            quoted(present->name), quoted(wanted.name_in_pod)));
+                            quoted(present->name), quoted(wanted.name_in_pod)),
+                kDeletePod);
 }
 
 /// Chooses the RDMA devices that move. `rdma` is null if the kernel has no RDMA.
@@ -310,7 +313,8 @@ void check_move_rdma(const CheckContext& context) {
         differs(moved.empty() ? fmt::format("RDMA device {} of {} stayed on the host, expected in the pod",
                                             record.rdma_device, record.device())
                               : fmt::format("RDMA device {} of {} is in the pod, expected on the host",
-                                            record.rdma_device, record.device()));
+                                            record.rdma_device, record.device()),
+                kDeletePod);
     if (moved.empty()) return check_rdma_shared(record, context.deadline);
     auto inside = kernel::Socket::find_rdma_in(context.netns, context.deadline);
     for (const MoveRdma& wanted : list_steps<MoveRdma>(record))

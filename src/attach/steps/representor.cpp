@@ -147,7 +147,9 @@ void check_representor(const CheckContext& context) {
     if (context.wanted.kind != "sriov" || !step) return;
     kernel::Socket route = kernel::Socket::open(kernel::Protocol::route, context.deadline);
     const auto link = find_link_of(*step, route);
-    if (!link) differs(fmt::format("representor {} of {} is gone from the host", quoted(step->name), record.device()));
+    if (!link)
+        differs(fmt::format("representor {} of {} is gone from the host", quoted(step->name), record.device()),
+                kDeletePod);
     if (!link->is_up())
         differs(fmt::format("representor {} of {} is down, expected up", quoted(link->name), record.device()),
                 fmt::format("run `ip link set {} up`", link->name));

@@ -179,7 +179,7 @@ void check_shared_rdma(const CheckContext& context, const Link& link) {
     check_gid_share(context.wanted.rdma, *port, link, context.addresses);
     if (!had_gids(context.wanted.rdma)) return;
     const auto missing = missing_gids(*port, link.name, context.expected.addresses());
-    if (!missing.empty()) differs(fmt::format("{} has no GID of {}", *port, missing.front()));
+    if (!missing.empty()) differs(fmt::format("{} has no GID of {}", *port, missing.front()), kDeletePod);
 }
 
 void check_gids(const CheckContext& context, const Link& link) {
@@ -190,7 +190,8 @@ void check_gids(const CheckContext& context, const Link& link) {
     const RdmaDevices moved = moved_devices(record);
     const auto missing = moved.empty() ? missing_gids(recorded_port(record), link.name, addresses)
                                        : missing_gids_in_pod(moved, context.netns, link, addresses, context.deadline);
-    if (!missing.empty()) differs(fmt::format("RDMA device {} has no GID of {}", record.rdma_device, missing.front()));
+    if (!missing.empty())
+        differs(fmt::format("RDMA device {} has no GID of {}", record.rdma_device, missing.front()), kDeletePod);
 }
 
 std::optional<kernel::RdmaPort> find_shared_port(const state::AttachmentRecord& record,
