@@ -188,6 +188,8 @@ namespace {
 /// What to do about an error whose message cannot say it, because that depends on the command.
 std::string cure_for(const std::exception& error, std::string_view command) {
     if (dynamic_cast<const base::LockTimeout*>(&error) == nullptr) return {};
+    if (command == "DEL")
+        return ": see what that process waits for; if no other DEL comes, run `rdmanet gc` on the node";
     return fmt::format(": wait for the next {}; if it fails again, see what that process waits for", command);
 }
 

@@ -210,7 +210,7 @@ void del(const cni::Request& request, const Node& node) {
     lock.reset();
     if (has_given_back_shared_leases(records, session)) pay_owed_addresses_soon(node, session.records);
     if (!held.empty())
-        throw still_held_error(held, "Mend the cause and wait for the next DEL. If none comes, run `rdmanet gc` on the "
+        throw still_held_error(held, "Correct that and wait for the next DEL. If none comes, run `rdmanet gc` on the "
                                      "node once the pod is gone");
     node.log.info(
         fmt::format("DEL of {}, after {} ms", describe(records.front()), (kDelTimeout - deadline.remaining()).count()));

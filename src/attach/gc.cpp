@@ -223,7 +223,7 @@ void collect_for_runtime(const cni::Request& request, const Node& node, const ba
     const state::AttachmentStore records = node.records(state::Access::undo);
     restore_waiting_names({.records = records, .boot_id = node.boot_id, .log = node.log});
     if (!collected.failed.empty())
-        throw still_held_error(collected.failed, "Mend the cause, then run `rdmanet gc` on the node");
+        throw still_held_error(collected.failed, "Correct that, then run `rdmanet gc` on the node");
 }
 
 /// A search that fails is only a warning.

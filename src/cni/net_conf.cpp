@@ -24,8 +24,8 @@ json::Document parse_document(std::string_view text) {
         return json::Document::parse(text);
     } catch (const json::ParseError& error) {
         throw json::ParseError(
-            fmt::format("the network configuration on standard input cannot be read: {}: correct the "
-                        "network's file in /etc/cni/net.d, or its NetworkAttachmentDefinition",
+            fmt::format("the network configuration on standard input cannot be read: {}: a runtime or Multus writes it "
+                        "there; to try one by hand, run `rdmanet plan FILE`",
                         error.what()));
     }
 }

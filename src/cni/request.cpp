@@ -48,7 +48,7 @@ void require_version(Command command, SpecVersion version) {
     throw CniError(
         ErrorCode::incompatible_version,
         fmt::format("config version does not allow {}: cniVersion is {}, expected {} or later: set \"cniVersion\" "
-                    "of the network to it",
+                    "to that in the network",
                     command, to_string(version), command == Command::check ? "0.4.0" : "1.1.0"));
 }
 

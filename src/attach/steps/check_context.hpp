@@ -66,7 +66,7 @@ constexpr const char* kDeletePod = "delete the pod and create it again (a contro
 /// If prevResult is the fault, the pod has none.
 constexpr const char* kPassResult = "call CHECK with the result of ADD";
 
-constexpr const char* kBringBackParent = "make it again or correct \"master\", then delete the pod";
+constexpr const char* kBringBackParent = "bring it back or correct \"master\", then delete the pod";
 constexpr const char* kLoadRdmaDriver =
     "load the driver again, then delete the pod; `dmesg` may say why the device is gone";
 
