@@ -71,6 +71,14 @@ void require_kubeconfig(const StoreKeys& keys, StoreChoice& choice) {
     choice.kubeconfig = keys.kubeconfig->text;
 }
 
+/// whereabouts' installer keeps its kubeconfig there.
+void warn_of_borrowed_kubeconfig(Config& config) {
+    if (config.store.kubeconfig.find("/whereabouts.d/") != std::string::npos)
+        config.warnings.push_back(fmt::format("kubeconfig {} belongs to whereabouts, and removing whereabouts ends its "
+                                              "token: give rdmanet a ServiceAccount and a kubeconfig of its own",
+                                              config.store.kubeconfig));
+}
+
 void require_servers(const StoreKeys& keys, StoreChoice& choice) {
     if (!keys.etcd)
         throw json::ValueError(keys.store->where,
@@ -203,6 +211,7 @@ void choose_store(const json::Reader& ipam, Config& config) {
         return;
     }
     require_kubeconfig(keys, config.store);
+    warn_of_borrowed_kubeconfig(config);
     require_name_of_object(ipam, config.store.kind);
     if (config.store.kind == StoreKind::whereabouts) return require_pools(ipam, config);
     if (keys.node_name) config.store.node_name = keys.node_name->text;

@@ -148,6 +148,86 @@ TEST_CASE_METHOD(Subnet, "a right that is missing is named") {
                           Contains("grant that right"));
 }
 
+namespace {
+
+constexpr const char* kPools = "ippools";
+constexpr const char* kReservations = "overlappingrangeipreservations";
+
+struct Right {
+    const char* resource;
+    const char* verb;
+};
+/// Those of conf-examples/cluster-rbac.yaml.
+constexpr Right kRights[] = {{kPools, "get"},          {kPools, "create"},        {kPools, "patch"},
+                             {kReservations, "get"},   {kReservations, "create"}, {kReservations, "patch"},
+                             {kReservations, "delete"}};
+
+/// Rules for a role with all rights but one.
+std::string rules_without(const Right& missing) {
+    std::string rules;
+    for (const Right& right : kRights)
+        if (&right != &missing)
+            rules += std::string(rules.empty() ? "[" : ",") +
+                     R"({"apiGroups":["whereabouts.cni.cncf.io"],"resources":[")" + right.resource +
+                     R"("],"verbs":[")" + right.verb + "\"]}";
+    return rules + "]";
+}
+
+/// All that the store does, as a user: an address is taken, inherited and given back. What was refused; or empty.
+std::string refusal_of_everything(kube::Api& user) {
+    WhereaboutsStore::Options options;
+    options.name_space = "kube-system";
+    const std::string space = own_space();
+    options.places = {{.space = space, .subnet = prefix("10.0.0.0/29")}};
+    WhereaboutsStore store(user, options);
+    ipam::Claim claim{.space = space,
+                      .family = base::Family::v4,
+                      .prefix_length = 29,
+                      .usable = {ipam::bounds_of(prefix("10.0.0.0/29"), ipam::Edges::kept_free)},
+                      .wanted = std::nullopt,
+                      .cooldown = 0s};
+    try {
+        (void)store.reserve(owner("old", "p"), {claim}, soon());
+        (void)store.adopt(store.find_predecessors(owner("new", "p"), soon()), owner("new", "p"), soon());
+        (void)store.release(owner("new", "p").key, soon());
+        return {};
+    } catch (const ipam::StoreError& error) {
+        return error.what();
+    }
+}
+
+} // namespace
+
+TEST_CASE_METHOD(ClusterFixture, "the store works with the example's rights, and names each that is taken away") {
+    if (!is_there()) return;
+    CHECK(refusal_of_everything(*connect()).empty());
+    const auto admin = connect("admin");
+    const std::string roles = "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/roles";
+    const std::string name = own_space();
+    REQUIRE(std::holds_alternative<kube::Object>(
+        admin->create(roles, R"({"metadata":{"name":")" + name + R"("},"rules":[]})", soon())));
+    REQUIRE(std::holds_alternative<kube::Object>(
+        admin->create("/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/rolebindings",
+                      R"({"metadata":{"name":")" + name +
+                          R"("},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":")" + name +
+                          R"("},"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"limited"}]})",
+                      soon())));
+    const auto limited = connect("limited");
+    for (const Right& missing : kRights) {
+        const std::string named = std::string("cannot ") + missing.verb + " resource \"" + missing.resource + "\"";
+        INFO(named);
+        REQUIRE(std::holds_alternative<kube::Object>(
+            admin->patch(roles + "/" + name,
+                         R"([{"op":"replace","path":"/rules","value":)" + rules_without(missing) + "}]", soon())));
+        std::string said; // the authorizer hears of the change a moment later
+        CHECK(comes_true([&] {
+            said = refusal_of_everything(*limited);
+            return said.find(named) != std::string::npos;
+        }));
+        CHECK_THAT(said, Contains("grant that right to the user of the kubeconfig"));
+    }
+}
+
 TEST_CASE_METHOD(Subnet, "an ADD outside of Kubernetes is refused") {
     if (!is_there()) return;
     CHECK_THROWS_WITH(reserve(owner("a", ""), {claim(kRange)}), Contains("K8S_POD_NAME"));

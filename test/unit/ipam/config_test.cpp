@@ -220,6 +220,12 @@ TEST_CASE("leases are kept on the node, or in the cluster as whereabouts does it
                Names("kubernetes.kubeConfig2"));
 }
 
+TEST_CASE("a kubeconfig of whereabouts is used with a warning: its token ends with whereabouts") {
+    CHECK_THAT(only_warning(R"({"range": "10.0.0.0/24", "kubernetes": {"kubeconfig":
+        "/etc/cni/net.d/whereabouts.d/whereabouts.kubeconfig"}})"),
+               Names("/etc/cni/net.d/whereabouts.d/whereabouts.kubeconfig", "token", "ServiceAccount"));
+}
+
 TEST_CASE("a network with a cluster uses the cluster's store, which fits the smallest of its ranges") {
     const Config shared = config("{" + kReach + R"("range": "10.0.0.0/20", "ipRanges": [{"range": "10.16.0.0/16"}]})");
     CHECK(shared.store.kind == StoreKind::whereabouts);
