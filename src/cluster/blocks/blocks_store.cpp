@@ -42,8 +42,17 @@ public:
     }
 
     void settle(std::chrono::seconds idle, const base::Deadline& deadline) {
-        const auto is_owed = [](const ipam::Block& block) {
-            return block.state == ipam::BlockState::closed || block.state == ipam::BlockState::claiming;
+        const std::vector<ipam::BlockRange> ranges = file_.ranges(deadline);
+        // One for a request whose ADD was killed, or has not come to its lease yet: the lock tells which.
+        const auto may_be_abandoned = [&](const ipam::Block& block) {
+            return block.leases == 0 && std::any_of(ranges.begin(), ranges.end(), [&](const ipam::BlockRange& range) {
+                       return range.space == block.space && range.subnet == block.range &&
+                              range.is_on_request(block.prefix);
+                   });
+        };
+        const auto is_owed = [&](const ipam::Block& block) {
+            return block.state == ipam::BlockState::closed || block.state == ipam::BlockState::claiming ||
+                   may_be_abandoned(block);
         };
         (void)file_.close_idle(idle, deadline);
         const std::vector<ipam::Block> blocks = file_.blocks(deadline);

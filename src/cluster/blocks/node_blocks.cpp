@@ -480,11 +480,11 @@ void NodeBlocks::settle(const Deadline& deadline) {
             return range.space == block.space && range.subnet == block.range && range.kubeconfig == options_.kubeconfig;
         });
     };
-    for (const Block& block : file_.blocks(deadline)) {
-        if (!is_of_this_cluster(block)) continue;
-        if (block.state == BlockState::claiming) (void)find_out(block, deadline);
-        if (block.state == BlockState::closed) give_back(block, deadline);
-    }
+    for (const Block& block : file_.blocks(deadline))
+        if (block.state == BlockState::claiming && is_of_this_cluster(block)) (void)find_out(block, deadline);
+    file_.close_abandoned(deadline);
+    for (const Block& block : file_.blocks(deadline))
+        if (block.state == BlockState::closed && is_of_this_cluster(block)) give_back(block, deadline);
 }
 
 } // namespace rdmanet::cluster

@@ -197,6 +197,10 @@ bool BlockFile::close_idle(std::chrono::seconds idle, const base::Deadline& dead
                               [&](AddressPool&, BlockTable& table) { return table.close_idle(idle.count()); });
 }
 
+void BlockFile::close_abandoned(const base::Deadline& deadline) {
+    impl_->write<bool>(deadline, [&](AddressPool&, BlockTable& table) { return table.close_abandoned(), true; });
+}
+
 Time BlockFile::now() const {
     return impl_->file().now();
 }

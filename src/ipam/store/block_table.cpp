@@ -260,6 +260,14 @@ void BlockTable::note_release(const std::string& space, const IpAddress& address
     }
 }
 
+void BlockTable::close_abandoned() {
+    for (const Block& block : blocks()) {
+        if (block.state != BlockState::open || block.leases != 0) continue;
+        const auto range = find_range(block.space, block.prefix.address());
+        if (range && range->is_on_request(block.prefix)) set_state(block, BlockState::closed);
+    }
+}
+
 bool BlockTable::close_idle(std::int64_t idle) {
     std::vector<Block> all = blocks();
     bool has_closed = false;

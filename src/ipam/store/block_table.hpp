@@ -38,6 +38,7 @@ public:
     void set_written(const Block& block);
     [[nodiscard]] bool remove(const Block& block);
     bool close_idle(std::int64_t idle);
+    void close_abandoned();
 
     /// The part of `usable` that open blocks give without a request.
     [[nodiscard]] std::vector<Interval> open_part(const Claim& claim);

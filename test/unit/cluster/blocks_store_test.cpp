@@ -121,7 +121,7 @@ TEST_CASE_METHOD(Blocks, "after a reboot a node goes on with its blocks, once th
     CHECK(blocks() == before);
     CHECK_THAT(a->states(), Contains("open") && Contains("earlier"));
     CHECK(a->file->id(soon()) != old_file);
-    fill(*a, kRange, 31);
+    fill(*a, kRange, 30); // the first address of a range is not usable
     CHECK(blocks() == before);
     for (const ipam::Block& block : a->file->blocks(soon())) CHECK(block.boot_id == "boot-a2");
 }
@@ -147,7 +147,7 @@ TEST_CASE_METHOD(Blocks, "a new file goes on with a block that the journal shows
     a->journal = a->file->list_all(soon());
     const std::string before = blocks();
     a->lose_state();
-    for (const std::string& address : fill(*a, kRange, 11, "new")) CHECK(given.insert(address).second);
+    for (const std::string& address : fill(*a, kRange, 10, "new")) CHECK(given.insert(address).second);
     CHECK(blocks() == before);
     CHECK(a->warnings.empty());
 }

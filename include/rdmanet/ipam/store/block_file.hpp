@@ -113,6 +113,10 @@ public:
     /// whether any block is closed now.
     bool close_idle(std::chrono::seconds idle, const base::Deadline& deadline);
 
+    /// Closes blocks of one that were for a request whose ADD was killed. The caller has made sure that no ADD has just
+    /// got one.
+    void close_abandoned(const base::Deadline& deadline);
+
     [[nodiscard]] Time now() const;
     /// As SqliteStore's.
     std::optional<std::string> repair(const base::Deadline& deadline);
