@@ -3,6 +3,7 @@
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/ip_address.hpp>
 #include <rdmanet/base/late_start.hpp>
+#include <rdmanet/base/text.hpp>
 
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -48,12 +49,16 @@ void expect_end(std::string_view what) {
     ERR_clear_error();
 }
 
+void require(long result, std::string_view what) {
+    if (result != 1) throw ConfigurationError(fmt::format("{} cannot be used: {}", what, openssl_reason()));
+}
+
 void trust(SSL_CTX& context, const std::string& authorities) {
     constexpr std::string_view kWhat = "the certificate of the authority";
     const Bio pem = open(authorities);
     std::size_t count = 0;
     while (const Certificate certificate = next_certificate(*pem)) {
-        X509_STORE_add_cert(SSL_CTX_get_cert_store(&context), certificate.get());
+        require(X509_STORE_add_cert(SSL_CTX_get_cert_store(&context), certificate.get()), kWhat);
         ++count;
     }
     expect_end(kWhat);
@@ -65,8 +70,9 @@ void identify(SSL_CTX& context, const std::string& chain, const std::string& key
     const Bio pem = open(chain);
     const Certificate own = next_certificate(*pem);
     if (!own) throw ConfigurationError(fmt::format("{} cannot be read: {}", kWhat, openssl_reason()));
-    SSL_CTX_use_certificate(&context, own.get());
-    while (const Certificate link = next_certificate(*pem)) SSL_CTX_add1_chain_cert(&context, link.get());
+    require(SSL_CTX_use_certificate(&context, own.get()), kWhat);
+    while (const Certificate link = next_certificate(*pem))
+        require(SSL_CTX_add1_chain_cert(&context, link.get()), kWhat);
     expect_end(kWhat);
     // Without a terminal: a key with a pass phrase is refused instead of asked for.
     const auto no_pass_phrase = [](char*, int, int, void*) { return -1; };
@@ -86,7 +92,7 @@ TlsContext make_tls_context(const TlsSettings& settings) {
     OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, nullptr);
     TlsContext context(SSL_CTX_new(TLS_client_method()));
     if (!context) throw std::bad_alloc();
-    SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
+    require(SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION), "TLS 1.2");
     SSL_CTX_set_verify(context.get(), settings.verify == Verify::server ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
     if (!settings.authorities.empty()) trust(*context, settings.authorities);
     if (!settings.certificate.empty()) identify(*context, settings.certificate, settings.key);
@@ -100,12 +106,15 @@ TlsStream::TlsStream(Socket socket, SSL_CTX& context, const TlsSettings& setting
     if (!ssl_ || incoming_ == nullptr || outgoing_ == nullptr) throw std::bad_alloc();
     SSL_set_bio(ssl_.get(), incoming_, outgoing_);
     const std::string& name = settings.server_name.empty() ? url.host : settings.server_name;
-    if (base::IpAddress::parse(name)) {
-        X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl_.get()), name.c_str());
-    } else {
-        SSL_set_tlsext_host_name(ssl_.get(), name.c_str());
-        SSL_set1_host(ssl_.get(), name.c_str());
-    }
+    X509_VERIFY_PARAM* const checks = SSL_get0_param(ssl_.get());
+    // As Go's crypto/x509, which kubectl and the servers' other clients use: an intermediate authority may be the trusted
+    // one, and only subjectAltName names the server.
+    (void)X509_VERIFY_PARAM_set_flags(checks, X509_V_FLAG_PARTIAL_CHAIN); // it sets a bit
+    X509_VERIFY_PARAM_set_hostflags(checks, X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+    const bool is_set = base::IpAddress::parse(name) ? X509_VERIFY_PARAM_set1_ip_asc(checks, name.c_str()) == 1
+                                                     : SSL_set_tlsext_host_name(ssl_.get(), name.c_str()) == 1 &&
+                                                           SSL_set1_host(ssl_.get(), name.c_str()) == 1;
+    if (!is_set) throw Failure{Stage::tls, fmt::format("no certificate can have the name {}", base::quoted(name))};
     (void)run([&] { return SSL_connect(ssl_.get()); }, deadline);
 }
 

@@ -10,8 +10,18 @@ namespace {
 
 using base::quoted;
 
+/// Without user information: it may be a secret. RFC 3986, section 3.2.1, ends it at the last '@' of the authority; one
+/// behind it may be a password with a '/' in it.
+std::string without_user(std::string_view text) {
+    const auto at = text.rfind('@');
+    if (at == std::string_view::npos) return std::string(text);
+    const auto scheme = text.find("://");
+    const std::string_view before = scheme < at ? text.substr(0, scheme + 3) : std::string_view();
+    return fmt::format("{}...{}", before, text.substr(at));
+}
+
 [[noreturn]] void refuse(std::string_view text, std::string_view why) {
-    throw ConfigurationError(fmt::format("server {}: {}", quoted(text), why));
+    throw ConfigurationError(fmt::format("server {}: {}", quoted(without_user(text)), why));
 }
 
 bool is_port(std::string_view text) {

@@ -159,6 +159,10 @@ private:
         else if (!name.empty())
             access.authorization =
                 fmt::format("Basic {}", encode_base64(fmt::format("{}:{}", name, text(user, "password"))));
+        if (!access.authorization.empty() && !access.server.is_secure)
+            access.warnings.push_back(fmt::format("kubeconfig {}: the token or password goes to {} in clear text, for "
+                                                  "anybody on the way to read: name an https server",
+                                                  path_, access.server.to_string()));
     }
 
     const std::string& path_;

@@ -31,13 +31,20 @@ public:
         if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp");
         directory_ = name;
         const std::string key = "openssl ecparam -name prime256v1 -genkey -noout -out ";
-        const std::string script = "set -e; cd " + directory_ + "; for ca in ca other; do " + key +
-                                   "$ca.key; openssl req -x509 -new -key $ca.key -days "
-                                   "2 -subj /CN=$ca -out $ca.crt; done; for name in server client; do " +
-                                   key +
-                                   "$name.key; openssl req -new -key $name.key -subj /CN=$name | openssl x509 -req -CA "
-                                   "ca.crt -CAkey ca.key -CAcreateserial -days 2 -out $name.crt -extfile <(echo "
-                                   "subjectAltName=IP:127.0.0.1,DNS:api.example); done; echo -n hello > page";
+        const std::string script =
+            "set -e; cd " + directory_ + "; for ca in ca other; do " + key +
+            "$ca.key; openssl req -x509 -new -key $ca.key -days "
+            "2 -subj /CN=$ca -out $ca.crt; done; for name in server client; do " +
+            key +
+            "$name.key; openssl req -new -key $name.key -subj /CN=$name | openssl x509 -req -CA "
+            "ca.crt -CAkey ca.key -CAcreateserial -days 2 -out $name.crt -extfile <(echo "
+            "subjectAltName=IP:127.0.0.1,DNS:api.example); done; openssl req -new -key other.key "
+            "-subj /CN=middle | openssl x509 -req -CA ca.crt -CAkey ca.key -CAcreateserial -days 2 "
+            "-out middle.crt -extfile <(echo basicConstraints=CA:TRUE); openssl req -new -key "
+            "server.key -subj /CN=below | openssl x509 -req -CA middle.crt -CAkey other.key "
+            "-CAcreateserial -days 2 -out below.crt -extfile <(echo subjectAltName=IP:127.0.0.1); "
+            "openssl req -new -key server.key -subj /CN=api.example | openssl x509 -req -CA ca.crt "
+            "-CAkey ca.key -CAcreateserial -days 2 -out nameless.crt; echo -n hello > page";
         if (std::system(("bash -c '" + script + "' 2>" + directory_ + "/log").c_str()) != 0)
             throw std::runtime_error("openssl could not make certificates");
     }
@@ -119,6 +126,15 @@ TEST_CASE("a server is who its certificate says, and the authority is the config
     CHECK_THAT(ask(server.url("localhost"), {.authorities = ca}), Contains("refused: hostname mismatch"));
     CHECK_THAT(ask(server.url(), {.authorities = ca, .server_name = "10.0.0.1"}),
                Contains("refused: IP address mismatch"));
+}
+
+TEST_CASE("certificates count as in Go: an authority below another may be trusted alone, and a subject is no name") {
+    const Keys keys;
+    const TlsServer below(keys, "-cert below.crt");
+    CHECK(ask(below.url(), {.authorities = keys.read("middle.crt")}) == "hello");
+    const TlsServer nameless(keys, "-cert nameless.crt");
+    CHECK_THAT(ask(nameless.url(), {.authorities = keys.read("ca.crt"), .server_name = "api.example"}),
+               Contains("refused: hostname mismatch"));
 }
 
 TEST_CASE("a client is who its certificate says") {

@@ -19,6 +19,14 @@ TEST_CASE("a server is a scheme, a host, a port, and perhaps a path before every
     CHECK(Url::parse("https://[fd00::1]").host == "fd00::1");
 }
 
+TEST_CASE("the user and password of a server are not repeated") {
+    const std::string why = "\": expected no user, query, fragment or space in it";
+    CHECK_THROWS_WITH(Url::parse("https://user:secret@host"), "server \"https://...@host" + why);
+    CHECK_THROWS_WITH(Url::parse("https://user:sec/r@t@host"), "server \"https://...@host" + why);
+    CHECK_THROWS_WITH(Url::parse("user:secret@host"),
+                      "server \"...@host\": expected https://HOST or https://HOST:PORT");
+}
+
 TEST_CASE("what is no server is refused with its text") {
     for (const char* text : {"", "10.0.0.1", "ftp://host", "https://", "https://host:0", "https://host:65536",
                              "https://host:x", "https://user:secret@host", "https://host?x", "https://host#x",

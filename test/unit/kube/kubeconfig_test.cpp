@@ -99,6 +99,17 @@ TEST_CASE("a user and a password, and a server that nobody verifies") {
     CHECK_THAT(access.warnings[0], Contains("insecure-skip-tls-verify: anybody can pretend to be the server"));
 }
 
+TEST_CASE("a token that would be sent in clear text is a warning, and is not said") {
+    const Files files;
+    const auto warnings = [&](const std::string& user) {
+        return read_kubeconfig(files.write("config", config("server: http://10.0.0.1:8080", user))).warnings;
+    };
+    const auto found = warnings("token: hidden");
+    REQUIRE(found.size() == 1);
+    CHECK_THAT(found[0], Contains("goes to http://10.0.0.1:8080 in clear text") && !Contains("hidden"));
+    CHECK(warnings("username: ''").empty());
+}
+
 TEST_CASE("what is no kubeconfig is refused with the place in it") {
     const Files files;
     const std::string path = "kubeconfig " + files.directory() + "/config: ";
