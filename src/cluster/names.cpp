@@ -32,6 +32,17 @@ std::string pool_name(const Place& place) {
     return with_network(place.space, normalised(fmt::format("{}/{}", place.subnet.network(), place.subnet.length())));
 }
 
+std::optional<base::IpPrefix> subnet_of_pool(const std::string& space, const std::string& name) {
+    const std::string before = with_network(space, "");
+    if (!name.starts_with(before)) return std::nullopt;
+    std::string text = name.substr(before.size());
+    const auto dash = text.rfind('-');
+    if (dash == std::string::npos) return std::nullopt;
+    std::replace(text.begin(), text.end(), '-', ':');
+    text[dash] = '/';
+    return base::IpPrefix::parse(text);
+}
+
 std::string reservation_name(const std::string& space, const base::IpAddress& address) {
     return with_network(space, normalised(address.to_string()));
 }

@@ -30,6 +30,8 @@ struct Place {
 
 /// Names of objects, as whereabouts makes them from a space and a subnet or address.
 [[nodiscard]] std::string pool_name(const Place& place);
+/// Of a pool of the space; nullopt for other pools.
+[[nodiscard]] std::optional<base::IpPrefix> subnet_of_pool(const std::string& space, const std::string& name);
 [[nodiscard]] std::string reservation_name(const std::string& space, const base::IpAddress& address);
 
 class WhereaboutsStore final : public ipam::Store {

@@ -16,6 +16,7 @@ using kube::Refusal;
 constexpr const char* kBlocks = "/apis/rdmanet.cni/v1alpha1/addressblocks";
 constexpr const char* kRanges = "/apis/rdmanet.cni/v1alpha1/addressranges";
 constexpr const char* kNodes = "/api/v1/nodes";
+constexpr const char* kOfWhereabouts = "/apis/whereabouts.cni.cncf.io/v1alpha1/namespaces";
 // Objects in one answer: the server builds each answer in its memory.
 constexpr int kPage = 1000;
 
@@ -87,27 +88,32 @@ std::optional<kube::Object> BlocksApi::find(const std::string& path, const base:
     }
 }
 
-/// Each object of a list, in pages (Kubernetes API concepts, "Retrieving large results sets in chunks").
-void BlocksApi::for_each(const std::string& path, kube::Shape shape, const base::Deadline& deadline,
-                         const std::function<void(const json::Reader&)>& act) {
+/// Each object of a list, in pages (Kubernetes API concepts, "Retrieving large results sets in chunks"). False if the
+/// server does not know the kind.
+bool BlocksApi::for_each_if_served(const std::string& path, kube::Shape shape, const base::Deadline& deadline,
+                                   const std::function<void(const json::Reader&)>& act) {
     const std::string first = fmt::format("{}{}limit={}", path, path.find('?') == std::string::npos ? '?' : '&', kPage);
     std::string next = first;
     for (;;) {
         const auto page = find(next, deadline, shape);
-        if (!page)
-            throw StoreError(StoreError::Kind::permanent,
-                             "lease store: the API server does not know AddressBlocks: install rdmanet's "
-                             "CustomResourceDefinitions");
+        if (!page) return false;
         try {
             const json::Reader list = page->content.root();
             for (const json::Reader& object : list.at("items").elements()) act(object);
             const auto more = list.at("metadata").find("continue");
-            if (!more || more->string().empty()) return;
+            if (!more || more->string().empty()) return true;
             next = fmt::format("{}&continue={}", first, more->string());
         } catch (const json::ValueError& error) {
             throw StoreError(StoreError::Kind::permanent, fmt::format("lease store: {}: {}", path, error.what()));
         }
     }
+}
+
+void BlocksApi::for_each(const std::string& path, kube::Shape shape, const base::Deadline& deadline,
+                         const std::function<void(const json::Reader&)>& act) {
+    if (for_each_if_served(path, shape, deadline, act)) return;
+    throw StoreError(StoreError::Kind::permanent, "lease store: the API server does not know AddressBlocks: install "
+                                                  "rdmanet's CustomResourceDefinitions");
 }
 
 WriteOutcome BlocksApi::write(const std::function<kube::Outcome()>& ask, std::initializer_list<Refusal> means_no) {
@@ -245,21 +251,28 @@ WriteOutcome BlocksApi::remove(const BlockObject& block, const std::string& vers
         {Refusal::not_found, Refusal::conflict});
 }
 
-std::optional<std::size_t> BlocksApi::count_pool_records(const std::string& pool, const base::Deadline& deadline) {
+std::string BlocksApi::path_of_pools() const {
     const std::string& name_space = api_.access().name_space;
+    return fmt::format("{}/{}/ippools", kOfWhereabouts, name_space.empty() ? "kube-system" : name_space);
+}
+
+std::vector<std::string> BlocksApi::list_pools(const base::Deadline& deadline) {
+    std::vector<std::string> names;
+    (void)for_each_if_served(path_of_pools(), kube::Shape::metadata, deadline, [&](const json::Reader& object) {
+        names.push_back(object.at("metadata").at("name").string());
+    });
+    return names;
+}
+
+std::size_t BlocksApi::count_pool_records(const std::string& pool, const base::Deadline& deadline) {
+    const std::string path = fmt::format("{}/{}", path_of_pools(), pool);
+    const auto object = find(path, deadline);
+    if (!object) return 0;
     try {
-        const kube::Outcome outcome =
-            api_.get(fmt::format("/apis/whereabouts.cni.cncf.io/v1alpha1/namespaces/{}/ippools/{}",
-                                 name_space.empty() ? "kube-system" : name_space, pool),
-                     deadline);
-        const auto* object = std::get_if<kube::Object>(&outcome);
-        if (object == nullptr) return std::nullopt;
         const auto allocations = object->content.root().at("spec").find("allocations");
         return allocations ? allocations->members().size() : 0;
-    } catch (const json::ValueError&) {
-        return std::nullopt;
-    } catch (const http::TransportError& error) {
-        throw StoreError(StoreError::Kind::temporary, fmt::format("lease store: {}", error.what()));
+    } catch (const json::ValueError& error) {
+        throw StoreError(StoreError::Kind::permanent, fmt::format("lease store: {}: {}", path, error.what()));
     }
 }
 

@@ -49,9 +49,10 @@ public:
     [[nodiscard]] WriteOutcome remove(const BlockObject& block, const std::string& version,
                                       const base::Deadline& deadline);
 
-    /// How many leases whereabouts' pool of the range has; nullopt if that can't be seen.
-    [[nodiscard]] std::optional<std::size_t> count_pool_records(const std::string& pool,
-                                                                const base::Deadline& deadline);
+    /// The names of whereabouts' pools. None if the server does not know pools.
+    [[nodiscard]] std::vector<std::string> list_pools(const base::Deadline& deadline);
+    /// How many leases a pool has. None if it is gone.
+    [[nodiscard]] std::size_t count_pool_records(const std::string& pool, const base::Deadline& deadline);
 
     [[nodiscard]] std::optional<NodeObject> find_node(const std::string& name, const base::Deadline& deadline);
     [[nodiscard]] std::set<std::string> list_node_uids(const base::Deadline& deadline);
@@ -64,6 +65,9 @@ public:
 private:
     [[nodiscard]] std::optional<kube::Object> find(const std::string& path, const base::Deadline& deadline,
                                                    kube::Shape shape = kube::Shape::whole);
+    [[nodiscard]] std::string path_of_pools() const;
+    [[nodiscard]] bool for_each_if_served(const std::string& path, kube::Shape shape, const base::Deadline& deadline,
+                                          const std::function<void(const json::Reader&)>& act);
     void for_each(const std::string& path, kube::Shape shape, const base::Deadline& deadline,
                   const std::function<void(const json::Reader&)>& act);
     [[nodiscard]] std::vector<BlockObject> list_blocks_by(const std::string& labels, const base::Deadline& deadline);

@@ -104,15 +104,20 @@ ipam::BlockRange NodeBlocks::record_range(const ipam::Claim& claim, const Deadli
     return range;
 }
 
-/// What whereabouts' pool of the range has given, blocks would give again.
+/// What a pool of whereabouts has given, blocks would give again. A pool of another length has the same addresses,
+/// unless they are unique in their range only.
 void NodeBlocks::require_empty_pool(const RangeObject& wanted, const Deadline& deadline) {
-    const std::string pool = pool_name({.space = wanted.space, .subnet = wanted.subnet});
-    const std::size_t records = api_.count_pool_records(pool, deadline).value_or(0);
-    if (records == 0) return;
-    throw StoreError(StoreError::Kind::permanent,
-                     fmt::format("range {} has {} in whereabouts' IPPool {}, which blocks would give again: set "
-                                 "\"store\": \"whereabouts\", or delete those pods first",
-                                 wanted.subnet, base::counted(records, "lease", "leases"), pool));
+    const bool is_unique_in_range = wanted.space.find('@') != std::string::npos;
+    for (const std::string& pool : api_.list_pools(deadline)) {
+        const auto subnet = subnet_of_pool(wanted.space, pool);
+        if (!subnet || !(is_unique_in_range ? *subnet == wanted.subnet : overlap(*subnet, wanted.subnet))) continue;
+        const std::size_t records = api_.count_pool_records(pool, deadline);
+        if (records == 0) continue;
+        throw StoreError(StoreError::Kind::permanent,
+                         fmt::format("range {} has {} in whereabouts' IPPool {}, which blocks would give again: set "
+                                     "\"store\": \"whereabouts\", or delete those pods first",
+                                     wanted.subnet, base::counted(records, "lease", "leases"), pool));
+    }
 }
 
 RangeObject NodeBlocks::make_range(const RangeObject& wanted, const Deadline& deadline) {

@@ -223,7 +223,15 @@ TEST_CASE_METHOD(Blocks, "a range in which whereabouts has leases is not cut int
     WhereaboutsStore pools(*admin, ClusterFixture::options({kRange}));
     CHECK(text_of(pools.reserve(owner("old", "old"), {claim(kRange)}, soon())) == "10.0.0.1/24");
     CHECK_THAT(refusal(*a, {claim(kRange)}), Contains("1 lease in whereabouts' IPPool " + space + "-10.0.0.0-24"));
+    // The pool of a smaller or larger subnet has the same addresses.
+    CHECK_THAT(refusal(*a, {claim("10.0.0.0/20")}), Contains("IPPool " + space + "-10.0.0.0-24"));
+    CHECK_THAT(refusal(*a, {claim("10.0.0.0/28")}), Contains("IPPool " + space + "-10.0.0.0-24"));
     CHECK(ranges().empty());
+    // Whoever may not look does not know that there is none.
+    a->connect = [this] { return connect("limited"); };
+    CHECK_THAT(refusal(*a, {claim(kRange)}), Contains("forbidden"));
+    a->connect = nullptr;
+    a->start();
     CHECK(pools.release(owner("old", "old").key, soon()).size() == 1);
     CHECK_THAT(a->reserve("new", {claim(kRange)}), Contains("/24"));
 }

@@ -17,6 +17,12 @@ TEST_CASE("objects are called as whereabouts calls them") {
     CHECK(pool("net", "10.0.0.0/8") == "net-10.0.0.0-8");
     CHECK(pool("net@10.0.0.0/8", "10.0.0.0/8") == "net-10.0.0.0-8");
     CHECK(pool("@10.0.0.0/8", "10.0.0.0/8") == "10.0.0.0-8");
+    for (const char* space : {"", "net", "net-1", "net@10.0.0.0/8"})
+        for (const char* subnet : {"10.0.0.0/8", "2001:db8::/64", "fd00:1:2:3:4:5:6:0/112"})
+            CHECK(subnet_of_pool(space, pool(space, subnet)) == base::IpPrefix::parse(subnet));
+    CHECK(!subnet_of_pool("", pool("net", "10.0.0.0/8")));
+    CHECK(!subnet_of_pool("net", pool("", "10.0.0.0/8")));
+    CHECK(!subnet_of_pool("", "x"));
     const auto reservation = [](const std::string& space, const char* address) {
         return reservation_name(space, base::IpAddress::parse(address).value());
     };
