@@ -25,7 +25,7 @@ constexpr int kInformedTries = 16; // other nodes have the same answer
 constexpr int kMostMarked = 16;    // blocks of nodes that are gone, by one call
 constexpr std::size_t kMostNodesNamed = 5;
 // A mark that is older was made when the node was gone an earlier time.
-constexpr std::chrono::hours kOldMark{1};
+constexpr std::chrono::minutes kOldMark{10};
 
 Interval interval_of(const IpPrefix& block) {
     return {block.network().value(), block.last().value()};
@@ -383,12 +383,16 @@ NodeBlocks::Search NodeBlocks::search_among_others(const BlockRange& range, cons
 bool NodeBlocks::take_from_the_gone(std::vector<BlockObject>& others, const Deadline& deadline) {
     const std::set<std::string> uids = api_.list_node_uids(deadline);
     const auto has_node = [&](const BlockObject& object) { return uids.contains(object.node.uid); };
-    if (std::all_of(others.begin(), others.end(), has_node)) return false;
-    const std::set<std::string> boots = api_.list_boot_ids(deadline);
+    const bool may_be_gone = !std::all_of(others.begin(), others.end(), has_node);
+    const std::set<std::string> boots = may_be_gone ? api_.list_boot_ids(deadline) : std::set<std::string>{};
     const std::int64_t now = api_.date().value_or(0);
     int marked = 0;
     for (BlockObject& object : others) {
-        if (has_node(object) || boots.contains(object.node.boot_id) || now == 0) continue;
+        if (has_node(object) || boots.contains(object.node.boot_id)) { // whoever missed it was wrong, or it is back
+            if (object.missing_since && marked++ < kMostMarked) mark(object, std::nullopt, deadline);
+            continue;
+        }
+        if (now == 0) continue;
         const std::int64_t seen_for = now - object.missing_since.value_or(now);
         if (seen_for >= std::chrono::seconds(kGoneTwice).count() &&
             seen_for <= std::chrono::seconds(kOldMark).count()) {
@@ -398,16 +402,21 @@ bool NodeBlocks::take_from_the_gone(std::vector<BlockObject>& others, const Dead
         const bool has_mark =
             object.missing_since && seen_for >= 0 && seen_for <= std::chrono::seconds(kOldMark).count();
         if (has_mark || marked++ == kMostMarked) continue;
-        object.missing_since = now;
-        if (api_.write(object, object.version, BlocksApi::Finalizer::kept, deadline).done != WriteOutcome::Done::yes)
-            object.missing_since.reset(); // somebody else has changed it
+        mark(object, now, deadline);
     }
     return false;
 }
 
-/// Its node is gone as of this version, and may be back at a later one: what is not taken now must be judged anew.
+void NodeBlocks::mark(BlockObject& object, std::optional<std::int64_t> missing_since, const Deadline& deadline) {
+    object.missing_since = missing_since;
+    if (api_.write(object, object.version, BlocksApi::Finalizer::kept, deadline).done != WriteOutcome::Done::yes)
+        object.missing_since.reset(); // somebody else has changed it
+}
+
+/// Its node is gone as of this version, and may be back at a later time: what is not taken now must be judged anew. So
+/// the file does not say that it was this node's: a call after one that was killed here would take or delete it.
 bool NodeBlocks::take_once(BlockObject object, const Deadline& deadline) {
-    const Block known = block_of(object, BlockState::earlier);
+    const Block known = block_of(object, BlockState::claiming);
     base::Rollback rollback([](const std::string&, const char*) {});
     rollback.on_failure("forget the block", [&] { file_.remove(known, deadline); });
     object.missing_since.reset();

@@ -58,6 +58,7 @@ private:
     [[nodiscard]] Search search_among_others(const BlockRange& range, const ipam::BlockCut& cut,
                                              const ipam::Claim& claim, const Deadline& deadline);
     [[nodiscard]] bool take_once(BlockObject object, const Deadline& deadline);
+    void mark(BlockObject& object, std::optional<std::int64_t> missing_since, const Deadline& deadline);
     [[nodiscard]] bool take_from_the_gone(std::vector<BlockObject>& others, const Deadline& deadline);
     [[nodiscard]] std::string describe_holders(const std::vector<Block>& own,
                                                const std::vector<BlockObject>& others) const;

@@ -259,6 +259,37 @@ TEST_CASE_METHOD(Races, "the blocks of a node that is gone are taken when it was
     CHECK(spec_of(name_of(one), "bootID") == "\"" + b->boot() + "\"");
 }
 
+TEST_CASE_METHOD(Races,
+                 "a block of a node that is gone is nobody's own until the cluster says so, and one that is back is") {
+    if (!is_there()) return;
+    const std::string range = "10.0.0.0/30";
+    Relay relay("rdmanet");
+    auto a = node("a");
+    auto b = node_behind(relay, "b");
+    CHECK(a->reserve("c0", {claim(range)}) != "exhausted");
+    CHECK(a->reserve("c1", {claim(range)}) != "exhausted");
+    const std::string before = blocks();
+    const ipam::Block one = a->file->blocks(soon()).front();
+    miss_since(name_of(one), 301);
+    CHECK(try_to_reserve(*b, "d", {claim(range)}) == "exhausted"); // it is back
+    delete_node(a->name());
+    CHECK(try_to_reserve(*b, "d", {claim(range)}) == "exhausted");
+    CHECK(blocks() == before);
+    miss_since(name_of(one), 301);
+    std::string seen; // what a process that is killed before its PATCH leaves
+    relay.decide([&](const std::string& request) {
+        if (!request.starts_with("PATCH ")) return Fate::passes;
+        ipam::BlockFile file({.state_directory = b->directory->path(), .boot_id = b->boot(), .known_leases = [] {
+                                  return std::vector<ipam::Lease>{};
+                              }});
+        for (const ipam::Block& block : file.blocks(soon()))
+            if (block.prefix == one.prefix && block.state == ipam::BlockState::claiming) seen = "claiming";
+        return Fate::passes;
+    });
+    CHECK(try_to_reserve(*b, "d", {claim(range)}) == one.prefix.network().to_string() + "/30");
+    CHECK(seen == "claiming");
+}
+
 TEST_CASE_METHOD(Races, "kubectl delete waits until the node has given the block back") {
     if (!is_there()) return;
     auto a = node("a");
