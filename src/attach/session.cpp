@@ -44,7 +44,7 @@ void require_none_in_blocks(const ipam::Config& config, Session& session, const 
     for (const ipam::ConfiguredRange& range : config.ranges)
         if (const auto leases = allocator.usage(range, deadline).leases; leases != 0)
             throw ipam::StoreError(ipam::StoreError::Kind::permanent,
-                                   fmt::format("range {} has {} in blocks of the cluster, and the store of this node "
+                                   fmt::format("range {} has {} in blocks of the cluster, and the network's store "
                                                "does not know them: delete those pods, which `rdmanet state` shows, or "
                                                "set \"store\": \"blocks\"",
                                                range.range, base::counted(leases, "lease", "leases")));
@@ -95,6 +95,7 @@ ipam::Allocation take_leases(const ipam::Config& config, const cni::Request& req
     if (auto where = lease_store_of(config)) {
         session.node.log.debug(describe_store(config.store));
         require_none_on_node(config, session, pods, deadline);
+        if (config.store.kind != ipam::StoreKind::blocks) require_none_in_blocks(config, session, deadline);
         allocation = take_shared(*std::move(where), config.store, record, session, save,
                                  allocate_by(deadline.at_most(kLeaseTimeout)));
     } else {

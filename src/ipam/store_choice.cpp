@@ -17,15 +17,23 @@ namespace rdmanet::ipam {
 namespace {
 
 // A pool has all of its records in one object, which the API server reads and writes as a whole for each address.
-constexpr unsigned kMostInOnePool = 4094;
+constexpr unsigned kMostHostBitsOfPool = 12;
+constexpr unsigned kMostInOnePool = (1U << kMostHostBitsOfPool) - 2;
 
 /// Keys of whereabouts before 0.6, which kept its leases in etcd.
 constexpr std::string_view kEtcdBefore06[] = {"etcd_host",     "etcd_username",  "etcd_password",
                                               "etcd_key_file", "etcd_cert_file", "etcd_ca_cert_file"};
 
+/// Networks that use parts of one subnet must choose one store, or both stores would give its addresses. So the parts
+/// do not count.
+unsigned host_bits(const ConfiguredRange& range) {
+    const base::IpPrefix& subnet = range.range.subnet();
+    return base::address_bits(subnet.family()) - subnet.length();
+}
+
 const ConfiguredRange& smallest_of(const std::vector<ConfiguredRange>& ranges) {
     return *std::min_element(ranges.begin(), ranges.end(), [](const ConfiguredRange& a, const ConfiguredRange& b) {
-        return a.range.usable_count() < b.range.usable_count();
+        return host_bits(a) < host_bits(b);
     });
 }
 
@@ -41,9 +49,10 @@ StoreKind kind_of(const StoreKeys::Value& store) {
 StoreChoice by_size(const StoreKeys::Value& kubernetes, const std::vector<ConfiguredRange>& ranges) {
     if (ranges.empty()) return {};
     const ConfiguredRange& smallest = smallest_of(ranges);
-    const bool is_large = smallest.range.usable_count() > kMostInOnePool;
+    const bool is_large = host_bits(smallest) > kMostHostBitsOfPool;
     return {.kind = is_large ? StoreKind::blocks : StoreKind::whereabouts,
-            .why = fmt::format("{} is set, and range {} has {} {} addresses", kubernetes.where, smallest.range,
+            .why = fmt::format("{} is set, and subnet {}/{} has {} {} addresses", kubernetes.where,
+                               smallest.range.subnet().network(), smallest.range.subnet().length(),
                                is_large ? "more than" : "at most", kMostInOnePool)};
 }
 
@@ -143,6 +152,14 @@ void require_name_of_object(const json::Reader& ipam, StoreKind kind) {
             "lower-case letters, digits, '-' and '.', because store \"{}\" makes names of objects of it", kind));
 }
 
+void require_node_name(const StoreKeys& keys) {
+    if (keys.node_name && !is_name_of_object(keys.node_name->text))
+        throw json::ValueError(keys.node_name->where,
+                               fmt::format("expected the name of a Node, of lower-case letters, digits, '-' and '.', "
+                                           "found {}",
+                                           base::quoted(keys.node_name->text)));
+}
+
 void warn_of_cooldown(const json::Reader& ipam, Config& config) {
     if (const auto cooldown = ipam.find("cooldown"))
         config.warnings.push_back(
@@ -214,6 +231,7 @@ void choose_store(const json::Reader& ipam, Config& config) {
     warn_of_borrowed_kubeconfig(config);
     require_name_of_object(ipam, config.store.kind);
     if (config.store.kind == StoreKind::whereabouts) return require_pools(ipam, config);
+    require_node_name(keys);
     if (keys.node_name) config.store.node_name = keys.node_name->text;
     config.store.block_size = keys.block_size;
     config.store.requestable = keys.requestable.value_or(std::vector<base::IpPrefix>{});

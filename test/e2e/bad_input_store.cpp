@@ -39,6 +39,7 @@ Table stores() {
             {"requestable, a number", {blocks("'requestable':1")}, 7, "ipam.requestable", "1"},
             {"requestable, elsewhere", {blocks("'requestable':'10.99.0.0/24'")}, 7, "ipam.requestable", "10.99.0.0/24"},
             {"nodeName, a number", {blocks("'nodeName':1")}, 7, "ipam.nodeName", "1"},
+            {"nodeName, a path", {blocks("'nodeName':'../secrets?x=#'")}, 7, "ipam.nodeName", "../secrets"},
             {"a range that is too large to be cut", {blocks("'range':'fd00::/7'")}, 7, "ipam", "fc00::/7"},
             {"kubernetes, on the node, is only said",
              {command("STATUS"), ipam_member("'store':'node','kubernetes':{'kubeconfig':'/etc/k'}")},

@@ -232,9 +232,9 @@ TEST_CASE("a network with a cluster uses the cluster's store, which fits the sma
     CHECK_THAT(shared.store.why, Names("kubernetes", "10.0.0.0/20", "4094"));
     const Config large = config("{" + kReach + R"("range": "10.0.0.0/19"})");
     CHECK(large.store.kind == StoreKind::blocks);
-    CHECK_THAT(large.store.why, Names("kubernetes", "range 10.0.0.0/19 has more than 4094"));
-    CHECK(config("{" + kReach + R"("range": "10.0.0.0/19", "range_end": "10.0.15.254"})").store.kind ==
-          StoreKind::whereabouts);
+    CHECK_THAT(large.store.why, Names("kubernetes", "subnet 10.0.0.0/19 has more than 4094"));
+    // All networks of a subnet choose the same.
+    CHECK(config("{" + kReach + R"("range": "10.0.0.0/19", "range_end": "10.0.0.9"})").store.kind == StoreKind::blocks);
 }
 
 TEST_CASE("blocks have a size, a part for requests and the name of the node") {
@@ -254,6 +254,8 @@ TEST_CASE("blocks have a size, a part for requests and the name of the node") {
     check_refused(start + R"("requestable": "10.0.0.1/24"})", "requestable", "10.0.0.1/24");
     check_refused(start + R"("requestable": [1]})", "requestable[0]", "1");
     check_refused(start + R"("network_name": "A"})", "network_name", "\"blocks\"");
+    for (const char* name : {"../x", "a?b", "a#", "A", "a/b", "%2e"})
+        check_refused(start + R"("nodeName": ")" + name + "\"}", "nodeName", name);
     check_refused("{" + kReach + R"("store": "blocks", "range": "fd00::/7"})", "", "/8 or longer");
     check_refused(R"({"range": "10.0.0.0/16", "store": "blocks"})", "store", "kubeconfig");
     const NodeFile file(R"({"nodeName": "b", "blockSize": 8, "kubernetes": {"kubeconfig": "/etc/k"}})");
