@@ -186,6 +186,7 @@ std::optional<Reservation> WhereaboutsApi::find_reservation(const std::string& n
         const json::Reader metadata = object->content.root().at("metadata");
         const json::Reader spec = object->content.root().at("spec");
         Reservation reservation{.uid = metadata.at("uid").string(),
+                                .version = metadata.at("resourceVersion").string(),
                                 .podref = text_or_empty(spec, "podref"),
                                 .ifname = text_or_empty(spec, "ifname"),
                                 .container_id = std::nullopt};
@@ -215,8 +216,8 @@ Written WhereaboutsApi::unreserve(const std::string& name, const Reservation& re
                                   const base::Deadline& deadline) {
     return write(
         [&] {
-            return api_.remove(path_of(Kind::reservation, name), {.uid = reservation.uid, .resource_version = {}},
-                               deadline);
+            return api_.remove(path_of(Kind::reservation, name),
+                               {.uid = reservation.uid, .resource_version = reservation.version}, deadline);
         },
         {Refusal::not_found, Refusal::conflict});
 }

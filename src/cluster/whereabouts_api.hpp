@@ -27,6 +27,7 @@ enum class Written : std::uint8_t {
 
 struct Reservation {
     std::string uid;
+    std::string version; // changes with everything in it
     std::string podref;
     std::string ifname;
     std::optional<std::string> container_id; // ours only: whereabouts does not write it
@@ -50,6 +51,7 @@ public:
     [[nodiscard]] std::optional<Reservation> find_reservation(const std::string& name, const base::Deadline& deadline);
     /// `no`: there is one of that name.
     [[nodiscard]] Written reserve(const std::string& name, const ipam::Owner& owner, const base::Deadline& deadline);
+    /// `no`: it is gone, or has changed since it was read.
     [[nodiscard]] Written unreserve(const std::string& name, const Reservation& reservation,
                                     const base::Deadline& deadline);
     [[nodiscard]] Written hand_over(const std::string& name, const Reservation& reservation, const ipam::Owner& heir,

@@ -5,6 +5,7 @@
 #include <rdmanet/base/format.hpp>
 
 #include <algorithm>
+#include <exception>
 #include <map>
 #include <set>
 #include <utility>
@@ -64,7 +65,7 @@ std::optional<IpAddress> lowest_free(const Claim& claim, const Pool& pool, const
         for (;;) {
             const bool is_recorded = record != pool.records.end() && record->address == candidate;
             if (!is_recorded && !avoided.contains(candidate)) return candidate;
-            if (is_recorded) ++record;
+            while (record != pool.records.end() && record->address <= candidate) ++record; // keys "5" and "05" are one
             if (candidate.value() == interval.last) break;
             candidate = IpAddress(claim.family, candidate.value() + 1);
         }
@@ -102,10 +103,22 @@ public:
     std::vector<Lease> release(const OwnerKey& key, const base::Deadline& deadline) {
         read_.clear();
         std::vector<Lease> released;
+        // What one pool refuses does not keep the addresses of the others.
+        std::exception_ptr first_failure;
+        const auto attempt = [&](const auto& act) {
+            try {
+                act();
+            } catch (const base::Error&) {
+                if (!first_failure) first_failure = std::current_exception();
+            }
+        };
         for (const Place& place : options_.places)
-            for (Lease& lease : give_back_own(place, key, deadline)) released.push_back(std::move(lease));
+            attempt([&] {
+                for (Lease& lease : give_back_own(place, key, deadline)) released.push_back(std::move(lease));
+            });
         for (const auto& [space, address] : options_.also)
-            unreserve_own(reservation_name(space, address), key, deadline);
+            attempt([&] { unreserve_own(reservation_name(space, address), key, deadline); });
+        if (first_failure) std::rethrow_exception(first_failure);
         return released;
     }
 
@@ -279,9 +292,10 @@ private:
             if (written == Written::unknown) unsettled_.push_back(new_lease(taking, own.address));
             const auto reservation = api_.find_reservation(name, deadline);
             if (!reservation) continue;
-            if (is_of(*reservation, taking.owner)) return true;
+            // One without a container is whereabouts'. It is ours only if whereabouts made our record in the pool, too.
+            if (is_of(*reservation, taking.owner) && (reservation->container_id || !taking.is_fresh)) return true;
             taking.reserved_by_others.insert(own.address);
-            give_back_own(taking.place, taking.owner.key, deadline);
+            give_back_record(taking.place, taking.owner.key, deadline);
             return false;
         }
         throw base::TimeoutError(
@@ -337,12 +351,21 @@ private:
     /// The reservation goes first: what is left after a crash in between is found by its container in the pool. False
     /// if the record is another one by now.
     bool give_back(const Place& place, const PoolRecord& record, const base::Deadline& deadline) {
-        if (has_reservations(place)) {
-            const std::string name = reservation_name(place.space, record.address);
-            if (const auto reservation = api_.find_reservation(name, deadline))
-                if (is_of(*reservation, record) && api_.unreserve(name, *reservation, deadline) == Written::unknown)
-                    not_known("DELETE of OverlappingRangeIPReservation", name);
-        }
+        if (has_reservations(place))
+            unreserve(
+                reservation_name(place.space, record.address),
+                [&](const Reservation& reservation) { return is_of(reservation, record); }, deadline);
+        return remove(place, record, deadline);
+    }
+
+    /// Where the reservation is another's.
+    void give_back_record(const Place& place, const OwnerKey& key, const base::Deadline& deadline) {
+        if (const auto pool = api_.find_pool(place, deadline))
+            for (const PoolRecord& record : pool->records)
+                if (is_own(record, key)) (void)remove(place, record, deadline);
+    }
+
+    bool remove(const Place& place, const PoolRecord& record, const base::Deadline& deadline) {
         const Written written = api_.give_back(place, record, deadline);
         if (written == Written::unknown) not_known("PATCH of IPPool", pool_name(place));
         return written == Written::yes;
@@ -350,10 +373,28 @@ private:
 
     /// Only what says our container is ours: the pool's record that would say so is gone.
     void unreserve_own(const std::string& name, const OwnerKey& key, const base::Deadline& deadline) {
-        const auto reservation = api_.find_reservation(name, deadline);
-        if (!reservation || reservation->container_id != key.container_id || reservation->ifname != key.ifname) return;
-        if (api_.unreserve(name, *reservation, deadline) == Written::unknown)
-            not_known("DELETE of OverlappingRangeIPReservation", name);
+        unreserve(
+            name,
+            [&](const Reservation& reservation) {
+                return reservation.container_id == key.container_id && reservation.ifname == key.ifname;
+            },
+            deadline);
+    }
+
+    /// As often as somebody changes it while it is ours: an heir writes its name into the object that it inherits.
+    template <class IsOurs>
+    void unreserve(const std::string& name, IsOurs is_ours, const base::Deadline& deadline) {
+        for (int attempt = 0; attempt < kMostTries; ++attempt) {
+            const auto reservation = api_.find_reservation(name, deadline);
+            if (!reservation || !is_ours(*reservation)) return;
+            const Written written = api_.unreserve(name, *reservation, deadline);
+            if (written == Written::yes) return;
+            if (written == Written::unknown) not_known("DELETE of OverlappingRangeIPReservation", name);
+        }
+        throw StoreError(StoreError::Kind::temporary,
+                         fmt::format("lease store: OverlappingRangeIPReservation {}/{} has changed {} times while it "
+                                     "was to be deleted",
+                                     options_.name_space, name, kMostTries));
     }
 
     [[noreturn]] void not_known(std::string_view what, const std::string& name) const {

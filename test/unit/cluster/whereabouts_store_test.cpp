@@ -1,4 +1,5 @@
 #include "subnet.hpp"
+#include "whereabouts_api.hpp"
 
 #include <rdmanet/json/reader.hpp>
 
@@ -137,6 +138,73 @@ TEST_CASE_METHOD(Subnet, "what an ADD that was killed left behind is finished or
         CHECK(release(owner("a", "p")) == "10.0.0.1/29");
         CHECK(pool() == R"({"allocations":{},"range":"10.0.0.0/29"})");
     }
+}
+
+TEST_CASE_METHOD(Subnet, "whereabouts' reservation for the same pod and interface is not taken with a new address") {
+    if (!is_there()) return;
+    const auto admin = connect("admin");
+    const auto made = admin->create(
+        std::string(kObjects) + "overlappingrangeipreservations",
+        R"({"apiVersion":"whereabouts.cni.cncf.io/v1alpha1","kind":"OverlappingRangeIPReservation","metadata":{"name":")" +
+            space + R"(-10.0.0.1"},"spec":{"podref":"default/p","ifname":"net1"}})",
+        soon());
+    REQUIRE(std::holds_alternative<kube::Object>(made));
+    SECTION("another range has given it, and keeps it") {
+        CHECK(reserve(owner("a", "p"), {claim(kRange)}) == "10.0.0.2/29");
+        CHECK(release(owner("a", "p")) == "10.0.0.2/29");
+        CHECK(pool() == R"({"allocations":{},"range":"10.0.0.0/29"})");
+        CHECK_FALSE(reservation("10.0.0.1").empty());
+    }
+    SECTION("where whereabouts made the record of this pool, too, both are the pod's") {
+        const auto record = admin->create(
+            std::string(kObjects) + "ippools",
+            R"({"apiVersion":"whereabouts.cni.cncf.io/v1alpha1","kind":"IPPool","metadata":{"name":")" + space +
+                R"(-10.0.0.0-29"},"spec":{"range":"10.0.0.0/29","allocations":{"1":{"id":"a","podref":"default/p",)"
+                R"("ifname":"net1"}}}})",
+            soon());
+        REQUIRE(std::holds_alternative<kube::Object>(record));
+        CHECK(reserve(owner("a", "p"), {claim(kRange)}) == "10.0.0.1/29");
+        CHECK(release(owner("a", "p")) == "10.0.0.1/29");
+        CHECK(reservation("10.0.0.1").empty());
+    }
+}
+
+TEST_CASE_METHOD(Subnet, "a pool that can't be read does not keep the addresses of another pool") {
+    if (!is_there()) return;
+    const ipam::Claim six = claim("fd00::/64");
+    WhereaboutsStore both(*api, options({"10.0.0.0/29", "fd00::/64"}));
+    REQUIRE(text_of(both.reserve(owner("a", "p"), {claim(kRange), six}, soon())) == "10.0.0.1/29 fd00::1/64");
+    const auto admin = connect("admin");
+    REQUIRE(std::holds_alternative<kube::Object>(
+        admin->patch(std::string(kObjects) + "ippools/" + space + "-10.0.0.0-29",
+                     R"([{"op":"replace","path":"/spec/range","value":"other"}])", soon())));
+    CHECK_THROWS_AS(both.release(owner("a", "p").key, soon()), ipam::StoreError);
+    CHECK(spec_of(*api, "ippools/" + space + "-fd00---64") == R"({"allocations":{},"range":"fd00::/64"})");
+}
+
+TEST_CASE_METHOD(Subnet, "two keys of one address do not hide the record behind them") {
+    if (!is_there()) return;
+    const auto admin = connect("admin");
+    const auto made = admin->create(
+        std::string(kObjects) + "ippools",
+        R"({"apiVersion":"whereabouts.cni.cncf.io/v1alpha1","kind":"IPPool","metadata":{"name":")" + space +
+            R"(-10.0.0.0-29"},"spec":{"range":"10.0.0.0/29","allocations":{"1":{"id":"x","podref":"default/x"},)"
+            R"("01":{"id":"y","podref":"default/y"},"2":{"id":"z","podref":"default/z"}}}})",
+        soon());
+    REQUIRE(std::holds_alternative<kube::Object>(made));
+    CHECK(reserve(owner("a", "p"), {claim(kRange)}) == "10.0.0.3/29");
+}
+
+TEST_CASE_METHOD(Subnet, "a reservation that somebody changed since it was read is not deleted") {
+    if (!is_there()) return;
+    REQUIRE(reserve(owner("old", "p"), {claim(kRange)}) == "10.0.0.1/29");
+    WhereaboutsApi objects(*api, "kube-system");
+    const std::string name = space + "-10.0.0.1";
+    const auto seen = objects.find_reservation(name, soon());
+    REQUIRE(seen);
+    CHECK(objects.hand_over(name, *seen, owner("new", "p"), soon()) == Written::yes);
+    CHECK(objects.unreserve(name, *seen, soon()) == Written::no);
+    CHECK_FALSE(reservation("10.0.0.1").empty());
 }
 
 TEST_CASE_METHOD(Subnet, "a right that is missing is named") {
