@@ -62,9 +62,10 @@ KnownAttachment find_target(const ForgetTarget& target, const state::AttachmentS
         fmt::format("{} has {} records: name one of these files: {}", to_text(target), known.size(), files));
 }
 
-/// False if only leases or an unreadable file say that the attachment exists.
+/// False if only leases or an unreadable file say that the attachment exists. A record that a DEL without a record has
+/// written says nothing but in which store addresses may be leased.
 bool has_record(const KnownAttachment& attachment) {
-    return !attachment.unreadable && !attachment.record.attach.empty();
+    return !attachment.unreadable && (!attachment.record.attach.empty() || attachment.record.lease_store);
 }
 
 /// Throws if the record changed before we had its lock. The person must see what is really given up. A record that
