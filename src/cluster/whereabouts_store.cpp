@@ -116,8 +116,8 @@ public:
             attempt([&] {
                 for (Lease& lease : give_back_own(place, key, deadline)) released.push_back(std::move(lease));
             });
-        for (const auto& [space, address] : options_.also)
-            attempt([&] { unreserve_own(reservation_name(space, address), key, deadline); });
+        for (const auto& also : options_.also)
+            attempt([&] { unreserve_own(reservation_name(also.first, also.second), key, deadline); });
         if (first_failure) std::rethrow_exception(first_failure);
         return released;
     }
