@@ -40,7 +40,7 @@ std::vector<std::string> parse_endpoints(const json::Reader& list) {
 std::string parse_prefix(const json::Reader& etcd, std::string otherwise) {
     const auto member = find_text(etcd, "prefix");
     if (!member) return otherwise;
-    const std::string prefix = member->string();
+    std::string prefix = member->string();
     if (!prefix.starts_with('/') || prefix.ends_with('/') || prefix.size() > kLongestPrefix ||
         !base::is_printable_utf8(prefix))
         throw member->unexpected(

@@ -176,7 +176,7 @@ std::optional<VfSettings> find_vf(Socket& route, const VfId& vf) {
 std::vector<ReportedVf> list_reported_vfs(Socket& route) {
     Message request = get_vfs_message({});
     return list<ReportedVf>(route, request, "list VFs", [](const nlmsghdr& message, std::vector<ReportedVf>& found) {
-        for (ReportedVf& vf : parse_reported_vfs(message)) found.push_back(std::move(vf));
+        for (const ReportedVf& vf : parse_reported_vfs(message)) found.push_back(vf);
     });
 }
 

@@ -99,7 +99,9 @@ bool BlocksApi::for_each_if_served(const std::string& path, kube::Shape shape, c
         if (!page) return false;
         try {
             const json::Reader list = page->content.root();
-            for (const json::Reader& object : list.at("items").elements()) act(object);
+            const auto items = list.find("items"); // null in an empty list of metadata
+            if (items)
+                for (const json::Reader& object : items->elements()) act(object);
             const auto more = list.at("metadata").find("continue");
             if (!more || more->string().empty()) return true;
             next = fmt::format("{}&continue={}", first, more->string());
