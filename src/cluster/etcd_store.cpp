@@ -614,6 +614,7 @@ private:
     /// Those of `leases` that have not changed since they were read.
     std::vector<StoredLease> read_again(const std::vector<Lease>& leases, const base::Deadline& deadline) {
         std::vector<std::string> keys;
+        keys.reserve(leases.size());
         for (const Lease& lease : leases) keys.push_back(keys_.address(lease.space, lease.address.address()));
         std::vector<StoredLease> stored = read(keys, deadline);
         std::erase_if(stored, [&](const StoredLease& now) {

@@ -433,6 +433,7 @@ std::string NodeBlocks::describe_holders(const std::vector<Block>& own, const st
         if (object.missing_since) ++of_the_gone;
     }
     std::vector<std::pair<std::size_t, std::string>> holders;
+    holders.reserve(count_of.size());
     for (const auto& [name, count] : count_of) holders.emplace_back(count, name);
     std::sort(holders.rbegin(), holders.rend());
     std::string text = fmt::format("; this node holds {}", base::counted(own.size(), "block", "blocks"));
