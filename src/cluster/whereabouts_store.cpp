@@ -286,7 +286,7 @@ private:
     bool secure(Taking& taking, const PoolRecord& own, const base::Deadline& deadline) {
         if (!has_reservations(taking.place)) return true;
         const std::string name = reservation_name(taking.place.space, own.address);
-        while (!deadline.passed()) {
+        for (int attempt = 0; attempt < kMostTries && !deadline.passed(); ++attempt) {
             const Written written = api_.reserve(name, taking.owner, deadline);
             if (written == Written::yes) return true;
             if (written == Written::unknown) unsettled_.push_back(new_lease(taking, own.address));

@@ -254,6 +254,14 @@ const std::string& NodeBlocks::learn_node_uid(const Deadline& deadline) {
             fmt::format("lease store: Node {} is the machine {}, and this one is {} (/etc/machine-id): set "
                         "\"nodeName\" to the name of this node",
                         options_.node_name, node->machine_id, options_.machine_id));
+    // Of two machines with one name and one machine id, kubelet's reports name the boot of one.
+    if (!node->boot_id.empty() && node->boot_id != options_.boot_id)
+        throw StoreError(
+            StoreError::Kind::temporary,
+            fmt::format("lease store: Node {} reports boot {}, and this machine's boot is {}: wait until kubelet has "
+                        "reported; if that does not help, another machine has this name: set \"nodeName\" to the "
+                        "name of this node",
+                        options_.node_name, node->boot_id, options_.boot_id));
     write_new_uid(node->uid, deadline);
     node_uid_ = node->uid;
     return node_uid_;

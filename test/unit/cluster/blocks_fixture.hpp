@@ -123,6 +123,11 @@ public:
         const std::string boot = space + "-boot-" + suffix;
         return std::make_unique<TestNode>(*this, make_node(suffix, boot), boot);
     }
+    /// As kubelet does after a reboot.
+    void report_boot(const std::string& node, const std::string& boot) {
+        patch(std::string(kNodesPath) + "/" + node + "/status",
+              R"([{"op":"replace","path":"/status/nodeInfo/bootID","value":")" + boot + "\"}]");
+    }
     void delete_node(const std::string& name) {
         expect_done(admin->remove(std::string(kNodesPath) + "/" + name, {.uid = uid_of_node(name)}, soon()));
     }

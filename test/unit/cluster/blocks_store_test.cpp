@@ -117,6 +117,9 @@ TEST_CASE_METHOD(Blocks, "after a reboot a node goes on with its blocks, once th
     const std::string before = blocks();
     const std::string old_file = a->file->id(soon());
     a->reboot("boot-a2");
+    CHECK(a->reserve("new", {claim(kRange)}) == "exhausted"); // another machine could have its name
+    CHECK(blocks() == before);
+    report_boot(a->name(), "boot-a2");
     CHECK_THAT(a->reserve("new", {claim(kRange)}), Contains("/24"));
     CHECK(blocks() == before);
     CHECK_THAT(a->states(), Contains("open") && Contains("earlier"));
