@@ -57,16 +57,26 @@ ipam::Allocation take_shared(state::LeaseStore where, const ipam::StoreChoice& c
                              Session& session, const std::function<void()>& save, Allocate allocate) {
     if (record.lease_store) carry_over(*record.lease_store, where);
     bool has_claimed = false;
-    const auto before_claim = [&](const ipam::Lease&) {
-        if (std::exchange(has_claimed, true)) return;
+    const auto note = [&] {
+        if (std::exchange(has_claimed, true)) return false;
         record.lease_store = where;
         if (takes_late_claims(where))
             record.lease_store->unsettled_until = ipam::system_time().boot + (kLeaseTimeout + kLateAnswer).count();
+        return true;
+    };
+    const auto before_claim = [&](const ipam::Lease&) {
+        if (note()) save();
+    };
+    const auto before_inheritance = [&](const ipam::Lease& lease) {
+        (void)note();
+        note_inheritance(lease, *record.lease_store);
         save();
     };
-    SharedLeases shared(
-        where, session.node, session.records,
-        {.before_claim = before_claim, .block_size = choice.block_size, .requestable = choice.requestable});
+    SharedLeases shared(where, session.node, session.records,
+                        {.before_claim = before_claim,
+                         .before_inheritance = before_inheritance,
+                         .block_size = choice.block_size,
+                         .requestable = choice.requestable});
     const auto settle = [&] {
         record.lease_store = where;
         note_unsettled(shared.unsettled(), *record.lease_store);

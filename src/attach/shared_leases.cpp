@@ -92,11 +92,13 @@ bool takes_late_claims(const state::LeaseStore& store) {
 void note_unsettled(const std::vector<ipam::Lease>& claims, state::LeaseStore& store) {
     if (claims.empty()) return;
     store.unsettled_until = ipam::system_time().boot + kLateAnswer.count();
-    for (const ipam::Lease& lease : claims) {
-        state::ClaimedAddress claimed{.space = lease.space, .address = lease.address.address().to_string()};
-        if (std::find(store.unsettled.begin(), store.unsettled.end(), claimed) == store.unsettled.end())
-            store.unsettled.push_back(std::move(claimed));
-    }
+    for (const ipam::Lease& lease : claims) note_inheritance(lease, store);
+}
+
+void note_inheritance(const ipam::Lease& lease, state::LeaseStore& store) {
+    state::ClaimedAddress claimed{.space = lease.space, .address = lease.address.address().to_string()};
+    if (std::find(store.unsettled.begin(), store.unsettled.end(), claimed) == store.unsettled.end())
+        store.unsettled.push_back(std::move(claimed));
 }
 
 bool is_unsettled(const state::LeaseStore& store) {
@@ -107,7 +109,7 @@ SharedLeases::SharedLeases(const state::LeaseStore& where, const Node& node, con
                            Adding adding)
     : where_(where), node_(node), records_(records) {
     if (where.kind == kWhereabouts)
-        open_whereabouts(std::move(adding.before_claim));
+        open_whereabouts(std::move(adding));
     else if (where.kind == kBlocks)
         open_blocks(std::move(adding));
     else if (where.kind == kEtcd)
@@ -130,14 +132,15 @@ kube::Api& SharedLeases::api() try {
                            fmt::format("lease store: kubeconfig {}: {}", where_.kubeconfig, error.what()));
 }
 
-void SharedLeases::open_whereabouts(std::function<void(const ipam::Lease&)> before_claim) {
+void SharedLeases::open_whereabouts(Adding adding) {
     const std::string& name_space = api().access().name_space;
     auto store = std::make_unique<cluster::WhereaboutsStore>(
         api(), cluster::WhereaboutsStore::Options{
                    .name_space = name_space.empty() ? kNameSpace : name_space,
                    .places = places_of(where_),
                    .also = unsettled_of(where_),
-                   .before_claim = std::move(before_claim),
+                   .before_claim = std::move(adding.before_claim),
+                   .before_inheritance = std::move(adding.before_inheritance),
                    .known_owner = [this](const std::string& container_id,
                                          const std::string& ifname) { return known_owner(container_id, ifname); },
                    .warn = [this](const std::string& text) { node_.log.warn(text); }});

@@ -43,6 +43,9 @@ void carry_over(const state::LeaseStore& earlier, state::LeaseStore& into);
 /// Notes that these claims may be carried out within the next minute.
 void note_unsettled(const std::vector<ipam::Lease>& claims, state::LeaseStore& store);
 
+/// Notes that the attachment may have a reservation of this address, whatever the pool's record says.
+void note_inheritance(const ipam::Lease& lease, state::LeaseStore& store);
+
 /// Whether the server may still carry out a request that is not known to be done.
 [[nodiscard]] bool is_unsettled(const state::LeaseStore& store);
 
@@ -52,6 +55,7 @@ inline constexpr std::chrono::seconds kLateAnswer{60};
 /// What only an ADD has for the cluster's store.
 struct Adding {
     std::function<void(const ipam::Lease&)> before_claim{};
+    std::function<void(const ipam::Lease&)> before_inheritance{};
     std::optional<unsigned> block_size{};
     std::vector<base::IpPrefix> requestable{};
 };
@@ -75,7 +79,7 @@ public:
                                      const base::Deadline& deadline);
 
 private:
-    void open_whereabouts(std::function<void(const ipam::Lease&)> before_claim);
+    void open_whereabouts(Adding adding);
     void open_blocks(Adding adding);
     [[nodiscard]] kube::Api& api();
     [[nodiscard]] std::optional<ipam::Owner> known_owner(const std::string& container_id, const std::string& ifname);

@@ -148,16 +148,13 @@ public:
             if (record == nullptr || has_own || !is_unchanged(*record, lease)) continue;
             Lease inherited = lease;
             inherited.owner = heir;
+            if (!inherit_reservation(place, *record, inherited, deadline)) continue;
             note_claim(inherited);
             const Written written = api_.hand_over(place, *record, heir, deadline);
             if (written == Written::unknown) unsettled_.push_back(inherited);
+            if (written == Written::no) // somebody else has the address, or will get it
+                unreserve_own(reservation_name(place.space, lease.address.address()), heir.key, deadline);
             if (written != Written::yes) continue; // reserve() finds what came of it
-            if (has_reservations(place)) {
-                const std::string name = reservation_name(place.space, lease.address.address());
-                if (const auto reservation = api_.find_reservation(name, deadline))
-                    if (reservation->podref == record->podref && reservation->ifname == record->ifname)
-                        (void)api_.hand_over(name, *reservation, heir, deadline);
-            }
             adopted.push_back(std::move(inherited));
         }
         return adopted;
@@ -279,6 +276,22 @@ private:
         Lease lease = new_lease(taking, *address);
         if (secure(taking, taken, deadline)) return lease;
         return std::nullopt;
+    }
+
+    /// The reservation goes before the pool's record. If we are killed in between, each of the two says whose it is: the
+    /// record its container, and the reservation the heir, whose journal has the address. The other way round nothing
+    /// would lead to the reservation. False: the address is another's.
+    bool inherit_reservation(const Place& place, const PoolRecord& record, const Lease& inherited,
+                             const base::Deadline& deadline) {
+        if (!has_reservations(place)) return true;
+        const std::string name = reservation_name(place.space, record.address);
+        const auto reservation = api_.find_reservation(name, deadline);
+        if (!reservation || is_of(*reservation, inherited.owner)) return true; // secure() makes it
+        if (!is_of(*reservation, record)) return false;
+        if (options_.before_inheritance) options_.before_inheritance(inherited);
+        const Written written = api_.hand_over(name, *reservation, inherited.owner, deadline);
+        if (written == Written::unknown) unsettled_.push_back(inherited);
+        return written == Written::yes;
     }
 
     /// The reservation of an address that the pool gives us. Without it the address goes back: it belongs to another

@@ -41,10 +41,12 @@ public:
         /// Where find() and release() look, in the order of slots.
         std::vector<Place> places;
         /// Addresses whose reservations release() looks for although no pool leads to them: requests that got no answer
-        /// may have made them.
+        /// may have made them, or an ADD was killed while it inherited the address.
         std::vector<std::pair<std::string, base::IpAddress>> also; // space and address
         /// Writes down that the address is about to be claimed. When it returns, the claim may be sent.
         std::function<void(const ipam::Lease&)> before_claim;
+        /// Writes down that the address is about to be inherited, so that `also` has it if this process is killed.
+        std::function<void(const ipam::Lease&)> before_inheritance;
         /// The owner as the journal of this node knows it, by container and interface.
         std::function<std::optional<ipam::Owner>(const std::string& container_id, const std::string& ifname)>
             known_owner;

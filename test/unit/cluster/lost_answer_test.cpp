@@ -1,4 +1,5 @@
 // Connections that break while requests are on their way.
+#include "relay.hpp"
 #include "subnet.hpp"
 #include "support/tcp_proxy.hpp"
 
@@ -108,4 +109,43 @@ TEST_CASE_METHOD(CutSubnet, "a reservation of another container is not taken for
     WhereaboutsStore later(*api, again);
     CHECK(later.release(owner("late", "p").key, soon()).empty());
     CHECK_FALSE(reservation("10.0.0.1").empty());
+}
+
+TEST_CASE_METHOD(Subnet, "an ADD that is killed while it inherits an address leaves nothing that nobody gives back") {
+    if (!is_there()) return;
+    REQUIRE(reserve(owner("old", "p"), {claim(kRange)}) == "10.0.0.1/29");
+    const int answered = GENERATE(0, 1, 2, 3);
+    const auto last = GENERATE(cluster::test::Fate::is_lost, cluster::test::Fate::loses_its_answer);
+    Relay relay("rdmanet");
+    const auto by_relay = relay.connect();
+    WhereaboutsStore::Options own = options({kRange});
+    WhereaboutsStore::Options again = options({kRange});
+    own.before_inheritance = [&](const ipam::Lease& lease) { // as the journal
+        again.also.emplace_back(lease.space, lease.address.address());
+    };
+    WhereaboutsStore killed(*by_relay, own);
+    const auto left = killed.find_predecessors(owner("new", "p"), soon());
+    REQUIRE(text_of(left) == "10.0.0.1/29");
+    relay.decide([=, seen = 0](const std::string&) mutable {
+        ++seen;
+        return seen <= answered       ? cluster::test::Fate::passes
+               : seen == answered + 1 ? last
+                                      : cluster::test::Fate::is_lost;
+    });
+    try {
+        (void)killed.adopt(left, owner("new", "p"), soon());
+    } catch (const ipam::StoreError& error) {
+        CHECK(error.temporary());
+    }
+    WhereaboutsStore later(*api, again);
+    SECTION("to the next ADD, which inherits it") {
+        const auto still_left = later.find_predecessors(owner("new", "p"), soon());
+        (void)later.adopt(still_left, owner("new", "p"), soon());
+        CHECK(text_of(later.reserve(owner("new", "p"), {claim(kRange)}, soon())) == "10.0.0.1/29");
+        CHECK(reservation("10.0.0.1") == R"({"ifname":"net1","podref":"default/p"})");
+    }
+    SECTION("to DEL"){}(void)later.release(owner("new", "p").key, soon());
+    (void)later.release(owner("old", "p").key, soon());
+    CHECK(pool() == R"({"allocations":{},"range":"10.0.0.0/29"})");
+    CHECK(reservation("10.0.0.1").empty());
 }
