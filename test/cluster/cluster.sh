@@ -2,7 +2,8 @@
 # A Kubernetes API server and its etcd on loopback, for tests and for people.
 #
 #   test/cluster/cluster.sh build            builds the API server, unless that was done before; a few minutes, once
-#   test/cluster/cluster.sh start DIR        starts both with their data in DIR, and says which kubeconfig files are there
+#   test/cluster/cluster.sh start DIR        starts both with their data in DIR, and says which kubeconfig files are there;
+#                                            one that already runs is left alone
 #   test/cluster/cluster.sh stop DIR         stops them; DIR keeps the data, and start goes on with it
 #   test/cluster/cluster.sh run COMMAND...   starts both in a directory of their own, runs COMMAND with RDMANET_CLUSTER
 #                                            set to it, and stops them
@@ -13,10 +14,11 @@
 #
 # Exit status 125, with a sentence that says why: this machine has no Go, or cannot fetch Go modules.
 set -euo pipefail
+shopt -s extglob
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 examples=$here/../../conf-examples
-cache=${RDMANET_CLUSTER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/rdmanet}
+cache=${RDMANET_CLUSTER_CACHE:-${XDG_CACHE_HOME:-$(echo ~/.cache)}/rdmanet} # tests have no HOME
 
 fail() {
 	printf 'cluster: %s\n' "$*" >&2
@@ -157,7 +159,7 @@ free_ports() {
 }
 
 # Commands for a person, and for tests: "./get PATH", "./get --url", "./apply JSON" and "./delete PATH". Objects of
-# whereabouts are meant where a path does not begin with '/'.
+# whereabouts are meant where a path does not begin with '/'. "./start" starts what was killed.
 write_commands() {
 	cat >lib <<-L
 		url=https://127.0.0.1:$port
@@ -173,7 +175,36 @@ write_commands() {
 		api --fail-with-body -H 'Content-Type: application/json' --data-binary "\$1" "\$url\$(path "\${2-\$plural}")"
 	A
 	printf '#!/bin/bash\n. %q\napi --fail-with-body -X DELETE "$url$(path "$1")"\n' "$PWD/lib" >./delete
-	chmod +x get apply delete
+	printf '#!/bin/bash\nRDMANET_CLUSTER_CACHE=%q exec %q start %q\n' "$cache" "$here/cluster.sh" "$PWD" >./start
+	chmod +x get apply delete start
+}
+
+# is_running DIR NAME: a file that was left behind may name a process of somebody else. Ours work in DIR.
+is_running() {
+	local pid
+	pid=$(cat "$1/$2.pid" 2>/dev/null) && [[ $pid == +([0-9]) && /proc/$pid/cwd -ef $1 ]]
+}
+
+start_etcd() { # PROGRAM PEER-PORT
+	! is_running . etcd || return 0
+	ETCD_UNSUPPORTED_ARCH='' "$1" --data-dir etcd --listen-client-urls "http://127.0.0.1:$etcd_port" \
+		--advertise-client-urls "http://127.0.0.1:$etcd_port" --listen-peer-urls "http://127.0.0.1:$2" \
+		--initial-advertise-peer-urls "http://127.0.0.1:$2" \
+		--initial-cluster "default=http://127.0.0.1:$2" --unsafe-no-fsync >etcd.log 2>&1 </dev/null &
+	echo $! >etcd.pid
+	wait_for etcd etcd.log $! etcd_is_ready
+}
+
+start_apiserver() { # PROGRAM
+	! is_running . apiserver || return 0
+	"$1" --etcd-servers="http://127.0.0.1:$etcd_port" --bind-address=127.0.0.1 --advertise-address=127.0.0.1 \
+		--secure-port="$port" --tls-cert-file=pki/server.crt --tls-private-key-file=pki/server.key \
+		--client-ca-file=pki/ca.crt --service-cluster-ip-range=10.0.0.0/24 --service-account-issuer=https://test \
+		--service-account-key-file=pki/sa.pub --service-account-signing-key-file=pki/sa.key \
+		--token-auth-file=tokens.csv --authorization-mode=RBAC --disable-admission-plugins=ServiceAccount \
+		--endpoint-reconciler-type=none >apiserver.log 2>&1 </dev/null &
+	echo $! >apiserver.pid
+	wait_for kube-apiserver apiserver.log $! apiserver_is_ready
 }
 
 start() {
@@ -188,20 +219,8 @@ start() {
 	[[ -e ports ]] || free_ports >ports
 	read -r -a ports <ports
 	port=${ports[0]} etcd_port=${ports[1]}
-	ETCD_UNSUPPORTED_ARCH='' "$etcd" --data-dir etcd --listen-client-urls "http://127.0.0.1:$etcd_port" \
-		--advertise-client-urls "http://127.0.0.1:$etcd_port" --listen-peer-urls "http://127.0.0.1:${ports[2]}" \
-		--initial-advertise-peer-urls "http://127.0.0.1:${ports[2]}" \
-		--initial-cluster "default=http://127.0.0.1:${ports[2]}" --unsafe-no-fsync >etcd.log 2>&1 &
-	echo $! >etcd.pid
-	wait_for etcd etcd.log $! etcd_is_ready
-	"$server" --etcd-servers="http://127.0.0.1:$etcd_port" --bind-address=127.0.0.1 --advertise-address=127.0.0.1 \
-		--secure-port="$port" --tls-cert-file=pki/server.crt --tls-private-key-file=pki/server.key \
-		--client-ca-file=pki/ca.crt --service-cluster-ip-range=10.0.0.0/24 --service-account-issuer=https://test \
-		--service-account-key-file=pki/sa.pub --service-account-signing-key-file=pki/sa.key \
-		--token-auth-file=tokens.csv --authorization-mode=RBAC --disable-admission-plugins=ServiceAccount \
-		--endpoint-reconciler-type=none >apiserver.log 2>&1 &
-	echo $! >apiserver.pid
-	wait_for kube-apiserver apiserver.log $! apiserver_is_ready
+	start_etcd "$etcd" "${ports[2]}"
+	start_apiserver "$server"
 	kubeconfig admin "{token: admin-token}"
 	kubeconfig rdmanet "{token: rdmanet-token}"
 	kubeconfig limited "{token: limited-token}"
@@ -216,14 +235,24 @@ start() {
 	printf '  %s\n' "$PWD"/*.kubeconfig
 }
 
+# end DIR NAME: a process that is stopped (SIGSTOP) ends only when it goes on; one that does not end in time is killed.
+end() {
+	local pid i
+	is_running "$1" "$2" || return 0
+	pid=$(cat "$1/$2.pid")
+	kill "$pid" && kill -CONT "$pid" || true
+	for ((i = 0; i < 300; i++)); do
+		is_running "$1" "$2" || return 0
+		sleep 0.1
+	done
+	kill -KILL "$pid"
+}
+
 stop() {
-	local name pid
+	local name
 	for name in apiserver etcd; do
-		[[ -e $1/$name.pid ]] || continue
-		pid=$(cat "$1/$name.pid")
-		kill "$pid" 2>/dev/null || true
-		while kill -0 "$pid" 2>/dev/null; do sleep 0.1; done
-		rm "$1/$name.pid"
+		end "$1" "$name"
+		rm -f "$1/$name.pid"
 	done
 }
 

@@ -1,0 +1,29 @@
+// The script that starts and stops the servers of other tests, and of people.
+#include "markdown.hpp"
+
+#include "support/concat.hpp"
+#include "support/process.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace rdmanet::test {
+
+TEST_CASE("a cluster ends although its server is stopped, and a file that was left behind ends nobody", "[ipam]") {
+    const std::string directory = shell("echo -n $(mktemp -d)");
+    const auto run_in = [](const std::string& where, const std::string& pid_file) {
+        return concat("cd ", where, " && { setsid sleep infinity >/dev/null 2>&1 & echo $! >", pid_file, "; }");
+    };
+    const auto is_alive = [&](const std::string& file) {
+        return succeeds(concat("[ -e /proc/$(cat ", directory, '/', file, ")/cwd ]"));
+    };
+    shell(run_in(directory, "apiserver.pid") + " && cp apiserver.pid server && kill -STOP $(cat server)");
+    shell(run_in("/", directory + "/etcd.pid"));
+    shell(concat("cp ", directory, "/etcd.pid ", directory, "/somebody"));
+    CHECK(succeeds(concat("timeout 60 ", source_path("test/cluster/cluster.sh"), " stop ", directory)));
+    CHECK_FALSE(is_alive("server"));
+    CHECK(is_alive("somebody"));
+    CHECK(shell(concat("ls ", directory)) == "server\nsomebody\n");
+    shell(concat("cd ", directory, "; kill -KILL $(cat server somebody) 2>/dev/null; rm -r ", directory));
+}
+
+} // namespace rdmanet::test
