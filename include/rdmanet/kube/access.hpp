@@ -1,16 +1,17 @@
-// How to reach a Kubernetes API server, and as whom: a kubeconfig file.
+// How to reach a Kubernetes API server, and as whom: a kubeconfig file, or the ServiceAccount of a pod.
 #pragma once
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/http/client.hpp>
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace rdmanet::kube {
 
-/// A kubeconfig file that can't be used. The message names the file, the place in it, and what to do. It never has a
-/// secret in it.
+/// A kubeconfig file, or a ServiceAccount, that can't be used. The message names the file, the place in it, and what to
+/// do. It never has a secret in it.
 class KubeconfigError : public base::Error {
 public:
     using Error::Error;
@@ -28,5 +29,15 @@ struct Access {
 /// The current context of the file. Files that it names are read now, relative ones beside the file (client-go,
 /// tools/clientcmd, ResolveLocalPaths). Throws KubeconfigError.
 [[nodiscard]] Access read_kubeconfig(const std::string& path);
+
+inline constexpr const char* kServiceAccount = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/// As the pod that this process runs in (client-go, rest.InClusterConfig()). nullopt outside of pods, which the
+/// environment says. Throws KubeconfigError.
+[[nodiscard]] std::optional<Access> find_access_of_pod(const std::string& directory = kServiceAccount);
+
+/// By the kubeconfig file, or without one (empty), as the pod that this process runs in. For commands of a person: the
+/// environment of a CNI call is the runtime's. Throws KubeconfigError.
+[[nodiscard]] Access get_access(const std::string& kubeconfig);
 
 } // namespace rdmanet::kube

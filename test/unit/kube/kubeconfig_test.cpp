@@ -1,42 +1,18 @@
 #include <rdmanet/kube/access.hpp>
 
+#include "files.hpp"
+
 #include <catch2/catch.hpp>
 
-#include <unistd.h>
-
 #include <filesystem>
-#include <fstream>
-#include <stdexcept>
 #include <string>
 
 using namespace rdmanet;
 using namespace rdmanet::kube;
 using Catch::Matchers::Contains;
+using rdmanet::kube::test::Files;
 
 namespace {
-
-class Files {
-public:
-    Files() {
-        std::string name = "/tmp/kube-test-XXXXXX";
-        if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp");
-        directory_ = name;
-    }
-    Files(const Files&) = delete;
-    Files& operator=(const Files&) = delete;
-    ~Files() {
-        std::error_code ignored;
-        std::filesystem::remove_all(directory_, ignored);
-    }
-    std::string write(const std::string& name, const std::string& content) const {
-        std::ofstream(directory_ + "/" + name) << content;
-        return directory_ + "/" + name;
-    }
-    [[nodiscard]] const std::string& directory() const { return directory_; }
-
-private:
-    std::string directory_;
-};
 
 /// As whereabouts' installer writes it, with another cluster and user.
 std::string config(const std::string& cluster, const std::string& user) {

@@ -1,0 +1,71 @@
+#include <rdmanet/kube/access.hpp>
+
+#include <rdmanet/base/file.hpp>
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
+
+#include <cstdlib>
+
+namespace rdmanet::kube {
+namespace {
+
+constexpr std::size_t kMostBytes = 1U << 20U;
+
+std::string variable(const char* name) {
+    const char* value = std::getenv(name);
+    return value == nullptr ? "" : value;
+}
+
+std::string trimmed(std::string text) {
+    while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.pop_back();
+    return text;
+}
+
+/// A file of the pod's ServiceAccount.
+std::string read_own(const std::string& directory, const char* name) {
+    const std::string path = fmt::format("{}/{}", directory, name);
+    std::optional<std::string> content;
+    try {
+        content = base::read_named_file_if_exists(path, kMostBytes);
+    } catch (const base::Error& error) {
+        throw KubeconfigError(fmt::format("ServiceAccount of this pod: {}", error.what()));
+    }
+    if (!content)
+        throw KubeconfigError(fmt::format("ServiceAccount of this pod: {} is missing: give the pod a "
+                                          "serviceAccountName, and do not set automountServiceAccountToken to false",
+                                          path));
+    return *std::move(content);
+}
+
+} // namespace
+
+std::optional<Access> find_access_of_pod(const std::string& directory) {
+    const std::string host = variable("KUBERNETES_SERVICE_HOST");
+    const std::string port = variable("KUBERNETES_SERVICE_PORT");
+    if (host.empty() || port.empty()) return std::nullopt;
+    Access access;
+    const std::string in_brackets = host.find(':') == std::string::npos ? host : fmt::format("[{}]", host);
+    try {
+        access.server = http::Url::parse(fmt::format("https://{}:{}", in_brackets, port));
+    } catch (const http::ConfigurationError& error) {
+        throw KubeconfigError(fmt::format("KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT: {}", error.what()));
+    }
+    access.tls.authorities = read_own(directory, "ca.crt");
+    const std::string token = trimmed(read_own(directory, "token"));
+    if (token.empty() || !base::is_printable_utf8(token))
+        throw KubeconfigError(fmt::format("ServiceAccount of this pod: {}/token {}", directory,
+                                          token.empty() ? "is empty" : "has control characters in it"));
+    access.authorization = fmt::format("Bearer {}", token);
+    access.user = "the pod's ServiceAccount";
+    access.name_space = trimmed(read_own(directory, "namespace"));
+    return access;
+}
+
+Access get_access(const std::string& kubeconfig) {
+    if (!kubeconfig.empty()) return read_kubeconfig(kubeconfig);
+    if (auto access = find_access_of_pod()) return *std::move(access);
+    throw KubeconfigError("no kubeconfig is named, and this is no pod of a cluster (KUBERNETES_SERVICE_HOST is not "
+                          "set): name a kubeconfig file");
+}
+
+} // namespace rdmanet::kube
