@@ -44,10 +44,21 @@ bool is_in_result(const Link& link, const cni::Request& request) {
     });
 }
 
+/// A store of the cluster that can't be asked proves nothing. DEL goes on without it.
 std::vector<ipam::Lease> find_leases_of(const cni::Request& request, Session& session, const base::Deadline& deadline) {
+    constexpr std::chrono::seconds kAskTimeout{5};
     const auto where = lease_store_of(request);
     if (!where) return find_leases(session.leases, session.key, session.node, deadline);
-    return SharedLeases(*where, session.node, session.records).store().find(owner_key(session.key), deadline);
+    try {
+        return SharedLeases(*where, session.node, session.records)
+            .store()
+            .find(owner_key(session.key), deadline.at_most(kAskTimeout));
+    } catch (const base::Error& error) {
+        session.node.log.warn(fmt::format("interface {} has no record, and the cluster's store cannot say whether its "
+                                          "addresses are of this attachment: {}",
+                                          base::quoted(session.key.ifname), error.what()));
+        return {};
+    }
 }
 
 bool has_leased_address(kernel::Socket& inside, const Link& link, const cni::Request& request, Session& session,

@@ -70,6 +70,10 @@ void save_remaining(const state::AttachmentRecord& remaining, const state::Attac
     if (recorded != nullptr && recorded->to_text() != remaining.to_text()) records.save(remaining);
 }
 
+bool is_absent(const state::AttachmentKey& key, const state::AttachmentStore& records) {
+    return std::holds_alternative<state::NoRecord>(records.load(key));
+}
+
 /// False if the proof itself fails: what cannot be read proves nothing.
 template <class Proof>
 bool is_provable(Proof&& proof) try {
@@ -187,7 +191,7 @@ StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Undo
     const bool is_recorded = attempt(held, "journal record", [&] {
         if (held.empty() && !is_owed)
             records.remove(record.key);
-        else if (is_read && is_owed) // also by a DEL without a record: nothing else would remember it
+        else if (is_owed && (is_read || is_absent(record.key, records))) // nothing else would remember it
             records.save(remaining);
         else if (is_read)
             save_remaining(remaining, records);

@@ -23,11 +23,16 @@ std::string spec_of(const std::string& object) {
 }
 
 /// An attachment of a pod whose network has its addresses in the cluster.
-PluginCall shared_call(const Pod& pod, const std::string& range) {
-    PluginCall call = call_for(pod, "'master':'par0','ipam':{'type':'rdmanet','store':'whereabouts','range':'" + range +
-                                        "','kubernetes':{'kubeconfig':'" + kKubeconfig + "'}}");
+PluginCall shared_call_with(const std::string& keys, const Pod& pod, const std::string& range) {
+    PluginCall call =
+        call_for(pod, "'master':'par0'," + keys + "'ipam':{'type':'rdmanet','store':'whereabouts','range':'" + range +
+                          "','kubernetes':{'kubeconfig':'" + kKubeconfig + "'}}");
     call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till;K8S_POD_UID=uid-1";
     return call;
+}
+
+PluginCall shared_call(const Pod& pod, const std::string& range) {
+    return shared_call_with("", pod, range);
 }
 
 /// A node on which the example files are installed as docs/addresses.md says.
@@ -178,6 +183,33 @@ TEST_CASE("what a DEL owes is paid by the next call that reaches the server, of 
     CHECK(spec_of("overlappingrangeipreservations/10.31.7.1") == "absent");
     CHECK(state_files() == "");
     CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("a DEL without a record succeeds while the server is away, and the addresses are owed", "[cluster]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
+    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    Stage stage;
+    // The MAC proves nothing.
+    const PluginCall call = shared_call_with("'mac':'02:00:00:00:09:01',", stage.pod, "10.31.9.0/24");
+    const std::string result = add(call);
+    shell("rm /run/rdmanet/attachments/*");
+    write_kubeconfig(kNobody);
+    SECTION("the result of ADD proves the interface") {
+        CHECK(del(after(call, result)) == "");
+        CHECK_FALSE(stage.pod.succeeds("ip link show net1"));
+    }
+    SECTION("nothing proves the interface, which goes with its pod") {
+        CHECK(del(call) == "");
+        CHECK(stage.pod.succeeds("ip link show net1"));
+        stage.pod.destroy();
+    }
+    CHECK(state_files() != "");
+    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    shell(binary() + " gc");
+    CHECK(spec_of("ippools/10.31.9.0-24") == R"({"allocations":{},"range":"10.31.9.0/24"})");
+    CHECK(spec_of("overlappingrangeipreservations/10.31.9.1") == "absent");
+    CHECK(state_files() == "");
 }
 
 TEST_CASE("what an ADD asked for before it was killed is looked for again when a minute has passed", "[cluster]") {
