@@ -2,6 +2,7 @@
 
 #include "check_command.hpp"
 #include "forget_command.hpp"
+#include "ipam_command.hpp"
 #include "output.hpp"
 #include "plan_command.hpp"
 #include "plugin.hpp"
@@ -217,6 +218,23 @@ std::string extras_of(const CLI::App& command) {
     return base::join(extras, " ");
 }
 
+/// Arguments that nothing has taken.
+int refuse_extras(const CLI::App& command, const std::string& name) {
+    const std::string extras = extras_of(command);
+    return extras.empty()
+               ? 0
+               : refuse_usage(fmt::format("unexpected arguments {}", extras), fmt::format("rdmanet {}", name));
+}
+
+int run_ipam(const IpamCommand& ipam) {
+    const IpamVerb* verb = ipam.chosen();
+    if (verb == nullptr) return refuse_usage("`rdmanet ipam` needs a subcommand", "rdmanet help ipam");
+    if (const int refused = refuse_extras(*verb->command, fmt::format("ipam {} --help", verb->command->get_name())))
+        return refused;
+    ipam.require_rights(*verb);
+    return verb->run();
+}
+
 int parse_and_run(int argc, char** argv) {
     CLI::App app(kDescription, "rdmanet");
     app.require_subcommand(1);
@@ -246,6 +264,8 @@ int parse_and_run(int argc, char** argv) {
     CLI::App* plan_command = add_plan_command(app, plan_options);
     add_common_options(*plan_command, options);
 
+    IpamCommand ipam(app);
+
     std::string topic;
     CLI::App* help = app.add_subcommand("help", "show this help, or that of a subcommand");
     help->add_option("SUBCOMMAND", topic);
@@ -259,10 +279,9 @@ int parse_and_run(int argc, char** argv) {
         return print_exit(app, exit);
     }
     for (const CLI::App* command : app.get_subcommands())
-        if (const std::string extras = extras_of(*command); !extras.empty())
-            return refuse_usage(fmt::format("unexpected arguments {}", extras),
-                                fmt::format("rdmanet help {}", command->get_name()));
+        if (const int refused = refuse_extras(*command, fmt::format("help {}", command->get_name()))) return refused;
     if (help->parsed()) return print_help(app, topic);
+    if (ipam.parsed()) return run_ipam(ipam);
     for (const CLI::App* command : {state, gc, check, plan_command})
         if (command->parsed()) require_root(*command);
     if (state->parsed() || gc->parsed() || check->parsed()) warn_of_state_directory(options.state_directory);

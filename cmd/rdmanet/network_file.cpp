@@ -2,13 +2,18 @@
 #include "network_file.hpp"
 
 #include <rdmanet/base/error.hpp>
+#include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/cni/request.hpp>
 #include <rdmanet/json/reader.hpp>
 
 #include <yaml-cpp/yaml.h>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -17,6 +22,7 @@
 namespace rdmanet::cmd {
 namespace {
 
+constexpr std::size_t kLargestFile = std::size_t{16} << 20U; // as cni::read_configuration()
 constexpr std::string_view kDefinition = "NetworkAttachmentDefinition";
 
 struct Definition {
@@ -124,6 +130,24 @@ const Definition& choose(const std::vector<Definition>& definitions, const std::
 }
 
 } // namespace
+
+/// Input from a terminal has no deadline.
+std::string read_input(const std::string& file) {
+    if (file != "-") return base::read_file(file, kLargestFile);
+    if (::isatty(STDIN_FILENO) != 0) return base::read_all(STDIN_FILENO, kLargestFile, "standard input");
+    return cni::read_configuration(STDIN_FILENO);
+}
+
+std::string read_network_input(const std::string& file) {
+    std::string text = read_input(file);
+    if (text.find_first_not_of(" \t\r\n") == std::string::npos)
+        throw json::ParseError(fmt::format("{} is empty: expected a network configuration", name_of(file)));
+    return text;
+}
+
+std::string name_of(const std::string& file) {
+    return file == "-" ? "standard input" : file;
+}
 
 NetworkText choose_network(std::string text, const std::string& name) {
     const auto error = json_error(text);

@@ -1,9 +1,17 @@
-// The file that `rdmanet plan` reads: a network configuration, or manifests with NetworkAttachmentDefinitions.
+// The file of a network, for `rdmanet plan` and `rdmanet ipam`: a network configuration, or manifests with
+// NetworkAttachmentDefinitions.
 #pragma once
 
 #include <string>
 
 namespace rdmanet::cmd {
+
+/// The content of the file, "-" for standard input.
+[[nodiscard]] std::string read_input(const std::string& file);
+/// The same, if there is any. Throws json::ParseError.
+[[nodiscard]] std::string read_network_input(const std::string& file);
+/// How messages call it.
+[[nodiscard]] std::string name_of(const std::string& file);
 
 /// A configuration or list as JSON, and where it was found.
 struct NetworkText {

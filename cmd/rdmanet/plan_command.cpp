@@ -29,20 +29,8 @@ namespace {
 
 using json::Reader;
 
-constexpr std::size_t kLargestFile = std::size_t{16} << 20U; // as cni::read_configuration()
-constexpr std::size_t kMostVfs = 4;                          // in a message
-constexpr const char* kContainer = "rdmanet-plan";           // no runtime uses this ID
-
-/// Input from a terminal has no deadline.
-std::string read_input(const std::string& file) {
-    if (file != "-") return base::read_file(file, kLargestFile);
-    if (::isatty(STDIN_FILENO) != 0) return base::read_all(STDIN_FILENO, kLargestFile, "standard input");
-    return cni::read_configuration(STDIN_FILENO);
-}
-
-std::string name_of(const std::string& file) {
-    return file == "-" ? "standard input" : file;
-}
+constexpr std::size_t kMostVfs = 4;                // in a message
+constexpr const char* kContainer = "rdmanet-plan"; // no runtime uses this ID
 
 bool is_of_type(const Reader& object) {
     const auto type = object.find("type");
@@ -233,9 +221,7 @@ std::string to_json(const attach::Preview& preview, const json::UselessKeys& use
 
 /// The configuration of the file's network, as the plugin would get it.
 PluginInput read_configuration(PlanOptions& options) {
-    std::string text = read_input(options.file);
-    if (text.find_first_not_of(" \t\r\n") == std::string::npos)
-        throw json::ParseError(fmt::format("{} is empty: expected a network configuration", name_of(options.file)));
+    std::string text = read_network_input(options.file);
     return base::in_context(name_of(options.file), [&] {
         NetworkText network = choose_network(std::move(text), options.network);
         if (network.definition.empty()) return as_for_plugin(std::move(network.configuration), options);

@@ -15,14 +15,14 @@ std::uint64_t largest_offset(base::Family family) {
     return static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 }
 
-std::optional<base::IpAddress> address_of(const std::string& key, const base::IpPrefix& range) {
+} // namespace
+
+std::optional<base::IpAddress> address_of_key(const std::string& key, const base::IpPrefix& range) {
     const auto offset = base::parse_integer<std::uint64_t>(key);
     if (!offset || *offset > largest_offset(range.family())) return std::nullopt;
     const base::IpAddress address(range.family(), range.network().value() + *offset);
     return range.contains(address) ? std::optional(address) : std::nullopt;
 }
-
-} // namespace
 
 std::string text_or_empty(const json::Reader& object, std::string_view key) {
     const auto member = object.find(key);
@@ -51,7 +51,7 @@ Pool parse_pool(const json::Reader& object, std::size_t size, const base::IpPref
     const auto allocations = spec.find("allocations");
     if (!allocations) return pool;
     for (const auto& [key, entry] : allocations->members()) {
-        const auto address = address_of(key, *range);
+        const auto address = address_of_key(key, *range);
         if (!address || !entry.is_object()) {
             pool.unreadable.push_back(key);
             continue;

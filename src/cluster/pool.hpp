@@ -45,4 +45,7 @@ struct Pool {
 /// bits, read as signed, and of IPv4 below 2^32 - 1.
 [[nodiscard]] std::optional<std::string> key_of(const base::IpAddress& address, const base::IpPrefix& range);
 
+/// The other way round. nullopt for what is no key of an address in the range.
+[[nodiscard]] std::optional<base::IpAddress> address_of_key(const std::string& key, const base::IpPrefix& range);
+
 } // namespace rdmanet::cluster

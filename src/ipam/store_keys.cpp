@@ -7,6 +7,7 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/ipam/block_cut.hpp>
 #include <rdmanet/ipam/config.hpp>
+#include <rdmanet/ipam/node_file.hpp>
 
 #include <bit>
 #include <utility>
@@ -104,6 +105,16 @@ StoreKeys keys_of_file(const json::Reader& ipam) {
 }
 
 } // namespace
+
+NodeFile read_node_file() {
+    const json::Document nothing = json::Document::parse("{}");
+    StoreKeys keys = keys_of_file(nothing.root());
+    NodeFile file;
+    if (keys.kubeconfig) file.kubeconfig = keys.kubeconfig->text;
+    if (keys.etcd) file.etcd = std::move(keys.servers);
+    if (keys.node_name) file.node_name = keys.node_name->text;
+    return file;
+}
 
 StoreKeys read_store_keys(const json::Reader& ipam) {
     StoreKeys keys = keys_in(ipam);

@@ -1,0 +1,49 @@
+#include "ipam_command.hpp"
+
+#include "output.hpp"
+#include "process.hpp"
+
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/ops/ipam_report.hpp>
+
+#include <unistd.h>
+
+namespace rdmanet::cmd {
+namespace {
+
+int show(const IpamOptions& options) {
+    const ops::IpamReport report = ops::read_ipam(find_lease_places(options));
+    print(options.json ? ops::to_json(report) : ops::to_table(report));
+    return report.troubles.empty() ? 0 : 1;
+}
+
+} // namespace
+
+// Each subcommand has a file of its own, and one entry here.
+IpamCommand::IpamCommand(CLI::App& app)
+    : ipam_(app.add_subcommand("ipam", "look at addresses in all lease stores, and repair them")) {
+    ipam_->require_subcommand(0, 1);
+    options_.state_directory = cmd::state_directory();
+
+    CLI::App* show_command = ipam_->add_subcommand("show", "show ranges and leases in all stores; changes nothing");
+    add_place_options(*show_command, options_);
+    verbs_.push_back({.command = show_command, .run = [this] { return show(options_); }});
+
+    for (const IpamVerb& verb : verbs_) verb.command->allow_extras();
+}
+
+const IpamVerb* IpamCommand::chosen() const {
+    for (const IpamVerb& verb : verbs_)
+        if (verb.command->parsed()) return &verb;
+    return nullptr;
+}
+
+void IpamCommand::require_rights(const IpamVerb& verb) const {
+    if (::geteuid() != 0 && options_.kubeconfig.empty())
+        throw base::Error(fmt::format("`rdmanet ipam {}` must be run as root, because it reads the state directory and "
+                                      "the node's files; give --kubeconfig to look at the cluster only",
+                                      verb.command->get_name()));
+}
+
+} // namespace rdmanet::cmd

@@ -1,0 +1,36 @@
+// `rdmanet ipam`: subcommands about addresses in all lease stores.
+#pragma once
+
+#include "lease_places.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace rdmanet::cmd {
+
+/// A subcommand of `rdmanet ipam`.
+struct IpamVerb {
+    CLI::App* command = nullptr;
+    std::function<int()> run; // with the exit status
+};
+
+class IpamCommand {
+public:
+    explicit IpamCommand(CLI::App& app);
+
+    [[nodiscard]] bool parsed() const { return ipam_->parsed(); }
+    /// The chosen subcommand. nullptr if there is none.
+    [[nodiscard]] const IpamVerb* chosen() const;
+    /// Throws base::Error for a user who may not read what the subcommand reads.
+    void require_rights(const IpamVerb& verb) const;
+
+private:
+    CLI::App* ipam_;
+    IpamOptions options_;
+    std::vector<IpamVerb> verbs_;
+};
+
+} // namespace rdmanet::cmd

@@ -1,0 +1,81 @@
+#include "lease_places.hpp"
+
+#include "network_file.hpp"
+#include "process.hpp"
+
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/ipam/config.hpp>
+#include <rdmanet/ipam/node_file.hpp>
+#include <rdmanet/json/reader.hpp>
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace rdmanet::cmd {
+namespace {
+
+/// Of rdmanet, or of whereabouts: its networks are read as rdmanet's.
+std::optional<json::Reader> find_ipam(const json::Reader& configuration) {
+    if (!configuration.is_object()) return std::nullopt;
+    const auto ipam = configuration.find("ipam");
+    if (!ipam || !ipam->is_object()) return std::nullopt;
+    const auto type = ipam->find("type");
+    if (!type || (type->string() != "rdmanet" && type->string() != "whereabouts")) return std::nullopt;
+    return ipam;
+}
+
+ipam::Config read_network(const std::string& text) {
+    const json::Document document = json::Document::parse(text);
+    const json::Reader root = document.root();
+    if (const auto ipam = find_ipam(root)) return ipam::parse_config(*ipam);
+    if (const auto plugins = root.is_object() ? root.find("plugins") : std::nullopt)
+        for (const json::Reader& plugin : plugins->elements())
+            if (const auto ipam = find_ipam(plugin)) return ipam::parse_config(*ipam);
+    throw base::Error("expected a network whose \"ipam\" has type \"rdmanet\" or \"whereabouts\"");
+}
+
+ipam::Config read_network_file(const IpamOptions& options) {
+    std::string text = read_network_input(options.network_file);
+    return base::in_context(name_of(options.network_file), [&] {
+        return read_network(choose_network(std::move(text), options.network).configuration);
+    });
+}
+
+} // namespace
+
+void add_place_options(CLI::App& command, IpamOptions& options) {
+    command
+        .add_option("--state-dir", options.state_directory,
+                    "directory of records and leases; default: RDMANET_STATE_DIR, else /run/rdmanet")
+        ->capture_default_str();
+    command.add_flag("--json", options.json, "print JSON");
+    command.add_option("--kubeconfig", options.kubeconfig,
+                       fmt::format("kubeconfig file to use; default: the one that {} names", ipam::kNodeFile));
+    command.add_option("--network", options.network_file,
+                       "only the ranges of this network: a file as for `rdmanet plan`, - for standard input");
+    command.add_option("--name", options.network, "name of the NetworkAttachmentDefinition in that file");
+}
+
+ops::LeasePlaces find_lease_places(const IpamOptions& options) {
+    ipam::NodeFile file = ipam::read_node_file();
+    ops::LeasePlaces places{.state_directory = options.state_directory,
+                            .kubeconfig = std::move(file.kubeconfig),
+                            .etcd = std::move(file.etcd),
+                            .node_name = std::move(file.node_name),
+                            .network = std::nullopt};
+    if (!options.network_file.empty()) {
+        places.network = read_network_file(options);
+        const ipam::StoreChoice& store = places.network->store;
+        if (!store.kubeconfig.empty()) places.kubeconfig = store.kubeconfig;
+        if (!store.etcd.endpoints.empty()) places.etcd = store.etcd;
+        if (!store.node_name.empty()) places.node_name = store.node_name;
+    }
+    if (!options.kubeconfig.empty()) places.kubeconfig = options.kubeconfig;
+    // Another user may look at the cluster, but not into the node's files.
+    if (::geteuid() != 0 && !options.kubeconfig.empty()) places.state_directory.clear();
+    return places;
+}
+
+} // namespace rdmanet::cmd

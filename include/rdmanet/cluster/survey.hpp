@@ -1,0 +1,80 @@
+// What the Kubernetes API has of addresses, whoever wrote it, for people. Reads, and changes nothing.
+//
+// Nothing here refuses an object because it is not as rdmanet would have written it: what is wrong with it is in its
+// `trouble`.
+#pragma once
+
+#include <rdmanet/base/deadline.hpp>
+#include <rdmanet/base/ip_address.hpp>
+#include <rdmanet/json/reader.hpp>
+#include <rdmanet/kube/api.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rdmanet::cluster {
+
+/// One entry of an IPPool's spec.allocations.
+struct SeenRecord {
+    std::string key;                        // the offset, as it is written
+    std::optional<base::IpAddress> address; // nullopt: the key is no offset in the range
+    std::string container_id;
+    std::string podref; // "NAMESPACE/NAME"
+    std::string ifname; // empty in records of whereabouts before 0.6.2
+    std::string text;   // the entry as JSON
+    std::string trouble;
+};
+
+struct SeenPool {
+    std::string name;
+    std::string space; // what its name has before the range: `network_name`, or a node where ranges are cut in slices
+    std::string range; // as it is written
+    std::optional<base::IpPrefix> subnet; // nullopt: `range` is none
+    std::size_t size = 0;                 // of its JSON
+    std::vector<SeenRecord> records;      // by address; those without one at the end
+    std::string trouble;
+
+    /// Of what the API server stores.
+    [[nodiscard]] unsigned percent() const;
+};
+
+/// An OverlappingRangeIPReservation.
+struct SeenReservation {
+    std::string name;
+    std::string space;
+    std::optional<base::IpAddress> address; // nullopt: the name ends with none
+    std::string podref;
+    std::string ifname;
+    std::optional<std::string> container_id; // rdmanet writes it as an annotation, whereabouts before 0.4.2 in `spec`
+    bool is_ours = false;                    // rdmanet made it
+    std::string node;                        // of rdmanet's; empty: an earlier version made it
+    std::string pod_uid;
+    std::string uid;
+    std::string version;
+    std::string trouble;
+};
+
+/// Parse the objects of a list. Throw json::ValueError only for what has no name.
+[[nodiscard]] SeenPool parse_seen_pool(const json::Reader& object);
+[[nodiscard]] SeenReservation parse_seen_reservation(const json::Reader& object);
+
+/// Each list is nullopt where the server does not know that kind of object. Throws ipam::StoreError.
+class Survey {
+public:
+    /// `api` must outlive it.
+    explicit Survey(kube::Api& api) : api_(api) {}
+
+    [[nodiscard]] std::optional<std::vector<SeenPool>> list_pools(const base::Deadline& deadline);
+    [[nodiscard]] std::optional<std::vector<SeenReservation>> list_reservations(const base::Deadline& deadline);
+
+    /// Of pools and reservations: that of the kubeconfig's context, else whereabouts' own.
+    [[nodiscard]] std::string name_space() const;
+
+private:
+    kube::Api& api_;
+};
+
+} // namespace rdmanet::cluster

@@ -1,0 +1,39 @@
+// Lists of objects in the Kubernetes API, in pages.
+#pragma once
+
+#include <rdmanet/base/deadline.hpp>
+#include <rdmanet/json/reader.hpp>
+#include <rdmanet/kube/api.hpp>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rdmanet::cluster {
+
+struct Listing {
+    std::string path; // with a query or without
+    int page = 500;   // objects in one answer
+    kube::Shape shape = kube::Shape::whole;
+};
+
+/// Calls `act` for each object. If the server forgets where a page ended (410), the list begins anew: `begin` is called
+/// before each beginning. False if the server does not know the kind. Throws ipam::StoreError.
+[[nodiscard]] bool for_each_listed(kube::Api& api, const Listing& listing, const base::Deadline& deadline,
+                                   const std::function<void()>& begin,
+                                   const std::function<void(const json::Reader&)>& act);
+
+/// All of them, parsed.
+template <class Parse>
+auto list_parsed(kube::Api& api, const Listing& listing, const base::Deadline& deadline, Parse parse)
+    -> std::optional<std::vector<decltype(parse(std::declval<const json::Reader&>()))>> {
+    std::vector<decltype(parse(std::declval<const json::Reader&>()))> all;
+    const bool is_known = for_each_listed(
+        api, listing, deadline, [&] { all.clear(); },
+        [&](const json::Reader& object) { all.push_back(parse(object)); });
+    if (!is_known) return std::nullopt;
+    return all;
+}
+
+} // namespace rdmanet::cluster

@@ -1,0 +1,31 @@
+#include <rdmanet/ops/lease_places.hpp>
+
+#include <algorithm>
+
+namespace rdmanet::ops {
+namespace {
+
+/// Objects of whereabouts say the network only, and not the range that may follow in a space.
+std::string network_of(const std::string& space) {
+    return space.substr(0, space.find('@'));
+}
+
+} // namespace
+
+bool LeasePlaces::includes(const std::string& space, const base::IpPrefix& subnet) const {
+    if (!network) return true;
+    const auto is_in = [&](const std::string& its_space, const base::IpPrefix& its) {
+        return network_of(space) == network_of(its_space) && its.family() == subnet.family() &&
+               (its.contains(subnet.network()) || subnet.contains(its.network()));
+    };
+    return std::any_of(network->ranges.begin(), network->ranges.end(),
+                       [&](const auto& range) { return is_in(range.space, range.range.subnet()); }) ||
+           std::any_of(network->addresses.begin(), network->addresses.end(),
+                       [&](const auto& fixed) { return is_in(fixed.space, fixed.address); });
+}
+
+bool LeasePlaces::includes(const std::string& space, const base::IpAddress& address) const {
+    return includes(space, base::IpPrefix::make(address, base::address_bits(address.family())).value());
+}
+
+} // namespace rdmanet::ops
