@@ -43,6 +43,7 @@ cluster::BlocksStore::Options block_options(const Node& node, const std::string&
     options.boot_id = node.boot_id;
     options.state_directory = node.state_directory;
     options.warn = [&node](const std::string& text) { node.log.warn(text); };
+    options.report = [&node](const std::string& text) { node.log.error(text); };
     return options;
 }
 

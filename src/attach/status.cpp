@@ -35,6 +35,7 @@ void require_free_addresses(const ipam::Config& config, const Node& node, const 
     if (config.store.kind != ipam::StoreKind::node) node.log.debug(describe_store(config.store));
     with_store(lease_store_of(config), leases, node, records, [&](ipam::Store& store) {
         ipam::Allocator allocator(store, pods);
+        for (const std::string& doubt : allocator.find_doubts(deadline)) node.log.warn(doubt);
         for (const ipam::ConfiguredRange& configured : config.ranges)
             if (!allocator.has_room(configured, deadline))
                 unavailable(

@@ -47,6 +47,11 @@ std::optional<base::IpAddress> gateway_of(const Config& config, std::size_t slot
     return range.range.subnet().contains(address.address()) ? range.gateway : std::nullopt;
 }
 
+std::string describe(const Rival& rival) {
+    if (rival.holder.empty()) return fmt::format("the cluster has not, {}: another node may get it", rival.addresses);
+    return fmt::format("has become node {}'s, {}: another pod may get it", base::quoted(rival.holder), rival.addresses);
+}
+
 bool fits(const Lease& lease, const std::vector<Claim>& claims) {
     if (lease.slot >= claims.size()) return false;
     const Claim& claim = claims[lease.slot];
@@ -164,6 +169,15 @@ bool Allocator::has_room(const ConfiguredRange& range, const base::Deadline& dea
     return store_.has_free(claim, deadline) || has_dead_holder(claim, deadline);
 }
 
+std::vector<std::string> Allocator::find_doubts(const base::Deadline& deadline) {
+    std::vector<std::string> doubts;
+    for (const Rival& rival : store_.find_rivals(deadline))
+        doubts.push_back(fmt::format("pods of this node have addresses of a block that {}: delete those pods, which "
+                                     "`rdmanet state` shows",
+                                     describe(rival)));
+    return doubts;
+}
+
 Usage Allocator::usage(const ConfiguredRange& range, const base::Deadline& deadline) {
     return store_.usage(claim_for(range, {}), deadline);
 }
@@ -216,6 +230,11 @@ std::vector<std::string> Allocator::check(const OwnerKey& key, const std::vector
         if (std::find(addresses.begin(), addresses.end(), lease.address) == addresses.end())
             faults.push_back(
                 fmt::format("address {} is leased to the pod, but its interface does not have it", lease.address));
+    for (const Rival& rival : store_.find_rivals(deadline))
+        for (const Lease& lease : leases)
+            if (lease.space == rival.space && rival.addresses.contains(lease.address.address()))
+                faults.push_back(
+                    fmt::format("address {} of the pod is in a block that {}", lease.address, describe(rival)));
     return faults;
 }
 

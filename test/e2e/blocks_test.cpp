@@ -150,6 +150,42 @@ TEST_CASE("a requested address is a block of its own until DEL, also when the se
     CHECK(stage.node.difference() == "");
 }
 
+TEST_CASE("CHECK and STATUS name the node that has got a block of this node", "[cluster][blocks]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
+    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    const std::string space = own_space();
+    const Stage stage;
+    auto machine = std::make_unique<ClusterMachine>(space + "-a", space);
+    const std::string more = ",'requestable':'10.64.255.0/24'";
+    const PluginCall call = machine->call(stage.pod, more);
+    const std::string result = add(call);
+    const std::string path = std::string(kBlocks) + "/" +
+                             shell(cluster() + "/get " + kBlocks +
+                                   " | jq --join-output '.items[].metadata.name | select("
+                                   "startswith(\"" +
+                                   space + "-10\"))'");
+    shell(". " + cluster() +
+          "/lib; api --fail -X PATCH -H 'Content-Type: application/merge-patch+json' --data-binary '" +
+          R"({"spec":{"leaseFile":"other","node":{"name":"rival"}}}' "$url)" + path + '"');
+    machine.reset();
+    machine = std::make_unique<ClusterMachine>(space + "-a", space); // its UID is another one: it asks about its blocks
+    PluginCall second = of(machine->call(stage.pod, more), "c2");
+    second.ifname = "net2";
+    second.args += ";IP=10.64.255.7";
+    const ProcessResult asked = second.run();
+    CHECK(asked.exit_status == 0);
+    CHECK_THAT(asked.err, Names("error", "\"rival\"", "/28"));
+    CHECK_THAT(check(call, result), Names("\"rival\"", addresses(result)));
+    PluginCall status = call;
+    status.command = "STATUS";
+    CHECK_THAT(status.run().err, Names("\"rival\""));
+    CHECK(del(second) == "");
+    CHECK(del(call) == "");
+    CHECK_THAT(shell(cluster() + "/get " + path + " | jq -r .spec.node.name"), Names("rival"));
+    CHECK(stage.node.difference() == "");
+}
+
 TEST_CASE("a node with no block and no server says what it tried, and leaves nothing", "[blocks]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     write_kubeconfig(kNobody);

@@ -44,6 +44,8 @@ public:
         /// STATE_DIR, for the lock that all requests of this node share.
         std::string state_directory;
         std::function<void(const std::string&)> warn;
+        /// Blocks that this node has lost: what a person must know of.
+        std::function<void(const std::string&)> report;
     };
 
     BlocksStore(std::shared_ptr<ipam::BlockFile> file, Options options);
@@ -72,6 +74,7 @@ public:
     [[nodiscard]] bool has_free(const ipam::Claim& claim, const base::Deadline& deadline) override;
     /// On this node.
     [[nodiscard]] ipam::Usage usage(const ipam::Claim& claim, const base::Deadline& deadline) override;
+    [[nodiscard]] std::vector<ipam::Rival> find_rivals(const base::Deadline& deadline) override;
 
     /// Gives blocks back that are closed, or empty for long, and finds out what became of requests without an answer.
     /// Asks nobody anything if there is none. Throws ipam::StoreError; what is owed then stays written down.

@@ -61,6 +61,9 @@ public:
     /// How full the range is. Reads each of its leases.
     [[nodiscard]] Usage usage(const ConfiguredRange& range, const base::Deadline& deadline);
 
+    /// What a person should know of leases that the store cannot answer for any more, one sentence each.
+    [[nodiscard]] std::vector<std::string> find_doubts(const base::Deadline& deadline);
+
 private:
     struct Sweep {
         std::size_t leases = 0;

@@ -55,6 +55,13 @@ struct Usage {
     std::uint64_t cooling = 0; // released and resting; given only if nothing else is free
 };
 
+/// Addresses that this node has given, and that another may give as well.
+struct Rival {
+    std::string space;
+    base::IpPrefix addresses;
+    std::string holder; // the name of a node; empty: nobody has them, and so anybody may take them
+};
+
 /// Every call throws base::TimeoutError at its deadline, DamagedStore, and StoreError for any other refusal.
 class Store {
 public:
@@ -117,6 +124,9 @@ public:
 
     /// Counts within the claim's intervals. Reads each lease there.
     [[nodiscard]] virtual Usage usage(const Claim& claim, const base::Deadline& deadline) = 0;
+
+    /// What this node knows of its addresses that somebody else may give. Asks nobody.
+    [[nodiscard]] virtual std::vector<Rival> find_rivals(const base::Deadline& /*deadline*/) { return {}; }
 };
 
 } // namespace rdmanet::ipam

@@ -52,7 +52,7 @@ public:
         };
         const auto is_owed = [&](const ipam::Block& block) {
             return block.state == ipam::BlockState::closed || block.state == ipam::BlockState::claiming ||
-                   may_be_abandoned(block);
+                   NodeBlocks::is_due(block, file_.now()) || may_be_abandoned(block);
         };
         (void)file_.close_idle(idle, deadline);
         const std::vector<ipam::Block> blocks = file_.blocks(deadline);
@@ -142,6 +142,10 @@ bool BlocksStore::has_free(const Claim& claim, const base::Deadline& deadline) {
 
 ipam::Usage BlocksStore::usage(const Claim& claim, const base::Deadline& deadline) {
     return impl_->file().usage(claim, deadline);
+}
+
+std::vector<ipam::Rival> BlocksStore::find_rivals(const base::Deadline& deadline) {
+    return impl_->file().find_rivals(deadline);
 }
 
 void BlocksStore::settle(std::chrono::seconds idle, const base::Deadline& deadline) {

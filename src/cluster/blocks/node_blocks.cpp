@@ -131,15 +131,18 @@ NodeBlocks::Search NodeBlocks::acquire(const ipam::Claim& claim, const Deadline&
         return block.space == range.space && block.range == range.subnet;
     };
     bool has_found = false;
-    for (const Block& block : file_.blocks(deadline))
-        if (is_of_range(block) && block.state == BlockState::claiming && find_out(block, deadline)) has_found = true;
+    for (const Block& block : file_.blocks(deadline)) {
+        if (!is_of_range(block)) continue;
+        if (block.state == BlockState::claiming && find_out(block, deadline)) has_found = true;
+        if (block.state == BlockState::lost && regain_lost(block, deadline)) has_found = true;
+    }
     if (has_found) return {.found = true};
     look_for_earlier(range, deadline);
     if (claim.wanted) return acquire_block(range, cut.block_of(*claim.wanted), *claim.wanted, deadline);
     const std::vector<Interval> usable = cut.without_requestable(claim.usable);
     for (const Block& block : file_.blocks(deadline)) {
-        const bool is_in_use = block.state == BlockState::open && block.boot_id == options_.boot_id;
-        if (!is_of_range(block) || is_in_use || block.state == BlockState::claiming) continue;
+        const bool is_settled = block.state == BlockState::claiming || block.state == BlockState::lost;
+        if (!is_of_range(block) || is_in_use(block) || is_settled) continue;
         if (is_useful(block.prefix, usable) && reopen(block, deadline)) return {.found = true};
     }
     if (claim_new(range, cut, claim, deadline)) return {.found = true};
@@ -151,7 +154,7 @@ NodeBlocks::Search NodeBlocks::acquire_block(const BlockRange& range, const IpPr
     for (const Block& known : file_.blocks(deadline)) {
         if (known.space != range.space || known.prefix != block) continue;
         if (known.state == BlockState::claiming) not_known("creation", object_name(range.space, block));
-        if (reopen(known, deadline)) return {.found = true};
+        if (known.state != BlockState::lost && reopen(known, deadline)) return {.found = true};
     }
     (void)learn_node_uid(deadline);
     if (try_to_create(range, block, deadline)) return {.found = true};
@@ -209,6 +212,72 @@ bool NodeBlocks::reopen(const Block& closed, const Deadline& deadline) {
     return false;
 }
 
+bool NodeBlocks::is_in_use(const Block& block) const {
+    return block.state == BlockState::open && block.boot_id == options_.boot_id;
+}
+
+bool NodeBlocks::is_due(const Block& block, const ipam::Time& now) {
+    const std::int64_t waited = now.boot - block.since;
+    return block.state == BlockState::lost && (waited < 0 || waited >= kSettled.count());
+}
+
+/// A block that addresses were given from until now, and whose object is not as this node has left it. Nothing is given
+/// from it before the cluster says again that it is this node's.
+bool NodeBlocks::regain(const Block& block, const std::optional<BlockObject>& object, const Deadline& deadline) {
+    if (!object) return regain_absent(block, deadline);
+    const bool is_own = is_ours(*object, deadline);
+    if (is_own && !object->is_released && object->node.boot_id == options_.boot_id) {
+        file_.open(block_of(*object, BlockState::open), deadline);
+        return true;
+    }
+    file_.lose(block, object->node.name, deadline);
+    if ((is_own || object->is_released) && take(block, *object, deadline)) return true;
+    if (options_.report)
+        options_.report(fmt::format("block {} of this node has become node {}'s, which may give the addresses of this "
+                                    "node's pods again: delete this node's pods with addresses of {}, which `rdmanet "
+                                    "state` shows (AddressBlock {})",
+                                    block.prefix, base::quoted(object->node.name), block.prefix, object->name()));
+    return false;
+}
+
+/// Its object is gone, though only its node takes the finalizer away. Creating it is the lock, as for a new one.
+bool NodeBlocks::regain_absent(const Block& block, const Deadline& deadline) {
+    file_.lose(block, {}, deadline);
+    if (block.leases == 0) return false; // then any other block is as good
+    BlockObject object = object_of(block);
+    const WriteOutcome made = api_.create(object, deadline);
+    if (made.done == WriteOutcome::Done::unknown) not_known("creation", object.name());
+    if (made.done == WriteOutcome::Done::no) {
+        const auto found = api_.find_block(object.name(), deadline);
+        return found && regain(block, found, deadline);
+    }
+    object.version = made.version;
+    file_.open(block_of(object, BlockState::open), deadline);
+    if (options_.warn)
+        options_.warn(fmt::format("AddressBlock {} of this node was gone, and is created again: find out who deletes "
+                                  "it and its finalizer",
+                                  object.name()));
+    return true;
+}
+
+bool NodeBlocks::regain_lost(const Block& lost, const Deadline& deadline) {
+    (void)learn_node_uid(deadline);
+    return regain(lost, api_.find_block(object_name(lost.space, lost.prefix), deadline), deadline);
+}
+
+/// `all` are the blocks of the range. Those of this node are looked at one by one if the list says something else than
+/// the file.
+void NodeBlocks::regain_missing(const std::vector<BlockObject>& all, const BlockRange& range,
+                                const Deadline& deadline) {
+    for (const Block& block : file_.blocks(deadline)) {
+        if (!is_in_use(block) || block.space != range.space || block.range != range.subnet) continue;
+        const auto listed =
+            std::find_if(all.begin(), all.end(), [&](const BlockObject& one) { return one.block == block.prefix; });
+        if (listed == all.end() || !is_ours(*listed, deadline) || listed->is_released)
+            (void)regain_lost(block, deadline);
+    }
+}
+
 /// What a boot before this one has left, once for each boot and range.
 void NodeBlocks::look_for_earlier(const BlockRange& range, const Deadline& deadline) {
     if (file_.has_looked(range, deadline)) return;
@@ -262,15 +331,15 @@ const std::string& NodeBlocks::learn_node_uid(const Deadline& deadline) {
                         "reported; if that does not help, another machine has this name: set \"nodeName\" to the "
                         "name of this node",
                         options_.node_name, node->boot_id, options_.boot_id));
-    write_new_uid(node->uid, deadline);
     node_uid_ = node->uid;
+    write_new_uid(node->uid, deadline);
     return node_uid_;
 }
 
 void NodeBlocks::write_new_uid(const std::string& uid, const Deadline& deadline) {
     (void)file_id(deadline);
     for (Block& block : file_.blocks(deadline)) {
-        if (block.state != BlockState::open || block.boot_id != options_.boot_id || block.node_uid == uid) continue;
+        if (!is_in_use(block) || block.node_uid == uid) continue;
         block.node_uid = uid;
         for (int attempt = 0; attempt < 2; ++attempt) {
             const WriteOutcome written =
@@ -281,7 +350,10 @@ void NodeBlocks::write_new_uid(const std::string& uid, const Deadline& deadline)
                 break;
             }
             const auto object = api_.find_block(object_name(block.space, block.prefix), deadline);
-            if (!object || !is_ours(*object, deadline)) break; // somebody has taken it away by hand
+            if (!object || !is_ours(*object, deadline)) {
+                (void)regain(block, object, deadline);
+                break;
+            }
             block.version = object->version;
         }
     }
@@ -366,6 +438,8 @@ NodeBlocks::Search NodeBlocks::search_among_others(const BlockRange& range, cons
                                                    const ipam::Claim& claim, const Deadline& deadline) {
     const std::vector<Interval> usable = cut.without_requestable(claim.usable);
     std::vector<BlockObject> blocks = api_.list_blocks(range.space, range.subnet, deadline);
+    std::erase_if(blocks, [&](const BlockObject& object) { return object.space != range.space; });
+    regain_missing(blocks, range, deadline);
     std::erase_if(blocks, [&](const BlockObject& object) {
         return object.space != range.space || object.range != range.subnet || !is_useful(object.block, usable);
     });
@@ -500,6 +574,8 @@ void NodeBlocks::settle(const Deadline& deadline) {
     };
     for (const Block& block : file_.blocks(deadline))
         if (block.state == BlockState::claiming && is_of_this_cluster(block)) (void)find_out(block, deadline);
+    for (const Block& block : file_.blocks(deadline))
+        if (is_due(block, file_.now()) && is_of_this_cluster(block)) (void)regain_lost(block, deadline);
     file_.close_abandoned(deadline);
     for (const Block& block : file_.blocks(deadline))
         if (block.state == BlockState::closed && is_of_this_cluster(block)) give_back(block, deadline);

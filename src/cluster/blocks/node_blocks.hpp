@@ -30,6 +30,9 @@ public:
     /// Looks at requests without an answer, and gives closed blocks back.
     void settle(const base::Deadline& deadline);
 
+    /// Whether a lost block is to be looked at again.
+    [[nodiscard]] static bool is_due(const ipam::Block& block, const ipam::Time& now);
+
 private:
     using Deadline = base::Deadline;
     using Block = ipam::Block;
@@ -53,6 +56,11 @@ private:
     [[nodiscard]] bool find_out(const Block& claiming, const Deadline& deadline);
     [[nodiscard]] bool take(const Block& known, const BlockObject& object, const Deadline& deadline);
     [[nodiscard]] bool reopen(const Block& closed, const Deadline& deadline);
+    [[nodiscard]] bool regain(const Block& block, const std::optional<BlockObject>& object, const Deadline& deadline);
+    [[nodiscard]] bool regain_absent(const Block& block, const Deadline& deadline);
+    [[nodiscard]] bool regain_lost(const Block& lost, const Deadline& deadline);
+    void regain_missing(const std::vector<BlockObject>& all, const BlockRange& range, const Deadline& deadline);
+    [[nodiscard]] bool is_in_use(const Block& block) const;
     void look_for_earlier(const BlockRange& range, const Deadline& deadline);
     [[nodiscard]] bool may_go_on_with(const BlockObject& object, const std::vector<ipam::Lease>& leases) const;
     [[nodiscard]] Search search_among_others(const BlockRange& range, const ipam::BlockCut& cut,

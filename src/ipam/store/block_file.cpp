@@ -14,6 +14,12 @@ namespace {
 
 const FileFormat kBlockFormat{.name = "blocks.sqlite", .more_tables = kBlockTables};
 
+bool is_in_one_of(const std::vector<Block>& blocks, const Lease& lease) {
+    return std::any_of(blocks.begin(), blocks.end(), [&](const Block& block) {
+        return block.space == lease.space && block.prefix.contains(lease.address.address());
+    });
+}
+
 bool has_slot(const std::vector<Lease>& held, std::size_t slot) {
     return std::any_of(held.begin(), held.end(), [&](const Lease& lease) { return lease.slot == slot; });
 }
@@ -103,8 +109,13 @@ Leases BlockFile::reclaim(const Leases& leases, const base::Deadline& deadline) 
         deadline, [&](AddressPool& pool, BlockTable& table) { return note(pool.release(leases), table); });
 }
 
+/// Addresses of a lost block have no heirs: another node may have given them.
 Leases BlockFile::adopt(const Leases& leases, const Owner& heir, const base::Deadline& deadline) {
-    return impl_->write<Leases>(deadline, [&](AddressPool& pool, BlockTable&) { return pool.adopt(leases, heir); });
+    return impl_->write<Leases>(deadline, [&](AddressPool& pool, BlockTable& table) {
+        Leases kept = leases;
+        std::erase_if(kept, [lost = table.lost()](const Lease& lease) { return is_in_one_of(lost, lease); });
+        return pool.adopt(kept, heir);
+    });
 }
 
 Leases BlockFile::find(const OwnerKey& key, const base::Deadline& deadline) {
@@ -137,6 +148,15 @@ bool BlockFile::has_free(const Claim& claim, const base::Deadline& deadline) {
 
 Usage BlockFile::usage(const Claim& claim, const base::Deadline& deadline) {
     return impl_->read<Usage>(deadline, [&](AddressPool& pool, BlockTable&) { return pool.usage(claim); });
+}
+
+std::vector<Rival> BlockFile::find_rivals(const base::Deadline& deadline) {
+    return impl_->read<std::vector<Rival>>(deadline, [&](AddressPool&, BlockTable& table) {
+        std::vector<Rival> rivals;
+        for (const Block& block : table.lost())
+            rivals.push_back({.space = block.space, .addresses = block.prefix, .holder = block.holder});
+        return rivals;
+    });
 }
 
 std::string BlockFile::id(const base::Deadline& deadline) {
@@ -182,6 +202,10 @@ void BlockFile::open(const Block& block, const base::Deadline& deadline) {
 
 void BlockFile::set_written(const Block& block, const base::Deadline& deadline) {
     impl_->make<bool>(deadline, [&](AddressPool&, BlockTable& table) { return table.set_written(block), true; });
+}
+
+void BlockFile::lose(const Block& block, const std::string& holder, const base::Deadline& deadline) {
+    impl_->write<bool>(deadline, [&](AddressPool&, BlockTable& table) { return table.lose(block, holder), true; });
 }
 
 void BlockFile::remove(const Block& block, const base::Deadline& deadline) {

@@ -34,6 +34,8 @@ namespace {
 constexpr const char* kSelectBlocks = "SELECT " RDMANET_BLOCK_COLUMNS " FROM blocks ORDER BY space, first, length";
 constexpr const char* kSelectAround =
     "SELECT " RDMANET_BLOCK_COLUMNS " FROM blocks WHERE space = ?1 AND first <= ?2 AND last >= ?2";
+constexpr const char* kSelectByState =
+    "SELECT " RDMANET_BLOCK_COLUMNS " FROM blocks WHERE state = ?1 ORDER BY space, first, length";
 constexpr const char* kSelectRanges = "SELECT " RDMANET_RANGE_COLUMNS " FROM ranges ORDER BY space, first";
 constexpr const char* kSelectRange =
     "SELECT " RDMANET_RANGE_COLUMNS " FROM ranges WHERE space = ?1 AND first <= ?2 AND last >= ?2";
@@ -148,16 +150,18 @@ Block BlockTable::block_in(Query& row) {
     const IpPrefix prefix = prefix_in(database_, row, 1, 2);
     const IpPrefix in_range = prefix_in(database_, row, 1, 3);
     const std::int64_t state = row.integer(4);
-    if (state < 0 || state > number_of(BlockState::earlier))
-        database_.fail_as_damaged("a block has an impossible state");
+    if (state < 0 || state > number_of(BlockState::lost)) database_.fail_as_damaged("a block has an impossible state");
+    // The UID of a lost block's node says nothing: its holder's name is there instead.
+    const bool is_lost = state == number_of(BlockState::lost);
     return {.space = row.text(0),
             .prefix = prefix,
             .range = *IpPrefix::make(in_range.network(), in_range.length()),
             .state = static_cast<BlockState>(state),
             .version = row.text(5),
-            .node_uid = row.text(6),
+            .node_uid = is_lost ? std::string() : row.text(6),
             .boot_id = row.text(7),
-            .since = row.integer(8)};
+            .since = row.integer(8),
+            .holder = is_lost ? row.text(6) : std::string()};
 }
 
 std::vector<Block> BlockTable::blocks() {
@@ -168,6 +172,13 @@ std::vector<Block> BlockTable::blocks() {
     }
     for (Block& block : blocks) block.leases = count_leases(block);
     return blocks;
+}
+
+std::vector<Block> BlockTable::lost() {
+    std::vector<Block> lost;
+    Query query = database_.query(kSelectByState, number_of(BlockState::lost));
+    while (query.step()) lost.push_back(block_in(query));
+    return lost;
 }
 
 std::uint64_t BlockTable::count_leases(const Block& block) {
@@ -205,11 +216,20 @@ void BlockTable::set_state(const Block& block, BlockState state) {
                   block.space, AddressKey(block.prefix.network()), length_of(block.prefix), number_of(state), now_);
 }
 
+void BlockTable::lose(const Block& block, const std::string& holder) {
+    Block lost = block;
+    lost.node_uid = holder;
+    lost.version.clear();
+    lost.boot_id = boot_id_;
+    set_written(lost);
+    set_state(block, count_leases(block) == 0 ? BlockState::closed : BlockState::lost);
+}
+
 bool BlockTable::remove(const Block& block) {
     return database_.run("DELETE FROM blocks WHERE space = ?1 AND first = ?2 AND length = ?3 AND "
-                         "NOT (state = ?4 AND boot_id = ?5)",
+                         "NOT (state IN (?4, ?6) AND boot_id = ?5)",
                          block.space, AddressKey(block.prefix.network()), length_of(block.prefix),
-                         number_of(BlockState::open), boot_id_) != 0;
+                         number_of(BlockState::open), boot_id_, number_of(BlockState::lost)) != 0;
 }
 
 std::vector<Interval> BlockTable::open_part(const Claim& claim) {
@@ -254,8 +274,9 @@ void BlockTable::note_release(const std::string& space, const IpAddress& address
         while (query.step()) around.push_back(block_in(query));
     }
     for (const Block& block : around) {
-        if (block.state != BlockState::open || count_leases(block) != 0) continue;
-        const bool goes = range && range->is_on_request(block.prefix);
+        const bool is_lost = block.state == BlockState::lost;
+        if ((block.state != BlockState::open && !is_lost) || count_leases(block) != 0) continue;
+        const bool goes = is_lost || (range && range->is_on_request(block.prefix));
         set_state(block, goes ? BlockState::closed : BlockState::open);
     }
 }

@@ -33,9 +33,11 @@ public:
     [[nodiscard]] bool is_full(const Claim& claim);
 
     [[nodiscard]] std::vector<Block> blocks();
+    [[nodiscard]] std::vector<Block> lost();
     void add(const Block& block);
     void open(const Block& block);
     void set_written(const Block& block);
+    void lose(const Block& block, const std::string& holder);
     [[nodiscard]] bool remove(const Block& block);
     bool close_idle(std::int64_t idle);
     void close_abandoned();

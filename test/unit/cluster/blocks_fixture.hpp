@@ -63,6 +63,7 @@ public:
         options.requestable = requestable;
         options.state_directory = directory->path();
         options.warn = [this](const std::string& text) { warnings.push_back(text); };
+        options.report = [this](const std::string& text) { reports.push_back(text); };
         return options;
     }
 
@@ -75,7 +76,7 @@ public:
         return text_of(store->release(owner(container, "pod-" + container).key, soon()));
     }
     [[nodiscard]] std::string states() {
-        static constexpr const char* kNames[] = {"claiming", "open", "closed", "earlier"};
+        static constexpr const char* kNames[] = {"claiming", "open", "closed", "earlier", "lost"};
         std::string text;
         for (const ipam::Block& one : file->blocks(soon()))
             text +=
@@ -91,6 +92,7 @@ public:
     std::optional<unsigned> block_size;
     std::vector<base::IpPrefix> requestable;
     std::vector<std::string> warnings;
+    std::vector<std::string> reports;
     int calls = 0;                                       // in which it asked for the API server
     std::function<std::unique_ptr<kube::Api>()> connect; // to something else
     std::shared_ptr<ipam::BlockFile> file;
@@ -166,6 +168,13 @@ public:
     [[nodiscard]] std::string spec_of(const std::string& block, const std::string& key) {
         const auto outcome = admin->get(path_of(block), soon());
         return std::get<kube::Object>(outcome).content.root().at("spec").at(key).to_text();
+    }
+    /// As somebody who takes the finalizer away.
+    void delete_block(const std::string& block) {
+        const auto outcome = admin->get(path_of(block), soon());
+        const std::string uid = std::get<kube::Object>(outcome).content.root().at("metadata").at("uid").string();
+        patch(path_of(block), R"([{"op":"remove","path":"/metadata/finalizers"}])");
+        expect_done(admin->remove(path_of(block), {.uid = uid}, soon()));
     }
     void patch(const std::string& path, const std::string& operations) {
         expect_done(admin->patch(path, operations, soon()));

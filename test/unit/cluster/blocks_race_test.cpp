@@ -234,6 +234,74 @@ TEST_CASE_METHOD(Races, "a node that is registered anew keeps its blocks, and wr
     CHECK_THAT(spec_of(name_of(first), "node"), Contains(uid_of_node(a->name())));
 }
 
+TEST_CASE_METHOD(Races, "a block that somebody has deleted is created again, unless another node was first") {
+    if (!is_there()) return;
+    auto a = node("a");
+    auto b = node("b");
+    a->requestable = b->requestable = {prefix("10.0.0.64/26")};
+    const std::string given = a->reserve("c0", {claim(kRange)});
+    const ipam::Block block = a->file->blocks(soon()).front();
+    int count = 0;
+    const auto look = [&] { // the node asks about itself, which it need not as long as it has addresses
+        delete_node(a->name());
+        make_node("a", a->boot());
+        const std::string wanted = "10.0.0." + std::to_string(70 + count++);
+        CHECK(a->reserve("w" + wanted, {wanting(kRange, wanted)}) == wanted + "/24");
+    };
+    delete_block(name_of(block));
+    look();
+    CHECK_THAT(blocks(), Contains(block.prefix.to_string() + " a"));
+    CHECK_THAT(a->states(), Contains(block.prefix.to_string() + " open"));
+    REQUIRE(a->warnings.size() == 1);
+    CHECK_THAT(a->warnings.front(), Contains("created again"));
+    CHECK(a->store->find_rivals(soon()).empty());
+
+    delete_block(name_of(block));
+    const std::string same = prefix(given).address().to_string();
+    CHECK(b->reserve("other", {wanting(kRange, same)}) == given); // nobody can tell b
+    look();
+    CHECK_THAT(a->states(), Contains(block.prefix.to_string() + " lost"));
+    REQUIRE(a->reports.size() == 1);
+    CHECK_THAT(a->reports.front(), Contains("\"" + b->name() + "\"") && Contains(block.prefix.to_string()));
+    const auto rivals = a->store->find_rivals(soon());
+    REQUIRE(rivals.size() == 1);
+    CHECK(rivals.front().holder == b->name());
+    CHECK(a->reserve("c0", {claim(kRange)}) == given); // what its pod has already
+    CHECK(!block.prefix.contains(prefix(a->reserve("c1", {claim(kRange)})).address()));
+    const auto held = a->file->find(owner("c0", "pod-c0").key, soon());
+    CHECK(a->store->adopt(held, owner("heir", "pod-c0"), soon()).empty());
+
+    delete_block(name_of(block)); // nobody's again
+    a->store->settle(kIdleBlock, soon());
+    CHECK_THAT(a->states(), Contains(block.prefix.to_string() + " lost")); // it has looked just now
+    a->now.boot += 60;
+    a->store->settle(kIdleBlock, soon());
+    CHECK_THAT(a->states(), Contains(block.prefix.to_string() + " open"));
+    CHECK_THAT(blocks(), Contains(block.prefix.to_string() + " a"));
+}
+
+TEST_CASE_METHOD(Races, "a full node sees which of its blocks are another one's, and gives those back to nobody") {
+    if (!is_there()) return;
+    const std::string range = "10.0.0.0/30"; // blocks of one, two of which have a usable address
+    auto a = node("a");
+    auto b = node("b");
+    CHECK(a->reserve("c0", {claim(range)}) != "exhausted");
+    CHECK(a->reserve("c1", {claim(range)}) != "exhausted");
+    for (const ipam::Block& one : a->file->blocks(soon())) delete_block(name_of(one));
+    CHECK(b->reserve("d0", {claim(range)}) != "exhausted");
+    CHECK(try_to_reserve(*a, "c2", {claim(range)}) == "exhausted");
+    std::string states = a->states();
+    CHECK_THAT(states, Contains("lost") && Contains("open"));
+    const std::string before = blocks();
+    CHECK_THAT(before, Contains(" a") && Contains(" b"));
+    CHECK(a->release("c0") != "");
+    CHECK(a->release("c1") != "");
+    CHECK_THAT(a->states(), Contains("closed"));
+    a->store->settle(kIdleBlock, soon());
+    CHECK_THAT(a->states(), !Contains("closed"));
+    CHECK(blocks() == before); // one empty block stays
+}
+
 TEST_CASE_METHOD(Races, "the blocks of a node that is gone are taken when it was missed twice, five minutes apart") {
     if (!is_there()) return;
     const std::string range = "10.0.0.0/30"; // blocks of one, two of which have a usable address

@@ -35,7 +35,7 @@ public:
     }
     /// "BLOCK STATE" of each.
     [[nodiscard]] std::string states() {
-        static constexpr const char* kNames[] = {"claiming", "open", "closed", "earlier"};
+        static constexpr const char* kNames[] = {"claiming", "open", "closed", "earlier", "lost"};
         std::string text;
         for (const Block& one : file.blocks(soon()))
             text +=

@@ -36,6 +36,7 @@ enum class BlockState : std::uint8_t {
     open,     // addresses are given from it, during the boot that it names
     closed,   // it goes back to the cluster
     earlier,  // the cluster says that it was this node's in an earlier boot, or by a lease file that is lost
+    lost,     // the cluster says that it is another node's, or nobody's, and pods still have its addresses
 };
 
 struct Block {
@@ -48,6 +49,7 @@ struct Block {
     std::string boot_id;    // as in the cluster's object
     std::int64_t since = 0; // seconds since boot: when it was claimed, opened, closed or became empty
     std::uint64_t leases = 0;
+    std::string holder{}; // of a lost block: the node that has it; empty: none
 
     friend bool operator==(const Block&, const Block&) = default;
 };
@@ -85,6 +87,7 @@ public:
     /// In open blocks.
     [[nodiscard]] bool has_free(const Claim& claim, const base::Deadline& deadline) override;
     [[nodiscard]] Usage usage(const Claim& claim, const base::Deadline& deadline) override;
+    [[nodiscard]] std::vector<Rival> find_rivals(const base::Deadline& deadline) override;
 
     /// The random name of this file, by which blocks in the cluster say who manages them. Makes the file.
     [[nodiscard]] std::string id(const base::Deadline& deadline);
@@ -106,7 +109,10 @@ public:
     void open(const Block& block, const base::Deadline& deadline);
     /// What the cluster's object says by now. The state stays.
     void set_written(const Block& block, const base::Deadline& deadline);
-    /// The block is not this node's. One that is open stays.
+    /// The cluster says that the open block is not this node's, but `holder`'s, or nobody's. Nothing more is given from
+    /// it. What pods have of it stays leased; without them, the block is closed.
+    void lose(const Block& block, const std::string& holder, const base::Deadline& deadline);
+    /// The block is not this node's. One that is open or lost stays.
     void remove(const Block& block, const base::Deadline& deadline);
 
     /// Closes, of the empty blocks of each range, all but the one used last, if they are empty for that long. Returns
