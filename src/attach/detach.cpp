@@ -168,16 +168,14 @@ StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Undo
     std::string directory_fault; // that may be why the node's own store refused
     const bool has_no_leases = attempt(held, describe_leases(record), [&] {
         if (!record.key.has_leases()) return;
-        if (record.lease_store) {
-            if (undoing == Undoing::own_add || !has_leases_in_other_role(record.key, records))
-                is_owed = !release_shared(remaining, fresh, node, records, deadline);
-            return;
-        }
+        const bool are_its_own = undoing == Undoing::own_add || !has_leases_in_other_role(record.key, records);
+        if (record.lease_store && are_its_own) is_owed = !release_shared(remaining, fresh, node, records, deadline);
+        // The node's own store may have some of a repeated ADD, or of one whose record is lost.
         try {
             if (undoing == Undoing::own_add)
                 withdraw_leases(leases, record.key, fresh, node,
                                 deadline); // no program of the pod has run, so they need no cooldown
-            else if (!has_leases_in_other_role(record.key, records)) {
+            else if (are_its_own) {
                 release_leases(leases, record.key, node, deadline);
                 release_block_leases(owner_key(record.key), node, records, deadline); // of an ADD that was killed early
             }

@@ -134,15 +134,31 @@ void drop(const KnownAttachment& attachment, const state::AttachmentStore& recor
         records.remove(attachment.record.key);
 }
 
+/// Leases in a store of the cluster. A record in another role that has leases keeps all of them.
+struct SharedAddresses {
+    std::optional<state::LeaseStore> store{};
+    std::vector<std::string> addresses{}; // as far as the record knows them
+};
+
+SharedAddresses shared_addresses_of(const KnownAttachment& attachment, const state::AttachmentStore& records) {
+    const AttachmentRecord& record = attachment.record;
+    if (!record.lease_store || !has_record(attachment) || has_leases_in_other_role(record.key, records)) return {};
+    SharedAddresses shared{.store = record.lease_store};
+    for (const state::RecordedLease& lease : record.leases) shared.addresses.push_back(lease.address);
+    return shared;
+}
+
 /// A person drops the record also where the cluster's store can't be asked any more.
-void release_in_cluster(const AttachmentRecord& record, const Node& node, const state::AttachmentStore& records,
+void release_in_cluster(const SharedAddresses& shared, const state::AttachmentKey& key, const Node& node,
+                        const state::AttachmentStore& records, Forgotten& forgotten,
                         const base::Deadline& deadline) try {
-    SharedLeases(*record.lease_store, node, records).store().release(owner_key(record.key), deadline);
+    if (!shared.store) return;
+    SharedLeases(*shared.store, node, records).store().release(owner_key(key), deadline);
+    forgotten.released.insert(forgotten.released.end(), shared.addresses.begin(), shared.addresses.end());
 } catch (const base::Error& error) {
-    node.log.error(
-        fmt::format("the addresses of {} stay leased in the cluster, and nothing remembers them: remove them "
-                    "there; {}",
-                    describe(record), error.what()));
+    forgotten.not_undone.push_back(fmt::format(
+        "{} of container {} in the cluster, where nothing remembers them: remove them there; {}",
+        shared.addresses.empty() ? "addresses" : base::join(shared.addresses), key.container_id, error.what()));
 }
 
 } // namespace
@@ -162,16 +178,20 @@ void forget(const ForgetTarget& target, const Node& node, DryRun dry_run,
     const ipam::Verdict pod = PodProbe(node).probe(pod_of(attachment.record));
     if (pod == ipam::Liveness::alive) refuse_living(attachment.record, pod);
     const auto own_leases = leases_of(attachment.record, records, all_leases);
+    const SharedAddresses shared = shared_addresses_of(attachment, records);
     if (pod == ipam::Liveness::dead && !attachment.unreadable && dry_run == DryRun::no)
         detach_first(attachment, node, records, leases, deadline);
-    say(describe_forgotten(attachment, pod, own_leases, dry_run, deadline));
+    Forgotten forgotten = describe_forgotten(attachment, pod, own_leases, dry_run, deadline);
+    if (dry_run == DryRun::no)
+        release_in_cluster(shared, attachment.record.key, node, records, forgotten, deadline);
+    else
+        forgotten.released.insert(forgotten.released.end(), shared.addresses.begin(), shared.addresses.end());
+    say(forgotten);
     if (dry_run == DryRun::yes) return;
     if (!own_leases.empty()) {
         release_leases(leases, attachment.record.key, node, deadline);
         release_block_leases(owner_key(attachment.record.key), node, records, deadline);
     }
-    if (attachment.record.lease_store && has_record(attachment))
-        release_in_cluster(attachment.record, node, records, deadline);
     drop(attachment, records);
 }
 

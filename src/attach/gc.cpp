@@ -4,6 +4,7 @@
 #include "detach.hpp"
 #include "recall.hpp"
 #include "session.hpp"
+#include "shared_leases.hpp"
 
 #include "owners/attachment.hpp"
 #include "owners/known_attachments.hpp"
@@ -123,8 +124,13 @@ struct Outcome {
     std::vector<state::Unreadable> kept; // unreadable records that stay, because no pod is proven dead
 };
 
-/// `lost_steps` replaces the steps of a record that cannot be read.
-Outcome collect_all(const Node& node, DryRun dry_run, const Decide& decide, const std::vector<state::Step>& lost_steps,
+/// What a record that cannot be read would say, as far as the configuration tells.
+struct Lost {
+    std::vector<state::Step> steps{};
+    std::optional<state::LeaseStore> lease_store{};
+};
+
+Outcome collect_all(const Node& node, DryRun dry_run, const Decide& decide, const Lost& lost,
                     const base::Deadline& deadline, const Caller& caller = {}) {
     const state::AttachmentStore records = node.records(state::Access::undo);
     ipam::SqliteStore leases = open_leases(node, records);
@@ -145,7 +151,10 @@ Outcome collect_all(const Node& node, DryRun dry_run, const Decide& decide, cons
                                                   .removal_unfinished = attachment.record.removal_unfinished});
             continue;
         }
-        if (attachment.unreadable) attachment.record.steps = lost_steps;
+        if (attachment.unreadable) {
+            attachment.record.steps = lost.steps;
+            attachment.record.lease_store = lost.lease_store;
+        }
         if (dry_run == DryRun::yes)
             outcome.collected.removed.push_back(describe(attachment.record));
         else
@@ -170,11 +179,12 @@ Outcome collect_all(const Node& node, DryRun dry_run, const Decide& decide, cons
     return outcome;
 }
 
-/// The steps that an unreadable record of this network would have, as far as the configuration tells. They do not
-/// include the interface: it went with its pod, and another pod's interface must not be guessed.
-std::vector<state::Step> steps_by_configuration(const cni::Request& request) {
-    if (!request.conf.ipam_type || *request.conf.ipam_type == config::kPluginName) return {};
-    return {delegate_step(request, *request.conf.ipam_type)};
+/// Of an unreadable record of this network. It does not include the interface: it went with its pod, and another pod's
+/// interface must not be guessed.
+Lost lost_by_configuration(const cni::Request& request) {
+    if (!request.conf.ipam_type) return {};
+    if (*request.conf.ipam_type == config::kPluginName) return {.lease_store = lease_store_of(request)};
+    return {.steps = {delegate_step(request, *request.conf.ipam_type)}};
 }
 
 /// Tells a person what to do with an unreadable record.
@@ -214,7 +224,7 @@ Decide by_list_and_liveness(const cni::Request& request, PodProbe& pods) {
 void collect_for_runtime(const cni::Request& request, const Node& node, const base::Deadline& deadline) {
     PodProbe pods(node);
     const Collected collected = collect_all(node, DryRun::no, by_list_and_liveness(request, pods),
-                                            steps_by_configuration(request), deadline, caller_of(request))
+                                            lost_by_configuration(request), deadline, caller_of(request))
                                     .collected;
     for (const std::string& what : collected.removed) node.log.info(fmt::format("GC removed {}", what));
     for (const Kept& kept : collected.kept)

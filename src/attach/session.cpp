@@ -102,7 +102,9 @@ ipam::Allocation take_leases(const ipam::Config& config, const cni::Request& req
         };
     };
     ipam::Allocation allocation;
-    if (auto where = lease_store_of(config)) {
+    auto where = lease_store_of(config);
+    if (record.lease_store) require_same_store(*record.lease_store, where);
+    if (where) {
         session.node.log.debug(describe_store(config.store));
         require_none_on_node(config, session, pods, deadline);
         if (config.store.kind != ipam::StoreKind::blocks) require_none_in_blocks(config, session, deadline);

@@ -72,13 +72,22 @@ std::optional<state::LeaseStore> lease_store_of(const cni::Request& request) try
     return std::nullopt;
 }
 
-void carry_over(const state::LeaseStore& earlier, state::LeaseStore& into) {
-    if (earlier.kind != into.kind || earlier.kubeconfig != into.kubeconfig || earlier.etcd != into.etcd)
+void require_same_store(const state::LeaseStore& earlier, const std::optional<state::LeaseStore>& now) {
+    if (now && earlier.kind == now->kind && earlier.kubeconfig == now->kubeconfig && earlier.etcd == now->etcd) return;
+    if (earlier.is_released)
         throw cni::CniError(
             cni::ErrorCode::try_again_later,
             fmt::format("lease store {} may still carry out a request of an earlier ADD, and the network "
                         "names another store by now: wait for a minute",
                         base::quoted(earlier.kind)));
+    throw cni::CniError(
+        cni::ErrorCode::state,
+        fmt::format("an earlier ADD of this attachment has addresses in lease store {}, and the network "
+                    "names another store by now: delete the pod, and its DEL gives them back",
+                    base::quoted(earlier.kind)));
+}
+
+void carry_over(const state::LeaseStore& earlier, state::LeaseStore& into) {
     for (const state::LeasePool& pool : earlier.pools)
         if (std::find(into.pools.begin(), into.pools.end(), pool) == into.pools.end()) into.pools.push_back(pool);
     into.unsettled_until = earlier.unsettled_until;

@@ -32,8 +32,11 @@ namespace rdmanet::attach {
 /// The same for a DEL that finds no record. A configuration that is wrong by now says nothing.
 [[nodiscard]] std::optional<state::LeaseStore> lease_store_of(const cni::Request& request);
 
-/// `into` also looks where an earlier ADD of the attachment may have left something. Throws CniError (try again later)
-/// if that is another store.
+/// Throws CniError if an earlier ADD of the attachment has, or may yet get, addresses in another store than `now`
+/// (nullopt: the node's own).
+void require_same_store(const state::LeaseStore& earlier, const std::optional<state::LeaseStore>& now);
+
+/// `into`, the same store, also looks where an earlier ADD of the attachment may have left something.
 void carry_over(const state::LeaseStore& earlier, state::LeaseStore& into);
 
 /// Whether the server may carry out a claim after its sender has looked what became of it. etcd does not: whoever looks

@@ -250,6 +250,71 @@ TEST_CASE("what an ADD asked for before it was killed is looked for again when a
     CHECK(stage.node.difference() == "");
 }
 
+TEST_CASE("the runtime's GC gives back the cluster's addresses of a record that cannot be read", "[cluster]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
+    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    Stage stage;
+    PluginCall call = shared_call(stage.pod, "10.31.10.0/24");
+    (void)add(call);
+    stage.pod.destroy();
+    shell("truncate -s 100 /run/rdmanet/attachments/*.json");
+    call.container.clear();
+    call.ifname.clear();
+    CHECK(outcome(with(call, "'cni.dev/valid-attachments':[]"), "GC") == "");
+    CHECK(spec_of("ippools/10.31.10.0-24") == R"({"allocations":{},"range":"10.31.10.0/24"})");
+    CHECK(spec_of("overlappingrangeipreservations/10.31.10.1") == "absent");
+    CHECK(state_files() == "");
+}
+
+TEST_CASE("an IPAM plugin's ADD that is repeated for another store leaves nothing in either", "[cluster]") {
+    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
+    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    const Stage stage;
+    const auto as_ipam = [](PluginCall call) {
+        call.config = replaced(call.config, R"("type":"rdmanet","master":"par0")", R"("type":"macvlan")");
+        return call;
+    };
+    const PluginCall shared = as_ipam(shared_call(stage.pod, "10.31.11.0/24"));
+    PluginCall on_node = as_ipam(call_for(stage.pod, "'master':'par0'," + ipam("10.31.12.0/24")));
+    on_node.args = shared.args;
+    SECTION("first in the cluster") {
+        CHECK(addresses(add(shared)) == "10.31.11.1/24");
+        CHECK_THAT(refusal(on_node), Names("\"whereabouts\"", "delete the pod"));
+        CHECK(addresses(add(shared)) == "10.31.11.1/24");
+    }
+    SECTION("first on the node") {
+        CHECK(addresses(add(on_node)) == "10.31.12.1/24");
+        CHECK(addresses(add(shared)) == "10.31.11.1/24");
+    }
+    CHECK(del(shared) == "");
+    CHECK(spec_of("ippools/10.31.11.0-24") == R"({"allocations":{},"range":"10.31.11.0/24"})");
+    CHECK(spec_of("overlappingrangeipreservations/10.31.11.1") == "absent");
+    CHECK_THAT(shell(binary() + " state --json"), !Catch::Contains("10.31."));
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("gc --forget names the addresses that it gives back to the cluster, and those that it can't", "[cluster]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
+    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    Stage stage;
+    (void)add(shared_call(stage.pod, "10.31.13.0/24"));
+    stage.pod.destroy();
+    const std::string forget = binary() + " gc --forget c1 net1 2>/dev/null";
+    CHECK_THAT(shell(forget + " --dry-run"), Names("released: 10.31.13.1/24"));
+    SECTION("with the server") {
+        CHECK_THAT(shell(forget), Names("released: 10.31.13.1/24") && !Catch::Contains("not undone"));
+        CHECK(spec_of("ippools/10.31.13.0-24") == R"({"allocations":{},"range":"10.31.13.0/24"})");
+    }
+    SECTION("without it") {
+        write_kubeconfig(kNobody);
+        CHECK_THAT(shell(forget), Names("not undone: 10.31.13.1/24", "c1", "http://127.0.0.1:1"));
+        CHECK(spec_of("ippools/10.31.13.0-24") != R"({"allocations":{},"range":"10.31.13.0/24"})");
+    }
+    CHECK(state_files() == "");
+}
+
 TEST_CASE("a server that was never there is named, with what failed, and nothing is left", "[ipam]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;

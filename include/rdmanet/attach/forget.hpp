@@ -21,14 +21,16 @@ struct ForgetTarget {
 struct Forgotten {
     std::string what;                    // the attachment, or the file
     std::string reason;                  // why liveness is unknown; empty if the pod is dead
-    std::vector<std::string> not_undone; // each step with what a person does about it, or why the steps are not known
+    std::vector<std::string> not_undone; // each step with what a person does about it, or why the steps are not known;
+                                         // and addresses that the cluster's store did not take back
     std::vector<std::string> released;   // addresses
     std::string record;                  // JSON; empty if there is none or it cannot be read
 };
 
 /// Drops the record and releases the leases of one attachment whose pod is dead or unknown. If the pod is dead, it
 /// first undoes everything that can be undone, as collect_dead() does. If the pod is unknown, it undoes nothing,
-/// because the pod may live. `say` is called before anything is dropped; if it throws, the record stays. A dry run
+/// because the pod may live. Addresses in a store of the cluster are given back, if it can be asked. `say` is called
+/// before anything is dropped; if it throws, the record stays. A dry run
 /// ends there. Throws if there is no such attachment, if `target` fits several, or if the pod lives.
 void forget(const ForgetTarget& target, const Node& node, DryRun dry_run,
             const std::function<void(const Forgotten&)>& say);
