@@ -95,12 +95,12 @@ private:
 
     void connect(const base::Deadline& deadline) {
         if (!std::holds_alternative<std::monostate>(stream_)) return;
-        Socket socket = Socket::connect(url_, deadline.at_most(limits_.connect));
+        const base::Deadline end = deadline.at_most(limits_.connect);
+        Socket socket = Socket::connect(url_, end);
         if (!context_)
             stream_ = std::move(socket);
         else
-            stream_ = std::make_unique<TlsStream>(std::move(socket), *context_, tls_, url_,
-                                                  deadline.at_most(limits_.connect));
+            stream_ = std::make_unique<TlsStream>(std::move(socket), *context_, tls_, url_, end);
     }
 
     Response read_answer(const base::Deadline& deadline) {

@@ -11,8 +11,7 @@
 
 namespace rdmanet::http {
 
-/// At least one: the host itself if it is an address, else what /etc/hosts says, else DNS, IPv4 first. Throws
-/// Failure.
+/// At least one: the host itself if it is an address, else what /etc/hosts says, else DNS. Throws Failure.
 [[nodiscard]] std::vector<base::IpAddress> resolve(const std::string& host, const base::Deadline& deadline);
 
 /// The addresses of a host in the text of /etc/hosts (hosts(5)).

@@ -47,6 +47,10 @@ socklen_t fill(sockaddr_storage& storage, const base::IpAddress& address, std::u
     return sizeof v6;
 }
 
+base::UniqueFd open_socket(const base::IpAddress& address, int type) {
+    return base::UniqueFd(::socket(address.is_v4() ? AF_INET : AF_INET6, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
+
 /// Empty if it is connected, else why not.
 std::string try_to_connect(int fd, const base::IpAddress& address, std::uint16_t port, const base::Deadline& deadline) {
     sockaddr_storage storage{};
@@ -62,23 +66,34 @@ std::string try_to_connect(int fd, const base::IpAddress& address, std::uint16_t
 
 } // namespace
 
+Socket Socket::connect_to(const base::IpAddress& address, std::uint16_t port, const base::Deadline& deadline) {
+    base::UniqueFd fd = open_socket(address, SOCK_STREAM);
+    if (!fd) throw Failure{Stage::tcp, fmt::format("socket: {}", base::errno_text(errno))};
+    const std::string why = try_to_connect(fd.get(), address, port, deadline);
+    if (!why.empty()) throw Failure{Stage::tcp, fmt::format("connecting: {}", why)};
+    const int on = 1; // a request is written whole: there is nothing to collect
+    (void)::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    return Socket(std::move(fd));
+}
+
 Socket Socket::connect(const Url& url, const base::Deadline& deadline) {
-    const std::uint16_t port = base::parse_integer<std::uint16_t>(url.port).value();
-    std::string why;
-    for (const base::IpAddress& address : resolve(url.host, deadline)) {
-        base::UniqueFd fd(
-            ::socket(address.is_v4() ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-        if (!fd) {
-            why = fmt::format("socket: {}", base::errno_text(errno));
-            continue;
+    const auto port = base::parse_integer<std::uint16_t>(url.port).value();
+    const std::vector<base::IpAddress> addresses = resolve(url.host, deadline);
+    for (std::size_t at = 0; at + 1 < addresses.size(); ++at) {
+        try {
+            return connect_to(addresses[at], port, deadline.at_most(deadline.remaining() / (addresses.size() - at)));
+        } catch (const Failure&) { // the next one may answer
         }
-        why = try_to_connect(fd.get(), address, port, deadline);
-        if (!why.empty()) continue;
-        const int on = 1; // a request is written whole: there is nothing to collect
-        (void)::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-        return Socket(std::move(fd));
     }
-    throw Failure{Stage::tcp, fmt::format("connecting: {}", why)};
+    return connect_to(addresses.back(), port, deadline);
+}
+
+base::UniqueFd connect_datagrams(const base::IpAddress& address, std::uint16_t port) {
+    base::UniqueFd fd = open_socket(address, SOCK_DGRAM);
+    sockaddr_storage storage{};
+    const socklen_t length = fill(storage, address, port);
+    if (fd && ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&storage), length) != 0) fd.reset();
+    return fd;
 }
 
 void Socket::write_all(std::string_view bytes, const base::Deadline& deadline) {

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <rdmanet/base/deadline.hpp>
+#include <rdmanet/base/ip_address.hpp>
 #include <rdmanet/base/unique_fd.hpp>
 #include <rdmanet/http/client.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,8 +22,11 @@ struct Failure {
 
 class Socket {
 public:
-    /// The first address of the host that answers. Throws Failure.
+    /// The first address of the host that answers; each has its share of the time. Throws Failure.
     [[nodiscard]] static Socket connect(const Url& url, const base::Deadline& deadline);
+    /// Throws Failure.
+    [[nodiscard]] static Socket connect_to(const base::IpAddress& address, std::uint16_t port,
+                                           const base::Deadline& deadline);
 
     /// Throws Failure.
     void write_all(std::string_view bytes, const base::Deadline& deadline);
@@ -32,5 +37,8 @@ private:
     explicit Socket(base::UniqueFd fd) : fd_(std::move(fd)) {}
     base::UniqueFd fd_;
 };
+
+/// A socket for datagrams to that address and from it, which never waits. Without a descriptor if there can be none.
+[[nodiscard]] base::UniqueFd connect_datagrams(const base::IpAddress& address, std::uint16_t port);
 
 } // namespace rdmanet::http

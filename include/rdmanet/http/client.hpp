@@ -67,7 +67,7 @@ struct TlsSettings {
 };
 
 struct Limits {
-    std::chrono::milliseconds connect{2000}; // each of name, connection and TLS
+    std::chrono::milliseconds connect{2000}; // name, connection and TLS together
     std::chrono::milliseconds request{5000}; // from the first byte of a request to the last of its answer
     std::size_t most_bytes = 16U << 20U;     // of an answer's body
 };

@@ -1,0 +1,35 @@
+// Questions to name servers (RFC 1035), all of which are over at a deadline. The C library's resolver gives each server
+// whole seconds for each question.
+#pragma once
+
+#include <rdmanet/base/deadline.hpp>
+#include <rdmanet/base/ip_address.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rdmanet::http {
+
+struct NameServer {
+    base::IpAddress address;
+    std::uint16_t port = 53;
+};
+
+/// Of resolv.conf(5).
+struct ResolverConfiguration {
+    std::vector<NameServer> servers;
+    std::vector<std::string> search;
+    unsigned dots = 1; // a name with so many is looked up as it is first
+};
+
+/// Without a server, this host's.
+[[nodiscard]] ResolverConfiguration parse_resolver_configuration(std::string_view text);
+
+/// The host's IPv4 addresses, or its IPv6 addresses if it has no others. At least one; throws Failure. A server that
+/// does not answer costs a fraction of a second. If nobody says whether there are IPv4 addresses, half of the time.
+[[nodiscard]] std::vector<base::IpAddress>
+ask_name_servers(const std::string& host, const ResolverConfiguration& configuration, const base::Deadline& deadline);
+
+} // namespace rdmanet::http

@@ -1,0 +1,101 @@
+// The name of an API server, looked up by a real name server.
+#include "attachment_stage.hpp"
+#include "cluster_stage.hpp"
+#include "shell_call.hpp"
+
+#include "support/concat.hpp"
+#include "support/named_netns.hpp"
+#include "support/names.hpp"
+#include "support/process.hpp"
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <filesystem>
+
+namespace rdmanet::test {
+namespace {
+
+using Catch::Matches;
+
+/// A node with name servers at 127.0.0.1, which answers, and at 127.0.0.2, which is silent. `ip netns exec` shows its
+/// resolv.conf to programs.
+class NamedNode {
+public:
+    NamedNode() {
+        add_netns(kName);
+        shell(concat("mkdir -p /etc/netns/", kName, ' ', kDirectory, " && cd ", kDirectory,
+                     " && for i in $(seq 60); do echo 127.0.1.$i many.example; done >hosts"));
+        // Nobody has 192.0.2.1, and for three seconds nobody knows.
+        shell(concat("ip -n ", kName, " link add away0 type veth peer name away1 && ip -n ", kName,
+                     " link set away1 up && ip -n ", kName, " link set away0 up && ip -n ", kName,
+                     " address add 192.0.2.9/24 dev away0 && printf '192.0.2.1 two.example\\n127.0.0.1 two.example\\n' "
+                     ">/etc/netns/",
+                     kName, "/hosts"));
+        serve("127.0.0.1", concat(" --host-record=api.example,127.0.0.1 --host-record=six.example,::1 "
+                                  "--cname=alias.example,api.example --addn-hosts=",
+                                  kDirectory, "/hosts"));
+        serve("127.0.0.2", "");
+        shell(concat("kill -STOP $(cat ", kDirectory, "/127.0.0.2)"));
+    }
+    NamedNode(const NamedNode&) = delete;
+    NamedNode& operator=(const NamedNode&) = delete;
+    ~NamedNode() {
+        (void)succeeds(concat("cd ", kDirectory, " && kill -KILL $(cat 127.0.0.1 127.0.0.2)"));
+        (void)succeeds(concat("rm -r ", kDirectory, " /etc/netns/", kName));
+        delete_netns(kName);
+    }
+
+    /// Why ADD cannot reach the API server of that name.
+    [[nodiscard]] std::string trouble(const std::string& host, const std::string& resolver) const {
+        write_kubeconfig(replaced(kNobody, "127.0.0.1", host));
+        shell(concat("printf '", resolver, "' >/etc/netns/", kName, "/resolv.conf"));
+        PluginCall call;
+        call.netns = pod_.path();
+        call.args = "K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till";
+        call.config = json_text(concat("{'cniVersion':'1.1.0','name':'net','type':'macvlan','ipam':{'type':'rdmanet',"
+                                       "'store':'whereabouts','range':'10.31.70.0/24','kubernetes':{'kubeconfig':'",
+                                       kKubeconfig, "'}}}"));
+        return error_of(run_by_shell(concat("ip netns exec ", kName, " $0"), call));
+    }
+
+private:
+    static void serve(const std::string& address, const std::string& records) {
+        shell(concat("ip netns exec ", kName,
+                     " dnsmasq --conf-file=/dev/null --no-resolv --no-hosts --bind-interfaces ",
+                     "--user=root --local=/example/ --listen-address=", address, " --pid-file=", kDirectory, '/',
+                     address, records));
+    }
+
+    Pod pod_{"pod"};
+    static constexpr const char* kName = "named-node";
+    static constexpr const char* kDirectory = "/run/named-node";
+};
+
+} // namespace
+
+TEST_CASE(
+    "the API server's name is looked up in DNS, and servers and addresses that are silent take little of the time",
+    "[ipam]") {
+    NEEDS(std::filesystem::exists("/usr/sbin/dnsmasq"), "dnsmasq");
+    const NamedNode node;
+    const std::string found = "TCP: connecting: connection refused";
+    CHECK_THAT(node.trouble("api.example", "nameserver 127.0.0.1\n"), Names("http://api.example:1", found));
+    CHECK_THAT(node.trouble("six.example", "nameserver 127.0.0.1\n"), Names(found));
+    CHECK_THAT(node.trouble("alias.example", "nameserver 127.0.0.1\n"), Names(found));
+    CHECK_THAT(node.trouble("api", "nameserver 127.0.0.1\nsearch none.example example\n"), Names(found));
+    CHECK_THAT(node.trouble("none.example", "nameserver 127.0.0.1\n"),
+               Names("DNS: looking up \"none.example\": the name is unknown"));
+    // More than a datagram of 512 bytes holds.
+    CHECK_THAT(node.trouble("many.example", "nameserver 127.0.0.1\n"), Names(found));
+    // Two addresses: each has half of the time.
+    CHECK_THAT(node.trouble("two.example", "nameserver 127.0.0.1\n"), Names(found) && Matches(".* after 1\\.[0-9] s"));
+    // Within the 2 seconds of a connection.
+    CHECK_THAT(node.trouble("api.example", "nameserver 127.0.0.2\nnameserver 127.0.0.3\nnameserver 127.0.0.1\n"),
+               Names(found) && Matches(".* after ([0-9]+ ms|1\\.[0-9] s)"));
+    CHECK_THAT(node.trouble("api.example", "nameserver 127.0.0.2\nnameserver 127.0.0.2\n"),
+               Names("DNS: looking up \"api.example\": no name server answered") && Matches(".* after 2\\.[0-9] s"));
+    CHECK_THAT(node.trouble("api.example", "nameserver 127.0.0.3\n"), Names("every name server refuses to answer"));
+}
+
+} // namespace rdmanet::test
