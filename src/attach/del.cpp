@@ -51,7 +51,6 @@ std::vector<ipam::Lease> find_leases_of(const cni::Request& request, Session& se
     if (!where) return find_leases(session.leases, session.key, session.node, deadline);
     try {
         return SharedLeases(*where, session.node, session.records)
-            .store()
             .find(owner_key(session.key), deadline.at_most(kAskTimeout));
     } catch (const base::Error& error) {
         session.node.log.warn(fmt::format("interface {} has no record, and the cluster's store cannot say whether its "

@@ -11,6 +11,7 @@
 #include "steps/registry.hpp"
 
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
 #include <rdmanet/ipam/errors.hpp>
 #include <rdmanet/state/state_directory.hpp>
 #include <rdmanet/state/topic.hpp>
@@ -269,12 +270,19 @@ StillHeld pay_owed_addresses(const std::vector<state::AttachmentRecord>& owing, 
                              const state::AttachmentStore& records, const base::Deadline& for_locks,
                              const base::Deadline& deadline) {
     StillHeld held;
+    std::size_t untried = 0;
     for (const state::AttachmentRecord& record : owing) {
-        if (deadline.passed()) break;
         if (record.lease_store->is_released && is_unsettled(*record.lease_store)) continue; // it is too early to look
+        if (deadline.passed()) {
+            ++untried;
+            continue;
+        }
         attempt(held, fmt::format("addresses of {} in the cluster", describe(record)),
                 [&] { pay(record.key, node, records, for_locks, deadline); });
     }
+    if (untried != 0)
+        held.push_back(fmt::format("addresses of {} in the cluster: no time is left to ask for them",
+                                   base::counted(untried, "attachment", "attachments")));
     return held;
 }
 

@@ -153,7 +153,7 @@ void release_in_cluster(const SharedAddresses& shared, const state::AttachmentKe
                         const state::AttachmentStore& records, Forgotten& forgotten,
                         const base::Deadline& deadline) try {
     if (!shared.store) return;
-    SharedLeases(*shared.store, node, records).store().release(owner_key(key), deadline);
+    (void)SharedLeases(*shared.store, node, records).release(owner_key(key), {}, deadline);
     forgotten.released.insert(forgotten.released.end(), shared.addresses.begin(), shared.addresses.end());
 } catch (const base::Error& error) {
     forgotten.not_undone.push_back(fmt::format(

@@ -1,6 +1,7 @@
 #include "shared_leases.hpp"
 
 #include "block_leases.hpp"
+#include "clusters.hpp"
 #include "etcd_leases.hpp"
 #include "leases.hpp"
 
@@ -17,7 +18,6 @@
 namespace rdmanet::attach {
 namespace {
 
-constexpr http::Limits kLimits{.connect = std::chrono::seconds(2), .request = std::chrono::seconds(5)};
 constexpr const char* kWhereabouts = "whereabouts";
 constexpr const char* kEtcd = "etcd";
 constexpr const char* kNameSpace = "kube-system"; // whereabouts' own, where the kubeconfig names none
@@ -128,17 +128,8 @@ SharedLeases::SharedLeases(const state::LeaseStore& where, const Node& node, con
                                fmt::format("lease store {}: this version does not know it", base::quoted(where.kind)));
 }
 
-kube::Api& SharedLeases::api() try {
-    if (api_) return *api_;
-    kube::Access access = kube::read_kubeconfig(where_.kubeconfig);
-    for (const std::string& warning : access.warnings) node_.log.warn(warning);
-    api_ = std::make_unique<kube::Api>(std::move(access), kLimits);
-    return *api_;
-} catch (const kube::KubeconfigError& error) {
-    throw ipam::StoreError(ipam::StoreError::Kind::permanent, fmt::format("lease store: {}", error.what()));
-} catch (const http::ConfigurationError& error) {
-    throw ipam::StoreError(ipam::StoreError::Kind::permanent,
-                           fmt::format("lease store: kubeconfig {}: {}", where_.kubeconfig, error.what()));
+kube::Api& SharedLeases::api() {
+    return node_.clusters->connect(where_.kubeconfig, node_.log);
 }
 
 void SharedLeases::open_whereabouts(Adding adding) {
@@ -174,14 +165,29 @@ void SharedLeases::open_blocks(Adding adding) {
     store_ = std::move(store);
 }
 
+template <class Ask>
+auto SharedLeases::waiting_once(Ask ask) {
+    try {
+        return ask();
+    } catch (const ipam::StoreError& error) {
+        if (error.unreachable()) node_.clusters->give_up(where_.kubeconfig, error.what());
+        throw;
+    }
+}
+
+std::vector<ipam::Lease> SharedLeases::find(const ipam::OwnerKey& key, const base::Deadline& deadline) {
+    return waiting_once([&] { return store_->find(key, deadline); });
+}
+
 void SharedLeases::settle(const base::Deadline& deadline) {
-    if (blocks_ != nullptr) blocks_->settle(cluster::kIdleBlock, deadline);
+    if (blocks_ != nullptr) waiting_once([&] { blocks_->settle(cluster::kIdleBlock, deadline); });
 }
 
 std::vector<ipam::Lease> SharedLeases::release(const ipam::OwnerKey& key, const std::vector<ipam::Lease>& unused,
                                                const base::Deadline& deadline) {
-    if (blocks_ == nullptr) return store_->withdraw(key, unused, deadline);
-    return repairing(*block_file_, node_, deadline, [&] { return store_->withdraw(key, unused, deadline); });
+    if (blocks_ != nullptr)
+        return repairing(*block_file_, node_, deadline, [&] { return store_->withdraw(key, unused, deadline); });
+    return waiting_once([&] { return store_->withdraw(key, unused, deadline); });
 }
 
 std::optional<ipam::Owner> SharedLeases::known_owner(const std::string& container_id, const std::string& ifname) {

@@ -74,6 +74,8 @@ public:
     /// Claims that got no answer.
     [[nodiscard]] std::vector<ipam::Lease> unsettled() const;
 
+    [[nodiscard]] std::vector<ipam::Lease> find(const ipam::OwnerKey& key, const base::Deadline& deadline);
+
     /// Blocks that this node has no use for go back to the cluster. Throws ipam::StoreError.
     void settle(const base::Deadline& deadline);
 
@@ -85,6 +87,9 @@ private:
     void open_whereabouts(Adding adding);
     void open_blocks(Adding adding);
     [[nodiscard]] kube::Api& api();
+    /// A server that does not answer now is not asked again by this process.
+    template <class Ask>
+    auto waiting_once(Ask ask);
     [[nodiscard]] std::optional<ipam::Owner> known_owner(const std::string& container_id, const std::string& ifname);
 
     state::LeaseStore where_;
@@ -92,7 +97,6 @@ private:
     const state::AttachmentStore& records_;
     std::optional<std::map<std::pair<std::string, std::string>, ipam::Owner>> known_owners_; // once they are asked for
     cluster::WhereaboutsStore* whereabouts_ = nullptr;                                       // store_, if it is one
-    std::unique_ptr<kube::Api> api_;                                                         // once it is asked for
     std::shared_ptr<ipam::BlockFile> block_file_;
     std::unique_ptr<ipam::Store> store_;
     cluster::BlocksStore* blocks_ = nullptr; // store_, if it is one

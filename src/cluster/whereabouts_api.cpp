@@ -102,7 +102,7 @@ std::optional<kube::Object> WhereaboutsApi::find(Kind kind, const std::string& n
         if (refused.why == Refusal::not_found) return std::nullopt;
         refuse(refused);
     } catch (const http::TransportError& error) {
-        throw ipam::StoreError(ipam::StoreError::Kind::temporary, fmt::format("lease store: {}", error.what()));
+        throw ipam::StoreError(ipam::StoreError::Kind::unreachable, fmt::format("lease store: {}", error.what()));
     }
 }
 
@@ -117,7 +117,7 @@ Written WhereaboutsApi::write(Ask ask, std::initializer_list<Refusal> means_no) 
         refuse(*refused);
     } catch (const http::TransportError& error) {
         if (error.may_have_been_done()) return Written::unknown;
-        throw ipam::StoreError(ipam::StoreError::Kind::temporary, fmt::format("lease store: {}", error.what()));
+        throw ipam::StoreError(ipam::StoreError::Kind::unreachable, fmt::format("lease store: {}", error.what()));
     }
 }
 

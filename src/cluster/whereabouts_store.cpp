@@ -108,6 +108,9 @@ public:
         const auto attempt = [&](const auto& act) {
             try {
                 act();
+            } catch (const StoreError& error) {
+                if (error.unreachable()) throw; // the others would wait for the same server
+                if (!first_failure) first_failure = std::current_exception();
             } catch (const base::Error&) {
                 if (!first_failure) first_failure = std::current_exception();
             }

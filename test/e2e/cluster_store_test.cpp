@@ -7,11 +7,18 @@
 #include "support/process.hpp"
 #include "support/reporter.hpp"
 
+#include <rdmanet/base/unique_fd.hpp>
+
 #include <catch2/catch.hpp>
+
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
+#include <vector>
 
 namespace rdmanet::test {
 namespace {
@@ -50,6 +57,33 @@ public:
 
 private:
     const std::string kDirectory = "/etc/cni/net.d/rdmanet.d";
+};
+
+/// Takes connections, and never says a word.
+class SilentServer {
+public:
+    SilentServer() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t size = sizeof address;
+        if (::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), size) != 0 ||
+            ::listen(listener_.get(), 16) != 0 ||
+            ::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0)
+            throw std::runtime_error("no server on the loopback interface");
+        url_ = "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+    }
+    [[nodiscard]] const std::string& url() const { return url_; }
+    /// As many as there were since the last time.
+    [[nodiscard]] int connections() const {
+        int count = 0;
+        while (base::UniqueFd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC))) ++count;
+        return count;
+    }
+
+private:
+    base::UniqueFd listener_;
+    std::string url_;
 };
 
 std::string state_files() {
@@ -210,6 +244,30 @@ TEST_CASE("a DEL without a record succeeds while the server is away, and the add
     CHECK(spec_of("ippools/10.31.9.0-24") == R"({"allocations":{},"range":"10.31.9.0/24"})");
     CHECK(spec_of("overlappingrangeipreservations/10.31.9.1") == "absent");
     CHECK(state_files() == "");
+}
+
+TEST_CASE("a server that does not answer is waited for once, however much is owed to it", "[cluster]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
+    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    const Stage stage;
+    std::vector<PluginCall> calls;
+    for (const char* number : {"1", "2", "3"}) {
+        PluginCall call = of(shared_call(stage.pod, "10.31.14.0/24"), std::string("c") + number);
+        call.ifname = std::string("net") + number;
+        (void)add(call);
+        calls.push_back(call);
+    }
+    write_kubeconfig(kNobody);
+    for (const PluginCall& call : calls) CHECK(del(call) == "");
+    const SilentServer silent;
+    write_kubeconfig(replaced(kNobody, "http://127.0.0.1:1", silent.url()));
+    CHECK_THAT(shell(binary() + " gc 2>&1 || true"), Names("c1", "c2", "c3", silent.url()));
+    CHECK(silent.connections() == 1);
+    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    shell(binary() + " gc");
+    CHECK(spec_of("ippools/10.31.14.0-24") == R"({"allocations":{},"range":"10.31.14.0/24"})");
+    CHECK(stage.node.difference() == "");
 }
 
 TEST_CASE("what an ADD asked for before it was killed is looked for again when a minute has passed", "[cluster]") {

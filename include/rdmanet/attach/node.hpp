@@ -6,6 +6,7 @@
 #include <rdmanet/state/attachment_store.hpp>
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -13,6 +14,8 @@ namespace rdmanet::attach {
 
 /// Holds the journal and the leases. A reboot empties it, as it ends the kernel objects and pods that they describe.
 inline constexpr const char* kDefaultStateDirectory = "/run/rdmanet";
+
+class Clusters;
 
 struct Node {
     /// Reads the boot ID, and whose processes /proc shows.
@@ -28,7 +31,8 @@ struct Node {
     std::string boot_id;
     kernel::ProcView view;
     base::Logger log;
-    bool strict = false; // configurations with unknown keys are refused
+    std::shared_ptr<Clusters> clusters; // whom this process asks
+    bool strict = false;                // configurations with unknown keys are refused
 };
 
 // Each limit is shorter than the caller's, so that time is left to undo. kubelet waits 4 minutes for a sandbox, CRI-O

@@ -9,13 +9,15 @@
 
 namespace rdmanet::ipam {
 
-/// The store refused. `temporary` if the same call may succeed later without a change.
+/// The store refused. `temporary` if the same call may succeed later without a change. `unreachable`: the same, and its
+/// server has not answered, so that another request of this process would wait in vain.
 class StoreError : public base::Error {
 public:
-    enum class Kind : std::uint8_t { temporary, permanent };
+    enum class Kind : std::uint8_t { temporary, unreachable, permanent };
     StoreError(Kind kind, std::string message) : Error(std::move(message)), kind_(kind) {}
 
-    [[nodiscard]] bool temporary() const noexcept { return kind_ == Kind::temporary; }
+    [[nodiscard]] bool temporary() const noexcept { return kind_ != Kind::permanent; }
+    [[nodiscard]] bool unreachable() const noexcept { return kind_ == Kind::unreachable; }
 
 private:
     Kind kind_;

@@ -84,7 +84,7 @@ std::optional<kube::Object> BlocksApi::find(const std::string& path, const base:
         if (refused.why == Refusal::not_found) return std::nullopt;
         refuse(refused);
     } catch (const http::TransportError& error) {
-        throw StoreError(StoreError::Kind::temporary, fmt::format("lease store: {}", error.what()));
+        throw StoreError(StoreError::Kind::unreachable, fmt::format("lease store: {}", error.what()));
     }
 }
 
@@ -132,7 +132,7 @@ WriteOutcome BlocksApi::write(const std::function<kube::Outcome()>& ask, std::in
         refuse(refused);
     } catch (const http::TransportError& error) {
         if (error.may_have_been_done()) return {.done = WriteOutcome::Done::unknown};
-        throw StoreError(StoreError::Kind::temporary, fmt::format("lease store: {}", error.what()));
+        throw StoreError(StoreError::Kind::unreachable, fmt::format("lease store: {}", error.what()));
     }
 }
 

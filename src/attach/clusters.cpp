@@ -1,0 +1,31 @@
+#include "clusters.hpp"
+
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/ipam/errors.hpp>
+
+#include <chrono>
+
+namespace rdmanet::attach {
+namespace {
+
+constexpr http::Limits kLimits{.connect = std::chrono::seconds(2), .request = std::chrono::seconds(5)};
+
+} // namespace
+
+kube::Api& Clusters::connect(const std::string& kubeconfig, const base::Logger& log) try {
+    if (const auto silent = given_up_.find(kubeconfig); silent != given_up_.end())
+        throw ipam::StoreError(ipam::StoreError::Kind::unreachable, silent->second);
+    std::unique_ptr<kube::Api>& connection = connections_[kubeconfig];
+    if (connection) return *connection;
+    kube::Access access = kube::read_kubeconfig(kubeconfig);
+    for (const std::string& warning : access.warnings) log.warn(warning);
+    connection = std::make_unique<kube::Api>(std::move(access), kLimits);
+    return *connection;
+} catch (const kube::KubeconfigError& error) {
+    throw ipam::StoreError(ipam::StoreError::Kind::permanent, fmt::format("lease store: {}", error.what()));
+} catch (const http::ConfigurationError& error) {
+    throw ipam::StoreError(ipam::StoreError::Kind::permanent,
+                           fmt::format("lease store: kubeconfig {}: {}", kubeconfig, error.what()));
+}
+
+} // namespace rdmanet::attach

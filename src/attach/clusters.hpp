@@ -1,0 +1,27 @@
+// The API servers that one process asks. A call may have to do with many records: they share one connection, and a
+// server that does not answer is waited for once.
+#pragma once
+
+#include <rdmanet/base/logger.hpp>
+#include <rdmanet/kube/api.hpp>
+
+#include <map>
+#include <memory>
+#include <string>
+
+namespace rdmanet::attach {
+
+class Clusters {
+public:
+    /// Reads the kubeconfig, and asks nobody anything. Throws ipam::StoreError, also for a server that has been given up.
+    [[nodiscard]] kube::Api& connect(const std::string& kubeconfig, const base::Logger& log);
+
+    /// This process asks that server nothing more.
+    void give_up(const std::string& kubeconfig, std::string why) { given_up_[kubeconfig] = std::move(why); }
+
+private:
+    std::map<std::string, std::unique_ptr<kube::Api>> connections_; // by kubeconfig
+    std::map<std::string, std::string> given_up_;                   // why
+};
+
+} // namespace rdmanet::attach
