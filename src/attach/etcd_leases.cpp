@@ -59,14 +59,14 @@ etcd::Client connect(const ipam::EtcdServers& servers, const Node& node) try {
 std::unique_ptr<ipam::Store> open_etcd(const state::LeaseStore& where, const Node& node,
                                        std::function<void(const ipam::Lease&)> before_claim) {
     const ipam::EtcdServers servers = servers_in(where);
-    cluster::EtcdStore::Options options{.prefix = servers.prefix,
-                                        .machine_id = read_machine_id(),
-                                        .node_name = where.node_name.empty() ? host_name() : where.node_name,
-                                        .boot_id = node.boot_id,
-                                        .spaces = spaces_of(where),
-                                        .before_claim = std::move(before_claim),
-                                        .warn = [&node](const std::string& text) { node.log.warn(text); }};
-    return std::make_unique<cluster::EtcdStore>(connect(servers, node), std::move(options));
+    cluster::EtcdOptions options{.prefix = servers.prefix,
+                                 .machine_id = read_machine_id(),
+                                 .node_name = where.node_name.empty() ? host_name() : where.node_name,
+                                 .boot_id = node.boot_id,
+                                 .spaces = spaces_of(where),
+                                 .before_claim = std::move(before_claim),
+                                 .warn = [&node](const std::string& text) { node.log.warn(text); }};
+    return cluster::make_etcd_store(connect(servers, node), std::move(options));
 }
 
 } // namespace rdmanet::attach

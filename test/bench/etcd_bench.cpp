@@ -47,14 +47,14 @@ enum class Work { take, give_back };
 void work(unsigned client, unsigned addresses, Work what, const std::string& prefix) {
     const std::string name = "n" + std::to_string(client);
     const auto deadline = base::Deadline::in(std::chrono::minutes(5));
-    cluster::EtcdStore store({etcd::read_access({.endpoints = {endpoint()}}), etcd::Memory(), http::Limits{}},
-                             {.prefix = prefix,
-                              .machine_id = name,
-                              .node_name = name,
-                              .boot_id = "boot",
-                              .spaces = {""},
-                              .before_claim = {},
-                              .warn = {}});
+    const auto store = cluster::make_etcd_store(
+        {etcd::read_access({.endpoints = {endpoint()}}), etcd::Memory(), http::Limits{}}, {.prefix = prefix,
+                                                                                           .machine_id = name,
+                                                                                           .node_name = name,
+                                                                                           .boot_id = "boot",
+                                                                                           .spaces = {""},
+                                                                                           .before_claim = {},
+                                                                                           .warn = {}});
     const ipam::Config config = a_range();
     EverybodyLives everybody;
     for (unsigned number = 0; number < addresses; ++number) {
@@ -65,9 +65,9 @@ void work(unsigned client, unsigned addresses, Work what, const std::string& pre
                                 .pod_uid = pod,
                                 .boot_id = "boot"};
         if (what == Work::take)
-            (void)ipam::Allocator(store, everybody).allocate(config, owner, {}, deadline);
+            (void)ipam::Allocator(*store, everybody).allocate(config, owner, {}, deadline);
         else
-            (void)store.release(owner.key, deadline);
+            (void)store->release(owner.key, deadline);
     }
 }
 

@@ -2,9 +2,9 @@
 // was read.
 #include "refusal.hpp"
 
-#include "etcd_free.hpp"
-#include "etcd_keys.hpp"
-#include "etcd_values.hpp"
+#include "etcd/free.hpp"
+#include "etcd/keys.hpp"
+#include "etcd/values.hpp"
 
 #include <rdmanet/etcd/transaction.hpp>
 

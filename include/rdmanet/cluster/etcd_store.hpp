@@ -2,7 +2,7 @@
 //
 //   <prefix>/<space>/a/<address>                                    a lease
 //   <prefix>/<space>/o/<network>/<container>/<interface>/<slot>     the same lease, by its owner
-//   <prefix>/@nodes/<machine id>                                    a node: its name and boot
+//   <prefix>/@nodes/<machine id>                                    a node: its name and boot, and boots before
 //   <prefix>/@nodes/<machine id>/<pod's namespace>/<pod>/<network>/<interface>/<container>/<space>/<slot>
 //                                                                   the keys of that lease, by node and pod
 //
@@ -23,60 +23,26 @@
 
 namespace rdmanet::cluster {
 
-class EtcdStore final : public ipam::Store {
-public:
-    /// Of one attachment: etcd takes 128 operations at once, and each address is up to four.
-    static constexpr std::size_t kMostAddresses = 32;
+/// Of one attachment: etcd takes 128 operations at once, and each address is up to four.
+inline constexpr std::size_t kMostAddressesInEtcd = 32;
 
-    struct Options {
-        std::string prefix; // of all keys, without a slash at its end
-        // This node. A lease of another one, or of the same machine id and another name, proves nothing here.
-        std::string machine_id;
-        std::string node_name;
-        std::string boot_id;
-        /// Address spaces in which an attachment may have leases.
-        std::vector<std::string> spaces;
-        /// Writes down that an address is about to be claimed. When it returns, the claim may be sent.
-        std::function<void(const ipam::Lease&)> before_claim;
-        std::function<void(const std::string&)> warn;
-    };
-
-    /// Asks nobody anything.
-    EtcdStore(etcd::Client client, Options options);
-    ~EtcdStore() override;
-
-    [[nodiscard]] std::optional<ipam::Granted> reserve_at_once(const ipam::Owner& owner,
-                                                               const std::vector<ipam::Claim>& claims,
-                                                               const base::Deadline& deadline) override;
-    /// The search for a free address begins anywhere in the range. Released addresses do not rest.
-    [[nodiscard]] ipam::ReserveOutcome reserve(const ipam::Owner& owner, const std::vector<ipam::Claim>& claims,
-                                               const base::Deadline& deadline) override;
-    /// If it finds nothing, no claim of this node can take effect any more that was sent before.
-    std::vector<ipam::Lease> release(const ipam::OwnerKey& key, const base::Deadline& deadline) override;
-    std::vector<ipam::Lease> withdraw(const ipam::OwnerKey& key, const std::vector<ipam::Lease>& unused,
-                                      const base::Deadline& deadline) override;
-    std::vector<ipam::Lease> reclaim(const std::vector<ipam::Lease>& leases, const base::Deadline& deadline) override;
-    std::vector<ipam::Lease> adopt(const std::vector<ipam::Lease>& leases, const ipam::Owner& heir,
-                                   const base::Deadline& deadline) override;
-    [[nodiscard]] std::vector<ipam::Lease> find(const ipam::OwnerKey& key, const base::Deadline& deadline) override;
-    /// Of this node.
-    [[nodiscard]] std::vector<ipam::Lease> find_predecessors(const ipam::Owner& owner,
-                                                             const base::Deadline& deadline) override;
-    [[nodiscard]] std::vector<ipam::Lease> list(const ipam::Claim& claim, const std::optional<base::IpAddress>& after,
-                                                std::size_t most, const base::Deadline& deadline) override;
-    /// Of this node.
-    [[nodiscard]] std::vector<ipam::Lease> list_local(const ipam::Claim& claim,
-                                                      const std::optional<base::IpAddress>& after, std::size_t most,
-                                                      const base::Deadline& deadline) override;
-    /// Of `spaces`.
-    [[nodiscard]] std::vector<ipam::Lease> list_all(const base::Deadline& deadline) override;
-    [[nodiscard]] bool has_free(const ipam::Claim& claim, const base::Deadline& deadline) override;
-    /// Reads no lease: etcd counts.
-    [[nodiscard]] ipam::Usage usage(const ipam::Claim& claim, const base::Deadline& deadline) override;
-
-private:
-    class Impl;
-    std::unique_ptr<Impl> impl_;
+struct EtcdOptions {
+    std::string prefix; // of all keys, without a slash at its end
+    // This node. A lease of another one, or of the same machine id and another name, proves nothing here.
+    std::string machine_id;
+    std::string node_name;
+    std::string boot_id;
+    /// Address spaces in which an attachment may have leases. list_all() reads these.
+    std::vector<std::string> spaces;
+    /// Writes down that an address is about to be claimed. When it returns, the claim may be sent.
+    std::function<void(const ipam::Lease&)> before_claim;
+    std::function<void(const std::string&)> warn;
 };
+
+/// Asks nobody anything yet. How this store differs from what ipam::Store says:
+/// - reserve() begins its search anywhere in the range. Released addresses do not rest.
+/// - If release() finds nothing, no claim of this node can take effect any more that was sent before.
+/// - find_predecessors() and list_local() are about this node. usage() reads no lease: etcd counts.
+[[nodiscard]] std::unique_ptr<ipam::Store> make_etcd_store(etcd::Client client, EtcdOptions options);
 
 } // namespace rdmanet::cluster

@@ -62,7 +62,7 @@ inline std::string own_prefix() {
     return "/rdmanet/t" + std::to_string(::getpid()) + "-" + std::to_string(++count);
 }
 
-inline EtcdStore::Options etcd_options(const std::string& prefix) {
+inline EtcdOptions etcd_options(const std::string& prefix) {
     return {.prefix = prefix,
             .machine_id = "0123456789abcdef0123456789abcdef",
             .node_name = "n1",

@@ -1,7 +1,5 @@
 // What only etcd can do wrong. What all stores have in common is in ../ipam/store_cases.cpp.
-#include "etcd_fixture.hpp"
-#include "fixture.hpp"
-#include "lossy_etcd.hpp"
+#include "etcd_case.hpp"
 
 #include "support/patience.hpp"
 #include "support/process.hpp"
@@ -23,97 +21,6 @@ using namespace rdmanet::cluster;
 using namespace rdmanet::cluster::test;
 using Catch::Matchers::Contains;
 using rdmanet::test::shell;
-
-namespace {
-
-using Fate = LossyEtcd::Fate;
-
-/// What is below `prefix`: keys without the prefix, and their values.
-std::vector<etcd::KeyValue> entries_below(const std::string& prefix) {
-    etcd::Client client = connect_to(servers_of("one"));
-    auto entries = client.run(etcd::Transaction().read(etcd::Range::below(prefix + "/")), soon()).found[0].entries;
-    for (etcd::KeyValue& entry : entries) entry.key = entry.key.substr(prefix.size());
-    return entries;
-}
-
-/// Without the node's own key, which stays.
-std::vector<std::string> keys_below(const std::string& prefix) {
-    std::vector<std::string> keys;
-    for (const etcd::KeyValue& entry : entries_below(prefix))
-        if (!entry.key.starts_with("/@nodes/") || entry.key.find('/', 8) != std::string::npos)
-            keys.push_back(entry.key);
-    return keys;
-}
-
-void remove_key(const std::string& key) {
-    etcd::Client client = connect_to(servers_of("one"));
-    (void)client.run(etcd::Transaction().remove(key), soon());
-}
-
-std::string why_not(EtcdStore& store, const ipam::Owner& who, const std::vector<ipam::Claim>& claims) {
-    try {
-        return "granted " + text_of(store.reserve(who, claims, soon()));
-    } catch (const ipam::StoreError& error) {
-        return std::string(error.temporary() ? "temporary: " : "permanent: ") + error.what();
-    }
-}
-
-std::string why_not(const etcd::Servers& servers, http::Limits limits = {.connect = 60s, .request = 60s}) {
-    try {
-        EtcdStore store(connect_to(servers, etcd::Memory(), limits), etcd_options(own_prefix()));
-        return why_not(store, owner("a", "p"), {});
-    } catch (const etcd::Failure& failure) {
-        return failure.what();
-    }
-}
-
-class EtcdCase {
-public:
-    EtcdCase() {
-        if (!is_there()) rdmanet::test::mark_skipped(kNeedsEtcd);
-    }
-    [[nodiscard]] static bool is_there() { return etcd_directory().has_value(); }
-
-    [[nodiscard]] std::unique_ptr<EtcdStore> connect(const etcd::Servers& servers) {
-        EtcdStore::Options options = etcd_options(prefix);
-        options.before_claim = [this](const ipam::Lease& lease) { claimed.push_back(lease.address.to_string()); };
-        options.warn = [this](const std::string& text) { warnings.push_back(text); };
-        return std::make_unique<EtcdStore>(connect_to(servers, etcd::Memory(memory)), std::move(options));
-    }
-    [[nodiscard]] std::unique_ptr<EtcdStore> connect() { return connect(servers_of("one")); }
-
-    /// etcd behind a connection, where the n-th request of `what` (text in its body, in base64) has that fate.
-    [[nodiscard]] std::unique_ptr<LossyEtcd> behind(std::function<Fate(const std::string&)> fate) {
-        return std::make_unique<LossyEtcd>(endpoints_of("one").front(), std::move(fate));
-    }
-
-    [[nodiscard]] static ipam::Claim claim(std::string_view subnet) {
-        const base::IpPrefix range = prefix_of(subnet);
-        return {.space = "",
-                .family = range.family(),
-                .prefix_length = range.length(),
-                .usable = {ipam::bounds_of(range, ipam::Edges::kept_free)},
-                .wanted = std::nullopt,
-                .cooldown = 30s};
-    }
-    [[nodiscard]] static ipam::Claim wanting(std::string_view subnet, std::string_view address) {
-        ipam::Claim one = claim(subnet);
-        one.wanted = ip(address);
-        return one;
-    }
-    static base::IpPrefix prefix_of(std::string_view text) { return base::IpPrefix::parse(text).value(); }
-
-    const std::string prefix = own_prefix();
-    std::string memory; // file; empty: nothing is remembered
-    std::vector<std::string> claimed;
-    std::vector<std::string> warnings;
-};
-
-bool is_claim(const std::string& request) {
-    return request.find("request_put") != std::string::npos && request.find("\"failure\"") != std::string::npos;
-}
-
-} // namespace
 
 TEST_CASE_METHOD(EtcdCase, "keys say for a person who has which address", "[etcd]") {
     if (!is_there()) return;
@@ -143,17 +50,17 @@ TEST_CASE_METHOD(EtcdCase, "names may hold any text, and spaces have nothing to 
     const std::string nasty = "a/../b%2F '\"\\ \xc3\xa4\n-";
     auto options = etcd_options(prefix);
     options.spaces = {"", "-", nasty, "@10.0.0.0/24"};
-    EtcdStore store(connect_to(servers_of("one")), options);
+    const auto store = make_etcd_store(connect_to(servers_of("one")), options);
     ipam::Owner who = owner(nasty, nasty, nasty);
     who.key.network = nasty;
     std::vector<ipam::Claim> claims(options.spaces.size(), wanting("10.0.0.0/24", "10.0.0.7"));
     for (std::size_t at = 0; at < claims.size(); ++at) claims[at].space = options.spaces[at];
-    CHECK(text_of(store.reserve(who, claims, soon())) == "10.0.0.7/24 10.0.0.7/24 10.0.0.7/24 10.0.0.7/24");
-    const auto leases = store.find(who.key, soon());
+    CHECK(text_of(store->reserve(who, claims, soon())) == "10.0.0.7/24 10.0.0.7/24 10.0.0.7/24 10.0.0.7/24");
+    const auto leases = store->find(who.key, soon());
     REQUIRE(leases.size() == 4);
     CHECK(leases[2].space == nasty);
     CHECK(leases[2].owner == who);
-    CHECK(store.release(who.key, soon()).size() == 4);
+    CHECK(store->release(who.key, soon()).size() == 4);
     CHECK(keys_below(prefix).empty());
 }
 
@@ -378,23 +285,23 @@ TEST_CASE_METHOD(EtcdCase, "an etcd that is killed, or stopped for longer than a
     if (!is_there()) return;
     const std::string directory = *etcd_directory() + "/one";
     const pid_t pid = std::stoi(shell("cat " + directory + "/1.pid"));
-    EtcdStore store(connect_to(servers_of("one"), etcd::Memory(), {.connect = 1s, .request = 1s}),
-                    etcd_options(prefix));
-    const std::string address = text_of(store.reserve(owner("a", "p"), {claim("10.0.0.0/24")}, soon()));
+    const auto store = make_etcd_store(connect_to(servers_of("one"), etcd::Memory(), {.connect = 1s, .request = 1s}),
+                                       etcd_options(prefix));
+    const std::string address = text_of(store->reserve(owner("a", "p"), {claim("10.0.0.0/24")}, soon()));
     ::kill(pid, SIGSTOP);
     rdmanet::test::wait_until("test \"$(cut -d' ' -f3 /proc/" + std::to_string(pid) + "/task/*/stat | sort -u)\" = T");
-    CHECK_THAT(why_not(store, owner("b", "q"), {claim("10.0.0.0/24")}),
+    CHECK_THAT(why_not(*store, owner("b", "q"), {claim("10.0.0.0/24")}),
                Contains("temporary") && Contains("no answer") && Contains(endpoints_of("one").front()));
-    CHECK_THROWS_AS(store.release(owner("a", "p").key, soon()), ipam::StoreError);
+    CHECK_THROWS_AS(store->release(owner("a", "p").key, soon()), ipam::StoreError);
     ::kill(pid, SIGCONT);
     CHECK(rdmanet::test::comes_true([&] { return !keys_below(prefix).empty(); }));
     ::kill(pid, SIGKILL);
-    CHECK_THAT(why_not(store, owner("b", "q"), {claim("10.0.0.0/24")}), Contains("temporary") && Contains("TCP"));
+    CHECK_THAT(why_not(*store, owner("b", "q"), {claim("10.0.0.0/24")}), Contains("temporary") && Contains("TCP"));
     shell(*etcd_directory() + "/member " + directory + " 1 start");
-    CHECK(text_of(store.find(owner("a", "p").key, soon())) == address);
-    CHECK(text_of(store.release(owner("a", "p").key, soon())) == address);
+    CHECK(text_of(store->find(owner("a", "p").key, soon())) == address);
+    CHECK(text_of(store->release(owner("a", "p").key, soon())) == address);
     // What "b" sent while the server was stopped may have been done since; its DEL ends that.
-    (void)store.release(owner("b", "q").key, soon());
+    (void)store->release(owner("b", "q").key, soon());
     CHECK(keys_below(prefix).empty());
 }
 
@@ -430,16 +337,16 @@ TEST_CASE_METHOD(EtcdCase, "work goes on while a member of three is killed, stop
     std::vector<std::thread> nodes;
     for (int node = 0; node < 3; ++node)
         nodes.emplace_back([&, node] {
-            EtcdStore::Options options = etcd_options(prefix);
+            EtcdOptions options = etcd_options(prefix);
             options.machine_id = std::string(32, static_cast<char>('a' + node));
             options.node_name = "n" + std::to_string(node);
-            EtcdStore store(connect_to(servers_of("three"), etcd::Memory(), impatient), options);
+            const auto store = make_etcd_store(connect_to(servers_of("three"), etcd::Memory(), impatient), options);
             for (int round = 0; !is_over; ++round) {
                 const std::string name = std::to_string(node) + "-" + std::to_string(round);
                 for (bool is_done = false; !is_done;) try {
-                        const auto outcome = store.reserve(owner(name, name), {claim("10.0.0.0/24")}, soon());
-                        while (!store.find(owner(name, name).key, soon()).empty())
-                            (void)store.release(owner(name, name).key, soon());
+                        const auto outcome = store->reserve(owner(name, name), {claim("10.0.0.0/24")}, soon());
+                        while (!store->find(owner(name, name).key, soon()).empty())
+                            (void)store->release(owner(name, name).key, soon());
                         is_done = true;
                         ++done;
                     } catch (const ipam::StoreError& error) {
@@ -469,8 +376,8 @@ TEST_CASE_METHOD(EtcdCase, "work goes on while a member of three is killed, stop
     is_over = true;
     for (std::thread& node : nodes) node.join();
     CHECK(failures.empty());
-    EtcdStore store(connect_to(servers_of("three")), etcd_options(prefix));
-    CHECK(store.list_all(soon()).empty());
+    const auto store = make_etcd_store(connect_to(servers_of("three")), etcd_options(prefix));
+    CHECK(store->list_all(soon()).empty());
 }
 
 TEST_CASE_METHOD(EtcdCase, "a password, a right or a certificate that is wrong is named, and no secret is said",
@@ -568,40 +475,4 @@ TEST_CASE_METHOD(EtcdCase, "an etcd without space says so, and still takes addre
     alarm("DEACTIVATE");
     CHECK(keys_below(prefix).empty());
     CHECK(text_of(store->reserve(owner("b", "q"), {claim("10.0.0.0/24")}, soon())).starts_with("10.0.0."));
-}
-
-TEST_CASE_METHOD(EtcdCase, "a node that was started anew gives back what it had, and nobody else's", "[etcd]") {
-    if (!is_there()) return;
-    const auto store_of = [&](const std::string& machine, const std::string& name, const std::string& boot) {
-        EtcdStore::Options options = etcd_options(prefix);
-        options.machine_id = machine;
-        options.node_name = name;
-        options.boot_id = boot;
-        options.warn = [this](const std::string& text) { warnings.push_back(text); };
-        return std::make_unique<EtcdStore>(connect_to(servers_of("one")), options);
-    };
-    const auto owner_in = [](const std::string& name, const std::string& boot) {
-        ipam::Owner who = owner(name, name);
-        who.boot_id = boot;
-        return who;
-    };
-    const auto before = store_of("m1", "n1", "b1");
-    (void)before->reserve(owner_in("a", "b1"), {claim("10.0.0.0/24"), claim("fd00::/64")}, soon());
-    (void)before->reserve(owner_in("b", "b1"), {claim("10.0.0.0/24")}, soon());
-    const auto beside = store_of("m2", "n2", "b2");
-    (void)beside->reserve(owner_in("c", "b2"), {claim("10.0.0.0/24")}, soon());
-
-    const auto after = store_of("m1", "n1", "b3");
-    (void)after->reserve(owner_in("d", "b3"), {claim("10.0.0.0/24")}, soon());
-    CHECK_THAT(warnings.at(0), Contains("3 addresses"));
-    std::set<std::string> left;
-    for (const auto& lease : after->list_all(soon())) left.insert(lease.owner.pod_name + "@" + lease.owner.other_node);
-    CHECK(left == std::set<std::string>{"c@n2", "d@"});
-    CHECK(after->list_local(claim("10.0.0.0/24"), std::nullopt, 9, soon()).size() == 1);
-    // What the node sent before its end has no effect any more.
-    CHECK_THAT(why_not(*before, owner_in("e", "b1"), {claim("10.0.0.0/24")}), Contains("granted"));
-    CHECK_THAT(why_not(*store_of("m1", "n9", "b9"), owner_in("f", "b9"), {claim("10.0.0.0/24")}),
-               Contains("permanent") && Contains("machine id m1 is that of node \"n1\"") && Contains("\"n9\"") &&
-                   Contains("/etc/machine-id"));
-    CHECK(after->find_predecessors(owner("new", "c"), soon()).empty()); // it is on another node
 }

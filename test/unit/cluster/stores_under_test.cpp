@@ -11,7 +11,7 @@ public:
     explicit Etcd(std::string cluster) : cluster_(std::move(cluster)) {}
 
     std::unique_ptr<ipam::Store> connect() override {
-        return std::make_unique<EtcdStore>(connect_to(servers_of(cluster_)), etcd_options(prefix_));
+        return make_etcd_store(connect_to(servers_of(cluster_)), etcd_options(prefix_));
     }
     std::string space() const override { return ""; }
 

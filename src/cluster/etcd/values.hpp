@@ -3,10 +3,12 @@
 
 #include <rdmanet/ipam/lease.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace rdmanet::cluster {
 
@@ -22,8 +24,13 @@ struct StoredLease {
 [[nodiscard]] std::optional<StoredLease> parse_stored_lease(std::string_view text);
 
 struct StoredNode {
+    /// More are forgotten, the oldest first.
+    static constexpr std::size_t kMostBoots = 32;
+
     std::string name;
-    std::string boot_id;
+    std::string boot_id;                // empty: a person has released what it had
+    std::vector<std::string> earlier{}; // boots that were replaced, the latest first
+    std::string returned{};             // one of them that came back, so that two machines have this key
 };
 [[nodiscard]] std::string to_text(const StoredNode& node);
 [[nodiscard]] std::optional<StoredNode> parse_stored_node(std::string_view text);

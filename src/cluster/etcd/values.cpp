@@ -1,9 +1,11 @@
-#include "etcd_values.hpp"
+#include "values.hpp"
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/json/reader.hpp>
 #include <rdmanet/json/writer.hpp>
+
+#include <algorithm>
 
 namespace rdmanet::cluster {
 namespace {
@@ -86,12 +88,21 @@ std::optional<StoredLease> parse_stored_lease(std::string_view text) {
 
 std::string to_text(const StoredNode& node) {
     json::Writer writer;
-    return writer.begin_object().member("name", node.name).member("bootID", node.boot_id).end_object().to_text();
+    writer.begin_object().member("name", node.name).member("bootID", node.boot_id).key("earlierBootIDs").begin_array();
+    for (std::size_t at = 0; at < std::min(node.earlier.size(), StoredNode::kMostBoots); ++at)
+        writer.value(node.earlier[at]);
+    writer.end_array();
+    if (!node.returned.empty()) writer.member("returnedBootID", node.returned);
+    return writer.end_object().to_text();
 }
 
 std::optional<StoredNode> parse_stored_node(std::string_view text) {
     return parse_or_nothing(text, [](const json::Reader& root) -> StoredNode {
-        return {.name = root.at("name").string(), .boot_id = root.at("bootID").string()};
+        StoredNode node{.name = root.at("name").string(), .boot_id = root.at("bootID").string()};
+        if (const auto earlier = root.find("earlierBootIDs")) // older versions write none
+            for (const json::Reader& boot : earlier->elements()) node.earlier.push_back(boot.string());
+        if (const auto returned = root.find("returnedBootID")) node.returned = returned->string();
+        return node;
     });
 }
 

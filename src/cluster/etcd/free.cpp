@@ -1,4 +1,4 @@
-#include "etcd_free.hpp"
+#include "free.hpp"
 
 #include <algorithm>
 

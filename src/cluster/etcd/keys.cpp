@@ -1,4 +1,4 @@
-#include "etcd_keys.hpp"
+#include "keys.hpp"
 
 #include <rdmanet/base/format.hpp>
 

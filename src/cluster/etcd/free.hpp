@@ -2,7 +2,7 @@
 // an address is free are keys read, a page at a time.
 #pragma once
 
-#include "etcd_keys.hpp"
+#include "keys.hpp"
 
 #include <rdmanet/etcd/transaction.hpp>
 #include <rdmanet/ipam/store.hpp>
