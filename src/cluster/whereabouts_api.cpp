@@ -41,6 +41,13 @@ private:
     json::Writer writer_;
 };
 
+/// The patch of a pool. The object goes on without managedFields: nobody applies pools, and with many records the
+/// server needs more time for these than for all the rest. Without them it does not make them again
+/// (structured-merge-diff, managedfields, skipNonAppliedManager).
+std::string of_pool(Patch& patch) {
+    return patch.add("add", "/metadata/managedFields", "[{}]").to_text();
+}
+
 std::string path_to(std::string_view key) {
     return fmt::format("/spec/allocations/{}", key);
 }
@@ -154,29 +161,31 @@ Pool WhereaboutsApi::get_pool(const Place& place, const base::Deadline& deadline
     }
 }
 
-Written WhereaboutsApi::take(const Place& place, const std::string& key, const ipam::Owner& owner,
-                             const base::Deadline& deadline) {
-    // A path that is absent is null for a test (evanphx/json-patch, which the server uses).
-    std::string patch =
-        Patch().add("test", path_to(key), "null").add("add", path_to(key), record_text(owner)).to_text();
-    return write([&] { return api_.patch(path_of(Kind::pool, pool_name(place)), std::move(patch), deadline); },
+Written WhereaboutsApi::patch_pool(const Place& place, std::string operations, const base::Deadline& deadline) {
+    return write([&] { return api_.patch(path_of(Kind::pool, pool_name(place)), std::move(operations), deadline); },
                  {Refusal::invalid, Refusal::not_found, Refusal::conflict});
 }
 
+Written WhereaboutsApi::take(const Place& place, const std::string& key, const ipam::Owner& owner,
+                             const base::Deadline& deadline) {
+    // A path that is absent is null for a test (evanphx/json-patch, which the server uses).
+    return patch_pool(place,
+                      of_pool(Patch().add("test", path_to(key), "null").add("add", path_to(key), record_text(owner))),
+                      deadline);
+}
+
 Written WhereaboutsApi::give_back(const Place& place, const PoolRecord& record, const base::Deadline& deadline) {
-    std::string patch = Patch().add("test", path_to(record.key), record.text).remove(path_to(record.key)).to_text();
-    return write([&] { return api_.patch(path_of(Kind::pool, pool_name(place)), std::move(patch), deadline); },
-                 {Refusal::invalid, Refusal::not_found, Refusal::conflict});
+    return patch_pool(place, of_pool(Patch().add("test", path_to(record.key), record.text).remove(path_to(record.key))),
+                      deadline);
 }
 
 Written WhereaboutsApi::hand_over(const Place& place, const PoolRecord& record, const ipam::Owner& heir,
                                   const base::Deadline& deadline) {
-    std::string patch = Patch()
-                            .add("test", path_to(record.key), record.text)
-                            .add("replace", path_to(record.key), record_text(heir))
-                            .to_text();
-    return write([&] { return api_.patch(path_of(Kind::pool, pool_name(place)), std::move(patch), deadline); },
-                 {Refusal::invalid, Refusal::not_found, Refusal::conflict});
+    return patch_pool(place,
+                      of_pool(Patch()
+                                  .add("test", path_to(record.key), record.text)
+                                  .add("replace", path_to(record.key), record_text(heir))),
+                      deadline);
 }
 
 std::optional<Reservation> WhereaboutsApi::find_reservation(const std::string& name, const base::Deadline& deadline) {

@@ -61,6 +61,7 @@ private:
     enum class Kind : std::uint8_t { pool, reservation };
     [[nodiscard]] std::string path_of(Kind kind, const std::string& name = {}) const;
     [[nodiscard]] std::optional<kube::Object> find(Kind kind, const std::string& name, const base::Deadline& deadline);
+    [[nodiscard]] Written patch_pool(const Place& place, std::string operations, const base::Deadline& deadline);
     template <class Ask>
     [[nodiscard]] Written write(Ask ask, std::initializer_list<kube::Refusal> means_no);
     [[noreturn]] void refuse(const kube::Refused& refused) const;

@@ -3,8 +3,10 @@
 #include "whereabouts_api.hpp"
 
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/http/pause.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <map>
 #include <set>
@@ -27,6 +29,9 @@ constexpr std::size_t kWarnPercent = 60;
 constexpr std::size_t kRefusePercent = 90;
 // Of one address. Each means that another writer was faster, or that an answer was lost.
 constexpr int kMostTries = 30;
+// The pause after a lost race: up to the time that the try took, then up to twice that, and so on.
+constexpr int kMostDoublings = 3;
+constexpr std::chrono::milliseconds kLongestPause{5000};
 
 /// What `usable` and the prefix length say of the subnet: a range lies in one.
 Place place_of(const Claim& claim) {
@@ -221,6 +226,7 @@ private:
         Place place;
         std::set<IpAddress> reserved_by_others{};
         bool is_fresh = false;
+        int lost_races = 0;
     };
     using Taken = std::variant<Lease, ipam::Taken, ipam::Exhausted>;
 
@@ -230,12 +236,25 @@ private:
                 throw base::TimeoutError(
                     fmt::format("waited for an address of IPPool {}/{}, for which other nodes compete",
                                 options_.name_space, pool_name(taking.place)));
+            const int lost_before = taking.lost_races;
+            const auto begun = base::Deadline::Clock::now();
             const Pool pool = read_pool(taking.place, attempt == 0, deadline);
             if (auto taken = try_to_take(taking, pool, deadline)) return *std::move(taken);
+            if (taking.lost_races != lost_before)
+                let_others_go_first(taking, base::Deadline::Clock::now() - begun, deadline);
         }
         throw StoreError(StoreError::Kind::temporary,
                          fmt::format("lease store: other nodes were faster {} times to take an address of IPPool {}/{}",
                                      kMostTries, options_.name_space, pool_name(taking.place)));
+    }
+
+    /// The server works on each patch of a pool alone, and does it anew for all others when one is done. So the more nodes
+    /// compete, the longer a try takes, and the longer is the time over which they spread.
+    static void let_others_go_first(const Taking& taking, base::Deadline::Clock::duration tried,
+                                    const base::Deadline& deadline) {
+        const auto once = std::chrono::duration_cast<std::chrono::milliseconds>(tried);
+        const auto longest = once * (1 << std::min(taking.lost_races - 1, kMostDoublings));
+        http::pause(std::min(http::any_part_of(std::min(longest, kLongestPause)), deadline.remaining()));
     }
 
     /// nullopt: try again, with the pool as it is by then.
@@ -269,7 +288,10 @@ private:
         // Whatever became of it, the pool says: an own record is looked for first.
         const Written written = api_.take(taking.place, *key, taking.owner, deadline);
         if (written == Written::unknown) unsettled_.push_back(new_lease(taking, *address));
-        if (written != Written::yes) return std::nullopt;
+        if (written != Written::yes) {
+            ++taking.lost_races;
+            return std::nullopt;
+        }
         const PoolRecord taken{.key = *key,
                                .address = *address,
                                .id = taking.owner.key.container_id,

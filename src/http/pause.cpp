@@ -10,9 +10,13 @@ namespace rdmanet::http {
 using std::chrono::milliseconds;
 
 milliseconds with_jitter(milliseconds longest) {
+    return longest - any_part_of(longest / 2);
+}
+
+milliseconds any_part_of(milliseconds longest) {
     std::uint32_t random = 0;
     if (::getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random) return longest;
-    return longest / 2 + milliseconds(random % static_cast<std::uint32_t>(longest.count() / 2 + 1));
+    return milliseconds(random % static_cast<std::uint32_t>(longest.count() + 1));
 }
 
 void pause(milliseconds duration) {

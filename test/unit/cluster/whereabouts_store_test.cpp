@@ -122,6 +122,35 @@ TEST_CASE_METHOD(Subnet, "records of others stay as they are, whatever they look
     CHECK(release(owner("old", "x")) == "10.0.0.1/29"); // a record of whereabouts before 0.7 names no interface
 }
 
+TEST_CASE_METHOD(Subnet, "a pool loses its managedFields with the first claim, and nothing else of its metadata") {
+    if (!is_there()) return;
+    const auto admin = connect("admin");
+    const std::string path = std::string(kObjects) + "ippools/" + space + "-10.0.0.0-29";
+    const auto made = admin->create(
+        std::string(kObjects) + "ippools",
+        R"({"apiVersion":"whereabouts.cni.cncf.io/v1alpha1","kind":"IPPool","metadata":{"name":")" + space +
+            R"(-10.0.0.0-29","labels":{"a":"b"},"annotations":{"c":"d"}},"spec":{"range":"10.0.0.0/29",)"
+            R"("allocations":{}}})",
+        soon());
+    REQUIRE(std::holds_alternative<kube::Object>(made));
+    const auto metadata = [&] {
+        const auto outcome = admin->get(path, soon());
+        const json::Reader all = std::get<kube::Object>(outcome).content.root().at("metadata");
+        CHECK(all.at("labels").to_text() == R"({"a":"b"})");
+        CHECK(all.at("annotations").to_text() == R"({"c":"d"})");
+        return all.to_text();
+    };
+    CHECK_THAT(metadata(), Contains("managedFields"));
+    CHECK(reserve(owner("a", "p"), {claim(kRange)}) == "10.0.0.1/29");
+    CHECK_THAT(metadata(), !Contains("managedFields"));
+    const std::string records = "/spec/allocations/";
+    const std::string of_whereabouts =
+        R"([{"op":"add","path":")" + records + R"(2","value":{"id":"w","podref":"default/w","ifname":"net1"}}])";
+    CHECK(std::holds_alternative<kube::Object>(admin->patch(path, of_whereabouts, soon())));
+    CHECK(release(owner("a", "p")) == "10.0.0.1/29");
+    CHECK_THAT(metadata(), !Contains("managedFields"));
+}
+
 TEST_CASE_METHOD(Subnet, "what an ADD that was killed left behind is finished or given back") {
     if (!is_there()) return;
     CHECK(reserve(owner("a", "p"), {claim(kRange)}) == "10.0.0.1/29");
