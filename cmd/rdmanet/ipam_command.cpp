@@ -30,6 +30,13 @@ IpamCommand::IpamCommand(CLI::App& app)
     add_place_options(*show_command, options_);
     verbs_.push_back({.command = show_command, .run = [this] { return show(options_); }});
 
+    CLI::App* reconcile_command =
+        ipam_->add_subcommand("reconcile", "free what pods and nodes that are gone have left in the cluster");
+    add_reconcile_options(*reconcile_command, options_, reconcile_options_);
+    verbs_.push_back({.command = reconcile_command,
+                      .run = [this] { return reconcile(options_, reconcile_options_); },
+                      .is_about_node = false});
+
     for (const IpamVerb& verb : verbs_) verb.command->allow_extras();
 }
 
@@ -40,7 +47,7 @@ const IpamVerb* IpamCommand::chosen() const {
 }
 
 void IpamCommand::require_rights(const IpamVerb& verb) const {
-    if (::geteuid() != 0 && options_.kubeconfig.empty())
+    if (verb.is_about_node && ::geteuid() != 0 && options_.kubeconfig.empty())
         throw base::Error(fmt::format("`rdmanet ipam {}` must be run as root, because it reads the state directory and "
                                       "the node's files; give --kubeconfig to look at the cluster only",
                                       verb.command->get_name()));

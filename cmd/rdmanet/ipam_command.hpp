@@ -2,6 +2,7 @@
 #pragma once
 
 #include "lease_places.hpp"
+#include "reconcile_command.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -14,7 +15,8 @@ namespace rdmanet::cmd {
 /// A subcommand of `rdmanet ipam`.
 struct IpamVerb {
     CLI::App* command = nullptr;
-    std::function<int()> run; // with the exit status
+    std::function<int()> run;  // with the exit status
+    bool is_about_node = true; // reads what only root may read
 };
 
 class IpamCommand {
@@ -30,6 +32,7 @@ public:
 private:
     CLI::App* ipam_;
     IpamOptions options_;
+    ReconcileCommandOptions reconcile_options_;
     std::vector<IpamVerb> verbs_;
 };
 

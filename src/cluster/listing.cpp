@@ -12,20 +12,6 @@ namespace {
 constexpr unsigned kGone = 410; // the snapshot that the pages come from was compacted
 constexpr int kMostBeginnings = 4;
 
-[[noreturn]] void refuse_list(const kube::Api& api, const kube::Refused& refused) {
-    using ipam::StoreError;
-    using kube::Refusal;
-    const bool is_temporary =
-        refused.why == Refusal::too_many || refused.why == Refusal::unavailable || refused.status == kGone;
-    std::string cure;
-    if (refused.why == Refusal::forbidden)
-        cure = fmt::format(": give --kubeconfig of a user who may list these objects{}{}",
-                           api.access().user.empty() ? "" : ", or grant it to ", api.access().user);
-    if (refused.why == Refusal::unauthorized) cure = ": renew the token or certificate in the kubeconfig";
-    throw StoreError(is_temporary ? StoreError::Kind::temporary : StoreError::Kind::permanent,
-                     fmt::format("{}{}", refused.message, cure));
-}
-
 /// What a page answers to "continue" may have characters that mean something in a query (RFC 3986, section 3.4).
 std::string encoded(const std::string& text) {
     std::string out;
@@ -42,6 +28,30 @@ std::string encoded(const std::string& text) {
 
 } // namespace
 
+void refuse_read(const kube::Api& api, const kube::Refused& refused) {
+    using ipam::StoreError;
+    using kube::Refusal;
+    const bool is_temporary =
+        refused.why == Refusal::too_many || refused.why == Refusal::unavailable || refused.status == kGone;
+    std::string cure;
+    if (refused.why == Refusal::forbidden)
+        cure = fmt::format(": give --kubeconfig of a user who may read these objects{}{}",
+                           api.access().user.empty() ? "" : ", or grant it to ", api.access().user);
+    if (refused.why == Refusal::unauthorized) cure = ": renew the token or certificate in the kubeconfig";
+    throw StoreError(is_temporary ? StoreError::Kind::temporary : StoreError::Kind::permanent,
+                     fmt::format("{}{}", refused.message, cure));
+}
+
+std::optional<kube::Object> find_object(kube::Api& api, const std::string& path, const base::Deadline& deadline) try {
+    kube::Outcome outcome = api.get(path, deadline);
+    if (auto* object = std::get_if<kube::Object>(&outcome)) return std::move(*object);
+    const auto& refused = std::get<kube::Refused>(outcome);
+    if (refused.why != kube::Refusal::not_found) refuse_read(api, refused);
+    return std::nullopt;
+} catch (const http::TransportError& error) {
+    throw ipam::StoreError(ipam::StoreError::Kind::temporary, error.what());
+}
+
 bool for_each_listed(kube::Api& api, const Listing& listing, const base::Deadline& deadline,
                      const std::function<void()>& begin, const std::function<void(const json::Reader&)>& act) try {
     const std::string first = fmt::format("{}{}limit={}", listing.path,
@@ -55,7 +65,7 @@ bool for_each_listed(kube::Api& api, const Listing& listing, const base::Deadlin
         const kube::Outcome outcome = api.get(next, deadline, listing.shape);
         if (const auto* refused = std::get_if<kube::Refused>(&outcome)) {
             if (refused->why == kube::Refusal::not_found) return false;
-            if (refused->status != kGone || beginnings == kMostBeginnings) refuse_list(api, *refused);
+            if (refused->status != kGone || beginnings == kMostBeginnings) refuse_read(api, *refused);
             next = first;
             continue;
         }

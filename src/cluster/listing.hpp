@@ -18,6 +18,13 @@ struct Listing {
     kube::Shape shape = kube::Shape::whole;
 };
 
+/// Throws ipam::StoreError for a read that the server has refused, with the cure.
+[[noreturn]] void refuse_read(const kube::Api& api, const kube::Refused& refused);
+
+/// One object. nullopt if there is none. Throws ipam::StoreError.
+[[nodiscard]] std::optional<kube::Object> find_object(kube::Api& api, const std::string& path,
+                                                      const base::Deadline& deadline);
+
 /// Calls `act` for each object. If the server forgets where a page ended (410), the list begins anew: `begin` is called
 /// before each beginning. False if the server does not know the kind. Throws ipam::StoreError.
 [[nodiscard]] bool for_each_listed(kube::Api& api, const Listing& listing, const base::Deadline& deadline,

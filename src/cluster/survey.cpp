@@ -124,6 +124,8 @@ SeenReservation parse_seen_reservation(const json::Reader& object) {
         seen.is_ours = true;
     }
     seen.pod_uid = annotation_of(metadata, "rdmanet.cni/pod-uid");
+    seen.node_uid = annotation_of(metadata, "rdmanet.cni/node-uid");
+    seen.boot_id = annotation_of(metadata, "rdmanet.cni/boot-id");
     if (const auto labels = metadata.find("labels")) seen.node = any_text(*labels, "rdmanet.cni/node");
     if (seen.trouble.empty() && seen.podref.empty() && !seen.container_id)
         seen.trouble = "it names neither container nor pod";
@@ -138,6 +140,12 @@ std::string Survey::name_space() const {
 std::optional<std::vector<SeenPool>> Survey::list_pools(const base::Deadline& deadline) {
     return list_parsed(api_, {.path = fmt::format("{}/{}/ippools", kObjects, name_space()), .page = kPoolsInPage},
                        deadline, parse_seen_pool);
+}
+
+std::optional<SeenPool> Survey::find_pool(const std::string& name, const base::Deadline& deadline) {
+    const auto object = find_object(api_, fmt::format("{}/{}/ippools/{}", kObjects, name_space(), name), deadline);
+    if (!object) return std::nullopt;
+    return parse_seen_pool(object->content.root());
 }
 
 std::optional<std::vector<SeenReservation>> Survey::list_reservations(const base::Deadline& deadline) {

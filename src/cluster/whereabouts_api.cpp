@@ -161,27 +161,31 @@ Pool WhereaboutsApi::get_pool(const Place& place, const base::Deadline& deadline
     }
 }
 
-Written WhereaboutsApi::patch_pool(const Place& place, std::string operations, const base::Deadline& deadline) {
-    return write([&] { return api_.patch(path_of(Kind::pool, pool_name(place)), std::move(operations), deadline); },
+Written WhereaboutsApi::patch_pool(const std::string& pool, std::string operations, const base::Deadline& deadline) {
+    return write([&] { return api_.patch(path_of(Kind::pool, pool), std::move(operations), deadline); },
                  {Refusal::invalid, Refusal::not_found, Refusal::conflict});
 }
 
 Written WhereaboutsApi::take(const Place& place, const std::string& key, const ipam::Owner& owner,
                              const base::Deadline& deadline) {
     // A path that is absent is null for a test (evanphx/json-patch, which the server uses).
-    return patch_pool(place,
+    return patch_pool(pool_name(place),
                       of_pool(Patch().add("test", path_to(key), "null").add("add", path_to(key), record_text(owner))),
                       deadline);
 }
 
 Written WhereaboutsApi::give_back(const Place& place, const PoolRecord& record, const base::Deadline& deadline) {
-    return patch_pool(place, of_pool(Patch().add("test", path_to(record.key), record.text).remove(path_to(record.key))),
-                      deadline);
+    return give_back(pool_name(place), record.key, record.text, deadline);
+}
+
+Written WhereaboutsApi::give_back(const std::string& pool, const std::string& key, const std::string& text,
+                                  const base::Deadline& deadline) {
+    return patch_pool(pool, of_pool(Patch().add("test", path_to(key), text).remove(path_to(key))), deadline);
 }
 
 Written WhereaboutsApi::hand_over(const Place& place, const PoolRecord& record, const ipam::Owner& heir,
                                   const base::Deadline& deadline) {
-    return patch_pool(place,
+    return patch_pool(pool_name(place),
                       of_pool(Patch()
                                   .add("test", path_to(record.key), record.text)
                                   .add("replace", path_to(record.key), record_text(heir))),
@@ -216,6 +220,18 @@ Written WhereaboutsApi::reserve(const std::string& name, const ipam::Owner& owne
     write_annotations(object, owner);
     object.end_object().key("spec");
     write_reservation_spec(object, podref_of(owner), owner.key.ifname);
+    object.end_object();
+    return write([&] { return api_.create(path_of(Kind::reservation), object.to_text(), deadline); },
+                 {Refusal::already_exists});
+}
+
+Written WhereaboutsApi::reserve(const std::string& name, const std::string& podref, const std::string& ifname,
+                                const base::Deadline& deadline) {
+    json::Writer object;
+    object.begin_object().member("apiVersion", kVersion).member("kind", "OverlappingRangeIPReservation");
+    object.key("metadata").begin_object().member("name", name).member("namespace", name_space_).end_object();
+    object.key("spec");
+    write_reservation_spec(object, podref, ifname);
     object.end_object();
     return write([&] { return api_.create(path_of(Kind::reservation), object.to_text(), deadline); },
                  {Refusal::already_exists});

@@ -45,12 +45,18 @@ public:
     [[nodiscard]] Written take(const Place& place, const std::string& key, const ipam::Owner& owner,
                                const base::Deadline& deadline);
     [[nodiscard]] Written give_back(const Place& place, const PoolRecord& record, const base::Deadline& deadline);
+    /// `text`: the whole record, as JSON.
+    [[nodiscard]] Written give_back(const std::string& pool, const std::string& key, const std::string& text,
+                                    const base::Deadline& deadline);
     [[nodiscard]] Written hand_over(const Place& place, const PoolRecord& record, const ipam::Owner& heir,
                                     const base::Deadline& deadline);
 
     [[nodiscard]] std::optional<Reservation> find_reservation(const std::string& name, const base::Deadline& deadline);
     /// `no`: there is one of that name.
     [[nodiscard]] Written reserve(const std::string& name, const ipam::Owner& owner, const base::Deadline& deadline);
+    /// As whereabouts does it, which says no more than pod and interface.
+    [[nodiscard]] Written reserve(const std::string& name, const std::string& podref, const std::string& ifname,
+                                  const base::Deadline& deadline);
     /// `no`: it is gone, or has changed since it was read.
     [[nodiscard]] Written unreserve(const std::string& name, const Reservation& reservation,
                                     const base::Deadline& deadline);
@@ -61,7 +67,7 @@ private:
     enum class Kind : std::uint8_t { pool, reservation };
     [[nodiscard]] std::string path_of(Kind kind, const std::string& name = {}) const;
     [[nodiscard]] std::optional<kube::Object> find(Kind kind, const std::string& name, const base::Deadline& deadline);
-    [[nodiscard]] Written patch_pool(const Place& place, std::string operations, const base::Deadline& deadline);
+    [[nodiscard]] Written patch_pool(const std::string& pool, std::string operations, const base::Deadline& deadline);
     template <class Ask>
     [[nodiscard]] Written write(Ask ask, std::initializer_list<kube::Refusal> means_no);
     [[noreturn]] void refuse(const kube::Refused& refused) const;

@@ -61,11 +61,4 @@ std::optional<Access> find_access_of_pod(const std::string& directory) {
     return access;
 }
 
-Access get_access(const std::string& kubeconfig) {
-    if (!kubeconfig.empty()) return read_kubeconfig(kubeconfig);
-    if (auto access = find_access_of_pod()) return *std::move(access);
-    throw KubeconfigError("no kubeconfig is named, and this is no pod of a cluster (KUBERNETES_SERVICE_HOST is not "
-                          "set): name a kubeconfig file");
-}
-
 } // namespace rdmanet::kube

@@ -105,6 +105,7 @@ path_of_kind() {
 	Role) echo apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/roles ;;
 	RoleBinding) echo apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/rolebindings ;;
 	ClusterRole) echo apis/rbac.authorization.k8s.io/v1/clusterroles ;;
+	CronJob) echo apis/batch/v1/namespaces/kube-system/cronjobs ;;
 	ClusterRoleBinding) echo apis/rbac.authorization.k8s.io/v1/clusterrolebindings ;;
 	*) fail "no path is known for kind $1" ;;
 	esac
@@ -229,6 +230,7 @@ start() {
 	create "$examples/cluster-crds.yaml"
 	create "$examples/cluster-rbac.yaml"
 	create "$examples/cluster-blocks.yaml"
+	create "$examples/cronjob-reconcile.yaml"
 	wait_for "the API of the stores" apiserver.log "$(cat apiserver.pid)" is_served
 	write_commands
 	printf 'cluster: https://127.0.0.1:%s, etcd http://127.0.0.1:%s; kubeconfig files:\n' "$port" "$etcd_port"

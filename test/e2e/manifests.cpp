@@ -171,6 +171,20 @@ NodeScript parse_daemon_set(const YAML::Node& pod) {
             .privileged = container["securityContext"]["privileged"].as<bool>()};
 }
 
+ClusterJob parse_cron_job(const YAML::Node& object) {
+    const YAML::Node pod = object["spec"]["jobTemplate"]["spec"]["template"]["spec"];
+    const YAML::Node container = pod["containers"][0];
+    ClusterJob job{.service_account = concat(namespace_of(object), '/', pod["serviceAccountName"].as<std::string>()),
+                   .command = container["command"].as<std::vector<std::string>>(),
+                   .is_root = !container["securityContext"]["runAsNonRoot"].as<bool>()};
+    // The image has no rdmanet: the node's is mounted.
+    const std::string directory = container["volumeMounts"][0]["mountPath"].as<std::string>();
+    if (!job.command.front().starts_with(directory) ||
+        pod["volumes"][0]["hostPath"]["path"].as<std::string>() != directory)
+        throw base::Error(concat("a CronJob runs ", job.command.front(), ", which is not mounted"));
+    return job;
+}
+
 } // namespace
 
 const NetworkAttachmentDefinition& Manifests::network(const std::string& key) const {
@@ -214,6 +228,8 @@ void read_manifests(const std::string& text, Manifests& into) {
             into.rdma_modes.push_back(object["spec"]["rdmaMode"].as<std::string>());
         else if (kind == "DaemonSet")
             into.node_scripts.push_back(parse_daemon_set(object["spec"]["template"]["spec"]));
+        else if (kind == "CronJob")
+            into.cluster_jobs.push_back(parse_cron_job(object));
         else if (!is_of_api_server(kind))
             throw base::Error(concat("no test knows what to do with a ", kind));
     }

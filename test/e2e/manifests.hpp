@@ -56,6 +56,13 @@ struct NodeScript {
     bool privileged = false;
 };
 
+/// What a CronJob runs somewhere in the cluster.
+struct ClusterJob {
+    std::string service_account; // "namespace/name"
+    std::vector<std::string> command;
+    bool is_root = true;
+};
+
 struct Manifests {
     std::vector<NetworkAttachmentDefinition> networks;
     std::vector<PodManifest> pods;
@@ -63,6 +70,7 @@ struct Manifests {
     std::vector<FunctionResource> function_resources;
     std::vector<std::string> rdma_modes; // from the operator's node pools
     std::vector<NodeScript> node_scripts;
+    std::vector<ClusterJob> cluster_jobs;
 
     /// The definition "namespace/name". Throws if there is none.
     [[nodiscard]] const NetworkAttachmentDefinition& network(const std::string& key) const;

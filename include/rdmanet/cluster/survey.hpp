@@ -52,6 +52,8 @@ struct SeenReservation {
     bool is_ours = false;                    // rdmanet made it
     std::string node;                        // of rdmanet's; empty: an earlier version made it
     std::string pod_uid;
+    std::string node_uid;
+    std::string boot_id;
     std::string uid;
     std::string version;
     std::string trouble;
@@ -68,6 +70,8 @@ public:
     explicit Survey(kube::Api& api) : api_(api) {}
 
     [[nodiscard]] std::optional<std::vector<SeenPool>> list_pools(const base::Deadline& deadline);
+    /// nullopt if there is none.
+    [[nodiscard]] std::optional<SeenPool> find_pool(const std::string& name, const base::Deadline& deadline);
     [[nodiscard]] std::optional<std::vector<SeenReservation>> list_reservations(const base::Deadline& deadline);
 
     /// Of pools and reservations: that of the kubeconfig's context, else whereabouts' own.

@@ -33,11 +33,7 @@ struct Access {
 inline constexpr const char* kServiceAccount = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /// As the pod that this process runs in (client-go, rest.InClusterConfig()). nullopt outside of pods, which the
-/// environment says. Throws KubeconfigError.
+/// environment says. For commands of a person: the environment of a CNI call is the runtime's. Throws KubeconfigError.
 [[nodiscard]] std::optional<Access> find_access_of_pod(const std::string& directory = kServiceAccount);
-
-/// By the kubeconfig file, or without one (empty), as the pod that this process runs in. For commands of a person: the
-/// environment of a CNI call is the runtime's. Throws KubeconfigError.
-[[nodiscard]] Access get_access(const std::string& kubeconfig);
 
 } // namespace rdmanet::kube

@@ -182,7 +182,7 @@ public:
 
     std::unique_ptr<kube::Api> admin = is_there() ? connect("admin") : nullptr;
 
-private:
+protected:
     static void expect_done(const kube::Outcome& outcome) {
         if (const auto* refused = std::get_if<kube::Refused>(&outcome)) throw std::runtime_error(refused->message);
     }

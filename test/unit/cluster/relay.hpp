@@ -8,6 +8,8 @@
 
 #include <rdmanet/http/client.hpp>
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -20,16 +22,21 @@ enum class Fate { passes, is_lost, loses_its_answer, comes_late };
 
 class Relay {
 public:
-    explicit Relay(const std::string& user)
+    explicit Relay(const std::string& user, const std::string& name_space = "kube-system")
         : access_(kube::read_kubeconfig(*cluster_directory() + "/" + user + ".kubeconfig")),
           upstream_(access_.server, access_.tls, {.connect = 60s, .request = 60s}),
-          server_([this](http::test::Connection& connection) { serve(connection); }) {}
+          server_([this](http::test::Connection& connection) { serve(connection); }) {
+        access_.name_space = name_space;
+    }
 
     [[nodiscard]] std::unique_ptr<kube::Api> connect() {
         kube::Access access = access_;
         access.server = http::Url::parse(server_.url());
         return std::make_unique<kube::Api>(std::move(access), http::Limits{.connect = 60s, .request = 60s});
     }
+
+    /// As somebody else.
+    void use_token(const std::string& token) { access_.authorization = "Bearer " + token; }
 
     /// What becomes of each request, by "METHOD TARGET".
     void decide(std::function<Fate(const std::string&)> fate) {
@@ -55,6 +62,11 @@ public:
         return statuses;
     }
 
+    /// How many seconds later it is for the client.
+    std::atomic<std::int64_t> clock_ahead = 0;
+    /// The server answers with fewer objects of a list than it is asked for.
+    std::atomic<bool> has_small_pages = false;
+
 private:
     void serve(http::test::Connection& connection) {
         for (std::string text = connection.read_request(); !text.empty(); text = connection.read_request()) {
@@ -66,7 +78,7 @@ private:
             if (fate == Fate::loses_its_answer) return;
             std::string head = "HTTP/1.1 " + std::to_string(answer.status) +
                                " X\r\nContent-Length: " + std::to_string(answer.body.size()) + "\r\n";
-            if (answer.date) head += date_header(*answer.date);
+            if (answer.date) head += date_header(*answer.date + clock_ahead);
             connection.send(head + "\r\n" + answer.body);
         }
     }
@@ -78,7 +90,10 @@ private:
     [[nodiscard]] http::Response forward(const std::string& text) {
         const auto space = text.find(' ');
         const std::string method = text.substr(0, space);
-        http::Request request{.method = method, .target = text.substr(space + 1, text.find(" HTTP/") - space - 1)};
+        std::string target = text.substr(space + 1, text.find(" HTTP/") - space - 1);
+        if (const auto limit = target.find("limit=250"); limit != std::string::npos && has_small_pages)
+            target.replace(limit, std::string_view("limit=250").size(), "limit=3");
+        http::Request request{.method = method, .target = std::move(target)};
         for (const char* name : {"Authorization", "Accept", "Content-Type"}) {
             const auto at = text.find(std::string("\r\n") + name + ": ");
             if (at == std::string::npos) continue;

@@ -1,0 +1,67 @@
+#include "reconcile_command.hpp"
+
+#include "output.hpp"
+
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/base/file.hpp>
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/cluster/reconcile.hpp>
+#include <rdmanet/ipam/config.hpp>
+#include <rdmanet/kube/access.hpp>
+#include <rdmanet/ops/reconcile_report.hpp>
+
+#include <unistd.h>
+
+#include <chrono>
+#include <optional>
+
+namespace rdmanet::cmd {
+namespace {
+
+// A page of a long list takes a busy server longer than what an ADD asks for.
+constexpr http::Limits kLimits{.connect = std::chrono::seconds(2), .request = std::chrono::seconds(30)};
+// In all: two looks, five minutes between them, and what is to be freed.
+constexpr std::chrono::minutes kLongest{20};
+
+void note(const std::string& text) {
+    base::write_all(STDERR_FILENO, fmt::format("rdmanet: {}\n", text), "standard error");
+}
+
+kube::Access find_access(const IpamOptions& places) {
+    if (const std::string kubeconfig = find_lease_places(places).kubeconfig; !kubeconfig.empty())
+        return kube::read_kubeconfig(kubeconfig);
+    if (auto access = kube::find_access_of_pod()) return *std::move(access);
+    throw base::Error(fmt::format("no API server is named, and this process is in no pod: give --kubeconfig, or name a "
+                                  "kubeconfig in {}",
+                                  ipam::kNodeFile));
+}
+
+} // namespace
+
+void add_reconcile_options(CLI::App& command, IpamOptions& places, ReconcileCommandOptions& options) {
+    command.add_flag("--dry-run", options.dry_run, "look once, and print what would be freed and by which rule");
+    command.add_flag("--json", places.json, "print JSON");
+    command.add_option("--kubeconfig", places.kubeconfig,
+                       fmt::format("kubeconfig file to use; default: the one that {} names, or in a pod, its "
+                                   "ServiceAccount",
+                                   ipam::kNodeFile));
+    command.add_flag("--unknown-nodes-are-ready", options.unknown_nodes_are_ready,
+                     "also free records that do not say their node while some node is not ready");
+}
+
+int reconcile(const IpamOptions& places, const ReconcileCommandOptions& options) {
+    using Options = cluster::ReconcileOptions;
+    kube::Access access = find_access(places);
+    for (const std::string& warning : access.warnings) note(warning);
+    kube::Api api(std::move(access), kLimits);
+    const Options wanted{.act = options.dry_run ? Options::Act::only_looks : Options::Act::frees,
+                         .unknown_node = options.unknown_nodes_are_ready ? Options::UnknownNode::is_ready
+                                                                         : Options::UnknownNode::keeps,
+                         .note = note};
+    const cluster::Reconciled result = cluster::reconcile(api, wanted, base::Deadline::in(kLongest));
+    print(places.json ? ops::to_json(result, wanted.act) : ops::to_text(result, wanted.act));
+    if (!result.failure.empty()) throw base::Error(result.failure);
+    return 0;
+}
+
+} // namespace rdmanet::cmd

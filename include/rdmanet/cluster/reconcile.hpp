@@ -1,0 +1,60 @@
+// What pods and nodes that are gone have left in the Kubernetes API, and giving it back. No controller: anybody may run
+// this, at any time, and several may at once.
+//
+// A record is given back if it is seen without its pod twice, two minutes apart by the server's clock, and once more
+// right before. The two looks are those of one process, which waits between them only if the first one has found
+// something. So nothing has to be remembered in the cluster, and no mark of an earlier absence is mistaken for one of
+// this absence.
+#pragma once
+
+#include <rdmanet/base/deadline.hpp>
+#include <rdmanet/kube/api.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace rdmanet::cluster {
+
+/// Between the two looks at what pods have left, and at blocks of nodes.
+inline constexpr std::chrono::seconds kApart{120};
+inline constexpr std::chrono::seconds kBlocksApart{300};
+
+struct ReconcileOptions {
+    enum class Act : std::uint8_t { frees, only_looks };
+    Act act = Act::frees;
+    /// Of records that do not say their node, while some node is not ready: it may be that one.
+    enum class UnknownNode : std::uint8_t { keeps, is_ready };
+    UnknownNode unknown_node = UnknownNode::keeps;
+    std::function<void(const std::string&)> note; // says what this waits for
+};
+
+/// One record, reservation or block.
+struct Left {
+    std::string kind;    // of the object
+    std::string object;  // its name
+    std::string address; // or the block's prefix
+    std::string pod;     // "NAMESPACE/NAME"; empty for a block
+    std::string ifname;
+    std::string node; // of a block
+    std::string rule; // that fires: "pod-uid", "pod-name", "pod-ended", "node-gone"; empty: none
+    std::string why;  // the rule in words, or why it is kept
+};
+
+struct Reconciled {
+    std::vector<Left> freed; // or would be, in a process that only looks
+    std::vector<Left> kept;  // although the pod or node is not there
+    std::size_t needed = 0;  // by pods and nodes that are there
+    std::size_t foreign = 0; // records that name no pod
+    std::size_t unreadable = 0;
+    std::string failure; // what ended the work, if anything did
+};
+
+/// Gives back what is left in the namespace of pools and reservations, and blocks. What the server does not answer or
+/// refuses is in `failure`, with what was done before.
+[[nodiscard]] Reconciled reconcile(kube::Api& api, const ReconcileOptions& options, const base::Deadline& deadline);
+
+} // namespace rdmanet::cluster

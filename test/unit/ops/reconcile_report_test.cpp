@@ -1,0 +1,61 @@
+#include <rdmanet/ops/reconcile_report.hpp>
+
+#include <rdmanet/json/reader.hpp>
+
+#include <catch2/catch.hpp>
+
+using namespace rdmanet;
+using cluster::Reconciled;
+using Act = cluster::ReconcileOptions::Act;
+
+namespace {
+
+Reconciled example() {
+    Reconciled result;
+    result.freed.push_back({.kind = "IPPool",
+                            .object = "10.0.0.0-24",
+                            .address = "10.0.0.5",
+                            .pod = "shop/till",
+                            .ifname = "net1",
+                            .rule = "pod-uid",
+                            .why = "no pod has UID u1"});
+    result.kept.push_back({.kind = "AddressBlock",
+                           .object = "10.1.0.16-28",
+                           .address = "10.1.0.16/28",
+                           .node = "n1",
+                           .why = "it is back"});
+    result.needed = 3;
+    result.foreign = 1;
+    result.unreadable = 2;
+    return result;
+}
+
+} // namespace
+
+TEST_CASE("what was freed is named with its rule, and what was kept with the reason") {
+    CHECK(ops::to_text(example(), Act::frees) ==
+          "freed 10.0.0.5 of pod shop/till, net1 (IPPool 10.0.0.0-24), by rule pod-uid: no pod has UID u1\n"
+          "kept 10.1.0.16/28 of node n1 (AddressBlock 10.1.0.16-28): it is back\n"
+          "kept 3 records and blocks of pods and nodes that are there\n"
+          "kept 1 record that names no pod\n"
+          "kept 2 unreadable records\n");
+    CHECK(ops::to_text(example(), Act::only_looks).starts_with("would free 10.0.0.5 of pod shop/till"));
+    CHECK(ops::to_text({}, Act::frees) == "nothing to free\n");
+    Reconciled broken;
+    broken.failure = "HTTP 500";
+    CHECK(ops::to_text(broken, Act::frees).empty());
+}
+
+TEST_CASE("the same for programs") {
+    const json::Document document = json::Document::parse(ops::to_json(example(), Act::only_looks));
+    const json::Reader root = document.root();
+    CHECK(root.at("dryRun").boolean());
+    CHECK(root.at("freed").to_text() ==
+          R"([{"address":"10.0.0.5","interface":"net1","kind":"IPPool","object":"10.0.0.0-24","pod":"shop/till",)"
+          R"("reason":"no pod has UID u1","rule":"pod-uid"}])");
+    CHECK(
+        root.at("kept").to_text() ==
+        R"([{"address":"10.1.0.16/28","kind":"AddressBlock","node":"n1","object":"10.1.0.16-28","reason":"it is back"}])");
+    CHECK(root.at("unreadable").integer(0, 9) == 2);
+    CHECK_FALSE(root.find("failure"));
+}
