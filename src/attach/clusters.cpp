@@ -3,23 +3,16 @@
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/ipam/errors.hpp>
 
-#include <chrono>
-
 namespace rdmanet::attach {
-namespace {
 
-constexpr http::Limits kLimits{.connect = std::chrono::seconds(2), .request = std::chrono::seconds(5)};
-
-} // namespace
-
-kube::Api& Clusters::connect(const std::string& kubeconfig, const base::Logger& log) try {
+kube::Api& Clusters::connect(const std::string& kubeconfig, const http::Limits& limits, const base::Logger& log) try {
     if (const auto silent = given_up_.find(kubeconfig); silent != given_up_.end())
         throw ipam::StoreError(ipam::StoreError::Kind::unreachable, silent->second);
-    std::unique_ptr<kube::Api>& connection = connections_[kubeconfig];
+    std::unique_ptr<kube::Api>& connection = connections_[{kubeconfig, limits.connect, limits.request}];
     if (connection) return *connection;
     kube::Access access = kube::read_kubeconfig(kubeconfig);
     for (const std::string& warning : access.warnings) log.warn(warning);
-    connection = std::make_unique<kube::Api>(std::move(access), kLimits);
+    connection = std::make_unique<kube::Api>(std::move(access), limits);
     return *connection;
 } catch (const kube::KubeconfigError& error) {
     throw ipam::StoreError(ipam::StoreError::Kind::permanent, fmt::format("lease store: {}", error.what()));

@@ -5,23 +5,28 @@
 #include <rdmanet/base/logger.hpp>
 #include <rdmanet/kube/api.hpp>
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 
 namespace rdmanet::attach {
 
 class Clusters {
 public:
     /// Reads the kubeconfig, and asks nobody anything. Throws ipam::StoreError, also for a server that has been given up.
-    [[nodiscard]] kube::Api& connect(const std::string& kubeconfig, const base::Logger& log);
+    [[nodiscard]] kube::Api& connect(const std::string& kubeconfig, const http::Limits& limits,
+                                     const base::Logger& log);
 
     /// This process asks that server nothing more.
     void give_up(const std::string& kubeconfig, std::string why) { given_up_[kubeconfig] = std::move(why); }
 
 private:
-    std::map<std::string, std::unique_ptr<kube::Api>> connections_; // by kubeconfig
-    std::map<std::string, std::string> given_up_;                   // why
+    using Milliseconds = std::chrono::milliseconds;
+    /// By kubeconfig, and how long its server is waited for.
+    std::map<std::tuple<std::string, Milliseconds, Milliseconds>, std::unique_ptr<kube::Api>> connections_;
+    std::map<std::string, std::string> given_up_; // why
 };
 
 } // namespace rdmanet::attach

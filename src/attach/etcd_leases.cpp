@@ -1,6 +1,7 @@
 #include "etcd_leases.hpp"
 
 #include "machine.hpp"
+#include "shared_leases.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/hash.hpp>
@@ -11,12 +12,9 @@
 #include <rdmanet/ipam/etcd_servers.hpp>
 
 #include <algorithm>
-#include <chrono>
 
 namespace rdmanet::attach {
 namespace {
-
-constexpr http::Limits kEtcdLimits{.connect = std::chrono::seconds(2), .request = std::chrono::seconds(5)};
 
 [[noreturn]] void refuse(const std::string& why) {
     throw ipam::StoreError(ipam::StoreError::Kind::permanent, fmt::format("lease store: {}", why));
@@ -42,14 +40,14 @@ std::string memory_file(const ipam::EtcdServers& servers, const Node& node) {
         base::hash64(fmt::format("{}\n{}\n{}", base::join(servers.endpoints, "\n"), servers.username, servers.prefix)));
 }
 
-etcd::Client connect(const ipam::EtcdServers& servers, const Node& node) try {
+etcd::Client connect(const ipam::EtcdServers& servers, const http::Limits& limits, const Node& node) try {
     return {etcd::read_access({.endpoints = servers.endpoints,
                                .ca = servers.ca,
                                .certificate = servers.certificate,
                                .key = servers.key,
                                .username = servers.username,
                                .password_file = servers.password_file}),
-            etcd::Memory(memory_file(servers, node)), kEtcdLimits};
+            etcd::Memory(memory_file(servers, node)), limits};
 } catch (const etcd::Failure& failure) {
     refuse(failure.what());
 }
@@ -66,7 +64,7 @@ std::unique_ptr<ipam::Store> open_etcd(const state::LeaseStore& where, const Nod
                                  .spaces = spaces_of(where),
                                  .before_claim = std::move(before_claim),
                                  .warn = [&node](const std::string& text) { node.log.warn(text); }};
-    return cluster::make_etcd_store(connect(servers, node), std::move(options));
+    return cluster::make_etcd_store(connect(servers, limits_of(where), node), std::move(options));
 }
 
 } // namespace rdmanet::attach

@@ -18,8 +18,6 @@
 namespace rdmanet::attach {
 namespace {
 
-constexpr std::chrono::seconds kLeaseTimeout{30}; // of an ADD, for a store that the cluster shares
-
 /// Both stores would give the addresses of the range, each without a look at the other. Without the node's file
 /// nothing was given from it, and every record of the journal would have to be read to say so.
 void require_none_on_node(const ipam::Config& config, Session& session, PodProbe& pods,
@@ -61,7 +59,9 @@ ipam::Allocation take_shared(state::LeaseStore where, const ipam::StoreChoice& c
         if (std::exchange(has_claimed, true)) return false;
         record.lease_store = where;
         if (takes_late_claims(where))
-            record.lease_store->unsettled_until = ipam::system_time().boot + (kLeaseTimeout + kLateAnswer).count();
+            record.lease_store->unsettled_until =
+                ipam::system_time().boot +
+                std::chrono::ceil<std::chrono::seconds>(choice.limits.add + kLateAnswer).count();
         return true;
     };
     const auto before_claim = [&](const ipam::Lease&) {
@@ -109,7 +109,7 @@ ipam::Allocation take_leases(const ipam::Config& config, const cni::Request& req
         require_none_on_node(config, session, pods, deadline);
         if (config.store.kind != ipam::StoreKind::blocks) require_none_in_blocks(config, session, deadline);
         allocation = take_shared(*std::move(where), config.store, record, session, save,
-                                 allocate_by(deadline.at_most(kLeaseTimeout)));
+                                 allocate_by(deadline.at_most(config.store.limits.add)));
     } else {
         require_none_in_blocks(config, session, deadline);
         allocation = allocate_by(deadline)(session.leases);

@@ -38,6 +38,11 @@ std::vector<std::pair<std::string, base::IpAddress>> unsettled_of(const state::L
     return unsettled;
 }
 
+std::optional<std::uint32_t> unless_default(std::chrono::milliseconds value, std::chrono::milliseconds usual) {
+    if (value == usual) return std::nullopt;
+    return static_cast<std::uint32_t>(value.count());
+}
+
 } // namespace
 
 std::string describe_store(const ipam::StoreChoice& store) {
@@ -56,6 +61,8 @@ std::optional<state::LeaseStore> lease_store_of(const ipam::Config& config) {
                             .pools = {},
                             .etcd = is_etcd ? ipam::to_text(config.store.etcd) : "",
                             .node_name = config.store.node_name};
+    where.connect_timeout = unless_default(config.store.limits.connect, ipam::StoreLimits().connect);
+    where.request_timeout = unless_default(config.store.limits.request, ipam::StoreLimits().request);
     for (const ipam::ConfiguredRange& range : config.ranges)
         where.pools.push_back({.space = range.space, .subnet = range.range.subnet().to_string()});
     for (const ipam::StaticAddress& address : config.addresses)
@@ -70,6 +77,13 @@ std::optional<state::LeaseStore> lease_store_of(const cni::Request& request) try
     return own == nullptr ? std::nullopt : lease_store_of(*own);
 } catch (const base::Error&) {
     return std::nullopt;
+}
+
+http::Limits limits_of(const state::LeaseStore& store) {
+    using std::chrono::milliseconds;
+    constexpr ipam::StoreLimits kUsual;
+    return {.connect = store.connect_timeout ? milliseconds(*store.connect_timeout) : kUsual.connect,
+            .request = store.request_timeout ? milliseconds(*store.request_timeout) : kUsual.request};
 }
 
 void require_same_store(const state::LeaseStore& earlier, const std::optional<state::LeaseStore>& now) {
@@ -129,7 +143,7 @@ SharedLeases::SharedLeases(const state::LeaseStore& where, const Node& node, con
 }
 
 kube::Api& SharedLeases::api() {
-    return node_.clusters->connect(where_.kubeconfig, node_.log);
+    return node_.clusters->connect(where_.kubeconfig, limits_of(where_), node_.log);
 }
 
 void SharedLeases::open_whereabouts(Adding adding) {

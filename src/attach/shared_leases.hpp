@@ -32,6 +32,9 @@ namespace rdmanet::attach {
 /// The same for a DEL that finds no record. A configuration that is wrong by now says nothing.
 [[nodiscard]] std::optional<state::LeaseStore> lease_store_of(const cni::Request& request);
 
+/// How long one request of that store may take.
+[[nodiscard]] http::Limits limits_of(const state::LeaseStore& store);
+
 /// Throws CniError if an earlier ADD of the attachment has, or may yet get, addresses in another store than `now`
 /// (nullopt: the node's own).
 void require_same_store(const state::LeaseStore& earlier, const std::optional<state::LeaseStore>& now);

@@ -97,10 +97,12 @@ private:
         if (!std::holds_alternative<std::monostate>(stream_)) return;
         const base::Deadline end = deadline.at_most(limits_.connect);
         Socket socket = Socket::connect(url_, end);
-        if (!context_)
+        if (!context_) {
+            socket.enter(Stage::http);
             stream_ = std::move(socket);
-        else
-            stream_ = std::make_unique<TlsStream>(std::move(socket), *context_, tls_, url_, end);
+            return;
+        }
+        stream_ = std::make_unique<TlsStream>(std::move(socket), *context_, tls_, url_, end);
     }
 
     Response read_answer(const base::Deadline& deadline) {

@@ -104,8 +104,8 @@ void Socket::write_all(std::string_view bytes, const base::Deadline& deadline) {
             continue;
         }
         if (errno == EINTR) continue;
-        if (errno != EAGAIN) throw Failure{Stage::tcp, fmt::format("sending: {}", base::errno_text(errno))};
-        if (!wait_for(fd_.get(), POLLOUT, deadline)) throw Failure{Stage::tcp, kNoAnswer};
+        if (errno != EAGAIN) throw Failure{stage_, fmt::format("sending: {}", base::errno_text(errno))};
+        if (!wait_for(fd_.get(), POLLOUT, deadline)) throw Failure{stage_, kNoAnswer};
     }
 }
 
@@ -114,8 +114,8 @@ std::size_t Socket::read_some(std::span<char> buffer, const base::Deadline& dead
         const ssize_t count = ::recv(fd_.get(), buffer.data(), buffer.size(), 0);
         if (count >= 0) return static_cast<std::size_t>(count);
         if (errno == EINTR) continue;
-        if (errno != EAGAIN) throw Failure{Stage::tcp, fmt::format("receiving: {}", base::errno_text(errno))};
-        if (!wait_for(fd_.get(), POLLIN, deadline)) throw Failure{Stage::tcp, kNoAnswer};
+        if (errno != EAGAIN) throw Failure{stage_, fmt::format("receiving: {}", base::errno_text(errno))};
+        if (!wait_for(fd_.get(), POLLIN, deadline)) throw Failure{stage_, kNoAnswer};
     }
 }
 

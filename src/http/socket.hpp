@@ -33,9 +33,13 @@ public:
     /// At least one byte; 0 at the end of the stream. Throws Failure.
     [[nodiscard]] std::size_t read_some(std::span<char> buffer, const base::Deadline& deadline);
 
+    /// What its bytes are for from now on: its failures say so.
+    void enter(Stage stage) { stage_ = stage; }
+
 private:
     explicit Socket(base::UniqueFd fd) : fd_(std::move(fd)) {}
     base::UniqueFd fd_;
+    Stage stage_ = Stage::tcp;
 };
 
 /// A socket for datagrams to that address and from it, which never waits. Without a descriptor if there can be none.

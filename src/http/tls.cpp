@@ -115,7 +115,9 @@ TlsStream::TlsStream(Socket socket, SSL_CTX& context, const TlsSettings& setting
                                                      : SSL_set_tlsext_host_name(ssl_.get(), name.c_str()) == 1 &&
                                                            SSL_set1_host(ssl_.get(), name.c_str()) == 1;
     if (!is_set) throw Failure{Stage::tls, fmt::format("no certificate can have the name {}", base::quoted(name))};
+    socket_.enter(Stage::tls);
     (void)run([&] { return SSL_connect(ssl_.get()); }, deadline);
+    socket_.enter(Stage::http);
 }
 
 std::string TlsStream::why() const {

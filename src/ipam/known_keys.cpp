@@ -46,9 +46,11 @@ constexpr KnownKey kMeaningless[] = {
 // Keys of whereabouts that are an error if they have a value.
 constexpr KnownKey kRefused[] = {{"node_slice_size"}};
 
-constexpr KnownKey kKubernetesKeys[] = {{"kubeconfig"}, {"k8s_api_root"}, {"$comment"}};
-constexpr KnownKey kEtcdKeys[] = {{"endpoints"}, {"ca"},           {"cert"},   {"key"},
-                                  {"username"},  {"passwordFile"}, {"prefix"}, {"$comment"}};
+constexpr KnownKey kKubernetesKeys[] = {{"kubeconfig"},       {"k8s_api_root"}, {"connectTimeoutMs"},
+                                        {"requestTimeoutMs"}, {"addTimeoutMs"}, {"$comment"}};
+constexpr KnownKey kEtcdKeys[] = {{"endpoints"},        {"ca"},           {"cert"},    {"key"},
+                                  {"username"},         {"passwordFile"}, {"prefix"},  {"connectTimeoutMs"},
+                                  {"requestTimeoutMs"}, {"addTimeoutMs"}, {"$comment"}};
 
 // How to reach a cluster. They mean nothing to a network that says "store": "node".
 constexpr std::string_view kOnNode = "ignored, because \"store\" is \"node\": remove one of the two";

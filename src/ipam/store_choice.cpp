@@ -204,6 +204,12 @@ void require_pools(const json::Reader& ipam, Config& config) {
     warn_of_cooldown(ipam, config);
 }
 
+void set_limits(const StoreKeys::Limits& keys, StoreLimits& limits) {
+    limits.connect = keys.connect.value_or(limits.connect);
+    limits.request = keys.request.value_or(limits.request);
+    limits.add = keys.add.value_or(limits.add);
+}
+
 } // namespace
 
 std::string_view to_string(StoreKind kind) {
@@ -221,6 +227,7 @@ void choose_store(const json::Reader& ipam, Config& config) {
     const StoreKeys keys = read_store_keys(ipam);
     config.store = choice_of(keys, ipam, config.ranges);
     if (config.store.kind == StoreKind::node) return;
+    set_limits(config.store.kind == StoreKind::etcd ? keys.of_etcd : keys.of_kubernetes, config.store.limits);
     if (config.store.kind == StoreKind::etcd) {
         warn_of_cooldown(ipam, config);
         require_servers(keys, config.store);

@@ -23,11 +23,26 @@ std::optional<StoreKeys::Value> find_value(const json::Reader& object, std::stri
     return StoreKeys::Value{.text = member->string(), .where = member->path()};
 }
 
+std::optional<std::chrono::milliseconds> find_duration(const json::Reader& object, std::string_view key,
+                                                       std::int64_t least, std::int64_t most) {
+    const auto member = object.find(key);
+    if (!member) return std::nullopt;
+    return std::chrono::milliseconds(member->integer(least, most));
+}
+
+/// Shorter ones than a busy server needs would only make it busier; with longer ones runtimes end the call.
+StoreKeys::Limits limits_in(const json::Reader& object) {
+    return {.connect = find_duration(object, "connectTimeoutMs", 100, 30'000),
+            .request = find_duration(object, "requestTimeoutMs", 100, 60'000),
+            .add = find_duration(object, "addTimeoutMs", 1000, 90'000)};
+}
+
 void read_etcd(const json::Reader& object, StoreKeys& keys) {
     const auto etcd = object.find("etcd");
     if (!etcd) return;
     keys.etcd = StoreKeys::Value{.text = {}, .where = etcd->path()};
     keys.servers = parse_etcd(*etcd);
+    keys.of_etcd = limits_in(*etcd);
 }
 
 void expect_name(const json::Reader& object) {
@@ -67,6 +82,7 @@ StoreKeys keys_in(const json::Reader& object) {
     kubernetes->expect_object();
     keys.kubernetes = StoreKeys::Value{.text = {}, .where = kubernetes->path()};
     keys.kubeconfig = find_value(*kubernetes, "kubeconfig");
+    keys.of_kubernetes = limits_in(*kubernetes);
     if (keys.kubeconfig && !keys.kubeconfig->text.starts_with('/'))
         throw kubernetes->at("kubeconfig").unexpected("the absolute path of a kubeconfig file on each node");
     return keys;
@@ -122,10 +138,13 @@ StoreKeys read_store_keys(const json::Reader& ipam) {
     if (!keys.store) keys.store = std::move(of_file.store);
     if (!keys.kubernetes) keys.kubernetes = std::move(of_file.kubernetes);
     if (!keys.kubeconfig) keys.kubeconfig = std::move(of_file.kubeconfig);
+    for (const auto limit : {&StoreKeys::Limits::connect, &StoreKeys::Limits::request, &StoreKeys::Limits::add})
+        if (!(keys.of_kubernetes.*limit)) keys.of_kubernetes.*limit = of_file.of_kubernetes.*limit;
     if (!keys.node_name) keys.node_name = std::move(of_file.node_name);
     if (!keys.etcd) { // one object: endpoints of the network and passwords of the node do not mix
         keys.etcd = std::move(of_file.etcd);
         keys.servers = std::move(of_file.servers);
+        keys.of_etcd = of_file.of_etcd;
     }
     if (!keys.block_size) keys.block_size = of_file.block_size;
     if (!keys.requestable) keys.requestable = std::move(of_file.requestable);

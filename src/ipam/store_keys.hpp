@@ -6,6 +6,7 @@
 #include <rdmanet/ipam/etcd_servers.hpp>
 #include <rdmanet/json/reader.hpp>
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,14 @@ struct StoreKeys {
     std::optional<Value> kubeconfig;
     std::optional<Value> etcd; // that there is such an object; no text
     EtcdServers servers;       // what is in it
+    /// Of one of the two objects, as far as it has them.
+    struct Limits {
+        std::optional<std::chrono::milliseconds> connect{};
+        std::optional<std::chrono::milliseconds> request{};
+        std::optional<std::chrono::milliseconds> add{};
+    };
+    Limits of_kubernetes;
+    Limits of_etcd;
     std::optional<Value> node_name;
     std::optional<unsigned> block_size;
     std::optional<std::vector<base::IpPrefix>> requestable;

@@ -89,6 +89,8 @@ void write_lease_store(json::Writer& writer, const LeaseStore& store) {
     writer.end_array();
     if (!store.etcd.empty()) writer.key("etcd").raw(store.etcd);
     if (!store.node_name.empty()) writer.member("nodeName", store.node_name);
+    if (store.connect_timeout) writer.member("connectTimeoutMs", *store.connect_timeout);
+    if (store.request_timeout) writer.member("requestTimeoutMs", *store.request_timeout);
     if (store.unsettled_until) writer.member("unsettledUntil", *store.unsettled_until);
     if (!store.unsettled.empty()) {
         writer.key("unsettled").begin_array();
@@ -106,6 +108,10 @@ LeaseStore parse_lease_store(const json::Reader& store) {
         parsed.pools.push_back({.space = pool.at("space").string(), .subnet = pool.at("subnet").string()});
     if (const auto etcd = store.find("etcd")) parsed.etcd = etcd->to_text();
     if (const auto node_name = store.find("nodeName")) parsed.node_name = node_name->string();
+    if (const auto timeout = store.find("connectTimeoutMs"))
+        parsed.connect_timeout = static_cast<std::uint32_t>(timeout->integer(0, UINT32_MAX));
+    if (const auto timeout = store.find("requestTimeoutMs"))
+        parsed.request_timeout = static_cast<std::uint32_t>(timeout->integer(0, UINT32_MAX));
     if (const auto until = store.find("unsettledUntil")) parsed.unsettled_until = until->integer(0, INT64_MAX);
     if (const auto unsettled = store.find("unsettled"))
         for (const json::Reader& claimed : unsettled->elements())

@@ -3,6 +3,7 @@
 #include "attachment_stage.hpp"
 
 #include "support/concat.hpp"
+#include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -45,8 +45,16 @@ enum class StoreKind : std::uint8_t {
 /// As the key "store" writes it.
 [[nodiscard]] std::string_view to_string(StoreKind kind);
 
+/// How long a store that the cluster shares may take.
+struct StoreLimits {
+    std::chrono::milliseconds connect{2000}; // to one server: its name, TCP and TLS
+    std::chrono::milliseconds request{5000}; // one request with its answer
+    std::chrono::milliseconds add{30'000};   // all that an ADD asks for
+};
+
 struct StoreChoice {
     StoreKind kind = StoreKind::node;
+    StoreLimits limits{};
     std::string kubeconfig; // of whereabouts and blocks
     EtcdServers etcd{};
     std::string node_name{}; // of blocks and etcd; empty: the host's name

@@ -68,6 +68,9 @@ struct LeaseStore {
     std::vector<LeasePool> pools;
     std::string etcd{};      // JSON: how to reach it, with paths of secrets instead of secrets; empty for other kinds
     std::string node_name{}; // of blocks and etcd; empty: the host's name
+    /// In milliseconds, where they are not the default ones.
+    std::optional<std::uint32_t> connect_timeout{};
+    std::optional<std::uint32_t> request_timeout{};
     /// In seconds of CLOCK_BOOTTIME. Until then the server may still carry out a request that got no answer, also one of
     /// an ADD that was killed.
     std::optional<std::int64_t> unsettled_until{};

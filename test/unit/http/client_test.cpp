@@ -103,10 +103,10 @@ TEST_CASE("a server that says nothing is waited for until the deadline") {
     const auto begun = std::chrono::steady_clock::now();
     {
         Client client = client_of(server, {.connect = 60s, .request = 200ms});
-        CHECK_THROWS_WITH(client.ask({.method = "GET", .target = "/"}, soon()), Contains("TCP: no answer, after "));
+        CHECK_THROWS_WITH(client.ask({.method = "GET", .target = "/"}, soon()), Contains("HTTP: no answer, after "));
         Client hurried = client_of(server);
         CHECK_THROWS_WITH(hurried.ask({.method = "GET", .target = "/"}, base::Deadline::in(100ms)),
-                          Contains("TCP: no answer, after "));
+                          Contains("HTTP: no answer, after "));
     }
     CHECK(std::chrono::steady_clock::now() - begun < 30s);
 }

@@ -293,6 +293,24 @@ TEST_CASE("a file of the node that can't be used is named, and its content is no
     check_refused(R"({"range": "10.0.0.0/24", "configuration_path": "x"})", "configuration_path", "absolute path");
 }
 
+TEST_CASE("how long a cluster's store is waited for is said by the network first, then by the node's file") {
+    const auto limits = [](const std::string& text) {
+        const StoreLimits found = config(text).store.limits;
+        return concat(found.connect.count(), ' ', found.request.count(), ' ', found.add.count());
+    };
+    CHECK(limits(R"({"range": "10.0.0.0/24", "kubernetes": {"kubeconfig": "/k"}})") == "2000 5000 30000");
+    const NodeFile file(R"({"kubernetes": {"kubeconfig": "/k", "connectTimeoutMs": 1, "addTimeoutMs": 60000}})");
+    CHECK_THAT(error_of(file.network()), Names(file.path(), "kubernetes.connectTimeoutMs"));
+    const NodeFile better(R"({"kubernetes": {"kubeconfig": "/k", "connectTimeoutMs": 100, "addTimeoutMs": 60000}})");
+    CHECK(limits(better.network()) == "100 5000 60000");
+    CHECK(limits(better.network(R"("range": "10.0.0.0/24", "kubernetes": {"requestTimeoutMs": 700, "addTimeoutMs":
+        1000})")) == "100 700 1000");
+    const std::string etcd = R"("range": "10.0.0.0/24", "store": "etcd", "etcd": {"endpoints": ["http://e:1"])";
+    CHECK(limits(better.network(etcd + "}")) == "2000 5000 30000");
+    CHECK(limits(better.network(etcd + R"(, "connectTimeoutMs": 1500, "requestTimeoutMs": 2500})")) ==
+          "1500 2500 30000");
+}
+
 TEST_CASE("keys of a cluster never mean the node's own store") {
     check_refused(R"({"range": "10.0.0.0/24", "kubernetes": {}})", "kubernetes", "\"kubeconfig\"");
     check_refused(R"({"range": "10.0.0.0/24", "kubernetes": "x"})", "kubernetes", "\"x\"");
