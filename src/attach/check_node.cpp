@@ -1,9 +1,11 @@
 #include <rdmanet/attach/check_node.hpp>
 
+#include "clusters.hpp"
 #include "compare.hpp"
 #include "detach.hpp"
 #include "leases.hpp"
 #include "port_trouble.hpp"
+#include "shared_leases.hpp"
 
 #include "owners/attachment.hpp"
 #include "owners/liveness.hpp"
@@ -11,6 +13,7 @@
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/cni/cached_result.hpp>
 #include <rdmanet/cni/error.hpp>
+#include <rdmanet/ipam/config.hpp>
 
 #include <chrono>
 #include <optional>
@@ -88,6 +91,19 @@ private:
         return {};
     }
 
+    /// Without a request to the server.
+    std::string why_unpayable(const AttachmentRecord& record) const {
+        const std::string& kubeconfig = record.lease_store->kubeconfig;
+        if (kubeconfig.empty()) return {};
+        try {
+            (void)node_.clusters->connect(kubeconfig, limits_of(*record.lease_store), node_.log);
+            return {};
+        } catch (const base::Error& error) {
+            return fmt::format(". It fails as long as {}; name another kubeconfig of the same cluster in {}",
+                               error.what(), ipam::kNodeFile);
+        }
+    }
+
     std::optional<base::FileLock> try_to_lock(const state::AttachmentKey& key) try {
         return records_.lock(key, base::Deadline::in(std::chrono::milliseconds{0}));
     } catch (const base::TimeoutError&) {
@@ -101,7 +117,8 @@ private:
             return {Agreement::not_checked, "its pod is dead: run `rdmanet gc` to reclaim what it has"};
         if (is_only_owing(record))
             return {Agreement::not_checked, "its DEL is done, but its addresses are not yet given back to the cluster: "
-                                            "run `rdmanet gc`"};
+                                            "run `rdmanet gc`" +
+                                                why_unpayable(record)};
         if (record.removal_unfinished)
             return {Agreement::differs,
                     pod.held_by.empty()

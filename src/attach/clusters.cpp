@@ -21,4 +21,12 @@ kube::Api& Clusters::connect(const std::string& kubeconfig, const http::Limits& 
                            fmt::format("lease store: kubeconfig {}: {}", kubeconfig, error.what()));
 }
 
+std::set<std::string> Clusters::others(const std::string& own) const {
+    std::set<std::string> others = others_;
+    for (const auto& [key, connection] : connections_)
+        if (connection) others.insert(std::get<std::string>(key));
+    others.erase(own);
+    return others;
+}
+
 } // namespace rdmanet::attach

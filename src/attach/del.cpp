@@ -1,5 +1,6 @@
 // DEL. The journal decides what is undone. Without a record, DEL undoes only what it can prove to be this
 // attachment's.
+#include "clusters.hpp"
 #include "detach.hpp"
 #include "recall.hpp"
 #include "session.hpp"
@@ -207,6 +208,7 @@ void del(const cni::Request& request, const Node& node) {
     constexpr std::chrono::seconds kUndoTime{10}; // left for the work after the lock is taken
     const auto deadline = base::Deadline::in(kDelTimeout);
     Session session(request, node, state::Access::undo);
+    if (const auto configured = lease_store_of(request)) node.clusters->also_use(configured->kubeconfig);
     std::optional<base::FileLock> lock =
         lock_or_recall(session.key, node, session.records, kDelTimeout - kUndoTime, deadline);
     StillHeld unknown;

@@ -1,6 +1,7 @@
 #include "detach.hpp"
 
 #include "block_leases.hpp"
+#include "clusters.hpp"
 #include "leases.hpp"
 #include "remaining.hpp"
 #include "shared_leases.hpp"
@@ -12,6 +13,7 @@
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/ipam/config.hpp>
 #include <rdmanet/ipam/errors.hpp>
 #include <rdmanet/state/state_directory.hpp>
 #include <rdmanet/state/topic.hpp>
@@ -124,31 +126,73 @@ std::string describe_leases(const state::AttachmentRecord& record) {
 constexpr std::chrono::seconds kReleaseTimeout{20}; // DEL and rollback have other things to do
 constexpr std::chrono::seconds kSettleTimeout{5};
 
-/// False if something is owed to the cluster's store: it can't be asked, it refuses, or it may yet carry out a request.
-/// `remaining` then says what. DEL and rollback go on, and succeed without it.
-/// The leases in `unused` do not rest.
-bool release_shared(state::AttachmentRecord& remaining, const std::vector<ipam::Lease>& unused, const Node& node,
-                    const state::AttachmentStore& records, const base::Deadline& deadline) try {
-    SharedLeases shared(*remaining.lease_store, node, records);
-    const auto released = shared.release(owner_key(remaining.key), unused, deadline.at_most(kReleaseTimeout));
+/// Releases what the attachment has in the store that `store` names. If its kubeconfig does not work any more
+/// (whereabouts was removed, and its token with it), another one may lead to the same cluster.
+std::vector<ipam::Lease> release_where(state::LeaseStore& store, const state::AttachmentKey& key,
+                                       const std::vector<ipam::Lease>& unused, const Node& node,
+                                       const state::AttachmentStore& records, const base::Deadline& deadline) {
+    const auto release = [&](SharedLeases& shared) {
+        std::vector<ipam::Lease> released = shared.release(owner_key(key), unused, deadline);
+        try {
+            shared.settle(deadline.at_most(kSettleTimeout));
+        } catch (const base::Error& error) { // the addresses are released, and the node remembers the rest
+            node.log.info(fmt::format("blocks of addresses go back to the cluster later: {}", error.what()));
+        }
+        return released;
+    };
     try {
-        shared.settle(deadline.at_most(kSettleTimeout));
-    } catch (const base::Error& error) { // the addresses are released, and the node remembers the rest
-        node.log.info(fmt::format("blocks of addresses go back to the cluster later: {}", error.what()));
+        SharedLeases shared(store, node, records);
+        return release(shared);
+    } catch (const base::Error&) {
+        if (std::all_of(store.pools.begin(), store.pools.end(), [](const auto& pool) { return pool.uid.empty(); }))
+            throw; // nothing would tell one cluster from another
+        for (const std::string& kubeconfig : node.clusters->others(store.kubeconfig)) {
+            state::LeaseStore other = store;
+            other.kubeconfig = kubeconfig;
+            try {
+                SharedLeases shared(other, node, records);
+                if (!shared.is_of_record(deadline)) continue;
+                std::vector<ipam::Lease> released = release(shared);
+                store.kubeconfig = kubeconfig;
+                return released;
+            } catch (const base::Error& error) {
+                node.log.info(fmt::format("{} does not help: {}", kubeconfig, error.what()));
+            }
+        }
+        throw;
     }
+}
+
+/// For an error that stays until somebody does something.
+std::string cure_of(const base::Error& error) {
+    const auto* refusal = dynamic_cast<const ipam::StoreError*>(&error);
+    if (refusal != nullptr && refusal->temporary()) return {};
+    return fmt::format(". If that kubeconfig is gone for good, name another one of the same cluster in {}, and run "
+                       "`rdmanet gc`; if the cluster is gone, run `rdmanet gc --forget` with the record's file",
+                       ipam::kNodeFile);
+}
+
+/// nullopt, or why something is owed to the cluster's store: it can't be asked, it refuses, or (empty) it may yet carry
+/// out a request. `remaining` then says what. DEL and rollback go on, and succeed without it.
+/// The leases in `unused` do not rest.
+std::optional<std::string> release_shared(state::AttachmentRecord& remaining, const std::vector<ipam::Lease>& unused,
+                                          const Node& node, const state::AttachmentStore& records,
+                                          const base::Deadline& deadline) try {
     state::LeaseStore& store = *remaining.lease_store;
-    if (!is_unsettled(store)) return true;
+    const auto released = release_where(store, remaining.key, unused, node, records, deadline.at_most(kReleaseTimeout));
+    if (!is_unsettled(store)) return std::nullopt;
     const auto until = store.unsettled_until;
     note_unsettled(released, store); // whose reservations may still come
     store.unsettled_until = until;
     store.is_released = true;
     remaining.leases.clear();
-    return false;
+    return "";
 } catch (const base::Error& error) {
+    const std::string why = error.what() + cure_of(error);
     node.log.error(fmt::format("the addresses of {} are still leased in the cluster, and `rdmanet gc` or a later call "
                                "gives them back: {}",
-                               describe(remaining), error.what()));
-    return false;
+                               describe(remaining), why));
+    return why;
 }
 
 StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Undoing undoing, const Node& node,
@@ -170,7 +214,8 @@ StillHeld undo(const state::AttachmentRecord& record, const Caller& caller, Undo
     const bool has_no_leases = attempt(held, describe_leases(record), [&] {
         if (!record.key.has_leases()) return;
         const bool are_its_own = undoing == Undoing::own_add || !has_leases_in_other_role(record.key, records);
-        if (record.lease_store && are_its_own) is_owed = !release_shared(remaining, fresh, node, records, deadline);
+        if (record.lease_store && are_its_own)
+            is_owed = release_shared(remaining, fresh, node, records, deadline).has_value();
         // The node's own store may have some of a repeated ADD, or of one whose record is lost.
         try {
             if (undoing == Undoing::own_add)
@@ -245,13 +290,13 @@ void pay(const state::AttachmentKey& key, const Node& node, const state::Attachm
     const auto* record = std::get_if<state::AttachmentRecord>(&outcome);
     if (record == nullptr || !record->owes_addresses()) return;
     state::AttachmentRecord remaining = *record;
-    const bool is_paid = release_shared(remaining, {}, node, records, deadline);
-    drop_released(remaining, is_paid);
-    if (is_paid && holds_nothing_else(remaining))
+    const auto owed = release_shared(remaining, {}, node, records, deadline);
+    drop_released(remaining, !owed);
+    if (!owed && holds_nothing_else(remaining))
         records.remove(key);
     else if (remaining.to_text() != record->to_text())
         records.save(remaining);
-    if (owes_known_addresses(remaining)) throw base::Error(kNotTakenBack);
+    if (owed && owes_known_addresses(remaining)) throw base::Error(*owed);
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 // GC: reclaims what belongs to dead pods, for which no DEL will come. A runtime sends GC with the list of what it
 // still wants. Multus sends no GC, so a person or a timer runs `rdmanet gc`.
 #include "block_leases.hpp"
+#include "clusters.hpp"
 #include "detach.hpp"
 #include "recall.hpp"
 #include "session.hpp"
@@ -21,6 +22,7 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cni/delegate.hpp>
 #include <rdmanet/ipam/errors.hpp>
+#include <rdmanet/ipam/node_file.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -223,6 +225,7 @@ Decide by_list_and_liveness(const cni::Request& request, PodProbe& pods) {
 
 void collect_for_runtime(const cni::Request& request, const Node& node, const base::Deadline& deadline) {
     PodProbe pods(node);
+    if (const auto configured = lease_store_of(request)) node.clusters->also_use(configured->kubeconfig);
     const Collected collected = collect_all(node, DryRun::no, by_list_and_liveness(request, pods),
                                             lost_by_configuration(request), deadline, caller_of(request))
                                     .collected;
@@ -242,6 +245,13 @@ void notice(std::string_view what, Collected& collected, const Node& node, const
     for (std::string& text : describe()) collected.noticed.push_back(std::move(text));
 } catch (const base::Error& error) {
     node.log.warn(fmt::format("cannot look for {}: {}", what, error.what()));
+}
+
+/// A node's file that is wrong says nothing.
+void use_cluster_of_node(const Node& node) try {
+    node.clusters->also_use(ipam::read_node_file().kubeconfig);
+} catch (const base::Error& error) {
+    node.log.warn(error.what());
 }
 
 } // namespace
@@ -268,6 +278,7 @@ Collected collect_dead(const Node& node, DryRun dry_run) {
     const auto deadline = base::Deadline::in(kGcTimeout);
     const state::AttachmentStore records = node.records(state::Access::undo);
     PodProbe pods(node);
+    use_cluster_of_node(node);
     Outcome outcome = collect_all(
         node, dry_run,
         [&](const KnownAttachment& attachment) { return by_liveness(pods.probe(pod_of(attachment.record))); }, {},

@@ -55,9 +55,10 @@ ipam::Allocation take_shared(state::LeaseStore where, const ipam::StoreChoice& c
                              Session& session, const std::function<void()>& save, Allocate allocate) {
     if (record.lease_store) carry_over(*record.lease_store, where);
     bool has_claimed = false;
+    const SharedLeases* asked = nullptr;
     const auto note = [&] {
         if (std::exchange(has_claimed, true)) return false;
-        record.lease_store = where;
+        record.lease_store = asked->where();
         if (takes_late_claims(where))
             record.lease_store->unsettled_until =
                 ipam::system_time().boot +
@@ -77,8 +78,9 @@ ipam::Allocation take_shared(state::LeaseStore where, const ipam::StoreChoice& c
                          .before_inheritance = before_inheritance,
                          .block_size = choice.block_size,
                          .requestable = choice.requestable});
+    asked = &shared;
     const auto settle = [&] {
-        record.lease_store = where;
+        record.lease_store = shared.where();
         note_unsettled(shared.unsettled(), *record.lease_store);
     };
     try {

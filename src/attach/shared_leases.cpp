@@ -22,11 +22,15 @@ constexpr const char* kWhereabouts = "whereabouts";
 constexpr const char* kEtcd = "etcd";
 constexpr const char* kNameSpace = "kube-system"; // whereabouts' own, where the kubeconfig names none
 
+std::optional<cluster::Place> place_of(const state::LeasePool& pool) {
+    const auto subnet = base::IpPrefix::parse(pool.subnet);
+    return subnet ? std::optional(cluster::Place{.space = pool.space, .subnet = *subnet}) : std::nullopt;
+}
+
 std::vector<cluster::Place> places_of(const state::LeaseStore& where) {
     std::vector<cluster::Place> places;
     for (const state::LeasePool& pool : where.pools)
-        if (const auto subnet = base::IpPrefix::parse(pool.subnet))
-            places.push_back({.space = pool.space, .subnet = *subnet});
+        if (auto place = place_of(pool)) places.push_back(*std::move(place));
     return places;
 }
 
@@ -104,6 +108,7 @@ void require_same_store(const state::LeaseStore& earlier, const std::optional<st
 void carry_over(const state::LeaseStore& earlier, state::LeaseStore& into) {
     for (const state::LeasePool& pool : earlier.pools)
         if (std::find(into.pools.begin(), into.pools.end(), pool) == into.pools.end()) into.pools.push_back(pool);
+    if (!earlier.name_space.empty()) into.name_space = earlier.name_space;
     into.unsettled_until = earlier.unsettled_until;
     into.unsettled = earlier.unsettled;
 }
@@ -142,15 +147,26 @@ SharedLeases::SharedLeases(const state::LeaseStore& where, const Node& node, con
                                fmt::format("lease store {}: this version does not know it", base::quoted(where.kind)));
 }
 
+template <class Ask>
+auto SharedLeases::waiting_once(Ask ask) {
+    try {
+        return ask();
+    } catch (const ipam::StoreError& error) {
+        if (error.unreachable()) node_.clusters->give_up(where_.kubeconfig, error.what());
+        throw;
+    }
+}
+
 kube::Api& SharedLeases::api() {
     return node_.clusters->connect(where_.kubeconfig, limits_of(where_), node_.log);
 }
 
 void SharedLeases::open_whereabouts(Adding adding) {
-    const std::string& name_space = api().access().name_space;
+    if (where_.name_space.empty()) where_.name_space = api().access().name_space;
+    if (where_.name_space.empty()) where_.name_space = kNameSpace;
     auto store = std::make_unique<cluster::WhereaboutsStore>(
         api(), cluster::WhereaboutsStore::Options{
-                   .name_space = name_space.empty() ? kNameSpace : name_space,
+                   .name_space = where_.name_space,
                    .places = places_of(where_),
                    .also = unsettled_of(where_),
                    .before_claim = std::move(adding.before_claim),
@@ -160,6 +176,24 @@ void SharedLeases::open_whereabouts(Adding adding) {
                    .warn = [this](const std::string& text) { node_.log.warn(text); }});
     whereabouts_ = store.get();
     store_ = std::move(store);
+}
+
+state::LeaseStore SharedLeases::where() const {
+    state::LeaseStore where = where_;
+    if (whereabouts_ == nullptr) return where;
+    for (state::LeasePool& pool : where.pools)
+        if (const auto place = place_of(pool))
+            if (std::string uid = whereabouts_->known_uid(*place); !uid.empty()) pool.uid = std::move(uid);
+    return where;
+}
+
+bool SharedLeases::is_of_record(const base::Deadline& deadline) {
+    return whereabouts_ != nullptr && waiting_once([&] {
+               return std::any_of(where_.pools.begin(), where_.pools.end(), [&](const state::LeasePool& pool) {
+                   const auto place = place_of(pool);
+                   return place && !pool.uid.empty() && whereabouts_->find_uid(*place, deadline) == pool.uid;
+               });
+           });
 }
 
 std::vector<ipam::Lease> SharedLeases::unsettled() const {
@@ -177,16 +211,6 @@ void SharedLeases::open_blocks(Adding adding) {
     auto store = std::make_unique<cluster::BlocksStore>(block_file_, std::move(options));
     blocks_ = store.get();
     store_ = std::move(store);
-}
-
-template <class Ask>
-auto SharedLeases::waiting_once(Ask ask) {
-    try {
-        return ask();
-    } catch (const ipam::StoreError& error) {
-        if (error.unreachable()) node_.clusters->give_up(where_.kubeconfig, error.what());
-        throw;
-    }
 }
 
 std::vector<ipam::Lease> SharedLeases::find(const ipam::OwnerKey& key, const base::Deadline& deadline) {

@@ -74,6 +74,10 @@ public:
                  Adding adding = {});
 
     [[nodiscard]] ipam::Store& store() { return *store_; }
+    /// Where it is, with what is known of it by now.
+    [[nodiscard]] state::LeaseStore where() const;
+    /// Whether it has a pool that is the very object of the record. Another cluster has pools of the same names.
+    [[nodiscard]] bool is_of_record(const base::Deadline& deadline);
     /// Claims that got no answer.
     [[nodiscard]] std::vector<ipam::Lease> unsettled() const;
 

@@ -105,6 +105,7 @@ void status(const cni::Request& request, const config::Config& config, const Nod
 void ipam_only::status(const cni::Request& request, const Node& node) {
     std::vector<std::string> warnings;
     const config::IpamChoice ipam = config::parse_ipam(request.conf, warnings);
+    for (const std::string& warning : warnings) node.log.warn(warning);
     if (const auto* own = std::get_if<ipam::Config>(&ipam))
         config::require_useful_keys(own->useless_keys, false, node.strict);
     config::require_sound(ipam);

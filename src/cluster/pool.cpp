@@ -48,6 +48,7 @@ Pool parse_pool(const json::Reader& object, std::size_t size, const base::IpPref
     if (!range || range->network() != expected.network() || range->length() != expected.length())
         throw range_text.unexpected(fmt::format("the range that the pool's name says, {}", expected));
     Pool pool{.range = *range, .records = {}, .unreadable = {}, .size = size};
+    if (const auto metadata = object.find("metadata")) pool.uid = text_or_empty(*metadata, "uid");
     const auto allocations = spec.find("allocations");
     if (!allocations) return pool;
     for (const auto& [key, entry] : allocations->members()) {

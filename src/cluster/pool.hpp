@@ -34,6 +34,7 @@ struct Pool {
     std::vector<PoolRecord> records;     // by address
     std::vector<std::string> unreadable; // keys that are no offset in the range; they stay as they are
     std::size_t size = 0;                // of its JSON
+    std::string uid{};                   // of the object
 
     [[nodiscard]] const PoolRecord* find(const base::IpAddress& address) const;
 };

@@ -133,11 +133,18 @@ std::optional<Pool> WhereaboutsApi::find_pool(const Place& place, const base::De
     const auto object = find(Kind::pool, name, deadline);
     if (!object) return std::nullopt;
     try {
-        return parse_pool(object->content.root(), object->size, place.subnet);
+        Pool pool = parse_pool(object->content.root(), object->size, place.subnet);
+        uids_[name] = pool.uid;
+        return pool;
     } catch (const json::ValueError& error) {
         throw ipam::StoreError(ipam::StoreError::Kind::permanent,
                                fmt::format("lease store: IPPool {}/{}: {}", name_space_, name, error.what()));
     }
+}
+
+std::string WhereaboutsApi::known_uid(const Place& place) const {
+    const auto known = uids_.find(pool_name(place));
+    return known == uids_.end() ? "" : known->second;
 }
 
 Pool WhereaboutsApi::get_pool(const Place& place, const base::Deadline& deadline) {
@@ -149,15 +156,13 @@ Pool WhereaboutsApi::get_pool(const Place& place, const base::Deadline& deadline
         object.member("name", name).member("namespace", name_space_).end_object().key("spec").begin_object();
         object.member("range", fmt::format("{}/{}", place.subnet.network(), place.subnet.length()));
         object.key("allocations").begin_object().end_object().end_object().end_object();
-        const Written made = write([&] { return api_.create(path_of(Kind::pool), object.to_text(), deadline); },
-                                   {Refusal::already_exists});
-        if (made == Written::yes)
-            return {.range = place.subnet, .records = {}, .unreadable = {}, .size = object.to_text().size()};
-        if (attempt > 2)
+        if (attempt > 3)
             throw ipam::StoreError(
                 ipam::StoreError::Kind::temporary,
                 fmt::format("lease store: IPPool {}/{} was made and is gone each time: find out who deletes it",
                             name_space_, name));
+        (void)write([&] { return api_.create(path_of(Kind::pool), object.to_text(), deadline); },
+                    {Refusal::already_exists}); // whatever became of it, the next look says
     }
 }
 

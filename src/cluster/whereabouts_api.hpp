@@ -9,6 +9,7 @@
 #include <rdmanet/kube/api.hpp>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +40,8 @@ public:
     WhereaboutsApi(kube::Api& api, std::string name_space) : api_(api), name_space_(std::move(name_space)) {}
 
     [[nodiscard]] std::optional<Pool> find_pool(const Place& place, const base::Deadline& deadline);
+    /// Of the object, as it was last read; empty if it was not.
+    [[nodiscard]] std::string known_uid(const Place& place) const;
     /// The pool, which is made if it is absent.
     [[nodiscard]] Pool get_pool(const Place& place, const base::Deadline& deadline);
 
@@ -74,6 +77,7 @@ private:
 
     kube::Api& api_;
     std::string name_space_;
+    std::map<std::string, std::string> uids_; // by name
 };
 
 } // namespace rdmanet::cluster

@@ -213,6 +213,12 @@ public:
 
     [[nodiscard]] const std::vector<Lease>& unsettled() const { return unsettled_; }
 
+    [[nodiscard]] std::string known_uid(const Place& place) const { return api_.known_uid(place); }
+    [[nodiscard]] std::string find_uid(const Place& place, const base::Deadline& deadline) {
+        const auto pool = api_.find_pool(place, deadline);
+        return pool ? pool->uid : std::string();
+    }
+
     [[nodiscard]] static bool is_own(const PoolRecord& record, const OwnerKey& key) {
         return record.is_of(key.container_id, key.ifname);
     }
@@ -536,6 +542,14 @@ bool WhereaboutsStore::has_free(const Claim& claim, const base::Deadline& deadli
 
 const std::vector<Lease>& WhereaboutsStore::unsettled() const {
     return impl_->unsettled();
+}
+
+std::string WhereaboutsStore::known_uid(const Place& place) const {
+    return impl_->known_uid(place);
+}
+
+std::string WhereaboutsStore::find_uid(const Place& place, const base::Deadline& deadline) {
+    return impl_->find_uid(place, deadline);
 }
 
 ipam::Usage WhereaboutsStore::usage(const Claim& claim, const base::Deadline& deadline) {

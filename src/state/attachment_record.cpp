@@ -84,9 +84,13 @@ RecordedLease parse_lease(const json::Reader& lease) {
 
 void write_lease_store(json::Writer& writer, const LeaseStore& store) {
     writer.begin_object().member("kind", store.kind).member("kubeconfig", store.kubeconfig).key("pools").begin_array();
-    for (const LeasePool& pool : store.pools)
-        writer.begin_object().member("space", pool.space).member("subnet", pool.subnet).end_object();
+    for (const LeasePool& pool : store.pools) {
+        writer.begin_object().member("space", pool.space).member("subnet", pool.subnet);
+        if (!pool.uid.empty()) writer.member("uid", pool.uid);
+        writer.end_object();
+    }
     writer.end_array();
+    if (!store.name_space.empty()) writer.member("namespace", store.name_space);
     if (!store.etcd.empty()) writer.key("etcd").raw(store.etcd);
     if (!store.node_name.empty()) writer.member("nodeName", store.node_name);
     if (store.connect_timeout) writer.member("connectTimeoutMs", *store.connect_timeout);
@@ -104,8 +108,11 @@ void write_lease_store(json::Writer& writer, const LeaseStore& store) {
 
 LeaseStore parse_lease_store(const json::Reader& store) {
     LeaseStore parsed{.kind = store.at("kind").string(), .kubeconfig = store.at("kubeconfig").string(), .pools = {}};
-    for (const json::Reader& pool : store.at("pools").elements())
+    for (const json::Reader& pool : store.at("pools").elements()) {
         parsed.pools.push_back({.space = pool.at("space").string(), .subnet = pool.at("subnet").string()});
+        if (const auto uid = pool.find("uid")) parsed.pools.back().uid = uid->string();
+    }
+    if (const auto name_space = store.find("namespace")) parsed.name_space = name_space->string();
     if (const auto etcd = store.find("etcd")) parsed.etcd = etcd->to_text();
     if (const auto node_name = store.find("nodeName")) parsed.node_name = node_name->string();
     if (const auto timeout = store.find("connectTimeoutMs"))

@@ -246,6 +246,58 @@ TEST_CASE("a DEL without a record succeeds while the server is away, and the add
     CHECK(state_files() == "");
 }
 
+TEST_CASE("what is owed is paid by another kubeconfig of the same cluster if the record's own is gone", "[cluster]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
+    const std::string good = read_file(cluster() + "/rdmanet.kubeconfig");
+    write_kubeconfig(good);
+    const ClusterNode configured;
+    const Stage stage;
+    const PluginCall call = shared_call(stage.pod, "10.31.15.0/24");
+    PluginCall edited = call;
+    edited.config = replaced(call.config, kKubeconfig, "/etc/cni/net.d/rdmanet.d/rdmanet.kubeconfig");
+    const std::string empty = R"({"allocations":{},"range":"10.31.15.0/24"})";
+    (void)add(call);
+    SECTION("DEL uses that of the network as it is now") {
+        std::filesystem::remove(kKubeconfig);
+        CHECK(del(edited) == "");
+    }
+    SECTION("gc uses that of the node's file, and check says so") {
+        std::filesystem::remove(kKubeconfig);
+        CHECK(del(call) == "");
+        CHECK(state_files() != "");
+        CHECK_THAT(shell(binary() + " check 2>&1 || true"), Names("c1", kKubeconfig, "rdmanet.d/rdmanet.conf"));
+        shell(binary() + " gc");
+    }
+    SECTION("a token that is refused is the same") {
+        write_kubeconfig(replaced(good, "rdmanet-token", "ended-token"));
+        CHECK(del(edited) == "");
+    }
+    SECTION("another namespace in it changes nothing") {
+        write_kubeconfig(replaced(good, "namespace: kube-system", "namespace: default"));
+        CHECK(del(call) == "");
+    }
+    SECTION("another cluster has pools of the same names, and is left alone") {
+        const std::string record = "/run/rdmanet/attachments/c1:net1:net.json";
+        const std::string uid = value(read_file(record), "leaseStore.pools.0.uid");
+        const auto set_uid = [&](const std::string& text) {
+            shell("jq '.leaseStore.pools[0].uid = \"" + text + "\"' " + record + " >/run/changed && mv /run/changed " +
+                  record);
+        };
+        set_uid("another");
+        std::filesystem::remove(kKubeconfig);
+        CHECK(del(edited) == "");
+        CHECK(spec_of("ippools/10.31.15.0-24") != empty);
+        CHECK_THAT(shell(binary() + " gc 2>&1 || true"), Names("c1", kKubeconfig, "rdmanet.d/rdmanet.conf"));
+        set_uid(uid);
+        shell(binary() + " gc");
+    }
+    CHECK(spec_of("ippools/10.31.15.0-24") == empty);
+    CHECK(spec_of("overlappingrangeipreservations/10.31.15.1") == "absent");
+    CHECK(state_files() == "");
+    CHECK(stage.node.difference() == "");
+}
+
 TEST_CASE("a server that does not answer is waited for once, however much is owed to it", "[cluster]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");

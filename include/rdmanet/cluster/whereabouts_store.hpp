@@ -76,6 +76,11 @@ public:
     [[nodiscard]] bool has_free(const ipam::Claim& claim, const base::Deadline& deadline) override;
     [[nodiscard]] ipam::Usage usage(const ipam::Claim& claim, const base::Deadline& deadline) override;
 
+    /// Of the pool's object, as it was last read; empty if it was not.
+    [[nodiscard]] std::string known_uid(const Place& place) const;
+    /// The same, after a look; empty if there is no such pool.
+    [[nodiscard]] std::string find_uid(const Place& place, const base::Deadline& deadline);
+
     /// Claims of reserve() and adopt() that got no answer. The server may carry them out later.
     [[nodiscard]] const std::vector<ipam::Lease>& unsettled() const;
 

@@ -49,8 +49,11 @@ struct RecordedLease {
 struct LeasePool {
     std::string space;
     std::string subnet;
+    std::string uid{}; // of the object that holds it, which no other cluster has; empty if it is not known
 
-    friend bool operator==(const LeasePool&, const LeasePool&) = default;
+    friend bool operator==(const LeasePool& a, const LeasePool& b) {
+        return a.space == b.space && a.subnet == b.subnet;
+    }
 };
 
 /// An address in a store that the cluster shares.
@@ -66,8 +69,9 @@ struct LeaseStore {
     std::string kind;       // "whereabouts", "blocks", "etcd"
     std::string kubeconfig; // path; its content is read at every call
     std::vector<LeasePool> pools;
-    std::string etcd{};      // JSON: how to reach it, with paths of secrets instead of secrets; empty for other kinds
-    std::string node_name{}; // of blocks and etcd; empty: the host's name
+    std::string etcd{};       // JSON: how to reach it, with paths of secrets instead of secrets; empty for other kinds
+    std::string name_space{}; // of whereabouts' objects; empty: as the kubeconfig says
+    std::string node_name{};  // of blocks and etcd; empty: the host's name
     /// In milliseconds, where they are not the default ones.
     std::optional<std::uint32_t> connect_timeout{};
     std::optional<std::uint32_t> request_timeout{};
