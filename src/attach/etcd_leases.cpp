@@ -28,7 +28,7 @@ std::vector<std::string> spaces_of(const state::LeaseStore& where) {
 }
 
 ipam::EtcdServers servers_in(const state::LeaseStore& where) try {
-    return ipam::parse_etcd(json::Document::parse(where.etcd).root());
+    return ipam::parse_etcd(json::Document::parse(where.etcd).root(), ipam::EtcdSource::node);
 } catch (const base::Error& error) {
     refuse(fmt::format("the journal's record of it: {}", error.what()));
 }

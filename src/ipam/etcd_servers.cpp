@@ -3,8 +3,12 @@
 #include "address_text.hpp"
 
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/base/ip_address.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/ipam/config.hpp>
 #include <rdmanet/json/writer.hpp>
+
+#include <algorithm>
 
 namespace rdmanet::ipam {
 namespace {
@@ -48,6 +52,29 @@ std::string parse_prefix(const json::Reader& etcd, std::string otherwise) {
     return prefix;
 }
 
+/// A network also names the servers, so it could send them any file of the node.
+void expect_no_secrets(const json::Reader& etcd) {
+    for (const std::string_view key : {"passwordFile", "username", "key", "cert"})
+        if (const auto member = find_text(etcd, key))
+            throw json::ValueError(member->path(), fmt::format("a network cannot set it, because a network also names "
+                                                               "the server: move \"etcd\" to {} on each node",
+                                                               kNodeFile));
+}
+
+/// Of "http://HOST:PORT".
+bool is_on_this_node(std::string_view endpoint) {
+    std::string_view host = endpoint.substr(endpoint.find("://") + 3);
+    if (host.starts_with('['))
+        host = host.substr(1, host.find(']') - 1);
+    else
+        host = host.substr(0, host.find_first_of(":/"));
+    if (host == "localhost") return true;
+    const auto address = base::IpAddress::parse(host);
+    if (!address) return false;
+    constexpr unsigned kLoopback = 127; // 127.0.0.0/8 (RFC 1122, section 3.2.1.3)
+    return address->is_v4() ? address->bytes()[0] == kLoopback : address->value() == 1;
+}
+
 /// Throws for one of the two without the other.
 void expect_both(const json::Reader& etcd, std::string_view one, std::string_view other) {
     const bool has_one = find_text(etcd, one).has_value();
@@ -62,7 +89,8 @@ void write_if_set(json::Writer& writer, std::string_view key, const std::string&
 
 } // namespace
 
-EtcdServers parse_etcd(const json::Reader& etcd) {
+EtcdServers parse_etcd(const json::Reader& etcd, EtcdSource source) {
+    if (source == EtcdSource::network) expect_no_secrets(etcd);
     EtcdServers servers;
     servers.endpoints = parse_endpoints(etcd.at("endpoints"));
     servers.ca = path_or_empty(etcd, "ca");
@@ -77,6 +105,16 @@ EtcdServers parse_etcd(const json::Reader& etcd) {
     servers.password_file = path_or_empty(etcd, "passwordFile");
     servers.prefix = parse_prefix(etcd, servers.prefix);
     return servers;
+}
+
+void expect_encrypted_password(const EtcdServers& servers, const std::string& where) {
+    const bool is_open = std::any_of(servers.endpoints.begin(), servers.endpoints.end(), [](const auto& endpoint) {
+        return !is_secure(endpoint) && !is_on_this_node(endpoint);
+    });
+    if (is_open && !servers.username.empty())
+        throw json::ValueError(where,
+                               "\"username\" needs endpoints with https, because the password would cross the "
+                               "network unencrypted: use https, or an etcd on this node (http://127.0.0.1:PORT)");
 }
 
 std::string to_text(const EtcdServers& servers) {

@@ -37,11 +37,11 @@ StoreKeys::Limits limits_in(const json::Reader& object) {
             .add = find_duration(object, "addTimeoutMs", 1000, 90'000)};
 }
 
-void read_etcd(const json::Reader& object, StoreKeys& keys) {
+void read_etcd(const json::Reader& object, EtcdSource source, StoreKeys& keys) {
     const auto etcd = object.find("etcd");
     if (!etcd) return;
     keys.etcd = StoreKeys::Value{.text = {}, .where = etcd->path()};
-    keys.servers = parse_etcd(*etcd);
+    keys.servers = parse_etcd(*etcd, source);
     keys.of_etcd = limits_in(*etcd);
 }
 
@@ -69,12 +69,12 @@ std::vector<base::IpPrefix> parse_requestable(const json::Reader& member) {
     return prefixes;
 }
 
-StoreKeys keys_in(const json::Reader& object) {
+StoreKeys keys_in(const json::Reader& object, EtcdSource source) {
     StoreKeys keys;
     keys.store = find_value(object, "store");
     expect_name(object);
     keys.node_name = find_value(object, "nodeName");
-    read_etcd(object, keys);
+    read_etcd(object, source, keys);
     if (const auto size = object.find("blockSize")) keys.block_size = parse_block_size(*size);
     if (const auto requestable = object.find("requestable")) keys.requestable = parse_requestable(*requestable);
     const auto kubernetes = object.find("kubernetes");
@@ -91,7 +91,7 @@ StoreKeys keys_in(const json::Reader& object) {
 /// The content of a file is never shown: whoever writes networks must not read the node's files by it.
 StoreKeys keys_in_text(const std::string& text, const std::string& file) try {
     const json::Document document = json::Document::parse(text);
-    StoreKeys keys = keys_in(document.root());
+    StoreKeys keys = keys_in(document.root(), EtcdSource::node);
     for (auto* value : {&keys.store, &keys.kubernetes, &keys.kubeconfig, &keys.etcd, &keys.node_name})
         if (*value) (*value)->where = fmt::format("{}: {}", file, (*value)->where);
     return keys;
@@ -113,7 +113,11 @@ StoreKeys keys_of_file(const json::Reader& ipam) {
         throw json::ValueError(named ? named->path() : file,
                                fmt::format("it cannot be read ({}): name a file, or remove the key", error.what()));
     }
-    if (text) return keys_in_text(*text, file);
+    if (text) {
+        StoreKeys keys = keys_in_text(*text, file);
+        if (keys.etcd) expect_encrypted_password(keys.servers, keys.etcd->where);
+        return keys;
+    }
     if (named)
         throw json::ValueError(named->path(),
                                fmt::format("this node has no file {}: write it, or remove the key", file));
@@ -133,7 +137,7 @@ NodeFile read_node_file() {
 }
 
 StoreKeys read_store_keys(const json::Reader& ipam) {
-    StoreKeys keys = keys_in(ipam);
+    StoreKeys keys = keys_in(ipam, EtcdSource::network);
     StoreKeys of_file = keys_of_file(ipam);
     if (!keys.store) keys.store = std::move(of_file.store);
     if (!keys.kubernetes) keys.kubernetes = std::move(of_file.kubernetes);

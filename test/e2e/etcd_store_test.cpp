@@ -236,7 +236,28 @@ TEST_CASE("two machines with one machine id never share what they have", "[etcd]
     (void)add(call);
     CHECK_THAT(refusal(twin), Names("code 109", machine_id(), "\"twin\"", "/etc/machine-id"));
     CHECK(del(twin) == "");
+    // A copy of the machine with its name: another boot, and a journal of its own.
+    const auto change_place = [](const std::string& mine, const std::string& others) {
+        shell(concat("mv /run/rdmanet ", mine, "; test ! -e ", others, " || mv ", others, " /run/rdmanet"));
+    };
+    change_place("/run/etcd-one", "/run/etcd-copy");
+    shell("cat /proc/sys/kernel/random/uuid >/run/other-boot && "
+          "mount --bind /run/other-boot /proc/sys/kernel/random/boot_id");
+    PluginCall copy = of(call, "c3");
+    copy.ifname = "net3";
+    (void)add(copy);
+    shell("umount /proc/sys/kernel/random/boot_id");
+    change_place("/run/etcd-copy", "/run/etcd-one");
+    PluginCall next = of(call, "c4");
+    next.ifname = "net4";
+    CHECK_THAT(refusal(next), Names("code 109", "two machines", machine_id(), "/etc/machine-id", "came back"));
+    CHECK_THAT(keys_below("/rdmanet/e2e-twins"), Names("/c3/"));
+    CHECK(del(next) == "");
     CHECK(del(call) == "");
+    change_place("/run/etcd-one", "/run/etcd-copy");
+    shell("ip netns exec pod ip link delete net3"); // its record is of another boot
+    CHECK(del(copy) == "");
+    shell("rm -r /run/etcd-one");
     CHECK(keys_below("/rdmanet/e2e-twins") == "");
     CHECK(stage.node.difference() == "");
 }

@@ -8,6 +8,8 @@
 
 #include <rdmanet/etcd/transaction.hpp>
 
+#include <algorithm>
+
 using namespace rdmanet;
 using namespace rdmanet::fuzz;
 
@@ -30,10 +32,20 @@ void understand(const etcd::KeyValue& entry) {
                    again->node_name == stored->node_name,
                "a lease changes when it is written");
     }
-    if (const auto node = cluster::parse_stored_node(entry.value))
-        demand(cluster::parse_stored_node(cluster::to_text(*node))->boot_id == node->boot_id, "a node changes");
-    if (const auto place = cluster::parse_stored_place(entry.value))
-        demand(cluster::parse_stored_place(cluster::to_text(*place))->owner_key == place->owner_key, "a place changes");
+    if (const auto node = cluster::parse_stored_node(entry.value)) {
+        const auto again = cluster::parse_stored_node(cluster::to_text(*node));
+        const auto kept = std::min(node->earlier.size(), cluster::StoredNode::kMostBoots);
+        demand(again && again->name == node->name && again->boot_id == node->boot_id &&
+                   again->returned == node->returned && again->earlier.size() == kept &&
+                   std::equal(again->earlier.begin(), again->earlier.end(), node->earlier.begin()),
+               "a node changes");
+    }
+    if (const auto place = cluster::parse_stored_place(entry.value)) {
+        const auto again = cluster::parse_stored_place(cluster::to_text(*place));
+        demand(again && again->owner_key == place->owner_key && again->address_key == place->address_key &&
+                   again->boot_id == place->boot_id,
+               "a place changes");
+    }
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 
 #include <rdmanet/json/reader.hpp>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,14 @@ struct EtcdServers {
     std::string prefix = "/rdmanet"; // of all keys
 };
 
+/// Who wrote the object. Whoever writes networks must not make a node send its passwords and keys to a server of their
+/// choice.
+enum class EtcdSource : std::uint8_t { network, node };
+
 /// Throws json::ValueError.
-[[nodiscard]] EtcdServers parse_etcd(const json::Reader& etcd);
+[[nodiscard]] EtcdServers parse_etcd(const json::Reader& etcd, EtcdSource source);
+/// Throws json::ValueError with that path if a password would cross the network unencrypted.
+void expect_encrypted_password(const EtcdServers& servers, const std::string& where);
 /// What parse_etcd() reads.
 [[nodiscard]] std::string to_text(const EtcdServers& servers);
 

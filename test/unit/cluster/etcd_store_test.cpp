@@ -280,6 +280,33 @@ TEST_CASE_METHOD(EtcdCase, "a connection that is cut at any byte of a claim or i
     CHECK(number > 20);
 }
 
+TEST_CASE_METHOD(EtcdCase, "a connection that is cut at any byte of a removal or its answer leaves nothing", "[etcd]") {
+    if (!is_there()) return;
+    const Fate fate = GENERATE(Fate::answer_cut, Fate::request_cut);
+    std::atomic<int> removals{0};
+    std::atomic<std::size_t> length{0};
+    const auto etcd = behind([&](const std::string& text) {
+        if (text.find("request_delete_range") == std::string::npos || removals++ > 0) return Fate::answered;
+        length = fate == Fate::request_cut ? text.size() : 400; // more than an answer has
+        return fate;
+    });
+    const auto store = connect({.endpoints = {etcd->endpoint()}});
+    const auto beside = connect();
+    CHECK(text_of(beside->reserve(owner("beside", "q"), {wanting("10.0.0.0/24", "10.0.0.9")}, soon())) ==
+          "10.0.0.9/24");
+    int number = 0;
+    for (std::size_t byte = 0; byte <= length || number == 0; byte += fate == Fate::request_cut ? 61 : 23) {
+        INFO(byte);
+        etcd->cut_after = byte;
+        removals = 0;
+        CHECK(text_of(store->reserve(owner("a", "p"), {wanting("10.0.0.0/24", "10.0.0.5")}, soon())) == "10.0.0.5/24");
+        CHECK(text_of(store->release(owner("a", "p").key, soon())) == "10.0.0.5/24");
+        CHECK(keys_below(prefix).size() == 3); // of the pod beside it
+        ++number;
+    }
+    CHECK(number > 10);
+}
+
 TEST_CASE_METHOD(EtcdCase, "an etcd that is killed, or stopped for longer than a request may take, keeps what it gave",
                  "[etcd]") {
     if (!is_there()) return;
@@ -326,14 +353,26 @@ TEST_CASE_METHOD(EtcdCase, "a member that is away is left out, and named if no o
     CHECK_THAT(why_not({.endpoints = {liar.url()}}), Contains("temporary") && Contains("not etcd's"));
 }
 
-TEST_CASE_METHOD(EtcdCase, "work goes on while a member of three is killed, stopped and started", "[etcd]") {
+TEST_CASE_METHOD(
+    EtcdCase,
+    "work goes on while a member of three is killed, stopped and started, and after two of three were stopped",
+    "[etcd]") {
     if (!is_there()) return;
     const std::string directory = *etcd_directory() + "/three";
     const http::Limits impatient{.connect = 2s, .request = 3s};
     std::atomic<bool> is_over{false};
     std::atomic<int> done{0};
     std::vector<std::string> failures;
+    std::set<std::string> in_use;
     std::mutex mutex;
+    const auto begin_to_use = [&](const std::string& address) {
+        const std::scoped_lock lock(mutex);
+        if (!in_use.insert(address).second) failures.push_back(address + " was given twice");
+    };
+    const auto end_to_use = [&](const std::string& address) {
+        const std::scoped_lock lock(mutex);
+        in_use.erase(address);
+    };
     std::vector<std::thread> nodes;
     for (int node = 0; node < 3; ++node)
         nodes.emplace_back([&, node] {
@@ -344,7 +383,11 @@ TEST_CASE_METHOD(EtcdCase, "work goes on while a member of three is killed, stop
             for (int round = 0; !is_over; ++round) {
                 const std::string name = std::to_string(node) + "-" + std::to_string(round);
                 for (bool is_done = false; !is_done;) try {
-                        const auto outcome = store->reserve(owner(name, name), {claim("10.0.0.0/24")}, soon());
+                        // A small range, so that nodes meet.
+                        const std::string address =
+                            text_of(store->reserve(owner(name, name), {claim("10.0.0.0/29")}, soon()));
+                        begin_to_use(address);
+                        end_to_use(address); // whatever becomes of the release
                         while (!store->find(owner(name, name).key, soon()).empty())
                             (void)store->release(owner(name, name).key, soon());
                         is_done = true;
@@ -373,9 +416,33 @@ TEST_CASE_METHOD(EtcdCase, "work goes on while a member of three is killed, stop
         ::kill(pid(member), SIGCONT);
         CHECK(wait_for_work());
     }
+    const auto without = make_etcd_store(connect_to(servers_of("three"), etcd::Memory(), impatient), [&] {
+        EtcdOptions options = etcd_options(prefix);
+        options.machine_id = std::string(32, 'f');
+        return options;
+    }());
+    for (const int member : {1, 2}) ::kill(pid(member), SIGSTOP);
+    CHECK(rdmanet::test::comes_true([&] { // as soon as both have stopped
+        try {
+            (void)without->reserve(owner("w", "w"), {claim("10.0.0.0/29")}, base::Deadline::in(4s));
+            return false;
+        } catch (const ipam::StoreError& error) {
+            return error.temporary();
+        }
+    }));
+    for (const int member : {1, 2}) ::kill(pid(member), SIGCONT);
+    CHECK(wait_for_work());
     is_over = true;
     for (std::thread& node : nodes) node.join();
-    CHECK(failures.empty());
+    CHECK(rdmanet::test::comes_true([&] {
+        try {
+            (void)without->release(owner("w", "w").key, soon());
+            return true;
+        } catch (const ipam::StoreError&) {
+            return false;
+        }
+    }));
+    CHECK(failures == std::vector<std::string>{});
     const auto store = make_etcd_store(connect_to(servers_of("three")), etcd_options(prefix));
     CHECK(store->list_all(soon()).empty());
 }
@@ -460,19 +527,52 @@ TEST_CASE_METHOD(EtcdCase, "a login is kept for the next process, and renewed wh
     std::filesystem::remove(memory);
 }
 
+TEST_CASE_METHOD(EtcdCase, "a token that etcd no longer takes is renewed, and a changed password is read", "[etcd]") {
+    if (!is_there()) return;
+    const std::string directory = *etcd_directory() + "/secure/";
+    const std::string curl = "curl --silent --fail --cacert " + directory + "ca.crt --cert " + directory +
+                             "client.crt --key " + directory + "client.key " + endpoints_of("secure").front();
+    const auto as_root = [&](const std::string& path, const std::string& body) {
+        shell("token=$(" + curl + R"(/v3/auth/authenticate -d '{"name":"root","password":"secret of root"}' | )" +
+              "jq --raw-output .token); " + curl + "/v3/auth/" + path + " -H \"Authorization: $token\" -d '" + body +
+              "'");
+    };
+    etcd::Servers servers = servers_of("secure");
+    const auto store = connect(servers);
+    CHECK(text_of(store->reserve(owner("a", "p"), {claim("10.0.0.0/24")}, soon())).starts_with("10.0.0."));
+    as_root("user/add", R"({"name":"other-)" + std::to_string(::getpid()) + R"(","password":"x"})");
+    CHECK(text_of(store->reserve(owner("b", "q"), {claim("10.0.0.0/24")}, soon())).starts_with("10.0.0."));
+    as_root("user/changepw", R"({"name":"rdmanet","password":"another one"})");
+    CHECK_THAT(why_not(*store, owner("c", "r"), {claim("10.0.0.0/24")}),
+               Contains("permanent") && Contains("etcd.passwordFile") && !Contains("secret"));
+    const std::string file =
+        (std::filesystem::temp_directory_path() / ("password-" + std::to_string(::getpid()))).string();
+    shell("echo 'another one' >" + file);
+    servers.password_file = file;
+    CHECK(text_of(connect(servers)->reserve(owner("c", "r"), {claim("10.0.0.0/24")}, soon())).starts_with("10.0.0."));
+    as_root("user/changepw", R"({"name":"rdmanet","password":"secret of rdmanet"})");
+    std::filesystem::remove(file);
+    for (const char* name : {"a", "b", "c"})
+        CHECK(connect(servers_of("secure"))->release(owner(name, "p").key, soon()).size() == 1);
+}
+
 TEST_CASE_METHOD(EtcdCase, "an etcd without space says so, and still takes addresses back", "[etcd]") {
     if (!is_there()) return;
+    const std::string directory = *etcd_directory() + "/one";
+    const auto start_again = [&](const std::string& settings) {
+        ::kill(std::stoi(shell("cat " + directory + "/1.pid")), SIGKILL);
+        shell(settings + *etcd_directory() + "/member " + directory + " 1 start");
+    };
     const auto store = connect();
     (void)store->reserve(owner("a", "p"), {claim("10.0.0.0/24")}, soon());
-    const auto alarm = [](const std::string& action) {
-        shell("curl --silent --fail " + endpoints_of("one").front() + R"(/v3/maintenance/alarm -d '{"action":")" +
-              action + R"(","alarm":"NOSPACE"}')");
-    };
-    alarm("ACTIVATE");
+    start_again("ETCD_QUOTA_BACKEND_BYTES=1 "); // it has more than that
     const std::string why = why_not(*store, owner("b", "q"), {claim("10.0.0.0/24")});
     CHECK_THAT(why, Contains("temporary") && Contains("database space exceeded") && Contains("etcdctl alarm disarm"));
     CHECK(store->release(owner("a", "p").key, soon()).size() == 1);
-    alarm("DEACTIVATE");
+    start_again("");
+    const std::string alarm = "curl --silent --fail " + endpoints_of("one").front() + "/v3/maintenance/alarm -d ";
+    shell(alarm + R"('{"action":"GET"}' | jq --compact-output '.alarms[] | .action="DEACTIVATE"' | )" +
+          "while read -r one; do " + alarm + "\"$one\"; done");
     CHECK(keys_below(prefix).empty());
     CHECK(text_of(store->reserve(owner("b", "q"), {claim("10.0.0.0/24")}, soon())).starts_with("10.0.0."));
 }

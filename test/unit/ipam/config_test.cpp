@@ -341,13 +341,13 @@ TEST_CASE("etcd is how to reach it, and where its keys are") {
     CHECK(plain.store.kind == StoreKind::etcd);
     CHECK(plain.store.etcd.prefix == "/rdmanet");
     CHECK_THAT(plain.store.why, Contains("etcd is set"));
-    const Config whole =
-        config(R"({"range": "10.0.0.0/24", "store": "etcd", "nodeName": "n1", "etcd": {"prefix": "/a/b",
+    const NodeFile file(R"({"store": "etcd", "nodeName": "n1", "etcd": {"prefix": "/a/b",
         "endpoints": ["https://a:2379", "https://[fd00::1]:2379"], "ca": "/ca", "cert": "/cert", "key": "/key",
         "username": "u", "passwordFile": "/p"}})");
+    const Config whole = config(file.network());
     CHECK(whole.warnings.empty());
     CHECK(whole.store.node_name == "n1");
-    const EtcdServers again = parse_etcd(json::Document::parse(to_text(whole.store.etcd)).root());
+    const EtcdServers again = parse_etcd(json::Document::parse(to_text(whole.store.etcd)).root(), EtcdSource::node);
     CHECK(again.endpoints == std::vector<std::string>{"https://a:2379", "https://[fd00::1]:2379"});
     CHECK(again.ca + again.certificate + again.key + again.username + again.password_file + again.prefix ==
           "/ca/cert/keyu/p/a/b");
@@ -370,8 +370,6 @@ TEST_CASE("etcd that can't be meant is refused") {
     refused(R"("endpoints": ["a:2379"])", "etcd.endpoints[0]", "a:2379");
     refused(R"("endpoints": ["http://a", "https://a"])", "etcd.endpoints", "all https");
     refused(R"("endpoints": ["https://a"])", "etcd", "\"ca\"");
-    refused(R"("endpoints": ["http://a"], "username": "u")", "etcd", "\"passwordFile\"");
-    refused(R"("endpoints": ["https://a"], "ca": "/c", "key": "/k")", "etcd", "\"cert\"");
     refused(R"("endpoints": ["http://a"], "prefix": "/a/")", "etcd.prefix", "\"/a/\"");
     check_refused(R"({"range": "10.0.0.0/24", "store": "etcd"})", "store", "endpoints");
     check_refused(
@@ -382,6 +380,30 @@ TEST_CASE("etcd that can't be meant is refused") {
         ranges +=
             std::string(ranges.empty() ? "" : ",") + R"({"range": "10.)" + std::to_string(number) + R"(.0.0/24"})";
     check_refused(R"({"etcd": {"endpoints": ["http://a"]}, "ipRanges": [)" + ranges + "]}", "32", "33");
+}
+
+TEST_CASE("a network makes no node send a password or a key to a server that it names") {
+    for (const std::string key : {"username", "passwordFile", "cert", "key"})
+        check_refused(R"({"range": "10.0.0.0/24", "etcd": {"endpoints": ["https://a"], "ca": "/c", ")" + key +
+                          R"(": "/x"}})",
+                      "etcd." + key, kNodeFile);
+    const NodeFile file(R"({"etcd": {"endpoints": ["https://a"], "ca": "/c", "username": "u", "passwordFile": "/p"}})");
+    const Config mixed = config(file.network(R"("range": "10.0.0.0/24", "etcd": {"endpoints": ["http://b"]})"));
+    CHECK(mixed.store.etcd.endpoints == std::vector<std::string>{"http://b"});
+    CHECK(mixed.store.etcd.username + mixed.store.etcd.password_file == "");
+}
+
+TEST_CASE("a password never crosses the network unencrypted") {
+    const auto file = [](const std::string& endpoint) {
+        return NodeFile(R"({"etcd": {"username": "u", "passwordFile": "/p", "endpoints": [")" + endpoint + "\"]}}");
+    };
+    for (const char* there : {"http://a:2379", "http://10.0.0.1", "http://[fd00::1]:2379", "http://127.0.0.1.x:2379",
+                              "http://localhost.x", "http://128.0.0.1/127.0.0.1"}) {
+        const NodeFile refused = file(there);
+        check_refused(refused.network(), refused.path() + ": etcd", "https");
+    }
+    for (const char* here : {"http://127.0.0.1:2379", "http://127.9.9.9", "http://[::1]:2379", "http://localhost:2379"})
+        CHECK(config(file(here).network()).store.etcd.username == "u");
 }
 
 TEST_CASE("the refusal of an impossible value has the path of its key") {
