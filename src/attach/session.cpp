@@ -54,6 +54,8 @@ template <class Allocate>
 ipam::Allocation take_shared(state::LeaseStore where, const ipam::StoreChoice& choice, state::AttachmentRecord& record,
                              Session& session, const std::function<void()>& save, Allocate allocate) {
     if (record.lease_store) carry_over(*record.lease_store, where);
+    // Leases in blocks are claimed on this node alone. Undoing this ADD looks there, however far it has come.
+    if (where.kind == kBlocks) record.lease_store = where;
     bool has_claimed = false;
     const SharedLeases* asked = nullptr;
     const auto note = [&] {

@@ -207,6 +207,7 @@ void SharedLeases::open_blocks(Adding adding) {
     options.kubeconfig = where_.kubeconfig;
     options.block_size = adding.block_size;
     options.requestable = std::move(adding.requestable);
+    options.has_unreadable_records = [this] { return !records_.list().unreadable.empty(); };
     block_file_.reset(new ipam::BlockFile(open_block_leases(node_, records_)));
     auto store = std::make_unique<cluster::BlocksStore>(block_file_, std::move(options));
     blocks_ = store.get();

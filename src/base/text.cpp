@@ -106,4 +106,15 @@ bool equals_ignoring_case(std::string_view a, std::string_view b) {
     return a.size() == b.size() && to_lower(a) == to_lower(b);
 }
 
+bool is_name_of_object(std::string_view name) {
+    const auto is_alphanumeric = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+    char before = '.';
+    for (const char c : name) {
+        if (!is_alphanumeric(c) && ((c != '-' && c != '.') || before == '.' || (c == '.' && before == '-')))
+            return false;
+        before = c;
+    }
+    return before != '.';
+}
+
 } // namespace rdmanet::base

@@ -132,28 +132,15 @@ void require_different_pools(const json::Reader& ipam, const Config& config) {
     }
 }
 
-/// Each part of a name between two dots begins and ends with a letter or a digit (RFC 1123; apimachinery,
-/// validation.IsDNS1123Subdomain()).
-bool is_name_of_object(std::string_view name) {
-    const auto is_alphanumeric = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
-    char before = '.';
-    for (const char c : name) {
-        if (!is_alphanumeric(c) && ((c != '-' && c != '.') || before == '.' || (c == '.' && before == '-')))
-            return false;
-        before = c;
-    }
-    return before != '.';
-}
-
 void require_name_of_object(const json::Reader& ipam, StoreKind kind) {
     const auto name = find_text(ipam, "network_name");
-    if (name && !is_name_of_object(name->string()))
+    if (name && !base::is_name_of_object(name->string()))
         throw name->unexpected(fmt::format(
             "lower-case letters, digits, '-' and '.', because store \"{}\" makes names of objects of it", kind));
 }
 
 void require_node_name(const StoreKeys& keys) {
-    if (keys.node_name && !is_name_of_object(keys.node_name->text))
+    if (keys.node_name && !base::is_name_of_object(keys.node_name->text))
         throw json::ValueError(keys.node_name->where,
                                fmt::format("expected the name of a Node, of lower-case letters, digits, '-' and '.', "
                                            "found {}",

@@ -94,10 +94,7 @@ Outcome Api::ask(const http::Request& request, const base::Deadline& deadline) {
         const http::Response response = base::in_context(fmt::format("{} {}", request.method, request.target),
                                                          [&] { return client_.ask(complete, deadline); });
         if (response.status / 100 == 2)
-            return Object{.content = base::in_context(fmt::format("{} {}: the answer", request.method, request.target),
-                                                      [&] { return json::Document::parse(response.body); }),
-                          .size = response.body.size(),
-                          .date = response.date};
+            return Object{.content = parsed(request, response), .size = response.body.size(), .date = response.date};
         // A server that says when to come back has not begun (apiserver, priority and fairness; server shutdown).
         const bool is_busy = response.status == 429 || (response.status == 503 && response.retry_after);
         const milliseconds wait = std::max<milliseconds>(http::with_jitter(kShortestPause * (1 << attempt)),
@@ -105,6 +102,17 @@ Outcome Api::ask(const http::Request& request, const base::Deadline& deadline) {
         if (!is_busy || attempt == kMostTries || wait >= deadline.remaining()) return refused(request, response);
         http::pause(wait);
     }
+}
+
+/// Something between us and the server has answered, or has cut the answer: what the server did is not known.
+json::Document Api::parsed(const http::Request& request, const http::Response& response) const try {
+    return json::Document::parse(response.body);
+} catch (const json::ParseError& error) {
+    throw http::TransportError(http::Stage::http, http::TransportError::Outcome::unknown,
+                               fmt::format("{}: {} {}: HTTP {}, and the answer is not JSON ({}): check which server "
+                                           "answers there",
+                                           client_.url(), request.method, request.target, response.status,
+                                           error.what()));
 }
 
 Refused Api::refused(const http::Request& request, const http::Response& response) const {

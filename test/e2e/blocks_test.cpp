@@ -150,6 +150,30 @@ TEST_CASE("a requested address is a block of its own until DEL, also when the se
     CHECK(stage.node.difference() == "");
 }
 
+TEST_CASE("an ADD that inherits an address and finds another range full gives the address back", "[cluster][blocks]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
+    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    const std::string space = own_space();
+    const ClusterMachine machine(space + "-a", space);
+    const Stage stage;
+    const std::string both = ",'ipRanges':[{'range':'10.66.0.0/30','range_start':'10.66.0.2','range_end':'10.66.0.2'}]";
+    PluginCall other = of(machine.call(stage.pod, both), "other");
+    other.ifname = "net9";
+    other.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=other;K8S_POD_UID=uid-9";
+    CHECK_THAT(addresses(add(other)), Names("10.66.0.2/30"));
+    auto old = std::make_unique<Pod>("old");
+    add(of(machine.call(*old), "before"));
+    old.reset();
+    const PluginCall heir = of(machine.call(stage.pod, both), "heir");
+    CHECK_THAT(refusal(heir), Names("10.66.0.0/30"));
+    CHECK(shell(binary() + " state").find("heir") == std::string::npos);
+    CHECK(del(heir) == "");
+    CHECK(del(of(heir, "before")) == "");
+    CHECK(del(other) == "");
+    CHECK(stage.node.difference() == "");
+}
+
 TEST_CASE("CHECK and STATUS name the node that has got a block of this node", "[cluster][blocks]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");

@@ -43,4 +43,8 @@ template <std::integral T>
     return value;
 }
 
+/// Whether an object of Kubernetes may have that name: each part between two dots begins and ends with a letter or a
+/// digit (RFC 1123; apimachinery, validation.IsDNS1123Subdomain()).
+[[nodiscard]] bool is_name_of_object(std::string_view name);
+
 } // namespace rdmanet::base

@@ -41,6 +41,8 @@ public:
         /// What the network's configuration says about blocks, as far as it does. The range's object decides.
         std::optional<unsigned> block_size;
         std::vector<base::IpPrefix> requestable;
+        /// Whether the journal may know leases that nobody can read now. Without it: no.
+        std::function<bool()> has_unreadable_records;
         /// STATE_DIR, for the lock that all requests of this node share.
         std::string state_directory;
         std::function<void(const std::string&)> warn;

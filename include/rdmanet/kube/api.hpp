@@ -75,6 +75,7 @@ public:
 
 private:
     [[nodiscard]] Outcome ask(const http::Request& request, const base::Deadline& deadline);
+    [[nodiscard]] json::Document parsed(const http::Request& request, const http::Response& response) const;
     [[nodiscard]] Refused refused(const http::Request& request, const http::Response& response) const;
 
     Access access_;

@@ -17,16 +17,33 @@ constexpr const char* kBlocks = "/apis/rdmanet.cni/v1alpha1/addressblocks";
 constexpr const char* kRanges = "/apis/rdmanet.cni/v1alpha1/addressranges";
 constexpr const char* kNodes = "/api/v1/nodes";
 constexpr const char* kOfWhereabouts = "/apis/whereabouts.cni.cncf.io/v1alpha1/namespaces";
-// Objects in one answer: the server builds each answer in its memory.
-constexpr int kPage = 1000;
+// Objects in one answer: it must fit into http::Limits::most_bytes, and the server builds it in its memory.
+constexpr int kWholeNodes = 100; // with up to 50 images each (kubelet, nodeStatusMaxImages)
+constexpr int kNames = 5000;
+constexpr unsigned kMostNamesAtOnce = 20000;
+constexpr int kMostRestarts = 3;
+constexpr unsigned kExpired = 410;
 
-std::string path_to(const char* kind, const std::string& name) {
-    return fmt::format("{}/{}", kind, name);
+/// As a part of a request's target: everything but unreserved characters by its number (RFC 3986, section 2).
+std::string encoded(std::string_view text) {
+    std::string target;
+    for (const char c : text) {
+        const bool is_alphanumeric = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+        if (is_alphanumeric || c == '-' || c == '.' || c == '_' || c == '~')
+            target += c;
+        else
+            target += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+    return target;
 }
 
-/// "KEY=VALUE" in a query. Values of labels have nothing else in them that must be encoded (RFC 3986, section 3.4).
+std::string path_to(const char* kind, const std::string& name) {
+    return fmt::format("{}/{}", kind, encoded(name));
+}
+
+/// "KEY=VALUE" in a query.
 std::string label(const char* key, const std::string& value) {
-    return fmt::format("rdmanet.cni%2F{}%3D{}", key, value);
+    return encoded(fmt::format("rdmanet.cni/{}={}", key, value));
 }
 
 std::string label_of_range(const std::string& space, const base::IpPrefix& range) {
@@ -60,8 +77,8 @@ WriteOutcome outcome_of(const kube::Object& object) {
 } // namespace
 
 void BlocksApi::refuse(const kube::Refused& refused) const {
-    const bool is_temporary =
-        refused.why == Refusal::too_many || refused.why == Refusal::unavailable || refused.why == Refusal::conflict;
+    const bool is_temporary = refused.why == Refusal::too_many || refused.why == Refusal::unavailable ||
+                              refused.why == Refusal::conflict || refused.status == kExpired;
     std::string cure;
     if (refused.why == Refusal::not_found) cure = ": install rdmanet's CustomResourceDefinitions";
     if (refused.why == Refusal::forbidden)
@@ -72,48 +89,61 @@ void BlocksApi::refuse(const kube::Refused& refused) const {
                      fmt::format("lease store: {}{}", refused.message, cure));
 }
 
-std::optional<kube::Object> BlocksApi::find(const std::string& path, const base::Deadline& deadline,
-                                            kube::Shape shape) {
-    try {
-        kube::Outcome outcome = api_.get(path, deadline, shape);
-        if (auto* object = std::get_if<kube::Object>(&outcome)) {
-            date_ = object->date;
-            return std::move(*object);
-        }
-        const auto& refused = std::get<kube::Refused>(outcome);
-        if (refused.why == Refusal::not_found) return std::nullopt;
-        refuse(refused);
-    } catch (const http::TransportError& error) {
-        throw StoreError(StoreError::Kind::unreachable, fmt::format("lease store: {}", error.what()));
-    }
+kube::Outcome BlocksApi::get(const std::string& path, const base::Deadline& deadline, kube::Shape shape) try {
+    kube::Outcome outcome = api_.get(path, deadline, shape);
+    if (const auto* object = std::get_if<kube::Object>(&outcome)) date_ = object->date;
+    return outcome;
+} catch (const http::TransportError& error) {
+    throw StoreError(StoreError::Kind::unreachable, fmt::format("lease store: {}", error.what()));
 }
 
-/// Each object of a list, in pages (Kubernetes API concepts, "Retrieving large results sets in chunks"). False if the
-/// server does not know the kind.
-bool BlocksApi::for_each_if_served(const std::string& path, kube::Shape shape, const base::Deadline& deadline,
-                                   const std::function<void(const json::Reader&)>& act) {
-    const std::string first = fmt::format("{}{}limit={}", path, path.find('?') == std::string::npos ? '?' : '&', kPage);
+std::optional<kube::Object> BlocksApi::find(const std::string& path, const base::Deadline& deadline) {
+    kube::Outcome outcome = get(path, deadline, kube::Shape::whole);
+    if (auto* object = std::get_if<kube::Object>(&outcome)) return std::move(*object);
+    const auto& refused = std::get<kube::Refused>(outcome);
+    if (refused.why == Refusal::not_found) return std::nullopt;
+    refuse(refused);
+}
+
+/// What `parse` makes of the objects, or of the rows of a table, without those that it leaves out. nullopt if the
+/// server does not know the kind. If the server has meanwhile forgotten the state that the list is of, the list begins
+/// anew (Kubernetes API concepts, "Retrieving large results sets in chunks").
+template <class Element>
+std::optional<std::vector<Element>>
+BlocksApi::list_if_served(const Pages& pages, const base::Deadline& deadline,
+                          const std::function<std::optional<Element>(const json::Reader&)>& parse) {
+    const char separator = pages.path.find('?') == std::string::npos ? '?' : '&';
+    const std::string first = fmt::format("{}{}limit={}", pages.path, separator, pages.size);
+    std::vector<Element> all;
     std::string next = first;
-    for (;;) {
-        const auto page = find(next, deadline, shape);
-        if (!page) return false;
+    for (int restarts = 0;;) {
+        const kube::Outcome outcome = get(next, deadline, pages.shape);
+        if (const auto* refused = std::get_if<kube::Refused>(&outcome)) {
+            if (refused->why == Refusal::not_found) return std::nullopt;
+            if (refused->status != kExpired || restarts++ == kMostRestarts) refuse(*refused);
+            all.clear();
+            next = first;
+            continue;
+        }
         try {
-            const json::Reader list = page->content.root();
-            const auto items = list.find("items"); // null in an empty list of metadata
-            if (items)
-                for (const json::Reader& object : items->elements()) act(object);
+            const json::Reader list = std::get<kube::Object>(outcome).content.root();
+            // "items" is null in an empty list of metadata.
+            if (const auto items = list.find(pages.shape == kube::Shape::table ? "rows" : "items"))
+                for (const json::Reader& object : items->elements())
+                    if (auto element = parse(object)) all.push_back(*std::move(element));
             const auto more = list.at("metadata").find("continue");
-            if (!more || more->string().empty()) return true;
-            next = fmt::format("{}&continue={}", first, more->string());
+            if (!more || more->string().empty()) return all;
+            next = fmt::format("{}&continue={}", first, encoded(more->string()));
         } catch (const json::ValueError& error) {
-            throw StoreError(StoreError::Kind::permanent, fmt::format("lease store: {}: {}", path, error.what()));
+            throw StoreError(StoreError::Kind::permanent, fmt::format("lease store: {}: {}", pages.path, error.what()));
         }
     }
 }
 
-void BlocksApi::for_each(const std::string& path, kube::Shape shape, const base::Deadline& deadline,
-                         const std::function<void(const json::Reader&)>& act) {
-    if (for_each_if_served(path, shape, deadline, act)) return;
+template <class Element>
+std::vector<Element> BlocksApi::list(const Pages& pages, const base::Deadline& deadline,
+                                     const std::function<std::optional<Element>(const json::Reader&)>& parse) {
+    if (auto all = list_if_served(pages, deadline, parse)) return *std::move(all);
     throw StoreError(StoreError::Kind::permanent, "lease store: the API server does not know AddressBlocks: install "
                                                   "rdmanet's CustomResourceDefinitions");
 }
@@ -147,13 +177,11 @@ std::optional<RangeObject> BlocksApi::find_range(const std::string& name, const 
 }
 
 std::vector<RangeObject> BlocksApi::list_ranges(const std::string& space, const base::Deadline& deadline) {
-    std::vector<RangeObject> ranges;
-    for_each(fmt::format("{}?labelSelector={}", kRanges, label("space", label_value(space))), kube::Shape::whole,
-             deadline, [&](const json::Reader& object) {
-                 RangeObject range = RangeObject::parse(object);
-                 if (range.space == space) ranges.push_back(std::move(range));
-             });
-    return ranges;
+    return list<RangeObject>({.path = fmt::format("{}?labelSelector={}", kRanges, label("space", label_value(space)))},
+                             deadline, [&](const json::Reader& object) {
+                                 RangeObject range = RangeObject::parse(object);
+                                 return range.space == space ? std::optional(std::move(range)) : std::nullopt;
+                             });
 }
 
 WriteOutcome BlocksApi::create(const RangeObject& range, const base::Deadline& deadline) {
@@ -184,15 +212,14 @@ std::optional<BlockObject> BlocksApi::find_block(const std::string& name, const 
 }
 
 std::vector<BlockObject> BlocksApi::list_blocks_by(const std::string& labels, const base::Deadline& deadline) {
-    std::vector<BlockObject> blocks;
-    for_each(fmt::format("{}?labelSelector={}", kBlocks, labels), kube::Shape::whole, deadline,
-             [&](const json::Reader& object) {
-                 try {
-                     blocks.push_back(BlockObject::parse(object));
-                 } catch (const json::ValueError&) { // somebody else made it: its name is taken, and that is all
-                 }
-             });
-    return blocks;
+    return list<BlockObject>({.path = fmt::format("{}?labelSelector={}", kBlocks, labels)}, deadline,
+                             [](const json::Reader& object) -> std::optional<BlockObject> {
+                                 try {
+                                     return BlockObject::parse(object);
+                                 } catch (const json::ValueError&) { // somebody else made it: its name is taken,
+                                     return std::nullopt;            // and that is all
+                                 }
+                             });
 }
 
 std::vector<BlockObject> BlocksApi::list_blocks(const std::string& space, const base::IpPrefix& range,
@@ -200,31 +227,24 @@ std::vector<BlockObject> BlocksApi::list_blocks(const std::string& space, const 
     return list_blocks_by(label_of_range(space, range), deadline);
 }
 
-std::vector<BlockObject> BlocksApi::list_blocks_of(const std::string& node, const std::string& space,
-                                                   const base::IpPrefix& range, const base::Deadline& deadline) {
-    return list_blocks_by(fmt::format("{}%2C{}", label_of_range(space, range), label("node", label_value(node))),
-                          deadline);
+std::vector<BlockObject> BlocksApi::list_blocks_of(const std::string& node, const base::Deadline& deadline) {
+    return list_blocks_by(label("node", label_value(node)), deadline);
 }
 
+/// Lists from the server's memory have no pages.
 std::set<std::string> BlocksApi::list_block_names(const std::string& space, const base::IpPrefix& range,
-                                                  const base::Deadline& deadline) {
-    std::set<std::string> names;
-    const std::string path =
-        fmt::format("{}?includeObject=None&resourceVersion=0&labelSelector={}", kBlocks, label_of_range(space, range));
-    const auto table = find(path, deadline, kube::Shape::table);
-    if (!table) return names;
-    try {
-        const auto rows = table->content.root().find("rows");
-        if (!rows) return names;
-        // The first column is the name, in every table of custom resources (apiextensions, tableconvertor.New()).
-        for (const json::Reader& row : rows->elements()) {
-            const auto cells = row.at("cells").elements();
-            if (!cells.empty()) names.insert(cells.front().string());
-        }
-    } catch (const json::ValueError& error) {
-        throw StoreError(StoreError::Kind::permanent, fmt::format("lease store: {}: {}", path, error.what()));
-    }
-    return names;
+                                                  base::Uint128 most, const base::Deadline& deadline) {
+    const Pages pages{.path = fmt::format("{}?includeObject=None{}&labelSelector={}", kBlocks,
+                                          most <= kMostNamesAtOnce ? "&resourceVersion=0" : "",
+                                          label_of_range(space, range)),
+                      .shape = kube::Shape::table,
+                      .size = kNames};
+    // The first column is the name, in every table of custom resources (apiextensions, tableconvertor.New()).
+    const auto names = list<std::string>(pages, deadline, [](const json::Reader& row) {
+        const auto cells = row.at("cells").elements();
+        return cells.empty() ? std::nullopt : std::optional(cells.front().string());
+    });
+    return {names.begin(), names.end()};
 }
 
 WriteOutcome BlocksApi::create(const BlockObject& block, const base::Deadline& deadline) {
@@ -259,11 +279,10 @@ std::string BlocksApi::path_of_pools() const {
 }
 
 std::vector<std::string> BlocksApi::list_pools(const base::Deadline& deadline) {
-    std::vector<std::string> names;
-    (void)for_each_if_served(path_of_pools(), kube::Shape::metadata, deadline, [&](const json::Reader& object) {
-        names.push_back(object.at("metadata").at("name").string());
-    });
-    return names;
+    return list_if_served<std::string>(
+               {.path = path_of_pools(), .shape = kube::Shape::metadata}, deadline,
+               [](const json::Reader& object) { return std::optional(object.at("metadata").at("name").string()); })
+        .value_or(std::vector<std::string>());
 }
 
 std::size_t BlocksApi::count_pool_records(const std::string& pool, const base::Deadline& deadline) {
@@ -284,17 +303,18 @@ std::optional<NodeObject> BlocksApi::find_node(const std::string& name, const ba
 }
 
 std::set<std::string> BlocksApi::list_node_uids(const base::Deadline& deadline) {
-    std::set<std::string> uids;
-    for_each(kNodes, kube::Shape::metadata, deadline,
-             [&](const json::Reader& object) { uids.insert(object.at("metadata").at("uid").string()); });
-    return uids;
+    const auto uids =
+        list<std::string>({.path = kNodes, .shape = kube::Shape::metadata}, deadline, [](const json::Reader& object) {
+            return std::optional(object.at("metadata").at("uid").string());
+        });
+    return {uids.begin(), uids.end()};
 }
 
 std::set<std::string> BlocksApi::list_boot_ids(const base::Deadline& deadline) {
-    std::set<std::string> boots;
-    for_each(kNodes, kube::Shape::whole, deadline,
-             [&](const json::Reader& object) { boots.insert(NodeObject::parse(object).boot_id); });
-    return boots;
+    const auto boots =
+        list<std::string>({.path = kNodes, .size = kWholeNodes}, deadline,
+                          [](const json::Reader& object) { return std::optional(NodeObject::parse(object).boot_id); });
+    return {boots.begin(), boots.end()};
 }
 
 } // namespace rdmanet::cluster

@@ -35,12 +35,11 @@ public:
     [[nodiscard]] std::optional<BlockObject> find_block(const std::string& name, const base::Deadline& deadline);
     [[nodiscard]] std::vector<BlockObject> list_blocks(const std::string& space, const base::IpPrefix& range,
                                                        const base::Deadline& deadline);
-    /// Those that name the node, by its name.
-    [[nodiscard]] std::vector<BlockObject> list_blocks_of(const std::string& node, const std::string& space,
-                                                          const base::IpPrefix& range, const base::Deadline& deadline);
-    /// A hint: what the server has in its memory.
+    /// Those that name the node, by its name, in all ranges.
+    [[nodiscard]] std::vector<BlockObject> list_blocks_of(const std::string& node, const base::Deadline& deadline);
+    /// A hint. `most` is how many there may be: if that is not much, the server answers from its memory.
     [[nodiscard]] std::set<std::string> list_block_names(const std::string& space, const base::IpPrefix& range,
-                                                         const base::Deadline& deadline);
+                                                         base::Uint128 most, const base::Deadline& deadline);
     [[nodiscard]] WriteOutcome create(const BlockObject& block, const base::Deadline& deadline);
     enum class Finalizer : std::uint8_t { kept, gone };
     /// Writes all that the block says, if it is still as it was at `version`.
@@ -56,20 +55,29 @@ public:
 
     [[nodiscard]] std::optional<NodeObject> find_node(const std::string& name, const base::Deadline& deadline);
     [[nodiscard]] std::set<std::string> list_node_uids(const base::Deadline& deadline);
-    /// What nodes report. Reads all of each Node object.
+    /// What nodes report. Reads all of each Node object, which may have 50 KB.
     [[nodiscard]] std::set<std::string> list_boot_ids(const base::Deadline& deadline);
 
     /// The server's clock at its last answer, seconds since the epoch.
     [[nodiscard]] std::optional<std::int64_t> date() const { return date_; }
 
 private:
-    [[nodiscard]] std::optional<kube::Object> find(const std::string& path, const base::Deadline& deadline,
-                                                   kube::Shape shape = kube::Shape::whole);
+    /// A list in pages.
+    struct Pages {
+        std::string path;
+        kube::Shape shape = kube::Shape::whole;
+        int size = 500;
+    };
+    [[nodiscard]] kube::Outcome get(const std::string& path, const base::Deadline& deadline, kube::Shape shape);
+    [[nodiscard]] std::optional<kube::Object> find(const std::string& path, const base::Deadline& deadline);
     [[nodiscard]] std::string path_of_pools() const;
-    [[nodiscard]] bool for_each_if_served(const std::string& path, kube::Shape shape, const base::Deadline& deadline,
-                                          const std::function<void(const json::Reader&)>& act);
-    void for_each(const std::string& path, kube::Shape shape, const base::Deadline& deadline,
-                  const std::function<void(const json::Reader&)>& act);
+    template <class Element>
+    [[nodiscard]] std::optional<std::vector<Element>>
+    list_if_served(const Pages& pages, const base::Deadline& deadline,
+                   const std::function<std::optional<Element>(const json::Reader&)>& parse);
+    template <class Element>
+    [[nodiscard]] std::vector<Element> list(const Pages& pages, const base::Deadline& deadline,
+                                            const std::function<std::optional<Element>(const json::Reader&)>& parse);
     [[nodiscard]] std::vector<BlockObject> list_blocks_by(const std::string& labels, const base::Deadline& deadline);
     [[nodiscard]] WriteOutcome write(const std::function<kube::Outcome()>& ask,
                                      std::initializer_list<kube::Refusal> means_no);

@@ -70,6 +70,11 @@ private:
     }
 
     void search(const std::vector<Claim>& claims, std::size_t at, const base::Deadline& deadline) {
+        // A full range is asked for at every ADD of every node, and each answer has all its blocks.
+        if (!claims[at].wanted && file_.is_full(claims[at], ipam::kFullForAdd, deadline)) {
+            searched_[at] = Exhausted{.claim = at, .detail = "; a moment ago other nodes had all other blocks of it"};
+            return;
+        }
         try {
             BlocksApi api(options_.api());
             NodeBlocks::Search search = NodeBlocks(api, file_, options_).acquire(claims[at], deadline);
@@ -137,7 +142,7 @@ std::vector<Lease> BlocksStore::list_all(const base::Deadline& deadline) {
 }
 
 bool BlocksStore::has_free(const Claim& claim, const base::Deadline& deadline) {
-    return impl_->file().has_free(claim, deadline) || !impl_->file().is_full(claim, deadline);
+    return impl_->file().has_free(claim, deadline) || !impl_->file().is_full(claim, ipam::kFullFor, deadline);
 }
 
 ipam::Usage BlocksStore::usage(const Claim& claim, const base::Deadline& deadline) {

@@ -24,6 +24,7 @@ constexpr int kBlindTries = 4;     // before the cluster is asked which blocks a
 constexpr int kInformedTries = 16; // other nodes have the same answer
 constexpr int kMostMarked = 16;    // blocks of nodes that are gone, by one call
 constexpr std::size_t kMostNodesNamed = 5;
+constexpr std::size_t kMostNodesAsked = 4; // one by one
 // A mark that is older was made when the node was gone an earlier time.
 constexpr std::chrono::minutes kOldMark{10};
 
@@ -278,15 +279,28 @@ void NodeBlocks::regain_missing(const std::vector<BlockObject>& all, const Block
     }
 }
 
-/// What a boot before this one has left, once for each boot and range.
+/// What a boot before this one has left, in all ranges: those that this node uses no more go back. Once for each boot.
 void NodeBlocks::look_for_earlier(const BlockRange& range, const Deadline& deadline) {
     if (file_.has_looked(range, deadline)) return;
     (void)learn_node_uid(deadline);
     const std::vector<ipam::Lease> leases = file_.list_all(deadline);
-    for (const BlockObject& object : api_.list_blocks_of(options_.node_name, range.space, range.subnet, deadline))
-        if (object.space == range.space && may_go_on_with(object, leases))
+    for (const BlockObject& object : api_.list_blocks_of(options_.node_name, deadline))
+        if (may_go_on_with(object, leases) && knows_range_of(object, deadline))
             file_.add(block_of(object, BlockState::earlier), deadline);
     file_.set_looked(range, deadline);
+}
+
+/// Whoever uses or gives back the block needs what the cluster has recorded for its range.
+bool NodeBlocks::knows_range_of(const BlockObject& object, const Deadline& deadline) {
+    const std::vector<BlockRange> ranges = file_.ranges(deadline);
+    if (std::any_of(ranges.begin(), ranges.end(), [&](const BlockRange& range) {
+            return range.space == object.space && range.subnet == object.range;
+        }))
+        return true;
+    const auto recorded = api_.find_range(object_name(object.space, object.range), deadline);
+    if (!recorded || !recorded->is_confirmed) return false;
+    put_range(*recorded, deadline);
+    return true;
 }
 
 /// Whether the block is this machine's, and nothing is in use that this file doesn't know. After a reboot nothing is.
@@ -301,19 +315,28 @@ bool NodeBlocks::may_go_on_with(const BlockObject& object, const std::vector<ipa
     const bool is_in_journal = std::any_of(leases.begin(), leases.end(), [&](const ipam::Lease& lease) {
         return lease.space == object.space && object.block.contains(lease.address.address());
     });
-    if (!is_in_journal && options_.warn)
-        options_.warn(fmt::format("block {} is this node's, and this state directory does not know its leases: it is "
-                                  "left alone until the node reboots (AddressBlock {})",
-                                  object.block, object.name()));
-    return is_in_journal;
+    const bool is_whole = is_in_journal && !(options_.has_unreadable_records && options_.has_unreadable_records());
+    if (!is_whole && options_.warn)
+        options_.warn(fmt::format("block {} is this node's, and this state directory {}: it is left alone until the "
+                                  "node reboots (AddressBlock {})",
+                                  object.block,
+                                  is_in_journal ? "has records that cannot be read and may have leases in it"
+                                                : "does not know its leases",
+                                  object.name()));
+    return is_whole;
 }
 
 /// The UID of this node's Node object now. If it was registered anew, its blocks say so from now on.
 const std::string& NodeBlocks::learn_node_uid(const Deadline& deadline) {
     if (!node_uid_.empty()) return node_uid_;
+    if (!base::is_name_of_object(options_.node_name)) // a configured one was checked before
+        throw StoreError(StoreError::Kind::permanent,
+                         fmt::format("lease store: this host's name, {}, cannot be the name of a Node: set "
+                                     "\"nodeName\" to the name of this node, in the node's rdmanet.conf",
+                                     base::quoted(options_.node_name)));
     const auto node = api_.find_node(options_.node_name, deadline);
     if (!node)
-        throw StoreError(StoreError::Kind::permanent,
+        throw StoreError(StoreError::Kind::temporary, // kubelet registers a new machine, or registers one anew
                          fmt::format("lease store: the cluster has no Node {}: set \"nodeName\" to the name of this "
                                      "node, in {}",
                                      base::quoted(options_.node_name), "the node's rdmanet.conf"));
@@ -389,7 +412,7 @@ bool NodeBlocks::claim_new(const BlockRange& range, const ipam::BlockCut& cut, c
                 if (!taken.insert(object_name(range.space, block)).second) continue;
                 if (try_to_create(range, block, deadline)) return true;
             }
-            taken.merge(api_.list_block_names(range.space, range.subnet, deadline));
+            taken.merge(api_.list_block_names(range.space, range.subnet, largest, deadline));
             is_informed = true;
         }
         // Each step but these tries is over a block that is taken.
@@ -464,29 +487,49 @@ NodeBlocks::Search NodeBlocks::search_among_others(const BlockRange& range, cons
 /// Leaves the blocks that are not taken in `others`.
 bool NodeBlocks::take_from_the_gone(std::vector<BlockObject>& others, const Deadline& deadline) {
     const std::set<std::string> uids = api_.list_node_uids(deadline);
-    const auto has_node = [&](const BlockObject& object) { return uids.contains(object.node.uid); };
-    const bool may_be_gone = !std::all_of(others.begin(), others.end(), has_node);
-    const std::set<std::string> boots = may_be_gone ? api_.list_boot_ids(deadline) : std::set<std::string>{};
     const std::int64_t now = api_.date().value_or(0);
     int marked = 0;
+    std::vector<BlockObject*> missing;
     for (BlockObject& object : others) {
-        if (has_node(object) || boots.contains(object.node.boot_id)) { // whoever missed it was wrong, or it is back
-            if (object.missing_since && marked++ < kMostMarked) mark(object, std::nullopt, deadline);
-            continue;
+        if (!uids.contains(object.node.uid)) {
+            if (now != 0 && sighting_of(object, now) != Sighting::too_early) missing.push_back(&object);
+        } else if (object.missing_since && marked++ < kMostMarked) { // whoever missed it was wrong, or it is back
+            mark(object, std::nullopt, deadline);
         }
-        if (now == 0) continue;
-        const std::int64_t seen_for = now - object.missing_since.value_or(now);
-        if (seen_for >= std::chrono::seconds(kGoneTwice).count() &&
-            seen_for <= std::chrono::seconds(kOldMark).count()) {
-            if (take_once(object, deadline)) return true;
-            continue;
+    }
+    if (missing.empty()) return false;
+    const std::set<std::string> boots = find_boots(missing, deadline);
+    for (BlockObject* object : missing) {
+        const bool is_due = sighting_of(*object, now) == Sighting::due;
+        if (boots.contains(object->node.boot_id)) {
+            if (object->missing_since && marked++ < kMostMarked) mark(*object, std::nullopt, deadline);
+        } else if (is_due) {
+            if (take_once(*object, deadline)) return true;
+        } else if (marked++ < kMostMarked) {
+            mark(*object, now, deadline);
         }
-        const bool has_mark =
-            object.missing_since && seen_for >= 0 && seen_for <= std::chrono::seconds(kOldMark).count();
-        if (has_mark || marked++ == kMostMarked) continue;
-        mark(object, now, deadline);
     }
     return false;
+}
+
+NodeBlocks::Sighting NodeBlocks::sighting_of(const BlockObject& object, std::int64_t now) {
+    const std::int64_t seen_for = now - object.missing_since.value_or(now);
+    const bool is_old = seen_for < 0 || seen_for > std::chrono::seconds(kOldMark).count();
+    if (!object.missing_since || is_old) return Sighting::first;
+    return seen_for >= std::chrono::seconds(kGoneTwice).count() ? Sighting::due : Sighting::too_early;
+}
+
+/// Boots that nodes report, of which those of the blocks matter. A node that was registered anew mostly has its old
+/// name. Only if the nodes of these names do not report the boots, all nodes are asked.
+std::set<std::string> NodeBlocks::find_boots(const std::vector<BlockObject*>& missing, const Deadline& deadline) {
+    std::set<std::string> boots;
+    std::set<std::string> names;
+    for (const BlockObject* object : missing)
+        if (names.size() < kMostNodesAsked && names.insert(object->node.name).second)
+            if (const auto node = api_.find_node(object->node.name, deadline)) boots.insert(node->boot_id);
+    const bool is_done = std::all_of(missing.begin(), missing.end(),
+                                     [&](const BlockObject* object) { return boots.contains(object->node.boot_id); });
+    return is_done ? boots : api_.list_boot_ids(deadline);
 }
 
 void NodeBlocks::mark(BlockObject& object, std::optional<std::int64_t> missing_since, const Deadline& deadline) {

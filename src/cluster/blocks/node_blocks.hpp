@@ -42,6 +42,7 @@ private:
     [[nodiscard]] BlockRange range_of(const ipam::Claim& claim, const Deadline& deadline);
     [[nodiscard]] BlockRange record_range(const ipam::Claim& claim, const Deadline& deadline);
     [[nodiscard]] std::optional<base::IpPrefix> configured_requestable(const base::IpPrefix& subnet) const;
+    BlockRange put_range(const RangeObject& recorded, const Deadline& deadline);
     [[nodiscard]] RangeObject make_range(const RangeObject& wanted, const Deadline& deadline);
     [[nodiscard]] RangeObject confirmed(RangeObject range, bool is_ours, const Deadline& deadline);
     void require_agreement(const RangeObject& range) const;
@@ -62,11 +63,16 @@ private:
     void regain_missing(const std::vector<BlockObject>& all, const BlockRange& range, const Deadline& deadline);
     [[nodiscard]] bool is_in_use(const Block& block) const;
     void look_for_earlier(const BlockRange& range, const Deadline& deadline);
+    [[nodiscard]] bool knows_range_of(const BlockObject& object, const Deadline& deadline);
     [[nodiscard]] bool may_go_on_with(const BlockObject& object, const std::vector<ipam::Lease>& leases) const;
     [[nodiscard]] Search search_among_others(const BlockRange& range, const ipam::BlockCut& cut,
                                              const ipam::Claim& claim, const Deadline& deadline);
     [[nodiscard]] bool take_once(BlockObject object, const Deadline& deadline);
     void mark(BlockObject& object, std::optional<std::int64_t> missing_since, const Deadline& deadline);
+    /// Of a block whose node has no Node object.
+    enum class Sighting : std::uint8_t { first, too_early, due };
+    [[nodiscard]] static Sighting sighting_of(const BlockObject& object, std::int64_t now);
+    [[nodiscard]] std::set<std::string> find_boots(const std::vector<BlockObject*>& missing, const Deadline& deadline);
     [[nodiscard]] bool take_from_the_gone(std::vector<BlockObject>& others, const Deadline& deadline);
     [[nodiscard]] std::string describe_holders(const std::vector<Block>& own,
                                                const std::vector<BlockObject>& others) const;

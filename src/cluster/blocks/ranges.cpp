@@ -94,10 +94,14 @@ ipam::BlockRange NodeBlocks::record_range(const ipam::Claim& claim, const Deadli
     if (!recorded) recorded = make_range(wanted, deadline);
     if (!claim.usable.empty()) require_agreement(*recorded);
     if (!recorded->is_confirmed) recorded = confirmed(*std::move(recorded), false, deadline);
-    BlockRange range{.space = recorded->space,
-                     .subnet = recorded->subnet,
-                     .block_size = recorded->block_size,
-                     .requestable = recorded->requestable,
+    return put_range(*recorded, deadline);
+}
+
+ipam::BlockRange NodeBlocks::put_range(const RangeObject& recorded, const Deadline& deadline) {
+    BlockRange range{.space = recorded.space,
+                     .subnet = recorded.subnet,
+                     .block_size = recorded.block_size,
+                     .requestable = recorded.requestable,
                      .kubeconfig = options_.kubeconfig,
                      .node_name = options_.node_name};
     file_.put_range(range, deadline);

@@ -184,8 +184,9 @@ void BlockFile::set_full(const Claim& claim, const base::Deadline& deadline) {
     impl_->make<bool>(deadline, [&](AddressPool&, BlockTable& table) { return table.set_full(claim), true; });
 }
 
-bool BlockFile::is_full(const Claim& claim, const base::Deadline& deadline) {
-    return impl_->read<bool>(deadline, [&](AddressPool&, BlockTable& table) { return table.is_full(claim); });
+bool BlockFile::is_full(const Claim& claim, std::chrono::seconds within, const base::Deadline& deadline) {
+    return impl_->read<bool>(deadline,
+                             [&](AddressPool&, BlockTable& table) { return table.is_full(claim, within.count()); });
 }
 
 std::vector<Block> BlockFile::blocks(const base::Deadline& deadline) {

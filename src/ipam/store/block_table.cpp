@@ -1,6 +1,7 @@
 #include "block_table.hpp"
 
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/base/hash.hpp>
 #include <rdmanet/ipam/block_cut.hpp>
 
 #include <algorithm>
@@ -71,6 +72,17 @@ BlockRange range_in(Database& database, Query& row) {
             .node_name = row.text(6)};
 }
 
+constexpr unsigned kClaimBits = 32;
+
+/// Seconds since boot, and in the lower bits which part of the range it is about: another network may use another part.
+std::int64_t full_mark(const Claim& claim, std::int64_t seconds) {
+    std::string usable;
+    for (const Interval& interval : claim.usable)
+        usable += fmt::format("{}-{} ", base::IpAddress(claim.family, interval.first),
+                              base::IpAddress(claim.family, interval.last));
+    return (seconds << kClaimBits) | static_cast<std::int64_t>(base::hash64(usable) >> kClaimBits);
+}
+
 /// What is in both. `blocks` is sorted and disjoint, as `usable` is.
 std::vector<Interval> intersection(const std::vector<Interval>& usable, const std::vector<Interval>& blocks) {
     std::vector<Interval> common;
@@ -121,9 +133,9 @@ void BlockTable::put_range(const BlockRange& range) {
 }
 
 bool BlockTable::has_looked(const BlockRange& range) {
-    Query query = database_.query("SELECT looked_in FROM ranges WHERE space = ?1 AND first = ?2", range.space,
-                                  AddressKey(range.subnet.network()));
-    return query.step() && query.text(0) == boot_id_;
+    Query query = database_.query("SELECT 1 FROM ranges WHERE kubeconfig = ?1 AND node_name = ?2 AND looked_in = ?3",
+                                  range.kubeconfig, range.node_name, boot_id_);
+    return query.step();
 }
 
 void BlockTable::set_looked(const BlockRange& range) {
@@ -134,16 +146,17 @@ void BlockTable::set_looked(const BlockRange& range) {
 void BlockTable::set_full(const Claim& claim) {
     if (claim.usable.empty()) return;
     database_.run("UPDATE ranges SET full_since = ?3 WHERE space = ?1 AND first <= ?2 AND last >= ?2", claim.space,
-                  AddressKey({claim.family, claim.usable.front().first}), now_);
+                  AddressKey({claim.family, claim.usable.front().first}), full_mark(claim, now_));
 }
 
-bool BlockTable::is_full(const Claim& claim) {
+bool BlockTable::is_full(const Claim& claim, std::int64_t within) {
     if (claim.usable.empty()) return true;
     Query query = database_.query("SELECT full_since FROM ranges WHERE space = ?1 AND first <= ?2 AND last >= ?2",
                                   claim.space, AddressKey({claim.family, claim.usable.front().first}));
     if (!query.step() || query.integer(0) == 0) return false;
-    const std::int64_t passed = now_ - query.integer(0);
-    return passed >= 0 && passed < kFullFor.count();
+    const std::int64_t since = query.integer(0) >> kClaimBits;
+    const std::int64_t passed = now_ - since;
+    return query.integer(0) == full_mark(claim, since) && passed >= 0 && passed < within;
 }
 
 Block BlockTable::block_in(Query& row) {
@@ -268,6 +281,9 @@ bool BlockTable::is_open(const std::string& space, const IpAddress& address) {
 
 void BlockTable::note_release(const std::string& space, const IpAddress& address) {
     const auto range = find_range(space, address);
+    database_.run(
+        "UPDATE ranges SET full_since = 0 WHERE space = ?1 AND first <= ?2 AND last >= ?2 AND full_since <> 0", space,
+        AddressKey(address));
     std::vector<Block> around;
     {
         Query query = database_.query(kSelectAround, space, AddressKey(address));
@@ -295,8 +311,9 @@ bool BlockTable::close_idle(std::int64_t idle) {
     for (const Block& block : all) {
         if (block.state == BlockState::closed) has_closed = true;
         const bool is_of_this_boot = block.boot_id == boot_id_;
-        const bool may_go = is_of_this_boot ? block.state == BlockState::open : block.state != BlockState::claiming;
-        if (!may_go || block.state == BlockState::closed || block.leases != 0) continue;
+        const bool is_kept = is_of_this_boot && block.state == BlockState::lost; // until its last lease is released
+        if (is_kept || block.state == BlockState::claiming || block.state == BlockState::closed || block.leases != 0)
+            continue;
         if (block.since <= now_ && now_ - block.since < idle) continue;
         const auto range = find_range(block.space, block.prefix.address());
         const bool is_on_request = range && range->is_on_request(block.prefix);
@@ -306,7 +323,7 @@ bool BlockTable::close_idle(std::int64_t idle) {
                    std::pair(other.since, other.prefix.address()) > std::pair(block.since, block.prefix.address()) &&
                    !(range && range->is_on_request(other.prefix));
         });
-        if (is_last_used && !is_on_request && is_of_this_boot) continue;
+        if (is_last_used && !is_on_request && is_of_this_boot && block.state == BlockState::open) continue;
         set_state(block, BlockState::closed);
         has_closed = true;
     }

@@ -30,7 +30,7 @@ public:
     [[nodiscard]] bool has_looked(const BlockRange& range);
     void set_looked(const BlockRange& range);
     void set_full(const Claim& claim);
-    [[nodiscard]] bool is_full(const Claim& claim);
+    [[nodiscard]] bool is_full(const Claim& claim, std::int64_t within);
 
     [[nodiscard]] std::vector<Block> blocks();
     [[nodiscard]] std::vector<Block> lost();

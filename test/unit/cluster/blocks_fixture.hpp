@@ -63,6 +63,7 @@ public:
         options.requestable = requestable;
         options.state_directory = directory->path();
         options.warn = [this](const std::string& text) { warnings.push_back(text); };
+        options.has_unreadable_records = [this] { return has_unreadable_records; };
         options.report = [this](const std::string& text) { reports.push_back(text); };
         return options;
     }
@@ -89,6 +90,7 @@ public:
     std::unique_ptr<ipam::test::TemporaryDirectory> directory = std::make_unique<ipam::test::TemporaryDirectory>();
     ipam::Time now{.boot = 1000, .epoch = 1'700'000'000};
     std::vector<ipam::Lease> journal;
+    bool has_unreadable_records = false;
     std::optional<unsigned> block_size;
     std::vector<base::IpPrefix> requestable;
     std::vector<std::string> warnings;

@@ -86,6 +86,8 @@ TEST_CASE_METHOD(Blocks, "a full range says who has it") {
     auto b = node("b");
     fill(*a, "10.0.0.0/28", 6);
     fill(*b, "10.0.0.0/28", 14);
+    b->now.boot += 10; // it has known for a while that the range is full
+    b->start();
     const auto outcome = b->store->reserve(owner("late", "late"), {claim("10.0.0.0/28")}, soon());
     const auto* none = std::get_if<ipam::Exhausted>(&outcome);
     REQUIRE(none != nullptr);
@@ -153,6 +155,48 @@ TEST_CASE_METHOD(Blocks, "a new file goes on with a block that the journal shows
     for (const std::string& address : fill(*a, kRange, 10, "new")) CHECK(given.insert(address).second);
     CHECK(blocks() == before);
     CHECK(a->warnings.empty());
+}
+
+TEST_CASE_METHOD(Blocks, "a new file leaves a block alone if not all of the journal can be read") {
+    if (!is_there()) return;
+    auto a = node("a");
+    const std::string first = a->reserve("seen", {claim(kRange)});
+    a->journal = a->file->list_all(soon());
+    (void)a->reserve("unreadable", {claim(kRange)}); // what its record has
+    const std::string before = blocks();
+    a->lose_state();
+    a->has_unreadable_records = true;
+    CHECK(a->reserve("seen", {claim(kRange)}) == first);
+    const std::string second = a->reserve("new", {claim(kRange)});
+    CHECK_THAT(blocks(), Contains(before) && Contains(", "));
+    const auto mine = a->file->blocks(soon());
+    REQUIRE(mine.size() == 1);
+    CHECK(mine.front().prefix.contains(prefix(second).address()));
+    CHECK(!mine.front().prefix.contains(prefix(first).address()));
+    REQUIRE(a->warnings.size() == 1);
+    CHECK_THAT(a->warnings.front(), Contains("cannot be read"));
+}
+
+TEST_CASE_METHOD(Blocks, "after a reboot, blocks of ranges that nobody uses any more go back") {
+    if (!is_there()) return;
+    auto a = node("a");
+    const std::string other = "10.7.0.0/24";
+    fill(*a, kRange, 1);
+    fill(*a, other, 17, "other"); // two blocks
+    const std::string before = blocks();
+    CHECK(std::count(before.begin(), before.end(), ',') == 2);
+    a->reboot("boot-a2");
+    report_boot(a->name(), "boot-a2");
+    fill(*a, kRange, 1);
+    CHECK(blocks() == before);
+    CHECK_THAT(a->states(), Contains("10.0.0.") && Contains("10.7.0.") && Contains("earlier"));
+    a->now.boot += 600;
+    a->store->settle(kIdleBlock, soon());
+    const auto left = a->file->blocks(soon());
+    REQUIRE(left.size() == 1);
+    CHECK(blocks() == left.front().prefix.to_string() + " a");
+    CHECK(left.front().range == prefix(kRange));
+    CHECK_THAT(fill(*a, other, 1, "later").front(), Contains("/24"));
 }
 
 TEST_CASE_METHOD(Blocks, "two state directories of a node leave each other's blocks alone") {

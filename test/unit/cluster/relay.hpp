@@ -51,6 +51,11 @@ public:
             return fate;
         });
     }
+    /// The client gets these answers instead of the server's; by "METHOD TARGET".
+    void replace_answers(std::function<std::optional<http::Response>(const std::string&)> replace) {
+        const std::lock_guard lock(mutex_);
+        replace_ = std::move(replace);
+    }
     [[nodiscard]] std::vector<std::string> take_requests() {
         const std::lock_guard lock(mutex_);
         return std::exchange(requests_, {});
@@ -74,7 +79,8 @@ private:
             const Fate fate = note(line);
             if (fate == Fate::comes_late) late_.push_back(text);
             if (fate == Fate::is_lost || fate == Fate::comes_late) return;
-            const http::Response answer = forward(text);
+            http::Response answer = forward(text);
+            if (auto other = replacement(line)) answer = *std::move(other);
             if (fate == Fate::loses_its_answer) return;
             std::string head = "HTTP/1.1 " + std::to_string(answer.status) +
                                " X\r\nContent-Length: " + std::to_string(answer.body.size()) + "\r\n";
@@ -86,6 +92,10 @@ private:
         const std::lock_guard lock(mutex_);
         requests_.push_back(line);
         return fate_ ? fate_(line) : Fate::passes;
+    }
+    [[nodiscard]] std::optional<http::Response> replacement(const std::string& line) {
+        const std::lock_guard lock(mutex_);
+        return replace_ ? replace_(line) : std::nullopt;
     }
     [[nodiscard]] http::Response forward(const std::string& text) {
         const auto space = text.find(' ');
@@ -116,6 +126,7 @@ private:
     http::Client upstream_;
     std::mutex mutex_;
     std::function<Fate(const std::string&)> fate_;
+    std::function<std::optional<http::Response>(const std::string&)> replace_;
     std::vector<std::string> requests_;
     std::vector<std::string> late_;
     http::test::ScriptedServer server_;

@@ -54,7 +54,9 @@ struct Block {
     friend bool operator==(const Block&, const Block&) = default;
 };
 
+/// How long STATUS, and how long an ADD believes that the cluster has no block left for a claim.
 inline constexpr std::chrono::seconds kFullFor{60};
+inline constexpr std::chrono::seconds kFullForAdd{10};
 
 class BlockFile final : public Store {
 public:
@@ -94,12 +96,13 @@ public:
 
     [[nodiscard]] std::vector<BlockRange> ranges(const base::Deadline& deadline);
     void put_range(const BlockRange& range, const base::Deadline& deadline);
-    /// Whether, in this boot, the cluster was asked which blocks of the range the node had before.
+    /// Whether, in this boot, the range's cluster was asked which blocks the node had before.
     [[nodiscard]] bool has_looked(const BlockRange& range, const base::Deadline& deadline);
     void set_looked(const BlockRange& range, const base::Deadline& deadline);
-    /// The cluster has no block left that has a part of the claim. After kFullFor this may have changed.
+    /// The cluster has no block left that has a part of the claim. Later this may have changed. So it has when an
+    /// address of the range is released here.
     void set_full(const Claim& claim, const base::Deadline& deadline);
-    [[nodiscard]] bool is_full(const Claim& claim, const base::Deadline& deadline);
+    [[nodiscard]] bool is_full(const Claim& claim, std::chrono::seconds within, const base::Deadline& deadline);
 
     /// By space and address.
     [[nodiscard]] std::vector<Block> blocks(const base::Deadline& deadline);
