@@ -20,10 +20,9 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 examples=$here/../../conf-examples
 cache=${RDMANET_CLUSTER_CACHE:-${XDG_CACHE_HOME:-$(echo ~/.cache)}/rdmanet} # tests have no HOME
 
-fail() {
-	printf 'cluster: %s\n' "$*" >&2
-	exit 125
-}
+name=cluster variable=RDMANET_CLUSTER
+# shellcheck source=test/cluster/servers.sh
+. "$here/servers.sh"
 
 go_program() {
 	local go
@@ -62,15 +61,9 @@ build() {
 
 make_keys() {
 	mkdir -p pki
-	openssl ecparam -name prime256v1 -genkey -noout -out pki/ca.key
-	openssl req -x509 -new -key pki/ca.key -days 3650 -subj /CN=rdmanet-test-ca -out pki/ca.crt
-	openssl ecparam -name prime256v1 -genkey -noout -out pki/server.key
-	openssl req -new -key pki/server.key -subj /CN=kube-apiserver |
-		openssl x509 -req -CA pki/ca.crt -CAkey pki/ca.key -CAcreateserial -days 3650 -out pki/server.crt \
-			-extfile <(echo "subjectAltName=IP:127.0.0.1,IP:10.0.2.2,DNS:localhost") 2>/dev/null
-	openssl ecparam -name prime256v1 -genkey -noout -out pki/client.key
-	openssl req -new -key pki/client.key -subj "/O=system:masters/CN=certified" |
-		openssl x509 -req -CA pki/ca.crt -CAkey pki/ca.key -CAcreateserial -days 3650 -out pki/client.crt 2>/dev/null
+	authority pki/ca /CN=rdmanet-test-ca
+	certificate pki/server /CN=kube-apiserver "subjectAltName=IP:127.0.0.1,IP:10.0.2.2,DNS:localhost"
+	certificate pki/client /O=system:masters/CN=certified
 	openssl ecparam -name prime256v1 -genkey -noout -out pki/sa.key
 	openssl ec -in pki/sa.key -pubout -out pki/sa.pub 2>/dev/null
 	cat >tokens.csv <<-T
@@ -148,17 +141,6 @@ is_served() {
 	done
 }
 
-# Three ports that nobody listens on.
-free_ports() {
-	local ports=() candidate
-	while ((${#ports[@]} < 3)); do
-		candidate=$((20000 + RANDOM % 12000))
-		! (exec 3<>"/dev/tcp/127.0.0.1/$candidate") 2>/dev/null || continue
-		[[ " ${ports[*]} " == *" $candidate "* ]] || ports+=("$candidate")
-	done
-	echo "${ports[@]}"
-}
-
 # Commands for a person, and for tests: "./get PATH", "./get --url", "./apply JSON" and "./delete PATH". Objects of
 # whereabouts are meant where a path does not begin with '/'. "./start" starts what was killed.
 write_commands() {
@@ -178,12 +160,6 @@ write_commands() {
 	printf '#!/bin/bash\n. %q\napi --fail-with-body -X DELETE "$url$(path "$1")"\n' "$PWD/lib" >./delete
 	printf '#!/bin/bash\nRDMANET_CLUSTER_CACHE=%q exec %q start %q\n' "$cache" "$here/cluster.sh" "$PWD" >./start
 	chmod +x get apply delete start
-}
-
-# is_running DIR NAME: a file that was left behind may name a process of somebody else. Ours work in DIR.
-is_running() {
-	local pid
-	pid=$(cat "$1/$2.pid" 2>/dev/null) && [[ $pid == +([0-9]) && /proc/$pid/cwd -ef $1 ]]
 }
 
 start_etcd() { # PROGRAM PEER-PORT
@@ -217,8 +193,8 @@ start() {
 	chmod 700 "$dir/etcd"
 	cd "$dir"
 	[[ -e pki/server.crt ]] || make_keys
-	[[ -e ports ]] || free_ports >ports
-	read -r -a ports <ports
+	[[ -e ports ]] || free_ports 3 127.0.0.1 >ports
+	mapfile -t ports <ports
 	port=${ports[0]} etcd_port=${ports[1]}
 	start_etcd "$etcd" "${ports[2]}"
 	start_apiserver "$server"
@@ -237,34 +213,9 @@ start() {
 	printf '  %s\n' "$PWD"/*.kubeconfig
 }
 
-# end DIR NAME: a process that is stopped (SIGSTOP) ends only when it goes on; one that does not end in time is killed.
-end() {
-	local pid i
-	is_running "$1" "$2" || return 0
-	pid=$(cat "$1/$2.pid")
-	kill "$pid" && kill -CONT "$pid" || true
-	for ((i = 0; i < 300; i++)); do
-		is_running "$1" "$2" || return 0
-		sleep 0.1
-	done
-	kill -KILL "$pid"
-}
-
 stop() {
-	local name
-	for name in apiserver etcd; do
-		end "$1" "$name"
-		rm -f "$1/$name.pid"
-	done
-}
-
-run() {
-	local dir status=0
-	dir=$(mktemp -d)
-	trap 'stop "$dir"; rm -rf "$dir"' EXIT
-	(start "$dir") >&2 || exit $?
-	RDMANET_CLUSTER=$dir "$@" || status=$?
-	exit "$status"
+	local server
+	for server in apiserver etcd; do end "$1" "$server"; done
 }
 
 case ${1-}:$# in

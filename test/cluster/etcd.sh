@@ -21,41 +21,30 @@
 # Exit status 125, with a sentence that says why: this machine has no etcd.
 set -euo pipefail
 
-me=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/etcd.sh
-
-fail() {
-	printf 'etcd: %s\n' "$*" >&2
-	exit 125
-}
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+me=$here/etcd.sh
+name=etcd variable=RDMANET_ETCD
+# shellcheck source=test/cluster/servers.sh
+. "$here/servers.sh"
 
 # An address of the loopback interface for each start: another run's member that was killed leaves its port free, and wants
 # it back.
 address() { printf '127.%d.%d.%d' $((64 + ($$ >> 16) % 64)) $((($$ >> 8) % 256)) $(($$ % 256)); }
-
-# free_ports NUMBER: ports of the address that nobody listens on.
-free_ports() {
-	local ports=() candidate
-	while ((${#ports[@]} < $1)); do
-		candidate=$((20000 + RANDOM % 12000))
-		! (exec 3<>"/dev/tcp/$(address)/$candidate") 2>/dev/null || continue
-		[[ " ${ports[*]} " == *" $candidate "* ]] || ports+=("$candidate")
-	done
-	printf '%s\n' "${ports[@]}"
-}
 
 # make_cluster DIR SCHEME MEMBERS: its addresses.
 make_cluster() {
 	local dir=$1 scheme=$2 members=$3 ports i
 	[[ ! -e $dir/peers ]] || return 0
 	mkdir -p "$dir"
-	mapfile -t ports < <(free_ports $((2 * members)))
+	mapfile -t ports < <(free_ports $((2 * members)) "$(address)")
 	for ((i = 0; i < members; i++)); do printf '%s://%s:%s\n' "$scheme" "$(address)" "${ports[i]}"; done >"$dir/endpoints"
 	for ((i = members; i < 2 * members; i++)); do printf 'http://%s:%s\n' "$(address)" "${ports[i]}"; done >"$dir/peers"
 }
 
 # start_member DIR NUMBER
 start_member() {
-	local dir=$1 number=$2 etcd peers url peer cluster='' i options=()
+	local dir number=$2 etcd peers url peer cluster='' i options=()
+	dir=$(cd "$1" && pwd)
 	etcd=$(type -P etcd) || fail "this machine has no etcd: install Debian's package etcd-server"
 	mapfile -t peers <"$dir/peers"
 	for i in "${!peers[@]}"; do cluster+=${cluster:+,}m$((i + 1))=${peers[i]}; done
@@ -65,10 +54,10 @@ start_member() {
 	mkdir -p "$dir/$number"
 	chmod 700 "$dir/$number"
 	# Short enough that a new leader is there soon, long enough for a machine with too much to do.
-	ETCD_UNSUPPORTED_ARCH='' setsid "$etcd" --name "m$number" --data-dir "$dir/$number" --listen-client-urls "$url" \
-		--advertise-client-urls "$url" --listen-peer-urls "$peer" --initial-advertise-peer-urls "$peer" \
+	(cd "$dir" && ETCD_UNSUPPORTED_ARCH='' exec setsid "$etcd" --name "m$number" --data-dir "$dir/$number" \
+		--listen-client-urls "$url" --advertise-client-urls "$url" --listen-peer-urls "$peer" --initial-advertise-peer-urls "$peer" \
 		--initial-cluster "$cluster" --initial-cluster-token "$dir" --heartbeat-interval 100 --election-timeout 1500 \
-		--unsafe-no-fsync "${options[@]}" >"$dir/$number.log" 2>&1 </dev/null &
+		--unsafe-no-fsync "${options[@]}" >"$dir/$number.log" 2>&1 </dev/null) &
 	echo $! >"$dir/$number.pid"
 }
 
@@ -91,24 +80,14 @@ wait_for() {
 	fail "$dir did not start; the last lines of its logs are above"
 }
 
-# certificate NAME SUBJECT [EXTENSION]
-certificate() {
-	openssl ecparam -name prime256v1 -genkey -noout -out "$1.key"
-	openssl req -new -key "$1.key" -subj "$2" |
-		openssl x509 -req -CA ca.crt -CAkey ca.key -CAcreateserial -days 3650 -out "$1.crt" \
-			-extfile <(echo "${3-}") 2>/dev/null
-}
-
 make_keys() {
 	cd "$1"
-	openssl ecparam -name prime256v1 -genkey -noout -out ca.key
-	openssl req -x509 -new -key ca.key -days 3650 -subj /CN=rdmanet-test-ca -out ca.crt
+	authority ca /CN=rdmanet-test-ca
 	certificate server /CN=etcd "subjectAltName=IP:$(address),DNS:localhost"
 	# With users, the JSON gateway refuses certificates that have a CommonName (etcd, embed/serve.go).
 	certificate client /O=rdmanet
 	certificate named /CN=somebody
-	openssl ecparam -name prime256v1 -genkey -noout -out other.key
-	openssl req -x509 -new -key other.key -days 3650 -subj /CN=other-ca -out other-ca.crt
+	authority other-ca /CN=other-ca
 }
 
 base64_of() { printf %s "$1" | base64 -w0; }
@@ -151,23 +130,10 @@ start() {
 }
 
 stop() {
-	local file pid
+	local file
 	for file in "$1"/*/*.pid; do
-		[[ -e $file ]] || continue
-		pid=$(cat "$file")
-		kill -CONT "$pid" 2>/dev/null && kill "$pid" 2>/dev/null || true
-		while kill -0 "$pid" 2>/dev/null; do sleep 0.1; done
-		rm "$file"
+		[[ ! -e $file ]] || end "$(dirname "$file")" "$(basename "$file" .pid)"
 	done
-}
-
-run() {
-	local dir status=0
-	dir=$(mktemp -d)
-	trap 'stop "$dir"; rm -rf "$dir"' EXIT
-	(start "$dir") >&2 || exit $?
-	RDMANET_ETCD=$dir "$@" || status=$?
-	exit "$status"
 }
 
 case ${1-}:$# in
