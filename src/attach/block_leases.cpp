@@ -35,10 +35,14 @@ ipam::BlockFile open_block_leases(const Node& node, const state::AttachmentStore
          }});
 }
 
+/// As kubelet makes a node's name of the host's (kubernetes, pkg/util/node, GetHostname()).
+std::string node_name_of(const std::string& configured) {
+    return configured.empty() ? base::to_lower(host_name()) : configured;
+}
+
 cluster::BlocksStore::Options block_options(const Node& node, const std::string& node_name) {
     cluster::BlocksStore::Options options;
-    // As kubelet makes a node's name of the host's (kubernetes, pkg/util/node, GetHostname()).
-    options.node_name = node_name.empty() ? base::to_lower(host_name()) : node_name;
+    options.node_name = node_name_of(node_name);
     options.machine_id = machine_id_or_none();
     options.boot_id = node.boot_id;
     options.state_directory = node.state_directory;

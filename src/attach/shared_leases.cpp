@@ -173,7 +173,9 @@ void SharedLeases::open_whereabouts(Adding adding) {
                    .before_inheritance = std::move(adding.before_inheritance),
                    .known_owner = [this](const std::string& container_id,
                                          const std::string& ifname) { return known_owner(container_id, ifname); },
-                   .warn = [this](const std::string& text) { node_.log.warn(text); }});
+                   .warn = [this](const std::string& text) { node_.log.warn(text); },
+                   .state_directory = node_.state_directory,
+                   .node_name = node_name_of(where_.node_name)});
     whereabouts_ = store.get();
     store_ = std::move(store);
 }

@@ -20,6 +20,10 @@ public:
     Changes& test(std::string_view path, std::string_view value) { return add("test", path, value); }
     /// Sets the member, whether it is there or not.
     Changes& set(std::string_view path, std::string_view value) { return add("add", path, value); }
+    Changes& remove(std::string_view path) {
+        writer_.begin_object().member("op", "remove").member("path", path).end_object();
+        return *this;
+    }
     [[nodiscard]] std::string to_text() { return writer_.end_array().to_text(); }
 
 private:

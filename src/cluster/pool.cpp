@@ -2,6 +2,7 @@
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/json/writer.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -9,6 +10,8 @@
 
 namespace rdmanet::cluster {
 namespace {
+
+constexpr const char* kPoolVersion = "whereabouts.cni.cncf.io/v1alpha1";
 
 std::uint64_t largest_offset(base::Family family) {
     if (family == base::Family::v4) return std::numeric_limits<std::uint32_t>::max() - 1;
@@ -22,6 +25,22 @@ std::optional<base::IpAddress> address_of_key(const std::string& key, const base
     if (!offset || *offset > largest_offset(range.family())) return std::nullopt;
     const base::IpAddress address(range.family(), range.network().value() + *offset);
     return range.contains(address) ? std::optional(address) : std::nullopt;
+}
+
+std::string store_of_pool(const json::Reader& metadata) {
+    const auto annotations = metadata.find("annotations");
+    return annotations ? text_or_empty(*annotations, kStoreOfPool) : std::string();
+}
+
+std::string empty_pool_text(const Place& place, const std::string& store) {
+    json::Writer object;
+    object.begin_object().member("apiVersion", kPoolVersion).member("kind", "IPPool").key("metadata").begin_object();
+    object.member("name", pool_name(place));
+    if (!store.empty()) object.key("annotations").begin_object().member(kStoreOfPool, store).end_object();
+    object.end_object().key("spec").begin_object();
+    object.member("range", fmt::format("{}/{}", place.subnet.network(), place.subnet.length()));
+    object.key("allocations").begin_object().end_object().end_object().end_object();
+    return object.to_text();
 }
 
 std::string text_or_empty(const json::Reader& object, std::string_view key) {
@@ -48,7 +67,11 @@ Pool parse_pool(const json::Reader& object, std::size_t size, const base::IpPref
     if (!range || range->network() != expected.network() || range->length() != expected.length())
         throw range_text.unexpected(fmt::format("the range that the pool's name says, {}", expected));
     Pool pool{.range = *range, .records = {}, .unreadable = {}, .size = size};
-    if (const auto metadata = object.find("metadata")) pool.uid = text_or_empty(*metadata, "uid");
+    if (const auto metadata = object.find("metadata")) {
+        pool.uid = text_or_empty(*metadata, "uid");
+        pool.store = store_of_pool(*metadata);
+        pool.has_annotations = metadata->find("annotations").has_value();
+    }
     const auto allocations = spec.find("allocations");
     if (!allocations) return pool;
     for (const auto& [key, entry] : allocations->members()) {

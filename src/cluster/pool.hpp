@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rdmanet/base/ip_address.hpp>
+#include <rdmanet/cluster/whereabouts_store.hpp>
 #include <rdmanet/json/reader.hpp>
 
 #include <cstddef>
@@ -11,6 +12,11 @@
 #include <vector>
 
 namespace rdmanet::cluster {
+
+/// An annotation of a pool from which store "whereabouts" gives nothing: the store that has its addresses.
+inline constexpr const char* kStoreOfPool = "rdmanet.cni/store";
+/// Its value; empty without one.
+[[nodiscard]] std::string store_of_pool(const json::Reader& metadata);
 
 /// Empty if it is absent.
 [[nodiscard]] std::string text_or_empty(const json::Reader& object, std::string_view key);
@@ -35,12 +41,17 @@ struct Pool {
     std::vector<std::string> unreadable; // keys that are no offset in the range; they stay as they are
     std::size_t size = 0;                // of its JSON
     std::string uid{};                   // of the object
+    std::string store{};                 // see kStoreOfPool
+    bool has_annotations = false;
 
     [[nodiscard]] const PoolRecord* find(const base::IpAddress& address) const;
 };
 
 /// Throws json::ValueError for what is no IPPool of that range.
 [[nodiscard]] Pool parse_pool(const json::Reader& object, std::size_t size, const base::IpPrefix& expected);
+
+/// A pool without records as JSON, for POST. `store` marks it, unless it is empty.
+[[nodiscard]] std::string empty_pool_text(const Place& place, const std::string& store);
 
 /// The key of an address in the pool; nullopt where whereabouts could not read it again: its offsets are the low 64
 /// bits, read as signed, and of IPv4 below 2^32 - 1.

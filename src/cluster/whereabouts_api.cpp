@@ -151,17 +151,12 @@ Pool WhereaboutsApi::get_pool(const Place& place, const base::Deadline& deadline
     const std::string name = pool_name(place);
     for (int attempt = 0;; ++attempt) {
         if (auto pool = find_pool(place, deadline)) return *std::move(pool);
-        json::Writer object;
-        object.begin_object().member("apiVersion", kVersion).member("kind", "IPPool").key("metadata").begin_object();
-        object.member("name", name).member("namespace", name_space_).end_object().key("spec").begin_object();
-        object.member("range", fmt::format("{}/{}", place.subnet.network(), place.subnet.length()));
-        object.key("allocations").begin_object().end_object().end_object().end_object();
         if (attempt > 3)
             throw ipam::StoreError(
                 ipam::StoreError::Kind::temporary,
                 fmt::format("lease store: IPPool {}/{} was made and is gone each time: find out who deletes it",
                             name_space_, name));
-        (void)write([&] { return api_.create(path_of(Kind::pool), object.to_text(), deadline); },
+        (void)write([&] { return api_.create(path_of(Kind::pool), empty_pool_text(place, {}), deadline); },
                     {Refusal::already_exists}); // whatever became of it, the next look says
     }
 }
@@ -171,12 +166,18 @@ Written WhereaboutsApi::patch_pool(const std::string& pool, std::string operatio
                  {Refusal::invalid, Refusal::not_found, Refusal::conflict});
 }
 
-Written WhereaboutsApi::take(const Place& place, const std::string& key, const ipam::Owner& owner,
+Written WhereaboutsApi::take(const Place& place, const Pool& pool, const std::string& key, const ipam::Owner& owner,
                              const base::Deadline& deadline) {
-    // A path that is absent is null for a test (evanphx/json-patch, which the server uses).
-    return patch_pool(pool_name(place),
-                      of_pool(Patch().add("test", path_to(key), "null").add("add", path_to(key), record_text(owner))),
-                      deadline);
+    // A member that is absent is null for a test, but what should have the member must be there (evanphx/json-patch,
+    // which the server uses).
+    return patch_pool(
+        pool_name(place),
+        of_pool(Patch()
+                    .add("test", "/metadata/uid", quoted_text(pool.uid))
+                    .add("test", pool.has_annotations ? annotation_path(kStoreOfPool) : "/metadata/annotations", "null")
+                    .add("test", path_to(key), "null")
+                    .add("add", path_to(key), record_text(owner))),
+        deadline);
 }
 
 Written WhereaboutsApi::give_back(const Place& place, const PoolRecord& record, const base::Deadline& deadline) {

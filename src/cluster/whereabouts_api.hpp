@@ -39,13 +39,16 @@ class WhereaboutsApi {
 public:
     WhereaboutsApi(kube::Api& api, std::string name_space) : api_(api), name_space_(std::move(name_space)) {}
 
+    [[nodiscard]] kube::Api& api() { return api_; }
+
     [[nodiscard]] std::optional<Pool> find_pool(const Place& place, const base::Deadline& deadline);
     /// Of the object, as it was last read; empty if it was not.
     [[nodiscard]] std::string known_uid(const Place& place) const;
     /// The pool, which is made if it is absent.
     [[nodiscard]] Pool get_pool(const Place& place, const base::Deadline& deadline);
 
-    [[nodiscard]] Written take(const Place& place, const std::string& key, const ipam::Owner& owner,
+    /// `no` also if another store has the pool's addresses by now.
+    [[nodiscard]] Written take(const Place& place, const Pool& pool, const std::string& key, const ipam::Owner& owner,
                                const base::Deadline& deadline);
     [[nodiscard]] Written give_back(const Place& place, const PoolRecord& record, const base::Deadline& deadline);
     /// `text`: the whole record, as JSON.

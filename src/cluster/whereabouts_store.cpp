@@ -1,8 +1,11 @@
 #include <rdmanet/cluster/whereabouts_store.hpp>
 
+#include "range_memory.hpp"
+#include "range_records.hpp"
 #include "whereabouts_api.hpp"
 
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
 #include <rdmanet/http/pause.hpp>
 
 #include <algorithm>
@@ -82,7 +85,8 @@ std::optional<IpAddress> lowest_free(const Claim& claim, const Pool& pool, const
 
 class WhereaboutsStore::Impl {
 public:
-    Impl(kube::Api& api, Options options) : options_(std::move(options)), api_(api, options_.name_space) {}
+    Impl(kube::Api& api, Options options)
+        : options_(std::move(options)), api_(api, options_.name_space), memory_(options_.state_directory) {}
 
     ipam::ReserveOutcome reserve(const Owner& owner, const std::vector<Claim>& claims, const base::Deadline& deadline) {
         if (owner.pod_name.empty())
@@ -272,6 +276,7 @@ private:
             if (secure(taking, *own, deadline)) return lease;
             return std::nullopt;
         }
+        if (!is_ours(taking.place, pool, deadline)) return std::nullopt;
         check_size(taking.place, pool);
         std::optional<IpAddress> address = taking.claim.wanted;
         if (address) {
@@ -292,7 +297,7 @@ private:
         note_claim(new_lease(taking, *address));
         taking.is_fresh = true;
         // Whatever became of it, the pool says: an own record is looked for first.
-        const Written written = api_.take(taking.place, *key, taking.owner, deadline);
+        const Written written = api_.take(taking.place, pool, *key, taking.owner, deadline);
         if (written == Written::unknown) unsettled_.push_back(new_lease(taking, *address));
         if (written != Written::yes) {
             ++taking.lost_races;
@@ -355,6 +360,58 @@ private:
                                 .ifname = reservation ? reservation->ifname : "",
                                 .text = {}};
         return ipam::Taken{taking.slot, lease_of(taking.place, holder, 0)};
+    }
+
+    /// Whether the cluster has the pool's range for this store: an AddressRange says so, which is made if it is absent.
+    /// Asks once for each boot and pool. False if the pool has changed. Throws if another store has the range.
+    bool is_ours(const Place& place, const Pool& pool, const base::Deadline& deadline) {
+        if (pool.store.empty() && memory_.knows(place, pool.uid)) return true;
+        BlocksApi api(api_.api());
+        RangeObject wanted{.space = place.space, .subnet = place.subnet, .store = kInPools};
+        wanted.recorded_by = options_.node_name;
+        try {
+            (void)RangeRecords(api).record(
+                wanted, [] {}, deadline);
+            if (!pool.store.empty()) { // blocks had the range once
+                if (const auto marked = api.find_pool(pool_name(place), deadline); marked && !marked->store.empty())
+                    (void)api.mark_pool(*marked, {}, deadline);
+                return false;
+            }
+        } catch (const MissingKind&) { // nobody can have blocks
+            if (!pool.store.empty()) refuse_marked(place, pool_name(place), pool.store);
+        } catch (const MissingRight& missing) {
+            require_no_marks(api, place, pool, missing, deadline);
+            if (options_.warn)
+                options_.warn(fmt::format("{}; until then, only marks in the pools say which ranges other stores have",
+                                          missing.what()));
+        }
+        memory_.note(place, pool.uid);
+        return true;
+    }
+
+    /// For a node that can't read AddressRanges. A store that takes a range marks its pools first, then those that it
+    /// finds in a list. This node has made its pool before it comes here, so one of both sees the other.
+    static void require_no_marks(BlocksApi& api, const Place& place, const Pool& pool, const MissingRight& missing,
+                                 const base::Deadline& deadline) {
+        if (!pool.store.empty()) refuse_marked(place, pool_name(place), pool.store);
+        std::vector<PoolHead> others;
+        try {
+            others = api.list_pools(deadline);
+        } catch (const MissingRight&) { // the other right is the better one
+            throw MissingRight(missing);
+        }
+        for (const PoolHead& other : others) {
+            const auto subnet = subnet_of_pool(place.space, other.name);
+            if (subnet && has_reservations(place) && overlap(*subnet, place.subnet) && !other.store.empty())
+                refuse_marked(place, other.name, other.store);
+        }
+    }
+
+    [[noreturn]] static void refuse_marked(const Place& place, const std::string& pool, const std::string& store) {
+        throw StoreError(StoreError::Kind::permanent,
+                         fmt::format("range {}: this network has \"store\" whereabouts, and IPPool {} says that its "
+                                     "addresses are in store {}: use that, or a range of its own",
+                                     place.subnet, pool, base::quoted(store)));
     }
 
     Pool read_pool(const Place& place, bool is_first, const base::Deadline& deadline) {
@@ -485,6 +542,7 @@ private:
 
     Options options_;
     WhereaboutsApi api_;
+    RangeMemory memory_;
     std::vector<Lease> unsettled_;
     std::map<std::string, Pool> read_; // by name, until they are used or changed
 };

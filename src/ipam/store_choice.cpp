@@ -224,9 +224,9 @@ void choose_store(const json::Reader& ipam, Config& config) {
     require_kubeconfig(keys, config.store);
     warn_of_borrowed_kubeconfig(config);
     require_name_of_object(ipam, config.store.kind);
-    if (config.store.kind == StoreKind::whereabouts) return require_pools(ipam, config);
     require_node_name(keys);
     if (keys.node_name) config.store.node_name = keys.node_name->text;
+    if (config.store.kind == StoreKind::whereabouts) return require_pools(ipam, config);
     config.store.block_size = keys.block_size;
     config.store.requestable = keys.requestable.value_or(std::vector<base::IpPrefix>{});
     require_blocks(ipam, config);

@@ -210,6 +210,33 @@ TEST_CASE("CHECK and STATUS name the node that has got a block of this node", "[
     CHECK(stage.node.difference() == "");
 }
 
+TEST_CASE("two networks of one range with different stores: the first decides, the other is refused",
+          "[cluster][blocks]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
+    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    const std::string space = own_space();
+    const ClusterMachine machine(space + "-a", space);
+    const Stage stage;
+    PluginCall in_pool = of(machine.call(stage.pod), "c2");
+    in_pool.config = replaced(in_pool.config, "blocks", "whereabouts");
+    in_pool.ifname = "net2";
+    CHECK(addresses(add(machine.call(stage.pod))) != "");
+    const std::string object = "AddressRange " + space + "-10.64.0.0-16";
+    CHECK_THAT(refusal(in_pool), Names("1 lease in blocks of the cluster")); // this node knows without asking
+    CHECK(del(machine.call(stage.pod)) == "");
+    CHECK_THAT(refusal(in_pool), Names("\"store\" whereabouts", object, "has blocks"));
+    const std::string other = own_space();
+    const ClusterMachine again(other + "-a", other);
+    in_pool.config = replaced(in_pool.config, space, other);
+    CHECK(addresses(add(in_pool)) == "10.64.0.1/16");
+    CHECK_THAT(refusal(again.call(stage.pod)), Names("\"store\" blocks", "AddressRange " + other, "has whereabouts"));
+    CHECK(del(in_pool) == "");
+    CHECK_THAT(refusal(again.call(stage.pod)), Names("AddressRange " + other, "has whereabouts"));
+    CHECK(blocks_of(other) == "");
+    CHECK(stage.node.difference() == "");
+}
+
 TEST_CASE("a node with no block and no server says what it tried, and leaves nothing", "[blocks]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     write_kubeconfig(kNobody);

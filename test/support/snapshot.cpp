@@ -153,7 +153,8 @@ void add_state(std::multiset<std::string>& lines) {
                               name == "blocks.sqlite-journal";
         const bool lock = name == "lock" || name == "blocks.lock" || name == "parents.lock" || name == "devices.lock" ||
                           name == "rdma.lock";
-        const bool cache = name == "records.index" || name.starts_with("etcd-"); // logins, and endpoints that answer
+        // Logins and endpoints that answer; pools that the cluster has for store "whereabouts".
+        const bool cache = name == "records.index" || name.starts_with("etcd-") || name.starts_with("pool-");
         const bool being_written = name == "records.index.tmp" || name == "rdma-names.json.tmp";
         if (!lock && !database && !cache && !being_written && name != "attachments")
             lines.insert(concat("state: ", name));

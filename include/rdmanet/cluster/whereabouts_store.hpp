@@ -51,6 +51,9 @@ public:
         std::function<std::optional<ipam::Owner>(const std::string& container_id, const std::string& ifname)>
             known_owner;
         std::function<void(const std::string&)> warn;
+        /// Where the node remembers which ranges the cluster has for this store; empty: nowhere.
+        std::string state_directory{};
+        std::string node_name{}; // which an AddressRange names that this node makes
     };
 
     /// Asks nobody anything. `api` must outlive it.

@@ -1,7 +1,10 @@
 #include "blocks_api.hpp"
 
+#include "../pool.hpp"
+
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/cluster/whereabouts_store.hpp>
 #include <rdmanet/ipam/errors.hpp>
 #include <rdmanet/json/writer.hpp>
 
@@ -64,6 +67,19 @@ std::optional<Parsed> parsed(const std::optional<kube::Object>& object, const st
     }
 }
 
+/// Of a whole pool, or of its metadata.
+PoolHead head_of(const json::Reader& object) {
+    const json::Reader metadata = object.at("metadata");
+    PoolHead pool{.name = metadata.at("name").string(),
+                  .store = store_of_pool(metadata),
+                  .version = metadata.at("resourceVersion").string(),
+                  .has_annotations = metadata.find("annotations").has_value()};
+    const auto spec = object.find("spec");
+    const auto allocations = spec ? spec->find("allocations") : std::nullopt;
+    if (allocations) pool.records = allocations->members().size();
+    return pool;
+}
+
 WriteOutcome outcome_of(const kube::Object& object) {
     WriteOutcome outcome{.done = WriteOutcome::Done::yes, .date = object.date};
     const auto metadata = object.content.root().find("metadata");
@@ -85,8 +101,11 @@ void BlocksApi::refuse(const kube::Refused& refused) const {
         cure = fmt::format(": grant that right to the user of the kubeconfig{}{}",
                            api_.access().user.empty() ? "" : ", ", api_.access().user);
     if (refused.why == Refusal::unauthorized) cure = ": renew the token or certificate in the kubeconfig";
-    throw StoreError(is_temporary ? StoreError::Kind::temporary : StoreError::Kind::permanent,
-                     fmt::format("lease store: {}{}", refused.message, cure));
+    const auto kind = is_temporary ? StoreError::Kind::temporary : StoreError::Kind::permanent;
+    const std::string text = fmt::format("lease store: {}{}", refused.message, cure);
+    if (refused.why == Refusal::forbidden) throw MissingRight(kind, text);
+    if (refused.why == Refusal::not_found) throw MissingKind(kind, text);
+    throw StoreError(kind, text);
 }
 
 kube::Outcome BlocksApi::get(const std::string& path, const base::Deadline& deadline, kube::Shape shape) try {
@@ -144,8 +163,8 @@ template <class Element>
 std::vector<Element> BlocksApi::list(const Pages& pages, const base::Deadline& deadline,
                                      const std::function<std::optional<Element>(const json::Reader&)>& parse) {
     if (auto all = list_if_served(pages, deadline, parse)) return *std::move(all);
-    throw StoreError(StoreError::Kind::permanent, "lease store: the API server does not know AddressBlocks: install "
-                                                  "rdmanet's CustomResourceDefinitions");
+    throw MissingKind(StoreError::Kind::permanent, "lease store: the API server does not know AddressBlocks: install "
+                                                   "rdmanet's CustomResourceDefinitions");
 }
 
 WriteOutcome BlocksApi::write(const std::function<kube::Outcome()>& ask, std::initializer_list<Refusal> means_no) {
@@ -278,23 +297,40 @@ std::string BlocksApi::path_of_pools() const {
     return fmt::format("{}/{}/ippools", kOfWhereabouts, name_space.empty() ? "kube-system" : name_space);
 }
 
-std::vector<std::string> BlocksApi::list_pools(const base::Deadline& deadline) {
-    return list_if_served<std::string>(
-               {.path = path_of_pools(), .shape = kube::Shape::metadata}, deadline,
-               [](const json::Reader& object) { return std::optional(object.at("metadata").at("name").string()); })
-        .value_or(std::vector<std::string>());
+std::vector<PoolHead> BlocksApi::list_pools(const base::Deadline& deadline) {
+    return list_if_served<PoolHead>({.path = path_of_pools(), .shape = kube::Shape::metadata}, deadline,
+                                    [](const json::Reader& object) { return std::optional(head_of(object)); })
+        .value_or(std::vector<PoolHead>());
 }
 
-std::size_t BlocksApi::count_pool_records(const std::string& pool, const base::Deadline& deadline) {
-    const std::string path = fmt::format("{}/{}", path_of_pools(), pool);
+std::optional<PoolHead> BlocksApi::find_pool(const std::string& name, const base::Deadline& deadline) {
+    const std::string path = fmt::format("{}/{}", path_of_pools(), name);
     const auto object = find(path, deadline);
-    if (!object) return 0;
+    if (!object) return std::nullopt;
     try {
-        const auto allocations = object->content.root().at("spec").find("allocations");
-        return allocations ? allocations->members().size() : 0;
+        return head_of(object->content.root());
     } catch (const json::ValueError& error) {
         throw StoreError(StoreError::Kind::permanent, fmt::format("lease store: {}: {}", path, error.what()));
     }
+}
+
+WriteOutcome BlocksApi::create_marked_pool(const std::string& space, const base::IpPrefix& subnet,
+                                           const std::string& store, const base::Deadline& deadline) {
+    const std::string object = empty_pool_text({.space = space, .subnet = subnet}, store);
+    return write([&] { return api_.create(path_of_pools(), object, deadline); }, {Refusal::already_exists});
+}
+
+WriteOutcome BlocksApi::mark_pool(const PoolHead& pool, const std::string& store, const base::Deadline& deadline) {
+    constexpr const char* kPath = "/metadata/annotations/rdmanet.cni~1store"; // "~1" is a slash (RFC 6901)
+    Changes changes;
+    changes.test("/metadata/resourceVersion", quoted_json(pool.version));
+    if (store.empty())
+        changes.remove(kPath);
+    else if (pool.has_annotations)
+        changes.set(kPath, quoted_json(store));
+    else
+        changes.set("/metadata/annotations", fmt::format("{{\"{}\":{}}}", kStoreOfPool, quoted_json(store)));
+    return patch(fmt::format("{}/{}", path_of_pools(), pool.name), std::move(changes), deadline);
 }
 
 std::optional<NodeObject> BlocksApi::find_node(const std::string& name, const base::Deadline& deadline) {

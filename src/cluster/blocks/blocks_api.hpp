@@ -6,6 +6,7 @@
 #include "../conditional.hpp"
 
 #include <rdmanet/base/deadline.hpp>
+#include <rdmanet/ipam/errors.hpp>
 #include <rdmanet/kube/api.hpp>
 
 #include <cstdint>
@@ -17,6 +18,26 @@
 #include <vector>
 
 namespace rdmanet::cluster {
+
+/// The user of the kubeconfig lacks a right.
+class MissingRight : public ipam::StoreError {
+public:
+    using StoreError::StoreError;
+};
+/// The server does not know this kind of objects.
+class MissingKind : public ipam::StoreError {
+public:
+    using StoreError::StoreError;
+};
+
+/// One of whereabouts' pools, without its records.
+struct PoolHead {
+    std::string name;
+    std::string store; // that has its addresses, if it is not whereabouts: an annotation
+    std::string version;
+    bool has_annotations = false;
+    std::size_t records = 0; // not in a list
+};
 
 /// Throws ipam::StoreError for what the server refuses, and for a server that does not answer a read. Reads that decide
 /// something come from etcd itself, and not from the server's memory: they name no resourceVersion (Kubernetes API
@@ -48,10 +69,15 @@ public:
     [[nodiscard]] WriteOutcome remove(const BlockObject& block, const std::string& version,
                                       const base::Deadline& deadline);
 
-    /// The names of whereabouts' pools. None if the server does not know pools.
-    [[nodiscard]] std::vector<std::string> list_pools(const base::Deadline& deadline);
-    /// How many leases a pool has. None if it is gone.
-    [[nodiscard]] std::size_t count_pool_records(const std::string& pool, const base::Deadline& deadline);
+    /// whereabouts' pools. None if the server does not know pools.
+    [[nodiscard]] std::vector<PoolHead> list_pools(const base::Deadline& deadline);
+    [[nodiscard]] std::optional<PoolHead> find_pool(const std::string& name, const base::Deadline& deadline);
+    /// A pool from which store "whereabouts" gives nothing.
+    [[nodiscard]] WriteOutcome create_marked_pool(const std::string& space, const base::IpPrefix& subnet,
+                                                  const std::string& store, const base::Deadline& deadline);
+    /// Empty `store`: its mark goes. Tests that the pool is as it was read.
+    [[nodiscard]] WriteOutcome mark_pool(const PoolHead& pool, const std::string& store,
+                                         const base::Deadline& deadline);
 
     [[nodiscard]] std::optional<NodeObject> find_node(const std::string& name, const base::Deadline& deadline);
     [[nodiscard]] std::set<std::string> list_node_uids(const base::Deadline& deadline);

@@ -43,10 +43,13 @@ private:
     [[nodiscard]] BlockRange record_range(const ipam::Claim& claim, const Deadline& deadline);
     [[nodiscard]] std::optional<base::IpPrefix> configured_requestable(const base::IpPrefix& subnet) const;
     BlockRange put_range(const RangeObject& recorded, const Deadline& deadline);
-    [[nodiscard]] RangeObject make_range(const RangeObject& wanted, const Deadline& deadline);
-    [[nodiscard]] RangeObject confirmed(RangeObject range, bool is_ours, const Deadline& deadline);
     void require_agreement(const RangeObject& range) const;
-    void require_empty_pool(const RangeObject& wanted, const Deadline& deadline);
+    void take_from_pools(const RangeObject& wanted, const Deadline& deadline);
+    [[nodiscard]] std::vector<PoolHead> pools_of(const RangeObject& wanted, const Deadline& deadline);
+    [[nodiscard]] bool make_marked_pool(const RangeObject& wanted, const Deadline& deadline);
+    [[nodiscard]] std::optional<PoolHead> find_empty_pool(const std::string& name, const RangeObject& wanted,
+                                                          const Deadline& deadline);
+    void take_from_pool(const std::string& name, const RangeObject& wanted, const Deadline& deadline);
 
     // node_blocks.cpp
     [[nodiscard]] Search acquire_block(const BlockRange& range, const base::IpPrefix& block,

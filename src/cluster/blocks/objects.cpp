@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <ctime>
 
 namespace rdmanet::cluster {
 namespace {
@@ -18,6 +19,7 @@ constexpr const char* kNodeLabel = "rdmanet.cni/node";
 constexpr const char* kRangeLabel = "rdmanet.cni/range";
 constexpr const char* kSpaceLabel = "rdmanet.cni/space";
 constexpr const char* kMissingSince = "rdmanet.cni/node-missing-since";
+constexpr const char* kRecordedBy = "rdmanet.cni/recorded-by";
 constexpr std::size_t kLongestLabel = 63; // apimachinery, validation.LabelValueMaxLength
 
 std::string name_of(const IpPrefix& prefix) {
@@ -55,6 +57,12 @@ bool flag_in(const json::Reader& object, std::string_view key) {
     return member && member->boolean();
 }
 
+/// Of a metav1.Time (RFC 3339, in UTC); 0 if it is none.
+std::int64_t seconds_of(const std::string& text) {
+    std::tm time{};
+    return ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &time) == nullptr ? 0 : ::timegm(&time);
+}
+
 std::string prefix_text(const IpPrefix& prefix) {
     return fmt::format("{}/{}", prefix.network(), prefix.length());
 }
@@ -64,10 +72,11 @@ struct Kind {
     bool has_finalizer;
 };
 
-json::Writer object_of(const Kind& kind, const std::string& name, const std::string& labels) {
+json::Writer object_of(const Kind& kind, const std::string& name, const std::string& labels,
+                       const std::string& annotations) {
     json::Writer object;
     object.begin_object().member("apiVersion", kBlocksVersion).member("kind", kind.name).key("metadata").begin_object();
-    object.member("name", name).key("labels").raw(labels);
+    object.member("name", name).key("labels").raw(labels).key("annotations").raw(annotations);
     if (kind.has_finalizer) object.key("finalizers").begin_array().value(kFinalizer).end_array();
     object.end_object();
     return object;
@@ -87,7 +96,8 @@ std::string label_value(const std::string& text) {
 std::string RangeObject::spec_text() const {
     json::Writer spec;
     spec.begin_object().member("space", space).member("range", prefix_text(subnet)).member("store", store);
-    spec.member("blockSize", block_size).member("confirmed", is_confirmed);
+    if (block_size != 0) spec.member("blockSize", block_size);
+    spec.member("confirmed", is_confirmed);
     if (requestable) spec.member("requestable", prefix_text(*requestable));
     return spec.end_object().to_text();
 }
@@ -96,7 +106,11 @@ std::string RangeObject::spec_text() const {
 std::string RangeObject::to_text() const {
     json::Writer labels;
     labels.begin_object().member(kSpaceLabel, label_value(space)).end_object();
-    json::Writer object = object_of({.name = "AddressRange", .has_finalizer = false}, name(), labels.to_text());
+    json::Writer annotations;
+    annotations.begin_object();
+    if (!recorded_by.empty()) annotations.member(kRecordedBy, recorded_by);
+    json::Writer object = object_of({.name = "AddressRange", .has_finalizer = false}, name(), labels.to_text(),
+                                    annotations.end_object().to_text());
     return object.key("spec").raw(spec_text()).end_object().to_text();
 }
 
@@ -106,12 +120,20 @@ RangeObject RangeObject::parse(const json::Reader& object) {
     RangeObject range{.space = text_in(spec, "space"),
                       .subnet = block_prefix_in(spec.at("range")),
                       .store = spec.at("store").string(),
-                      .block_size = static_cast<unsigned>(spec.at("blockSize").integer(1, ipam::kMostBlockSize)),
+                      .block_size = 0,
                       .requestable = std::nullopt,
                       .is_confirmed = flag_in(spec, "confirmed"),
+                      .recorded_by = {},
+                      .created = 0,
                       .version = metadata.at("resourceVersion").string(),
                       .uid = metadata.at("uid").string()};
-    if (!std::has_single_bit(range.block_size)) throw spec.at("blockSize").unexpected("a power of two");
+    if (const auto size = spec.find("blockSize"); size || range.store == kInBlocks) {
+        const json::Reader at = spec.at("blockSize");
+        range.block_size = static_cast<unsigned>(at.integer(1, ipam::kMostBlockSize));
+        if (!std::has_single_bit(range.block_size)) throw at.unexpected("a power of two");
+    }
+    range.created = seconds_of(text_in(metadata, "creationTimestamp"));
+    if (const auto annotations = metadata.find("annotations")) range.recorded_by = text_in(*annotations, kRecordedBy);
     if (const auto requestable = spec.find("requestable")) {
         range.requestable = block_prefix_in(*requestable);
         if (!range.subnet.contains(range.requestable->address()) || !range.subnet.contains(range.requestable->last()))
@@ -146,7 +168,8 @@ std::string BlockObject::annotations_text() const {
 }
 
 std::string BlockObject::to_text() const {
-    json::Writer object = object_of({.name = "AddressBlock", .has_finalizer = true}, name(), labels_text());
+    json::Writer object =
+        object_of({.name = "AddressBlock", .has_finalizer = true}, name(), labels_text(), annotations_text());
     return object.key("spec").raw(spec_text()).end_object().to_text();
 }
 

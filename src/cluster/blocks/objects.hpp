@@ -21,15 +21,21 @@ inline constexpr const char* kFinalizer = "rdmanet.cni/in-use";
 /// As the value of a label: the text, or a hash of one that is too long.
 [[nodiscard]] std::string label_value(const std::string& text);
 
-/// How the addresses of a range are given in the whole cluster. Made once.
+/// Values of RangeObject::store. The others of the key "store" are no names of AddressRanges yet.
+inline constexpr const char* kInBlocks = "blocks";
+inline constexpr const char* kInPools = "whereabouts";
+
+/// Which store gives the addresses of a range in the whole cluster, and how. Made once, by the first node.
 struct RangeObject {
     std::string space;
     base::IpPrefix subnet;
-    std::string store; // "blocks"
-    unsigned block_size = 0;
+    std::string store;
+    unsigned block_size = 0; // 0: the store does not cut the range
     std::optional<base::IpPrefix> requestable;
     /// No other range overlaps: whoever confirmed it has looked.
     bool is_confirmed = false;
+    std::string recorded_by{}; // the node that made it, for people; an annotation
+    std::int64_t created = 0;  // by the server's clock, seconds since the epoch
 
     std::string version;
     std::string uid;

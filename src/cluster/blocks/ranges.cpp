@@ -1,5 +1,7 @@
 #include "node_blocks.hpp"
 
+#include "../range_records.hpp"
+
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cluster/whereabouts_store.hpp>
@@ -14,21 +16,11 @@ using base::IpAddress;
 using base::IpPrefix;
 using ipam::StoreError;
 
-constexpr const char* kStore = "blocks";
-constexpr int kMostRounds = 5;
+constexpr int kMostMarkings = 5;
 
 IpPrefix subnet_of(const IpAddress& address, unsigned length) {
     const IpPrefix prefix = *IpPrefix::make(address, length);
     return *IpPrefix::make(prefix.network(), length);
-}
-
-bool overlap(const IpPrefix& a, const IpPrefix& b) {
-    return a.contains(b.network()) || b.contains(a.network());
-}
-
-/// Of two versions of one etcd, which are decimal numbers (Kubernetes API concepts, "Resource versions").
-bool is_earlier(const std::string& a, const std::string& b) {
-    return a.size() != b.size() ? a.size() < b.size() : a < b;
 }
 
 std::string text_of(const std::optional<IpPrefix>& prefix) {
@@ -39,18 +31,12 @@ std::string text_of(const std::optional<IpPrefix>& prefix) {
 
 /// Throws if the configuration of the network says something else than the cluster has recorded.
 void NodeBlocks::require_agreement(const RangeObject& range) const {
-    const auto differs = [&](std::string_view key, const std::string& configured, const std::string& recorded) {
-        throw StoreError(StoreError::Kind::permanent,
-                         fmt::format("range {}: this network has {} {}, and AddressRange {} of the cluster has {}: use "
-                                     "that, or a range of its own",
-                                     range.subnet, key, configured, range.name(), recorded));
-    };
-    if (range.store != kStore) differs("\"store\"", kStore, range.store);
     if (options_.block_size && *options_.block_size != range.block_size)
-        differs("\"blockSize\"", fmt::format("{}", *options_.block_size), fmt::format("{}", range.block_size));
+        refuse_difference(range, "blockSize", fmt::format("{}", *options_.block_size),
+                          fmt::format("{}", range.block_size));
     const auto requestable = configured_requestable(range.subnet);
     if (requestable && requestable != range.requestable)
-        differs("\"requestable\"", text_of(requestable), text_of(range.requestable));
+        refuse_difference(range, "requestable", text_of(requestable), text_of(range.requestable));
 }
 
 std::optional<IpPrefix> NodeBlocks::configured_requestable(const IpPrefix& subnet) const {
@@ -68,7 +54,7 @@ ipam::BlockRange NodeBlocks::range_of(const ipam::Claim& claim, const Deadline& 
         if (!claim.usable.empty() && known.subnet != subnet_of(inside, claim.prefix_length)) break;
         require_agreement({.space = known.space,
                            .subnet = known.subnet,
-                           .store = kStore,
+                           .store = kInBlocks,
                            .block_size = known.block_size,
                            .requestable = known.requestable,
                            .is_confirmed = true});
@@ -79,21 +65,24 @@ ipam::BlockRange NodeBlocks::range_of(const ipam::Claim& claim, const Deadline& 
 
 ipam::BlockRange NodeBlocks::record_range(const ipam::Claim& claim, const Deadline& deadline) {
     std::optional<RangeObject> recorded;
-    RangeObject wanted{.space = claim.space, .subnet = IpPrefix::make({claim.family, 0}, 0).value(), .store = kStore};
+    RangeObject wanted{
+        .space = claim.space, .subnet = IpPrefix::make({claim.family, 0}, 0).value(), .store = kInBlocks};
+    wanted.recorded_by = options_.node_name;
     if (claim.usable.empty()) { // an address that the configuration sets, and that may be in a range of another network
         for (RangeObject& range : api_.list_ranges(claim.space, deadline))
-            if (range.is_confirmed && range.subnet.contains(*claim.wanted)) recorded = std::move(range);
+            if (range.is_confirmed && range.store == kInBlocks && range.subnet.contains(*claim.wanted))
+                recorded = std::move(range);
         wanted.subnet = subnet_of(*claim.wanted, base::address_bits(claim.family));
         wanted.block_size = 1;
     } else {
         wanted.subnet = subnet_of({claim.family, claim.usable.front().first}, claim.prefix_length);
         wanted.block_size = options_.block_size.value_or(ipam::kDefaultBlockSize);
         wanted.requestable = configured_requestable(wanted.subnet);
-        recorded = api_.find_range(wanted.name(), deadline);
     }
-    if (!recorded) recorded = make_range(wanted, deadline);
+    if (!recorded)
+        recorded = RangeRecords(api_).record(
+            wanted, [&] { take_from_pools(wanted, deadline); }, deadline);
     if (!claim.usable.empty()) require_agreement(*recorded);
-    if (!recorded->is_confirmed) recorded = confirmed(*std::move(recorded), false, deadline);
     return put_range(*recorded, deadline);
 }
 
@@ -109,66 +98,63 @@ ipam::BlockRange NodeBlocks::put_range(const RangeObject& recorded, const Deadli
 }
 
 /// What a pool of whereabouts has given, blocks would give again. A pool of another length has the same addresses,
-/// unless they are unique in their range only.
-void NodeBlocks::require_empty_pool(const RangeObject& wanted, const Deadline& deadline) {
+/// unless they are unique in their range only. The pools are marked while they are empty: then store "whereabouts"
+/// gives nothing from them, also on a node that may not read AddressRanges. Such a node makes its pool first, then
+/// looks for marks. So the range has a marked pool of its own before the others are listed.
+void NodeBlocks::take_from_pools(const RangeObject& wanted, const Deadline& deadline) {
+    for (const PoolHead& pool : pools_of(wanted, deadline)) (void)find_empty_pool(pool.name, wanted, deadline);
+    if (!make_marked_pool(wanted, deadline)) return;
+    for (const PoolHead& pool : pools_of(wanted, deadline)) take_from_pool(pool.name, wanted, deadline);
+}
+
+/// Those from which store "whereabouts" may give addresses of the range.
+std::vector<PoolHead> NodeBlocks::pools_of(const RangeObject& wanted, const Deadline& deadline) {
     const bool is_unique_in_range = wanted.space.find('@') != std::string::npos;
-    for (const std::string& pool : api_.list_pools(deadline)) {
-        const auto subnet = subnet_of_pool(wanted.space, pool);
-        if (!subnet || !(is_unique_in_range ? *subnet == wanted.subnet : overlap(*subnet, wanted.subnet))) continue;
-        const std::size_t records = api_.count_pool_records(pool, deadline);
-        if (records == 0) continue;
+    std::vector<PoolHead> pools = api_.list_pools(deadline);
+    std::erase_if(pools, [&](const PoolHead& pool) {
+        const auto subnet = subnet_of_pool(wanted.space, pool.name);
+        const bool has_addresses =
+            subnet && (is_unique_in_range ? *subnet == wanted.subnet : overlap(*subnet, wanted.subnet));
+        return !has_addresses || pool.store == wanted.store;
+    });
+    return pools;
+}
+
+/// False if nobody can have pools.
+bool NodeBlocks::make_marked_pool(const RangeObject& wanted, const Deadline& deadline) {
+    // The API server takes no such name, so store "whereabouts" refuses the range.
+    if (pool_name({.space = wanted.space, .subnet = wanted.subnet}).starts_with('-')) return true;
+    try {
+        for (int attempt = 0; attempt < kMostMarkings; ++attempt)
+            if (api_.create_marked_pool(wanted.space, wanted.subnet, wanted.store, deadline).done !=
+                WriteOutcome::Done::unknown)
+                return true;
+    } catch (const MissingKind&) {
+        return false; // whereabouts is not installed
+    }
+    throw StoreError(StoreError::Kind::temporary,
+                     fmt::format("lease store: no answer says whether the IPPool of range {} was made", wanted.subnet));
+}
+
+std::optional<PoolHead> NodeBlocks::find_empty_pool(const std::string& name, const RangeObject& wanted,
+                                                    const Deadline& deadline) {
+    auto pool = api_.find_pool(name, deadline);
+    if (pool && pool->records != 0)
         throw StoreError(StoreError::Kind::permanent,
                          fmt::format("range {} has {} in whereabouts' IPPool {}, which blocks would give again: set "
                                      "\"store\": \"whereabouts\", or delete those pods first",
-                                     wanted.subnet, base::counted(records, "lease", "leases"), pool));
-    }
+                                     wanted.subnet, base::counted(pool->records, "lease", "leases"), name));
+    return pool;
 }
 
-RangeObject NodeBlocks::make_range(const RangeObject& wanted, const Deadline& deadline) {
-    require_empty_pool(wanted, deadline);
-    for (int attempt = 0; attempt < kMostRounds; ++attempt) {
-        const WriteOutcome made = api_.create(wanted, deadline);
-        if (made.done == WriteOutcome::Done::yes) {
-            RangeObject range = wanted;
-            range.version = made.version;
-            range.uid = made.uid;
-            return confirmed(std::move(range), true, deadline);
-        }
-        // Whoever made it, the object says what holds.
-        if (auto range = api_.find_range(wanted.name(), deadline)) return *std::move(range);
+void NodeBlocks::take_from_pool(const std::string& name, const RangeObject& wanted, const Deadline& deadline) {
+    for (int attempt = 0; attempt < kMostMarkings; ++attempt) {
+        const auto pool = find_empty_pool(name, wanted, deadline);
+        if (!pool) return;
+        if (api_.mark_pool(*pool, wanted.store, deadline).done == WriteOutcome::Done::yes) return;
     }
     throw StoreError(StoreError::Kind::temporary,
-                     fmt::format("lease store: AddressRange {} was made and is gone each time: find out who deletes it",
-                                 wanted.name()));
-}
-
-/// Two nodes may create ranges that overlap at the same time. Each looks after it has created its own, and goes on only
-/// if no other one is confirmed or older. The confirmation tests that the range is still as it was in that look, so of
-/// two looks that each saw the other range unconfirmed and younger, one is out of date and has to be repeated.
-RangeObject NodeBlocks::confirmed(RangeObject range, bool is_ours, const Deadline& deadline) {
-    for (int attempt = 0; attempt < kMostRounds; ++attempt) {
-        std::vector<RangeObject> all = api_.list_ranges(range.space, deadline);
-        const auto self =
-            std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.subnet == range.subnet; });
-        if (self == all.end()) break;
-        if (self->is_confirmed) return std::move(*self);
-        for (const RangeObject& other : all) {
-            if (other.subnet == range.subnet || !overlap(other.subnet, range.subnet)) continue;
-            if (!other.is_confirmed && is_earlier(self->version, other.version)) continue; // it withdraws
-            if (is_ours) (void)api_.remove(*self, deadline);
-            throw StoreError(
-                StoreError::Kind::permanent,
-                fmt::format("range {} overlaps range {}, which the cluster has as AddressRange {}: use the "
-                            "same range, or give one of the networks a \"network_name\"",
-                            range.subnet, other.subnet, other.name()));
-        }
-        if (api_.confirm(*self, deadline).done == WriteOutcome::Done::yes) {
-            self->is_confirmed = true;
-            return std::move(*self);
-        }
-    }
-    throw StoreError(StoreError::Kind::temporary,
-                     fmt::format("lease store: other nodes change AddressRange {}: try again", range.name()));
+                     fmt::format("lease store: other nodes change IPPool {}: try again", name));
 }
 
 } // namespace rdmanet::cluster

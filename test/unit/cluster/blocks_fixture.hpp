@@ -178,6 +178,9 @@ public:
         patch(path_of(block), R"([{"op":"remove","path":"/metadata/finalizers"}])");
         expect_done(admin->remove(path_of(block), {.uid = uid}, soon()));
     }
+    void create(const std::string& path, const std::string& object) {
+        expect_done(admin->create(path, object, soon()));
+    }
     void patch(const std::string& path, const std::string& operations) {
         expect_done(admin->patch(path, operations, soon()));
     }

@@ -1,3 +1,5 @@
+#include "blocks/objects.hpp"
+#include "role.hpp"
 #include "subnet.hpp"
 #include "whereabouts_api.hpp"
 
@@ -247,34 +249,36 @@ TEST_CASE_METHOD(Subnet, "a right that is missing is named") {
 
 namespace {
 
-constexpr const char* kPools = "ippools";
+constexpr const char* kOfWhereabouts = "whereabouts.cni.cncf.io";
 constexpr const char* kReservations = "overlappingrangeipreservations";
+constexpr const char* kOfOurs = "rdmanet.cni";
+constexpr const char* kRanges = "addressranges";
 
-struct Right {
-    const char* resource;
-    const char* verb;
-};
 /// Those of conf-examples/cluster-rbac.yaml.
-constexpr Right kRights[] = {{kPools, "get"},          {kPools, "create"},        {kPools, "patch"},
-                             {kReservations, "get"},   {kReservations, "create"}, {kReservations, "patch"},
-                             {kReservations, "delete"}};
+const std::vector<Right> kRights = {{kOfWhereabouts, "ippools", "get"},
+                                    {kOfWhereabouts, "ippools", "create"},
+                                    {kOfWhereabouts, "ippools", "patch"},
+                                    {kOfWhereabouts, kReservations, "get"},
+                                    {kOfWhereabouts, kReservations, "create"},
+                                    {kOfWhereabouts, kReservations, "patch"},
+                                    {kOfWhereabouts, kReservations, "delete"},
+                                    {kOfOurs, kRanges, "get"},
+                                    {kOfOurs, kRanges, "list"},
+                                    {kOfOurs, kRanges, "create"},
+                                    {kOfOurs, kRanges, "patch"},
+                                    {kOfOurs, kRanges, "delete"}};
 
-/// Rules for a role with all rights but one.
-std::string rules_without(const Right& missing) {
-    std::string rules;
-    for (const Right& right : kRights)
-        if (&right != &missing)
-            rules += std::string(rules.empty() ? "[" : ",") +
-                     R"({"apiGroups":["whereabouts.cni.cncf.io"],"resources":[")" + right.resource +
-                     R"("],"verbs":[")" + right.verb + "\"]}";
-    return rules + "]";
+/// A range of blocks that another node is about to confirm: it was first, so ours is withdrawn.
+void begin_range(kube::Api& admin, const std::string& space) {
+    const RangeObject other{.space = space, .subnet = prefix("10.0.0.0/16"), .store = kInBlocks, .block_size = 16};
+    const auto made = admin.create("/apis/rdmanet.cni/v1alpha1/addressranges", other.to_text(), soon());
+    REQUIRE(std::holds_alternative<kube::Object>(made));
 }
 
 /// All that the store does, as a user: an address is taken, inherited and given back. What was refused; or empty.
-std::string refusal_of_everything(kube::Api& user) {
+std::string refusal_of_everything(kube::Api& user, const std::string& space = own_space()) {
     WhereaboutsStore::Options options;
     options.name_space = "kube-system";
-    const std::string space = own_space();
     options.places = {{.space = space, .subnet = prefix("10.0.0.0/29")}};
     WhereaboutsStore store(user, options);
     ipam::Claim claim{.space = space,
@@ -299,26 +303,21 @@ TEST_CASE_METHOD(ClusterFixture, "the store works with the example's rights, and
     if (!is_there()) return;
     CHECK(refusal_of_everything(*connect()).empty());
     const auto admin = connect("admin");
-    const std::string roles = "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/roles";
-    const std::string name = own_space();
-    REQUIRE(std::holds_alternative<kube::Object>(
-        admin->create(roles, R"({"metadata":{"name":")" + name + R"("},"rules":[]})", soon())));
-    REQUIRE(std::holds_alternative<kube::Object>(
-        admin->create("/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/rolebindings",
-                      R"({"metadata":{"name":")" + name +
-                          R"("},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":")" + name +
-                          R"("},"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"limited"}]})",
-                      soon())));
     const auto limited = connect("limited");
+    Role role(*admin, kRights);
     for (const Right& missing : kRights) {
         const std::string named = std::string("cannot ") + missing.verb + " resource \"" + missing.resource + "\"";
         INFO(named);
-        REQUIRE(std::holds_alternative<kube::Object>(
-            admin->patch(roles + "/" + name,
-                         R"([{"op":"replace","path":"/rules","value":)" + rules_without(missing) + "}]", soon())));
+        std::vector<Right> others;
+        for (const Right& right : kRights)
+            if (&right != &missing) others.push_back(right);
+        role.set(others);
+        const bool is_withdrawing = missing.resource == kRanges && missing.verb == std::string("delete");
         std::string said; // the authorizer hears of the change a moment later
         CHECK(comes_true([&] {
-            said = refusal_of_everything(*limited);
+            const std::string its_space = own_space();
+            if (is_withdrawing) begin_range(*admin, its_space);
+            said = refusal_of_everything(*limited, its_space);
             return said.find(named) != std::string::npos;
         }));
         CHECK_THAT(said, Contains("grant that right to the user of the kubeconfig"));

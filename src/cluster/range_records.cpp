@@ -1,0 +1,130 @@
+#include "range_records.hpp"
+
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace rdmanet::cluster {
+namespace {
+
+using base::IpPrefix;
+using ipam::StoreError;
+
+constexpr int kMostRounds = 5;
+// Between the creation of an object and its confirmation is a few requests' time.
+constexpr std::chrono::seconds kAbandoned{60};
+
+/// whereabouts' reservations keep an address from being given by two pools of one space. Nothing does that for blocks.
+bool may_overlap(const RangeObject& a, const RangeObject& b) {
+    return a.store == kInPools && b.store == kInPools;
+}
+
+/// Of two versions of one etcd, which are decimal numbers (Kubernetes API concepts, "Resource versions").
+bool is_earlier(const std::string& a, const std::string& b) {
+    return a.size() != b.size() ? a.size() < b.size() : a < b;
+}
+
+[[noreturn]] void refuse_overlap(const RangeObject& range, const RangeObject& other) {
+    throw StoreError(StoreError::Kind::permanent,
+                     fmt::format("range {} overlaps range {}, which the cluster has as AddressRange {}, in store "
+                                 "\"{}\": use the same range and store, or give one of the networks a \"network_name\"",
+                                 range.subnet, other.subnet, other.name(), other.store));
+}
+
+} // namespace
+
+bool overlap(const IpPrefix& a, const IpPrefix& b) {
+    return a.contains(b.network()) || b.contains(a.network());
+}
+
+void refuse_difference(const RangeObject& recorded, std::string_view key, const std::string& configured,
+                       const std::string& has) {
+    throw StoreError(StoreError::Kind::permanent,
+                     fmt::format("range {}: this network has \"{}\" {}, and AddressRange {} of the cluster has {}: use "
+                                 "that, or a range of its own",
+                                 recorded.subnet, key, configured, recorded.name(), has));
+}
+
+void require_same_store(const RangeObject& recorded, const RangeObject& wanted) {
+    if (recorded.store != wanted.store) refuse_difference(recorded, "store", wanted.store, recorded.store);
+}
+
+RangeObject RangeRecords::record(const RangeObject& wanted, const std::function<void()>& prepare,
+                                 const base::Deadline& deadline) {
+    auto recorded = api_.find_range(wanted.name(), deadline);
+    if (recorded && is_abandoned(*recorded) && recorded->store != wanted.store) {
+        (void)api_.remove(*recorded, deadline);
+        recorded.reset();
+    }
+    Made made = recorded ? Made{.range = *std::move(recorded)} : make(wanted, deadline);
+    require_same_store(made.range, wanted);
+    if (made.range.is_confirmed) return std::move(made.range);
+    return confirmed(std::move(made), prepare, deadline);
+}
+
+/// Its maker was killed before it could confirm it. If not, the confirmation fails.
+bool RangeRecords::is_abandoned(const RangeObject& range) const {
+    const std::int64_t age = api_.date().value_or(0) - range.created;
+    return !range.is_confirmed && range.created != 0 && age > kAbandoned.count();
+}
+
+RangeRecords::Made RangeRecords::make(const RangeObject& wanted, const base::Deadline& deadline) {
+    for (const RangeObject& other : api_.list_ranges(wanted.space, deadline))
+        if (other.is_confirmed && overlap(other.subnet, wanted.subnet) && other.subnet != wanted.subnet &&
+            !may_overlap(other, wanted))
+            refuse_overlap(wanted, other);
+    for (int attempt = 0; attempt < kMostRounds; ++attempt) {
+        const WriteOutcome made = api_.create(wanted, deadline);
+        if (made.done == WriteOutcome::Done::yes) {
+            RangeObject range = wanted;
+            range.version = made.version;
+            range.uid = made.uid;
+            return {.range = std::move(range), .is_ours = true};
+        }
+        // Whoever made it, the object says what holds.
+        if (auto range = api_.find_range(wanted.name(), deadline)) return {.range = *std::move(range)};
+    }
+    throw StoreError(StoreError::Kind::temporary,
+                     fmt::format("lease store: AddressRange {} was made and is gone each time: find out who deletes it",
+                                 wanted.name()));
+}
+
+/// Two nodes may create ranges that overlap at the same time. Each looks after it has created its own, and goes on only
+/// if no other one is confirmed or older. The confirmation tests that the range is still as it was in that look, so of
+/// two looks that each saw the other range unconfirmed and younger, one is out of date and has to be repeated.
+RangeObject RangeRecords::confirmed(Made made, const std::function<void()>& prepare, const base::Deadline& deadline) {
+    const RangeObject& range = made.range;
+    for (int attempt = 0; attempt < kMostRounds; ++attempt) {
+        std::vector<RangeObject> all = api_.list_ranges(range.space, deadline);
+        const auto self =
+            std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.subnet == range.subnet; });
+        if (self == all.end()) break;
+        require_same_store(*self, range);
+        if (self->is_confirmed) return std::move(*self);
+        for (const RangeObject& other : all) {
+            if (other.subnet == range.subnet || !overlap(other.subnet, range.subnet) || may_overlap(other, range))
+                continue;
+            if (!other.is_confirmed && is_earlier(self->version, other.version)) continue; // it withdraws
+            if (is_abandoned(other) && api_.remove(other, deadline).done == WriteOutcome::Done::yes) continue;
+            if (made.is_ours) (void)api_.remove(*self, deadline);
+            refuse_overlap(range, other);
+        }
+        try {
+            prepare();
+        } catch (const StoreError&) {
+            if (made.is_ours) (void)api_.remove(*self, deadline);
+            throw;
+        }
+        if (api_.confirm(*self, deadline).done == WriteOutcome::Done::yes) {
+            self->is_confirmed = true;
+            return std::move(*self);
+        }
+    }
+    throw StoreError(StoreError::Kind::temporary,
+                     fmt::format("lease store: other nodes change AddressRange {}: try again", range.name()));
+}
+
+} // namespace rdmanet::cluster

@@ -1,0 +1,43 @@
+// Which store gives the addresses of a range: one object of the cluster says it, an AddressRange, and every store that
+// reaches the API server obeys it.
+#pragma once
+
+#include "blocks/blocks_api.hpp"
+
+#include <rdmanet/base/deadline.hpp>
+
+#include <functional>
+
+namespace rdmanet::cluster {
+
+[[nodiscard]] bool overlap(const base::IpPrefix& a, const base::IpPrefix& b);
+
+/// Throws if the cluster has recorded the range of `wanted` for another store.
+void require_same_store(const RangeObject& recorded, const RangeObject& wanted);
+[[noreturn]] void refuse_difference(const RangeObject& recorded, std::string_view key, const std::string& configured,
+                                    const std::string& has);
+
+class RangeRecords {
+public:
+    explicit RangeRecords(BlocksApi& api) : api_(api) {}
+
+    /// The object of the range, as it is or made like `wanted`. It is confirmed: no other range overlaps. Before it is
+    /// confirmed, and not if it already was, `prepare` is called. Throws ipam::StoreError, also for a range of another
+    /// store.
+    [[nodiscard]] RangeObject record(const RangeObject& wanted, const std::function<void()>& prepare,
+                                     const base::Deadline& deadline);
+
+private:
+    struct Made {
+        RangeObject range;
+        bool is_ours = false; // else another node has made it at the same time
+    };
+    [[nodiscard]] bool is_abandoned(const RangeObject& range) const;
+    [[nodiscard]] Made make(const RangeObject& wanted, const base::Deadline& deadline);
+    [[nodiscard]] RangeObject confirmed(Made made, const std::function<void()>& prepare,
+                                        const base::Deadline& deadline);
+
+    BlocksApi& api_;
+};
+
+} // namespace rdmanet::cluster

@@ -1,0 +1,63 @@
+// Rights of the user "limited" (test/cluster/cluster.sh), as long as the object lives.
+#pragma once
+
+#include "fixture.hpp"
+
+#include <string>
+#include <vector>
+
+namespace rdmanet::cluster::test {
+
+struct Right {
+    const char* group;
+    const char* resource;
+    const char* verb;
+};
+
+class Role {
+public:
+    Role(kube::Api& admin, const std::vector<Right>& rights) : admin_(admin), name_(own_space()) {
+        create("clusterroles", R"({"metadata":{"name":")" + name_ + R"("},"rules":)" + rules(rights) + "}");
+        create("clusterrolebindings",
+               R"({"metadata":{"name":")" + name_ +
+                   R"("},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":")" + name_ +
+                   R"("},"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"limited"}]})");
+    }
+    Role(const Role&) = delete;
+    Role& operator=(const Role&) = delete;
+    ~Role() {
+        for (const char* plural : {"clusterrolebindings", "clusterroles"}) {
+            const std::string path = kGroup + plural + "/" + name_;
+            const auto outcome = admin_.get(path, soon());
+            if (const auto* object = std::get_if<kube::Object>(&outcome))
+                (void)admin_.remove(
+                    path, {.uid = object->content.root().at("metadata").at("uid").string(), .resource_version = {}},
+                    soon());
+        }
+    }
+    void set(const std::vector<Right>& rights) {
+        expect(admin_.patch(kGroup + "clusterroles/" + name_,
+                            R"([{"op":"replace","path":"/rules","value":)" + rules(rights) + "}]", soon()));
+    }
+
+private:
+    static std::string rules(const std::vector<Right>& rights) {
+        std::string text;
+        for (const Right& right : rights)
+            text += std::string(text.empty() ? "[" : ",") + R"({"apiGroups":[")" + right.group +
+                    R"("],"resources":[")" + right.resource + R"("],"verbs":[")" + right.verb + "\"]}";
+        return text + "]";
+    }
+    void create(const std::string& plural, const std::string& body) {
+        expect(admin_.create(kGroup + plural, body, soon()));
+    }
+    static void expect(const kube::Outcome& outcome) {
+        if (const auto* refused = std::get_if<kube::Refused>(&outcome)) throw std::runtime_error(refused->message);
+    }
+
+    const std::string kGroup = "/apis/rbac.authorization.k8s.io/v1/";
+    kube::Api& admin_;
+    std::string name_;
+};
+
+} // namespace rdmanet::cluster::test
