@@ -72,10 +72,13 @@ Url Url::parse(std::string_view text) {
     return url;
 }
 
-std::string Url::to_string() const {
+std::string Url::authority() const {
     const bool is_v6 = host.find(':') != std::string::npos;
-    return fmt::format("{}{}{}{}:{}", is_secure ? "https://" : "http://", is_v6 ? "[" : "", host, is_v6 ? "]" : "",
-                       port);
+    return fmt::format("{}{}{}:{}", is_v6 ? "[" : "", host, is_v6 ? "]" : "", port);
+}
+
+std::string Url::to_string() const {
+    return fmt::format("{}{}", is_secure ? "https://" : "http://", authority());
 }
 
 } // namespace rdmanet::http

@@ -46,7 +46,7 @@ Refusal refusal_of(unsigned status, const std::string& body) {
 } // namespace
 
 Api::Api(Access access, http::Limits limits)
-    : access_(std::move(access)), client_(access_.server, access_.tls, limits) {}
+    : access_(std::move(access)), client_(access_.server, access_.tls, limits, access_.proxy) {}
 
 Outcome Api::get(const std::string& path, const base::Deadline& deadline, Shape shape) {
     http::Request request{.method = "GET", .target = path};

@@ -8,6 +8,7 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <optional>
 #include <string_view>
 
 namespace rdmanet::kube {
@@ -24,6 +25,20 @@ bool is_header_text(std::string_view text) {
     for (const char c : text)
         if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) return false;
     return true;
+}
+
+/// RFC 3986, section 2.1.
+std::optional<std::string> decode_percent(std::string_view text) {
+    std::string decoded;
+    for (; !text.empty(); text.remove_prefix(1)) {
+        decoded += text.front();
+        if (text.front() != '%') continue;
+        const auto byte = base::parse_integer<unsigned char>(text.substr(1, 2), 16);
+        if (text.size() < 3 || !byte) return std::nullopt;
+        decoded.back() = static_cast<char>(*byte);
+        text.remove_prefix(2);
+    }
+    return decoded;
 }
 
 class Kubeconfig {
@@ -123,8 +138,7 @@ private:
         } catch (const http::ConfigurationError& error) {
             fail("cluster:", error.what());
         }
-        if (!text(cluster, "proxy-url").empty())
-            fail("proxy-url", "is not supported: remove it, and name a server that nodes reach directly");
+        if (const std::string proxy = text(cluster, "proxy-url"); !proxy.empty()) read_proxy(proxy, access);
         access.tls.authorities = file_or_data(cluster, "certificate-authority");
         access.tls.server_name = text(cluster, "tls-server-name");
         if (flag(cluster, "insecure-skip-tls-verify")) {
@@ -136,6 +150,28 @@ private:
             fail("certificate-authority-data",
                  "is missing: expected it, or certificate-authority, for an https server");
         }
+    }
+
+    /// http://[USER[:PASSWORD]@]HOST:PORT. Variables of the environment name no proxy: a runtime's are for other things.
+    void read_proxy(std::string url, Access& access) const {
+        constexpr std::string_view kScheme = "http://";
+        if (!url.starts_with(kScheme)) fail("proxy-url", "is not supported: expected http://HOST:PORT");
+        if (!access.server.is_secure) fail("proxy-url", "is not supported for an http server: name an https server");
+        std::string authorization;
+        if (const auto at = url.rfind('@'); at != std::string::npos) {
+            const auto user = decode_percent(std::string_view(url).substr(kScheme.size(), at - kScheme.size()));
+            if (!user) fail("proxy-url", "has a '%' in its user or password without two hexadecimal digits behind it");
+            // Without a password the colon stays (RFC 7617, section 2).
+            const char* colon = user->find(':') == std::string::npos ? ":" : "";
+            authorization = fmt::format("Basic {}", encode_base64(*user + colon));
+            url = fmt::format("{}{}", kScheme, url.substr(at + 1));
+        }
+        try {
+            access.proxy = http::Proxy{.url = http::Url::parse(url), .authorization = std::move(authorization)};
+        } catch (const http::ConfigurationError& error) {
+            fail("proxy-url:", error.what());
+        }
+        if (!access.proxy->url.base.empty()) fail("proxy-url", "has a path: expected http://HOST:PORT");
     }
 
     void read_user(const YAML::Node& user, Access& access) const {

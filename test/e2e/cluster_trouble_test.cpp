@@ -1,16 +1,22 @@
 // An API server that is slow, stopped, or refuses: what ADD and DEL say, and what they leave.
 #include "attachment_stage.hpp"
 #include "cluster_stage.hpp"
+#include "connect_proxy.hpp"
 
 #include "support/concat.hpp"
 #include "support/names.hpp"
+#include "support/patience.hpp"
 #include "support/process.hpp"
 #include "support/reporter.hpp"
 #include "unit/http/scripted_server.hpp"
 
 #include <catch2/catch.hpp>
 
-#include <fstream>
+#include <atomic>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
 
 namespace rdmanet::test {
 namespace {
@@ -44,6 +50,84 @@ public:
     StoppedServer& operator=(const StoppedServer&) = delete;
     ~StoppedServer() { (void)succeeds(concat("kill -CONT $(cat ", cluster(), "/apiserver.pid)")); }
 };
+
+/// Calls of pods while the server comes and goes. Each thread attaches and detaches a container of its own.
+class Traffic {
+public:
+    Traffic(const Pod& pod, const std::string& range) {
+        for (int at = 0; at < kThreads; ++at) {
+            PluginCall call = call_in_cluster(pod, range, ",'connectTimeoutMs':1000,'requestTimeoutMs':1000");
+            call.container = concat("traffic", at);
+            call.ifname = concat("net", at + 1);
+            threads_.emplace_back([this, call] { run(call); });
+        }
+    }
+    Traffic(const Traffic&) = delete;
+    Traffic& operator=(const Traffic&) = delete;
+    ~Traffic() { end(); }
+
+    /// Waits until so many more calls, of those that `counter` counts, have ended.
+    void wait_for(const std::atomic<int>& counter, int more) {
+        const int wanted = counter + more;
+        if (!comes_true([&] { return counter >= wanted || !complaint().empty(); })) complain("nothing goes on");
+    }
+    void end() {
+        ends_ = true;
+        for (std::thread& thread : threads_)
+            if (thread.joinable()) thread.join();
+    }
+    /// What must never happen; empty if it did not.
+    [[nodiscard]] std::string complaint() const {
+        const std::lock_guard lock(mutex_);
+        return complaint_;
+    }
+
+    std::atomic<int> added{0};
+    std::atomic<int> refused{0};
+
+private:
+    static constexpr int kThreads = 4;
+
+    void complain(const std::string& text) {
+        const std::lock_guard lock(mutex_);
+        complaint_ += text + '\n';
+    }
+    void run(const PluginCall& call) {
+        while (!ends_) {
+            const ProcessResult result = call.run();
+            std::string given;
+            if (result.exit_status == 0) {
+                given = addresses(result.out);
+                const std::lock_guard lock(mutex_);
+                if (!held_.insert(given).second) complaint_ += given + " was given twice\n";
+                ++added;
+            } else {
+                ++refused;
+                if (error_of(result).find("code 11") != 0) complain(error_of(result));
+            }
+            {
+                const std::lock_guard lock(mutex_);
+                held_.erase(given);
+            }
+            if (const ProcessResult removed = call.with_command("DEL").run(); removed.exit_status != 0)
+                complain("DEL: " + removed.out);
+        }
+    }
+
+    mutable std::mutex mutex_;
+    std::set<std::string> held_;
+    std::string complaint_;
+    std::atomic<bool> ends_{false};
+    std::vector<std::thread> threads_;
+};
+
+/// As if a minute had passed, in which the server may carry out what nobody waits for any more.
+void pay_debts() {
+    shell("for record in $(find /run/rdmanet/attachments -name '*.json'); do "
+          "jq 'if .leaseStore.unsettledUntil then .leaseStore.unsettledUntil = 1 else . end' $record >/run/changed && "
+          "mv /run/changed $record; done");
+    shell(binary() + " gc");
+}
 
 const std::string kHasNoRecord = "{}\n";
 std::string records_of(const std::string& pool) {
@@ -99,6 +183,86 @@ TEST_CASE("an ADD that fails says at which server and in which step, the server'
     CHECK(addresses(add(call)) == "10.31.20.1/24");
     CHECK(del(call) == "");
     CHECK(records_of("10.31.20.0-24") == kHasNoRecord);
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("an API server that is killed, started, and stopped for longer than a deadline costs no address",
+          "[cluster]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!cluster().empty(), kNeedsCluster);
+    write_kubeconfig(kubeconfig());
+    const Stage stage;
+    {
+        Traffic traffic(stage.pod, "10.31.21.0/24");
+        traffic.wait_for(traffic.added, 4);
+        shell(concat("kill -KILL $(cat ", cluster(), "/apiserver.pid)"));
+        traffic.wait_for(traffic.refused, 4);
+        shell(cluster() + "/start");
+        traffic.wait_for(traffic.added, 4);
+        {
+            const StoppedServer stopped;
+            traffic.wait_for(traffic.refused, 4);
+        }
+        traffic.wait_for(traffic.added, 4);
+        traffic.end();
+        CHECK(traffic.complaint().empty());
+    }
+    pay_debts();
+    CHECK(records_of("10.31.21.0-24") == kHasNoRecord);
+    CHECK(shell(cluster() + "/get overlappingrangeipreservations | jq -r '.items[].metadata.name' | grep "
+                            "'^10.31.21.' || true") == "");
+    CHECK(shell("find /run/rdmanet/attachments -name '*.json'") == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("what a person deletes in the cluster between ADD and DEL is not missed by DEL", "[cluster]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!cluster().empty(), kNeedsCluster);
+    write_kubeconfig(kubeconfig());
+    const Stage stage;
+    const PluginCall call = call_in_cluster(stage.pod, "10.31.22.0/24");
+    const auto remove = [](const std::string& object) { shell(concat(cluster(), "/delete ", object, " >/dev/null")); };
+    for (const std::string object : {"overlappingrangeipreservations/10.31.22.1", "ippools/10.31.22.0-24"}) {
+        INFO(object);
+        CHECK(addresses(add(call)) == "10.31.22.1/24");
+        remove(object);
+        CHECK(del(call) == "");
+        CHECK(records_of("10.31.22.0-24") == kHasNoRecord);
+    }
+    CHECK(shell("find /run/rdmanet/attachments -name '*.json'") == "");
+    // Its pool was deleted, and the reservation is its own: a new ADD has the address again.
+    CHECK(addresses(add(call)) == "10.31.22.1/24");
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("a proxy that the kubeconfig names passes everything on, and its password stays a secret", "[cluster]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!cluster().empty(), kNeedsCluster);
+    const Stage stage;
+    PluginCall call = call_in_cluster(stage.pod, "10.31.23.0/24");
+    call.more_environment = {"HTTPS_PROXY=http://127.0.0.1:1", "https_proxy=http://127.0.0.1:1"};
+    ConnectProxy proxy("Basic dTpoMWRkZW4="); // u:h1dden
+    const auto by_proxy = [&](const std::string& user, const std::string& port) {
+        write_kubeconfig(
+            kubeconfig("server:", concat("proxy-url: \"http://", user, "@127.0.0.1:", port, "\", server:")));
+    };
+    const std::string port = std::to_string(proxy.port());
+    by_proxy("u:h1dden", port);
+    CHECK(addresses(add(call)) == "10.31.23.1/24");
+    CHECK(del(call) == "");
+    const auto requests = proxy.requests();
+    REQUIRE(requests.size() == 2);
+    CHECK(requests[0] == "CONNECT " + shell(cluster() + "/get --url").substr(8) + " HTTP/1.1");
+
+    const std::string named = "proxy http://127.0.0.1:" + port + ": ";
+    by_proxy("u:wr0ng", port);
+    CHECK_THAT(refusal(call), Names("code 11", "HTTP: " + named + "it refuses to connect: \"HTTP/1.1 407") &&
+                                  !Catch::Contains("wr0ng") && !Catch::Contains("dTp"));
+    by_proxy("u:h1dden", "1");
+    CHECK_THAT(refusal(call), Names("code 11", "TCP: proxy http://127.0.0.1:1: connecting: connection refused") &&
+                                  !Catch::Contains("h1dden"));
+    CHECK(records_of("10.31.23.0-24") == kHasNoRecord);
     CHECK(stage.node.difference() == "");
 }
 

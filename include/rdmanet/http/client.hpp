@@ -53,6 +53,8 @@ struct Url {
     [[nodiscard]] static Url parse(std::string_view text);
     /// "https://[fd00::1]:6443", without the base.
     [[nodiscard]] std::string to_string() const;
+    /// "[fd00::1]:6443".
+    [[nodiscard]] std::string authority() const;
 };
 
 enum class Verify : std::uint8_t { server, nobody };
@@ -72,9 +74,15 @@ struct Limits {
     std::size_t most_bytes = 16U << 20U;     // of an answer's body
 };
 
+/// Who passes the bytes of a TLS connection on (RFC 9110, section 9.3.6, CONNECT).
+struct Proxy {
+    Url url;
+    std::string authorization; // the value of Proxy-Authorization, a secret; empty: none is sent
+};
+
 struct Request {
     std::string_view method;
-    std::string target; // begins with '/'
+    std::string target; // begins with '/', and is encoded as RFC 3986 says
     std::vector<std::pair<std::string_view, std::string>> headers;
     std::string body;
 };
@@ -88,13 +96,15 @@ struct Response {
 
 class Client {
 public:
-    /// Connects to nobody. Throws ConfigurationError for certificates and keys that can't be read.
-    Client(Url url, TlsSettings tls, Limits limits);
+    /// Connects to nobody. Throws ConfigurationError for certificates and keys that can't be read. A proxy is for an
+    /// https server only.
+    Client(Url url, TlsSettings tls, Limits limits, std::optional<Proxy> proxy = std::nullopt);
     ~Client();
     Client(const Client&) = delete;
     Client& operator=(const Client&) = delete;
 
-    /// Any answer of the server, also one that refuses. Throws TransportError. A connection that the server has
+    /// Any answer of the server, also one that refuses. Throws TransportError, and ConfigurationError for a target that
+    /// would have to be encoded. A connection that the server has
     /// closed since the request before is made anew, once, for requests that change nothing.
     [[nodiscard]] Response ask(const Request& request, const base::Deadline& deadline);
 

@@ -20,6 +20,7 @@ public:
 struct Access {
     http::Url server;
     http::TlsSettings tls;
+    std::optional<http::Proxy> proxy;
     std::string authorization; // the header's value; empty: the client certificate says who it is, or nobody does
     std::string user;          // what the kubeconfig calls it, for messages
     std::string name_space;    // of the context; empty if it names none

@@ -139,6 +139,15 @@ TEST_CASE("what is no HTTP, and what is too much, is refused") {
     CHECK(refusal().empty());
 }
 
+TEST_CASE("a target that would have to be encoded is not sent") {
+    Client client(Url::parse("http://127.0.0.1:1"), {}, {});
+    for (const char* target : {"", "x", "/a b", "/a#b", "/a\r\nX: y", "/\xc3\xa4", "/{a}", "/\"", "/a\\b"}) {
+        INFO(target);
+        CHECK_THROWS_AS(client.ask({.method = "GET", .target = target}, soon()), ConfigurationError);
+    }
+    CHECK_THROWS_AS(client.ask({.method = "GET", .target = "/a-b_c.d~e/f:g@h?i=j,k&l=%20m"}, soon()), TransportError);
+}
+
 TEST_CASE("a server that is not there was not asked") {
     std::string url;
     {

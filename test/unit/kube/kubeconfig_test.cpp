@@ -75,6 +75,21 @@ TEST_CASE("a user and a password, and a server that nobody verifies") {
     CHECK_THAT(access.warnings[0], Contains("insecure-skip-tls-verify: anybody can pretend to be the server"));
 }
 
+TEST_CASE("a proxy is the one that the kubeconfig names, with its user and password") {
+    const Files files;
+    const auto proxy = [&](const std::string& url) {
+        const auto found =
+            read_kubeconfig(
+                files.write("config", config(std::string(kCluster) + "\n    proxy-url: '" + url + "'", "token: t")))
+                .proxy;
+        return found ? found->url.to_string() + " " + found->authorization : "none";
+    };
+    CHECK(proxy("") == "none");
+    CHECK(proxy("http://proxy:3128/") == "http://proxy:3128 ");
+    CHECK(proxy("http://u:p%40%3A@[fd00::1]:3128") == "http://[fd00::1]:3128 Basic dTpwQDo=");
+    CHECK(proxy("http://u@proxy") == "http://proxy:80 Basic dTo=");
+}
+
 TEST_CASE("a token that would be sent in clear text is a warning, and is not said") {
     const Files files;
     const auto warnings = [&](const std::string& user) {
@@ -99,8 +114,17 @@ TEST_CASE("what is no kubeconfig is refused with the place in it") {
     CHECK_THAT(why_not(files, config("server: https://x\n    certificate-authority-data: '*'", "token: t")),
                Contains("certificate-authority-data is not base64"));
     CHECK_THAT(why_not(files, config("server: [x]", "token: t")), Contains("server has the wrong type"));
-    CHECK_THAT(why_not(files, config(std::string(kCluster) + "\n    proxy-url: http://p", "token: t")),
-               Contains("proxy-url is not supported"));
+    const auto with_proxy = [](const std::string& url) {
+        return config(std::string(kCluster) + "\n    proxy-url: '" + url + "'", "token: t");
+    };
+    CHECK_THAT(why_not(files, with_proxy("https://u:hidden@p")),
+               Contains("proxy-url is not supported: expected http://HOST:PORT") && !Contains("hidden"));
+    CHECK_THAT(why_not(files, with_proxy("http://u:hidden%4@p")),
+               Contains("proxy-url has a '%'") && !Contains("hidden"));
+    CHECK_THAT(why_not(files, with_proxy("http://u:hidden@p:x")), Contains("proxy-url: server") && !Contains("hidden"));
+    CHECK_THAT(why_not(files, with_proxy("http://p/path")), Contains("proxy-url has a path"));
+    CHECK_THAT(why_not(files, config("server: http://x\n    proxy-url: http://p", "token: t")),
+               Contains("proxy-url is not supported for an http server"));
     CHECK_THAT(why_not(files, config(kCluster, "exec: {command: aws}")),
                Contains("exec is not supported") && Contains("use a token"));
     CHECK_THAT(why_not(files, config(kCluster, "client-key-data: S0VZ")), Contains("client-certificate is missing"));
