@@ -6,6 +6,7 @@
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/cluster/reconcile.hpp>
+#include <rdmanet/etcd/client.hpp>
 #include <rdmanet/ipam/config.hpp>
 #include <rdmanet/kube/access.hpp>
 #include <rdmanet/ops/reconcile_report.hpp>
@@ -27,13 +28,24 @@ void note(const std::string& text) {
     base::write_all(STDERR_FILENO, fmt::format("rdmanet: {}\n", text), "standard error");
 }
 
-kube::Access find_access(const IpamOptions& places) {
-    if (const std::string kubeconfig = find_lease_places(places).kubeconfig; !kubeconfig.empty())
-        return kube::read_kubeconfig(kubeconfig);
+kube::Access find_access(const std::string& kubeconfig) {
+    if (!kubeconfig.empty()) return kube::read_kubeconfig(kubeconfig);
     if (auto access = kube::find_access_of_pod()) return *std::move(access);
     throw base::Error(fmt::format("no API server is named, and this process is in no pod: give --kubeconfig, or name a "
                                   "kubeconfig in {}",
                                   ipam::kNodeFile));
+}
+
+std::optional<cluster::EtcdToReconcile> find_etcd(const std::optional<ipam::EtcdServers>& servers) {
+    if (!servers) return std::nullopt;
+    return cluster::EtcdToReconcile{.client = {etcd::read_access({.endpoints = servers->endpoints,
+                                                                  .ca = servers->ca,
+                                                                  .certificate = servers->certificate,
+                                                                  .key = servers->key,
+                                                                  .username = servers->username,
+                                                                  .password_file = servers->password_file}),
+                                               etcd::Memory(), kLimits},
+                                    .prefix = servers->prefix};
 }
 
 } // namespace
@@ -51,14 +63,16 @@ void add_reconcile_options(CLI::App& command, IpamOptions& places, ReconcileComm
 
 int reconcile(const IpamOptions& places, const ReconcileCommandOptions& options) {
     using Options = cluster::ReconcileOptions;
-    kube::Access access = find_access(places);
+    const ops::LeasePlaces stores = find_lease_places(places);
+    kube::Access access = find_access(stores.kubeconfig);
     for (const std::string& warning : access.warnings) note(warning);
     kube::Api api(std::move(access), kLimits);
     const Options wanted{.act = options.dry_run ? Options::Act::only_looks : Options::Act::frees,
                          .unknown_node = options.unknown_nodes_are_ready ? Options::UnknownNode::is_ready
                                                                          : Options::UnknownNode::keeps,
                          .note = note};
-    const cluster::Reconciled result = cluster::reconcile(api, wanted, base::Deadline::in(kLongest));
+    const cluster::Reconciled result =
+        cluster::reconcile(api, find_etcd(stores.etcd), wanted, base::Deadline::in(kLongest));
     print(places.json ? ops::to_json(result, wanted.act) : ops::to_text(result, wanted.act));
     if (!result.failure.empty()) throw base::Error(result.failure);
     return 0;

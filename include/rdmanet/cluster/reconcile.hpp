@@ -1,5 +1,5 @@
-// What pods and nodes that are gone have left in the Kubernetes API, and giving it back. No controller: anybody may run
-// this, at any time, and several may at once.
+// What pods and nodes that are gone have left in the stores of a cluster, and giving it back. No controller: anybody
+// may run this, at any time, and several may at once.
 //
 // A record is given back if it is seen without its pod twice, two minutes apart by the server's clock, and once more
 // right before. The two looks are those of one process, which waits between them only if the first one has found
@@ -8,12 +8,14 @@
 #pragma once
 
 #include <rdmanet/base/deadline.hpp>
+#include <rdmanet/etcd/client.hpp>
 #include <rdmanet/kube/api.hpp>
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,14 +34,20 @@ struct ReconcileOptions {
     std::function<void(const std::string&)> note; // says what this waits for
 };
 
-/// One record, reservation or block.
+/// Leases in etcd, of pods that this cluster's API server knows.
+struct EtcdToReconcile {
+    etcd::Client client;
+    std::string prefix; // of all keys, without a slash at its end
+};
+
+/// One record, reservation, block or lease.
 struct Left {
-    std::string kind;    // of the object
+    std::string kind;    // of the object; "key of etcd"
     std::string object;  // its name
     std::string address; // or the block's prefix
     std::string pod;     // "NAMESPACE/NAME"; empty for a block
     std::string ifname;
-    std::string node; // of a block
+    std::string node; // of a block, or of a lease in etcd
     std::string rule; // that fires: "pod-uid", "pod-name", "pod-ended", "node-gone"; empty: none
     std::string why;  // the rule in words, or why it is kept
 };
@@ -53,8 +61,9 @@ struct Reconciled {
     std::string failure; // what ended the work, if anything did
 };
 
-/// Gives back what is left in the namespace of pools and reservations, and blocks. What the server does not answer or
-/// refuses is in `failure`, with what was done before.
-[[nodiscard]] Reconciled reconcile(kube::Api& api, const ReconcileOptions& options, const base::Deadline& deadline);
+/// Gives back what is left in the namespace of pools and reservations, of blocks, and in etcd. What a server does not
+/// answer or refuses is in `failure`, with what was done before.
+[[nodiscard]] Reconciled reconcile(kube::Api& api, std::optional<EtcdToReconcile> etcd, const ReconcileOptions& options,
+                                   const base::Deadline& deadline);
 
 } // namespace rdmanet::cluster

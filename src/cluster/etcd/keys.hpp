@@ -20,6 +20,9 @@ public:
     /// Of a key that address() made; nullopt for others.
     [[nodiscard]] static std::optional<base::IpAddress> address_in(std::string_view key);
 
+    /// With a slash at its end: of all keys.
+    [[nodiscard]] std::string all() const { return prefix_ + '/'; }
+
     /// With a slash at its end: the leases of an attachment.
     [[nodiscard]] std::string owner(const std::string& space, const ipam::OwnerKey& key) const;
     [[nodiscard]] std::string owner(const ipam::Lease& lease) const;

@@ -61,6 +61,38 @@ std::vector<StoredLease> EtcdLeases::read_own(const std::vector<std::string>& sp
     return leases;
 }
 
+std::vector<std::string> EtcdLeases::folders(const std::string& before, const base::Deadline& deadline) {
+    std::vector<std::string> folders;
+    Range range = Range::below(before, Range::Want::keys);
+    range.limit = 1;
+    for (;;) {
+        const Answer answer = session_.run(Transaction().read(range), deadline);
+        if (answer.found[0].entries.empty()) return folders;
+        const std::string& key = answer.found[0].entries.front().key;
+        folders.push_back(key.substr(before.size(), key.find('/', before.size()) - before.size()));
+        range.key = etcd::end_of_prefix(before + folders.back() + '/');
+    }
+}
+
+void EtcdLeases::for_each_page(const base::Deadline& deadline, const std::function<void(Page)>& act) {
+    const std::string all = session_.keys().all();
+    for (const std::string& space : folders(all, deadline))
+        session_.for_each_page_below(fmt::format("{}{}/a/", all, space), deadline,
+                                     [&](const std::vector<KeyValue>& entries) {
+                                         Page page;
+                                         for (const KeyValue& entry : entries) {
+                                             auto stored = parse_stored_lease(entry.value);
+                                             if (stored) {
+                                                 stored->revision = entry.revision;
+                                                 page.leases.push_back(*std::move(stored));
+                                             } else {
+                                                 ++page.unreadable;
+                                             }
+                                         }
+                                         act(std::move(page));
+                                     });
+}
+
 std::vector<StoredLease> EtcdLeases::read(const std::vector<std::string>& address_keys,
                                           const base::Deadline& deadline) {
     std::vector<StoredLease> leases;

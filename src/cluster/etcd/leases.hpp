@@ -6,7 +6,9 @@
 
 #include <rdmanet/cluster/etcd_store.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -25,6 +27,16 @@ public:
     [[nodiscard]] std::vector<StoredLease> read_own(const std::vector<std::string>& spaces, const ipam::OwnerKey& key,
                                                     const base::Deadline& deadline);
     [[nodiscard]] static std::vector<StoredLease> parse_own(const std::vector<etcd::KeyValue>& entries);
+
+    /// All leases of all spaces.
+    struct Page {
+        std::vector<StoredLease> leases{};
+        std::size_t unreadable = 0;
+    };
+    void for_each_page(const base::Deadline& deadline, const std::function<void(Page)>& act);
+
+    /// What follows `before` up to the next slash, for each key. Reads one key of each.
+    [[nodiscard]] std::vector<std::string> folders(const std::string& before, const base::Deadline& deadline);
 
     /// The leases at those keys. One that is gone is left out, and one that nobody can read.
     [[nodiscard]] std::vector<StoredLease> read(const std::vector<std::string>& address_keys,

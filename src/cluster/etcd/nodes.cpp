@@ -27,8 +27,7 @@ using ipam::Lease;
 
 class EtcdNodes::Impl {
 public:
-    Impl(etcd::Client client, const std::string& prefix)
-        : prefix_(prefix), session_(std::move(client), prefix), leases_(session_) {}
+    Impl(etcd::Client client, const std::string& prefix) : session_(std::move(client), prefix), leases_(session_) {}
 
     std::vector<EtcdNodeState> list(const Deadline& deadline) {
         std::map<std::pair<std::string, std::string>, EtcdNodeState> nodes; // by machine id and name
@@ -45,8 +44,8 @@ public:
             node.boot_id = recorded->first.boot_id;
             node.returned_boot_id = recorded->first.returned;
         }
-        for_each_page(deadline, [&](const std::vector<StoredLease>& page) {
-            for (const StoredLease& stored : page)
+        leases_.for_each_page(deadline, [&](const EtcdLeases::Page& page) {
+            for (const StoredLease& stored : page.leases)
                 at(stored.machine_id, stored.node_name).leases.push_back(to_lease(stored));
         });
         std::vector<EtcdNodeState> list;
@@ -62,9 +61,9 @@ public:
             node.returned.clear();
             return true;
         });
-        for_each_page(deadline, [&](std::vector<StoredLease> page) {
-            std::erase_if(page, [&](const StoredLease& stored) { return !is_of(stored, machine_id, name); });
-            for (const StoredLease& gone : leases_.remove(page, deadline).leases) released(to_lease(gone));
+        leases_.for_each_page(deadline, [&](EtcdLeases::Page page) {
+            std::erase_if(page.leases, [&](const StoredLease& stored) { return !is_of(stored, machine_id, name); });
+            for (const StoredLease& gone : leases_.remove(page.leases, deadline).leases) released(to_lease(gone));
         });
         if (is_its_machine) release_unreadable(machine_id, name, released, deadline);
     }
@@ -80,9 +79,9 @@ public:
             return std::exchange(node.name, to) != to;
         });
         std::size_t count = 0;
-        for_each_page(deadline, [&](std::vector<StoredLease> page) {
-            std::erase_if(page, [&](const StoredLease& stored) { return !is_of(stored, machine_id, from); });
-            for (StoredLease& stored : page) {
+        leases_.for_each_page(deadline, [&](EtcdLeases::Page page) {
+            std::erase_if(page.leases, [&](const StoredLease& stored) { return !is_of(stored, machine_id, from); });
+            for (StoredLease& stored : page.leases) {
                 stored.node_name = to;
                 count += rewrite(stored, deadline) ? 1 : 0;
             }
@@ -100,24 +99,11 @@ private:
         return lease;
     }
 
-    /// What follows `before` up to the next slash, for each key. Reads one key of each.
-    std::vector<std::string> folders(const std::string& before, const Deadline& deadline) {
-        std::vector<std::string> folders;
-        Range range = Range::below(before, Range::Want::keys);
-        range.limit = 1;
-        for (;;) {
-            const etcd::Answer answer = session_.run(Transaction().read(range), deadline);
-            if (answer.found[0].entries.empty()) return folders;
-            const std::string& key = answer.found[0].entries.front().key;
-            folders.push_back(key.substr(before.size(), key.find('/', before.size()) - before.size()));
-            range.key = etcd::end_of_prefix(before + folders.back() + '/');
-        }
-    }
     std::vector<std::string> keys_of_nodes(const Deadline& deadline) {
         const std::string any = session_.keys().node("any");
         const std::string before = any.substr(0, any.rfind('/') + 1);
         std::vector<std::string> keys;
-        for (const std::string& machine_id : folders(before, deadline)) keys.push_back(before + machine_id);
+        for (const std::string& machine_id : leases_.folders(before, deadline)) keys.push_back(before + machine_id);
         return keys;
     }
 
@@ -141,22 +127,6 @@ private:
                 Transaction().if_unchanged(key, recorded->second).put(key, to_text(recorded->first)), deadline);
             if (written.succeeded) return true;
         }
-    }
-
-    /// All leases of all spaces.
-    void for_each_page(const Deadline& deadline, const std::function<void(std::vector<StoredLease>)>& act) {
-        for (const std::string& space : folders(prefix_ + '/', deadline))
-            session_.for_each_page_below(prefix_ + '/' + space + "/a/", deadline,
-                                         [&](const std::vector<KeyValue>& entries) {
-                                             std::vector<StoredLease> page;
-                                             for (const KeyValue& entry : entries) {
-                                                 auto stored = parse_stored_lease(entry.value);
-                                                 if (!stored) continue;
-                                                 stored->revision = entry.revision;
-                                                 page.push_back(*std::move(stored));
-                                             }
-                                             act(std::move(page));
-                                         });
     }
 
     /// What only the keys of the node lead to.
@@ -184,7 +154,6 @@ private:
         return done.succeeded || done.may_have_been_done;
     }
 
-    std::string prefix_;
     EtcdSession session_;
     EtcdLeases leases_;
 };

@@ -1,5 +1,7 @@
 #include "held.hpp"
 
+#include "../etcd/leases.hpp"
+
 #include <rdmanet/base/format.hpp>
 
 #include <algorithm>
@@ -16,8 +18,9 @@ namespace {
 /// Each write says what it expects to find.
 class GiveBack {
 public:
-    GiveBack(kube::Api& api, const Left& left, const base::Deadline& deadline)
-        : api_(api), left_(left), records_(api, Survey(api).name_space()), deadline_(deadline) {}
+    GiveBack(const Servers& servers, const Left& left, const base::Deadline& deadline)
+        : api_(servers.api), etcd_(servers.etcd), left_(left), records_(api_, Survey(api_).name_space()),
+          deadline_(deadline) {}
 
     /// The reservation goes first, as at DEL: what is left after a crash in between still is in the pool.
     GivenBack operator()(const HeldRecord& held) {
@@ -50,6 +53,11 @@ public:
         return GivenBack::yes; // or somebody has taken it already
     }
 
+    GivenBack operator()(const StoredLease& stored) {
+        const auto removed = EtcdLeases(*etcd_).remove({stored}, deadline_);
+        return removed.leases.empty() ? GivenBack::changed : GivenBack::yes;
+    }
+
 private:
     [[nodiscard]] GivenBack outcome_of(Written written) const {
         if (written == Written::unknown) not_known(left_);
@@ -70,6 +78,7 @@ private:
     }
 
     kube::Api& api_;
+    EtcdSession* etcd_;
     const Left& left_;
     WhereaboutsApi records_;
     const base::Deadline& deadline_;
@@ -77,8 +86,8 @@ private:
 
 } // namespace
 
-GivenBack give_back(kube::Api& api, const Held& held, const base::Deadline& deadline) {
-    return std::visit(GiveBack(api, held.left, deadline), held.what);
+GivenBack give_back(const Servers& servers, const Held& held, const base::Deadline& deadline) {
+    return std::visit(GiveBack(servers, held.left, deadline), held.what);
 }
 
 } // namespace rdmanet::cluster

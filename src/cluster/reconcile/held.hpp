@@ -1,7 +1,9 @@
-// What somebody holds in the API server, as it was read, and giving it back.
+// What somebody holds, as it was read, and giving it back.
 #pragma once
 
 #include "../blocks/blocks_api.hpp"
+#include "../etcd/session.hpp"
+#include "../etcd/values.hpp"
 #include "../whereabouts_api.hpp"
 #include "cluster_view.hpp"
 
@@ -23,11 +25,17 @@ struct HeldRecord {
     std::optional<SeenReservation> reservation; // of the same address, pod and interface
 };
 
+/// Where things are held.
+struct Servers {
+    kube::Api& api;
+    EtcdSession* etcd = nullptr; // if leases are there, too
+};
+
 struct Held {
     Left left;
     Holder holder;        // the node's alone, for a block
     std::string identity; // changes with all that is written in it
-    std::variant<HeldRecord, SeenReservation, BlockObject> what;
+    std::variant<HeldRecord, SeenReservation, BlockObject, StoredLease> what;
 };
 
 /// All that was read, of which some is nobody's to judge.
@@ -38,12 +46,13 @@ struct Inventory {
 };
 
 /// Records of pools, and reservations without a record in a pool.
-[[nodiscard]] Inventory read_records(kube::Api& api, const base::Deadline& deadline);
-[[nodiscard]] Inventory read_blocks(kube::Api& api, const base::Deadline& deadline);
+[[nodiscard]] Inventory read_records(const Servers& servers, const base::Deadline& deadline);
+[[nodiscard]] Inventory read_leases(const Servers& servers, const base::Deadline& deadline);
+[[nodiscard]] Inventory read_blocks(const Servers& servers, const base::Deadline& deadline);
 
 enum class GivenBack : std::uint8_t { yes, changed };
 
 /// Gives it back if nothing of it has changed. Throws ipam::StoreError, also where no answer says what became of it.
-[[nodiscard]] GivenBack give_back(kube::Api& api, const Held& held, const base::Deadline& deadline);
+[[nodiscard]] GivenBack give_back(const Servers& servers, const Held& held, const base::Deadline& deadline);
 
 } // namespace rdmanet::cluster

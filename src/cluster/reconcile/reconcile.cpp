@@ -15,7 +15,7 @@ using Need = Judgement::Need;
 
 /// One kind of things, their rule, and how long its two looks are apart.
 struct Domain {
-    Inventory (*read)(kube::Api&, const base::Deadline&);
+    Inventory (*read)(const Servers&, const base::Deadline&);
     std::chrono::seconds apart;
     const char* one;
     const char* several;
@@ -26,6 +26,10 @@ constexpr Domain kDomains[] = {
      .apart = kApart,
      .one = "record of a pod that is gone",
      .several = "records of pods that are gone"},
+    {.read = read_leases,
+     .apart = kApart,
+     .one = "lease in etcd of a pod that is gone",
+     .several = "leases in etcd of pods that are gone"},
     {.read = read_blocks,
      .apart = kBlocksApart,
      .one = "block of a node that is gone",
@@ -38,8 +42,10 @@ bool is_block(const Held& held) {
 
 class Reconciler {
 public:
-    Reconciler(kube::Api& api, const ReconcileOptions& options, const base::Deadline& deadline, Reconciled& into)
-        : api_(api), options_(options), deadline_(deadline), into_(into), view_(api, options.unknown_node) {}
+    Reconciler(const Servers& servers, const ReconcileOptions& options, const base::Deadline& deadline,
+               Reconciled& into)
+        : servers_(servers), options_(options), deadline_(deadline), into_(into),
+          view_(servers.api, options.unknown_node) {}
 
     void run() {
         std::vector<std::pair<Domain, Look>> first;
@@ -66,7 +72,7 @@ private:
 
     Look look(const Domain& domain) {
         Look look;
-        Inventory inventory = domain.read(api_, deadline_);
+        Inventory inventory = domain.read(servers_, deadline_);
         look.counted.foreign = inventory.foreign;
         look.counted.unreadable = inventory.unreadable;
         for (Held& held : inventory.held) {
@@ -117,7 +123,7 @@ private:
             if (now.need != Need::none)
                 return keep(held.left, now.need == Need::there ? "its pod is there again" : now.why);
         }
-        if (give_back(api_, held, deadline_) == GivenBack::changed)
+        if (give_back(servers_, held, deadline_) == GivenBack::changed)
             return keep(held.left, "somebody else has changed it meanwhile");
         into_.freed.push_back(std::move(held.left));
     }
@@ -151,7 +157,7 @@ private:
         }
     }
 
-    kube::Api& api_;
+    Servers servers_;
     const ReconcileOptions& options_;
     const base::Deadline& deadline_;
     Reconciled& into_;
@@ -160,10 +166,13 @@ private:
 
 } // namespace
 
-Reconciled reconcile(kube::Api& api, const ReconcileOptions& options, const base::Deadline& deadline) {
+Reconciled reconcile(kube::Api& api, std::optional<EtcdToReconcile> etcd, const ReconcileOptions& options,
+                     const base::Deadline& deadline) {
     Reconciled result;
+    std::optional<EtcdSession> session;
+    if (etcd) session.emplace(std::move(etcd->client), etcd->prefix);
     try {
-        Reconciler(api, options, deadline, result).run();
+        Reconciler({.api = api, .etcd = session ? &*session : nullptr}, options, deadline, result).run();
     } catch (const base::Error& error) {
         result.failure = error.what();
     }

@@ -87,9 +87,9 @@ Held held_of(SeenReservation reservation, Holder holder) {
 
 } // namespace
 
-Inventory read_records(kube::Api& api, const base::Deadline& deadline) {
+Inventory read_records(const Servers& servers, const base::Deadline& deadline) {
     Inventory inventory;
-    Survey survey(api);
+    Survey survey(servers.api);
     const auto pools = survey.list_pools(deadline).value_or(std::vector<SeenPool>{});
     Reservations reservations(survey.list_reservations(deadline).value_or(std::vector<SeenReservation>{}));
     for (const SeenPool& pool : pools)

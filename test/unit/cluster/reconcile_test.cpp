@@ -4,11 +4,14 @@
 
 #include "blocks/objects.hpp"
 
+#include <rdmanet/cluster/etcd_store.hpp>
 #include <rdmanet/cluster/reconcile.hpp>
+#include <rdmanet/etcd/client.hpp>
 
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <fstream>
 #include <thread>
 
 using namespace rdmanet;
@@ -104,7 +107,7 @@ public:
             return hook ? hook(request) : Answer::passes;
         });
         const auto api = relay.connect();
-        const Reconciled result = reconcile(*api, options, soon());
+        const Reconciled result = reconcile(*api, etcd ? std::optional(etcd()) : std::nullopt, options, soon());
         requests = relay.take_requests();
         return result;
     }
@@ -145,6 +148,7 @@ public:
     [[nodiscard]] std::string ref(const std::string& pod) const { return space + "/" + pod; }
 
     std::vector<std::string> requests;
+    std::function<EtcdToReconcile()> etcd; // if there are leases, too
 
 private:
     std::vector<std::string> nodes_;
@@ -276,7 +280,7 @@ TEST_CASE_METHOD(Leftovers, "the two looks are two minutes apart by the server's
             is_early = is_early || (asked == 2 && request != kClock);
             return Answer::passes;
         });
-        CHECK(freed(reconcile(*api, {}, soon())) == "10.0.0.1 pod-name, 10.0.0.2 pod-name");
+        CHECK(freed(reconcile(*api, std::nullopt, {}, soon())) == "10.0.0.1 pod-name, 10.0.0.2 pod-name");
         CHECK_FALSE(is_early);
     }
     SECTION("a record that was written in between is looked at for the first time") {
@@ -288,7 +292,7 @@ TEST_CASE_METHOD(Leftovers, "the two looks are two minutes apart by the server's
             }
             return Answer::passes;
         });
-        const Reconciled result = reconcile(*api, {}, soon());
+        const Reconciled result = reconcile(*api, std::nullopt, {}, soon());
         CHECK(freed(result) == "10.0.0.2 pod-name");
         CHECK(kept(result) == "10.0.0.1 it was not so at the first look");
     }
@@ -298,14 +302,14 @@ TEST_CASE_METHOD(Leftovers, "the two looks are two minutes apart by the server's
             if (request == "GET /api/v1/namespaces/" + space + "/pods/p1") make_pod("p1");
             return Answer::passes;
         });
-        const Reconciled result = reconcile(*api, {}, soon());
+        const Reconciled result = reconcile(*api, std::nullopt, {}, soon());
         CHECK(freed(result) == "10.0.0.2 pod-name");
         CHECK(kept(result) == "10.0.0.1 its pod is there again");
         CHECK(allocations() == "1");
         CHECK(reservations() == "10.0.0.1");
     }
     SECTION("time that does not pass ends the wait") {
-        const Reconciled result = reconcile(*api, {}, base::Deadline::in(60s));
+        const Reconciled result = reconcile(*api, std::nullopt, {}, base::Deadline::in(60s));
         CHECK_THAT(result.failure, Contains("waited for the API server's clock"));
         CHECK(result.freed.empty());
     }
@@ -371,7 +375,7 @@ TEST_CASE_METHOD(Leftovers, "several at once free each record once") {
                 return Answer::passes;
             });
             const auto api = relay.connect();
-            result = reconcile(*api, {}, soon());
+            result = reconcile(*api, std::nullopt, {}, soon());
         });
     for (std::thread& thread : threads) thread.join();
     std::size_t count = 0;
@@ -403,7 +407,7 @@ TEST_CASE_METHOD(Leftovers, "blocks of a node that is gone are freed, and of no 
             return Answer::passes;
         });
         const auto api = relay.connect();
-        CHECK(freed(reconcile(*api, {}, soon())).find("node-gone") != std::string::npos);
+        CHECK(freed(reconcile(*api, std::nullopt, {}, soon())).find("node-gone") != std::string::npos);
         CHECK(ahead_at_change == 300);
         CHECK_THAT(blocks(), Contains(" b") && !Contains(" a"));
     }
@@ -432,6 +436,84 @@ TEST_CASE_METHOD(Leftovers, "pods are seen in however many pages they come") {
     CHECK(freed(result) == "10.0.0.5 pod-name");
     CHECK(result.needed >= 7);
     CHECK(has_asked("GET /api/v1/pods?limit=250&continue="));
+}
+
+namespace {
+
+/// Nodes that keep their leases in the API server's own etcd, which is there anyway.
+class EtcdLeftovers : public Leftovers {
+public:
+    [[nodiscard]] etcd::Client connect_to_etcd() const {
+        std::ifstream ports(*cluster_directory() + "/ports");
+        std::string of_api;
+        std::string of_etcd;
+        ports >> of_api >> of_etcd;
+        return {etcd::read_access({.endpoints = {"http://127.0.0.1:" + of_etcd}}), etcd::Memory(),
+                http::Limits{.connect = 60s, .request = 60s}};
+    }
+    [[nodiscard]] std::unique_ptr<ipam::Store> store_of(const std::string& machine_id,
+                                                        const std::string& its_boot) const {
+        return make_etcd_store(connect_to_etcd(), {.prefix = prefix_of_keys,
+                                                   .machine_id = machine_id,
+                                                   .node_name = "node-" + machine_id,
+                                                   .boot_id = its_boot,
+                                                   .spaces = {space},
+                                                   .before_claim = {},
+                                                   .warn = {}});
+    }
+    /// Takes 10.0.0.NUMBER.
+    [[nodiscard]] ipam::Owner lease(ipam::Store& store, int number, const std::string& pod, const std::string& uid) {
+        ipam::Owner who = owner("c" + std::to_string(number), pod);
+        who.pod_namespace = space;
+        who.pod_uid = uid;
+        who.boot_id = boot;
+        const std::string address = "10.0.0." + std::to_string(number);
+        CHECK(cluster::test::text_of(store.reserve(who, {wanting("10.0.0.0/24", address)}, soon())) == address + "/24");
+        return who;
+    }
+    const std::string prefix_of_keys = "/rdmanet/" + space;
+    const std::string boot = space + "-boot-a";
+};
+
+} // namespace
+
+TEST_CASE_METHOD(EtcdLeftovers, "leases in etcd are freed if this cluster has the node, by the same rules") {
+    if (!is_there()) return;
+    etcd = [this] { return EtcdToReconcile{.client = connect_to_etcd(), .prefix = prefix_of_keys}; };
+    const std::string node = make_ready_node("a", "False");
+    const auto here = store_of("machine-" + node, boot);
+    const auto elsewhere = store_of("of-another-cluster", "b");
+    const ipam::Owner alive = lease(*here, 1, "alive", make_pod("alive"));
+    const ipam::Owner gone = lease(*here, 2, "gone", "uid-1");
+    (void)lease(*elsewhere, 3, "gone", "uid-2");
+    ipam::Owner nameless = owner("c4", "");
+    nameless.pod_namespace.clear();
+    CHECK(here->reserve(nameless, {wanting("10.0.0.0/24", "10.0.0.4")}, soon()).index() == 0);
+
+    const std::string others = "10.0.0.3 no Node has its machine id of-another-cluster";
+    CHECK(kept(run()) == "10.0.0.2 its node " + node + " is not ready, " + others);
+    set_ready(node, "True");
+    const Reconciled result = run();
+    CHECK(result.failure.empty());
+    CHECK(freed(result) == "10.0.0.2 pod-uid");
+    CHECK(kept(result) == others);
+    CHECK(result.foreign == 1);
+    CHECK(here->find(gone.key, soon()).empty());
+    CHECK(here->find(alive.key, soon()).size() == 1);
+    CHECK(here->usage(claim("10.0.0.0/24"), soon()).leases == 3);
+
+    SECTION("a lease that is given anew between the looks is another one") {
+        const ipam::Owner again = lease(*here, 2, "gone", "uid-1");
+        const Reconciled second = run({}, [&, is_new = false](const std::string& request) mutable {
+            if (request == kClock && !std::exchange(is_new, true)) {
+                (void)here->release(again.key, soon());
+                (void)lease(*here, 2, "gone", "uid-1");
+            }
+            return Answer::passes;
+        });
+        CHECK(freed(second).empty());
+        CHECK(kept(second) == "10.0.0.2 it was not so at the first look, " + others);
+    }
 }
 
 namespace {
@@ -492,7 +574,7 @@ public:
             return Answer::passes;
         });
         const auto api = relay.connect();
-        return reconcile(*api, {}, soon()).failure;
+        return reconcile(*api, std::nullopt, {}, soon()).failure;
     }
 
     [[nodiscard]] std::string token_of(const std::string& account) {
