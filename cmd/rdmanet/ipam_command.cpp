@@ -1,34 +1,20 @@
 #include "ipam_command.hpp"
 
-#include "output.hpp"
-#include "process.hpp"
+#include "plugin.hpp"
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/format.hpp>
-#include <rdmanet/ops/ipam_report.hpp>
 
 #include <unistd.h>
 
 namespace rdmanet::cmd {
-namespace {
 
-int show(const IpamOptions& options) {
-    const ops::IpamReport report = ops::read_ipam(find_lease_places(options));
-    print(options.json ? ops::to_json(report) : ops::to_table(report));
-    return report.troubles.empty() ? 0 : 1;
-}
-
-} // namespace
-
-// Each subcommand has a file of its own, and one entry here.
 IpamCommand::IpamCommand(CLI::App& app)
     : ipam_(app.add_subcommand("ipam", "look at addresses in all lease stores, and repair them")) {
     ipam_->require_subcommand(0, 1);
     options_.state_directory = cmd::state_directory();
-
-    CLI::App* show_command = ipam_->add_subcommand("show", "show ranges and leases in all stores; changes nothing");
-    add_place_options(*show_command, options_);
-    verbs_.push_back({.command = show_command, .run = [this] { return show(options_); }});
+    for (const auto add : {add_ipam_show, add_ipam_check, add_ipam_release, add_ipam_rename_node})
+        verbs_.push_back(add(*ipam_, options_));
 
     CLI::App* reconcile_command =
         ipam_->add_subcommand("reconcile", "free what pods and nodes that are gone have left in the cluster");

@@ -19,6 +19,12 @@ struct IpamVerb {
     bool is_about_node = true; // reads what only root may read
 };
 
+// Each adds its subcommand. The options outlive it.
+[[nodiscard]] IpamVerb add_ipam_show(CLI::App& ipam, IpamOptions& options);
+[[nodiscard]] IpamVerb add_ipam_check(CLI::App& ipam, IpamOptions& options);
+[[nodiscard]] IpamVerb add_ipam_release(CLI::App& ipam, IpamOptions& options);
+[[nodiscard]] IpamVerb add_ipam_rename_node(CLI::App& ipam, IpamOptions& options);
+
 class IpamCommand {
 public:
     explicit IpamCommand(CLI::App& app);
@@ -31,7 +37,7 @@ public:
 
 private:
     CLI::App* ipam_;
-    IpamOptions options_;
+    IpamOptions options_; // of all: only one is chosen
     ReconcileCommandOptions reconcile_options_;
     std::vector<IpamVerb> verbs_;
 };

@@ -1,7 +1,7 @@
 #include "lease_places.hpp"
 
 #include "network_file.hpp"
-#include "process.hpp"
+#include "plugin.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>

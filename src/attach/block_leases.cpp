@@ -64,11 +64,21 @@ std::vector<ipam::Lease> list_all_leases(ipam::SqliteStore& leases, const state:
     return all;
 }
 
+NodeLeases read_node_leases(const Node& node, const state::AttachmentStore& records, const base::Deadline& deadline) {
+    NodeLeases leases{.own = open_leases(node, records).list_all(deadline)};
+    if (!has_block_file(node)) return leases;
+    ipam::BlockFile file = open_block_leases(node, records);
+    leases.in_blocks = file.list_all(deadline);
+    leases.blocks = file.blocks(deadline);
+    leases.block_file = file.id(deadline);
+    return leases;
+}
+
 std::vector<ipam::Lease> read_leases(const Node& node, const state::AttachmentStore& records,
                                      const base::Deadline& deadline) {
-    std::vector<ipam::Lease> all = open_leases(node, records).list_all(deadline);
-    if (has_block_file(node)) append(all, open_block_leases(node, records).list_all(deadline));
-    return all;
+    NodeLeases leases = read_node_leases(node, records, deadline);
+    append(leases.own, std::move(leases.in_blocks));
+    return std::move(leases.own);
 }
 
 void release_block_leases(const ipam::OwnerKey& key, const Node& node, const state::AttachmentStore& records,

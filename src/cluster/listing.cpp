@@ -35,7 +35,7 @@ void refuse_read(const kube::Api& api, const kube::Refused& refused) {
         refused.why == Refusal::too_many || refused.why == Refusal::unavailable || refused.status == kGone;
     std::string cure;
     if (refused.why == Refusal::forbidden)
-        cure = fmt::format(": give --kubeconfig of a user who may read these objects{}{}",
+        cure = fmt::format(": give --kubeconfig with a user who may do that{}{}",
                            api.access().user.empty() ? "" : ", or grant it to ", api.access().user);
     if (refused.why == Refusal::unauthorized) cure = ": renew the token or certificate in the kubeconfig";
     throw StoreError(is_temporary ? StoreError::Kind::temporary : StoreError::Kind::permanent,

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <rdmanet/base/deadline.hpp>
+#include <rdmanet/ipam/errors.hpp>
 #include <rdmanet/json/reader.hpp>
 #include <rdmanet/kube/api.hpp>
 
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace rdmanet::cluster {
@@ -18,7 +20,7 @@ struct Listing {
     kube::Shape shape = kube::Shape::whole;
 };
 
-/// Throws ipam::StoreError for a read that the server has refused, with the cure.
+/// Throws ipam::StoreError with what the server has refused, and with the cure.
 [[noreturn]] void refuse_read(const kube::Api& api, const kube::Refused& refused);
 
 /// One object. nullopt if there is none. Throws ipam::StoreError.
@@ -30,6 +32,16 @@ struct Listing {
 [[nodiscard]] bool for_each_listed(kube::Api& api, const Listing& listing, const base::Deadline& deadline,
                                    const std::function<void()>& begin,
                                    const std::function<void(const json::Reader&)>& act);
+
+/// Runs `ask`, and throws ipam::StoreError where it gets no answer.
+template <class Ask>
+auto asking(Ask ask) {
+    try {
+        return ask();
+    } catch (const http::TransportError& error) {
+        throw ipam::StoreError(ipam::StoreError::Kind::temporary, error.what());
+    }
+}
 
 /// All of them, parsed.
 template <class Parse>

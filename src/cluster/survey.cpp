@@ -1,11 +1,15 @@
 #include <rdmanet/cluster/survey.hpp>
 
+#include "blocks/blocks_api.hpp"
+#include "blocks/objects.hpp"
 #include "listing.hpp"
 #include "pool.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cluster/whereabouts_store.hpp>
+#include <rdmanet/ipam/errors.hpp>
+#include <rdmanet/json/writer.hpp>
 
 #include <algorithm>
 #include <tuple>
@@ -16,8 +20,9 @@ namespace {
 
 constexpr const char* kObjects = "/apis/whereabouts.cni.cncf.io/v1alpha1/namespaces";
 constexpr std::size_t kMostStored = 1536 << 10U; // etcd's --max-request-bytes, by default
-// A pool has up to 1.5 MB, and an answer is read as a whole.
+// An answer is read as a whole, and has up to 16 MB. A pool has up to 1.5 MB, and a Node up to 100 KB.
 constexpr int kPoolsInPage = 8;
+constexpr int kWholeNodesInPage = 100;
 
 /// Like text_or_empty(), also for a member of another type.
 std::string any_text(const json::Reader& object, std::string_view key) {
@@ -64,6 +69,92 @@ std::optional<std::pair<std::string, base::IpAddress>> address_in_name(const std
             return std::pair(from == 0 ? std::string() : name.substr(0, from - 1), *address);
     }
     return std::nullopt;
+}
+
+bool has_deletion(const json::Reader& metadata) {
+    return metadata.find("deletionTimestamp").has_value();
+}
+
+/// Of one network in the annotation that Multus writes (Kubernetes Network Plumbing Working Group, "De-facto standard",
+/// 4.2.1). Whoever may edit pods can write anything there.
+void take_addresses(const json::Reader& network, std::vector<SeenPodAddress>& addresses) {
+    if (!network.is_object()) return;
+    if (const auto is_default = network.find("default");
+        is_default && is_default->is_boolean() && is_default->boolean())
+        return;
+    const auto ips = network.find("ips");
+    if (!ips || !ips->is_array()) return;
+    for (const json::Reader& ip : ips->elements())
+        if (const auto address = ip.is_string() ? base::IpAddress::parse(ip.string()) : std::nullopt)
+            addresses.push_back({.network = any_text(network, "name"), .address = *address});
+}
+
+std::vector<SeenPodAddress> addresses_in_status(const std::string& text) {
+    std::vector<SeenPodAddress> addresses;
+    if (text.empty()) return addresses;
+    try {
+        const json::Document document = json::Document::parse(text);
+        if (!document.root().is_array()) return addresses;
+        for (const json::Reader& network : document.root().elements()) take_addresses(network, addresses);
+    } catch (const base::Error&) { // it is no list, so it says nothing
+    }
+    return addresses;
+}
+
+bool is_of_pools(const json::Reader& plugin) {
+    if (!plugin.is_object()) return false;
+    const auto ipam = plugin.find("ipam");
+    if (!ipam || !ipam->is_object()) return false;
+    const std::string type = any_text(*ipam, "type");
+    return type == "rdmanet" || type == "whereabouts";
+}
+
+std::string scoped_name_in(const json::Reader& metadata) {
+    return fmt::format("{}/{}", any_text(metadata, "namespace"), metadata.at("name").string());
+}
+
+/// A sandbox that is being made anew has other addresses than the annotation says (condition
+/// PodReadyToStartContainers, Kubernetes 1.29).
+bool has_sandbox(const json::Reader& status) {
+    const auto conditions = status.find("conditions");
+    if (!conditions || !conditions->is_array()) return true;
+    for (const json::Reader& condition : conditions->elements())
+        if (any_text(condition, "type") == "PodReadyToStartContainers") return any_text(condition, "status") != "False";
+    return true;
+}
+
+/// What comes from a record goes into the path of a request.
+bool is_plain_name(const std::string& name) {
+    return !name.empty() && name.front() != '.' && std::all_of(name.begin(), name.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+    });
+}
+
+/// JSON pointer (RFC 6901): a key that others wrote may have anything in it.
+std::string escaped_for_pointer(const std::string& key) {
+    std::string out;
+    for (const char c : key)
+        if (c == '~')
+            out += "~0";
+        else if (c == '/')
+            out += "~1";
+        else
+            out.push_back(c);
+    return out;
+}
+
+bool is_done(const kube::Outcome& outcome, const kube::Api& api) {
+    const auto* refused = std::get_if<kube::Refused>(&outcome);
+    if (refused == nullptr) return true;
+    using kube::Refusal;
+    if (refused->why == Refusal::not_found || refused->why == Refusal::conflict || refused->why == Refusal::invalid)
+        return false;
+    refuse_read(api, *refused);
+}
+
+[[noreturn]] void refuse_unknown_kind(const char* kind) {
+    throw ipam::StoreError(ipam::StoreError::Kind::permanent,
+                           fmt::format("the API server does not know {}: correct the server in the kubeconfig", kind));
 }
 
 } // namespace
@@ -132,6 +223,75 @@ SeenReservation parse_seen_reservation(const json::Reader& object) {
     return seen;
 }
 
+SeenRange parse_seen_range(const json::Reader& object) {
+    SeenRange seen{.name = object.at("metadata").at("name").string()};
+    try {
+        const RangeObject range = RangeObject::parse(object);
+        seen.space = range.space;
+        seen.store = range.store;
+        seen.subnet = range.subnet;
+        seen.block_size = range.block_size;
+    } catch (const json::ValueError& error) {
+        seen.trouble = error.what();
+    }
+    return seen;
+}
+
+SeenBlock parse_seen_block(const json::Reader& object) {
+    const json::Reader metadata = object.at("metadata");
+    SeenBlock seen{.name = metadata.at("name").string(), .is_going = has_deletion(metadata)};
+    try {
+        const BlockObject block = BlockObject::parse(object);
+        seen.space = block.space;
+        seen.range = block.range;
+        seen.block = block.block;
+        seen.node = block.node.name;
+        seen.node_uid = block.node.uid;
+        seen.machine_id = block.node.machine_id;
+        seen.boot_id = block.node.boot_id;
+        seen.lease_file = block.lease_file;
+        seen.is_released = block.is_released;
+        seen.in_use = block.in_use;
+        seen.in_use_at = block.in_use_at;
+        seen.uid = block.uid;
+        seen.version = block.version;
+    } catch (const json::ValueError& error) {
+        seen.trouble = error.what();
+    }
+    return seen;
+}
+
+SeenPod parse_seen_pod(const json::Reader& object) {
+    const json::Reader metadata = object.at("metadata");
+    return {.name = scoped_name_in(metadata),
+            .uid = any_text(metadata, "uid"),
+            .is_going = has_deletion(metadata),
+            .addresses = addresses_in_status(annotation_of(metadata, "k8s.v1.cni.cncf.io/network-status"))};
+}
+
+bool has_pools(const std::string& configuration) {
+    try {
+        const json::Document document = json::Document::parse(configuration);
+        const json::Reader root = document.root();
+        if (is_of_pools(root)) return true;
+        const auto plugins = root.is_object() ? root.find("plugins") : std::nullopt;
+        if (!plugins || !plugins->is_array()) return false;
+        const auto all = plugins->elements();
+        return std::any_of(all.begin(), all.end(), is_of_pools);
+    } catch (const base::Error&) {
+        return false;
+    }
+}
+
+SeenPodState parse_seen_pod_state(const json::Reader& object) {
+    const json::Reader metadata = object.at("metadata");
+    SeenPodState pod{.uid = any_text(metadata, "uid"), .node = {}, .is_going = has_deletion(metadata)};
+    if (const auto spec = object.find("spec")) pod.node = any_text(*spec, "nodeName");
+    if (const auto status = object.find("status"))
+        pod.is_running = any_text(*status, "phase") == "Running" && has_sandbox(*status);
+    return pod;
+}
+
 std::string Survey::name_space() const {
     const std::string& named = api_.access().name_space;
     return named.empty() ? "kube-system" : named;
@@ -151,6 +311,85 @@ std::optional<SeenPool> Survey::find_pool(const std::string& name, const base::D
 std::optional<std::vector<SeenReservation>> Survey::list_reservations(const base::Deadline& deadline) {
     return list_parsed(api_, {.path = fmt::format("{}/{}/overlappingrangeipreservations", kObjects, name_space())},
                        deadline, parse_seen_reservation);
+}
+
+std::optional<std::vector<SeenRange>> Survey::list_ranges(const base::Deadline& deadline) {
+    return list_parsed(api_, {.path = "/apis/rdmanet.cni/v1alpha1/addressranges"}, deadline, parse_seen_range);
+}
+
+std::optional<std::vector<SeenBlock>> Survey::list_blocks(const base::Deadline& deadline) {
+    return list_parsed(api_, {.path = "/apis/rdmanet.cni/v1alpha1/addressblocks"}, deadline, parse_seen_block);
+}
+
+std::vector<SeenPod> Survey::list_pods(const base::Deadline& deadline) {
+    auto pods = list_parsed(api_, {.path = "/api/v1/pods", .shape = kube::Shape::metadata}, deadline, parse_seen_pod);
+    if (!pods) refuse_unknown_kind("pods");
+    return *std::move(pods);
+}
+
+std::set<std::string> Survey::list_networks_with_pools(const base::Deadline& deadline) {
+    std::set<std::string> names;
+    (void)for_each_listed(
+        api_, {.path = "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions"}, deadline, [&] { names.clear(); },
+        [&](const json::Reader& object) {
+            const auto spec = object.find("spec");
+            if (spec && has_pools(any_text(*spec, "config"))) names.insert(scoped_name_in(object.at("metadata")));
+        });
+    return names;
+}
+
+std::vector<SeenNode> Survey::list_nodes(const base::Deadline& deadline) {
+    auto nodes = list_parsed(api_, {.path = "/api/v1/nodes", .page = kWholeNodesInPage}, deadline,
+                             [](const json::Reader& object) -> SeenNode {
+                                 NodeObject node = NodeObject::parse(object);
+                                 return {.name = std::move(node.name),
+                                         .uid = std::move(node.uid),
+                                         .machine_id = std::move(node.machine_id),
+                                         .boot_id = std::move(node.boot_id)};
+                             });
+    if (!nodes) refuse_unknown_kind("nodes");
+    return *std::move(nodes);
+}
+
+std::optional<SeenPodState> Survey::find_pod(const std::string& name, const base::Deadline& deadline) {
+    const auto slash = name.find('/');
+    const std::string scope = name.substr(0, slash);
+    const std::string pod = slash == std::string::npos ? std::string() : name.substr(slash + 1);
+    if (!is_plain_name(scope) || !is_plain_name(pod)) return std::nullopt; // no pod can be called so
+    const auto object = find_object(api_, fmt::format("/api/v1/namespaces/{}/pods/{}", scope, pod), deadline);
+    return object ? std::optional(parse_seen_pod_state(object->content.root())) : std::nullopt;
+}
+
+bool Survey::remove(const SeenPool& pool, const SeenRecord& record, const base::Deadline& deadline) {
+    const std::string path = fmt::format("/spec/allocations/{}", escaped_for_pointer(record.key));
+    json::Writer patch;
+    patch.begin_array();
+    patch.begin_object().member("op", "test").member("path", path).key("value").raw(record.text).end_object();
+    patch.begin_object().member("op", "remove").member("path", path).end_object();
+    const std::string target = fmt::format("{}/{}/ippools/{}", kObjects, name_space(), pool.name);
+    return asking([&] { return is_done(api_.patch(target, patch.end_array().to_text(), deadline), api_); });
+}
+
+bool Survey::remove(const SeenReservation& reservation, const base::Deadline& deadline) {
+    const std::string target =
+        fmt::format("{}/{}/overlappingrangeipreservations/{}", kObjects, name_space(), reservation.name);
+    return asking([&] {
+        return is_done(api_.remove(target, {.uid = reservation.uid, .resource_version = reservation.version}, deadline),
+                       api_);
+    });
+}
+
+bool Survey::remove(const SeenBlock& block, const base::Deadline& deadline) {
+    BlocksApi blocks(api_);
+    auto object = blocks.find_block(block.name, deadline);
+    if (!object || object->uid != block.uid || object->version != block.version) return false;
+    object->is_released = true;
+    const WriteOutcome written = blocks.write(*object, block.version, BlocksApi::Finalizer::gone, deadline);
+    if (written.done == WriteOutcome::Done::unknown)
+        throw ipam::StoreError(ipam::StoreError::Kind::temporary, "the API server gave no answer: look again");
+    if (written.done == WriteOutcome::Done::no) return false;
+    if (!written.is_going) (void)blocks.remove(*object, written.version, deadline);
+    return true;
 }
 
 } // namespace rdmanet::cluster

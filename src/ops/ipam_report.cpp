@@ -1,152 +1,263 @@
 #include <rdmanet/ops/ipam_report.hpp>
 
-#include <rdmanet/attach/node.hpp>
-#include <rdmanet/attach/recorded_leases.hpp>
-#include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/format.hpp>
-#include <rdmanet/base/logger.hpp>
 #include <rdmanet/base/text.hpp>
-#include <rdmanet/cluster/survey.hpp>
 #include <rdmanet/json/writer.hpp>
-#include <rdmanet/kube/api.hpp>
+#include <rdmanet/ops/ipam_faults.hpp>
 #include <rdmanet/ops/table.hpp>
+#include <rdmanet/state/members.hpp>
 
-#include <chrono>
-#include <functional>
+#include <algorithm>
 #include <map>
 #include <utility>
 
 namespace rdmanet::ops {
 namespace {
 
-constexpr std::chrono::minutes kWholeCluster{5};
-constexpr http::Limits kLongAnswers{.connect = std::chrono::seconds(2), .request = std::chrono::seconds(30)};
-
+/// Whatever others wrote into the stores may have control characters for a terminal.
 std::string printable(const std::string& text) {
     constexpr std::size_t kLongest = 320; // of a pod with its namespace: 63 and 253, and a slash
     return text.size() <= kLongest && base::is_printable_utf8(text) ? text : base::quoted(text, kLongest);
 }
 
-class IpamReader {
+class Reporter {
 public:
-    explicit IpamReader(const LeasePlaces& places) : places_(places) {}
+    explicit Reporter(const IpamSurvey& survey) : survey_(survey) {
+        for (const IpamFault& fault : find_faults(survey)) {
+            const std::string wrong(to_string(fault.wrong));
+            auto& marks = marks_[fault.about];
+            if (std::find(marks.begin(), marks.end(), wrong) == marks.end()) marks.push_back(wrong);
+            report_.faults.push_back(fmt::format("{}: {}: {}", wrong, fault.about, fault.text));
+        }
+    }
 
     IpamReport run() && {
-        if (!places_.state_directory.empty()) attempt("leases of this node", [&] { read_node(); });
-        if (!places_.kubeconfig.empty()) attempt("store \"whereabouts\"", [&] { read_whereabouts(); });
+        if (survey_.node) add_node(*survey_.node);
+        add_pools();
+        for (const cluster::SeenRange& range : survey_.ranges) add_range(range);
+        for (const cluster::SeenBlock& block : survey_.blocks) add_block(block);
+        for (const cluster::SeenEtcdLease& lease : survey_.etcd) add_etcd(lease);
+        report_.troubles = survey_.troubles;
+        report_.unknown = survey_.unknown;
         return std::move(report_);
     }
 
 private:
-    void attempt(const char* what, const std::function<void()>& read) try { read(); } catch (const base::Error& error) {
-        report_.troubles.push_back(fmt::format("{}: {}", what, error.what()));
+    [[nodiscard]] std::vector<std::string> marks_of(const std::string& what) const {
+        const auto found = marks_.find(what);
+        return found == marks_.end() ? std::vector<std::string>() : found->second;
     }
 
-    void read_node() {
-        const attach::Node node(places_.state_directory, base::Logger(base::LogLevel::warning));
-        const state::AttachmentStore records = node.records(state::Access::look);
-        for (const ipam::Lease& lease : attach::read_leases(node, records, deadline_))
-            if (places_.includes(lease.space, lease.address.address()))
-                report_.leases.push_back({.store = "node",
-                                          .space = lease.space,
-                                          .address = lease.address.address().to_string(),
-                                          .network = lease.owner.key.network,
-                                          .pod = base::scoped_name(lease.owner.pod_namespace, lease.owner.pod_name),
-                                          .container_id = lease.owner.key.container_id,
-                                          .ifname = lease.owner.key.ifname,
-                                          .node = places_.node_name});
+    void add_lease(const char* store, const ipam::Lease& lease, std::string node, std::vector<std::string> marks) {
+        report_.leases.push_back({.store = store,
+                                  .space = lease.space,
+                                  .address = lease.address.address().to_string(),
+                                  .network = lease.owner.key.network,
+                                  .pod = lease.owner.pod_name.empty()
+                                             ? std::string()
+                                             : base::scoped_name(lease.owner.pod_namespace, lease.owner.pod_name),
+                                  .container_id = lease.owner.key.container_id,
+                                  .ifname = lease.owner.key.ifname,
+                                  .node = std::move(node),
+                                  .marks = std::move(marks)});
     }
 
-    kube::Api& api() {
-        if (api_) return *api_;
-        kube::Access access = kube::read_kubeconfig(places_.kubeconfig);
-        for (const std::string& warning : access.warnings) log_.warn(warning);
-        api_.emplace(std::move(access), kLongAnswers);
-        return *api_;
+    void add_node(const attach::NodeLeases& leases) {
+        for (const ipam::Lease& lease : leases.own) add_lease("node", lease, survey_.node_name, {});
+        for (const ipam::Lease& lease : leases.in_blocks) add_lease("blocks", lease, survey_.node_name, {});
     }
 
-    void read_whereabouts() {
-        cluster::Survey survey(api());
-        const auto pools = survey.list_pools(deadline_);
-        if (!pools) return;
-        const auto reservations = survey.list_reservations(deadline_).value_or(std::vector<cluster::SeenReservation>{});
-        for (const cluster::SeenPool& pool : *pools) {
-            if (pool.subnet && !places_.includes(pool.space, *pool.subnet)) continue;
+    void add_pools() {
+        std::map<std::pair<std::string, base::IpAddress>, const cluster::SeenReservation*> reservations;
+        for (const cluster::SeenReservation& each : survey_.reservations)
+            if (each.address) reservations.emplace(std::pair(each.space, *each.address), &each);
+        for (const cluster::SeenPool& pool : survey_.pools) {
             report_.ranges.push_back({.store = "whereabouts",
                                       .space = pool.space,
                                       .range = pool.range,
-                                      .object = fmt::format("{}/{}", survey.name_space(), pool.name),
+                                      .object = fmt::format("IPPool {}/{}", survey_.name_space, pool.name),
                                       .leases = pool.records.size(),
                                       .percent = pool.percent(),
-                                      .trouble = pool.trouble});
-            for (const cluster::SeenRecord& record : pool.records)
-                report_.leases.push_back({.store = "whereabouts",
-                                          .space = pool.space,
-                                          .address = record.address ? record.address->to_string() : record.key,
-                                          .network = {},
-                                          .pod = record.podref,
-                                          .container_id = record.container_id,
-                                          .ifname = record.ifname,
-                                          .node = {}});
+                                      .marks = marks_of(about(pool))});
+            for (const cluster::SeenRecord& record : pool.records) {
+                const auto found =
+                    record.address ? reservations.find({pool.space, *record.address}) : reservations.end();
+                const bool has_one = found != reservations.end();
+                add_record(pool, record, has_one ? found->second : nullptr);
+                if (has_one) reservations.erase(found);
+            }
         }
+        for (const auto& [place, reservation] : reservations) add_reservation(*reservation);
+        for (const cluster::SeenReservation& each : survey_.reservations)
+            if (!each.address) add_reservation(each);
     }
 
-    const LeasePlaces& places_;
-    base::Logger log_{base::LogLevel::warning};
-    base::Deadline deadline_ = base::Deadline::in(kWholeCluster);
-    std::optional<kube::Api> api_;
+    void add_record(const cluster::SeenPool& pool, const cluster::SeenRecord& record,
+                    const cluster::SeenReservation* reservation) {
+        std::vector<std::string> marks = marks_of(about(pool, record));
+        // Without a reservation, a record says who wrote it only if it lacks what rdmanet always writes.
+        if (reservation == nullptr ? record.ifname.empty() : !reservation->is_ours) marks.emplace_back("foreign");
+        if (reservation != nullptr)
+            for (std::string& mark : marks_of(about(*reservation)))
+                if (std::find(marks.begin(), marks.end(), mark) == marks.end()) marks.push_back(std::move(mark));
+        report_.leases.push_back(
+            {.store = "whereabouts",
+             .space = pool.space,
+             .address = record.address ? record.address->to_string() : fmt::format("key {}", base::quoted(record.key)),
+             .network = {},
+             .pod = record.podref,
+             .container_id = record.container_id,
+             .ifname = record.ifname,
+             .node = reservation == nullptr ? std::string() : reservation->node,
+             .marks = std::move(marks)});
+    }
+
+    /// One without a record.
+    void add_reservation(const cluster::SeenReservation& reservation) {
+        std::vector<std::string> marks = marks_of(about(reservation));
+        if (!reservation.is_ours) marks.emplace_back("foreign");
+        report_.leases.push_back({.store = "whereabouts",
+                                  .space = reservation.space,
+                                  .address = reservation.address ? reservation.address->to_string() : reservation.name,
+                                  .network = {},
+                                  .pod = reservation.podref,
+                                  .container_id = reservation.container_id.value_or(""),
+                                  .ifname = reservation.ifname,
+                                  .node = reservation.node,
+                                  .marks = std::move(marks)});
+    }
+
+    void add_range(const cluster::SeenRange& range) {
+        const auto blocks = std::count_if(survey_.blocks.begin(), survey_.blocks.end(), [&](const auto& block) {
+            return block.space == range.space && block.range == range.subnet;
+        });
+        report_.ranges.push_back({.store = range.store,
+                                  .space = range.space,
+                                  .range = range.subnet ? range.subnet->to_string() : std::string(),
+                                  .object = fmt::format("AddressRange {}", range.name),
+                                  .leases = static_cast<std::size_t>(blocks),
+                                  .marks = marks_of(about(range))});
+    }
+
+    void add_block(const cluster::SeenBlock& block) {
+        std::vector<std::string> marks = marks_of(about(block));
+        if (block.is_released) marks.emplace_back("released");
+        if (block.is_going) marks.emplace_back("deleted");
+        report_.blocks.push_back({.object = block.name,
+                                  .space = block.space,
+                                  .block = block.block ? block.block->to_string() : std::string(),
+                                  .range = block.range ? block.range->to_string() : std::string(),
+                                  .node = block.node,
+                                  .in_use = block.in_use,
+                                  .in_use_at = block.in_use_at,
+                                  .marks = std::move(marks)});
+    }
+
+    void add_etcd(const cluster::SeenEtcdLease& seen) {
+        if (seen.lease) return add_lease("etcd", *seen.lease, seen.node, marks_of(about(seen)));
+        report_.leases.push_back({.store = "etcd",
+                                  .space = {},
+                                  .address = fmt::format("key {}", base::quoted(seen.key)),
+                                  .network = {},
+                                  .pod = {},
+                                  .container_id = {},
+                                  .ifname = {},
+                                  .node = {},
+                                  .marks = marks_of(about(seen))});
+    }
+
+    const IpamSurvey& survey_;
+    std::map<std::string, std::vector<std::string>> marks_; // by what they are about
     IpamReport report_;
 };
 
+std::string ranges_table(const IpamReport& report) {
+    Table table({"STORE", "SPACE", "RANGE", "HAS", "SIZE", "OBJECT", "MARKS"});
+    for (const RangeRow& each : report.ranges)
+        table.add_row({each.store, printable(each.space), printable(each.range),
+                       each.percent             ? base::counted(each.leases, "lease", "leases")
+                       : each.store == "blocks" ? base::counted(each.leases, "block", "blocks")
+                                                : std::string(),
+                       each.percent ? fmt::format("{}%", *each.percent) : "", each.object,
+                       base::join(each.marks, ",")});
+    return table.to_text();
+}
+
+std::string blocks_table(const IpamReport& report) {
+    Table table({"BLOCK", "SPACE", "RANGE", "NODE", "IN USE", "WRITTEN", "MARKS"});
+    for (const BlockRow& each : report.blocks)
+        table.add_row({each.block.empty() ? printable(each.object) : each.block, printable(each.space), each.range,
+                       printable(each.node), std::to_string(each.in_use), printable(each.in_use_at),
+                       base::join(each.marks, ",")});
+    return table.to_text();
+}
+
+std::string leases_table(const IpamReport& report) {
+    Table table({"ADDRESS", "STORE", "SPACE", "NETWORK", "POD", "CONTAINER", "INTERFACE", "NODE", "MARKS"});
+    for (const LeaseRow& each : report.leases)
+        table.add_row({printable(each.address), each.store, printable(each.space), printable(each.network),
+                       printable(each.pod), printable(each.container_id.substr(0, 13)), printable(each.ifname),
+                       printable(each.node), base::join(each.marks, ",")});
+    return table.to_text();
+}
+
 } // namespace
 
-IpamReport read_ipam(const LeasePlaces& places) {
-    return IpamReader(places).run();
+IpamReport report_ipam(const IpamSurvey& survey, const std::string& node) {
+    IpamReport report = Reporter(survey).run();
+    if (node.empty()) return report;
+    std::erase_if(report.blocks, [&](const BlockRow& each) { return each.node != node; });
+    std::erase_if(report.leases, [&](const LeaseRow& each) { return each.node != node; });
+    return report;
 }
 
 std::string to_table(const IpamReport& report) {
-    std::string text;
-    if (!report.ranges.empty()) {
-        Table ranges({"STORE", "SPACE", "RANGE", "LEASES", "SIZE", "OBJECT"});
-        for (const SeenRange& each : report.ranges)
-            ranges.add_row({each.store, printable(each.space), printable(each.range), std::to_string(each.leases),
-                            each.percent ? fmt::format("{}%", *each.percent) : "", each.object});
-        text += ranges.to_text() + '\n';
-    }
-    if (!report.leases.empty()) {
-        Table leases({"ADDRESS", "STORE", "SPACE", "NETWORK", "POD", "CONTAINER", "INTERFACE", "NODE", "MARKS"});
-        for (const SeenLease& each : report.leases)
-            leases.add_row({printable(each.address), each.store, printable(each.space), printable(each.network),
-                            printable(each.pod), printable(each.container_id.substr(0, 13)), printable(each.ifname),
-                            printable(each.node), base::join(each.marks, ",")});
-        text += leases.to_text();
-    } else if (report.troubles.empty()) {
-        text += "no leases\n";
-    }
-    for (const std::string& trouble : report.troubles) text += fmt::format("\ncannot read {}\n", trouble);
+    std::vector<std::string> parts;
+    if (!report.ranges.empty()) parts.push_back(ranges_table(report));
+    if (!report.blocks.empty()) parts.push_back(blocks_table(report));
+    if (!report.leases.empty()) parts.push_back(leases_table(report));
+    if (report.leases.empty() && report.troubles.empty()) parts.emplace_back("no leases\n");
+    std::string text = base::join(parts, "\n");
+    if (!text.empty() && !(report.faults.empty() && report.troubles.empty() && report.unknown.empty())) text += '\n';
+    for (const std::string& fault : report.faults) text += fmt::format("{}\n", fault);
+    for (const std::string& what : report.unknown) text += fmt::format("not known: {}\n", what);
+    for (const std::string& trouble : report.troubles) text += fmt::format("cannot read {}\n", trouble);
     return text;
 }
 
 std::string to_json(const IpamReport& report) {
     json::Writer writer(json::Layout::indented);
     writer.begin_object().key("ranges").begin_array();
-    for (const SeenRange& each : report.ranges) {
+    for (const RangeRow& each : report.ranges) {
         writer.begin_object().member("store", each.store).member("space", each.space).member("range", each.range);
-        writer.member("object", each.object).member("leases", std::uint64_t{each.leases});
+        writer.member("object", each.object);
+        if (each.percent || each.store == "blocks")
+            writer.member(each.percent ? "leases" : "blocks", std::uint64_t{each.leases});
         if (each.percent) writer.member("sizePercent", *each.percent);
-        writer.member("trouble", each.trouble).end_object();
+        state::write_texts(writer, "marks", each.marks);
+        writer.end_object();
+    }
+    writer.end_array().key("blocks").begin_array();
+    for (const BlockRow& each : report.blocks) {
+        writer.begin_object().member("name", each.object).member("space", each.space).member("block", each.block);
+        writer.member("range", each.range).member("node", each.node).member("inUse", each.in_use);
+        writer.member("inUseAt", each.in_use_at);
+        state::write_texts(writer, "marks", each.marks);
+        writer.end_object();
     }
     writer.end_array().key("leases").begin_array();
-    for (const SeenLease& each : report.leases) {
+    for (const LeaseRow& each : report.leases) {
         writer.begin_object().member("address", each.address).member("store", each.store).member("space", each.space);
         writer.member("network", each.network).member("pod", each.pod).member("containerID", each.container_id);
-        writer.member("ifname", each.ifname).member("node", each.node).key("marks").begin_array();
-        for (const std::string& mark : each.marks) writer.value(mark);
-        writer.end_array().member("trouble", each.trouble).end_object();
+        writer.member("ifname", each.ifname).member("node", each.node);
+        state::write_texts(writer, "marks", each.marks);
+        writer.end_object();
     }
-    writer.end_array().key("troubles").begin_array();
-    for (const std::string& trouble : report.troubles) writer.value(trouble);
-    return fmt::format("{}\n", writer.end_array().end_object().to_text());
+    writer.end_array();
+    state::write_texts(writer, "faults", report.faults);
+    state::write_texts(writer, "troubles", report.troubles);
+    state::write_texts(writer, "unknown", report.unknown);
+    return fmt::format("{}\n", writer.end_object().to_text());
 }
 
 } // namespace rdmanet::ops

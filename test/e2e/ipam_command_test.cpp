@@ -8,6 +8,9 @@
 
 #include <catch2/catch.hpp>
 
+#include <cstdlib>
+#include <fstream>
+
 namespace rdmanet::test {
 namespace {
 
@@ -29,6 +32,77 @@ std::string lines_with(const std::string& text, const std::string& word) {
     return found;
 }
 
+std::string machine_id() {
+    return shell("tr -d '\\n' < /etc/machine-id");
+}
+
+/// The cluster has what Multus keeps its networks in, and a network whose addresses are in pools.
+class ClusterNetworks {
+public:
+    ClusterNetworks() {
+        const std::string are_served = cluster() + "/get " + kNetworks + " | jq --exit-status .items >/dev/null 2>&1";
+        if (!succeeds(are_served))
+            apply(R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":)"
+                  R"("network-attachment-definitions.k8s.cni.cncf.io"},"spec":{"group":"k8s.cni.cncf.io","scope":)"
+                  R"("Namespaced","names":{"plural":"network-attachment-definitions","kind":)"
+                  R"("NetworkAttachmentDefinition"},"versions":[{"name":"v1","served":true,"storage":true,"schema":)"
+                  R"({"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}})",
+                  "/apis/apiextensions.k8s.io/v1/customresourcedefinitions");
+        shell("until " + are_served + "; do :; done");
+        if (!succeeds(cluster() + "/get /api/v1/namespaces/looks | jq --exit-status .spec >/dev/null"))
+            apply(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"looks"}})", "/api/v1/namespaces");
+        apply(R"({"apiVersion":"k8s.cni.cncf.io/v1","kind":"NetworkAttachmentDefinition","metadata":{"name":"roce"},)"
+              R"("spec":{"config":"{\"type\":\"rdmanet\",\"ipam\":{\"type\":\"rdmanet\"}}"}})",
+              kOwnNetworks);
+    }
+    ClusterNetworks(const ClusterNetworks&) = delete;
+    ClusterNetworks& operator=(const ClusterNetworks&) = delete;
+    ~ClusterNetworks() { shell(cluster() + "/delete " + kOwnNetworks + "/roce"); }
+
+    static void apply(const std::string& object, const std::string& path) {
+        shell(cluster() + "/apply '" + object + "' " + path);
+    }
+
+    /// A running pod that has the address, as Multus notes it.
+    static void run_pod(const std::string& name, const std::string& address) {
+        apply(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + name +
+                  R"(","annotations":{"k8s.v1.cni.cncf.io/network-status":"[{\"name\":\"looks/roce\",\"ips\":[\")" +
+                  address + R"(\"]}]"}},"spec":{"containers":[{"name":"c","image":"i"}]}})",
+              "/api/v1/namespaces/looks/pods");
+        shell(". " + cluster() +
+              R"(/lib && api --fail-with-body -X PATCH -H 'Content-Type: application/merge-patch+json' )"
+              R"(--data '{"status":{"phase":"Running"}}' "$url/api/v1/namespaces/looks/pods/)" +
+              name + R"(/status")");
+    }
+    static void end_pod(const std::string& name) {
+        shell(cluster() + "/delete '/api/v1/namespaces/looks/pods/" + name + "?gracePeriodSeconds=0'");
+    }
+
+private:
+    inline static const std::string kNetworks = "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions";
+    inline static const std::string kOwnNetworks =
+        "/apis/k8s.cni.cncf.io/v1/namespaces/looks/network-attachment-definitions";
+};
+
+std::string pool_object(const std::string& name, const std::string& range, const std::string& records) {
+    return cluster() +
+           R"(/apply '{"apiVersion":"whereabouts.cni.cncf.io/v1alpha1","kind":"IPPool","metadata":{"name":")" + name +
+           R"("},"spec":{"range":")" + range + R"(","allocations":{)" + records + "}}}'";
+}
+
+std::string reservation_object(const std::string& name, const std::string& pod) {
+    return cluster() +
+           R"(/apply '{"apiVersion":"whereabouts.cni.cncf.io/v1alpha1","kind":"OverlappingRangeIPReservation",)"
+           R"("metadata":{"name":")" +
+           name + R"("},"spec":{"podref":")" + pod + R"(","ifname":"net1"}}')";
+}
+
+std::string records_of(const std::string& pool) {
+    return shell(cluster() + "/get ippools/" + pool + " | jq --join-output '.spec.allocations | keys | join(\" \")'");
+}
+
+constexpr const char* kNeedsCluster = "a Kubernetes API server (test/cluster/cluster.sh run)";
+
 } // namespace
 
 TEST_CASE("ipam show: leases of the node", "[ipam]") {
@@ -45,18 +119,192 @@ TEST_CASE("ipam show: leases of the node", "[ipam]") {
     CHECK_THAT(run_ipam("show --kubeconfig /run/nothing").out, Names("/run/nothing"));
 }
 
-TEST_CASE("ipam show: pools of the cluster, also those that whereabouts wrote", "[cluster]") {
-    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
-    shell(cluster() + R"(/apply '{"apiVersion":"whereabouts.cni.cncf.io/v1alpha1","kind":"IPPool","metadata":)"
-                      R"({"name":"show-10.71.1.0-24"},"spec":{"range":"10.71.1.0/24","allocations":{"1":{"id":"far",)"
-                      R"("podref":"shop/other"}}}}')");
-    const ProcessResult shown = run_ipam(with_cluster("show"));
+TEST_CASE("ipam show, check and release: records that others wrote", "[cluster]") {
+    NEEDS(!cluster().empty(), kNeedsCluster);
+    const ClusterNetworks networks;
+    ClusterNetworks::run_pod("user", "10.71.1.2");
+    ClusterNetworks::run_pod("unknown", "10.71.1.200");
+    shell(
+        pool_object("look-10.71.1.0-24", "10.71.1.0/24",
+                    R"("1":{"id":"far","podref":"looks/gone"},"2":{"id":"c2","podref":"looks/user","ifname":"net1"},)"
+                    R"("3":{"id":"c3","podref":"looks/user","ifname":"net2"},"x":{"id":"c9","podref":"looks/user"})"));
+    shell(pool_object("look-10.71.1.0-25", "10.71.1.0/25",
+                      R"("3":{"id":"c4","podref":"looks/unknown","ifname":"net1"})"));
+    shell(reservation_object("look-10.71.1.2", "looks/user"));
+    shell(reservation_object("look-10.71.1.9", "looks/gone"));
+    const std::string network = R"( --network /run/looks.json)";
+    shell(R"(echo '{"type":"rdmanet","ipam":{"type":"rdmanet","store":"node","network_name":"look",)"
+          R"("range":"10.71.1.0/24"}}' >/run/looks.json)");
+    const auto run = [&](const std::string& arguments) { return run_ipam(with_cluster(arguments) + network); };
+
+    const ProcessResult shown = run("show");
     CHECK(shown.err == "");
     CHECK(shown.exit_status == 0);
-    CHECK_THAT(lines_with(shown.out, "10.71.1.0/24"),
-               Names("whereabouts", "show", "0%", "kube-system/show-10.71.1.0-24"));
-    CHECK_THAT(lines_with(shown.out, "10.71.1.1 "), Names("whereabouts", "shop/other", "far"));
-    shell(cluster() + "/delete ippools/show-10.71.1.0-24");
+    CHECK_THAT(lines_with(shown.out, "look-10.71.1.0-24 "), Names("whereabouts", "4 leases", "0%"));
+    CHECK_THAT(lines_with(shown.out, "10.71.1.1 "), Names("looks/gone", "far", "stale,foreign"));
+    CHECK_THAT(lines_with(shown.out, "10.71.1.2 "), Names("looks/user", "c2", " foreign"));
+    CHECK_THAT(lines_with(shown.out, "10.71.1.3 "), Names("c3", "c4", "double"));
+    CHECK_THAT(lines_with(shown.out, "key \"x\" "), Names("unreadable"));
+    CHECK_THAT(lines_with(shown.out, "10.71.1.9 "), Names("looks/gone", "stale,foreign"));
+    CHECK(value(run("show --json").out, "ranges.0.sizePercent") == "0");
+
+    const ProcessResult checked = run("check --pause 0");
+    CHECK(checked.exit_status == 1);
+    CHECK_THAT(lines_with(checked.out, "missing: "), Names("10.71.1.200", "looks/unknown", "look-10.71.1.0-24"));
+    CHECK_THAT(lines_with(checked.out, "double: "), Names("10.71.1.3", "looks/user", "looks/unknown"));
+    CHECK_THAT(lines_with(checked.out, "stale: "), Names("10.71.1.1", "looks/gone", "look-10.71.1.9"));
+    CHECK_THAT(lines_with(checked.out, "unreadable: "), Names("\"x\""));
+    CHECK_THAT(checked.out, Names("5 leases, 0 blocks: 1 missing, 1 double, 2 stale, 1 unreadable, 0 too large, "
+                                  "0 different"));
+    // Who may not look at pods says so, and calls nothing stale.
+    const ProcessResult limited =
+        run_ipam("check --pause 0 --kubeconfig " + cluster() + "/rdmanet.kubeconfig" + network);
+    CHECK(limited.exit_status == 1);
+    CHECK_THAT(limited.out, Names("cannot", "is forbidden", "--kubeconfig"));
+
+    const ProcessResult asked = run("release --address 10.71.1.1");
+    CHECK(asked.exit_status == 1);
+    CHECK_THAT(asked.out, Names("would release", "look-10.71.1.0-24", "looks/gone", "--yes"));
+    CHECK(records_of("look-10.71.1.0-24") == "1 2 3 x");
+    const ProcessResult kept = run("release --address 10.71.1.2 --yes");
+    CHECK(kept.exit_status == 1);
+    CHECK_THAT(kept.out, Names("kept", "looks/user", "delete the pod"));
+    CHECK(records_of("look-10.71.1.0-24") == "1 2 3 x");
+    const ProcessResult released = run("release --pod looks/gone --yes");
+    CHECK(released.exit_status == 0);
+    CHECK_THAT(released.out, Names("released", "10.71.1.1", "look-10.71.1.9"));
+    CHECK(records_of("look-10.71.1.0-24") == "2 3 x");
+    CHECK(run("release --pod looks/gone --yes").out == "nothing to release\n");
+    CHECK_THAT(run("release --yes").err, Names("--address", "--pod", "--node"));
+
+    ClusterNetworks::end_pod("user");
+    ClusterNetworks::end_pod("unknown");
+    shell(cluster() + "/delete ippools/look-10.71.1.0-24; " + cluster() + "/delete ippools/look-10.71.1.0-25; " +
+          cluster() + "/delete overlappingrangeipreservations/look-10.71.1.2");
+}
+
+TEST_CASE("ipam check and release: what this node uses or gives back by itself is no fault", "[cluster]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!cluster().empty(), kNeedsCluster);
+    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    const ClusterNetworks networks;
+    ClusterNetworks::run_pod("till", "10.71.2.1");
+    const Stage stage;
+    PluginCall call = call_for(stage.pod, std::string("'master':'par0','ipam':{'type':'rdmanet','store':'whereabouts',"
+                                                      "'range':'10.71.2.0/24','kubernetes':{'kubeconfig':'") +
+                                              kKubeconfig + "'}}");
+    call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=looks;K8S_POD_NAME=till;K8S_POD_UID=uid-1";
+    std::ofstream("/run/looks.json") << call.config;
+    const auto run = [&](const std::string& arguments) {
+        return run_ipam(with_cluster(arguments) + " --network /run/looks.json");
+    };
+    CHECK(addresses(add(call)) == "10.71.2.1/24");
+    const ProcessResult whole = run("check --pause 0");
+    CHECK(whole.out == "1 lease, 0 blocks: 0 missing, 0 double, 0 stale, 0 unreadable, 0 too large, 0 different\n");
+    CHECK(whole.exit_status == 0);
+    CHECK_THAT(run("release --address 10.71.2.1 --yes").out, Names("kept", "alive on this node"));
+    CHECK(records_of("10.71.2.0-24") == "1");
+    // Somebody takes the record away.
+    shell(cluster() + "/delete ippools/10.71.2.0-24");
+    shell(pool_object("10.71.2.0-24", "10.71.2.0/24", ""));
+    const ProcessResult lost = run("check --pause 0");
+    CHECK(lost.exit_status == 1);
+    CHECK_THAT(lines_with(lost.out, "missing: "), Names("10.71.2.1", "looks/till"));
+    CHECK_THAT(lines_with(lost.out, "differs: "), Names("c1", "10.71.2.1"));
+    shell(cluster() + "/delete ippools/10.71.2.0-24");
+    shell(pool_object("10.71.2.0-24", "10.71.2.0/24", R"("1":{"id":"c1","podref":"looks/till","ifname":"net1"})"));
+    CHECK(run("check --pause 0").exit_status == 0);
+    // The pod is gone, and this node could not give its address back.
+    write_kubeconfig(kNobody);
+    CHECK(del(call) == "");
+    ClusterNetworks::end_pod("till");
+    const ProcessResult owed = run("check --pause 0");
+    CHECK(owed.exit_status == 0);
+    CHECK_THAT(owed.out, Names("not yet given back", "0 stale"));
+    CHECK_THAT(run("release --pod looks/till --yes").out, Names("kept", "`rdmanet gc`"));
+    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    shell(binary() + " gc");
+    CHECK(records_of("10.71.2.0-24") == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("ipam show and release: blocks of a node that is gone", "[cluster][blocks]") {
+    NEEDS(!cluster().empty(), kNeedsCluster);
+    shell(cluster() + R"(/apply '{"apiVersion":"rdmanet.cni/v1alpha1","kind":"AddressBlock","metadata":{"name":)"
+                      R"("look-10.71.3.0-28","finalizers":["rdmanet.cni/in-use"]},"spec":{"space":"look","range":)"
+                      R"("10.71.3.0/24","block":"10.71.3.0/28","size":16,"node":{"name":"look-n1","uid":"old"},)"
+                      R"("machineID":"m","bootID":"gone","leaseFile":"f","released":false,"inUse":3,"inUseAt":)"
+                      R"("2026-01-01T00:00:00Z"}}' /apis/rdmanet.cni/v1alpha1/addressblocks)");
+    const std::string node = R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"look-n1"},)"
+                             R"("status":{"nodeInfo":{"bootID":"gone"}}})";
+    ClusterNetworks::apply(node, "/api/v1/nodes");
+    shell(". " + cluster() +
+          R"(/lib && api --fail-with-body -X PATCH -H 'Content-Type: application/merge-patch+json' )"
+          R"(--data '{"status":{"nodeInfo":{"bootID":"gone"}}}' "$url/api/v1/nodes/look-n1/status")");
+    CHECK_THAT(lines_with(run_ipam(with_cluster("show --node look-n1")).out, "10.71.3.0/28"),
+               Names("look", "10.71.3.0/24", "look-n1", "3", "2026-01-01T00:00:00Z") && !Catch::Contains("stale"));
+    const ProcessResult kept = run_ipam(with_cluster("release --node look-n1 --yes"));
+    CHECK(kept.exit_status == 1);
+    CHECK_THAT(kept.out, Names("kept", "look-10.71.3.0-28", "look-n1"));
+    shell(cluster() + "/delete /api/v1/nodes/look-n1");
+    CHECK_THAT(lines_with(run_ipam(with_cluster("show --node look-n1")).out, "10.71.3.0/28"), Names("stale"));
+    CHECK_THAT(run_ipam(with_cluster("release --node look-n1")).out, Names("would release", "3 addresses", "--yes"));
+    const ProcessResult released = run_ipam(with_cluster("release --node look-n1 --yes"));
+    CHECK(released.exit_status == 0);
+    CHECK_THAT(released.out, Names("released", "look-10.71.3.0-28"));
+    CHECK_THAT(shell(cluster() + "/get /apis/rdmanet.cni/v1alpha1/addressblocks/look-10.71.3.0-28"), Names("NotFound"));
+}
+
+TEST_CASE("ipam show, check and release: leases in etcd", "[etcd]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const char* directory = std::getenv("RDMANET_ETCD");
+    NEEDS(directory != nullptr, "etcd (test/cluster/etcd.sh run)");
+    const std::string endpoint = shell("head -n 1 " + std::string(directory) + "/one/endpoints | tr -d '\\n'");
+    const Stage stage;
+    PluginCall call = call_for(stage.pod, "'master':'par0','ipam':{'type':'rdmanet','range':'10.71.4.0/24',"
+                                          "'network_name':'look','store':'etcd','etcd':{'endpoints':['" +
+                                              endpoint + "'],'prefix':'/rdmanet/e2e-look'}}");
+    call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till;K8S_POD_UID=uid-1";
+    std::ofstream("/run/looks.json") << call.config;
+    const auto run = [&](const std::string& arguments, const std::string& state = "/run/rdmanet") {
+        return run_ipam(arguments + " --network /run/looks.json --state-dir " + state);
+    };
+    const std::string result = add(call);
+    const std::string address = addresses(result).substr(0, addresses(result).find('/'));
+    CHECK_THAT(lines_with(run("show").out, address + ' '), Names("etcd", "look", "net", "shop/till", "c1", "net1"));
+    CHECK(run("check --pause 0").exit_status == 0);
+    CHECK_THAT(run("release --address " + address + " --yes").out, Names("kept", "alive on this node"));
+    // What somebody else wrote there.
+    const auto ask = [&](const std::string& what, const std::string& body) {
+        return shell("curl --silent --fail " + endpoint + "/v3/kv/" + what + " -d '" + body + "'");
+    };
+    const std::string key = shell("printf /rdmanet/e2e-look/look/a/010.071.004.250 | base64 -w0");
+    (void)ask("put", R"({"key":")" + key + R"(","value":"eA=="})");
+    CHECK_THAT(lines_with(run("show").out, "010.071.004.250"), Names("unreadable"));
+    const ProcessResult wrong = run("check --pause 0");
+    CHECK(wrong.exit_status == 1);
+    CHECK_THAT(wrong.out, Names("unreadable: etcd's key \"/rdmanet/e2e-look/look/a/010.071.004.250\""));
+    (void)ask("deleterange", R"({"key":")" + key + R"("})");
+    // As another node sees it, whose journal knows nothing of the pod.
+    CHECK_THAT(run("release --pod shop/till", "/run/rdmanet-look").out, Names("would release", address, "--yes"));
+    const ProcessResult released = run("release --pod shop/till --yes", "/run/rdmanet-look");
+    CHECK(released.exit_status == 0);
+    CHECK_THAT(released.out, Names("released", address));
+    CHECK_THAT(run("check --pause 0").out, Names("differs: ", address));
+    CHECK(run("show").out == "no leases\n");
+    CHECK(del(call) == "");
+    // A node, also one that has another name by now.
+    (void)add(call);
+    const std::string host = shell("hostname | tr -d '\n'");
+    CHECK_THAT(run("release --node " + host + " --yes").out, Names("kept", "alive on this node"));
+    CHECK_THAT(run("rename-node nobody other").err, Names("\"nobody\"", host));
+    CHECK(run("rename-node " + host + " other").out ==
+          "1 lease of machine " + machine_id() + " is of node other now\n");
+    CHECK_THAT(run("release --node other", "/run/rdmanet-look").out, Names("would release 1 lease", "other", "--yes"));
+    CHECK_THAT(run("release --node other --yes", "/run/rdmanet-look").out, Names("released 1 lease"));
+    CHECK(run("show").out == "no leases\n");
+    CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
 }
 
 } // namespace rdmanet::test

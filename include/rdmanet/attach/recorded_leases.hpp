@@ -4,6 +4,7 @@
 #include <rdmanet/attach/node.hpp>
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/ipam/lease.hpp>
+#include <rdmanet/ipam/store/block_file.hpp>
 #include <rdmanet/state/attachment_store.hpp>
 
 #include <string>
@@ -16,6 +17,16 @@ namespace rdmanet::attach {
 /// `store` is the kind of the store that they are in; empty: the node's own.
 [[nodiscard]] std::vector<ipam::Lease> list_recorded_leases(const state::AttachmentStore& records,
                                                             const std::string& boot_id, std::string_view store = {});
+
+struct NodeLeases {
+    std::vector<ipam::Lease> own;       // in the node's own store
+    std::vector<ipam::Lease> in_blocks; // of the cluster
+    std::vector<ipam::Block> blocks;
+    std::string block_file; // its random name; empty: this node has never had a block
+};
+/// Repairs and changes nothing.
+[[nodiscard]] NodeLeases read_node_leases(const Node& node, const state::AttachmentStore& records,
+                                          const base::Deadline& deadline);
 
 /// Those in this node's own store and in its blocks. Repairs and changes nothing.
 [[nodiscard]] std::vector<ipam::Lease> read_leases(const Node& node, const state::AttachmentStore& records,

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -59,9 +60,75 @@ struct SeenReservation {
     std::string trouble;
 };
 
+/// An AddressRange.
+struct SeenRange {
+    std::string name;
+    std::string space;
+    std::string store;
+    std::optional<base::IpPrefix> subnet; // nullopt if there is `trouble`
+    unsigned block_size = 0;
+    std::string trouble;
+};
+
+/// An AddressBlock.
+struct SeenBlock {
+    std::string name;
+    std::string space;
+    std::optional<base::IpPrefix> range; // nullopt if there is `trouble`
+    std::optional<base::IpPrefix> block;
+    std::string node;
+    std::string node_uid;
+    std::string machine_id;
+    std::string boot_id;
+    std::string lease_file;
+    bool is_released = false;
+    bool is_going = false; // somebody has deleted it, and its finalizer keeps it
+    std::uint64_t in_use = 0;
+    std::string in_use_at;
+    std::string uid;
+    std::string version;
+    std::string trouble;
+};
+
+/// An address that a pod has.
+struct SeenPodAddress {
+    std::string network; // "NAMESPACE/NAME" of the NetworkAttachmentDefinition
+    base::IpAddress address;
+};
+
+/// A pod, by its metadata.
+struct SeenPod {
+    std::string name; // "NAMESPACE/NAME"
+    std::string uid;
+    bool is_going = false;
+    /// Of its networks but the cluster's default one, as Multus has noted them.
+    std::vector<SeenPodAddress> addresses;
+};
+
+/// A pod, read whole.
+struct SeenPodState {
+    std::string uid;
+    std::string node;
+    bool is_going = false;
+    bool is_running = false; // its phase, and its sandbox as far as the server knows
+};
+
+struct SeenNode {
+    std::string name;
+    std::string uid;
+    std::string machine_id;
+    std::string boot_id;
+};
+
 /// Parse the objects of a list. Throw json::ValueError only for what has no name.
 [[nodiscard]] SeenPool parse_seen_pool(const json::Reader& object);
 [[nodiscard]] SeenReservation parse_seen_reservation(const json::Reader& object);
+[[nodiscard]] SeenRange parse_seen_range(const json::Reader& object);
+[[nodiscard]] SeenBlock parse_seen_block(const json::Reader& object);
+/// Whether a network's configuration or list has its addresses from rdmanet or whereabouts.
+[[nodiscard]] bool has_pools(const std::string& configuration);
+[[nodiscard]] SeenPod parse_seen_pod(const json::Reader& object);
+[[nodiscard]] SeenPodState parse_seen_pod_state(const json::Reader& object);
 
 /// Each list is nullopt where the server does not know that kind of object. Throws ipam::StoreError.
 class Survey {
@@ -73,6 +140,23 @@ public:
     /// nullopt if there is none.
     [[nodiscard]] std::optional<SeenPool> find_pool(const std::string& name, const base::Deadline& deadline);
     [[nodiscard]] std::optional<std::vector<SeenReservation>> list_reservations(const base::Deadline& deadline);
+
+    [[nodiscard]] std::optional<std::vector<SeenRange>> list_ranges(const base::Deadline& deadline);
+    [[nodiscard]] std::optional<std::vector<SeenBlock>> list_blocks(const base::Deadline& deadline);
+    [[nodiscard]] std::vector<SeenPod> list_pods(const base::Deadline& deadline);
+    /// "NAMESPACE/NAME" of the NetworkAttachmentDefinitions whose addresses are in pools, by rdmanet or by whereabouts.
+    [[nodiscard]] std::set<std::string> list_networks_with_pools(const base::Deadline& deadline);
+    [[nodiscard]] std::vector<SeenNode> list_nodes(const base::Deadline& deadline);
+    /// `name`: "NAMESPACE/NAME". nullopt: there is none.
+    [[nodiscard]] std::optional<SeenPodState> find_pod(const std::string& name, const base::Deadline& deadline);
+
+    // Each removes something that is still as it was seen. False: it has changed, or is gone. Throws ipam::StoreError,
+    // also if the server gave no answer: what was asked for may be done then.
+
+    [[nodiscard]] bool remove(const SeenPool& pool, const SeenRecord& record, const base::Deadline& deadline);
+    [[nodiscard]] bool remove(const SeenReservation& reservation, const base::Deadline& deadline);
+    /// With its finalizer. Its node must be gone.
+    [[nodiscard]] bool remove(const SeenBlock& block, const base::Deadline& deadline);
 
     /// Of pools and reservations: that of the kubeconfig's context, else whereabouts' own.
     [[nodiscard]] std::string name_space() const;

@@ -1,9 +1,10 @@
 // `rdmanet ipam show`: what the lease stores have, whoever wrote it.
 #pragma once
 
-#include <rdmanet/ops/lease_places.hpp>
+#include <rdmanet/ops/ipam_survey.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,17 +12,28 @@
 namespace rdmanet::ops {
 
 /// A range of addresses, as a store has it.
-struct SeenRange {
+struct RangeRow {
     std::string store;  // "whereabouts", "blocks"
     std::string space;  // `network_name`
     std::string range;  // as the object says
-    std::string object; // "NAMESPACE/NAME"
+    std::string object; // its kind and name
     std::size_t leases = 0;
     std::optional<unsigned> percent{}; // of what the API server stores in one object
-    std::string trouble{};
+    std::vector<std::string> marks{};
 };
 
-struct SeenLease {
+struct BlockRow {
+    std::string object;
+    std::string space;
+    std::string block;
+    std::string range;
+    std::string node;
+    std::uint64_t in_use = 0; // as last written
+    std::string in_use_at;
+    std::vector<std::string> marks{};
+};
+
+struct LeaseRow {
     std::string store;
     std::string space;
     std::string address; // or the key that can't be read
@@ -30,21 +42,23 @@ struct SeenLease {
     std::string container_id;
     std::string ifname;
     std::string node;
-    std::vector<std::string> marks{}; // "foreign", "double", "unreadable"
-    std::string trouble{};            // what the marks mean here
+    std::vector<std::string> marks{}; // "foreign", "double", "stale", "unreadable", "size"
 };
 
 struct IpamReport {
-    std::vector<SeenRange> ranges;
-    std::vector<SeenLease> leases;
+    std::vector<RangeRow> ranges;
+    std::vector<BlockRow> blocks;
+    std::vector<LeaseRow> leases;
+    std::vector<std::string> faults;   // what the marks mean
     std::vector<std::string> troubles; // stores that could not be read, one sentence each
+    std::vector<std::string> unknown;  // what therefore is not marked
 };
 
-/// Reads the stores. One that can't be read is in `troubles`, and the others are read. Changes nothing.
-[[nodiscard]] IpamReport read_ipam(const LeasePlaces& places);
+/// `node`: only what this node has; empty: all. Blocks and leases of no known node are not among it.
+[[nodiscard]] IpamReport report_ipam(const IpamSurvey& survey, const std::string& node = {});
 
 [[nodiscard]] std::string to_table(const IpamReport& report);
-/// {"ranges": [...], "leases": [...], "troubles": [...]}
+/// {"ranges": [...], "blocks": [...], "leases": [...], "faults": [...], "troubles": [...], "unknown": [...]}
 [[nodiscard]] std::string to_json(const IpamReport& report);
 
 } // namespace rdmanet::ops

@@ -1,0 +1,58 @@
+// `rdmanet ipam show` and `rdmanet ipam check`: what changes nothing.
+#include "ipam_command.hpp"
+#include "output.hpp"
+
+#include <rdmanet/ops/ipam_check.hpp>
+#include <rdmanet/ops/ipam_report.hpp>
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+namespace rdmanet::cmd {
+namespace {
+
+constexpr unsigned kPause = 10;
+constexpr unsigned kLongestPause = 3600;
+
+int show(const IpamOptions& options, const std::string& node) {
+    const ops::LeasePlaces places = find_lease_places(options);
+    ops::IpamClients clients(places);
+    const ops::IpamReport report = ops::report_ipam(ops::survey_ipam(places, clients), node);
+    print(options.json ? ops::to_json(report) : ops::to_table(report));
+    return report.troubles.empty() ? 0 : 1;
+}
+
+int check(const IpamOptions& options, std::chrono::seconds pause) {
+    const ops::LeasePlaces places = find_lease_places(options);
+    ops::IpamClients clients(places);
+    const ops::IpamCheck checked = ops::check_ipam(places, clients, pause);
+    print(options.json ? ops::to_json(checked) : ops::to_text(checked));
+    return checked.faults.empty() && checked.troubles.empty() ? 0 : 1;
+}
+
+} // namespace
+
+IpamVerb add_ipam_show(CLI::App& ipam, IpamOptions& options) {
+    CLI::App* command = ipam.add_subcommand(
+        "show", "show ranges, blocks and leases in all stores, also those that others wrote; changes nothing");
+    add_place_options(*command, options);
+    const auto node = std::make_shared<std::string>();
+    command->add_option("--node", *node, "only the blocks and leases of this node");
+    return {.command = command, .run = [&options, node] { return show(options, *node); }};
+}
+
+IpamVerb add_ipam_check(CLI::App& ipam, IpamOptions& options) {
+    CLI::App* command = ipam.add_subcommand(
+        "check", "compare the stores with journal, kernel, pods and nodes; exit status 1 if anything is wrong");
+    add_place_options(*command, options);
+    const auto pause = std::make_shared<unsigned>(kPause);
+    command
+        ->add_option("--pause", *pause,
+                     "seconds until what seems wrong is looked at again, because it may just be changing")
+        ->check(CLI::Range(0U, kLongestPause))
+        ->capture_default_str();
+    return {.command = command, .run = [&options, pause] { return check(options, std::chrono::seconds(*pause)); }};
+}
+
+} // namespace rdmanet::cmd

@@ -1,0 +1,122 @@
+// `rdmanet ipam release`: says what it is about to do, and does it with --yes.
+#include "ipam_command.hpp"
+#include "output.hpp"
+
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/json/writer.hpp>
+#include <rdmanet/ops/ipam_release.hpp>
+#include <rdmanet/state/members.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rdmanet::cmd {
+namespace {
+
+struct ReleaseOptions {
+    std::string address;
+    std::string pod;
+    std::string node;
+    bool yes = false;
+};
+
+ops::ReleaseTarget target_of(const ReleaseOptions& options) {
+    const auto given = {!options.address.empty(), !options.pod.empty(), !options.node.empty()};
+    if (std::count(given.begin(), given.end(), true) != 1)
+        throw base::Error("expected one of --address, --pod and --node: give one of them");
+    ops::ReleaseTarget target{.pod = options.pod, .node = options.node};
+    if (!options.address.empty()) {
+        target.address = base::IpAddress::parse(options.address);
+        if (!target.address)
+            throw base::Error(
+                fmt::format("--address: expected an IP address, found {}", base::quoted(options.address)));
+    }
+    if (!options.pod.empty() && options.pod.find('/') == std::string::npos)
+        throw base::Error(fmt::format("--pod: expected NAMESPACE/NAME, found {}", base::quoted(options.pod)));
+    return target;
+}
+
+/// What became of one lease.
+struct Outcome {
+    std::string verdict; // "released", "kept", "changed", "failed", "would release"
+    std::string what;
+    std::string reason;
+};
+
+Outcome outcome_of(const ops::Releasable& each, bool yes) {
+    if (!each.refused.empty()) return {.verdict = "kept", .what = each.what, .reason = each.refused};
+    if (!yes) return {.verdict = "would release", .what = each.what, .reason = {}};
+    try {
+        if (each.release()) return {.verdict = "released", .what = each.what, .reason = {}};
+        return {.verdict = "changed", .what = each.what, .reason = "it is not as it was a moment ago: look again"};
+    } catch (const base::Error& error) {
+        return {.verdict = "failed", .what = each.what, .reason = error.what()};
+    }
+}
+
+std::string to_json(const std::vector<Outcome>& outcomes, const ops::IpamSurvey& survey) {
+    json::Writer writer(json::Layout::indented);
+    writer.begin_object().key("leases").begin_array();
+    for (const Outcome& each : outcomes)
+        writer.begin_object()
+            .member("verdict", each.verdict)
+            .member("lease", each.what)
+            .member("reason", each.reason)
+            .end_object();
+    writer.end_array();
+    state::write_texts(writer, "unknown", survey.unknown);
+    state::write_texts(writer, "troubles", survey.troubles);
+    return fmt::format("{}\n", writer.end_object().to_text());
+}
+
+std::string to_text(const std::vector<Outcome>& outcomes, const ops::IpamSurvey& survey) {
+    std::string text;
+    for (const Outcome& each : outcomes)
+        text += fmt::format("{} {}{}{}\n", each.verdict, each.what, each.reason.empty() ? "" : ": ", each.reason);
+    for (const std::string& what : survey.unknown) text += fmt::format("not known: {}\n", what);
+    for (const std::string& trouble : survey.troubles) text += fmt::format("cannot read {}\n", trouble);
+    if (outcomes.empty()) text += "nothing to release\n";
+    return text;
+}
+
+int release(const IpamOptions& options, const ReleaseOptions& own) {
+    const ops::ReleaseTarget target = target_of(own);
+    const ops::LeasePlaces places = find_lease_places(options);
+    ops::IpamClients clients(places);
+    const ops::IpamSurvey survey = ops::survey_ipam(places, clients);
+    std::vector<Outcome> outcomes;
+    for (const ops::Releasable& each : ops::find_releasable(target, survey, places, clients))
+        outcomes.push_back(outcome_of(each, own.yes));
+    const auto count = [&](const char* verdict) {
+        return std::count_if(outcomes.begin(), outcomes.end(),
+                             [&](const Outcome& each) { return each.verdict == verdict; });
+    };
+    const bool waits = count("would release") != 0;
+    if (options.json)
+        print(to_json(outcomes, survey));
+    else
+        print(to_text(outcomes, survey) +
+              (waits ? "nothing is released yet: to do it, run the command again with --yes\n" : ""));
+    const bool all_done = count("released") == static_cast<std::ptrdiff_t>(outcomes.size());
+    return all_done && survey.troubles.empty() ? 0 : 1;
+}
+
+} // namespace
+
+IpamVerb add_ipam_release(CLI::App& ipam, IpamOptions& options) {
+    CLI::App* command = ipam.add_subcommand(
+        "release", "give back what a pod or node that is gone has; without --yes, only say what that is");
+    add_place_options(*command, options);
+    const auto own = std::make_shared<ReleaseOptions>();
+    command->add_option("--address", own->address, "the leases of this address");
+    command->add_option("--pod", own->pod, "the leases of this pod: NAMESPACE/NAME");
+    command->add_option("--node", own->node, "the leases and blocks of this node");
+    command->add_flag("--yes", own->yes, "do it");
+    return {.command = command, .run = [&options, own] { return release(options, *own); }};
+}
+
+} // namespace rdmanet::cmd

@@ -1,0 +1,44 @@
+// What is wrong in a survey of the lease stores.
+#pragma once
+
+#include <rdmanet/ops/ipam_survey.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rdmanet::ops {
+
+enum class Wrong : std::uint8_t {
+    missing,    // somebody uses an address that no store has for him
+    twice,      // two have one address
+    stale,      // nobody uses it any more
+    unreadable, // nobody can say whose it is
+    size,       // it is nearly as large as the API server takes
+    differs,    // an attachment of this node is not as its ADD left it
+};
+/// "missing", "double", "stale", "unreadable", "size", "differs"
+[[nodiscard]] std::string_view to_string(Wrong wrong);
+
+struct IpamFault {
+    Wrong wrong = Wrong::stale;
+    std::string about; // the object or lease
+    std::string text;  // why, and what to do
+    std::string pod;   // "NAMESPACE/NAME" that a look at the pod itself can clear; else empty
+
+    friend bool operator==(const IpamFault&, const IpamFault&) = default;
+};
+
+// What `about` says.
+[[nodiscard]] std::string about(const cluster::SeenPool& pool);
+[[nodiscard]] std::string about(const cluster::SeenPool& pool, const cluster::SeenRecord& record);
+[[nodiscard]] std::string about(const cluster::SeenReservation& reservation);
+[[nodiscard]] std::string about(const cluster::SeenRange& range);
+[[nodiscard]] std::string about(const cluster::SeenBlock& block);
+[[nodiscard]] std::string about(const cluster::SeenEtcdLease& lease);
+
+/// Whatever one look shows. What is just being changed may be among it: `rdmanet ipam check` looks twice.
+[[nodiscard]] std::vector<IpamFault> find_faults(const IpamSurvey& survey);
+
+} // namespace rdmanet::ops

@@ -1,0 +1,32 @@
+// `rdmanet ipam release`: a person gives back what nobody else gives back.
+#pragma once
+
+#include <rdmanet/base/ip_address.hpp>
+#include <rdmanet/ops/ipam_survey.hpp>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rdmanet::ops {
+
+/// One of the three.
+struct ReleaseTarget {
+    std::optional<base::IpAddress> address{};
+    std::string pod{}; // "NAMESPACE/NAME"
+    std::string node{};
+};
+
+struct Releasable {
+    std::string what;
+    std::string refused{}; // why it is kept; empty: it may go
+    /// False: it has changed since it was seen. Throws base::Error.
+    std::function<bool()> release{};
+};
+
+/// What the stores have of the target. The survey and the clients must outlive the result.
+[[nodiscard]] std::vector<Releasable> find_releasable(const ReleaseTarget& target, const IpamSurvey& survey,
+                                                      const LeasePlaces& places, IpamClients& clients);
+
+} // namespace rdmanet::ops

@@ -1,0 +1,112 @@
+#include <rdmanet/ops/ipam_check.hpp>
+
+#include <rdmanet/attach/check_node.hpp>
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/base/logger.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/json/writer.hpp>
+#include <rdmanet/state/members.hpp>
+
+#include <algorithm>
+#include <iterator>
+#include <thread>
+#include <utility>
+
+namespace rdmanet::ops {
+namespace {
+
+struct Look {
+    IpamSurvey survey;
+    std::vector<IpamFault> faults;
+};
+
+Look look(const LeasePlaces& places, IpamClients& clients) {
+    Look now{.survey = survey_ipam(places, clients), .faults = {}};
+    now.faults = find_faults(now.survey);
+    return now;
+}
+
+/// A look at the pod itself, whose state the lists do not have.
+bool is_cleared_by_pod(const IpamFault& fault, IpamClients& clients) try {
+    if (fault.pod.empty()) return false;
+    const auto pod = cluster::Survey(clients.kube()).find_pod(fault.pod, survey_deadline());
+    if (fault.wrong == Wrong::stale) return pod.has_value();
+    return !pod || pod->is_going || !pod->is_running; // it may be without its addresses by now
+} catch (const base::Error&) {                        // whoever may list pods and not read one
+    return false;
+}
+
+std::size_t count_leases(const IpamSurvey& survey) {
+    std::size_t count = survey.etcd.size();
+    for (const cluster::SeenPool& pool : survey.pools) count += pool.records.size();
+    if (survey.node) count += survey.node->own.size() + survey.node->in_blocks.size();
+    return count;
+}
+
+/// The attachments of this node: journal, kernel and store against each other, as `rdmanet check` does.
+void check_attachments(const LeasePlaces& places, IpamCheck& check) {
+    const attach::Node node(places.state_directory, base::Logger(base::LogLevel::warning));
+    for (const attach::CheckedAttachment& each : attach::check_node(node))
+        if (each.agreement == attach::Agreement::differs)
+            check.faults.push_back({.wrong = Wrong::differs, .about = each.name, .text = each.reason, .pod = {}});
+        else if (each.agreement == attach::Agreement::not_checked)
+            check.unknown.push_back(fmt::format("{}: {}", each.name, each.reason));
+}
+
+std::size_t count(const IpamCheck& check, Wrong wrong) {
+    return static_cast<std::size_t>(std::count_if(check.faults.begin(), check.faults.end(),
+                                                  [&](const IpamFault& fault) { return fault.wrong == wrong; }));
+}
+
+} // namespace
+
+IpamCheck check_ipam(const LeasePlaces& places, IpamClients& clients, std::chrono::seconds pause) {
+    Look first = look(places, clients);
+    if (!first.faults.empty()) {
+        std::this_thread::sleep_for(pause);
+        Look second = look(places, clients);
+        std::erase_if(second.faults, [&](const IpamFault& fault) {
+            return std::find(first.faults.begin(), first.faults.end(), fault) == first.faults.end() ||
+                   is_cleared_by_pod(fault, clients);
+        });
+        first = std::move(second);
+    }
+    IpamCheck check{.faults = std::move(first.faults),
+                    .leases = count_leases(first.survey),
+                    .blocks = first.survey.blocks.size(),
+                    .troubles = std::move(first.survey.troubles),
+                    .unknown = std::move(first.survey.unknown)};
+    if (!places.state_directory.empty()) check_attachments(places, check);
+    return check;
+}
+
+std::string to_text(const IpamCheck& check) {
+    std::string text;
+    for (const IpamFault& fault : check.faults)
+        text += fmt::format("{}: {}: {}\n", to_string(fault.wrong), fault.about, fault.text);
+    for (const std::string& what : check.unknown) text += fmt::format("not known: {}\n", what);
+    for (const std::string& trouble : check.troubles) text += fmt::format("cannot read {}\n", trouble);
+    return text + fmt::format("{}, {}: {} missing, {} double, {} stale, {} unreadable, {} too large, {} different\n",
+                              base::counted(check.leases, "lease", "leases"),
+                              base::counted(check.blocks, "block", "blocks"), count(check, Wrong::missing),
+                              count(check, Wrong::twice), count(check, Wrong::stale), count(check, Wrong::unreadable),
+                              count(check, Wrong::size), count(check, Wrong::differs));
+}
+
+std::string to_json(const IpamCheck& check) {
+    json::Writer writer(json::Layout::indented);
+    writer.begin_object().key("faults").begin_array();
+    for (const IpamFault& fault : check.faults)
+        writer.begin_object()
+            .member("kind", to_string(fault.wrong))
+            .member("about", fault.about)
+            .member("text", fault.text)
+            .end_object();
+    writer.end_array();
+    writer.member("leases", std::uint64_t{check.leases}).member("blocks", std::uint64_t{check.blocks});
+    state::write_texts(writer, "unknown", check.unknown);
+    state::write_texts(writer, "troubles", check.troubles);
+    return fmt::format("{}\n", writer.end_object().to_text());
+}
+
+} // namespace rdmanet::ops

@@ -1,0 +1,262 @@
+#include <rdmanet/ops/ipam_faults.hpp>
+
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace rdmanet::ops {
+namespace {
+
+using base::IpAddress;
+using cluster::SeenBlock;
+using cluster::SeenEtcdLease;
+using cluster::SeenPod;
+using cluster::SeenPool;
+using cluster::SeenRecord;
+using cluster::SeenReservation;
+
+constexpr unsigned kLargePercent = 60; // ADD warns from there on
+
+std::string or_nobody(const std::string& pod) {
+    return pod.empty() ? "no pod" : fmt::format("pod {}", base::quoted(pod));
+}
+
+class FaultFinder {
+public:
+    explicit FaultFinder(const IpamSurvey& survey) : survey_(survey) {
+        for (const attach::LeaseHolder& holder : survey.holders)
+            if (holder.owes) owing_.emplace(holder.container_id, holder.ifname);
+        if (!survey.pods) return;
+        for (const SeenPod& pod : *survey.pods) pods_.emplace(pod.name, &pod);
+    }
+
+    std::vector<IpamFault> run() && {
+        for (const SeenPool& pool : survey_.pools) look_at(pool);
+        for (const SeenReservation& reservation : survey_.reservations) look_at(reservation);
+        for (const cluster::SeenRange& range : survey_.ranges)
+            if (!range.trouble.empty()) add(Wrong::unreadable, about(range), range.trouble);
+        for (const SeenBlock& block : survey_.blocks) look_at(block);
+        for (const SeenEtcdLease& lease : survey_.etcd) look_at(lease);
+        for (const attach::LeaseHolder& holder : survey_.holders)
+            if (holder.pod == ipam::Liveness::dead && !holder.owes)
+                add(Wrong::stale, holder.what, "its pod is dead: run `rdmanet gc`");
+        look_at_own_blocks();
+        if (survey_.pods) look_at_pods();
+        return std::move(faults_);
+    }
+
+private:
+    using Holder = std::pair<const SeenPool*, const SeenRecord*>;
+    using Place = std::pair<std::string, IpAddress>; // space and address
+
+    void add(Wrong wrong, std::string what, std::string text, std::string pod = {}) {
+        faults_.push_back({.wrong = wrong, .about = std::move(what), .text = std::move(text), .pod = std::move(pod)});
+    }
+
+    /// Empty if the pod exists, if this node will give the address back, and if nobody knows.
+    [[nodiscard]] std::string why_stale(const std::string& pod, const std::string& container_id,
+                                        const std::string& ifname) const {
+        if (!survey_.pods || pod.empty() || pods_.contains(pod) || owing_.contains({container_id, ifname})) return {};
+        return fmt::format("pod {} does not exist: `rdmanet ipam release --pod {}`", base::quoted(pod), pod);
+    }
+
+    void look_at(const SeenPool& pool) {
+        if (!pool.trouble.empty()) add(Wrong::unreadable, about(pool), pool.trouble);
+        if (pool.percent() >= kLargePercent)
+            add(Wrong::size, about(pool),
+                fmt::format("its {} records are {} % of what the API server stores in one object: use several smaller "
+                            "ranges, or store \"blocks\"",
+                            pool.records.size(), pool.percent()));
+        for (const SeenRecord& record : pool.records) {
+            if (!record.trouble.empty()) add(Wrong::unreadable, about(pool, record), record.trouble);
+            if (const std::string why = why_stale(record.podref, record.container_id, record.ifname); !why.empty())
+                add(Wrong::stale, about(pool, record), why, record.podref);
+            if (!record.address) continue;
+            const auto [first, is_first] = holders_.emplace(Place{pool.space, *record.address}, Holder{&pool, &record});
+            const auto& [other_pool, other] = first->second;
+            if (!is_first && (other->podref != record.podref || other->ifname != record.ifname))
+                add(Wrong::twice, about(pool, record),
+                    fmt::format("{} has it in IPPool {}, and {} here: delete the pod that was made later",
+                                or_nobody(other->podref), other_pool->name, or_nobody(record.podref)));
+        }
+    }
+
+    void look_at(const SeenReservation& reservation) {
+        if (!reservation.trouble.empty()) add(Wrong::unreadable, about(reservation), reservation.trouble);
+        if (!reservation.address) return;
+        const auto holder = holders_.find({reservation.space, *reservation.address});
+        if (holder == holders_.end()) {
+            if (uses(reservation.podref, *reservation.address))
+                add(Wrong::missing, about(reservation),
+                    fmt::format("{} uses the address, and no pool has it: delete the pod, so that it gets another one",
+                                or_nobody(reservation.podref)),
+                    reservation.podref);
+            else
+                add(Wrong::stale, about(reservation),
+                    fmt::format("no pool has the address: `rdmanet ipam release --address {}`", *reservation.address));
+            return;
+        }
+        const SeenRecord& record = *holder->second.second;
+        if (!reservation.podref.empty() && !record.podref.empty() && reservation.podref != record.podref)
+            add(Wrong::twice, about(reservation),
+                fmt::format("it is for {}, and IPPool {} has the address for {}: delete the pod that was made later",
+                            or_nobody(reservation.podref), holder->second.first->name, or_nobody(record.podref)));
+    }
+
+    [[nodiscard]] bool uses(const std::string& pod, const IpAddress& address) const {
+        const auto found = pods_.find(pod);
+        if (found == pods_.end()) return false;
+        const auto& its = found->second->addresses;
+        return std::any_of(its.begin(), its.end(), [&](const auto& each) { return each.address == address; });
+    }
+
+    void look_at(const SeenBlock& block) {
+        if (!block.trouble.empty()) return add(Wrong::unreadable, about(block), block.trouble);
+        if (block.is_released || !survey_.nodes) return;
+        const auto is_its_node = [&](const cluster::SeenNode& node) {
+            return node.uid == block.node_uid || (!node.boot_id.empty() && node.boot_id == block.boot_id);
+        };
+        if (std::none_of(survey_.nodes->begin(), survey_.nodes->end(), is_its_node))
+            add(Wrong::stale, about(block),
+                fmt::format("node {} is gone: other nodes take the block when its range is full, or run `rdmanet ipam "
+                            "release --node {}`",
+                            base::quoted(block.node), block.node));
+    }
+
+    void look_at(const SeenEtcdLease& seen) {
+        if (!seen.lease)
+            return add(Wrong::unreadable, about(seen),
+                       "rdmanet has not written its value: find out who did, and remove the key");
+        // Where pods are of another cluster than this node, or of none, nothing follows.
+        const auto is_its_node = [&](const cluster::SeenNode& node) { return node.machine_id == seen.machine_id; };
+        if (!survey_.nodes || std::none_of(survey_.nodes->begin(), survey_.nodes->end(), is_its_node)) return;
+        const ipam::Owner& owner = seen.lease->owner;
+        const std::string pod = base::scoped_name(owner.pod_namespace, owner.pod_name);
+        if (const std::string why = why_stale(pod, owner.key.container_id, owner.key.ifname); !why.empty())
+            add(Wrong::stale, about(seen), why, pod);
+    }
+
+    /// Blocks that this node gives addresses from.
+    void look_at_own_blocks() {
+        if (!survey_.node || !survey_.troubles.empty()) return;
+        for (const ipam::Block& own : survey_.node->blocks) {
+            if (own.state != ipam::BlockState::open) continue;
+            const auto object = std::find_if(survey_.blocks.begin(), survey_.blocks.end(), [&](const SeenBlock& block) {
+                return block.space == own.space && block.block && *block.block == own.prefix;
+            });
+            const std::string what = fmt::format("block {} of this node", own.prefix);
+            if (object == survey_.blocks.end()) {
+                if (own.leases != 0)
+                    add(Wrong::missing, what,
+                        fmt::format("the cluster has no AddressBlock for it, and it has {}: `rdmanet ipam check "
+                                    "--repair`",
+                                    base::counted(own.leases, "lease", "leases")));
+            } else if (object->lease_file != survey_.node->block_file) {
+                add(Wrong::twice, what,
+                    fmt::format("AddressBlock {} belongs to node {} and another file of leases: delete the pods of "
+                                "this node that have addresses in it",
+                                object->name, base::quoted(object->node)));
+            }
+        }
+    }
+
+    /// Addresses that pods have from one of the pools, as their networks' status says.
+    void look_at_pods() {
+        std::map<IpAddress, const SeenPod*> users;
+        for (const SeenPod& pod : *survey_.pods) {
+            if (pod.is_going) continue;
+            for (const auto& [network, address] : pod.addresses) {
+                const SeenPool* pool = survey_.networks.contains(network) ? only_pool_with(address) : nullptr;
+                if (pool == nullptr) continue;
+                const auto [first, is_first] = users.emplace(address, &pod);
+                const std::string what = fmt::format("{} of pod {}", address, base::quoted(pod.name));
+                if (!is_first && first->second != &pod)
+                    add(Wrong::twice, what,
+                        fmt::format("pod {} has the same address: delete one of them",
+                                    base::quoted(first->second->name)),
+                        pod.name);
+                const auto holder = holders_.find({pool->space, address});
+                if (holder == holders_.end())
+                    add(Wrong::missing, what,
+                        fmt::format("IPPool {} does not have it, and may give it again: delete the pod, so that it "
+                                    "gets another one",
+                                    pool->name),
+                        pod.name);
+                else if (holder->second.second->podref != pod.name && is_first)
+                    add(Wrong::twice, what,
+                        fmt::format("IPPool {} has it for {}: delete the pod, so that it gets another one", pool->name,
+                                    or_nobody(holder->second.second->podref)),
+                        pod.name);
+            }
+        }
+    }
+
+    /// nullptr if there is none, and if pools of several spaces have the address: its network is not in the status.
+    [[nodiscard]] const SeenPool* only_pool_with(const IpAddress& address) const {
+        const SeenPool* found = nullptr;
+        for (const SeenPool& pool : survey_.pools) {
+            if (!pool.subnet || !pool.subnet->contains(address)) continue;
+            if (found != nullptr && found->space != pool.space) return nullptr;
+            if (found == nullptr || found->subnet->length() < pool.subnet->length()) found = &pool;
+        }
+        return found;
+    }
+
+    const IpamSurvey& survey_;
+    std::set<std::pair<std::string, std::string>> owing_; // container and interface
+    std::map<std::string, const SeenPod*> pods_;
+    std::map<Place, Holder> holders_;
+    std::vector<IpamFault> faults_;
+};
+
+} // namespace
+
+std::string_view to_string(Wrong wrong) {
+    switch (wrong) {
+    case Wrong::missing: return "missing";
+    case Wrong::twice: return "double";
+    case Wrong::stale: return "stale";
+    case Wrong::unreadable: return "unreadable";
+    case Wrong::size: return "size";
+    case Wrong::differs: break;
+    }
+    return "differs";
+}
+
+std::string about(const SeenPool& pool) {
+    return fmt::format("IPPool {}", pool.name);
+}
+
+std::string about(const SeenPool& pool, const SeenRecord& record) {
+    if (record.address) return fmt::format("{} in IPPool {}", *record.address, pool.name);
+    return fmt::format("key {} of IPPool {}", base::quoted(record.key), pool.name);
+}
+
+std::string about(const SeenReservation& reservation) {
+    return fmt::format("OverlappingRangeIPReservation {}", reservation.name);
+}
+
+std::string about(const cluster::SeenRange& range) {
+    return fmt::format("AddressRange {}", range.name);
+}
+
+std::string about(const SeenBlock& block) {
+    return fmt::format("AddressBlock {}", block.name);
+}
+
+std::string about(const SeenEtcdLease& lease) {
+    if (!lease.lease) return fmt::format("etcd's key {}", base::quoted(lease.key));
+    const std::string& space = lease.lease->space;
+    return fmt::format("{} in etcd{}", lease.lease->address.address(),
+                       space.empty() ? std::string() : fmt::format(", space {}", base::quoted(space)));
+}
+
+std::vector<IpamFault> find_faults(const IpamSurvey& survey) {
+    return FaultFinder(survey).run();
+}
+
+} // namespace rdmanet::ops

@@ -1,0 +1,157 @@
+#include <rdmanet/ops/ipam_survey.hpp>
+
+#include <rdmanet/attach/node.hpp>
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/base/logger.hpp>
+#include <rdmanet/base/text.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <functional>
+#include <utility>
+
+namespace rdmanet::ops {
+namespace {
+
+constexpr std::chrono::minutes kWholeCluster{5};
+constexpr http::Limits kLongAnswers{.connect = std::chrono::seconds(2), .request = std::chrono::seconds(30)};
+
+/// As stores name this node where the configuration does not. A host without a name is no node.
+std::string own_name(const LeasePlaces& places) {
+    if (!places.node_name.empty() || places.state_directory.empty()) return places.node_name;
+    std::array<char, 256> name{};
+    return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string();
+}
+
+etcd::Client connect_to_etcd(const ipam::EtcdServers& servers) {
+    return {etcd::read_access({.endpoints = servers.endpoints,
+                               .ca = servers.ca,
+                               .certificate = servers.certificate,
+                               .key = servers.key,
+                               .username = servers.username,
+                               .password_file = servers.password_file}),
+            etcd::Memory(), kLongAnswers};
+}
+
+class Surveyor {
+public:
+    Surveyor(const LeasePlaces& places, IpamClients& clients) : places_(places), clients_(clients) {}
+
+    IpamSurvey run() && {
+        survey_.node_name = own_name(places_);
+        if (!places_.state_directory.empty()) attempt("the leases of this node", [&] { read_node(); });
+        if (clients_.has_kube()) {
+            attempt("the pools of store \"whereabouts\"", [&] { read_pools(); });
+            attempt("the blocks of store \"blocks\"", [&] { read_blocks(); });
+        }
+        if (clients_.has_etcd()) attempt("store \"etcd\"", [&] { read_etcd(); });
+        if (clients_.has_kube() && survey_.troubles.empty()) {
+            attempt_to_know("which leases are stale", [&] { survey_.pods = survey().list_pods(deadline_); });
+            attempt_to_know("which addresses pods have",
+                            [&] { survey_.networks = survey().list_networks_with_pools(deadline_); });
+            attempt_to_know("which blocks are stale", [&] { survey_.nodes = survey().list_nodes(deadline_); });
+        }
+        return std::move(survey_);
+    }
+
+private:
+    void attempt(const char* what, const std::function<void()>& read) {
+        try {
+            read();
+        } catch (const base::Error& error) {
+            survey_.troubles.push_back(fmt::format("{}: {}", what, error.what()));
+        }
+    }
+
+    void attempt_to_know(const char* what, const std::function<void()>& read) {
+        try {
+            read();
+        } catch (const base::Error& error) {
+            survey_.unknown.push_back(fmt::format("{}: {}", what, error.what()));
+        }
+    }
+
+    cluster::Survey survey() { return cluster::Survey(clients_.kube()); }
+
+    void read_node() {
+        const attach::Node node(places_.state_directory, base::Logger(base::LogLevel::warning));
+        const state::AttachmentStore records = node.records(state::Access::look);
+        survey_.node = attach::read_node_leases(node, records, deadline_);
+        survey_.holders = attach::view_lease_holders(node, records, deadline_);
+        const auto is_left_out = [&](const ipam::Lease& lease) {
+            return !places_.includes(lease.space, lease.address.address());
+        };
+        std::erase_if(survey_.node->own, is_left_out);
+        std::erase_if(survey_.node->in_blocks, is_left_out);
+    }
+
+    void read_pools() {
+        survey_.name_space = survey().name_space();
+        survey_.pools = survey().list_pools(deadline_).value_or(std::vector<cluster::SeenPool>{});
+        std::erase_if(survey_.pools,
+                      [&](const auto& pool) { return pool.subnet && !places_.includes(pool.space, *pool.subnet); });
+        survey_.reservations = survey().list_reservations(deadline_).value_or(std::vector<cluster::SeenReservation>{});
+        std::erase_if(survey_.reservations, [&](const auto& reservation) {
+            return reservation.address && !places_.includes(reservation.space, *reservation.address);
+        });
+    }
+
+    void read_blocks() {
+        survey_.ranges = survey().list_ranges(deadline_).value_or(std::vector<cluster::SeenRange>{});
+        std::erase_if(survey_.ranges,
+                      [&](const auto& range) { return range.subnet && !places_.includes(range.space, *range.subnet); });
+        survey_.blocks = survey().list_blocks(deadline_).value_or(std::vector<cluster::SeenBlock>{});
+        std::erase_if(survey_.blocks,
+                      [&](const auto& block) { return block.block && !places_.includes(block.space, *block.block); });
+    }
+
+    void read_etcd() {
+        survey_.etcd = clients_.etcd().list(deadline_);
+        std::erase_if(survey_.etcd, [&](const auto& seen) {
+            return seen.lease && !places_.includes(seen.lease->space, seen.lease->address.address());
+        });
+    }
+
+    const LeasePlaces& places_;
+    IpamClients& clients_;
+    base::Deadline deadline_ = survey_deadline();
+    IpamSurvey survey_;
+};
+
+} // namespace
+
+IpamClients::IpamClients(const LeasePlaces& places) : places_(places) {}
+IpamClients::~IpamClients() = default;
+
+kube::Api& IpamClients::kube() {
+    if (kube_) return *kube_;
+    kube::Access access = kube::read_kubeconfig(places_.kubeconfig);
+    const base::Logger log(base::LogLevel::warning);
+    for (const std::string& warning : access.warnings) log.warn(warning);
+    kube_ = std::make_unique<kube::Api>(std::move(access), kLongAnswers);
+    return *kube_;
+}
+
+cluster::EtcdSurvey& IpamClients::etcd() {
+    if (!etcd_) etcd_ = std::make_unique<cluster::EtcdSurvey>(connect_to_etcd(*places_.etcd), places_.etcd->prefix);
+    return *etcd_;
+}
+
+cluster::EtcdNodes& IpamClients::etcd_nodes() {
+    if (!etcd_nodes_)
+        etcd_nodes_ = std::make_unique<cluster::EtcdNodes>(connect_to_etcd(*places_.etcd), places_.etcd->prefix);
+    return *etcd_nodes_;
+}
+
+base::Deadline survey_deadline() {
+    return base::Deadline::in(kWholeCluster);
+}
+
+IpamSurvey survey_ipam(const LeasePlaces& places, IpamClients& clients) {
+    return Surveyor(places, clients).run();
+}
+
+} // namespace rdmanet::ops

@@ -1,0 +1,140 @@
+#include <rdmanet/ops/ipam_faults.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <string>
+
+using namespace rdmanet;
+using namespace rdmanet::ops;
+
+namespace {
+
+cluster::SeenRecord record(const char* address, const char* podref, const char* container) {
+    return {.key = "1",
+            .address = base::IpAddress::parse(address),
+            .container_id = container,
+            .podref = podref,
+            .ifname = "net1",
+            .text = "{}",
+            .trouble = {}};
+}
+
+cluster::SeenPool pool(const char* range, std::vector<cluster::SeenRecord> records) {
+    return {.name = range,
+            .space = {},
+            .range = range,
+            .subnet = base::IpPrefix::parse(range),
+            .size = 1000,
+            .records = std::move(records),
+            .trouble = {}};
+}
+
+cluster::SeenPod pod(const char* name, const char* address) {
+    return {.name = name, .uid = "u", .addresses = {{.network = "a/net", .address = *base::IpAddress::parse(address)}}};
+}
+
+/// "KIND ABOUT" of each.
+std::string faults(const IpamSurvey& survey) {
+    std::string text;
+    for (const IpamFault& fault : find_faults(survey))
+        text += std::string(to_string(fault.wrong)) + ' ' + fault.about + '\n';
+    return text;
+}
+
+IpamSurvey healthy() {
+    IpamSurvey survey;
+    survey.pools = {pool("10.0.0.0/24", {record("10.0.0.5", "a/p", "c1")})};
+    survey.pods = {pod("a/p", "10.0.0.5")};
+    survey.networks = {"a/net"};
+    return survey;
+}
+
+} // namespace
+
+TEST_CASE("a survey without faults has none, whoever wrote the records") {
+    CHECK(faults(healthy()) == "");
+    CHECK(faults({}) == "");
+    IpamSurvey twice_the_same = healthy(); // a pod in two pools that overlap, as whereabouts reads one record
+    twice_the_same.pools.push_back(pool("10.0.0.0/25", {}));
+    CHECK(faults(twice_the_same) == "");
+}
+
+TEST_CASE("a record whose pod does not exist is stale, unless nobody can say or this node gives it back") {
+    IpamSurvey survey = healthy();
+    survey.pods->clear();
+    CHECK(faults(survey) == "stale 10.0.0.5 in IPPool 10.0.0.0/24\n");
+    SECTION("this node owes it") {
+        survey.holders = {{.what = "x", .container_id = "c1", .ifname = "net1", .has_record = true, .owes = true}};
+        CHECK(faults(survey) == "");
+    }
+    SECTION("pods can't be listed") {
+        survey.pods.reset();
+        CHECK(faults(survey) == "");
+    }
+}
+
+TEST_CASE("an address that a pod uses and no pool has is missing") {
+    IpamSurvey survey = healthy();
+    survey.pods->push_back(pod("a/q", "10.0.0.9"));
+    CHECK(faults(survey) == "missing 10.0.0.9 of pod \"a/q\"\n");
+    SECTION("another plugin gives the addresses of the network") {
+        survey.networks.clear();
+        CHECK(faults(survey) == "");
+    }
+    SECTION("the pod is being deleted") {
+        survey.pods->back().is_going = true;
+        CHECK(faults(survey) == "");
+    }
+    SECTION("two spaces have the range, and the status does not say which one") {
+        survey.pools.push_back(pool("10.0.0.0/24", {}));
+        survey.pools.back().space = "other";
+        CHECK(faults(survey) == "");
+    }
+}
+
+TEST_CASE("an address that two have is double") {
+    IpamSurvey survey = healthy();
+    SECTION("in two pools that overlap") {
+        survey.pods->push_back(pod("a/q", "10.0.0.1"));
+        survey.pods->back().addresses.clear();
+        survey.pools.push_back(pool("10.0.0.0/25", {record("10.0.0.5", "a/q", "c2")}));
+        CHECK(faults(survey) == "double 10.0.0.5 in IPPool 10.0.0.0/25\n");
+    }
+    SECTION("in a pool and in a reservation") {
+        survey.reservations = {{.name = "10.0.0.5", .address = base::IpAddress::parse("10.0.0.5"), .podref = "a/q"}};
+        CHECK(faults(survey) == "double OverlappingRangeIPReservation 10.0.0.5\n");
+    }
+    SECTION("in a pool and in a pod") {
+        survey.pods->insert(survey.pods->begin(), pod("a/q", "10.0.0.5"));
+        CHECK(faults(survey) == "double 10.0.0.5 of pod \"a/q\"\ndouble 10.0.0.5 of pod \"a/p\"\n");
+    }
+}
+
+TEST_CASE("a reservation that no pool leads to is stale, or its pod's address is missing") {
+    IpamSurvey survey = healthy();
+    survey.reservations = {{.name = "10.0.0.7", .address = base::IpAddress::parse("10.0.0.7"), .podref = "a/p"}};
+    CHECK(faults(survey) == "stale OverlappingRangeIPReservation 10.0.0.7\n");
+    survey.networks.clear();
+    survey.pods->push_back(pod("a/q", "10.0.0.7"));
+    survey.reservations.front().podref = "a/q";
+    CHECK(faults(survey) == "missing OverlappingRangeIPReservation 10.0.0.7\n");
+}
+
+TEST_CASE("a block is stale if its node is gone by UID and by boot id") {
+    IpamSurvey survey;
+    survey.blocks = {
+        {.name = "b", .block = base::IpPrefix::parse("10.0.0.0/28"), .node = "n", .node_uid = "u", .boot_id = "t"}};
+    CHECK(faults(survey) == "");
+    survey.nodes = {{.name = "m", .uid = "u2", .machine_id = "i", .boot_id = "t2"}};
+    CHECK(faults(survey) == "stale AddressBlock b\n");
+    survey.nodes->front().boot_id = "t"; // registered anew
+    CHECK(faults(survey) == "");
+    survey.nodes->front() = {.name = "n", .uid = "u", .machine_id = "i", .boot_id = "t2"}; // rebooted
+    CHECK(faults(survey) == "");
+}
+
+TEST_CASE("a pool that is nearly as large as the server takes is reported") {
+    IpamSurvey survey = healthy();
+    survey.pools.front().size = (1536 << 10U) * 7 / 10;
+    CHECK(faults(survey) == "size IPPool 10.0.0.0/24\n");
+}
