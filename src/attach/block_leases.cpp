@@ -17,11 +17,6 @@
 namespace rdmanet::attach {
 namespace {
 
-/// Empty if this machine has none: its Node's UID says enough.
-std::string machine_id_or_none() try { return read_machine_id(); } catch (const ipam::StoreError&) {
-    return {};
-}
-
 void append(std::vector<ipam::Lease>& all, std::vector<ipam::Lease> more) {
     all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
@@ -35,14 +30,9 @@ ipam::BlockFile open_block_leases(const Node& node, const state::AttachmentStore
          }});
 }
 
-/// As kubelet makes a node's name of the host's (kubernetes, pkg/util/node, GetHostname()).
-std::string node_name_of(const std::string& configured) {
-    return configured.empty() ? base::to_lower(host_name()) : configured;
-}
-
 cluster::BlocksStore::Options block_options(const Node& node, const std::string& node_name) {
     cluster::BlocksStore::Options options;
-    options.node_name = node_name_of(node_name);
+    options.node_name = node_name_or_host(node_name);
     options.machine_id = machine_id_or_none();
     options.boot_id = node.boot_id;
     options.state_directory = node.state_directory;

@@ -18,9 +18,6 @@ inline constexpr const char* kBlocks = "blocks"; // state::LeaseStore::kind
 /// The file of the leases in blocks. A new one starts with those in the journal's records of this boot.
 [[nodiscard]] ipam::BlockFile open_block_leases(const Node& node, const state::AttachmentStore& records);
 
-/// The node's name in the cluster; `configured` may be empty.
-[[nodiscard]] std::string node_name_of(const std::string& configured);
-
 /// Who this node is for the cluster, with the name that it has there; empty: the host's name.
 [[nodiscard]] cluster::BlocksStore::Options block_options(const Node& node, const std::string& node_name);
 

@@ -2,6 +2,7 @@
 
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/base/text.hpp>
 #include <rdmanet/ipam/errors.hpp>
 
 #include <unistd.h>
@@ -33,6 +34,14 @@ std::string read_machine_id() try {
     return text;
 } catch (const base::SystemError& error) {
     refuse_machine(fmt::format("{}: run `systemd-machine-id-setup`", error.what()));
+}
+
+std::string machine_id_or_none() try { return read_machine_id(); } catch (const ipam::StoreError&) {
+    return {};
+}
+
+std::string node_name_or_host(const std::string& configured) {
+    return configured.empty() ? base::to_lower(host_name()) : configured;
 }
 
 std::string host_name() {

@@ -85,6 +85,7 @@ ipam::Allocation take_shared(state::LeaseStore where, const ipam::StoreChoice& c
         record.lease_store = shared.where();
         note_unsettled(shared.unsettled(), *record.lease_store);
     };
+    shared.give_back_earlier_boot();
     try {
         ipam::Allocation allocation = allocate(shared.store());
         settle();

@@ -4,8 +4,12 @@
 #include "clusters.hpp"
 #include "etcd_leases.hpp"
 #include "leases.hpp"
+#include "machine.hpp"
 
+#include <rdmanet/base/file.hpp>
+#include <rdmanet/base/file_lock.hpp>
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/base/hash.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cluster/whereabouts_store.hpp>
 #include <rdmanet/cni/error.hpp>
@@ -45,6 +49,13 @@ std::vector<std::pair<std::string, base::IpAddress>> unsettled_of(const state::L
 std::optional<std::uint32_t> unless_default(std::chrono::milliseconds value, std::chrono::milliseconds usual) {
     if (value == usual) return std::nullopt;
     return static_cast<std::uint32_t>(value.count());
+}
+
+/// A release needs no name.
+std::string node_name_or_none(const std::string& configured) try {
+    return node_name_or_host(configured);
+} catch (const ipam::StoreError&) {
+    return {};
 }
 
 } // namespace
@@ -169,15 +180,58 @@ void SharedLeases::open_whereabouts(Adding adding) {
                    .name_space = where_.name_space,
                    .places = places_of(where_),
                    .also = unsettled_of(where_),
+                   .node = {.name = node_name_or_none(where_.node_name),
+                            .uid = {},
+                            .machine_id = machine_id_or_none(),
+                            .boot_id = node_.boot_id},
                    .before_claim = std::move(adding.before_claim),
                    .before_inheritance = std::move(adding.before_inheritance),
                    .known_owner = [this](const std::string& container_id,
                                          const std::string& ifname) { return known_owner(container_id, ifname); },
                    .warn = [this](const std::string& text) { node_.log.warn(text); },
                    .state_directory = node_.state_directory,
-                   .node_name = node_name_of(where_.node_name)});
+                   .node_name = node_name_or_host(where_.node_name)});
     whereabouts_ = store.get();
     store_ = std::move(store);
+}
+
+namespace {
+
+/// What is remembered of a cluster until the next boot: its UID of this node, behind the boot id.
+struct BootMemory {
+    std::string file;
+    std::string boot_id;
+
+    [[nodiscard]] std::optional<std::string> find_node_uid() const {
+        const auto text = base::read_regular_file_if_exists(file, 4096);
+        const std::string head = boot_id + "\n";
+        return text && text->starts_with(head) ? std::optional(text->substr(head.size())) : std::nullopt;
+    }
+    void save(const std::string& node_uid) const { base::write_file_durably(file, boot_id + "\n" + node_uid); }
+};
+
+} // namespace
+
+void SharedLeases::give_back_earlier_boot() try {
+    constexpr std::chrono::seconds kTimeout{10};
+    if (whereabouts_ == nullptr) return;
+    const std::uint64_t number = base::hash64(where_.kubeconfig + "\n" + where_.name_space);
+    const BootMemory memory{.file = fmt::format("{}/cluster-{:016x}", node_.state_directory, number),
+                            .boot_id = node_.boot_id};
+    auto uid = memory.find_node_uid();
+    if (!uid) {
+        const base::FileLock lock(fmt::format("{}/clusters.lock", node_.state_directory), number,
+                                  "the addresses of before the reboot", base::Deadline::in(std::chrono::seconds(0)));
+        uid = waiting_once([&] { return whereabouts_->give_back_earlier_boot(base::Deadline::in(kTimeout)); });
+        if (uid) memory.save(*uid);
+    }
+    if (uid) whereabouts_->set_node_uid(*uid);
+} catch (const ipam::StoreError& error) {
+    if (error.unreachable()) throw;
+    node_.log.warn(
+        fmt::format("addresses that this node had before its reboot are looked for later: {}", error.what()));
+} catch (const base::Error& error) { // another process looks for them, or the directory takes no file
+    node_.log.debug(error.what());
 }
 
 state::LeaseStore SharedLeases::where() const {

@@ -74,6 +74,8 @@ public:
                  Adding adding = {});
 
     [[nodiscard]] ipam::Store& store() { return *store_; }
+    /// At the first call of a boot: gives back what this machine's pods had before it. The state directory remembers that.
+    void give_back_earlier_boot();
     /// Where it is, with what is known of it by now.
     [[nodiscard]] state::LeaseStore where() const;
     /// Whether it has a pool that is the very object of the record. Another cluster has pools of the same names.

@@ -1,5 +1,8 @@
 #include "whereabouts_api.hpp"
 
+#include "blocks/objects.hpp"
+#include "listing.hpp"
+
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/ipam/errors.hpp>
@@ -16,6 +19,13 @@ constexpr std::string_view kVersion = "whereabouts.cni.cncf.io/v1alpha1";
 constexpr std::string_view kContainer = "rdmanet.cni/container-id";
 constexpr std::string_view kPodUid = "rdmanet.cni/pod-uid";
 constexpr std::string_view kBoot = "rdmanet.cni/boot-id";
+constexpr std::string_view kMakerUid = "rdmanet.cni/node-uid";
+constexpr std::string_view kMakerMachine = "rdmanet.cni/machine-id";
+constexpr std::string_view kMakerName = "rdmanet.cni/node-name";
+constexpr std::string_view kPoolAddress = "rdmanet.cni/address";
+constexpr std::string_view kPoolRange = "rdmanet.cni/range"; // whose pool has given the address
+constexpr std::string_view kPoolSpace = "rdmanet.cni/space";
+constexpr std::string_view kMakerLabel = "rdmanet.cni/node";
 
 std::string record_text(const ipam::Owner& owner) {
     json::Writer record;
@@ -62,10 +72,42 @@ std::string annotation_path(std::string_view name) {
     return fmt::format("/metadata/annotations/{}~1{}", name.substr(0, slash), name.substr(slash + 1));
 }
 
-void write_annotations(json::Writer& writer, const ipam::Owner& owner) {
+void write_if_any(json::Writer& writer, std::string_view key, const std::string& value) {
+    if (!value.empty()) writer.member(key, value);
+}
+
+void write_annotations(json::Writer& writer, const Place& place, const base::IpAddress& address,
+                       const ipam::Owner& owner, const ThisNode& node) {
     writer.begin_object().member(kContainer, owner.key.container_id).member(kBoot, owner.boot_id);
-    if (!owner.pod_uid.empty()) writer.member(kPodUid, owner.pod_uid);
+    write_if_any(writer, kPodUid, owner.pod_uid);
+    write_if_any(writer, kMakerName, node.name);
+    write_if_any(writer, kMakerUid, node.uid);
+    write_if_any(writer, kMakerMachine, node.machine_id);
+    writer.member(kPoolAddress, address.to_string()).member(kPoolRange, place.subnet.to_string());
+    write_if_any(writer, kPoolSpace, place.space);
     writer.end_object();
+}
+
+/// Throws json::ValueError.
+Reservation parse_reservation(const json::Reader& object) {
+    const json::Reader metadata = object.at("metadata");
+    const json::Reader spec = object.at("spec");
+    Reservation reservation{.uid = metadata.at("uid").string(),
+                            .version = metadata.at("resourceVersion").string(),
+                            .podref = text_or_empty(spec, "podref"),
+                            .ifname = text_or_empty(spec, "ifname"),
+                            .container_id = std::nullopt};
+    const auto annotations = metadata.find("annotations");
+    if (!annotations) return reservation;
+    if (const auto container = annotations->find(kContainer)) reservation.container_id = container->string();
+    reservation.maker = {.name = text_or_empty(*annotations, kMakerName),
+                         .uid = text_or_empty(*annotations, kMakerUid),
+                         .machine_id = text_or_empty(*annotations, kMakerMachine),
+                         .boot_id = text_or_empty(*annotations, kBoot)};
+    reservation.address = base::IpAddress::parse(text_or_empty(*annotations, kPoolAddress));
+    if (const auto subnet = base::IpPrefix::parse(text_or_empty(*annotations, kPoolRange)))
+        reservation.place = Place{.space = text_or_empty(*annotations, kPoolSpace), .subnet = *subnet};
+    return reservation;
 }
 
 void write_reservation_spec(json::Writer& writer, std::string_view podref, std::string_view ifname) {
@@ -202,16 +244,7 @@ std::optional<Reservation> WhereaboutsApi::find_reservation(const std::string& n
     const auto object = find(Kind::reservation, name, deadline);
     if (!object) return std::nullopt;
     try {
-        const json::Reader metadata = object->content.root().at("metadata");
-        const json::Reader spec = object->content.root().at("spec");
-        Reservation reservation{.uid = metadata.at("uid").string(),
-                                .version = metadata.at("resourceVersion").string(),
-                                .podref = text_or_empty(spec, "podref"),
-                                .ifname = text_or_empty(spec, "ifname"),
-                                .container_id = std::nullopt};
-        if (const auto annotations = metadata.find("annotations"))
-            if (const auto container = annotations->find(kContainer)) reservation.container_id = container->string();
-        return reservation;
+        return parse_reservation(object->content.root());
     } catch (const json::ValueError& error) {
         throw ipam::StoreError(
             ipam::StoreError::Kind::permanent,
@@ -219,11 +252,25 @@ std::optional<Reservation> WhereaboutsApi::find_reservation(const std::string& n
     }
 }
 
-Written WhereaboutsApi::reserve(const std::string& name, const ipam::Owner& owner, const base::Deadline& deadline) {
+std::vector<std::pair<std::string, Reservation>> WhereaboutsApi::list_reservations(const std::string& node_label,
+                                                                                   const base::Deadline& deadline) {
+    auto listed = list_parsed(
+        api_, {.path = fmt::format("{}?labelSelector=rdmanet.cni%2Fnode%3D{}", path_of(Kind::reservation), node_label)},
+        deadline, [](const json::Reader& object) {
+            return std::pair(object.at("metadata").at("name").string(), parse_reservation(object));
+        });
+    return listed ? *std::move(listed) : std::vector<std::pair<std::string, Reservation>>{};
+}
+
+Written WhereaboutsApi::reserve(const Place& place, const base::IpAddress& address, const ipam::Owner& owner,
+                                const base::Deadline& deadline) {
     json::Writer object;
     object.begin_object().member("apiVersion", kVersion).member("kind", "OverlappingRangeIPReservation");
-    object.key("metadata").begin_object().member("name", name).member("namespace", name_space_).key("annotations");
-    write_annotations(object, owner);
+    object.key("metadata").begin_object().member("name", reservation_name(place.space, address));
+    object.member("namespace", name_space_);
+    if (!node_.name.empty())
+        object.key("labels").begin_object().member(kMakerLabel, label_value(node_.name)).end_object();
+    write_annotations(object.key("annotations"), place, address, owner, node_);
     object.end_object().key("spec");
     write_reservation_spec(object, podref_of(owner), owner.key.ifname);
     object.end_object();
@@ -262,6 +309,7 @@ Written WhereaboutsApi::hand_over(const std::string& name, const Reservation& re
     patch.add("add", annotation_path(kContainer), quoted_text(heir.key.container_id));
     patch.add("add", annotation_path(kBoot), quoted_text(heir.boot_id));
     if (!heir.pod_uid.empty()) patch.add("add", annotation_path(kPodUid), quoted_text(heir.pod_uid));
+    if (!node_.uid.empty()) patch.add("add", annotation_path(kMakerUid), quoted_text(node_.uid));
     return write([&] { return api_.patch(path_of(Kind::reservation, name), patch.to_text(), deadline); },
                  {Refusal::invalid, Refusal::not_found, Refusal::conflict});
 }

@@ -31,13 +31,21 @@ struct Reservation {
     std::string version; // changes with everything in it
     std::string podref;
     std::string ifname;
-    std::optional<std::string> container_id; // ours only: whereabouts does not write it
+    // Of those that rdmanet has made. whereabouts writes none of it.
+    std::optional<std::string> container_id;
+    ThisNode maker{};
+    std::optional<Place> place{}; // of the pool that has given the address
+    std::optional<base::IpAddress> address{};
 };
 
 /// Throws ipam::StoreError for what the server refuses, and for a server that does not answer a read.
 class WhereaboutsApi {
 public:
-    WhereaboutsApi(kube::Api& api, std::string name_space) : api_(api), name_space_(std::move(name_space)) {}
+    WhereaboutsApi(kube::Api& api, std::string name_space, ThisNode node = {})
+        : api_(api), name_space_(std::move(name_space)), node_(std::move(node)) {}
+
+    [[nodiscard]] const ThisNode& node() const { return node_; }
+    void set_node_uid(const std::string& uid) { node_.uid = uid; }
 
     [[nodiscard]] kube::Api& api() { return api_; }
 
@@ -58,8 +66,12 @@ public:
                                     const base::Deadline& deadline);
 
     [[nodiscard]] std::optional<Reservation> find_reservation(const std::string& name, const base::Deadline& deadline);
+    /// Those that the node of this label has made, by name.
+    [[nodiscard]] std::vector<std::pair<std::string, Reservation>> list_reservations(const std::string& node_label,
+                                                                                     const base::Deadline& deadline);
     /// `no`: there is one of that name.
-    [[nodiscard]] Written reserve(const std::string& name, const ipam::Owner& owner, const base::Deadline& deadline);
+    [[nodiscard]] Written reserve(const Place& place, const base::IpAddress& address, const ipam::Owner& owner,
+                                  const base::Deadline& deadline);
     /// As whereabouts does it, which says no more than pod and interface.
     [[nodiscard]] Written reserve(const std::string& name, const std::string& podref, const std::string& ifname,
                                   const base::Deadline& deadline);
@@ -80,6 +92,7 @@ private:
 
     kube::Api& api_;
     std::string name_space_;
+    ThisNode node_;
     std::map<std::string, std::string> uids_; // by name
 };
 

@@ -3,6 +3,7 @@
 #include "range_memory.hpp"
 #include "range_records.hpp"
 #include "whereabouts_api.hpp"
+#include "whereabouts_boot.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
@@ -81,12 +82,34 @@ std::optional<IpAddress> lowest_free(const Claim& claim, const Pool& pool, const
     return std::nullopt;
 }
 
+/// Those who lost a race against each other don't meet again at once. The first try waits for nobody, and the second
+/// one hardly: as a rule there is just one other.
+void pause_before(int attempt, const base::Deadline& deadline) {
+    constexpr std::chrono::milliseconds kShortest{4};
+    constexpr std::chrono::milliseconds kLongest{256};
+    if (attempt == 0) return;
+    http::pause(std::min({http::with_jitter(std::min(kShortest * (1 << std::min(attempt, 6)), kLongest)),
+                          std::max(deadline.remaining(), std::chrono::milliseconds(0))}));
+}
+
 } // namespace
 
 class WhereaboutsStore::Impl {
 public:
     Impl(kube::Api& api, Options options)
-        : options_(std::move(options)), api_(api, options_.name_space), memory_(options_.state_directory) {}
+        : options_(std::move(options)), server_(api), api_(api, options_.name_space, options_.node),
+          memory_(options_.state_directory) {}
+
+    std::optional<std::string> give_back_earlier_boot(const base::Deadline& deadline) {
+        read_.clear();
+        return cluster::give_back_earlier_boot(
+            server_, api_, api_.node(),
+            [this](const std::string& text) {
+                if (options_.warn) options_.warn(text);
+            },
+            deadline);
+    }
+    void set_node_uid(const std::string& uid) { api_.set_node_uid(uid); }
 
     ipam::ReserveOutcome reserve(const Owner& owner, const std::vector<Claim>& claims, const base::Deadline& deadline) {
         if (owner.pod_name.empty())
@@ -336,7 +359,8 @@ private:
         if (!has_reservations(taking.place)) return true;
         const std::string name = reservation_name(taking.place.space, own.address);
         for (int attempt = 0; attempt < kMostTries && !deadline.passed(); ++attempt) {
-            const Written written = api_.reserve(name, taking.owner, deadline);
+            pause_before(attempt, deadline);
+            const Written written = api_.reserve(taking.place, own.address, taking.owner, deadline);
             if (written == Written::yes) return true;
             if (written == Written::unknown) unsettled_.push_back(new_lease(taking, own.address));
             const auto reservation = api_.find_reservation(name, deadline);
@@ -486,6 +510,7 @@ private:
     template <class IsOurs>
     void unreserve(const std::string& name, IsOurs is_ours, const base::Deadline& deadline) {
         for (int attempt = 0; attempt < kMostTries; ++attempt) {
+            pause_before(attempt, deadline);
             const auto reservation = api_.find_reservation(name, deadline);
             if (!reservation || !is_ours(*reservation)) return;
             const Written written = api_.unreserve(name, *reservation, deadline);
@@ -541,6 +566,7 @@ private:
     }
 
     Options options_;
+    kube::Api& server_;
     WhereaboutsApi api_;
     RangeMemory memory_;
     std::vector<Lease> unsettled_;
@@ -608,6 +634,14 @@ std::string WhereaboutsStore::known_uid(const Place& place) const {
 
 std::string WhereaboutsStore::find_uid(const Place& place, const base::Deadline& deadline) {
     return impl_->find_uid(place, deadline);
+}
+
+std::optional<std::string> WhereaboutsStore::give_back_earlier_boot(const base::Deadline& deadline) {
+    return impl_->give_back_earlier_boot(deadline);
+}
+
+void WhereaboutsStore::set_node_uid(const std::string& uid) {
+    impl_->set_node_uid(uid);
 }
 
 ipam::Usage WhereaboutsStore::usage(const Claim& claim, const base::Deadline& deadline) {

@@ -298,6 +298,53 @@ TEST_CASE("what is owed is paid by another kubeconfig of the same cluster if the
     CHECK(stage.node.difference() == "");
 }
 
+TEST_CASE("the first ADD of a boot gives back what the pods of this node had before it", "[cluster]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
+    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    const std::string boot = shell("tr -d '\\n' </proc/sys/kernel/random/boot_id");
+    shell(cluster() + R"(/apply '{"apiVersion":"v1","kind":"Node","metadata":{"name":"booted"},"status":{"nodeInfo":)" +
+          R"({"bootID":")" + boot + R"("}}}' /api/v1/nodes)");
+    const auto set_annotation = [](const std::string& reservation, const std::string& key, const std::string& text) {
+        shell("bash -c '. " + cluster() + "/lib; api --fail-with-body -X PATCH -H \"Content-Type: " +
+              "application/merge-patch+json\" --data \"{\\\"metadata\\\":{\\\"annotations\\\":{\\\"rdmanet.cni/" + key +
+              "\\\":\\\"" + text + "\\\"}}}\" \"$url$(path overlappingrangeipreservations/" + reservation + ")\"'");
+    };
+    const Stage stage;
+    std::vector<PluginCall> calls;
+    for (const char* number : {"1", "2", "3", "4"}) {
+        PluginCall call = of(shared_call(stage.pod, "10.31.16.0/24"), std::string("c") + number);
+        call.config = replaced(call.config, R"("store":"whereabouts")", R"("store":"whereabouts","nodeName":"booted")");
+        call.args = std::string("IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till") + number;
+        call.ifname = std::string("net") + number;
+        calls.push_back(call);
+    }
+    for (const PluginCall& call : {calls[0], calls[1], calls[2]}) (void)add(call);
+    // As if 1 and 2 had been given in an earlier boot, and 2 to another machine of this name. The state directory is new.
+    set_annotation("10.31.16.1", "boot-id", "earlier");
+    set_annotation("10.31.16.2", "boot-id", "earlier");
+    set_annotation("10.31.16.2", "node-uid", "another");
+    set_annotation("10.31.16.2", "machine-id", "another");
+    shell("mkdir /run/before-the-boot && mv /run/rdmanet/attachments/c[23]* /run/before-the-boot/ && rm -r "
+          "/run/rdmanet/* && "
+          "mkdir /run/rdmanet/attachments");
+    CHECK(addresses(add(calls[3])) == "10.31.16.1/24");
+    CHECK(spec_of("overlappingrangeipreservations/10.31.16.1") == R"({"ifname":"net4","podref":"shop/till4"})");
+    CHECK_THAT(spec_of("ippools/10.31.16.0-24"), Names("\"c2\"", "\"c3\"", "\"c4\"") && !Catch::Contains("\"c1\""));
+    // Once is enough.
+    set_annotation("10.31.16.1", "boot-id", "earlier");
+    shell("mv /run/before-the-boot/* /run/rdmanet/attachments/ && rmdir /run/before-the-boot");
+    CHECK(del(calls[2]) == "");
+    CHECK(addresses(add(calls[2])) == "10.31.16.3/24");
+    for (const PluginCall& call : {calls[1], calls[2], calls[3]}) CHECK(del(call) == "");
+    shell(cluster() + "/delete /api/v1/nodes/booted");
+    CHECK(spec_of("ippools/10.31.16.0-24") == R"({"allocations":{},"range":"10.31.16.0/24"})");
+    CHECK(spec_of("overlappingrangeipreservations/10.31.16.2") == "absent");
+    CHECK(shell("ip -o link show type macvlan") == "");
+    CHECK(del(calls[0]) == "");
+    CHECK(stage.node.difference() == "");
+}
+
 TEST_CASE("a server that does not answer is waited for once, however much is owed to it", "[cluster]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");

@@ -34,6 +34,14 @@ struct Place {
 [[nodiscard]] std::optional<base::IpPrefix> subnet_of_pool(const std::string& space, const std::string& name);
 [[nodiscard]] std::string reservation_name(const std::string& space, const base::IpAddress& address);
 
+/// Who makes reservations. All of it together: a name alone never counts.
+struct ThisNode {
+    std::string name;       // of its Node object
+    std::string uid;        // of that object; empty if it is not known
+    std::string machine_id; // /etc/machine-id; empty if there is none
+    std::string boot_id;
+};
+
 class WhereaboutsStore final : public ipam::Store {
 public:
     struct Options {
@@ -43,6 +51,7 @@ public:
         /// Addresses whose reservations release() looks for although no pool leads to them: requests that got no answer
         /// may have made them, or an ADD was killed while it inherited the address.
         std::vector<std::pair<std::string, base::IpAddress>> also; // space and address
+        ThisNode node{};
         /// Writes down that the address is about to be claimed. When it returns, the claim may be sent.
         std::function<void(const ipam::Lease&)> before_claim;
         /// Writes down that the address is about to be inherited, so that `also` has it if this process is killed.
@@ -83,6 +92,11 @@ public:
     [[nodiscard]] std::string known_uid(const Place& place) const;
     /// The same, after a look; empty if there is no such pool.
     [[nodiscard]] std::string find_uid(const Place& place, const base::Deadline& deadline);
+
+    /// Gives back what this machine reserved in an earlier boot. Returns the UID of its Node object, empty if that can't
+    /// be had; nullopt if it is too early, or no time is left: then another call must look. Missing rights are a warning.
+    [[nodiscard]] std::optional<std::string> give_back_earlier_boot(const base::Deadline& deadline);
+    void set_node_uid(const std::string& uid);
 
     /// Claims of reserve() and adopt() that got no answer. The server may carry them out later.
     [[nodiscard]] const std::vector<ipam::Lease>& unsettled() const;

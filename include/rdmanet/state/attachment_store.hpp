@@ -14,6 +14,8 @@
 //     rdma-names.json.tmp, records.index.tmp  as above; the next writer takes it
 //     leases.sqlite                         the embedded lease store (room ipam)
 //     blocks.sqlite                         leases in blocks of the cluster, and which blocks these are (room ipam)
+//     cluster-*                             what is known of a cluster in this boot (room attach); a cache
+//     clusters.lock                         held while a cluster is asked for what a boot before this one has left
 //     blocks.lock                           held around requests for blocks (room cluster)
 #pragma once
 

@@ -324,6 +324,19 @@ TEST_CASE_METHOD(ClusterFixture, "the store works with the example's rights, and
     }
 }
 
+TEST_CASE_METHOD(Subnet, "a right that is missing to look for what a reboot left is a warning") {
+    if (!is_there()) return;
+    const auto nobody = connect("nobody");
+    WhereaboutsStore::Options own = options({kRange});
+    std::vector<std::string> warnings;
+    own.node = {.name = "n1", .uid = {}, .machine_id = "m1", .boot_id = "b1"};
+    own.warn = [&](const std::string& text) { warnings.push_back(text); };
+    WhereaboutsStore limited(*nobody, own);
+    CHECK(limited.give_back_earlier_boot(soon()) == "");
+    REQUIRE(warnings.size() == 1);
+    CHECK_THAT(warnings.front(), Contains("cannot get resource \"nodes\"") && Contains("cluster-rbac.yaml"));
+}
+
 TEST_CASE_METHOD(Subnet, "an ADD outside of Kubernetes is refused") {
     if (!is_there()) return;
     CHECK_THROWS_WITH(reserve(owner("a", ""), {claim(kRange)}), Contains("K8S_POD_NAME"));
