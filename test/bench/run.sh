@@ -56,6 +56,15 @@ etcd() {
 	[[ ! -x $build/test/bench/etcd_bench ]] || "$top/test/cluster/etcd.sh" try "$build/test/bench/etcd_bench" 2>/dev/null
 }
 
+# Stores of a cluster, where an API server can be had. Three rounds only show that it runs.
+cluster() {
+	local few=() nodes=()
+	(($1 > 3)) || few=(0.2 1) nodes=(20 8 16)
+	[[ ! -x $build/test/bench/cluster_bench ]] || "$top/test/cluster/cluster.sh" try "$top/test/cluster/etcd.sh" try \
+		"$build/test/bench/cluster_bench" "${few[@]}" 2>/dev/null
+	[[ ! -x $build/test/bench/start_bench ]] || "$top/test/cluster/cluster.sh" try "$build/test/bench/start_bench" "${nodes[@]}" 2>/dev/null
+}
+
 size() {
 	local bytes mib kind=MISSED
 	bytes=$(stat -c %s "$RDMANET_BINARY")
@@ -86,6 +95,7 @@ measure() {
 	devices "$@"
 	allocator
 	etcd
+	cluster "${1:-300}"
 	size
 }
 

@@ -1,5 +1,5 @@
-// Machines that run the built binary at the same moment, each with a machine id, a node name, a pod and a state directory
-// of its own. All are on this machine, and no attachment has a link: the binary is called as an IPAM plugin.
+// Machines that run the built binary at the same moment, each with a machine id, a node name, a pod and a state
+// directory of its own. All are on this machine, and no attachment has a link: the binary is called as an IPAM plugin.
 #pragma once
 
 #include "attachment_stage.hpp"

@@ -4,6 +4,7 @@
 #include "runtime.hpp"
 #include "support/concat.hpp"
 #include "support/names.hpp"
+#include "support/patience.hpp"
 #include "support/reporter.hpp"
 
 #include <rdmanet/base/file.hpp>

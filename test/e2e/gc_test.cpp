@@ -3,6 +3,7 @@
 
 #include "support/concat.hpp"
 #include "support/names.hpp"
+#include "support/patience.hpp"
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>

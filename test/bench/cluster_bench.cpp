@@ -1,0 +1,328 @@
+// Addresses that nodes take from one API server at once, by store, beside the requests of whereabouts 0.9.4.
+//
+//   test/cluster/cluster.sh run test/cluster/etcd.sh run cluster_bench [SECONDS] [NODES]
+//
+// SECONDS for each line, default 5; NODES at most, default 200. Each ADD has its own connection, as a process has.
+// It starts no process, so that programs and languages are not compared.
+#include "api_server.hpp"
+#include "whereabouts_replay.hpp"
+
+#include "support/concat.hpp"
+
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/cluster/blocks_store.hpp>
+#include <rdmanet/cluster/etcd_store.hpp>
+#include <rdmanet/cluster/whereabouts_store.hpp>
+#include <rdmanet/ipam/allocator.hpp>
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace rdmanet::test {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr unsigned kMostTimes = 1U << 20U;
+constexpr const char* kSmallRange = "10.0.0.0/20";
+constexpr const char* kLargeRange = "10.0.0.0/12";
+
+class EverybodyLives : public ipam::LivenessProbe {
+    ipam::Verdict probe(const ipam::Owner& /*owner*/) override { return {.liveness = ipam::Liveness::alive}; }
+};
+
+/// What the processes of one line share.
+struct Shared {
+    std::atomic<unsigned> ready;
+    std::atomic<unsigned> done;
+    std::atomic<unsigned> failed;
+    std::atomic<bool> has_begun;
+    std::atomic<bool> has_ended;
+    float milliseconds[kMostTimes];
+};
+
+ipam::Config config_of(const char* subnet, const std::string& space) {
+    const base::IpPrefix prefix = base::IpPrefix::parse(subnet).value();
+    ipam::Config config;
+    config.ranges.push_back(
+        {.range = {prefix, ipam::bounds_of(prefix, ipam::Edges::kept_free)}, .space = space, .gateway = std::nullopt});
+    return config;
+}
+
+ipam::Owner owner(const std::string& pod) {
+    return {.key = {.network = "net", .container_id = concat(std::string(48, 'c'), pod), .ifname = "net1"},
+            .pod_namespace = "tenant-workloads",
+            .pod_name = pod,
+            .pod_uid = pod,
+            .netns_path = "/run/netns/x",
+            .boot_id = "boot"};
+}
+
+/// A node, from whose calls the ADDs come.
+class Node {
+public:
+    explicit Node(std::string name) : name_(std::move(name)) {}
+    Node(const Node&) = delete;
+    Node& operator=(const Node&) = delete;
+    virtual ~Node() = default;
+
+    /// One ADD. Throws if it fails.
+    virtual void add(const std::string& pod) = 0;
+
+protected:
+    static void allocate(ipam::Store& store, const char* subnet, const std::string& space, const std::string& pod) {
+        EverybodyLives everybody;
+        (void)ipam::Allocator(store, everybody)
+            .allocate(config_of(subnet, space), owner(pod), {}, base::Deadline::in(std::chrono::seconds(30)));
+    }
+    std::string name_;
+};
+
+class ReplayNode : public Node {
+public:
+    ReplayNode(std::string name, std::string space)
+        : Node(std::move(name)), space_(std::move(space)), access_(ApiServer::access("admin")) {}
+    void add(const std::string& pod) override {
+        WhereaboutsReplay(access_, space_, base::IpPrefix::parse(kSmallRange).value(), concat("tenant-workloads/", pod),
+                          owner(pod).key.container_id)
+            .add();
+    }
+
+private:
+    std::string space_;
+    kube::Access access_;
+};
+
+class PoolNode : public Node {
+public:
+    PoolNode(std::string name, std::string space) : Node(std::move(name)), space_(std::move(space)) {}
+    void add(const std::string& pod) override {
+        kube::Api api(ApiServer::access("rdmanet"), http::Limits{});
+        cluster::WhereaboutsStore store(api, {.name_space = "kube-system",
+                                              .places = {{space_, base::IpPrefix::parse(kSmallRange).value()}},
+                                              .also = {},
+                                              .before_claim = [](const ipam::Lease&) {},
+                                              .known_owner = {},
+                                              .warn = {}});
+        allocate(store, kSmallRange, space_, pod);
+    }
+
+private:
+    std::string space_;
+};
+
+class BlocksNode : public Node {
+public:
+    BlocksNode(std::string name, std::string space)
+        : Node(std::move(name)), space_(std::move(space)), directory_(concat("/dev/shm/rdmanet-bench/", name_)) {
+        fs::create_directories(directory_);
+    }
+    ~BlocksNode() override { fs::remove_all(directory_); }
+    void add(const std::string& pod) override {
+        std::unique_ptr<kube::Api> api;
+        cluster::BlocksStore::Options options;
+        options.api = [&]() -> kube::Api& {
+            if (!api) api = std::make_unique<kube::Api>(ApiServer::access("rdmanet"), http::Limits{});
+            return *api;
+        };
+        options.kubeconfig = "/k";
+        options.node_name = name_;
+        options.machine_id = concat("machine-", name_);
+        options.boot_id = concat("boot-", name_);
+        options.state_directory = directory_;
+        cluster::BlocksStore store(std::make_shared<ipam::BlockFile>(ipam::BlockFile::Options{
+                                       .state_directory = directory_,
+                                       .boot_id = options.boot_id,
+                                       .known_leases = [] { return std::vector<ipam::Lease>(); }}),
+                                   options);
+        allocate(store, kLargeRange, space_, pod);
+    }
+
+private:
+    std::string space_;
+    std::string directory_;
+};
+
+std::string etcd_directory() {
+    const char* directory = std::getenv("RDMANET_ETCD");
+    return directory == nullptr ? "" : directory;
+}
+
+class EtcdNode : public Node {
+public:
+    EtcdNode(std::string name, std::string space) : Node(std::move(name)), space_(std::move(space)) {
+        std::ifstream file(concat(etcd_directory(), "/one/endpoints"));
+        std::getline(file, servers_.endpoints.emplace_back());
+    }
+    void add(const std::string& pod) override {
+        const auto store = cluster::make_etcd_store({etcd::read_access(servers_), etcd::Memory(), http::Limits{}},
+                                                    {.prefix = concat("/rdmanet/bench-", space_),
+                                                     .machine_id = name_,
+                                                     .node_name = name_,
+                                                     .boot_id = "boot",
+                                                     .spaces = {""},
+                                                     .before_claim = [](const ipam::Lease&) {},
+                                                     .warn = {}});
+        allocate(*store, kLargeRange, "", pod);
+    }
+
+private:
+    std::string space_;
+    etcd::Servers servers_;
+};
+
+struct Scheme {
+    const char* name;
+    bool has_pool;
+    std::function<std::unique_ptr<Node>(const std::string& name, const std::string& space)> make;
+};
+
+template <class T>
+Scheme scheme(const char* name, bool has_pool) {
+    return {name, has_pool,
+            [](const std::string& node, const std::string& space) { return std::make_unique<T>(node, space); }};
+}
+
+struct Line {
+    const Scheme& scheme;
+    unsigned nodes;
+    unsigned leases;
+};
+
+struct Outcome {
+    unsigned adds = 0;
+    unsigned failed = 0;
+    double seconds = 0;
+    double median = 0; // milliseconds
+    Requests requests;
+
+    [[nodiscard]] double rate() const { return adds / seconds; }
+};
+
+void work(Shared& shared, const Line& line, const std::string& name, const std::string& space, unsigned most) {
+    const std::unique_ptr<Node> node = line.scheme.make(name, space);
+    const unsigned before = line.scheme.has_pool ? 0 : line.leases / line.nodes;
+    for (unsigned number = 0; number < before; ++number) node->add(concat(name, "-before-", number));
+    ++shared.ready;
+    while (!shared.has_begun) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    for (unsigned number = 0; !shared.has_ended && shared.done + shared.failed < most; ++number) {
+        const auto begun = Clock::now();
+        try {
+            node->add(concat(name, '-', number));
+            const unsigned at = shared.done++;
+            if (at < kMostTimes)
+                shared.milliseconds[at] = std::chrono::duration<float, std::milli>(Clock::now() - begun).count();
+        } catch (const base::Error& error) {
+            if (shared.failed++ == 0) std::fprintf(stderr, "%s: %s\n", line.scheme.name, error.what());
+        }
+    }
+}
+
+/// Runs the line's nodes as processes until the time is over or there are `most` ADDs.
+Outcome run(ApiServer& server, const Line& line, double seconds, unsigned most) {
+    static int count = 0;
+    const std::string space = concat("b", ::getpid(), "-", ++count);
+    if (line.scheme.has_pool) server.make_pool(space, kSmallRange, line.leases);
+    for (unsigned number = 0; number < line.nodes; ++number) {
+        const std::string name = concat(space, "-n", number);
+        server.make_node(name, concat("boot-", name));
+    }
+    void* memory = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw base::SystemError("mmap", errno);
+    auto& shared = *new (memory) Shared;
+    std::vector<pid_t> processes;
+    for (unsigned number = 0; number < line.nodes; ++number) {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            work(shared, line, concat(space, "-n", number), space, most);
+            std::_Exit(0);
+        }
+        processes.push_back(child);
+    }
+    while (shared.ready < line.nodes) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    Outcome outcome;
+    const Requests before = server.count();
+    const auto begun = Clock::now();
+    const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - begun).count(); };
+    shared.has_begun = true;
+    while (elapsed() < seconds && shared.done + shared.failed < most)
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    outcome.seconds = elapsed();
+    outcome.adds = shared.done;
+    outcome.failed = shared.failed;
+    outcome.requests = server.count() - before;
+    shared.has_ended = true;
+    for (const pid_t process : processes) {
+        if (line.scheme.has_pool) (void)::kill(process, SIGKILL); // what it is at, nobody counts any more
+        (void)::waitpid(process, nullptr, 0);
+    }
+    float* const times = shared.milliseconds;
+    const unsigned counted = std::min(outcome.adds, kMostTimes);
+    std::nth_element(times, times + counted / 2, times + counted);
+    if (counted != 0) outcome.median = times[counted / 2];
+    ::munmap(memory, sizeof(Shared));
+    if (line.scheme.has_pool) server.delete_pool(space, kSmallRange);
+    return outcome;
+}
+
+void measure(double seconds, unsigned most_nodes) {
+    ApiServer server;
+    const Scheme replay = scheme<ReplayNode>("whereabouts 0.9.4's requests", true);
+    const Scheme pools = scheme<PoolNode>("store whereabouts", true);
+    const Scheme blocks = scheme<BlocksNode>("store blocks", false);
+    const Scheme etcd = scheme<EtcdNode>("store etcd", false);
+    std::vector<const Scheme*> schemes{&replay, &pools, &blocks};
+    if (!etcd_directory().empty()) schemes.push_back(&etcd);
+    std::printf("%-6s %-6s %-30s %10s %10s %10s %12s %7s\n", "nodes", "leases", "", "ADDs/s", "ratio", "median ms",
+                "requests/ADD", "failed");
+    for (const unsigned leases : {50U, 2000U})
+        for (const unsigned nodes : {1U, 20U, 200U}) {
+            if (nodes > most_nodes) continue;
+            double theirs = 0;
+            for (const Scheme* one : schemes) {
+                const unsigned most = one->has_pool ? std::max(50U, nodes) : kMostTimes;
+                const Outcome outcome = run(server, {*one, nodes, leases}, seconds, most);
+                if (one == &replay) theirs = outcome.rate();
+                std::printf("%-6u %-6u %-30s %10.1f %10.1f %10.1f %12.2f %7u\n", nodes, leases, one->name,
+                            outcome.rate(), outcome.rate() / theirs, outcome.median,
+                            outcome.requests.all / std::max(1U, outcome.adds), outcome.failed);
+                std::fflush(stdout);
+            }
+        }
+}
+
+} // namespace
+} // namespace rdmanet::test
+
+int main(int count, char** arguments) {
+    using namespace rdmanet;
+    if (!test::ApiServer::is_there()) {
+        std::printf("cluster: not measured: run it by test/cluster/cluster.sh run\n");
+        return 0;
+    }
+    try {
+        test::measure(count > 1 ? std::atof(arguments[1]) : 5,
+                      count > 2 ? static_cast<unsigned>(std::atoi(arguments[2])) : 200);
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "cluster_bench: %s\n", error.what());
+        return 1;
+    }
+    return 0;
+}
