@@ -44,9 +44,9 @@ public:
     }
     template <class Act>
     void for_each_page_below(const std::string& prefix, const base::Deadline& deadline, Act act) {
-        constexpr std::int64_t kKeysAtOnce = 1000;
+        constexpr std::int64_t kKeysInPage = 1000;
         etcd::Range range = etcd::Range::below(prefix);
-        range.limit = kKeysAtOnce;
+        range.limit = kKeysInPage;
         for (;;) {
             const etcd::Answer answer = run(etcd::Transaction().read(range), deadline);
             const std::vector<etcd::KeyValue>& entries = answer.found[0].entries;
