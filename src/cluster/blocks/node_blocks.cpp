@@ -298,7 +298,7 @@ bool NodeBlocks::knows_range_of(const BlockObject& object, const Deadline& deadl
         }))
         return true;
     const auto recorded = api_.find_range(object_name(object.space, object.range), deadline);
-    if (!recorded || !recorded->is_confirmed) return false;
+    if (!recorded || !recorded->is_confirmed || recorded->store != kInBlocks) return false;
     put_range(*recorded, deadline);
     return true;
 }

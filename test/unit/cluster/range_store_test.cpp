@@ -77,6 +77,15 @@ public:
         const auto annotations = object->content.root().at("metadata").find("annotations");
         return annotations ? annotations->to_text() : "none";
     }
+    /// As an administrator does it by hand.
+    void remove_range(const std::string& range) {
+        const std::string path = std::string(kRangesPath) + "/" + space + "-" + range;
+        patch(path, R"([{"op":"remove","path":"/metadata/finalizers"}])");
+        const auto outcome = admin->get(path, soon());
+        const std::string uid = std::get<kube::Object>(outcome).content.root().at("metadata").at("uid").string();
+        const auto removed = admin->remove(path, {.uid = uid, .resource_version = {}}, soon());
+        REQUIRE(std::holds_alternative<kube::Object>(removed));
+    }
     void make_range(const std::string& range, const std::string& store, bool is_confirmed) {
         RangeObject object{.space = space, .subnet = prefix(range), .store = store};
         if (store == kInBlocks) object.block_size = 16;
@@ -263,15 +272,23 @@ TEST_CASE_METHOD(Ranges, "a mark that blocks have left behind goes when the clus
     auto a = node("a");
     CHECK(is_address(add_to_block(*a, "d", claim(kRange))));
     CHECK_THAT(mark_of("10.0.0.0-24"), Contains("blocks"));
-    // An administrator has removed all of it.
-    const std::string path = std::string(kRangesPath) + "/" + space + "-10.0.0.0-24";
-    patch(path, R"([{"op":"remove","path":"/metadata/finalizers"}])");
-    const auto outcome = admin->get(path, soon());
-    const std::string uid = std::get<kube::Object>(outcome).content.root().at("metadata").at("uid").string();
-    REQUIRE(std::holds_alternative<kube::Object>(admin->remove(path, {.uid = uid, .resource_version = {}}, soon())));
+    remove_range("10.0.0.0-24");
     CHECK(add_to_pool("c", kRange) == "10.0.0.1/24");
     CHECK(mark_of("10.0.0.0-24") == "none");
     CHECK(recorded() == "10.0.0.0/24 whereabouts");
+}
+
+TEST_CASE_METHOD(Ranges, "blocks of a range that pools have by now are left alone after a reboot") {
+    if (!is_there()) return;
+    auto a = node("a");
+    CHECK(is_address(add_to_block(*a, "d", claim(kRange))));
+    remove_range("10.0.0.0-24");
+    CHECK(add_to_pool("c", kRange) == "10.0.0.1/24");
+    report_boot(a->name(), "second");
+    a->reboot("second");
+    CHECK(is_address(add_to_block(*a, "e", claim("10.9.0.0/24"))));
+    CHECK_THAT(a->states(), !Contains("10.0.0."));
+    CHECK_THAT(add_to_block(*a, "f", claim(kRange)), Contains("has whereabouts"));
 }
 
 TEST_CASE_METHOD(Ranges, "a range that a killed node has not confirmed belongs to whoever comes a minute later") {
