@@ -144,6 +144,10 @@ TEST_CASE("leases in the cluster, any system call fails", "[error][cluster]") {
     fail_calls("macvlan", Ipam::cluster);
 }
 
+TEST_CASE("leases in blocks of the cluster, any system call fails", "[error][cluster][blocks]") {
+    fail_calls("macvlan", Ipam::blocks, kAllCommands);
+}
+
 TEST_CASE("a macvlan in passthru mode, any system call fails", "[error][passthru]") {
     fail_calls("passthru", Ipam::built_in);
 }

@@ -118,6 +118,10 @@ TEST_CASE("leases in the cluster, killed at any system call", "[kill][cluster]")
     kill_everywhere("macvlan", Ipam::cluster);
 }
 
+TEST_CASE("leases in blocks of the cluster, killed at any system call", "[kill][cluster][blocks]") {
+    kill_everywhere("macvlan", Ipam::blocks, kAllCommands);
+}
+
 TEST_CASE("a macvlan in passthru mode, killed at any system call", "[kill][passthru]") {
     kill_everywhere("passthru", Ipam::built_in);
 }

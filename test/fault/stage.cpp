@@ -1,9 +1,12 @@
 #include "stage.hpp"
 
 #include "support/concat.hpp"
+#include "support/lease_lines.hpp"
 #include "support/patience.hpp"
 
 #include <rdmanet/base/error.hpp>
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -39,6 +42,20 @@ std::string cluster() {
 }
 
 bool uses_cluster = false; // the stage at hand
+bool uses_blocks = false;
+
+/// An address space that no earlier state directory of this machine has left blocks in.
+int space_number = 0;
+std::string space() {
+    return concat("fault-", ::getpid(), '-', space_number);
+}
+
+/// Each ADD takes a block of one for the address that the configuration sets, and each DEL gives it back.
+std::string addresses_in_blocks() {
+    return concat(R"({"type":"rdmanet","store":"blocks","network_name":")", space(), R"(","nodeName":")", kNetwork,
+                  R"(","kubernetes":{"kubeconfig":")", cluster(), R"(/rdmanet.kubeconfig"},)",
+                  R"("addresses":[{"address":"10.99.1.9/24"}],)", kRanges);
+}
 
 std::string store_of(Ipam ipam) {
     if (ipam == Ipam::etcd)
@@ -49,6 +66,7 @@ std::string store_of(Ipam ipam) {
 }
 
 std::string addresses_from(Ipam ipam) {
+    if (ipam == Ipam::blocks) return addresses_in_blocks();
     if (ipam == Ipam::host_local)
         return concat(R"({"type":"host-local","dataDir":")", kDelegate.string(), R"(","subnet":"10.98.0.0/24"})");
     return concat(R"({"type":"rdmanet",)", store_of(ipam), kRanges);
@@ -72,6 +90,13 @@ std::set<std::string> lines_of(const std::string& command) {
     return lines;
 }
 
+std::set<std::string> records_and_blocks_of_one() {
+    return lines_of(concat("find ", kState.string(), "/attachments -name '*.json' 2>/dev/null || true; ", cluster(),
+                           "/get /apis/rdmanet.cni/v1alpha1/addressblocks | jq --raw-output ",
+                           R"('.items[] | select(.spec.space == ")", space(),
+                           R"(" and .spec.size == 1) | .metadata.name')"));
+}
+
 std::set<std::string> leases_in_cluster() {
     const std::string get = concat(cluster(), "/get ");
     return lines_of(concat("for pool in 10.99.0.0-24 fd99---64; do ", get,
@@ -83,8 +108,10 @@ std::set<std::string> leases_in_cluster() {
 
 /// Until the server has done what anybody asked of it, and the plugin may be sure of that.
 void let_a_minute_pass() {
-    wait_until(concat(cluster(),
-                      "/get /metrics | grep -q '^apiserver_current_inflight_requests{request_kind=\"mutating\"} 0'"));
+    const bool is_quiet = uses_blocks && !let_a_minute_pass_for_blocks(kState / "blocks.sqlite");
+    if (!is_quiet)
+        wait_until(concat(
+            cluster(), "/get /metrics | grep -q '^apiserver_current_inflight_requests{request_kind=\"mutating\"} 0'"));
     shell(concat("grep -lr '\"leaseStore\"' ", kState.string(),
                  "/attachments 2>/dev/null | while read -r record; do "
                  "sed -i -E 's/(\"unsettledUntil\": ?)[0-9]+/\\11/' \"$record\"; done; ",
@@ -128,7 +155,7 @@ NodeState NodeState::take(Numbers numbers) {
             if (name != "lock" && name.find("last_reserved_ip") == std::string::npos)
                 state.others_.insert(concat("host-local: ", name));
         }
-    if (uses_cluster) state.others_.merge(leases_in_cluster());
+    if (uses_cluster) state.others_.merge(uses_blocks ? records_and_blocks_of_one() : leases_in_cluster());
     return state;
 }
 
@@ -153,11 +180,15 @@ std::string difference_from(const NodeState& before) {
 
 Stage::Stage(std::string kind, Ipam ipam) : kind_(std::move(kind)), ipam_(ipam) {
     ::setenv("RDMANET_STATE_DIR", kState.c_str(), 1);
-    uses_cluster = ipam == Ipam::cluster;
+    uses_blocks = ipam == Ipam::blocks;
+    uses_cluster = ipam == Ipam::cluster || uses_blocks;
     forget_state();
     fs::remove_all(kDelegate);
     fs::create_directories(kState.parent_path());
     if (ipam == Ipam::host_local) install_host_local();
+    if (uses_blocks)
+        shell(concat(cluster(), R"(/apply '{"apiVersion":"v1","kind":"Node","metadata":{"name":")", kNetwork,
+                     R"("}}' /api/v1/nodes || true)")); // from the case before
     switch_off_duplicate_address_detection();
     prepare();
 }
@@ -275,6 +306,8 @@ void Stage::create_pod() {
 void Stage::forget_state() {
     if (uses_cluster && fs::exists(kState)) let_a_minute_pass(); // what is owed would be forgotten with it
     fs::remove_all(kState);
+    ++space_number; // the blocks of the directory that is gone are left alone for this boot
+    if (ground_ != nullptr) config_ = config_with("1.0.0", "");
 }
 
 void Stage::reset() {
@@ -289,7 +322,8 @@ std::string missing_for(const std::string& kind, Ipam ipam) {
     if (::geteuid() != 0) return "root";
     if (std::string missing = missing_for(kind); !missing.empty()) return missing;
     if (ipam == Ipam::etcd && etcd_endpoint().empty()) return "etcd (test/cluster/etcd.sh run)";
-    if (ipam == Ipam::cluster && cluster().empty()) return "a Kubernetes API server (test/cluster/cluster.sh run)";
+    if ((ipam == Ipam::cluster || ipam == Ipam::blocks) && cluster().empty())
+        return "a Kubernetes API server (test/cluster/cluster.sh run)";
     if (ipam == Ipam::host_local && !fs::exists("/usr/lib/cni/host-local")) return "/usr/lib/cni/host-local";
     return {};
 }

@@ -14,8 +14,8 @@
 
 namespace rdmanet::test {
 
-/// cluster: the built-in allocator with its leases in the API server of test/cluster.
-enum class Ipam : std::uint8_t { built_in, etcd, cluster, host_local };
+/// cluster: the built-in allocator with its leases in the API server of test/cluster. blocks: with blocks from there.
+enum class Ipam : std::uint8_t { built_in, blocks, etcd, cluster, host_local };
 
 using Commands = std::vector<std::string>;
 inline const Commands kAddAndDel = {"ADD", "DEL"};
@@ -31,7 +31,7 @@ public:
 private:
     Numbers numbers_ = Numbers::compared;
     Snapshot snapshot_;
-    std::set<std::string> others_; // leases elsewhere than in the state directory
+    std::set<std::string> others_; // leases elsewhere than in the state directory, and blocks of one address
 };
 
 /// How the node differs from `before`. Waits a moment for what the kernel does later. Where leases are in the cluster,

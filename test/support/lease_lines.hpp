@@ -11,6 +11,10 @@ namespace rdmanet::test {
 /// exist.
 [[nodiscard]] std::vector<std::string> lease_lines(const std::string& path);
 
+/// As if what the file says about blocks were a minute older. Whether a request for one may be on its way. Without a
+/// file nothing is done. Throws base::Error.
+bool let_a_minute_pass_for_blocks(const std::string& path);
+
 /// Deletes all leases from the database, as only a person would do it. Throws base::Error.
 void forget_leases(const std::string& path);
 
