@@ -24,6 +24,7 @@ constexpr int kBlindTries = 4;     // before the cluster is asked which blocks a
 constexpr int kInformedTries = 16; // other nodes have the same answer
 constexpr int kMostMarked = 16;    // blocks of nodes that are gone, by one call
 constexpr std::size_t kMostNodesNamed = 5;
+constexpr std::size_t kMostBlocksNamed = 5;
 constexpr std::size_t kMostNodesAsked = 4; // one by one
 // A mark that is older was made when the node was gone an earlier time.
 constexpr std::chrono::minutes kOldMark{10};
@@ -284,10 +285,20 @@ void NodeBlocks::look_for_earlier(const BlockRange& range, const Deadline& deadl
     if (file_.has_looked(range, deadline)) return;
     (void)learn_node_uid(deadline);
     const std::vector<ipam::Lease> leases = file_.list_all(deadline);
-    for (const BlockObject& object : api_.list_blocks_of(options_.node_name, deadline))
-        if (may_go_on_with(object, leases) && knows_range_of(object, deadline))
+    std::vector<std::string> left_alone;
+    for (const BlockObject& object : api_.list_blocks_of(options_.node_name, deadline)) {
+        if (may_go_on_with(object, leases, left_alone) && knows_range_of(object, deadline))
             file_.add(block_of(object, BlockState::earlier), deadline);
+    }
     file_.set_looked(range, deadline);
+    if (left_alone.empty() || !options_.warn) return;
+    const std::size_t named = std::min(left_alone.size(), kMostBlocksNamed);
+    options_.warn(
+        fmt::format("{} of this node may have leases that this state directory does not know, or whose records "
+                    "cannot be read. They are left alone until the node reboots: {}{}",
+                    base::counted(left_alone.size(), "block", "blocks"),
+                    base::join({left_alone.begin(), left_alone.begin() + static_cast<std::ptrdiff_t>(named)}),
+                    named < left_alone.size() ? " and others" : ""));
 }
 
 /// Whoever uses or gives back the block needs what the cluster has recorded for its range.
@@ -305,7 +316,8 @@ bool NodeBlocks::knows_range_of(const BlockObject& object, const Deadline& deadl
 
 /// Whether the block is this machine's, and nothing is in use that this file doesn't know. After a reboot nothing is.
 /// If the file is a new one in the same boot, the journal must show leases in the block: then it shows all of them.
-bool NodeBlocks::may_go_on_with(const BlockObject& object, const std::vector<ipam::Lease>& leases) const {
+bool NodeBlocks::may_go_on_with(const BlockObject& object, const std::vector<ipam::Lease>& leases,
+                                std::vector<std::string>& left_alone) const {
     if (object.lease_file == file_id_) return true;
     const bool is_same_machine =
         object.node.uid == node_uid_ || (object.node.name == options_.node_name && !options_.machine_id.empty() &&
@@ -316,13 +328,7 @@ bool NodeBlocks::may_go_on_with(const BlockObject& object, const std::vector<ipa
         return lease.space == object.space && object.block.contains(lease.address.address());
     });
     const bool is_whole = is_in_journal && !(options_.has_unreadable_records && options_.has_unreadable_records());
-    if (!is_whole && options_.warn)
-        options_.warn(fmt::format("block {} is this node's, and this state directory {}: it is left alone until the "
-                                  "node reboots (AddressBlock {})",
-                                  object.block,
-                                  is_in_journal ? "has records that cannot be read and may have leases in it"
-                                                : "does not know its leases",
-                                  object.name()));
+    if (!is_whole) left_alone.push_back(object.name());
     return is_whole;
 }
 

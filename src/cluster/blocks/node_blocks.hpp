@@ -67,7 +67,8 @@ private:
     [[nodiscard]] bool is_in_use(const Block& block) const;
     void look_for_earlier(const BlockRange& range, const Deadline& deadline);
     [[nodiscard]] bool knows_range_of(const BlockObject& object, const Deadline& deadline);
-    [[nodiscard]] bool may_go_on_with(const BlockObject& object, const std::vector<ipam::Lease>& leases) const;
+    [[nodiscard]] bool may_go_on_with(const BlockObject& object, const std::vector<ipam::Lease>& leases,
+                                      std::vector<std::string>& left_alone) const;
     [[nodiscard]] Search search_among_others(const BlockRange& range, const ipam::BlockCut& cut,
                                              const ipam::Claim& claim, const Deadline& deadline);
     [[nodiscard]] bool take_once(BlockObject object, const Deadline& deadline);
