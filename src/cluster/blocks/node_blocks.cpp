@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <exception>
 #include <map>
 #include <utility>
 
@@ -615,19 +616,37 @@ void NodeBlocks::remove_released(const Block& released, const BlockObject& objec
 
 void NodeBlocks::settle(const Deadline& deadline) {
     (void)file_id(deadline);
+    for (const BlockRange& range : file_.ranges(deadline)) follow_kubeconfig(range, deadline);
     const std::vector<BlockRange> ranges = file_.ranges(deadline);
     const auto is_of_this_cluster = [&](const Block& block) {
         return std::any_of(ranges.begin(), ranges.end(), [&](const BlockRange& range) {
             return range.space == block.space && range.subnet == block.range && range.kubeconfig == options_.kubeconfig;
         });
     };
-    for (const Block& block : file_.blocks(deadline))
-        if (block.state == BlockState::claiming && is_of_this_cluster(block)) (void)find_out(block, deadline);
-    for (const Block& block : file_.blocks(deadline))
-        if (is_due(block, file_.now()) && is_of_this_cluster(block)) (void)regain_lost(block, deadline);
+    // What the cluster refuses for one block does not keep the others.
+    std::exception_ptr first_failure;
+    const auto for_each_block = [&](const auto& act) {
+        for (const Block& block : file_.blocks(deadline)) {
+            if (!is_of_this_cluster(block)) continue;
+            try {
+                act(block);
+            } catch (const StoreError& error) {
+                if (error.unreachable()) throw; // the others would wait for the same server
+                if (!first_failure) first_failure = std::current_exception();
+            }
+        }
+    };
+    for_each_block([&](const Block& block) {
+        if (block.state == BlockState::claiming) (void)find_out(block, deadline);
+    });
     file_.close_abandoned(deadline);
-    for (const Block& block : file_.blocks(deadline))
-        if (block.state == BlockState::closed && is_of_this_cluster(block)) give_back(block, deadline);
+    for_each_block([&](const Block& block) {
+        if (block.state == BlockState::closed) give_back(block, deadline);
+    });
+    for_each_block([&](const Block& block) {
+        if (is_due(block, file_.now())) (void)regain_lost(block, deadline);
+    });
+    if (first_failure) std::rethrow_exception(first_failure);
 }
 
 } // namespace rdmanet::cluster

@@ -43,6 +43,7 @@ private:
     [[nodiscard]] BlockRange record_range(const ipam::Claim& claim, const Deadline& deadline);
     [[nodiscard]] std::optional<base::IpPrefix> configured_requestable(const base::IpPrefix& subnet) const;
     BlockRange put_range(const RangeObject& recorded, const Deadline& deadline);
+    void follow_kubeconfig(BlockRange range, const Deadline& deadline);
     void require_agreement(const RangeObject& range) const;
     void take_from_pools(const RangeObject& wanted, const Deadline& deadline);
     [[nodiscard]] std::vector<PoolHead> pools_of(const RangeObject& wanted, const Deadline& deadline);

@@ -58,9 +58,27 @@ ipam::BlockRange NodeBlocks::range_of(const ipam::Claim& claim, const Deadline& 
                            .block_size = known.block_size,
                            .requestable = known.requestable,
                            .is_confirmed = true});
+        follow_kubeconfig(known, deadline);
         return known;
     }
     return record_range(claim, deadline);
+}
+
+/// The node may by now reach the cluster by another kubeconfig. Calls without a configuration then need that one. That
+/// it is the same cluster shows a block that names this file.
+void NodeBlocks::follow_kubeconfig(BlockRange range, const Deadline& deadline) {
+    if (range.kubeconfig == options_.kubeconfig && range.node_name == options_.node_name) return;
+    bool is_known = true; // a range without blocks owes nothing
+    for (const Block& block : file_.blocks(deadline)) {
+        if (block.space != range.space || block.range != range.subnet) continue;
+        const auto object = api_.find_block(object_name(block.space, block.prefix), deadline);
+        is_known = object && is_ours(*object, deadline);
+        if (is_known) break;
+    }
+    if (!is_known) return;
+    range.kubeconfig = options_.kubeconfig;
+    range.node_name = options_.node_name;
+    file_.put_range(range, deadline);
 }
 
 ipam::BlockRange NodeBlocks::record_range(const ipam::Claim& claim, const Deadline& deadline) {

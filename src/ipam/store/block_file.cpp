@@ -83,10 +83,12 @@ ReserveOutcome BlockFile::reserve(const Owner& owner, const std::vector<Claim>& 
         for (std::size_t slot = 0; slot < claims.size(); ++slot) {
             if (has_slot(held, slot)) continue;
             Claim& claim = narrowed[slot];
-            if (!claim.wanted)
-                claim.usable = table.open_part(claim);
-            else if (!table.is_open(claim.space, *claim.wanted))
+            if (claim.wanted) {
+                if (!table.is_open(claim.space, *claim.wanted)) return Exhausted{slot};
+            } else if (claim.usable = table.open_part(claim); claim.usable.empty()) {
+                // Before an address that the configuration sets: it may be in this range, which the cluster knows then.
                 return Exhausted{slot};
+            }
         }
         return pool.reserve(owner, narrowed);
     });

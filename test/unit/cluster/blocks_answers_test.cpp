@@ -158,6 +158,26 @@ TEST_CASE_METHOD(Answers, "an answer that is not JSON is the server's trouble, a
     CHECK(blocks() == a->file->blocks(soon()).front().prefix.to_string() + " a");
 }
 
+TEST_CASE_METHOD(Answers, "a block that the server refuses to change does not keep the others from going back") {
+    if (!is_there()) return;
+    Relay relay("rdmanet");
+    auto a = node_behind(relay, "a");
+    a->requestable = {prefix("10.7.0.64/28")};
+    for (const char* address : {"10.7.0.70", "10.7.0.71", "10.7.0.72"})
+        CHECK(a->reserve(address, {wanting("10.7.0.0/24", address)}) == std::string(address) + "/24");
+    relay.replace_answers([](const std::string& request) -> std::optional<http::Response> {
+        if (request.find("10.7.0.70-32") == std::string::npos) return std::nullopt;
+        return http::Response{.status = 403, .body = R"({"reason":"Forbidden","message":"not this one"})"};
+    });
+    for (const char* address : {"10.7.0.70", "10.7.0.71"}) CHECK(a->release(address) != "");
+    CHECK_THROWS_WITH(a->store->settle(kIdleBlock, soon()), Contains("not this one"));
+    CHECK(blocks() == "10.7.0.70/32 a released, 10.7.0.72/32 a"); // only the answer is the relay's
+    CHECK(a->states() == "10.7.0.70/32 closed, 10.7.0.72/32 open");
+    relay.replace_answers({});
+    a->store->settle(kIdleBlock, soon());
+    CHECK(blocks() == "10.7.0.72/32 a");
+}
+
 TEST_CASE_METHOD(Answers, "a Node that is not there yet may come, and a host name that no Node has is refused") {
     if (!is_there()) return;
     TestNode late(*this, space + "-late", "boot");

@@ -55,7 +55,7 @@ public:
             if (!api_) api_ = connect ? connect() : cluster_.connect("rdmanet");
             return *api_;
         };
-        options.kubeconfig = "/k";
+        options.kubeconfig = kubeconfig;
         options.node_name = name_;
         options.machine_id = "machine-" + name_;
         options.boot_id = boot_;
@@ -91,6 +91,7 @@ public:
     ipam::Time now{.boot = 1000, .epoch = 1'700'000'000};
     std::vector<ipam::Lease> journal;
     bool has_unreadable_records = false;
+    std::string kubeconfig = "/k";
     std::optional<unsigned> block_size;
     std::vector<base::IpPrefix> requestable;
     std::vector<std::string> warnings;

@@ -250,6 +250,40 @@ TEST_CASE_METHOD(Blocks, "an address that the configuration sets is a block of i
     CHECK_THAT(blocks(), Contains("10.0.0.250/32 b"));
 }
 
+TEST_CASE_METHOD(Blocks, "a configured address does not keep its network's range from being recorded") {
+    if (!is_there()) return;
+    auto a = node("a");
+    ipam::Claim fixed = wanting(kRange, "10.0.0.250");
+    fixed.usable.clear();
+    CHECK_THAT(a->reserve("c", {claim(kRange), fixed}), Contains("10.0.0.250/24"));
+    CHECK(ranges() == kRange);
+    CHECK_THAT(blocks(), Contains("10.0.0.250/32 a"));
+    auto b = node("b");
+    CHECK_THAT(b->reserve("d", {claim(kRange)}), Contains("/24"));
+}
+
+TEST_CASE_METHOD(Blocks, "blocks go back by the kubeconfig that the node has by now, if it names the same cluster") {
+    if (!is_there()) return;
+    auto a = node("a");
+    a->requestable = {prefix("10.0.0.64/28")};
+    const auto kubeconfig = [&] { return a->file->ranges(soon()).front().kubeconfig; };
+    CHECK(a->reserve("c", {wanting(kRange, "10.0.0.70")}) == "10.0.0.70/24");
+    CHECK(a->reserve("d", {wanting(kRange, "10.0.0.71")}) == "10.0.0.71/24");
+    CHECK(a->release("c") != "");
+    a->kubeconfig = "/new";
+    a->start();
+    a->store->settle(kIdleBlock, soon());
+    CHECK(blocks() == "10.0.0.71/32 a");
+    CHECK(kubeconfig() == "/new");
+    CHECK(a->release("d") != "");
+    delete_block("10.0.0.71-32"); // a cluster without the block may be another one
+    a->kubeconfig = "/other";
+    a->start();
+    a->store->settle(kIdleBlock, soon());
+    CHECK(kubeconfig() == "/new");
+    CHECK(a->states() == "10.0.0.71/32 closed");
+}
+
 TEST_CASE_METHOD(Blocks, "the cluster's record of a range decides, and who differs is told both") {
     if (!is_there()) return;
     auto a = node("a");
