@@ -1,5 +1,5 @@
-// Stands between a client and the real API server: counts requests, loses them or their answers, and delivers them
-// late.
+// Stands between a client and the real API server: counts requests, loses them or their answers, delivers them late, and
+// sends them away.
 #pragma once
 
 #include "fixture.hpp"
@@ -7,6 +7,7 @@
 #include "unit/http/scripted_server.hpp"
 
 #include <rdmanet/http/client.hpp>
+#include <rdmanet/json/writer.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -18,7 +19,20 @@
 
 namespace rdmanet::cluster::test {
 
-enum class Fate { passes, is_lost, loses_its_answer, comes_late };
+enum class Fate {
+    passes,
+    is_lost,
+    loses_its_answer,
+    comes_late,
+    is_sent_away, // with Relay::busy, and the server does not see it
+};
+
+/// An answer of a server that has begun nothing, and says when to come back.
+struct Busy {
+    unsigned status = 429;
+    unsigned seconds = 1;
+    std::string words = "too many requests are waiting here";
+};
 
 class Relay {
 public:
@@ -67,6 +81,8 @@ public:
         return statuses;
     }
 
+    /// What a request hears that is sent away. Set it before the client asks.
+    Busy busy{};
     /// How many seconds later it is for the client.
     std::atomic<std::int64_t> clock_ahead = 0;
     /// The server answers with fewer objects of a list than it is asked for.
@@ -79,6 +95,10 @@ private:
             const Fate fate = note(line);
             if (fate == Fate::comes_late) late_.push_back(text);
             if (fate == Fate::is_lost || fate == Fate::comes_late) return;
+            if (fate == Fate::is_sent_away) {
+                connection.send(text_of(busy));
+                continue;
+            }
             http::Response answer = forward(text);
             if (auto other = replacement(line)) answer = *std::move(other);
             if (fate == Fate::loses_its_answer) return;
@@ -87,6 +107,13 @@ private:
             if (answer.date) head += date_header(*answer.date + clock_ahead);
             connection.send(head + "\r\n" + answer.body);
         }
+    }
+    static std::string text_of(const Busy& busy) {
+        json::Writer status; // of meta/v1
+        status.begin_object().member("kind", "Status").member("message", busy.words).end_object();
+        const std::string body = status.to_text();
+        return "HTTP/1.1 " + std::to_string(busy.status) + " X\r\nRetry-After: " + std::to_string(busy.seconds) +
+               "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
     }
     Fate note(const std::string& line) {
         const std::lock_guard lock(mutex_);
