@@ -88,7 +88,12 @@ void write_annotations(json::Writer& writer, const Place& place, const base::IpA
     writer.end_object();
 }
 
-/// Throws json::ValueError.
+void write_reservation_spec(json::Writer& writer, std::string_view podref, std::string_view ifname) {
+    writer.begin_object().member("podref", podref).member("ifname", ifname).end_object();
+}
+
+} // namespace
+
 Reservation parse_reservation(const json::Reader& object) {
     const json::Reader metadata = object.at("metadata");
     const json::Reader spec = object.at("spec");
@@ -109,12 +114,6 @@ Reservation parse_reservation(const json::Reader& object) {
         reservation.place = Place{.space = text_or_empty(*annotations, kPoolSpace), .subnet = *subnet};
     return reservation;
 }
-
-void write_reservation_spec(json::Writer& writer, std::string_view podref, std::string_view ifname) {
-    writer.begin_object().member("podref", podref).member("ifname", ifname).end_object();
-}
-
-} // namespace
 
 std::string podref_of(const ipam::Owner& owner) {
     return fmt::format("{}/{}", owner.pod_namespace, owner.pod_name);

@@ -38,6 +38,9 @@ struct Reservation {
     std::optional<base::IpAddress> address{};
 };
 
+/// Throws json::ValueError.
+[[nodiscard]] Reservation parse_reservation(const json::Reader& object);
+
 /// Throws ipam::StoreError for what the server refuses, and for a server that does not answer a read.
 class WhereaboutsApi {
 public:

@@ -20,7 +20,8 @@ seconds=${1:-10}
 preset=${RDMANET_FUZZ_PRESET:-fuzz}
 targets=("${@:2}")
 [[ ${#targets[@]} -gt 0 ]] ||
-	targets=(configuration_fuzz prev_result_fuzz cni_args_fuzz record_fuzz leases_fuzz lease_damage_fuzz etcd_answer_fuzz)
+	targets=(configuration_fuzz prev_result_fuzz cni_args_fuzz record_fuzz leases_fuzz lease_damage_fuzz etcd_answer_fuzz
+		dns_answer_fuzz http_answer_fuzz kubeconfig_fuzz whereabouts_object_fuzz)
 seed=${RDMANET_SEED:-$(test/seed)}
 crashes=$top/build/fuzz-crashes
 corpora=$top/build/fuzz-corpus
@@ -50,6 +51,9 @@ options_of() {
 	cni_args_fuzz) echo "-max_len=512 -dict=test/fuzz/args.dict" ;;
 	leases_fuzz) echo "-max_len=128" ;;
 	lease_damage_fuzz) echo "-max_len=35" ;;
+	dns_answer_fuzz) echo "-max_len=600" ;;
+	http_answer_fuzz) echo "-max_len=1500 -dict=test/fuzz/http.dict" ;;
+	kubeconfig_fuzz) echo "-max_len=2048 -dict=test/fuzz/kubeconfig.dict" ;;
 	etcd_answer_fuzz) echo "-max_len=6000 -dict=test/fuzz/json.dict" ;;
 	*) echo "-max_len=4096 -dict=test/fuzz/json.dict" ;;
 	esac
