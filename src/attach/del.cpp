@@ -48,7 +48,7 @@ bool is_in_result(const Link& link, const cni::Request& request) {
 /// A store of the cluster that can't be asked proves nothing. DEL goes on without it.
 std::vector<ipam::Lease> find_leases_of(const cni::Request& request, Session& session, const base::Deadline& deadline) {
     constexpr std::chrono::seconds kAskTimeout{5};
-    const auto where = lease_store_of(request);
+    const auto where = lease_store_of(request, session.node);
     if (!where) return find_leases(session.leases, session.key, session.node, deadline);
     try {
         return SharedLeases(*where, session.node, session.records)
@@ -125,7 +125,7 @@ AttachmentRecord bare_record(const state::AttachmentKey& key, const cni::Request
     AttachmentRecord record;
     record.key = key;
     record.boot_id = node.boot_id;
-    record.lease_store = lease_store_of(request);
+    record.lease_store = lease_store_of(request, node);
     return record;
 }
 
@@ -208,7 +208,7 @@ void del(const cni::Request& request, const Node& node) {
     constexpr std::chrono::seconds kUndoTime{10}; // left for the work after the lock is taken
     const auto deadline = base::Deadline::in(kDelTimeout);
     Session session(request, node, state::Access::undo);
-    if (const auto configured = lease_store_of(request)) node.clusters->also_use(configured->kubeconfig);
+    if (const auto configured = lease_store_of(request, node)) node.clusters->also_use(configured->kubeconfig);
     std::optional<base::FileLock> lock =
         lock_or_recall(session.key, node, session.records, kDelTimeout - kUndoTime, deadline);
     StillHeld unknown;

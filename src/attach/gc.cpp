@@ -183,9 +183,9 @@ Outcome collect_all(const Node& node, DryRun dry_run, const Decide& decide, cons
 
 /// Of an unreadable record of this network. It does not include the interface: it went with its pod, and another pod's
 /// interface must not be guessed.
-Lost lost_by_configuration(const cni::Request& request) {
+Lost lost_by_configuration(const cni::Request& request, const Node& node) {
     if (!request.conf.ipam_type) return {};
-    if (*request.conf.ipam_type == config::kPluginName) return {.lease_store = lease_store_of(request)};
+    if (*request.conf.ipam_type == config::kPluginName) return {.lease_store = lease_store_of(request, node)};
     return {.steps = {delegate_step(request, *request.conf.ipam_type)}};
 }
 
@@ -225,9 +225,9 @@ Decide by_list_and_liveness(const cni::Request& request, PodProbe& pods) {
 
 void collect_for_runtime(const cni::Request& request, const Node& node, const base::Deadline& deadline) {
     PodProbe pods(node);
-    if (const auto configured = lease_store_of(request)) node.clusters->also_use(configured->kubeconfig);
+    if (const auto configured = lease_store_of(request, node)) node.clusters->also_use(configured->kubeconfig);
     const Collected collected = collect_all(node, DryRun::no, by_list_and_liveness(request, pods),
-                                            lost_by_configuration(request), deadline, caller_of(request))
+                                            lost_by_configuration(request, node), deadline, caller_of(request))
                                     .collected;
     for (const std::string& what : collected.removed) node.log.info(fmt::format("GC removed {}", what));
     for (const Kept& kept : collected.kept)

@@ -1,3 +1,4 @@
+#include "network_store.hpp"
 #include "prepare.hpp"
 #include "session.hpp"
 #include "shared_leases.hpp"
@@ -59,13 +60,13 @@ void describe_leases_in(ipam::Store& store, Preview& preview, const ipam::Config
 
 void describe_leases(Preview& preview, const cni::Request& request, const config::Config& config, Session& session,
                      const base::Deadline& deadline) {
-    const auto* own = std::get_if<ipam::Config>(&config.ipam);
-    if (own == nullptr) return;
+    const auto* configured = std::get_if<ipam::Config>(&config.ipam);
+    if (configured == nullptr) return;
+    const ipam::Config own = settle_store(*configured, session.node, AskCluster::anew, deadline);
     const auto requested = requested_addresses(request);
-    if (own->store.kind != ipam::StoreKind::node) preview.actions.push_back(describe_store(own->store));
-    with_store(lease_store_of(*own), session.leases, session.node, session.records, [&](ipam::Store& store) {
-        describe_leases_in(store, preview, *own, requested, session.node, deadline);
-    });
+    if (!own.store.why.empty()) preview.actions.push_back(describe_store(own.store));
+    with_store(lease_store_of(own), session.leases, session.node, session.records,
+               [&](ipam::Store& store) { describe_leases_in(store, preview, own, requested, session.node, deadline); });
 }
 
 /// Only `rdmanet plan` warns: ADD cannot know whether the runtime has that capability.

@@ -1,6 +1,7 @@
 #include "session.hpp"
 
 #include "block_leases.hpp"
+#include "network_store.hpp"
 #include "shared_leases.hpp"
 
 #include "lookup/request.hpp"
@@ -96,10 +97,10 @@ ipam::Allocation take_shared(state::LeaseStore where, const ipam::StoreChoice& c
     }
 }
 
-} // namespace
-
-ipam::Allocation take_leases(const ipam::Config& config, const cni::Request& request, state::AttachmentRecord& record,
-                             Session& session, const std::function<void()>& save, const base::Deadline& deadline) {
+/// From the store that `config` has by now.
+ipam::Allocation take_from_store(const ipam::Config& config, const cni::Request& request,
+                                 state::AttachmentRecord& record, Session& session, const std::function<void()>& save,
+                                 const base::Deadline& deadline) {
     PodProbe pods(session.node);
     const auto allocate_by = [&](const base::Deadline& until) {
         return [&, until](ipam::Store& store) {
@@ -109,8 +110,8 @@ ipam::Allocation take_leases(const ipam::Config& config, const cni::Request& req
     ipam::Allocation allocation;
     auto where = lease_store_of(config);
     if (record.lease_store) require_same_store(*record.lease_store, where);
+    if (!config.store.why.empty()) session.node.log.debug(describe_store(config.store));
     if (where) {
-        session.node.log.debug(describe_store(config.store));
         require_none_on_node(config, session, pods, deadline);
         if (config.store.kind != ipam::StoreKind::blocks) require_none_in_blocks(config, session, deadline);
         allocation = take_shared(*std::move(where), config.store, record, session, save,
@@ -122,6 +123,31 @@ ipam::Allocation take_leases(const ipam::Config& config, const cni::Request& req
     for (const std::string& warning : allocation.warnings) session.node.log.warn(warning);
     record.leases = to_recorded(allocation.leases);
     return allocation;
+}
+
+} // namespace
+
+ipam::Allocation take_leases(const ipam::Config& config, const cni::Request& request, state::AttachmentRecord& record,
+                             Session& session, const std::function<void()>& save, const base::Deadline& deadline) {
+    const auto earlier = record.lease_store;
+    const ipam::Config settled = settle_store(config, earlier, session.node, deadline);
+    bool has_claimed = false;
+    const auto save_claim = [&] {
+        has_claimed = true;
+        save();
+    };
+    try {
+        return take_from_store(settled, request, record, session, save_claim, deadline);
+    } catch (const ipam::StoreError& error) {
+        if (config.store.open_to.empty() || error.temporary()) throw;
+        // Perhaps the cluster has recorded another store since this node has asked.
+        forget_store(config, session.node);
+        const ipam::Config anew = settle_store(config, session.node, AskCluster::if_unknown, deadline);
+        // A record has room for one store. The next ADD asks the other one.
+        if (anew.store.kind == settled.store.kind || has_claimed) throw;
+        record.lease_store = earlier;
+        return take_from_store(anew, request, record, session, save, deadline);
+    }
 }
 
 void with_store(const std::optional<state::LeaseStore>& where, ipam::Store& on_node, const Node& node,

@@ -5,6 +5,7 @@
 #include "etcd_leases.hpp"
 #include "leases.hpp"
 #include "machine.hpp"
+#include "network_store.hpp"
 
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/file_lock.hpp>
@@ -61,11 +62,11 @@ std::string node_name_or_none(const std::string& configured) try {
 } // namespace
 
 std::string describe_store(const ipam::StoreChoice& store) {
+    const std::string chosen = fmt::format("keep leases in store \"{}\", {}", store.kind, store.why);
+    if (store.kind == ipam::StoreKind::node) return chosen;
     if (store.kind == ipam::StoreKind::etcd)
-        return fmt::format("keep leases in store \"{}\" at {}, below {}, because {}", store.kind,
-                           base::join(store.etcd.endpoints), store.etcd.prefix, store.why);
-    return fmt::format("keep leases in store \"{}\" with kubeconfig {}, because {}", store.kind, store.kubeconfig,
-                       store.why);
+        return fmt::format("{}, at {}, below {}", chosen, base::join(store.etcd.endpoints), store.etcd.prefix);
+    return fmt::format("{}, with kubeconfig {}", chosen, store.kubeconfig);
 }
 
 std::optional<state::LeaseStore> lease_store_of(const ipam::Config& config) {
@@ -85,11 +86,12 @@ std::optional<state::LeaseStore> lease_store_of(const ipam::Config& config) {
     return where;
 }
 
-std::optional<state::LeaseStore> lease_store_of(const cni::Request& request) try {
+std::optional<state::LeaseStore> lease_store_of(const cni::Request& request, const Node& node) try {
     std::vector<std::string> warnings;
     const config::IpamChoice ipam = config::parse_ipam(request.conf, warnings);
     const auto* own = std::get_if<ipam::Config>(&ipam);
-    return own == nullptr ? std::nullopt : lease_store_of(*own);
+    if (own == nullptr) return std::nullopt;
+    return lease_store_of(settle_store(*own, node, AskCluster::never, base::Deadline::in(std::chrono::seconds(0))));
 } catch (const base::Error&) {
     return std::nullopt;
 }

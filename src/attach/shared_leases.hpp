@@ -29,8 +29,9 @@ namespace rdmanet::attach {
 /// For the record of an attachment of this network. nullopt: its leases are in the node's own store.
 [[nodiscard]] std::optional<state::LeaseStore> lease_store_of(const ipam::Config& config);
 
-/// The same for a DEL that finds no record. A configuration that is wrong by now says nothing.
-[[nodiscard]] std::optional<state::LeaseStore> lease_store_of(const cni::Request& request);
+/// The same for a DEL that finds no record, as far as this node knows it without asking. A configuration that is wrong
+/// by now says nothing.
+[[nodiscard]] std::optional<state::LeaseStore> lease_store_of(const cni::Request& request, const Node& node);
 
 /// How long one request of that store may take.
 [[nodiscard]] http::Limits limits_of(const state::LeaseStore& store);

@@ -1,5 +1,6 @@
 // STATUS: whether ADD would work now. It changes nothing, and reads little because CRI-O asks every half second.
 #include "leases.hpp"
+#include "network_store.hpp"
 #include "session.hpp"
 #include "shared_leases.hpp"
 
@@ -28,20 +29,21 @@ void require_usable_state(const Node& node) {
     if (const std::string fault = state::find_directory_fault(node.state_directory); !fault.empty()) unavailable(fault);
 }
 
-void require_free_addresses(const ipam::Config& config, const Node& node, const base::Deadline& deadline) {
+void require_free_addresses(const ipam::Config& configured, const Node& node, const base::Deadline& deadline) {
+    const ipam::Config config = settle_store(configured, node, AskCluster::if_unknown, deadline);
     const state::AttachmentStore records = node.records();
     ipam::SqliteStore leases = open_leases(node, records);
     PodProbe pods(node);
-    if (config.store.kind != ipam::StoreKind::node) node.log.debug(describe_store(config.store));
+    if (!config.store.why.empty()) node.log.debug(describe_store(config.store));
     with_store(lease_store_of(config), leases, node, records, [&](ipam::Store& store) {
         ipam::Allocator allocator(store, pods);
         for (const std::string& doubt : allocator.find_doubts(deadline)) node.log.warn(doubt);
-        for (const ipam::ConfiguredRange& configured : config.ranges)
-            if (!allocator.has_room(configured, deadline))
+        for (const ipam::ConfiguredRange& range : config.ranges)
+            if (!allocator.has_room(range, deadline))
                 unavailable(
                     fmt::format("no free address in range {} (leases: {}, none of a dead pod): enlarge the range, or "
                                 "delete pods that `rdmanet state` shows",
-                                configured.range, allocator.usage(configured, deadline).leases));
+                                range.range, allocator.usage(range, deadline).leases));
     });
 }
 

@@ -45,24 +45,30 @@ StoreKind kind_of(const StoreKeys::Value& store) {
         fmt::format("expected \"node\", \"whereabouts\", \"blocks\" or \"etcd\", found {}", base::quoted(store.text)));
 }
 
+std::string by_key(std::string_view key, const StoreKeys::Value& value) {
+    if (value.file.empty()) return fmt::format("chosen by \"{}\" of the network", key);
+    return fmt::format("chosen by \"{}\" in the node's file {}", key, value.file);
+}
+
 /// The store of a network that has a cluster and does not say which one.
 StoreChoice by_size(const StoreKeys::Value& kubernetes, const std::vector<ConfiguredRange>& ranges) {
     if (ranges.empty()) return {};
     const ConfiguredRange& smallest = smallest_of(ranges);
     const bool is_large = host_bits(smallest) > kMostHostBitsOfPool;
     return {.kind = is_large ? StoreKind::blocks : StoreKind::whereabouts,
-            .why = fmt::format("{} is set, and subnet {}/{} has {} {} addresses", kubernetes.where,
+            .why = fmt::format("chosen by size (subnet {}/{} has {} {} addresses, and {} is set)",
                                smallest.range.subnet().network(), smallest.range.subnet().length(),
-                               is_large ? "more than" : "at most", kMostInOnePool)};
+                               is_large ? "more than" : "at most", kMostInOnePool, kubernetes.where),
+            .open_to = {{StoreKind::whereabouts, {}}, {StoreKind::blocks, {}}}};
 }
 
 StoreChoice choice_of(const StoreKeys& keys, const json::Reader& ipam, const std::vector<ConfiguredRange>& ranges) {
-    if (keys.store) return {.kind = kind_of(*keys.store), .why = fmt::format("{} says so", keys.store->where)};
+    if (keys.store) return {.kind = kind_of(*keys.store), .why = by_key("store", *keys.store)};
     if (keys.kubernetes && keys.etcd)
         throw json::ValueError(keys.etcd->where, fmt::format("{} is set as well: set \"store\" to \"whereabouts\" or "
                                                              "\"etcd\", or remove one of the two",
                                                              keys.kubernetes->where));
-    if (keys.etcd) return {.kind = StoreKind::etcd, .why = fmt::format("{} is set", keys.etcd->where)};
+    if (keys.etcd) return {.kind = StoreKind::etcd, .why = by_key("etcd", *keys.etcd)};
     if (keys.kubernetes) return by_size(*keys.kubernetes, ranges);
     for (const std::string_view key : kEtcdBefore06)
         if (const auto old = find_text(ipam, key))
@@ -147,9 +153,9 @@ void require_node_name(const StoreKeys& keys) {
                                            base::quoted(keys.node_name->text)));
 }
 
-void warn_of_cooldown(const json::Reader& ipam, Config& config) {
+void warn_of_cooldown(const json::Reader& ipam, std::vector<std::string>& warnings) {
     if (const auto cooldown = ipam.find("cooldown"))
-        config.warnings.push_back(
+        warnings.push_back(
             fmt::format("{}: ignored, because only store \"node\" lets addresses rest: remove it", cooldown->path()));
 }
 
@@ -185,10 +191,27 @@ void require_blocks(const json::Reader& ipam, const Config& config) {
     }
 }
 
-void require_pools(const json::Reader& ipam, Config& config) {
+/// In `kind`, one of the two stores in the Kubernetes API.
+void require_fit(StoreKind kind, const json::Reader& ipam, const Config& config, std::vector<std::string>& warnings) {
+    require_name_of_object(ipam, kind);
+    if (kind == StoreKind::blocks) return require_blocks(ipam, config);
     require_no_static_addresses(ipam, config);
     require_different_pools(ipam, config);
-    warn_of_cooldown(ipam, config);
+    warn_of_cooldown(ipam, warnings);
+}
+
+/// What only one of the stores has no place for counts when it is known that the network uses that one.
+void find_fits(const json::Reader& ipam, Config& config) {
+    for (auto& [kind, fit] : config.store.open_to) {
+        try {
+            require_fit(kind, ipam, config, fit.warnings);
+        } catch (const json::ValueError& error) {
+            fit.fault = error;
+        }
+    }
+    const bool fits_none = std::all_of(config.store.open_to.begin(), config.store.open_to.end(),
+                                       [](const auto& open) { return open.second.fault.has_value(); });
+    if (fits_none) throw json::ValueError(*config.store.open_to.at(config.store.kind).fault);
 }
 
 void set_limits(const StoreKeys::Limits& keys, StoreLimits& limits) {
@@ -216,20 +239,28 @@ void choose_store(const json::Reader& ipam, Config& config) {
     if (config.store.kind == StoreKind::node) return;
     set_limits(config.store.kind == StoreKind::etcd ? keys.of_etcd : keys.of_kubernetes, config.store.limits);
     if (config.store.kind == StoreKind::etcd) {
-        warn_of_cooldown(ipam, config);
+        warn_of_cooldown(ipam, config.warnings);
         require_servers(keys, config.store);
         require_few_addresses(ipam, config);
         return;
     }
     require_kubeconfig(keys, config.store);
     warn_of_borrowed_kubeconfig(config);
-    require_name_of_object(ipam, config.store.kind);
     require_node_name(keys);
     if (keys.node_name) config.store.node_name = keys.node_name->text;
-    if (config.store.kind == StoreKind::whereabouts) return require_pools(ipam, config);
     config.store.block_size = keys.block_size;
     config.store.requestable = keys.requestable.value_or(std::vector<base::IpPrefix>{});
-    require_blocks(ipam, config);
+    if (!config.store.open_to.empty()) return find_fits(ipam, config);
+    require_fit(config.store.kind, ipam, config, config.warnings);
+}
+
+Config settle_store(Config config, StoreKind kind, std::string why) {
+    StoreFit fit = std::exchange(config.store.open_to, {}).at(kind);
+    if (fit.fault) throw json::ValueError(*fit.fault);
+    config.store.kind = kind;
+    config.store.why = std::move(why);
+    config.warnings = std::move(fit.warnings);
+    return config;
 }
 
 } // namespace rdmanet::ipam

@@ -93,7 +93,10 @@ StoreKeys keys_in_text(const std::string& text, const std::string& file) try {
     const json::Document document = json::Document::parse(text);
     StoreKeys keys = keys_in(document.root(), EtcdSource::node);
     for (auto* value : {&keys.store, &keys.kubernetes, &keys.kubeconfig, &keys.etcd, &keys.node_name})
-        if (*value) (*value)->where = fmt::format("{}: {}", file, (*value)->where);
+        if (*value) {
+            (*value)->where = fmt::format("{}: {}", file, (*value)->where);
+            (*value)->file = file;
+        }
     return keys;
 } catch (const json::ParseError&) {
     throw json::ValueError(file, "it is not JSON: expected an object with \"store\", \"kubernetes\" or \"etcd\"");

@@ -18,6 +18,7 @@ struct StoreKeys {
     struct Value {
         std::string text;
         std::string where;
+        std::string file{}; // empty: the network
     };
     std::optional<Value> store;
     std::optional<Value> kubernetes; // that there is such an object; no text

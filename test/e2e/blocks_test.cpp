@@ -30,9 +30,12 @@ public:
 
     /// An attachment of a pod on this node.
     [[nodiscard]] PluginCall call(const Pod& pod, const std::string& more = "") const {
-        PluginCall call = call_for(pod, "'master':'par0','ipam':{'type':'rdmanet','store':'blocks','network_name':'" +
-                                            space_ + "','range':'10.64.0.0/16','nodeName':'" + name_ +
-                                            "','kubernetes':{'kubeconfig':'" + kKubeconfig + "'}" + more + "}");
+        return call_with("'store':'blocks','range':'10.64.0.0/16'" + more, pod);
+    }
+    [[nodiscard]] PluginCall call_with(const std::string& keys, const Pod& pod) const {
+        PluginCall call =
+            call_for(pod, "'master':'par0','ipam':{'type':'rdmanet'," + keys + ",'network_name':'" + space_ +
+                              "','nodeName':'" + name_ + "','kubernetes':{'kubeconfig':'" + kKubeconfig + "'}}");
         call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till;K8S_POD_UID=uid-1";
         return call;
     }
@@ -83,6 +86,60 @@ TEST_CASE("a node takes a block of the cluster, and gives the addresses in it wi
     CHECK(addresses(add(of(call, "c3"))) != ""); // one empty block stays
     CHECK(del(of(call, "c3")) == "");
     CHECK(blocks_of(space) == block);
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("a network that names no store uses the one that the cluster has for its range", "[cluster][blocks]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
+    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    const std::string space = own_space();
+    const ClusterMachine machine(space + "-a", space);
+    const Stage stage;
+    int count = 0;
+    const auto call = [&](const std::string& keys) {
+        PluginCall next = of(machine.call_with(keys, stage.pod), "c" + std::to_string(++count));
+        next.ifname = "net" + std::to_string(count);
+        return next;
+    };
+    const auto plan = [&](const PluginCall& of_network) {
+        return run_process({binary(), "plan", "--name", "net"}, {.input = of_network.config}).out;
+    };
+    const std::string small = "'range':'10.64.7.0/24'";
+    const std::string large = "'range':'10.72.0.0/16'";
+    const PluginCall first_of_small = call(small + ",'store':'blocks'");
+    const PluginCall first_of_large = call(large + ",'store':'whereabouts'");
+    const PluginCall by_record = call(small);
+    const PluginCall large_by_record = call(large);
+    CHECK_THAT(plan(first_of_small), Names("store \"blocks\", chosen by \"store\" of the network"));
+    CHECK_THAT(plan(by_record), Names("store \"whereabouts\", chosen by size", "10.64.7.0/24"));
+    CHECK_THAT(plan(large_by_record), Names("store \"blocks\", chosen by size", "10.72.0.0/16"));
+    (void)add(first_of_large);
+    CHECK(outcome(by_record, "STATUS") == ""); // from now on the node believes in the size, until the store refuses
+    (void)add(first_of_small);
+    const std::string recorded_by = " by node " + space + "-a";
+    CHECK_THAT(plan(by_record),
+               Names("store \"blocks\", recorded in AddressRange " + space + "-10.64.7.0-24" + recorded_by));
+    CHECK_THAT(plan(large_by_record),
+               Names("store \"whereabouts\", recorded in AddressRange " + space + "-10.72.0.0-16" + recorded_by));
+    const std::string result = add(by_record);
+    CHECK(blocks_of(space).find(',') == std::string::npos);
+    CHECK(check(by_record, result) == "");
+    CHECK(outcome(by_record, "STATUS") == "");
+    const PluginCall after_others = call(large);
+    CHECK(addresses(add(large_by_record)) == "10.72.0.2/16");
+    CHECK(addresses(add(after_others)) == "10.72.0.3/16");
+    CHECK_THAT(refusal(call(small + ",'ipRanges':[{" + large + "}]")),
+               Names("10.64.7.0/24 in store \"blocks\"", "10.72.0.0/16 in store \"whereabouts\""));
+    CHECK_THAT(refusal(call(small + ",'store':'whereabouts'")), Names("10.64.7.0/24", "\"store\": \"blocks\""));
+    write_kubeconfig(kNobody); // the node knows the store and has a block: a request would fail
+    const PluginCall without_server = call(small);
+    CHECK(addresses(add(without_server)) != addresses(result));
+    CHECK(del(without_server) == "");
+    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    for (const PluginCall& each : {first_of_small, first_of_large, by_record, large_by_record, after_others})
+        CHECK(del(each) == "");
+    CHECK_THAT(shell(binary() + " state"), Names("nothing attached"));
     CHECK(stage.node.difference() == "");
 }
 

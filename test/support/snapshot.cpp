@@ -153,9 +153,9 @@ void add_state(std::multiset<std::string>& lines) {
                               name == "blocks.sqlite-journal";
         const bool lock = name == "lock" || name == "blocks.lock" || name == "parents.lock" || name == "devices.lock" ||
                           name == "rdma.lock" || name == "clusters.lock";
-        // Logins and endpoints that answer; nodes and pools as their clusters know them.
+        // Logins and endpoints that answer; nodes, pools and ranges as their clusters know them.
         const bool cache = name == "records.index" || name.starts_with("etcd-") || name.starts_with("cluster-") ||
-                           name.starts_with("pool-");
+                           name.starts_with("pool-") || name.starts_with("range-");
         const bool being_written = name == "records.index.tmp" || name == "rdma-names.json.tmp";
         if (!lock && !database && !cache && !being_written && name != "attachments")
             lines.insert(concat("state: ", name));

@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -52,13 +53,22 @@ struct StoreLimits {
     std::chrono::milliseconds add{30'000};   // all that an ADD asks for
 };
 
+/// What a store has no place for in one network.
+struct StoreFit {
+    std::optional<json::ValueError> fault{}; // the network can't use the store
+    std::vector<std::string> warnings{};
+};
+
 struct StoreChoice {
     StoreKind kind = StoreKind::node;
     StoreLimits limits{};
     std::string kubeconfig; // of whereabouts and blocks
     EtcdServers etcd{};
     std::string node_name{}; // of blocks and etcd; empty: the host's name
-    std::string why{};       // of a store that the cluster shares: which key says so
+    std::string why{};       // "chosen by ..."; empty: nothing says anything of stores
+    /// Of a network that names no store: for each store that the cluster may have recorded for its ranges. Until that is
+    /// known, `kind` is what fits the size of the ranges. See settle_store().
+    std::map<StoreKind, StoreFit> open_to{};
 
     // Of blocks.
     std::optional<unsigned> block_size{};
@@ -88,5 +98,9 @@ struct Config {
 /// these errors only when it allocates, or never. What whereabouts silently ignores is also ignored here, with a
 /// warning.
 [[nodiscard]] Config parse_config(const json::Reader& ipam);
+
+/// The configuration of a network that names no store, with the one that it uses. `warnings` are those of the store
+/// alone. Throws json::ValueError for what that store has no place for.
+[[nodiscard]] Config settle_store(Config config, StoreKind kind, std::string why);
 
 } // namespace rdmanet::ipam

@@ -211,7 +211,7 @@ TEST_CASE("leases are kept on the node, or in the cluster as whereabouts does it
         "kubernetes": {"kubeconfig": "/etc/k", "k8s_api_root": ""}})");
     CHECK(shared.store.kind == StoreKind::whereabouts);
     CHECK(shared.store.kubeconfig == "/etc/k");
-    CHECK(shared.store.why == "store says so");
+    CHECK(shared.store.why == "chosen by \"store\" of the network");
     CHECK(shared.warnings.empty());
     CHECK_THAT(only_warning("{" + kReach + R"("store": "whereabouts", "range": "10.0.0.0/24", "cooldown": 5})"),
                Names("cooldown", "ignored"));
@@ -264,6 +264,25 @@ TEST_CASE("blocks have a size, a part for requests and the name of the node") {
     CHECK(by_file.store.block_size == 8);
     CHECK_THAT(only_warning(R"({"range": "10.0.0.0/16", "store": "node", "blockSize": 16})"),
                Names("blockSize", "ignored"));
+}
+
+TEST_CASE("a network that names no store is checked for the one that it turns out to use") {
+    const Config open = config("{" + kReach + R"("range": "10.0.0.0/24", "blockSize": 32, "addresses":
+        [{"address": "10.9.0.1/24"}], "cooldown": 5})");
+    CHECK(open.store.kind == StoreKind::whereabouts);
+    CHECK(open.warnings.empty());
+    const Config in_blocks = settle_store(open, StoreKind::blocks, "recorded");
+    CHECK(in_blocks.store.kind == StoreKind::blocks);
+    CHECK(in_blocks.store.block_size == 32);
+    CHECK(in_blocks.store.why == "recorded");
+    CHECK(in_blocks.store.open_to.empty());
+    CHECK_THROWS_WITH(settle_store(open, StoreKind::whereabouts, "recorded"), Contains("does not record them"));
+    const Config in_pools = settle_store(config("{" + kReach + R"("range": "10.0.0.0/19", "cooldown": 5})"),
+                                         StoreKind::whereabouts, "recorded");
+    REQUIRE(in_pools.warnings.size() == 1);
+    CHECK_THAT(in_pools.warnings[0], Names("cooldown", "ignored"));
+    // Neither store has a place for it.
+    check_refused("{" + kReach + R"("range": "10.0.0.0/24", "network_name": "A"})", "network_name", "\"whereabouts\"");
 }
 
 TEST_CASE("what a network does not say of its store is in a file of the node") {
@@ -340,7 +359,7 @@ TEST_CASE("etcd is how to reach it, and where its keys are") {
     const Config plain = config(R"({"range": "10.0.0.0/24", "etcd": {"endpoints": ["http://a:2379"]}})");
     CHECK(plain.store.kind == StoreKind::etcd);
     CHECK(plain.store.etcd.prefix == "/rdmanet");
-    CHECK_THAT(plain.store.why, Contains("etcd is set"));
+    CHECK_THAT(plain.store.why, Contains("chosen by \"etcd\" of the network"));
     const NodeFile file(R"({"store": "etcd", "nodeName": "n1", "etcd": {"prefix": "/a/b",
         "endpoints": ["https://a:2379", "https://[fd00::1]:2379"], "ca": "/ca", "cert": "/cert", "key": "/key",
         "username": "u", "passwordFile": "/p"}})");

@@ -1,0 +1,34 @@
+// The store of a network that does not name one: the cluster says it, and this node remembers the answer.
+#pragma once
+
+#include <rdmanet/attach/node.hpp>
+#include <rdmanet/base/deadline.hpp>
+#include <rdmanet/ipam/config.hpp>
+#include <rdmanet/state/attachment_record.hpp>
+
+#include <cstdint>
+#include <optional>
+
+namespace rdmanet::attach {
+
+enum class AskCluster : std::uint8_t {
+    never,      // only what this node remembers
+    if_unknown, // also remembers the answer
+    anew,       // and nothing is written
+};
+
+/// `config` with the store that an AddressRange names for its ranges, else the one that fits their size. What a node
+/// remembers may be outdated: the store itself obeys the AddressRange, and refuses. So a server that can't be asked is no
+/// error here. Throws ipam::StoreError for ranges of different stores, and json::ValueError for what the network's store
+/// has no place for.
+[[nodiscard]] ipam::Config settle_store(const ipam::Config& config, const Node& node, AskCluster ask,
+                                        const base::Deadline& deadline);
+
+/// The same for an attachment whose earlier ADD has leases in a store of the cluster.
+[[nodiscard]] ipam::Config settle_store(const ipam::Config& config, const std::optional<state::LeaseStore>& earlier,
+                                        const Node& node, const base::Deadline& deadline);
+
+/// Asks the cluster next time.
+void forget_store(const ipam::Config& config, const Node& node);
+
+} // namespace rdmanet::attach
