@@ -159,6 +159,15 @@ void warn_of_cooldown(const json::Reader& ipam, std::vector<std::string>& warnin
             fmt::format("{}: ignored, because only store \"node\" lets addresses rest: remove it", cooldown->path()));
 }
 
+/// In the node's file they are for those networks that use blocks.
+void warn_of_keys_of_blocks(const json::Reader& ipam, StoreKind kind, std::vector<std::string>& warnings) {
+    for (const char* key : {"blockSize", "requestable"})
+        if (const auto member = ipam.find(key))
+            warnings.push_back(
+                fmt::format("{}: ignored, because the network uses store \"{}\", which has no blocks: remove it",
+                            member->path(), kind));
+}
+
 void require_no_static_addresses(const json::Reader& ipam, const Config& config) {
     if (config.addresses.empty()) return;
     throw json::ValueError(ipam.at("addresses").path(),
@@ -198,6 +207,7 @@ void require_fit(StoreKind kind, const json::Reader& ipam, const Config& config,
     require_no_static_addresses(ipam, config);
     require_different_pools(ipam, config);
     warn_of_cooldown(ipam, warnings);
+    warn_of_keys_of_blocks(ipam, kind, warnings);
 }
 
 /// What only one of the stores has no place for counts when it is known that the network uses that one.
@@ -236,10 +246,14 @@ void choose_store(const json::Reader& ipam, Config& config) {
     require_no_slices(ipam);
     const StoreKeys keys = read_store_keys(ipam);
     config.store = choice_of(keys, ipam, config.ranges);
-    if (config.store.kind == StoreKind::node) return;
+    if (config.store.kind == StoreKind::node) {
+        if (!ipam.find("store")) warn_of_keys_of_blocks(ipam, StoreKind::node, config.warnings); // else they are idle
+        return;
+    }
     set_limits(config.store.kind == StoreKind::etcd ? keys.of_etcd : keys.of_kubernetes, config.store.limits);
     if (config.store.kind == StoreKind::etcd) {
         warn_of_cooldown(ipam, config.warnings);
+        warn_of_keys_of_blocks(ipam, StoreKind::etcd, config.warnings);
         require_servers(keys, config.store);
         require_few_addresses(ipam, config);
         return;
