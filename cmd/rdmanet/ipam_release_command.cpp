@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace rdmanet::cmd {
@@ -47,8 +48,14 @@ struct Outcome {
     std::string reason;
 };
 
+std::string why_kept(const ops::Releasable& each) try { return each.why_kept(); } catch (const base::Error& error) {
+    return fmt::format("nobody can say whether it is in use: {}", error.what());
+}
+
+/// It is judged right before it is released: its pod may have started meanwhile.
 Outcome outcome_of(const ops::Releasable& each, bool yes) {
-    if (!each.refused.empty()) return {.verdict = "kept", .what = each.what, .reason = each.refused};
+    if (std::string why = why_kept(each); !why.empty())
+        return {.verdict = "kept", .what = each.what, .reason = std::move(why)};
     if (!yes) return {.verdict = "would release", .what = each.what, .reason = {}};
     try {
         if (each.release()) return {.verdict = "released", .what = each.what, .reason = {}};

@@ -287,8 +287,12 @@ SeenPodState parse_seen_pod_state(const json::Reader& object) {
     const json::Reader metadata = object.at("metadata");
     SeenPodState pod{.uid = any_text(metadata, "uid"), .node = {}, .is_going = has_deletion(metadata)};
     if (const auto spec = object.find("spec")) pod.node = any_text(*spec, "nodeName");
-    if (const auto status = object.find("status"))
-        pod.is_running = any_text(*status, "phase") == "Running" && has_sandbox(*status);
+    pod.hash = annotation_of(metadata, "kubernetes.io/config.hash");
+    if (const auto status = object.find("status")) {
+        const std::string phase = any_text(*status, "phase");
+        pod.is_running = phase == "Running" && has_sandbox(*status);
+        pod.has_ended = (phase == "Succeeded" || phase == "Failed") && !has_sandbox(*status);
+    }
     return pod;
 }
 

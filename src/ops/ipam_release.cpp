@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <utility>
 
 namespace rdmanet::ops {
@@ -29,7 +30,7 @@ public:
                   IpamClients& clients)
         : target_(target), survey_(survey), places_(places), clients_(clients) {}
 
-    std::vector<Releasable> run() && {
+    std::vector<Releasable> run() {
         add_reservations();
         add_records();
         if (target_.node.empty())
@@ -38,7 +39,7 @@ public:
             add_etcd_nodes();
         add_node();
         if (!target_.node.empty()) add_blocks();
-        return std::move(found_);
+        return std::exchange(found_, {});
     }
 
 private:
@@ -49,27 +50,62 @@ private:
         return node == target_.node;
     }
 
-    /// Why a lease must stay, by this node's journal and by what the cluster says of its pod.
-    [[nodiscard]] std::string why_held(const std::string& container_id, const std::string& ifname,
-                                       const std::string& pod, const std::optional<base::IpAddress>& address) const {
+    /// Whoever has an address, as the lease says.
+    struct User {
+        std::string pod; // "NAMESPACE/NAME"
+        std::string pod_uid;
+        std::string container_id;
+        std::string ifname;
+    };
+
+    static User user_of(const ipam::Owner& owner) {
+        return {.pod = base::scoped_name(owner.pod_namespace, owner.pod_name),
+                .pod_uid = owner.pod_uid,
+                .container_id = owner.key.container_id,
+                .ifname = owner.key.ifname};
+    }
+
+    /// Why a lease must stay, by this node's journal and by what the cluster says of its pod now.
+    [[nodiscard]] std::string why_held(const User& user) const {
         for (const attach::LeaseHolder& holder : survey_.holders) {
-            if (holder.container_id != container_id || (!ifname.empty() && holder.ifname != ifname)) continue;
+            if (holder.container_id != user.container_id || (!user.ifname.empty() && holder.ifname != user.ifname))
+                continue;
             if (holder.owes) return "this node gives it back by itself: run `rdmanet gc`";
             if (holder.pod == ipam::Liveness::alive) return "its pod is alive on this node: delete the pod";
             if (holder.has_record)
                 return fmt::format("this node has a record of it: run `rdmanet gc`, or `rdmanet gc --forget {} {}`",
                                    holder.container_id, holder.ifname);
         }
-        return uses(pod, address) ? std::string("its pod exists and has the address: delete the pod") : std::string();
+        return has_pod(user) ? std::string("its pod exists: delete the pod") : std::string();
     }
 
-    [[nodiscard]] bool uses(const std::string& pod, const std::optional<base::IpAddress>& address) const {
-        if (!survey_.pods || !address) return false;
-        const auto is_it = [&](const cluster::SeenPod& each) {
-            return each.name == pod && std::any_of(each.addresses.begin(), each.addresses.end(),
-                                                   [&](const auto& its) { return its.address == *address; });
-        };
-        return std::any_of(survey_.pods->begin(), survey_.pods->end(), is_it);
+    /// Whatever the pod's status says of its networks: Multus writes that only after the last ADD.
+    [[nodiscard]] bool has_pod(const User& user) const {
+        if (!clients_.has_kube()) return false;
+        const auto pod = cluster::Survey(clients_.kube()).find_pod(user.pod, release_deadline());
+        if (!pod || pod->has_ended) return false;
+        return user.pod_uid.empty() || user.pod_uid == pod->uid || user.pod_uid == pod->hash;
+    }
+
+    /// What whereabouts wrote names no container: the record of its address does.
+    [[nodiscard]] std::string why_held(const cluster::SeenReservation& reservation) const {
+        for (const cluster::SeenPool& pool : survey_.pools)
+            for (const cluster::SeenRecord& record : pool.records)
+                if (record.address && record.address == reservation.address && record.podref == reservation.podref)
+                    if (std::string why = why_held(user_of(record, nullptr)); !why.empty()) return why;
+        return why_held({.pod = reservation.podref,
+                         .pod_uid = reservation.pod_uid,
+                         .container_id = reservation.container_id.value_or(""),
+                         .ifname = reservation.ifname});
+    }
+
+    /// whereabouts takes over a pod's record without a look at the reservation: its UID may be that of another pod.
+    static User user_of(const cluster::SeenRecord& record, const cluster::SeenReservation* reservation) {
+        const bool is_same = reservation != nullptr && reservation->container_id == record.container_id;
+        return {.pod = record.podref,
+                .pod_uid = is_same ? reservation->pod_uid : "",
+                .container_id = record.container_id,
+                .ifname = record.ifname};
     }
 
     [[nodiscard]] const cluster::SeenReservation* reservation_of(const cluster::SeenPool& pool,
@@ -88,10 +124,9 @@ private:
                 found_.push_back(
                     {.what = fmt::format("{}: {}", about(each),
                                          holder_text(each.podref, each.container_id.value_or(""), each.ifname)),
-                     .refused = why_held(each.container_id.value_or(""), each.ifname, each.podref, each.address),
-                     .release = [&clients = clients_, &each] {
-                         return cluster::Survey(clients.kube()).remove(each, release_deadline());
-                     }});
+                     .why_kept = [this, &each] { return why_held(each); },
+                     .release = [&clients = clients_,
+                                 &each] { return cluster::Survey(clients.kube()).remove(each, release_deadline()); }});
     }
 
     void add_records() {
@@ -102,10 +137,11 @@ private:
                 found_.push_back(
                     {.what = fmt::format("{}: {}", about(pool, record),
                                          holder_text(record.podref, record.container_id, record.ifname)),
-                     .refused = why_held(record.container_id, record.ifname, record.podref, record.address),
-                     .release = [&clients = clients_, &pool, &record] {
-                         return cluster::Survey(clients.kube()).remove(pool, record, release_deadline());
-                     }});
+                     .why_kept = [this, &record, reservation] { return why_held(user_of(record, reservation)); },
+                     .release =
+                         [&clients = clients_, &pool, &record] {
+                             return cluster::Survey(clients.kube()).remove(pool, record, release_deadline());
+                         }});
             }
     }
 
@@ -119,7 +155,7 @@ private:
                 {.what =
                      fmt::format("{}: {}, node {}", about(seen),
                                  holder_text(pod, owner.key.container_id, owner.key.ifname), base::quoted(seen.node)),
-                 .refused = why_held(owner.key.container_id, owner.key.ifname, pod, seen.lease->address.address()),
+                 .why_kept = [this, &owner] { return why_held(user_of(owner)); },
                  .release = [&clients = clients_, &seen] { return clients.etcd().remove(seen, release_deadline()); }});
         }
     }
@@ -131,28 +167,29 @@ private:
                 found_.push_back({.what = fmt::format("{} of node {} in etcd, machine id {}",
                                                       base::counted(node.leases.size(), "lease", "leases"),
                                                       base::quoted(node.name), node.machine_id),
-                                  .refused = why_kept(node),
-                                  .release = [&clients = clients_, machine_id = node.machine_id, name = node.name] {
-                                      clients.etcd_nodes().release(
-                                          machine_id, name, [](const ipam::Lease&) {}, survey_deadline());
-                                      return true;
-                                  }});
+                                  .why_kept = [this, node] { return why_kept(node); },
+                                  .release =
+                                      [&clients = clients_, machine_id = node.machine_id, name = node.name] {
+                                          clients.etcd_nodes().release(
+                                              machine_id, name, [](const ipam::Lease&) {}, survey_deadline());
+                                          return true;
+                                      }});
     }
 
     [[nodiscard]] std::string why_kept(const cluster::EtcdNodeState& node) const {
-        for (const ipam::Lease& lease : node.leases) {
-            const ipam::Owner& owner = lease.owner;
-            const std::string why =
-                why_held(owner.key.container_id, owner.key.ifname,
-                         base::scoped_name(owner.pod_namespace, owner.pod_name), lease.address.address());
-            if (!why.empty()) return fmt::format("{}: {}", lease.address.address(), why);
-        }
-        if (!survey_.nodes || node.boot_id.empty()) return {};
-        for (const cluster::SeenNode& each : *survey_.nodes)
+        for (const ipam::Lease& lease : node.leases)
+            if (const std::string why = why_held(user_of(lease.owner)); !why.empty())
+                return fmt::format("{}: {}", lease.address.address(), why);
+        if (!clients_.has_kube() || node.boot_id.empty()) return {};
+        for (const cluster::SeenNode& each : list_nodes())
             if (each.boot_id == node.boot_id)
                 return fmt::format("Node {} exists: if the machine is off for good, delete the Node object first",
                                    base::quoted(each.name));
         return {};
+    }
+
+    [[nodiscard]] std::vector<cluster::SeenNode> list_nodes() const {
+        return cluster::Survey(clients_.kube()).list_nodes(survey_deadline());
     }
 
     void add_node() {
@@ -161,20 +198,19 @@ private:
             for (const ipam::Lease& lease : *leases) {
                 const std::string pod = base::scoped_name(lease.owner.pod_namespace, lease.owner.pod_name);
                 if (!is_meant(lease.address.address(), pod, survey_.node_name)) continue;
-                found_.push_back(
-                    {.what = fmt::format("{} on this node: {}", lease.address, lease.owner.to_string()),
-                     .refused =
-                         why_held(lease.owner.key.container_id, lease.owner.key.ifname, pod, lease.address.address()),
-                     .release = [&places = places_, &lease] {
-                         const attach::Node node(places.state_directory, base::Logger(base::LogLevel::warning));
-                         return attach::release_unrecorded(lease, node, release_deadline());
-                     }});
+                found_.push_back({.what = fmt::format("{} on this node: {}", lease.address, lease.owner.to_string()),
+                                  .why_kept = [this, &lease] { return why_held(user_of(lease.owner)); },
+                                  .release =
+                                      [&places = places_, &lease] {
+                                          const attach::Node node(places.state_directory,
+                                                                  base::Logger(base::LogLevel::warning));
+                                          return attach::release_unrecorded(lease, node, release_deadline());
+                                      }});
             }
     }
 
     [[nodiscard]] std::string why_kept(const cluster::SeenBlock& block) const {
-        if (!survey_.nodes) return "the nodes of the cluster can't be listed: give --kubeconfig of a user who may";
-        for (const cluster::SeenNode& node : *survey_.nodes) {
+        for (const cluster::SeenNode& node : list_nodes()) {
             if (node.uid == block.node_uid)
                 return fmt::format("Node {} exists: if the machine is off for good, delete the Node object first",
                                    base::quoted(node.name));
@@ -190,10 +226,11 @@ private:
                 found_.push_back({.what = fmt::format("{}: {} of node {}, {} in use when it was last written",
                                                       about(block), *block.block, base::quoted(block.node),
                                                       base::counted(block.in_use, "address", "addresses")),
-                                  .refused = why_kept(block),
-                                  .release = [&clients = clients_, &block] {
-                                      return cluster::Survey(clients.kube()).remove(block, release_deadline());
-                                  }});
+                                  .why_kept = [this, &block] { return why_kept(block); },
+                                  .release =
+                                      [&clients = clients_, &block] {
+                                          return cluster::Survey(clients.kube()).remove(block, release_deadline());
+                                      }});
     }
 
     const ReleaseTarget& target_;
@@ -207,7 +244,10 @@ private:
 
 std::vector<Releasable> find_releasable(const ReleaseTarget& target, const IpamSurvey& survey,
                                         const LeasePlaces& places, IpamClients& clients) {
-    return ReleaseFinder(target, survey, places, clients).run();
+    const auto finder = std::make_shared<ReleaseFinder>(target, survey, places, clients);
+    std::vector<Releasable> found = finder->run();
+    for (Releasable& each : found) each.why_kept = [finder, judge = std::move(each.why_kept)] { return judge(); };
+    return found;
 }
 
 } // namespace rdmanet::ops

@@ -214,10 +214,15 @@ TEST_CASE("ipam check and release: what this node uses or gives back by itself i
     shell(cluster() + "/delete ippools/10.71.2.0-24");
     shell(pool_object("10.71.2.0-24", "10.71.2.0/24", R"("1":{"id":"c1","podref":"looks/till","ifname":"net1"})"));
     CHECK(run("check --pause 0").exit_status == 0);
+    // A reservation that whereabouts made names no container: what its record says is true of it, too.
+    ClusterNetworks::end_pod("till");
+    shell(cluster() + "/delete overlappingrangeipreservations/10.71.2.1");
+    shell(reservation_object("10.71.2.1", "looks/till"));
+    CHECK_THAT(run("release --pod looks/till --yes").out,
+               Names("kept", "alive on this node") && !Catch::Contains("released"));
     // The pod is gone, and this node could not give its address back.
     write_kubeconfig(kNobody);
     CHECK(del(call) == "");
-    ClusterNetworks::end_pod("till");
     const ProcessResult owed = run("check --pause 0");
     CHECK(owed.exit_status == 0);
     CHECK_THAT(owed.out, Names("not yet given back", "0 stale"));
@@ -226,6 +231,36 @@ TEST_CASE("ipam check and release: what this node uses or gives back by itself i
     shell(binary() + " gc");
     CHECK(records_of("10.71.2.0-24") == "");
     CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("ipam release: what a pod has stays, also before Multus has noted it, and if nobody may say so",
+          "[cluster]") {
+    NEEDS(!cluster().empty(), kNeedsCluster);
+    const ClusterNetworks networks;
+    ClusterNetworks::apply(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"starting"},)"
+                           R"("spec":{"containers":[{"name":"c","image":"i"}]}})",
+                           "/api/v1/namespaces/looks/pods");
+    shell(pool_object("10.71.6.0-24", "10.71.6.0/24",
+                      R"("1":{"id":"c1","podref":"looks/starting","ifname":"net1"},)"
+                      R"("2":{"id":"c2","podref":"looks/ended","ifname":"net1"})"));
+    shell(reservation_object("10.71.6.1", "looks/starting"));
+    const auto release = [](const std::string& address, const std::string& user) {
+        return run_ipam("release --yes --address " + address + " --kubeconfig " + cluster() + user);
+    };
+    const ProcessResult kept = release("10.71.6.1", "/admin.kubeconfig");
+    CHECK(kept.exit_status == 1);
+    CHECK_THAT(lines_with(kept.out, "IPPool"), Names("kept", "looks/starting", "delete the pod"));
+    CHECK_THAT(lines_with(kept.out, "OverlappingRangeIPReservation"), Names("kept", "delete the pod"));
+    const ProcessResult unknown = release("10.71.6.2", "/rdmanet.kubeconfig"); // who may not look at pods
+    CHECK(unknown.exit_status == 1);
+    CHECK_THAT(unknown.out, Names("kept", "is forbidden"));
+    CHECK(records_of("10.71.6.0-24") == "1 2");
+    ClusterNetworks::end_pod("starting");
+    CHECK(release("10.71.6.1", "/admin.kubeconfig").exit_status == 0);
+    CHECK(release("10.71.6.2", "/admin.kubeconfig").exit_status == 0);
+    CHECK(records_of("10.71.6.0-24") == "");
+    CHECK_THAT(shell(cluster() + "/get overlappingrangeipreservations/10.71.6.1"), Names("NotFound"));
+    shell(cluster() + "/delete ippools/10.71.6.0-24");
 }
 
 TEST_CASE("ipam show and release: blocks of a node that is gone", "[cluster][blocks]") {

@@ -111,6 +111,8 @@ struct SeenPodState {
     std::string node;
     bool is_going = false;
     bool is_running = false; // its phase, and its sandbox as far as the server knows
+    bool has_ended = false;  // and its node has taken its network down
+    std::string hash;        // of a static pod: its UID on its node; the server knows its mirror, which has another
 };
 
 struct SeenNode {

@@ -20,7 +20,8 @@ struct ReleaseTarget {
 
 struct Releasable {
     std::string what;
-    std::string refused{}; // why it is kept; empty: it may go
+    /// Why it is kept; empty: it may go. Asks anew each time. Throws base::Error.
+    std::function<std::string()> why_kept{};
     /// False: it has changed since it was seen. Throws base::Error.
     std::function<bool()> release{};
 };

@@ -6,6 +6,7 @@
 #include "values.hpp"
 
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/ipam/errors.hpp>
 
 #include <utility>
 
@@ -49,7 +50,10 @@ bool EtcdSurvey::remove(const SeenEtcdLease& seen, const base::Deadline& deadlin
         transaction.remove(keys.owner(*seen.lease)).remove(keys.held(seen.machine_id, *seen.lease));
     }
     const EtcdSession::Change change = impl_->session.change(transaction, deadline);
-    return change.succeeded || change.may_have_been_done;
+    if (!change.succeeded && change.may_have_been_done)
+        throw ipam::StoreError(ipam::StoreError::Kind::temporary,
+                               "etcd: no answer says whether the lease was removed: look again");
+    return change.succeeded;
 }
 
 } // namespace rdmanet::cluster
