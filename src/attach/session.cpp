@@ -92,7 +92,11 @@ ipam::Allocation take_shared(state::LeaseStore where, const ipam::StoreChoice& c
         settle();
         return allocation;
     } catch (...) {
-        if (has_claimed) settle();
+        if (!has_claimed) throw;
+        // What was about to be inherited may be half done, and the pool does not lead to it.
+        const std::vector<state::ClaimedAddress> noted = std::exchange(record.lease_store->unsettled, {});
+        settle();
+        for (const state::ClaimedAddress& claimed : noted) note_claimed(claimed, *record.lease_store);
         throw;
     }
 }

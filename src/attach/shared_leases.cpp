@@ -137,9 +137,12 @@ void note_unsettled(const std::vector<ipam::Lease>& claims, state::LeaseStore& s
 }
 
 void note_inheritance(const ipam::Lease& lease, state::LeaseStore& store) {
-    state::ClaimedAddress claimed{.space = lease.space, .address = lease.address.address().to_string()};
+    note_claimed({.space = lease.space, .address = lease.address.address().to_string()}, store);
+}
+
+void note_claimed(const state::ClaimedAddress& claimed, state::LeaseStore& store) {
     if (std::find(store.unsettled.begin(), store.unsettled.end(), claimed) == store.unsettled.end())
-        store.unsettled.push_back(std::move(claimed));
+        store.unsettled.push_back(claimed);
 }
 
 bool is_unsettled(const state::LeaseStore& store) {

@@ -52,6 +52,7 @@ void note_unsettled(const std::vector<ipam::Lease>& claims, state::LeaseStore& s
 
 /// Notes that the attachment may have a reservation of this address, whatever the pool's record says.
 void note_inheritance(const ipam::Lease& lease, state::LeaseStore& store);
+void note_claimed(const state::ClaimedAddress& claimed, state::LeaseStore& store);
 
 /// Whether the server may still carry out a request that is not known to be done.
 [[nodiscard]] bool is_unsettled(const state::LeaseStore& store);

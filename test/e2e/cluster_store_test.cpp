@@ -86,6 +86,41 @@ private:
     std::string url_;
 };
 
+/// While this lives, user "nobody" may do all that a node does, but for changing pools.
+class RightsWithoutPools {
+public:
+    RightsWithoutPools() {
+        apply("roles",
+              R"("kind":"Role","metadata":{"name":"no-pools"},"rules":[{"apiGroups":["whereabouts.cni.cncf.io"],)"
+              R"("resources":["ippools"],"verbs":["get"]},{"apiGroups":["whereabouts.cni.cncf.io"],"resources":)"
+              R"(["overlappingrangeipreservations"],"verbs":["get","create","patch","delete"]}])");
+        apply(
+            "rolebindings",
+            R"("kind":"RoleBinding","metadata":{"name":"no-pools"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io",)"
+            R"("kind":"Role","name":"no-pools"},"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User",)"
+            R"("name":"nobody"}])");
+        apply("clusterrolebindings",
+              R"("kind":"ClusterRoleBinding","metadata":{"name":"no-pools"},"roleRef":{"apiGroup":)"
+              R"("rbac.authorization.k8s.io","kind":"ClusterRole","name":"rdmanet-ranges"},"subjects":[{"apiGroup":)"
+              R"("rbac.authorization.k8s.io","kind":"User","name":"nobody"}])");
+    }
+    RightsWithoutPools(const RightsWithoutPools&) = delete;
+    RightsWithoutPools& operator=(const RightsWithoutPools&) = delete;
+    ~RightsWithoutPools() {
+        for (const char* kind : {"clusterrolebindings", "rolebindings", "roles"})
+            (void)succeeds(cluster() + "/delete " + path_of(kind) + "/no-pools");
+    }
+
+private:
+    static std::string path_of(const std::string& kind) {
+        return std::string("/apis/rbac.authorization.k8s.io/v1/") +
+               (kind == "clusterrolebindings" ? "" : "namespaces/kube-system/") + kind;
+    }
+    static void apply(const std::string& kind, const std::string& object) {
+        shell(cluster() + R"(/apply '{"apiVersion":"rbac.authorization.k8s.io/v1",)" + object + "}' " + path_of(kind));
+    }
+};
+
 std::string state_files() {
     return shell("find /run/rdmanet -name '*.json' -printf '%f\\n' 2>/dev/null || true");
 }
@@ -113,6 +148,30 @@ TEST_CASE("an ADD takes its address from the cluster's pool, and DEL gives it ba
     CHECK(spec_of("ippools/10.31.0.0-24") == R"({"allocations":{},"range":"10.31.0.0/24"})");
     CHECK(spec_of("overlappingrangeipreservations/10.31.0.1") == "absent");
     CHECK(del(call) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("an ADD that fails while it inherits an address leaves no reservation that nobody gives back", "[cluster]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
+    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    const RightsWithoutPools limited;
+    const Stage stage;
+    const std::string reservation = "overlappingrangeipreservations/10.31.40.1";
+    const PluginCall heir = of(shared_call(stage.pod, "10.31.40.0/24"), "c2");
+    PluginCall dead = heir;
+    {
+        const Pod gone("gone");
+        dead = shared_call(gone, "10.31.40.0/24");
+        CHECK(addresses(add(dead)) == "10.31.40.1/24");
+    }
+    write_kubeconfig(read_file(cluster() + "/nobody.kubeconfig"));
+    CHECK_THAT(refusal(heir), Names("HTTP 403", "cannot patch resource \"ippools\""));
+    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    CHECK(del(dead) == "");
+    CHECK(del(heir) == "");
+    CHECK(spec_of("ippools/10.31.40.0-24") == R"({"allocations":{},"range":"10.31.40.0/24"})");
+    CHECK(spec_of(reservation) == "absent");
     CHECK(stage.node.difference() == "");
 }
 
