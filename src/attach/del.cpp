@@ -202,18 +202,27 @@ bool has_given_back_shared_leases(const std::vector<AttachmentRecord>& undone, c
     });
 }
 
+/// It may lead to the cluster of a record whose own kubeconfig does not work any more. Who has nothing in a cluster
+/// does not read the node's file for that.
+void use_configured_cluster(const cni::Request& request, const std::vector<AttachmentRecord>& records,
+                            const Node& node) {
+    const auto is_shared = [](const AttachmentRecord& record) { return record.lease_store.has_value(); };
+    if (std::none_of(records.begin(), records.end(), is_shared)) return;
+    if (const auto configured = lease_store_of(request, node)) node.clusters->also_use(configured->kubeconfig);
+}
+
 } // namespace
 
 void del(const cni::Request& request, const Node& node) {
     constexpr std::chrono::seconds kUndoTime{10}; // left for the work after the lock is taken
     const auto deadline = base::Deadline::in(kDelTimeout);
     Session session(request, node, state::Access::undo);
-    if (const auto configured = lease_store_of(request, node)) node.clusters->also_use(configured->kubeconfig);
     std::optional<base::FileLock> lock =
         lock_or_recall(session.key, node, session.records, kDelTimeout - kUndoTime, deadline);
     StillHeld unknown;
     const std::vector<AttachmentRecord> records = find_records(request, session, unknown, deadline);
     StillHeld held = unknown;
+    use_configured_cluster(request, records, node);
     const Caller caller = caller_of(request);
     for (const AttachmentRecord& record : records) {
         const StillHeld left = detach(record, caller, node, session.records, session.leases, deadline, unknown);
