@@ -55,13 +55,14 @@ std::optional<NameAnswer> ask_by_tcp(const NameServer& server, const Question& q
 class Inquiry {
 public:
     Inquiry(const std::vector<NameServer>& servers, const base::Deadline& deadline)
-        : servers_(servers), deadline_(deadline), v4_alone_until_(deadline.at_most(deadline.remaining() / 2)),
+        : servers_(servers), deadline_(deadline), other_family_until_(deadline.at_most(deadline.remaining() / 2)),
           sockets_(servers.size()) {}
 
     /// False if the name cannot be one.
     [[nodiscard]] bool ask(std::string_view name) {
         questions_.clear();
         useless_.clear(); // a server may refuse one name, and know another
+        refused_.clear();
         next_ = good_;
         for (const Family family : {Family::v4, Family::v6}) {
             auto question = make_question(name, family);
@@ -74,40 +75,79 @@ public:
                 send_to_next();
                 next_at = deadline_.at_most(kPatience);
             }
-            if (!receive(questions_[1].has_addresses() ? next_at.at_most(v4_alone_until_.remaining()) : next_at))
+            const bool is_enough = questions_[0].has_addresses() || questions_[1].has_addresses();
+            if (!receive(is_enough ? next_at.at_most(other_family_until_.remaining()) : next_at))
                 next_at =
                     deadline_.at_most(std::chrono::milliseconds(0)); // nothing more comes from a server that refuses
         }
         return true;
     }
 
+    /// All that have arrived, and those of a family without a route last.
     [[nodiscard]] std::vector<base::IpAddress> addresses() const {
+        std::vector<base::IpAddress> all;
         for (const Question& question : questions_)
-            if (question.has_addresses()) return question.answer->addresses;
-        return {};
+            if (question.has_addresses())
+                all.insert(all.end(), question.answer->addresses.begin(), question.answer->addresses.end());
+        std::stable_partition(all.begin(), all.end(), has_route);
+        return all;
     }
-    [[nodiscard]] bool is_answered() const {
-        return std::all_of(questions_.begin(), questions_.end(),
-                           [](const Question& question) { return question.answer.has_value(); });
+    /// Each question is answered, or every server refuses it.
+    [[nodiscard]] bool is_settled() const {
+        for (std::size_t at = 0; at < questions_.size(); ++at)
+            if (!questions_[at].answer && !is_refused_by_all(at)) return false;
+        return true;
     }
     [[nodiscard]] bool is_unknown() const {
-        return is_answered() && questions_[0].answer->verdict == Verdict::unknown_name;
+        return std::any_of(questions_.begin(), questions_.end(), [](const Question& question) {
+            return question.answer && question.answer->verdict == Verdict::unknown_name;
+        });
     }
-    [[nodiscard]] bool was_refused() const { return useless_.size() == servers_.size(); }
+    [[nodiscard]] bool was_refused() const { return !is_unknown() && (is_refused_by_all(0) || is_refused_by_all(1)); }
 
 private:
     [[nodiscard]] bool is_over() const {
-        return questions_[0].has_addresses() || is_answered() || was_refused() || deadline_.passed() ||
-               (questions_[1].has_addresses() && v4_alone_until_.passed());
+        const bool has_v4 = questions_[0].has_addresses();
+        if (has_v4 && has_route(questions_[0].answer->addresses.front())) return true;
+        return is_settled() || deadline_.passed() ||
+               ((has_v4 || questions_[1].has_addresses()) && other_family_until_.passed());
+    }
+
+    /// Sends nothing: only the kernel is asked.
+    static bool has_route(const base::IpAddress& address) {
+        constexpr std::uint16_t kAnyPort = 443;
+        return static_cast<bool>(connect_datagrams(address, kAnyPort));
+    }
+
+    /// By the place of the question. A server may refuse one family, and know the other.
+    [[nodiscard]] bool is_refused_by(std::size_t server, std::size_t question) const {
+        return useless_.contains(server) || refused_.contains({server, question});
+    }
+    [[nodiscard]] bool is_refused_by_all(std::size_t question) const {
+        for (std::size_t server = 0; server < servers_.size(); ++server)
+            if (!is_refused_by(server, question)) return false;
+        return !questions_[question].answer;
+    }
+    /// It refuses all that is still unknown.
+    [[nodiscard]] bool is_of_no_use(std::size_t server) const {
+        for (std::size_t at = 0; at < questions_.size(); ++at)
+            if (!questions_[at].answer && !is_refused_by(server, at)) return false;
+        return true;
+    }
+    [[nodiscard]] std::size_t count_of_no_use() const {
+        std::size_t count = 0;
+        for (std::size_t at = 0; at < servers_.size(); ++at) count += is_of_no_use(at) ? 1U : 0U;
+        return count;
     }
 
     void send_to_next() {
-        while (useless_.contains(next_)) next_ = (next_ + 1) % servers_.size();
+        while (is_of_no_use(next_)) next_ = (next_ + 1) % servers_.size();
         const std::size_t at = std::exchange(next_, (next_ + 1) % servers_.size());
         base::UniqueFd& socket = sockets_[at];
         if (!socket) socket = connect_datagrams(servers_[at].address, servers_[at].port);
-        for (const Question& question : questions_)
-            if (socket && !question.answer &&
+        for (std::size_t of = 0; of < questions_.size(); ++of)
+            if (const Question& question = questions_[of];
+                socket && !question.answer && !is_refused_by(at, of) &&
                 ::send(socket.get(), question.packet.data(), question.packet.size(), 0) < 0)
                 socket.reset();
         if (!socket) useless_.insert(at);
@@ -118,14 +158,13 @@ private:
         std::vector<pollfd> waiting;
         waiting.reserve(sockets_.size());
         for (std::size_t at = 0; at < sockets_.size(); ++at)
-            waiting.push_back({.fd = useless_.contains(at) || !sockets_[at] ? -1 : sockets_[at].get(),
-                               .events = POLLIN,
-                               .revents = 0});
-        const std::size_t useless = useless_.size();
+            waiting.push_back(
+                {.fd = is_of_no_use(at) || !sockets_[at] ? -1 : sockets_[at].get(), .events = POLLIN, .revents = 0});
+        const std::size_t of_no_use = count_of_no_use();
         if (::poll(waiting.data(), waiting.size(), static_cast<int>(until.remaining().count())) > 0)
             for (std::size_t at = 0; at < waiting.size(); ++at)
                 if (waiting[at].revents != 0) read_from(at);
-        return useless_.size() == useless;
+        return count_of_no_use() == of_no_use;
     }
 
     void read_from(std::size_t server) {
@@ -133,13 +172,15 @@ private:
         const ssize_t count = ::recv(sockets_[server].get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
         if (count < 0 && errno != EAGAIN && errno != EINTR) useless_.insert(server); // ECONNREFUSED
         if (count <= 0) return;
-        for (Question& question : questions_) {
+        for (std::size_t at = 0; at < questions_.size(); ++at) {
+            Question& question = questions_[at];
             if (question.answer) continue;
             auto answer = parse_answer({bytes.data(), static_cast<std::size_t>(count)}, question);
             if (answer && answer->is_cut)
-                if (auto whole = ask_by_tcp(servers_[server], question, deadline_)) answer = std::move(whole);
+                if (auto whole = ask_by_tcp(servers_[server], question, deadline_.at_most(deadline_.remaining() / 2)))
+                    answer = std::move(whole); // else what the packet had: time to connect must be left
             if (answer && answer->verdict == Verdict::refused)
-                useless_.insert(server);
+                refused_.emplace(server, at);
             else if (answer)
                 question.answer = std::move(answer), good_ = server;
         }
@@ -147,10 +188,11 @@ private:
 
     const std::vector<NameServer>& servers_;
     base::Deadline deadline_;
-    base::Deadline v4_alone_until_; // most nodes reach IPv4 addresses, whoever else has IPv6 addresses
+    base::Deadline other_family_until_; // most nodes reach IPv4 addresses, whoever else has IPv6 addresses
     std::vector<base::UniqueFd> sockets_;
     std::vector<Question> questions_;
-    std::set<std::size_t> useless_; // servers that refuse
+    std::set<std::size_t> useless_;                         // servers that can't be reached
+    std::set<std::pair<std::size_t, std::size_t>> refused_; // server and question
     std::size_t next_ = 0;
     std::size_t good_ = 0; // who answered last
 };
@@ -203,7 +245,7 @@ std::vector<base::IpAddress> ask_name_servers(const std::string& host, const Res
     for (const std::string& name : names_to_ask(host, configuration)) {
         if (!inquiry.ask(name)) continue;
         if (auto addresses = inquiry.addresses(); !addresses.empty()) return addresses;
-        if (!inquiry.is_answered() && !inquiry.was_refused()) fail("no name server answered");
+        if (!inquiry.is_settled()) fail("no name server answered");
         was_refused = was_refused || inquiry.was_refused();
         is_known = is_known || !inquiry.is_unknown();
     }

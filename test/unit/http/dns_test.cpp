@@ -40,7 +40,7 @@ std::string look_up(const ResolverConfiguration& configuration, const std::strin
 }
 
 NameReply only_v4(const NameQuestion& question) {
-    return question.is_v6 ? kSilent : NameReply{.addresses = {"10.0.0.1", "10.0.0.2"}};
+    return question.is_v6 ? kSilent : NameReply{.addresses = {"127.0.0.1", "127.0.0.2"}};
 }
 
 } // namespace
@@ -63,8 +63,25 @@ TEST_CASE("resolv.conf names servers, domains to search, and how many dots a who
 TEST_CASE("IPv4 addresses are enough: nobody waits for others") {
     const FakeServer server(only_v4);
     const base::Deadline end = base::Deadline::in(60s);
-    CHECK(look_up(servers({&server})) == "10.0.0.1 10.0.0.2");
+    CHECK(look_up(servers({&server})) == "127.0.0.1 127.0.0.2");
     CHECK_FALSE(end.passed());
+}
+
+TEST_CASE("a server that refuses one family at once is still heard about the other") {
+    const bool refuses_v6 = GENERATE(true, false);
+    const FakeServer server([&](const NameQuestion& question) {
+        if (question.is_v6 == refuses_v6) return NameReply{.code = NameReply::kServerFailure};
+        return NameReply{.addresses = {question.is_v6 ? "::1" : "127.0.0.1"}};
+    });
+    CHECK(look_up(servers({&server})) == (refuses_v6 ? "127.0.0.1" : "::1"));
+    CHECK(look_up(servers({&server, &server})) == (refuses_v6 ? "127.0.0.1" : "::1"));
+}
+
+TEST_CASE("IPv4 addresses without a route wait for the others, which are tried first") {
+    const FakeServer server([](const NameQuestion& question) {
+        return NameReply{.addresses = {question.is_v6 ? "::1" : "255.255.255.255"}}; // broadcasts are not permitted
+    });
+    CHECK(look_up(servers({&server})) == "::1 255.255.255.255");
 }
 
 TEST_CASE("a name that has IPv6 addresses only is found, also where nobody says that it has no others") {
@@ -89,7 +106,7 @@ TEST_CASE("a name server that is silent, gone or of no use costs little, and the
                                      {.address = *base::IpAddress::parse("127.0.0.1"), .port = gone.port()});
     }
     const base::Deadline end = base::Deadline::in(60s);
-    CHECK(look_up(configuration) == "10.0.0.1 10.0.0.2");
+    CHECK(look_up(configuration) == "127.0.0.1 127.0.0.2");
     CHECK_FALSE(end.passed());
 }
 
@@ -123,14 +140,14 @@ TEST_CASE("a name with few dots is looked for in the domains first") {
         if (question.name == "api.first") return NameReply{.code = NameReply::kServerFailure};
         if (question.name != "api.second" && question.name != "x.api")
             return NameReply{.code = NameReply::kUnknownName};
-        return NameReply{.addresses = {question.is_v6 ? "fd00::1" : "10.0.0.1"}};
+        return question.is_v6 ? NameReply{} : NameReply{.addresses = {"127.0.0.1"}};
     });
     ResolverConfiguration configuration = servers({&server});
     configuration.search = {"first", "second"};
-    CHECK(look_up(configuration, "api") == "10.0.0.1");
+    CHECK(look_up(configuration, "api") == "127.0.0.1");
     CHECK(asked == std::vector<std::string>{"api.first", "api.second"});
     asked.clear();
-    CHECK(look_up(configuration, "x.api") == "10.0.0.1");
-    CHECK(look_up(configuration, "x.api.") == "10.0.0.1");
+    CHECK(look_up(configuration, "x.api") == "127.0.0.1");
+    CHECK(look_up(configuration, "x.api.") == "127.0.0.1");
     CHECK(asked == std::vector<std::string>{"x.api", "x.api"});
 }
