@@ -58,11 +58,11 @@ struct Reconciled {
     std::size_t needed = 0;  // by pods and nodes that are there
     std::size_t foreign = 0; // records that name no pod
     std::size_t unreadable = 0;
-    std::string failure; // what ended the work, if anything did
+    std::string failure; // what ended the work of a store, if anything did; several with "; " in between
 };
 
 /// Gives back what is left in the namespace of pools and reservations, of blocks, and in etcd. What a server does not
-/// answer or refuses is in `failure`, with what was done before.
+/// answer or refuses is in `failure`, and the other stores are gone on with.
 [[nodiscard]] Reconciled reconcile(kube::Api& api, std::optional<EtcdToReconcile> etcd, const ReconcileOptions& options,
                                    const base::Deadline& deadline);
 

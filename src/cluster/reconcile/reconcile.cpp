@@ -40,6 +40,12 @@ bool is_block(const Held& held) {
     return std::holds_alternative<BlockObject>(held.what);
 }
 
+/// One server may be the reason in several domains.
+void note_failure(const std::string& why, Reconciled& result) {
+    if (result.failure.find(why) != std::string::npos) return;
+    result.failure += fmt::format("{}{}", result.failure.empty() ? "" : "; ", why);
+}
+
 class Reconciler {
 public:
     Reconciler(const Servers& servers, const ReconcileOptions& options, const base::Deadline& deadline,
@@ -49,14 +55,15 @@ public:
 
     void run() {
         std::vector<std::pair<Domain, Look>> first;
-        view_.forget();
-        for (const Domain& domain : kDomains) first.emplace_back(domain, look(domain));
+        for (const Domain& domain : kDomains) attempt([&] { first.emplace_back(domain, look(domain)); });
         const std::int64_t since = has_any(first) ? view_.now(deadline_) : 0;
         for (auto& [domain, found] : first)
-            if (found.gone.empty() || options_.act == ReconcileOptions::Act::only_looks)
-                report(found, found.gone);
-            else
-                free_those_seen_twice(domain, found, since + domain.apart.count());
+            attempt([&] {
+                if (found.gone.empty() || options_.act == ReconcileOptions::Act::only_looks)
+                    report(found, found.gone);
+                else
+                    free_those_seen_twice(domain, found, since + domain.apart.count());
+            });
     }
 
 private:
@@ -66,11 +73,22 @@ private:
         std::vector<Held> gone;
     };
 
+    /// What one domain's server refuses does not keep the others from being freed.
+    template <class Act>
+    void attempt(const Act& act) {
+        try {
+            act();
+        } catch (const base::Error& error) {
+            note_failure(error.what(), into_);
+        }
+    }
+
     static bool has_any(const std::vector<std::pair<Domain, Look>>& looks) {
         return std::any_of(looks.begin(), looks.end(), [](const auto& one) { return !one.second.gone.empty(); });
     }
 
     Look look(const Domain& domain) {
+        view_.forget();
         Look look;
         Inventory inventory = domain.read(servers_, deadline_);
         look.counted.foreign = inventory.foreign;
@@ -104,7 +122,6 @@ private:
         wait_until(not_before, base::counted(first.gone.size(), domain.one, domain.several));
         std::set<std::string> seen;
         for (const Held& held : first.gone) seen.insert(held.identity);
-        view_.forget();
         Look second = look(domain);
         std::vector<Held> twice;
         for (Held& held : second.gone) {
@@ -174,7 +191,7 @@ Reconciled reconcile(kube::Api& api, std::optional<EtcdToReconcile> etcd, const 
     try {
         Reconciler({.api = api, .etcd = session ? &*session : nullptr}, options, deadline, result).run();
     } catch (const base::Error& error) {
-        result.failure = error.what();
+        note_failure(error.what(), result);
     }
     return result;
 }

@@ -516,6 +516,20 @@ TEST_CASE_METHOD(EtcdLeftovers, "leases in etcd are freed if this cluster has th
     }
 }
 
+TEST_CASE_METHOD(EtcdLeftovers, "an etcd that is away keeps nothing in the API server from being freed") {
+    if (!is_there()) return;
+    etcd = [this] {
+        return EtcdToReconcile{.client = {etcd::read_access({.endpoints = {"http://127.0.0.1:1"}}), etcd::Memory(),
+                                          http::Limits{.connect = 1s, .request = 1s}},
+                               .prefix = prefix_of_keys};
+    };
+    make_pool("{\"1\":" + record("a", ref("gone")) + "}");
+    const Reconciled result = run();
+    CHECK_THAT(result.failure, Contains("127.0.0.1:1"));
+    CHECK(freed(result) == "10.0.0.1 pod-name");
+    CHECK(allocations().empty());
+}
+
 namespace {
 
 struct ReconcileRight {
