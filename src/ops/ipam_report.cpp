@@ -14,12 +14,6 @@
 namespace rdmanet::ops {
 namespace {
 
-/// Whatever others wrote into the stores may have control characters for a terminal.
-std::string printable(const std::string& text) {
-    constexpr std::size_t kLongest = 320; // of a pod with its namespace: 63 and 253, and a slash
-    return text.size() <= kLongest && base::is_printable_utf8(text) ? text : base::quoted(text, kLongest);
-}
-
 class Reporter {
 public:
     explicit Reporter(const IpamSurvey& survey) : survey_(survey) {

@@ -3,6 +3,7 @@
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/json/writer.hpp>
+#include <rdmanet/ops/table.hpp>
 
 #include <vector>
 
@@ -14,11 +15,11 @@ using Act = cluster::ReconcileOptions::Act;
 
 /// "10.0.0.5 of pod shop/till, net1 (IPPool 10.0.0.0-24)"
 std::string describe(const Left& left) {
-    std::string text = left.address;
-    if (!left.pod.empty()) text += fmt::format(" of pod {}", left.pod);
-    if (!left.ifname.empty()) text += fmt::format(", {}", left.ifname);
-    if (!left.node.empty()) text += fmt::format(" of node {}", left.node);
-    return fmt::format("{} ({} {})", text, left.kind, left.object);
+    std::string text = printable(left.address);
+    if (!left.pod.empty()) text += fmt::format(" of pod {}", printable(left.pod));
+    if (!left.ifname.empty()) text += fmt::format(", {}", printable(left.ifname));
+    if (!left.node.empty()) text += fmt::format(" of node {}", printable(left.node));
+    return fmt::format("{} ({} {})", text, left.kind, printable(left.object));
 }
 
 void write(json::Writer& writer, const char* key, const std::vector<Left>& all) {
@@ -40,8 +41,8 @@ std::string to_text(const cluster::Reconciled& result, Act act) {
     const char* freed = act == Act::frees ? "freed" : "would free";
     std::string text;
     for (const Left& left : result.freed)
-        text += fmt::format("{} {}, by rule {}: {}\n", freed, describe(left), left.rule, left.why);
-    for (const Left& left : result.kept) text += fmt::format("kept {}: {}\n", describe(left), left.why);
+        text += fmt::format("{} {}, by rule {}: {}\n", freed, describe(left), left.rule, printable(left.why));
+    for (const Left& left : result.kept) text += fmt::format("kept {}: {}\n", describe(left), printable(left.why));
     if (result.freed.empty() && result.failure.empty()) text += "nothing to free\n";
     if (result.needed != 0)
         text += fmt::format("kept {} of pods and nodes that are there\n",

@@ -33,13 +33,8 @@ std::string utc(std::int64_t seconds) {
     return {text, ::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
 
-/// CNI_ARGS may contain control characters for a terminal. Names are shown in full up to Kubernetes' limits (63 and
-/// 253 bytes).
 std::string pod_of(const std::string& pod_namespace, const std::string& name) {
-    constexpr std::size_t kLongest = 320;
-    if (name.empty()) return {};
-    std::string text = base::scoped_name(pod_namespace, name);
-    return text.size() <= kLongest && base::is_printable_utf8(text) ? text : base::quoted(text, kLongest);
+    return name.empty() ? std::string() : printable(base::scoped_name(pod_namespace, name));
 }
 
 /// The runtimes' own tools show 12 to 13 characters of a container ID.

@@ -1,8 +1,15 @@
 #include <rdmanet/ops/table.hpp>
 
+#include <rdmanet/base/text.hpp>
+
 #include <algorithm>
 
 namespace rdmanet::ops {
+
+std::string printable(const std::string& text) {
+    constexpr std::size_t kLongest = 320; // of a pod with its namespace: 63 and 253, and a slash
+    return text.size() <= kLongest && base::is_printable_utf8(text) ? text : base::quoted(text, kLongest);
+}
 
 std::string Table::to_text() const {
     std::vector<std::size_t> widths(rows_.front().size(), 1);

@@ -6,6 +6,10 @@
 
 namespace rdmanet::ops {
 
+/// What others wrote, into a store or CNI_ARGS, may have control characters for a terminal. Such a text is quoted, and
+/// so is one that is longer than the name of a pod with its namespace.
+[[nodiscard]] std::string printable(const std::string& text);
+
 /// Columns are as wide as their widest cell, with two spaces between and no trailing space. Empty cells show "-".
 class Table {
 public:

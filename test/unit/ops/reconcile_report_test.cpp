@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+
 using namespace rdmanet;
 using cluster::Reconciled;
 using Act = cluster::ReconcileOptions::Act;
@@ -41,6 +43,17 @@ TEST_CASE("what was freed is named with its rule, and what was kept with the rea
           "kept 2 unreadable records\n");
     CHECK(ops::to_text(example(), Act::only_looks).starts_with("would free 10.0.0.5 of pod shop/till"));
     CHECK(ops::to_text({}, Act::frees) == "nothing to free\n");
+    Reconciled forged;
+    forged.freed.push_back({.kind = "IPPool",
+                            .object = "10.0.0.0-24",
+                            .address = "10.0.0.5",
+                            .pod = "shop/till",
+                            .ifname = "net1\nfreed 10.0.0.6\x1b[2J",
+                            .rule = "pod-uid",
+                            .why = "no pod has UID \x1b]0;"});
+    const std::string text = ops::to_text(forged, Act::frees);
+    CHECK(std::count(text.begin(), text.end(), '\n') == 1);
+    CHECK(text.find('\x1b') == std::string::npos);
     Reconciled broken;
     broken.failure = "HTTP 500";
     CHECK(ops::to_text(broken, Act::frees).empty());
