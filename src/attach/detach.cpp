@@ -180,7 +180,7 @@ std::optional<std::string> release_shared(state::AttachmentRecord& remaining, co
                                           const base::Deadline& deadline) try {
     state::LeaseStore& store = *remaining.lease_store;
     const auto released = release_where(store, remaining.key, unused, node, records, deadline.at_most(kReleaseTimeout));
-    if (!is_unsettled(store)) return std::nullopt;
+    if (!is_unsettled(remaining, node.boot_id)) return std::nullopt;
     const auto until = store.unsettled_until;
     note_unsettled(released, store); // whose reservations may still come
     store.unsettled_until = until;
@@ -317,7 +317,7 @@ StillHeld pay_owed_addresses(const std::vector<state::AttachmentRecord>& owing, 
     StillHeld held;
     std::size_t untried = 0;
     for (const state::AttachmentRecord& record : owing) {
-        if (record.lease_store->is_released && is_unsettled(*record.lease_store)) continue; // it is too early to look
+        if (record.lease_store->is_released && is_unsettled(record, node.boot_id)) continue; // it is too early to look
         if (deadline.passed()) {
             ++untried;
             continue;

@@ -145,8 +145,9 @@ void note_claimed(const state::ClaimedAddress& claimed, state::LeaseStore& store
         store.unsettled.push_back(claimed);
 }
 
-bool is_unsettled(const state::LeaseStore& store) {
-    return store.unsettled_until && ipam::system_time().boot < *store.unsettled_until;
+bool is_unsettled(const state::AttachmentRecord& record, const std::string& boot_id) {
+    const auto& until = record.lease_store->unsettled_until; // by the clock of the record's boot
+    return until && record.boot_id == boot_id && ipam::system_time().boot < *until;
 }
 
 SharedLeases::SharedLeases(const state::LeaseStore& where, const Node& node, const state::AttachmentStore& records,

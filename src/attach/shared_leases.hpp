@@ -55,7 +55,7 @@ void note_inheritance(const ipam::Lease& lease, state::LeaseStore& store);
 void note_claimed(const state::ClaimedAddress& claimed, state::LeaseStore& store);
 
 /// Whether the server may still carry out a request that is not known to be done.
-[[nodiscard]] bool is_unsettled(const state::LeaseStore& store);
+[[nodiscard]] bool is_unsettled(const state::AttachmentRecord& record, const std::string& boot_id);
 
 /// How long an API server may work on a request whose client is gone: its --request-timeout, by default.
 inline constexpr std::chrono::seconds kLateAnswer{60};

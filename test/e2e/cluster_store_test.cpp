@@ -454,6 +454,10 @@ TEST_CASE("what an ADD asked for before it was killed is looked for again when a
         change_record(".leaseStore.unsettledUntil = 1");
         shell(binary() + " gc");
     }
+    SECTION("at once after a reboot, whose clock is another one") {
+        change_record(".bootID = \"00000000-0000-0000-0000-000000000000\"");
+        CHECK(del(call) == "");
+    }
     SECTION("by another ADD of the attachment, which goes on") {
         CHECK(addresses(add(call)) == "10.31.8.1/24");
         CHECK(value(read_file(record), "leaseStore.unsettledUntil") == "99999999999");
