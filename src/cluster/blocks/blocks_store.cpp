@@ -69,6 +69,21 @@ private:
         return {fmt::format("{}/blocks.lock", options_.state_directory), 0, "the blocks of this node", deadline};
     }
 
+    /// An address that the configuration sets is in a range of the same network if one has it.
+    static Claim in_its_range(const std::vector<Claim>& claims, std::size_t at) {
+        Claim claim = claims[at];
+        if (!claim.usable.empty()) return claim;
+        for (const Claim& other : claims) {
+            if (other.usable.empty() || other.space != claim.space || other.family != claim.family) continue;
+            const base::IpAddress inside(other.family, other.usable.front().first);
+            if (!base::IpPrefix::make(inside, other.prefix_length)->contains(*claim.wanted)) continue;
+            claim.usable = other.usable;
+            claim.prefix_length = other.prefix_length;
+            break;
+        }
+        return claim;
+    }
+
     void search(const std::vector<Claim>& claims, std::size_t at, const base::Deadline& deadline) {
         // A full range is asked for at every ADD of every node, and each answer has all its blocks.
         if (!claims[at].wanted && file_.is_full(claims[at], ipam::kFullForAdd, deadline)) {
@@ -77,7 +92,7 @@ private:
         }
         try {
             BlocksApi api(options_.api());
-            NodeBlocks::Search search = NodeBlocks(api, file_, options_).acquire(claims[at], deadline);
+            NodeBlocks::Search search = NodeBlocks(api, file_, options_).acquire(in_its_range(claims, at), deadline);
             if (!search.found) file_.set_full(claims[at], deadline);
             if (!search.found) searched_[at] = Exhausted{.claim = at, .detail = std::move(search.detail)};
         } catch (const StoreError& error) {

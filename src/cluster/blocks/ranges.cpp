@@ -90,14 +90,16 @@ ipam::BlockRange NodeBlocks::record_range(const ipam::Claim& claim, const Deadli
         for (RangeObject& range : api_.list_ranges(claim.space, deadline))
             if (range.is_confirmed && range.store == kInBlocks && range.subnet.contains(*claim.wanted))
                 recorded = std::move(range);
-        wanted.subnet = subnet_of(*claim.wanted, base::address_bits(claim.family));
-        wanted.block_size = 1;
+        wanted.subnet =
+            subnet_of(*claim.wanted, std::max(claim.prefix_length,
+                                              base::address_bits(claim.family) -
+                                                  std::min(base::address_bits(claim.family), ipam::kMostHostBits)));
     } else {
         wanted.subnet = subnet_of({claim.family, claim.usable.front().first}, claim.prefix_length);
-        wanted.block_size = options_.block_size.value_or(ipam::kDefaultBlockSize);
-        wanted.requestable = configured_requestable(wanted.subnet);
     }
     if (!recorded)
+    wanted.block_size = options_.block_size.value_or(ipam::kDefaultBlockSize);
+    wanted.requestable = configured_requestable(wanted.subnet);
         recorded = RangeRecords(api_).record(
             wanted, [&] { take_from_pools(wanted, deadline); }, deadline);
     if (!claim.usable.empty()) require_agreement(*recorded);

@@ -234,20 +234,35 @@ TEST_CASE_METHOD(Blocks, "a requested address is a block of one, and goes back w
     CHECK_THAT(refusal(*a, {wanting(kRange, "10.0.0.21")}), Contains("block 10.0.0.16/28 of node " + b->name()));
 }
 
-TEST_CASE_METHOD(Blocks, "an address that the configuration sets is a block of its own, or in the range that has it") {
+TEST_CASE_METHOD(Blocks,
+                 "an address that the configuration sets is in the range that has it, or that its prefix length says") {
     if (!is_there()) return;
     auto a = node("a");
     auto b = node("b");
-    ipam::Claim fixed = wanting("10.9.0.0/24", "10.9.0.5");
-    fixed.usable.clear();
-    CHECK(a->reserve("c", {claim(kRange), fixed}) != "");
-    CHECK_THAT(blocks(), Contains("10.9.0.5/32 a"));
-    CHECK(ranges() == "10.0.0.0/24, 10.9.0.5/32");
-    CHECK_THAT(refusal(*b, {fixed}), Contains("10.9.0.5") && Contains(a->name()));
-    CHECK_THAT(refusal(*b, {claim("10.9.0.0/24")}), Contains("range 10.9.0.0/24 overlaps range 10.9.0.5/32"));
-    fixed.wanted = ip("10.0.0.250");
-    CHECK(b->reserve("d", {fixed}) == "10.0.0.250/24");
-    CHECK_THAT(blocks(), Contains("10.0.0.250/32 b"));
+    const auto fixed = [&](const char* range, const char* address) {
+        ipam::Claim claim = wanting(range, address);
+        claim.usable.clear();
+        return claim;
+    };
+    SECTION("with a range of its own network") {
+        const auto both = std::vector{claim("10.0.0.0/16"), fixed("10.0.0.5/32", "10.0.0.5")};
+        CHECK_THAT(a->reserve("c", both), Contains("10.0.0.5/32"));
+        CHECK(ranges() == "10.0.0.0/16");
+        CHECK_THAT(b->reserve("d", {claim("10.0.0.0/16")}), Contains("/16"));
+    }
+    SECTION("without a range, and then another network has one") {
+        CHECK(a->reserve("c", {fixed("10.9.0.0/24", "10.9.0.5")}) == "10.9.0.5/24");
+        CHECK(ranges() == "10.9.0.0/24");
+        CHECK_THAT(blocks(), Contains("10.9.0.0/28 a"));
+        CHECK_THAT(b->reserve("d", {claim("10.9.0.0/24")}), Contains("/24"));
+        CHECK_THAT(refusal(*b, {fixed("10.9.0.0/24", "10.9.0.6")}), Contains("10.9.0.6") && Contains(a->name()));
+    }
+    SECTION("in a range that the cluster has") {
+        CHECK(a->reserve("c", {claim(kRange)}) != "");
+        CHECK(b->reserve("d", {fixed("10.0.0.250/32", "10.0.0.250")}) == "10.0.0.250/32");
+        CHECK_THAT(blocks(), Contains("10.0.0.250/32 b"));
+        CHECK(ranges() == kRange);
+    }
 }
 
 TEST_CASE_METHOD(Blocks, "a configured address does not keep its network's range from being recorded") {
