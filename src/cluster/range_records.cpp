@@ -36,8 +36,9 @@ bool is_earlier(const std::string& a, const std::string& b) {
 
 } // namespace
 
-bool overlap(const IpPrefix& a, const IpPrefix& b) {
-    return a.contains(b.network()) || b.contains(a.network());
+bool has_addresses_of(const RangeObject& range, const IpPrefix& subnet_of_pool) {
+    const bool is_unique_in_range = range.space.find('@') != std::string::npos;
+    return is_unique_in_range ? subnet_of_pool == range.subnet : overlap(subnet_of_pool, range.subnet);
 }
 
 void refuse_difference(const RangeObject& recorded, std::string_view key, const std::string& configured,

@@ -10,7 +10,9 @@
 
 namespace rdmanet::cluster {
 
-[[nodiscard]] bool overlap(const base::IpPrefix& a, const base::IpPrefix& b);
+/// Whether a pool of the same network with that subnet has addresses of the range. Where addresses are unique in their
+/// range only, pools of other lengths have other ones.
+[[nodiscard]] bool has_addresses_of(const RangeObject& range, const base::IpPrefix& subnet_of_pool);
 
 /// Throws if the cluster has recorded the range of `wanted` for another store.
 void require_same_store(const RangeObject& recorded, const RangeObject& wanted);

@@ -32,6 +32,13 @@ struct Place {
 [[nodiscard]] std::string pool_name(const Place& place);
 /// Of a pool of the space; nullopt for other pools.
 [[nodiscard]] std::optional<base::IpPrefix> subnet_of_pool(const std::string& space, const std::string& name);
+/// A pool of whereabouts with `node_slice_size`: the part of a range that one node has.
+struct NodeSlice {
+    std::string node;
+    base::IpPrefix subnet;
+};
+/// All that the name of a pool may mean: the names of nodes and the texts of IPv6 addresses both have dashes.
+[[nodiscard]] std::vector<NodeSlice> slices_of_pool(const std::string& space, const std::string& name);
 [[nodiscard]] std::string reservation_name(const std::string& space, const base::IpAddress& address);
 
 /// Who makes reservations. All of it together: a name alone never counts.

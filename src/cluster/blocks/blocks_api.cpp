@@ -338,12 +338,20 @@ std::optional<NodeObject> BlocksApi::find_node(const std::string& name, const ba
     return parsed<NodeObject>(find(path, deadline), path);
 }
 
-std::set<std::string> BlocksApi::list_node_uids(const base::Deadline& deadline) {
-    const auto uids =
-        list<std::string>({.path = kNodes, .shape = kube::Shape::metadata}, deadline, [](const json::Reader& object) {
-            return std::optional(object.at("metadata").at("uid").string());
+std::set<std::string> BlocksApi::list_of_nodes(std::string_view member, const base::Deadline& deadline) {
+    const auto all =
+        list<std::string>({.path = kNodes, .shape = kube::Shape::metadata}, deadline, [&](const json::Reader& object) {
+            return std::optional(object.at("metadata").at(member).string());
         });
-    return {uids.begin(), uids.end()};
+    return {all.begin(), all.end()};
+}
+
+std::set<std::string> BlocksApi::list_node_names(const base::Deadline& deadline) {
+    return list_of_nodes("name", deadline);
+}
+
+std::set<std::string> BlocksApi::list_node_uids(const base::Deadline& deadline) {
+    return list_of_nodes("uid", deadline);
 }
 
 std::set<std::string> BlocksApi::list_boot_ids(const base::Deadline& deadline) {

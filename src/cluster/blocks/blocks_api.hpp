@@ -88,6 +88,7 @@ public:
     [[nodiscard]] std::optional<std::int64_t> date() const { return date_; }
 
 private:
+    [[nodiscard]] std::set<std::string> list_node_names(const base::Deadline& deadline);
     /// A list in pages.
     struct Pages {
         std::string path;

@@ -88,6 +88,21 @@ std::string object_name(const std::string& space, const IpPrefix& prefix) {
     return prefix_of(space) + name_of(prefix);
 }
 
+std::optional<IpPrefix> block_of_name(const std::string& space, const std::string& name) {
+    const std::string before = prefix_of(space);
+    const auto dash = name.rfind('-');
+    if (!name.starts_with(before) || dash == std::string::npos || dash < before.size()) return std::nullopt;
+    std::string text = name;
+    std::replace(text.begin(), text.end(), '-', ':');
+    text[dash] = '/';
+    const auto prefix = IpPrefix::parse(text.substr(before.size()));
+    return prefix && object_name(space, *prefix) == name ? prefix : std::nullopt;
+}
+
+bool overlap(const IpPrefix& a, const IpPrefix& b) {
+    return a.contains(b.network()) || b.contains(a.network());
+}
+
 std::string label_value(const std::string& text) {
     const bool fits = text.size() <= kLongestLabel && text.find('@') == std::string::npos;
     return fits ? text : fmt::format("h-{:016x}", base::hash64(text));

@@ -18,6 +18,9 @@ inline constexpr const char* kFinalizer = "rdmanet.cni/in-use";
 /// "NETWORK-10.0.0.16-28". Two blocks never have one name: IPv6 addresses are written with all digits, so that what is
 /// before them is the space and nothing else.
 [[nodiscard]] std::string object_name(const std::string& space, const base::IpPrefix& prefix);
+/// The other way round; nullopt for names of another space.
+[[nodiscard]] std::optional<base::IpPrefix> block_of_name(const std::string& space, const std::string& name);
+[[nodiscard]] bool overlap(const base::IpPrefix& a, const base::IpPrefix& b);
 /// As the value of a label: the text, or a hash of one that is too long.
 [[nodiscard]] std::string label_value(const std::string& text);
 

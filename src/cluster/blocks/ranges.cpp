@@ -7,6 +7,7 @@
 #include <rdmanet/cluster/whereabouts_store.hpp>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace rdmanet::cluster {
@@ -97,9 +98,9 @@ ipam::BlockRange NodeBlocks::record_range(const ipam::Claim& claim, const Deadli
     } else {
         wanted.subnet = subnet_of({claim.family, claim.usable.front().first}, claim.prefix_length);
     }
-    if (!recorded)
     wanted.block_size = options_.block_size.value_or(ipam::kDefaultBlockSize);
     wanted.requestable = configured_requestable(wanted.subnet);
+    if (!recorded)
         recorded = RangeRecords(api_).record(
             wanted, [&] { take_from_pools(wanted, deadline); }, deadline);
     if (!claim.usable.empty()) require_agreement(*recorded);
@@ -127,15 +128,22 @@ void NodeBlocks::take_from_pools(const RangeObject& wanted, const Deadline& dead
     for (const PoolHead& pool : pools_of(wanted, deadline)) take_from_pool(pool.name, wanted, deadline);
 }
 
-/// Those from which store "whereabouts" may give addresses of the range.
+/// Those from which whereabouts or store "whereabouts" may give addresses of the range. The name of a node's slice does
+/// not say where the name of the network ends and that of the node begins, so the cluster is asked for its nodes.
 std::vector<PoolHead> NodeBlocks::pools_of(const RangeObject& wanted, const Deadline& deadline) {
-    const bool is_unique_in_range = wanted.space.find('@') != std::string::npos;
+    std::optional<std::set<std::string>> nodes;
+    const auto is_of_node = [&](const NodeSlice& slice) {
+        if (!overlap(slice.subnet, wanted.subnet)) return false;
+        if (!nodes) nodes = api_.list_node_names(deadline);
+        return nodes->contains(slice.node);
+    };
     std::vector<PoolHead> pools = api_.list_pools(deadline);
     std::erase_if(pools, [&](const PoolHead& pool) {
+        if (pool.store == wanted.store) return true;
         const auto subnet = subnet_of_pool(wanted.space, pool.name);
-        const bool has_addresses =
-            subnet && (is_unique_in_range ? *subnet == wanted.subnet : overlap(*subnet, wanted.subnet));
-        return !has_addresses || pool.store == wanted.store;
+        if (subnet) return !has_addresses_of(wanted, *subnet);
+        const std::vector<NodeSlice> slices = slices_of_pool(wanted.space, pool.name);
+        return std::none_of(slices.begin(), slices.end(), is_of_node);
     });
     return pools;
 }

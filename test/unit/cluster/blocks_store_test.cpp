@@ -313,6 +313,25 @@ TEST_CASE_METHOD(Blocks, "the cluster's record of a range decides, and who diffe
     CHECK_THAT(refusal(*c, {claim(kRange)}), Contains("\"blockSize\" 16") && Contains("has 32"));
 }
 
+TEST_CASE_METHOD(Blocks, "a range in which a node has a slice of whereabouts with leases is not cut into blocks") {
+    if (!is_there()) return;
+    auto a = node("a");
+    const std::string pools = "/apis/whereabouts.cni.cncf.io/v1alpha1/namespaces/kube-system/ippools";
+    const auto make_pool = [&](const std::string& name, const std::string& range) {
+        create(pools, R"({"apiVersion":"whereabouts.cni.cncf.io/v1alpha1","kind":"IPPool","metadata":{"name":")" +
+                          name + R"("},"spec":{"range":")" + range +
+                          R"(","allocations":{"1":{"id":"old","podref":"a/b"}}}})");
+    };
+    make_pool(space + "-other-10.0.1.0-24", "10.0.1.0/24"); // no node has this name: it is a network's
+    make_pool(space + "-" + a->name() + "-10.8.1.0-24", "10.8.1.0/24");
+    make_pool(space + "-" + a->name() + "-fd00-8---112", "fd00:8::/112");
+    CHECK_THAT(refusal(*a, {claim("10.8.0.0/16")}),
+               Contains("1 lease in whereabouts' IPPool " + space + "-" + a->name() + "-10.8.1.0-24"));
+    CHECK_THAT(refusal(*a, {claim("fd00:8::/64")}), Contains("-fd00-8---112"));
+    CHECK(ranges().empty());
+    CHECK_THAT(a->reserve("c", {claim("10.0.0.0/16")}), Contains("/16"));
+}
+
 TEST_CASE_METHOD(Blocks, "a range in which whereabouts has leases is not cut into blocks") {
     if (!is_there()) return;
     auto a = node("a");
