@@ -72,6 +72,31 @@ bool RangeRecords::is_abandoned(const RangeObject& range) const {
     return !range.is_confirmed && range.created != 0 && age > kAbandoned.count();
 }
 
+std::optional<RangeObject> RangeRecords::find_in_other_space(const std::string& space, const IpPrefix& subnet,
+                                                             const base::Deadline& deadline) {
+    const auto network_of = [](const std::string& one) { return one.substr(0, one.find('@')); };
+    for (RangeObject& range : api_.list_all_ranges(deadline))
+        if (range.space != space && network_of(range.space) == network_of(space) && range.store == kInBlocks &&
+            has_addresses_of(range, subnet) && !is_abandoned(range))
+            return std::move(range);
+    return std::nullopt;
+}
+
+/// Somebody has deleted the record of a range before its blocks. Their nodes know the range, and give addresses.
+void RangeRecords::require_no_other_blocks(const RangeObject& range, const base::Deadline& deadline) {
+    std::vector<std::string> foreign;
+    try {
+        foreign = api_.list_foreign_blocks(range, deadline);
+    } catch (const MissingKind&) { // nobody can have blocks
+    }
+    if (foreign.empty()) return;
+    throw StoreError(StoreError::Kind::permanent,
+                     fmt::format("range {}: AddressBlock {} has addresses of it{}, and is no block of what is to be "
+                                 "recorded now: delete the pods of the earlier range, then its AddressBlocks",
+                                 range.subnet, foreign.front(),
+                                 foreign.size() == 1 ? "" : fmt::format(", as {} others have", foreign.size() - 1)));
+}
+
 RangeRecords::Made RangeRecords::make(const RangeObject& wanted, const base::Deadline& deadline) {
     for (const RangeObject& other : api_.list_ranges(wanted.space, deadline))
         if (other.is_confirmed && overlap(other.subnet, wanted.subnet) && other.subnet != wanted.subnet &&
@@ -115,6 +140,7 @@ RangeObject RangeRecords::confirmed(Made made, const std::function<void()>& prep
         }
         try {
             prepare();
+            require_no_other_blocks(*self, deadline);
         } catch (const StoreError&) {
             if (made.is_ours) (void)api_.remove(*self, deadline);
             throw;

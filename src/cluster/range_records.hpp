@@ -29,12 +29,18 @@ public:
     [[nodiscard]] RangeObject record(const RangeObject& wanted, const std::function<void()>& prepare,
                                      const base::Deadline& deadline);
 
+    /// An AddressRange of another space by which blocks have the addresses of a pool. Two spaces may share one pool: the
+    /// names of pools don't say whether addresses are unique in their range only.
+    [[nodiscard]] std::optional<RangeObject> find_in_other_space(const std::string& space, const base::IpPrefix& subnet,
+                                                                 const base::Deadline& deadline);
+
 private:
     struct Made {
         RangeObject range;
         bool is_ours = false; // else another node has made it at the same time
     };
     [[nodiscard]] bool is_abandoned(const RangeObject& range) const;
+    void require_no_other_blocks(const RangeObject& range, const base::Deadline& deadline);
     [[nodiscard]] Made make(const RangeObject& wanted, const base::Deadline& deadline);
     [[nodiscard]] RangeObject confirmed(Made made, const std::function<void()>& prepare,
                                         const base::Deadline& deadline);

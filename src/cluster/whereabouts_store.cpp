@@ -394,7 +394,12 @@ private:
         RangeObject wanted{.space = place.space, .subnet = place.subnet, .store = kInPools};
         wanted.recorded_by = options_.node_name;
         try {
-            (void)RangeRecords(api).record(
+            RangeRecords ranges(api);
+            if (!pool.store.empty())
+                if (const auto other = ranges.find_in_other_space(place.space, place.subnet, deadline))
+                    refuse_marked(place, pool_name(place), pool.store,
+                                  fmt::format(", by AddressRange {}", other->name()));
+            (void)ranges.record(
                 wanted, [] {}, deadline);
             if (!pool.store.empty()) { // blocks had the range once
                 if (const auto marked = api.find_pool(pool_name(place), deadline); marked && !marked->store.empty())
@@ -405,6 +410,7 @@ private:
             if (!pool.store.empty()) refuse_marked(place, pool_name(place), pool.store);
         } catch (const MissingRight& missing) {
             require_no_marks(api, place, pool, missing, deadline);
+            if (pool.records.empty() && api.knows_ranges(deadline)) refuse_to_begin(place, missing);
             if (options_.warn)
                 options_.warn(fmt::format("{}; until then, only marks in the pools say which ranges other stores have",
                                           missing.what()));
@@ -431,11 +437,20 @@ private:
         }
     }
 
-    [[noreturn]] static void refuse_marked(const Place& place, const std::string& pool, const std::string& store) {
+    /// Blocks that had the range before there were pools have marked none. A pool with records was there before them.
+    [[noreturn]] static void refuse_to_begin(const Place& place, const MissingRight& missing) {
+        throw MissingRight(StoreError::Kind::permanent,
+                           fmt::format("range {} has no leases yet, and only an AddressRange can say that it is not in "
+                                       "store \"blocks\": {}",
+                                       place.subnet, missing.what()));
+    }
+
+    [[noreturn]] static void refuse_marked(const Place& place, const std::string& pool, const std::string& store,
+                                           const std::string& by = {}) {
         throw StoreError(StoreError::Kind::permanent,
                          fmt::format("range {}: this network has \"store\" whereabouts, and IPPool {} says that its "
-                                     "addresses are in store {}: use that, or a range of its own",
-                                     place.subnet, pool, base::quoted(store)));
+                                     "addresses are in store {}{}: use that, or a range of its own",
+                                     place.subnet, pool, base::quoted(store), by));
     }
 
     Pool read_pool(const Place& place, bool is_first, const base::Deadline& deadline) {

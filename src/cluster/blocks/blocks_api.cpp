@@ -5,6 +5,7 @@
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cluster/whereabouts_store.hpp>
+#include <rdmanet/ipam/block_cut.hpp>
 #include <rdmanet/ipam/errors.hpp>
 #include <rdmanet/json/writer.hpp>
 
@@ -203,6 +204,24 @@ std::vector<RangeObject> BlocksApi::list_ranges(const std::string& space, const 
                              });
 }
 
+std::vector<RangeObject> BlocksApi::list_all_ranges(const base::Deadline& deadline) {
+    return list<RangeObject>({.path = kRanges}, deadline, [](const json::Reader& object) -> std::optional<RangeObject> {
+        try {
+            return RangeObject::parse(object);
+        } catch (const json::ValueError&) { // who works in its space is told
+            return std::nullopt;
+        }
+    });
+}
+
+/// A user without rights is refused before the server looks whether there is such a kind. What kinds there are, every
+/// user may know (Kubernetes, ClusterRole system:discovery).
+bool BlocksApi::knows_ranges(const base::Deadline& deadline) {
+    const kube::Outcome outcome = get(fmt::format("/apis/{}", kBlocksVersion), deadline, kube::Shape::whole);
+    const auto* refused = std::get_if<kube::Refused>(&outcome);
+    return refused == nullptr || refused->why != Refusal::not_found;
+}
+
 WriteOutcome BlocksApi::create(const RangeObject& range, const base::Deadline& deadline) {
     return write([&] { return api_.create(kRanges, range.to_text(), deadline); }, {Refusal::already_exists});
 }
@@ -253,9 +272,14 @@ std::vector<BlockObject> BlocksApi::list_blocks_of(const std::string& node, cons
 /// Lists from the server's memory have no pages.
 std::set<std::string> BlocksApi::list_block_names(const std::string& space, const base::IpPrefix& range,
                                                   base::Uint128 most, const base::Deadline& deadline) {
+    return list_block_names_by(label_of_range(space, range), most <= kMostNamesAtOnce ? From::memory : From::etcd,
+                               deadline);
+}
+
+std::set<std::string> BlocksApi::list_block_names_by(const std::string& labels, From from,
+                                                     const base::Deadline& deadline) {
     const Pages pages{.path = fmt::format("{}?includeObject=None{}&labelSelector={}", kBlocks,
-                                          most <= kMostNamesAtOnce ? "&resourceVersion=0" : "",
-                                          label_of_range(space, range)),
+                                          from == From::memory ? "&resourceVersion=0" : "", labels),
                       .shape = kube::Shape::table,
                       .size = kNames};
     // The first column is the name, in every table of custom resources (apiextensions, tableconvertor.New()).
@@ -264,6 +288,24 @@ std::set<std::string> BlocksApi::list_block_names(const std::string& space, cons
         return cells.empty() ? std::nullopt : std::optional(cells.front().string());
     });
     return {names.begin(), names.end()};
+}
+
+std::vector<std::string> BlocksApi::list_foreign_blocks(const RangeObject& range, const base::Deadline& deadline) {
+    const std::string its_label = label_value(object_name(range.space, range.subnet));
+    std::vector<std::string> foreign;
+    const auto overlapping = [&](const std::string& name) {
+        const auto block = block_of_name(range.space, name);
+        return block && overlap(*block, range.subnet) ? block : std::nullopt;
+    };
+    for (const std::string& name :
+         list_block_names_by(encoded(fmt::format("rdmanet.cni/range!={}", its_label)), From::etcd, deadline))
+        if (overlapping(name)) foreign.push_back(name);
+    std::optional<ipam::BlockCut> cut;
+    if (range.store == kInBlocks) cut.emplace(range.subnet, range.block_size, range.requestable);
+    for (const std::string& name : list_block_names_by(label("range", its_label), From::etcd, deadline))
+        if (const auto block = overlapping(name); block && (!cut || cut->block_of(block->address()) != *block))
+            foreign.push_back(name);
+    return foreign;
 }
 
 WriteOutcome BlocksApi::create(const BlockObject& block, const base::Deadline& deadline) {

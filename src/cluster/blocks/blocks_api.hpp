@@ -15,6 +15,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rdmanet::cluster {
@@ -48,6 +49,10 @@ public:
 
     [[nodiscard]] std::optional<RangeObject> find_range(const std::string& name, const base::Deadline& deadline);
     [[nodiscard]] std::vector<RangeObject> list_ranges(const std::string& space, const base::Deadline& deadline);
+    /// Of all spaces, without what is no AddressRange.
+    [[nodiscard]] std::vector<RangeObject> list_all_ranges(const base::Deadline& deadline);
+    /// Whether AddressRanges exist at all, which every user may ask.
+    [[nodiscard]] bool knows_ranges(const base::Deadline& deadline);
     [[nodiscard]] WriteOutcome create(const RangeObject& range, const base::Deadline& deadline);
     /// Writes spec and finalizer.
     [[nodiscard]] WriteOutcome confirm(const RangeObject& range, const base::Deadline& deadline);
@@ -61,6 +66,9 @@ public:
     /// A hint. `most` is how many there may be: if that is not much, the server answers from its memory.
     [[nodiscard]] std::set<std::string> list_block_names(const std::string& space, const base::IpPrefix& range,
                                                          base::Uint128 most, const base::Deadline& deadline);
+    /// Blocks that have addresses of the range and are not what it is cut into; of any store. As etcd has them.
+    [[nodiscard]] std::vector<std::string> list_foreign_blocks(const RangeObject& range,
+                                                               const base::Deadline& deadline);
     [[nodiscard]] WriteOutcome create(const BlockObject& block, const base::Deadline& deadline);
     enum class Finalizer : std::uint8_t { kept, gone };
     /// Writes all that the block says, if it is still as it was at `version`.
@@ -80,6 +88,7 @@ public:
                                          const base::Deadline& deadline);
 
     [[nodiscard]] std::optional<NodeObject> find_node(const std::string& name, const base::Deadline& deadline);
+    [[nodiscard]] std::set<std::string> list_node_names(const base::Deadline& deadline);
     [[nodiscard]] std::set<std::string> list_node_uids(const base::Deadline& deadline);
     /// What nodes report. Reads all of each Node object, which may have 50 KB.
     [[nodiscard]] std::set<std::string> list_boot_ids(const base::Deadline& deadline);
@@ -88,7 +97,6 @@ public:
     [[nodiscard]] std::optional<std::int64_t> date() const { return date_; }
 
 private:
-    [[nodiscard]] std::set<std::string> list_node_names(const base::Deadline& deadline);
     /// A list in pages.
     struct Pages {
         std::string path;
@@ -105,6 +113,10 @@ private:
     template <class Element>
     [[nodiscard]] std::vector<Element> list(const Pages& pages, const base::Deadline& deadline,
                                             const std::function<std::optional<Element>(const json::Reader&)>& parse);
+    enum class From : std::uint8_t { memory, etcd };
+    [[nodiscard]] std::set<std::string> list_block_names_by(const std::string& labels, From from,
+                                                            const base::Deadline& deadline);
+    [[nodiscard]] std::set<std::string> list_of_nodes(std::string_view member, const base::Deadline& deadline);
     [[nodiscard]] std::vector<BlockObject> list_blocks_by(const std::string& labels, const base::Deadline& deadline);
     [[nodiscard]] WriteOutcome write(const std::function<kube::Outcome()>& ask,
                                      std::initializer_list<kube::Refusal> means_no);

@@ -22,6 +22,14 @@ const std::string kPoolsPath = "/apis/whereabouts.cni.cncf.io/v1alpha1/namespace
 const std::string kDefinitionOfRanges =
     "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/addressranges.rdmanet.cni";
 
+const std::vector<Right> kRightsOfWhereabouts{{"whereabouts.cni.cncf.io", "ippools", "get"},
+                                              {"whereabouts.cni.cncf.io", "ippools", "list"},
+                                              {"whereabouts.cni.cncf.io", "ippools", "create"},
+                                              {"whereabouts.cni.cncf.io", "ippools", "patch"},
+                                              {"whereabouts.cni.cncf.io", "overlappingrangeipreservations", "get"},
+                                              {"whereabouts.cni.cncf.io", "overlappingrangeipreservations", "create"},
+                                              {"whereabouts.cni.cncf.io", "overlappingrangeipreservations", "delete"}};
+
 class Ranges : public BlocksFixture {
 public:
     const std::string kRange = "10.0.0.0/24";
@@ -92,6 +100,13 @@ public:
         object.is_confirmed = is_confirmed;
         const auto made = admin->create(kRangesPath, object.to_text(), soon());
         REQUIRE(std::holds_alternative<kube::Object>(made));
+    }
+
+    void make_pool_of_whereabouts(const std::string& name, const std::string& range) {
+        create(kPoolsPath.substr(0, kPoolsPath.size() - 1),
+               R"({"apiVersion":"whereabouts.cni.cncf.io/v1alpha1","kind":"IPPool","metadata":{"name":")" + space +
+                   "-" + name + R"("},"spec":{"range":")" + range +
+                   R"(","allocations":{"9":{"id":"old","podref":"ns/pod-old","ifname":"net1"}}}})");
     }
 
     std::vector<std::string> warnings;
@@ -165,30 +180,30 @@ TEST_CASE_METHOD(Ranges, "nodes that claim a range for different stores at once:
     }
 }
 
-TEST_CASE_METHOD(Ranges, "a node that may not read AddressRanges obeys the marks of pools") {
+TEST_CASE_METHOD(Ranges, "a node that may not read AddressRanges obeys the marks of pools, and begins no pool") {
     if (!is_there()) return;
     // As the kubeconfig of whereabouts.
-    const Role role(*admin, {{"whereabouts.cni.cncf.io", "ippools", "get"},
-                             {"whereabouts.cni.cncf.io", "ippools", "list"},
-                             {"whereabouts.cni.cncf.io", "ippools", "create"},
-                             {"whereabouts.cni.cncf.io", "ippools", "patch"},
-                             {"whereabouts.cni.cncf.io", "overlappingrangeipreservations", "get"},
-                             {"whereabouts.cni.cncf.io", "overlappingrangeipreservations", "create"},
-                             {"whereabouts.cni.cncf.io", "overlappingrangeipreservations", "delete"}});
+    const Role role(*admin, kRightsOfWhereabouts);
     const auto limited = connect("limited");
     const ipam::test::TemporaryDirectory directory;
     auto a = node("a");
     std::string first;
-    CHECK(comes_true([&] { return is_address(first = add_to_pool(*limited, "c", kRange, directory.path())); }));
-    INFO(first);
+    CHECK(comes_true([&] {
+        first = add_to_pool(*limited, "c", kRange, directory.path());
+        return first.find("addressranges") != std::string::npos;
+    }));
+    CHECK_THAT(first, Contains("range 10.0.0.0/24 has no leases yet") &&
+                          Contains("cannot get resource \"addressranges\"") && Contains("grant that right"));
+    CHECK(add_to_pool("b", kRange) == "10.0.0.1/24");
+    CHECK(add_to_pool(*limited, "c", kRange, directory.path()) == "10.0.0.2/24");
     CHECK_THAT(warnings.back(), Contains("cannot get resource \"addressranges\"") && Contains("grant that right"));
     const std::size_t warned = warnings.size();
-    CHECK(add_to_pool(*limited, "d", kRange, directory.path()) == "10.0.0.2/24");
-    CHECK(warnings.size() == warned); // once for each boot and pool
-    CHECK_THAT(add_to_block(*a, "e", claim(kRange)), Contains("2 leases in whereabouts' IPPool"));
-    CHECK(mark_of("10.0.0.0-24") == "none");
+    give_back("b", kRange);
     give_back("c", kRange);
+    CHECK(add_to_pool(*limited, "d", kRange, directory.path()) == "10.0.0.1/24"); // it has asked once
+    CHECK(warnings.size() == warned);                                             // once for each boot and pool
     give_back("d", kRange);
+    remove_range("10.0.0.0-24");
     CHECK(is_address(add_to_block(*a, "e", claim("10.0.0.0/20"))));
     CHECK(mark_of("10.0.0.0-24") == R"({"rdmanet.cni/store":"blocks"})");
     CHECK_THAT(add_to_pool(*limited, "f", kRange, directory.path()),
@@ -207,24 +222,23 @@ TEST_CASE_METHOD(Ranges, "a node that may not read AddressRanges obeys the marks
 
 TEST_CASE_METHOD(Ranges, "a node without the right, and blocks, at once: one of them gets the range") {
     if (!is_there()) return;
-    const Role role(*admin, {{"whereabouts.cni.cncf.io", "ippools", "get"},
-                             {"whereabouts.cni.cncf.io", "ippools", "list"},
-                             {"whereabouts.cni.cncf.io", "ippools", "create"},
-                             {"whereabouts.cni.cncf.io", "ippools", "patch"},
-                             {"whereabouts.cni.cncf.io", "overlappingrangeipreservations", "get"},
-                             {"whereabouts.cni.cncf.io", "overlappingrangeipreservations", "create"}});
+    const Role role(*admin, kRightsOfWhereabouts);
     const auto limited = connect("limited");
-    CHECK(comes_true([&] { return is_address(add_to_pool(*limited, "c", "10.99.0.0/24")); }));
+    CHECK(comes_true(
+        [&] { return add_to_pool(*limited, "c", "10.99.0.0/24").find("addressranges") != std::string::npos; }));
     for (int round = 0; round < 4; ++round) {
         space = own_space();
         auto a = node("a");
+        make_pool_of_whereabouts("10.0.0.0-24", kRange);
         std::string in_blocks;
         std::string in_pools;
         std::thread other([&] { in_blocks = add_to_block(*a, "b", claim(round % 2 == 0 ? kRange : "10.0.0.0/16")); });
+        std::thread leaving([&] { give_back("old", kRange); });
         in_pools = add_to_pool(*limited, "p", kRange);
+        leaving.join();
         other.join();
         INFO(in_blocks << "\n" << in_pools);
-        CHECK(is_address(in_blocks) != is_address(in_pools));
+        CHECK(!(is_address(in_blocks) && is_address(in_pools)));
     }
 }
 
@@ -272,7 +286,12 @@ TEST_CASE_METHOD(Ranges, "a mark that blocks have left behind goes when the clus
     auto a = node("a");
     CHECK(is_address(add_to_block(*a, "d", claim(kRange))));
     CHECK_THAT(mark_of("10.0.0.0-24"), Contains("blocks"));
+    // An administrator has removed all of it.
+    const std::string block = a->file->blocks(soon()).front().prefix.network().to_string() + "-28";
     remove_range("10.0.0.0-24");
+    CHECK_THAT(add_to_pool("c", kRange), Contains("AddressBlock " + space + "-" + block));
+    CHECK(recorded().empty());
+    delete_block(block);
     CHECK(add_to_pool("c", kRange) == "10.0.0.1/24");
     CHECK(mark_of("10.0.0.0-24") == "none");
     CHECK(recorded() == "10.0.0.0/24 whereabouts");
@@ -283,12 +302,42 @@ TEST_CASE_METHOD(Ranges, "blocks of a range that pools have by now are left alon
     auto a = node("a");
     CHECK(is_address(add_to_block(*a, "d", claim(kRange))));
     remove_range("10.0.0.0-24");
+    make_range(kRange, kInPools, true);
     CHECK(add_to_pool("c", kRange) == "10.0.0.1/24");
     report_boot(a->name(), "second");
     a->reboot("second");
     CHECK(is_address(add_to_block(*a, "e", claim("10.9.0.0/24"))));
     CHECK_THAT(a->states(), !Contains("10.0.0."));
     CHECK_THAT(add_to_block(*a, "f", claim(kRange)), Contains("has whereabouts"));
+}
+
+TEST_CASE_METHOD(Ranges, "a range is not cut anew while blocks of an earlier cut are there") {
+    if (!is_there()) return;
+    auto a = node("a");
+    CHECK(is_address(add_to_block(*a, "d", claim(kRange))));
+    remove_range("10.0.0.0-24");
+    auto b = node("b");
+    b->block_size = 32;
+    CHECK_THAT(add_to_block(*b, "e", claim(kRange)), Contains("AddressBlock " + space + "-10.0.0."));
+    auto c = node("c");
+    CHECK_THAT(add_to_block(*c, "f", claim("10.0.0.0/20")), Contains("AddressBlock " + space + "-10.0.0."));
+    CHECK(recorded().empty());
+    CHECK(is_address(add_to_block(*c, "f", claim(kRange)))); // the cut that they are of
+}
+
+TEST_CASE_METHOD(Ranges,
+                 "a mark stays while a range of blocks has the pool, also if its network calls addresses otherwise") {
+    if (!is_there()) return;
+    auto a = node("a");
+    const std::string network = space;
+    CHECK(is_address(add_to_block(*a, "d", claim(kRange))));
+    space = network + "@" + kRange; // enable_overlapping_ranges: false
+    CHECK_THAT(add_to_pool("c", kRange), Contains("AddressRange " + network + "-10.0.0.0-24") &&
+                                             Contains("IPPool " + network + "-10.0.0.0-24") &&
+                                             Contains("in store \"blocks\""));
+    CHECK(recorded().empty());
+    space = network;
+    CHECK_THAT(mark_of("10.0.0.0-24"), Contains("blocks"));
 }
 
 TEST_CASE_METHOD(Ranges, "a range that a killed node has not confirmed belongs to whoever comes a minute later") {
