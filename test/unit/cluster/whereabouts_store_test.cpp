@@ -266,7 +266,8 @@ const std::vector<Right> kRights = {{kOfWhereabouts, "ippools", "get"},
                                     {kOfOurs, kRanges, "list"},
                                     {kOfOurs, kRanges, "create"},
                                     {kOfOurs, kRanges, "patch"},
-                                    {kOfOurs, kRanges, "delete"}};
+                                    {kOfOurs, kRanges, "delete"},
+                                    {kOfOurs, "addressblocks", "list"}};
 
 /// A range of blocks that another node is about to confirm: it was first, so ours is withdrawn.
 void begin_range(kube::Api& admin, const std::string& space) {
