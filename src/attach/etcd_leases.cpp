@@ -63,7 +63,8 @@ std::unique_ptr<ipam::Store> open_etcd(const state::LeaseStore& where, const Nod
                                  .boot_id = node.boot_id,
                                  .spaces = spaces_of(where),
                                  .before_claim = std::move(before_claim),
-                                 .warn = [&node](const std::string& text) { node.log.warn(text); }};
+                                 .warn = [&node](const std::string& text) { node.log.warn(text); },
+                                 .has_open_claim = where.has_open_claim};
     return cluster::make_etcd_store(connect(servers, limits_of(where), node), std::move(options));
 }
 

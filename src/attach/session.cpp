@@ -62,6 +62,7 @@ ipam::Allocation take_shared(state::LeaseStore where, const ipam::StoreChoice& c
     const auto note = [&] {
         if (std::exchange(has_claimed, true)) return false;
         record.lease_store = asked->where();
+        record.lease_store->has_open_claim = !where.etcd.empty();
         if (takes_late_claims(where))
             record.lease_store->unsettled_until =
                 ipam::system_time().boot +
@@ -97,6 +98,7 @@ ipam::Allocation take_shared(state::LeaseStore where, const ipam::StoreChoice& c
         const std::vector<state::ClaimedAddress> noted = std::exchange(record.lease_store->unsettled, {});
         settle();
         for (const state::ClaimedAddress& claimed : noted) note_claimed(claimed, *record.lease_store);
+        record.lease_store->has_open_claim = !where.etcd.empty(); // perhaps the fence had no answer either
         throw;
     }
 }

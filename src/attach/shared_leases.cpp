@@ -123,6 +123,7 @@ void carry_over(const state::LeaseStore& earlier, state::LeaseStore& into) {
         if (std::find(into.pools.begin(), into.pools.end(), pool) == into.pools.end()) into.pools.push_back(pool);
     if (!earlier.name_space.empty()) into.name_space = earlier.name_space;
     into.unsettled_until = earlier.unsettled_until;
+    into.has_open_claim = earlier.has_open_claim;
     into.unsettled = earlier.unsettled;
 }
 

@@ -102,6 +102,7 @@ void write_lease_store(json::Writer& writer, const LeaseStore& store) {
             writer.begin_object().member("space", claimed.space).member("address", claimed.address).end_object();
         writer.end_array();
     }
+    if (store.has_open_claim) writer.member("openClaim", true);
     if (store.is_released) writer.member("released", true);
     writer.end_object();
 }
@@ -119,6 +120,7 @@ LeaseStore parse_lease_store(const json::Reader& store) {
         parsed.connect_timeout = static_cast<std::uint32_t>(timeout->integer(0, UINT32_MAX));
     if (const auto timeout = store.find("requestTimeoutMs"))
         parsed.request_timeout = static_cast<std::uint32_t>(timeout->integer(0, UINT32_MAX));
+    if (const auto open = store.find("openClaim")) parsed.has_open_claim = open->boolean();
     if (const auto until = store.find("unsettledUntil")) parsed.unsettled_until = until->integer(0, INT64_MAX);
     if (const auto unsettled = store.find("unsettled"))
         for (const json::Reader& claimed : unsettled->elements())

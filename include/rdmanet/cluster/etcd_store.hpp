@@ -37,11 +37,15 @@ struct EtcdOptions {
     /// Writes down that an address is about to be claimed. When it returns, the claim may be sent.
     std::function<void(const ipam::Lease&)> before_claim;
     std::function<void(const std::string&)> warn;
+    /// A process that claimed for the attachment has not said what became of it. So release() looks again behind a fence,
+    /// also if it has found something: a late claim for an attachment that held addresses already.
+    bool has_open_claim = false;
 };
 
 /// Asks nobody anything yet. How this store differs from what ipam::Store says:
 /// - reserve() begins its search anywhere in the range. Released addresses do not rest.
-/// - If release() finds nothing, no claim of this node can take effect any more that was sent before.
+/// - If release() finds nothing, or there is an open claim, no claim of this node can take effect any more that was sent
+///   before.
 /// - find_predecessors() and list_local() are about this node. usage() reads no lease: etcd counts.
 [[nodiscard]] std::unique_ptr<ipam::Store> make_etcd_store(etcd::Client client, EtcdOptions options);
 

@@ -62,7 +62,8 @@ public:
             const EtcdLeases::Removed removed = parts_.leases.remove(own, deadline);
             for (const StoredLease& stored : removed.leases) released.push_back(parts_.to_lease(stored));
             if (!removed.is_all) continue;
-            if (!released.empty() || is_fenced || !parts_.node.fence(deadline)) return released;
+            const bool knows_all = !released.empty() && !parts_.options.has_open_claim;
+            if (knows_all || is_fenced || !parts_.node.fence(deadline)) return released;
             is_fenced = true; // a claim whose answer was lost has had effect by now, or never will
         }
         throw ipam::StoreError(ipam::StoreError::Kind::temporary,

@@ -65,8 +65,9 @@ public:
     }
     [[nodiscard]] static bool is_there() { return etcd_directory().has_value(); }
 
-    [[nodiscard]] std::unique_ptr<ipam::Store> connect(const etcd::Servers& servers) {
+    [[nodiscard]] std::unique_ptr<ipam::Store> connect(const etcd::Servers& servers, bool has_open_claim = false) {
         EtcdOptions options = etcd_options(prefix);
+        options.has_open_claim = has_open_claim;
         options.before_claim = [this](const ipam::Lease& lease) { claimed.push_back(lease.address.to_string()); };
         options.warn = [this](const std::string& text) { warnings.push_back(text); };
         return make_etcd_store(connect_to(servers, etcd::Memory(memory)), std::move(options));

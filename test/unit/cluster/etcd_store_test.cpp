@@ -236,6 +236,13 @@ TEST_CASE_METHOD(EtcdCase, "a claim that reaches etcd too late has no effect", "
         CHECK_THROWS_AS(store->reserve(owner("a", "p"), {claim("10.0.0.0/24")}, base::Deadline::in(1s)), base::Error);
         CHECK(connect()->release(owner("a", "p").key, soon()).empty());
     }
+    SECTION("after the DEL of an attachment that had an address when a later ADD of it was killed") {
+        CHECK(text_of(connect()->reserve(owner("a", "p"), {claim("10.0.0.0/24")}, soon())).starts_with("10.0.0."));
+        is_to_be_killed = true;
+        CHECK_THROWS_AS(store->reserve_at_once(owner("a", "p"), {claim("10.0.0.0/24")}, base::Deadline::in(1s)),
+                        base::Error);
+        CHECK(connect(servers_of("one"), true)->release(owner("a", "p").key, soon()).size() == 1);
+    }
     CHECK_THAT(etcd->deliver_late(), Contains("200 OK") && !Contains("succeeded"));
     CHECK(keys_below(prefix).empty());
 }

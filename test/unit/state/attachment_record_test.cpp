@@ -63,6 +63,9 @@ TEST_CASE("a record says where leases are that are not on the node") {
     record.lease_store->node_name = "n1";
     CHECK(parse(record.to_text()).lease_store->etcd == record.lease_store->etcd);
     CHECK(parse(record.to_text()).lease_store->node_name == "n1");
+    CHECK_FALSE(parse(record.to_text()).lease_store->has_open_claim);
+    record.lease_store->has_open_claim = true;
+    CHECK(parse(record.to_text()).lease_store->has_open_claim);
 }
 
 TEST_CASE("unchanged settings of a VF are not recorded") {
