@@ -1,6 +1,8 @@
-// STATUS: whether ADD would work now. It changes nothing, and reads little because CRI-O asks every half second.
+// STATUS: whether ADD would work now. It changes nothing that ADD uses, and reads little because CRI-O asks every half
+// second.
 #include "leases.hpp"
 #include "network_store.hpp"
+#include "range_verdict.hpp"
 #include "session.hpp"
 #include "shared_leases.hpp"
 
@@ -29,21 +31,65 @@ void require_usable_state(const Node& node) {
     if (const std::string fault = state::find_directory_fault(node.state_directory); !fault.empty()) unavailable(fault);
 }
 
+void require_room(ipam::Allocator& allocator, const ipam::Config& config, const base::Deadline& deadline) {
+    for (const ipam::ConfiguredRange& configured : config.ranges)
+        if (!allocator.has_room(configured, deadline))
+            unavailable(
+                fmt::format("no free address in range {} (leases: {}, none of a dead pod): enlarge the range, or "
+                            "delete pods that `rdmanet state` shows",
+                            configured.range, allocator.usage(configured, deadline).leases));
+}
+
+/// What require_room() says, for the memory.
+RangeVerdict judge_room(ipam::Allocator& allocator, const ipam::Config& config, const base::Deadline& deadline) {
+    using Kind = RangeVerdict::Kind;
+    try {
+        require_room(allocator, config, deadline);
+        return {};
+    } catch (const ipam::StoreError& error) {
+        return {.kind = error.temporary() ? Kind::unknown : Kind::refused, .text = error.what()};
+    } catch (const base::TimeoutError& error) {
+        return {.kind = Kind::unknown, .text = error.what()};
+    } catch (const cni::CniError& error) {
+        return {.kind = Kind::full, .text = error.what()};
+    }
+}
+
+/// A server that is away must not make every node of the cluster unready at once: pods that run don't need it, and
+/// an ADD waits for it or says so itself.
+void require_room_in_cluster(ipam::Allocator& allocator, const ipam::Config& config, const state::LeaseStore& where,
+                             const Node& node, const base::Deadline& deadline) {
+    if (config.ranges.empty()) return;
+    const RangeVerdictMemory memory(config, where, node);
+    auto verdict = memory.find();
+    if (!verdict) {
+        verdict = judge_room(allocator, config, deadline);
+        memory.note(*verdict);
+        if (verdict->kind == RangeVerdict::Kind::unknown)
+            node.log.warn(fmt::format("not known whether an ADD gets an address: {}", verdict->text));
+    }
+    if (verdict->kind == RangeVerdict::Kind::full) unavailable(verdict->text);
+    if (verdict->kind == RangeVerdict::Kind::refused)
+        throw ipam::StoreError(ipam::StoreError::Kind::permanent, verdict->text);
+}
+
+/// STATUS asks no server about blocks: the node's file knows a full range.
+bool asks_server(ipam::StoreKind kind) {
+    return kind == ipam::StoreKind::whereabouts || kind == ipam::StoreKind::etcd;
+}
+
 void require_free_addresses(const ipam::Config& configured, const Node& node, const base::Deadline& deadline) {
     const ipam::Config config = settle_store(configured, node, AskCluster::if_unknown, deadline);
     const state::AttachmentStore records = node.records();
     ipam::SqliteStore leases = open_leases(node, records);
     PodProbe pods(node);
     if (!config.store.why.empty()) node.log.debug(describe_store(config.store));
-    with_store(lease_store_of(config), leases, node, records, [&](ipam::Store& store) {
+    const auto where = lease_store_of(config);
+    with_store(where, leases, node, records, [&](ipam::Store& store) {
         ipam::Allocator allocator(store, pods);
         for (const std::string& doubt : allocator.find_doubts(deadline)) node.log.warn(doubt);
-        for (const ipam::ConfiguredRange& range : config.ranges)
-            if (!allocator.has_room(range, deadline))
-                unavailable(
-                    fmt::format("no free address in range {} (leases: {}, none of a dead pod): enlarge the range, or "
-                                "delete pods that `rdmanet state` shows",
-                                range.range, allocator.usage(range, deadline).leases));
+        if (asks_server(config.store.kind)) return require_room_in_cluster(allocator, config, *where, node, deadline);
+        require_room(allocator, config, deadline);
     });
 }
 

@@ -126,6 +126,7 @@ public:
                 continue;
             }
             for (const Lease& lease : granted.fresh) give_back_own(cluster::place_of(lease), owner.key, deadline);
+            if (!granted.fresh.empty()) read_.clear();
             if (auto* by_other = std::get_if<ipam::Taken>(&taken)) return std::move(*by_other);
             return std::get<ipam::Exhausted>(taken);
         }
@@ -222,17 +223,33 @@ public:
         return leases;
     }
 
+    /// Whoever finds a pool full goes through all of it next. So it is read once.
+    std::vector<Lease> list_local(const Claim& claim, const std::optional<IpAddress>& after, std::size_t most,
+                                  const base::Deadline& deadline) {
+        const Place place = place_of(claim);
+        std::vector<Lease> leases;
+        const Pool* pool = look_at(place, deadline);
+        if (pool == nullptr) return leases;
+        for (const PoolRecord& record : pool->records) {
+            if (leases.size() == most) break;
+            if ((after && record.address <= *after) || !is_in(claim, record.address)) continue;
+            if (!options_.known_owner || known_owner(record)) leases.push_back(lease_of(place, record, 0));
+        }
+        return leases;
+    }
+
     bool has_free(const Claim& claim, const base::Deadline& deadline) {
         if (claim.usable.empty()) return false;
-        const auto pool = api_.find_pool(place_of(claim), deadline);
-        return !pool || lowest_free(claim, *pool, {}).has_value();
+        read_.erase(pool_name(place_of(claim)));
+        const Pool* pool = look_at(place_of(claim), deadline);
+        return pool == nullptr || lowest_free(claim, *pool, {}).has_value();
     }
 
     ipam::Usage usage(const Claim& claim, const base::Deadline& deadline) {
         ipam::Usage usage;
         if (claim.usable.empty()) return usage;
-        const auto pool = api_.find_pool(place_of(claim), deadline);
-        if (!pool) return usage;
+        const Pool* pool = look_at(place_of(claim), deadline);
+        if (pool == nullptr) return usage;
         for (const PoolRecord& record : pool->records)
             if (is_in(claim, record.address)) ++usage.leases;
         return usage;
@@ -271,8 +288,12 @@ private:
                                 options_.name_space, pool_name(taking.place)));
             const int lost_before = taking.lost_races;
             const auto begun = base::Deadline::Clock::now();
-            const Pool pool = read_pool(taking.place, attempt == 0, deadline);
-            if (auto taken = try_to_take(taking, pool, deadline)) return *std::move(taken);
+            Pool pool = read_pool(taking.place, attempt == 0, deadline);
+            if (auto taken = try_to_take(taking, pool, deadline)) {
+                if (std::holds_alternative<ipam::Exhausted>(*taken)) // the search for dead owners comes next
+                    read_.insert_or_assign(pool_name(taking.place), std::move(pool));
+                return *std::move(taken);
+            }
             if (taking.lost_races != lost_before)
                 let_others_go_first(taking, base::Deadline::Clock::now() - begun, deadline);
         }
@@ -453,6 +474,14 @@ private:
                                      place.subnet, pool, base::quoted(store), by));
     }
 
+    /// As it was read last, unless it was used or changed since. nullptr: there is none.
+    const Pool* look_at(const Place& place, const base::Deadline& deadline) {
+        const std::string name = pool_name(place);
+        if (const auto read = read_.find(name); read != read_.end()) return &read->second;
+        auto pool = api_.find_pool(place, deadline);
+        return pool ? &read_.emplace(name, *std::move(pool)).first->second : nullptr;
+    }
+
     Pool read_pool(const Place& place, bool is_first, const base::Deadline& deadline) {
         // What find_predecessors() has just read is good enough to try: every write says what it expects to find.
         if (const auto read = read_.find(pool_name(place)); read != read_.end()) {
@@ -567,11 +596,14 @@ private:
                 .cooldown = std::chrono::seconds(0)};
     }
 
+    [[nodiscard]] std::optional<Owner> known_owner(const PoolRecord& record) const {
+        if (!options_.known_owner) return std::nullopt;
+        auto known = options_.known_owner(record.id, record.ifname);
+        return known && podref_of(*known) == record.podref ? std::move(known) : std::nullopt;
+    }
+
     Owner owner_of(const PoolRecord& record) const {
-        if (options_.known_owner)
-            if (auto known = options_.known_owner(record.id, record.ifname);
-                known && podref_of(*known) == record.podref)
-                return *std::move(known);
+        if (auto known = known_owner(record)) return *std::move(known);
         Owner owner;
         owner.key = {.network = {}, .container_id = record.id, .ifname = record.ifname};
         const auto slash = record.podref.find('/');
@@ -629,6 +661,11 @@ std::vector<Lease> WhereaboutsStore::find_predecessors(const Owner& owner, const
 std::vector<Lease> WhereaboutsStore::list(const Claim& claim, const std::optional<IpAddress>& after, std::size_t most,
                                           const base::Deadline& deadline) {
     return impl_->list(claim, after, most, deadline);
+}
+
+std::vector<Lease> WhereaboutsStore::list_local(const Claim& claim, const std::optional<IpAddress>& after,
+                                                std::size_t most, const base::Deadline& deadline) {
+    return impl_->list_local(claim, after, most, deadline);
 }
 
 std::vector<Lease> WhereaboutsStore::list_all(const base::Deadline& deadline) {

@@ -129,6 +129,12 @@ void pay_debts() {
     shell(binary() + " gc");
 }
 
+/// How often the server has been asked for a pool.
+int pool_reads() {
+    return std::stoi(shell(concat(cluster(), "/get /metrics | awk '/^apiserver_request_total.*resource=\"ippools\".*"
+                                             "verb=\"GET\"/ { sum += $NF } END { print sum + 0 }'")));
+}
+
 const std::string kHasNoRecord = "{}\n";
 std::string records_of(const std::string& pool) {
     return shell(concat(cluster(), "/get ippools/", pool, " | jq --compact-output '.spec.allocations // {}'"));
@@ -263,6 +269,52 @@ TEST_CASE("a proxy that the kubeconfig names passes everything on, and its passw
     CHECK_THAT(refusal(call), Names("code 11", "TCP: proxy http://127.0.0.1:1: connecting: connection refused") &&
                                   !Catch::Contains("h1dden"));
     CHECK(records_of("10.31.23.0-24") == kHasNoRecord);
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("STATUS asks an API server once in half a minute, and does not blame the node for a silent one",
+          "[cluster][status]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!cluster().empty(), kNeedsCluster);
+    write_kubeconfig(kubeconfig());
+    const Stage stage;
+    const auto status = [](const PluginCall& call) { return outcome(call, "STATUS"); };
+    const auto after_half_a_minute = [] { shell("rm /run/rdmanet/range-verdict-*"); };
+    const PluginCall call = call_in_cluster(stage.pod, "10.31.24.0/24");
+    int reads = pool_reads();
+    for (int time = 0; time < 20; ++time) CHECK(status(call) == "");
+    CHECK(pool_reads() - reads == 1);
+
+    // A full range, whose pods are all on other nodes: more of them than the allocator looks at in one go.
+    shell(concat("records=$(jq -nc '[range(1; 1023) | {(tostring): {id: \"far\", podref: \"shop/far\", ifname: "
+                 "\"net1\"}}] | add') && ",
+                 cluster(),
+                 R"(/apply '{"apiVersion":"whereabouts.cni.cncf.io/v1alpha1","kind":"IPPool","metadata":)"
+                 R"({"name":"10.31.28.0-22"},"spec":{"range":"10.31.28.0/22","allocations":'"$records"'}}')"));
+    const PluginCall full = call_in_cluster(stage.pod, "10.31.28.0/22");
+    reads = pool_reads();
+    for (int time = 0; time < 20; ++time) CHECK_THAT(status(full), Names("code 50", "10.31.28.0/22", "leases: 1022"));
+    CHECK(pool_reads() - reads == 1);
+    CHECK_THAT(refusal(full), Names("10.31.28.0/22", "1022 leases"));
+    CHECK(pool_reads() - reads <= 3);
+
+    write_kubeconfig(kubeconfig("", "", "nobody")); // another file is asked with at once
+    for (int time = 0; time < 2; ++time) CHECK_THAT(status(call), Names("code 109", "HTTP 403", "grant that right"));
+    write_kubeconfig(kubeconfig());
+    CHECK(status(call) == "");
+    {
+        const std::string url = shell(cluster() + "/get --url");
+        const StoppedServer stopped;
+        CHECK(status(call) == "");
+        after_half_a_minute();
+        const ProcessResult asked = call.with_command("STATUS").run();
+        CHECK(asked.exit_status == 0);
+        CHECK_THAT(asked.err, Names("not known whether", url));
+        CHECK(call.with_command("STATUS").run().err == ""); // and nobody is asked
+    }
+    after_half_a_minute();
+    CHECK(status(call) == "");
+    shell(concat(cluster(), "/delete ippools/10.31.28.0-22 >/dev/null"));
     CHECK(stage.node.difference() == "");
 }
 

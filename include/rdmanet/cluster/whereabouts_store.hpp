@@ -90,6 +90,10 @@ public:
                                                              const base::Deadline& deadline) override;
     [[nodiscard]] std::vector<ipam::Lease> list(const ipam::Claim& claim, const std::optional<base::IpAddress>& after,
                                                 std::size_t most, const base::Deadline& deadline) override;
+    /// Those of `known_owner`; all if there is no such function. May be as old as what this object last found full.
+    [[nodiscard]] std::vector<ipam::Lease> list_local(const ipam::Claim& claim,
+                                                      const std::optional<base::IpAddress>& after, std::size_t most,
+                                                      const base::Deadline& deadline) override;
     /// Of `places`.
     [[nodiscard]] std::vector<ipam::Lease> list_all(const base::Deadline& deadline) override;
     [[nodiscard]] bool has_free(const ipam::Claim& claim, const base::Deadline& deadline) override;

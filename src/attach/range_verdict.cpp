@@ -1,0 +1,78 @@
+#include "range_verdict.hpp"
+
+#include <rdmanet/base/error.hpp>
+#include <rdmanet/base/file.hpp>
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/base/hash.hpp>
+#include <rdmanet/base/text.hpp>
+#include <rdmanet/ipam/store/sqlite_store.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+
+namespace rdmanet::attach {
+namespace {
+
+constexpr std::chrono::seconds kGoodFor{30};
+constexpr std::size_t kLongestFile = 64 << 10U;
+constexpr std::size_t kLongestKubeconfig = 1 << 20U;
+
+std::string question(const ipam::Config& config, const state::LeaseStore& where) {
+    std::string text = fmt::format("{}\n{}\n{}\n{}\n", where.kind, where.kubeconfig, where.name_space, where.etcd);
+    for (const ipam::ConfiguredRange& configured : config.ranges) {
+        text += fmt::format("{}\n{}\n", configured.space, configured.range.subnet());
+        for (const ipam::Interval& interval : configured.range.usable()) {
+            const base::Family family = configured.range.family();
+            text +=
+                fmt::format("{} {}\n", base::IpAddress(family, interval.first), base::IpAddress(family, interval.last));
+        }
+    }
+    return text;
+}
+
+/// A file that is replaced may lead to another server, or have other rights.
+std::uint64_t state_of_kubeconfig(const std::string& path) try {
+    return path.empty() ? 0 : base::hash64(base::read_regular_file_if_exists(path, kLongestKubeconfig).value_or(""));
+} catch (const base::Error&) {
+    return 0;
+}
+
+std::int64_t seconds_of_boot() {
+    return ipam::system_time().boot;
+}
+
+} // namespace
+
+RangeVerdictMemory::RangeVerdictMemory(const ipam::Config& config, const state::LeaseStore& where, const Node& node)
+    : path_(fmt::format("{}/range-verdict-{:016x}", node.state_directory, base::hash64(question(config, where)))),
+      head_(fmt::format("{}\n{:016x}\n", node.boot_id, state_of_kubeconfig(where.kubeconfig))) {}
+
+std::optional<RangeVerdict> RangeVerdictMemory::find() const try {
+    const auto file = base::read_regular_file_if_exists(path_, kLongestFile);
+    if (!file || !file->starts_with(head_)) return std::nullopt;
+    const std::string_view rest = std::string_view(*file).substr(head_.size());
+    const std::size_t end = rest.find('\n');
+    if (end == std::string_view::npos || end + 1 == rest.size()) return std::nullopt;
+    const auto found = base::parse_integer<std::int64_t>(rest.substr(0, end));
+    const std::int64_t now = seconds_of_boot();
+    if (!found || *found > now || now - *found >= kGoodFor.count()) return std::nullopt;
+    const auto kind = static_cast<RangeVerdict::Kind>(rest[end + 1]);
+    switch (kind) {
+    case RangeVerdict::Kind::room:
+    case RangeVerdict::Kind::full:
+    case RangeVerdict::Kind::unknown:
+    case RangeVerdict::Kind::refused: return RangeVerdict{.kind = kind, .text = std::string(rest.substr(end + 2))};
+    }
+    return std::nullopt;
+} catch (const base::Error&) {
+    return std::nullopt;
+}
+
+void RangeVerdictMemory::note(const RangeVerdict& verdict) const try {
+    base::write_file_durably(
+        path_, fmt::format("{}{}\n{}{}", head_, seconds_of_boot(), static_cast<char>(verdict.kind), verdict.text));
+} catch (const base::Error&) { // the next STATUS asks again
+}
+
+} // namespace rdmanet::attach

@@ -1,0 +1,39 @@
+// What STATUS found out about the ranges of a network a moment ago: runtimes ask every half second, on every node, and
+// the cluster's servers answer for all of them.
+#pragma once
+
+#include <rdmanet/attach/node.hpp>
+#include <rdmanet/ipam/config.hpp>
+#include <rdmanet/state/attachment_store.hpp>
+
+#include <optional>
+#include <string>
+
+namespace rdmanet::attach {
+
+struct RangeVerdict {
+    enum class Kind : char {
+        room = 'r',
+        full = 'f',
+        unknown = 'u', // the server did not answer, or was busy
+        refused = 'p', // until somebody changes something
+    };
+    Kind kind = Kind::room;
+    std::string text{}; // why
+};
+
+/// The verdict on all ranges of a network in one store, for half a minute of one boot. A file that can't be read or
+/// written counts as empty.
+class RangeVerdictMemory {
+public:
+    RangeVerdictMemory(const ipam::Config& config, const state::LeaseStore& where, const Node& node);
+
+    [[nodiscard]] std::optional<RangeVerdict> find() const;
+    void note(const RangeVerdict& verdict) const;
+
+private:
+    std::string path_;
+    std::string head_; // of a file that is about this boot and this kubeconfig
+};
+
+} // namespace rdmanet::attach
