@@ -19,7 +19,7 @@ namespace {
 /// Of rdmanet, or of whereabouts: its networks are read as rdmanet's.
 std::optional<json::Reader> find_ipam(const json::Reader& configuration) {
     if (!configuration.is_object()) return std::nullopt;
-    const auto ipam = configuration.find("ipam");
+    auto ipam = configuration.find("ipam");
     if (!ipam || !ipam->is_object()) return std::nullopt;
     const auto type = ipam->find("type");
     if (!type || (type->string() != "rdmanet" && type->string() != "whereabouts")) return std::nullopt;

@@ -15,7 +15,7 @@ namespace rdmanet::attach {
 namespace {
 
 constexpr std::chrono::seconds kGoodFor{30};
-constexpr std::size_t kLongestFile = 64 << 10U;
+constexpr std::size_t kLongestVerdict = 64 << 10U;
 constexpr std::size_t kLongestKubeconfig = 1 << 20U;
 
 std::string question(const ipam::Config& config, const state::LeaseStore& where) {
@@ -49,7 +49,7 @@ RangeVerdictMemory::RangeVerdictMemory(const ipam::Config& config, const state::
       head_(fmt::format("{}\n{:016x}\n", node.boot_id, state_of_kubeconfig(where.kubeconfig))) {}
 
 std::optional<RangeVerdict> RangeVerdictMemory::find() const try {
-    const auto file = base::read_regular_file_if_exists(path_, kLongestFile);
+    const auto file = base::read_regular_file_if_exists(path_, kLongestVerdict);
     if (!file || !file->starts_with(head_)) return std::nullopt;
     const std::string_view rest = std::string_view(*file).substr(head_.size());
     const std::size_t end = rest.find('\n');
