@@ -457,6 +457,7 @@ TEST_CASE("what an ADD asked for before it was killed is looked for again when a
     SECTION("at once after a reboot, whose clock is another one") {
         change_record(".bootID = \"00000000-0000-0000-0000-000000000000\"");
         CHECK(del(call) == "");
+        stage.pod.run("ip link del net1"); // which a reboot would have done
     }
     SECTION("by another ADD of the attachment, which goes on") {
         CHECK(addresses(add(call)) == "10.31.8.1/24");

@@ -57,8 +57,8 @@ public:
         std::vector<std::pair<Domain, Look>> first;
         for (const Domain& domain : kDomains) attempt([&] { first.emplace_back(domain, look(domain)); });
         const std::int64_t since = has_any(first) ? view_.now(deadline_) : 0;
-        for (auto& [domain, found] : first)
-            attempt([&] {
+        for (auto& [one, look] : first)
+            attempt([&, &domain = one, &found = look] {
                 if (found.gone.empty() || options_.act == ReconcileOptions::Act::only_looks)
                     report(found, found.gone);
                 else

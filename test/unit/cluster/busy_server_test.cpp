@@ -84,8 +84,9 @@ TEST_CASE_METHOD(Busied, "a claim goes on when a busy server says that it may, a
     CHECK(too_early == 0);
     const auto requests = relay.take_requests();
     for (const auto& [method, when] : sent_away) {
+        const std::string line = method + ' ';
         const auto first = std::find_if(requests.begin(), requests.end(),
-                                        [&](const std::string& request) { return request.starts_with(method + ' '); });
+                                        [&](const std::string& request) { return request.starts_with(line); });
         REQUIRE(requests.end() - first >= 2);
         CHECK(first[0] == first[1]);
     }
