@@ -18,9 +18,9 @@ enum class AskCluster : std::uint8_t {
 };
 
 /// `config` with the store that an AddressRange names for its ranges, else the one that fits their size. What a node
-/// remembers may be outdated: the store itself obeys the AddressRange, and refuses. So a server that can't be asked is no
-/// error here. Throws ipam::StoreError for ranges of different stores, and json::ValueError for what the network's store
-/// has no place for.
+/// remembers may be outdated: the store itself obeys the AddressRange, and refuses. So a server that can't be asked is
+/// no error here. Throws ipam::StoreError for ranges of different stores, and json::ValueError for what the network's
+/// store has no place for.
 [[nodiscard]] ipam::Config settle_store(const ipam::Config& config, const Node& node, AskCluster ask,
                                         const base::Deadline& deadline);
 

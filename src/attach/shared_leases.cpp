@@ -62,7 +62,7 @@ std::string node_name_or_none(const std::string& configured) try {
 } // namespace
 
 std::string describe_store(const ipam::StoreChoice& store) {
-    const std::string chosen = fmt::format("keep leases in store \"{}\", {}", store.kind, store.why);
+    std::string chosen = fmt::format("keep leases in store \"{}\", {}", store.kind, store.why);
     if (store.kind == ipam::StoreKind::node) return chosen;
     if (store.kind == ipam::StoreKind::etcd)
         return fmt::format("{}, at {}, below {}", chosen, base::join(store.etcd.endpoints), store.etcd.prefix);

@@ -121,7 +121,8 @@ RangeRecords::Made RangeRecords::make(const RangeObject& wanted, const base::Dea
 /// Two nodes may create ranges that overlap at the same time. Each looks after it has created its own, and goes on only
 /// if no other one is confirmed or older. The confirmation tests that the range is still as it was in that look, so of
 /// two looks that each saw the other range unconfirmed and younger, one is out of date and has to be repeated.
-RangeObject RangeRecords::confirmed(Made made, const std::function<void()>& prepare, const base::Deadline& deadline) {
+RangeObject RangeRecords::confirmed(const Made& made, const std::function<void()>& prepare,
+                                    const base::Deadline& deadline) {
     const RangeObject& range = made.range;
     for (int attempt = 0; attempt < kMostRounds; ++attempt) {
         std::vector<RangeObject> all = api_.list_ranges(range.space, deadline);

@@ -42,7 +42,7 @@ private:
     [[nodiscard]] bool is_abandoned(const RangeObject& range) const;
     void require_no_other_blocks(const RangeObject& range, const base::Deadline& deadline);
     [[nodiscard]] Made make(const RangeObject& wanted, const base::Deadline& deadline);
-    [[nodiscard]] RangeObject confirmed(Made made, const std::function<void()>& prepare,
+    [[nodiscard]] RangeObject confirmed(const Made& made, const std::function<void()>& prepare,
                                         const base::Deadline& deadline);
 
     BlocksApi& api_;

@@ -104,7 +104,7 @@ TEST_CASE("an ADD takes its addresses from etcd, and DEL gives them back", "[etc
     CHECK(keys_below(prefix) == "");
     CHECK(del(call) == "");
     CHECK_THAT(run_process({binary(), "plan", "--name", "net"}, {.input = call.config}).out,
-               Names("\"etcd\"", endpoint(), "ipam.store", "2 of 2"));
+               Names("\"etcd\"", endpoint(), "\"store\" of the network", "2 of 2"));
     CHECK(stage.node.difference() == "");
 }
 
@@ -210,7 +210,8 @@ TEST_CASE("the example file makes a network of one node a network of all nodes",
     const Stage stage;
     const PluginCall call = call_for(stage.pod, "'master':'par0','ipam':{'type':'rdmanet','range':'10.48.0.0/24'}");
     CHECK_THAT(run_process({binary(), "plan", "--name", "net"}, {.input = call.config}).out,
-               Names("\"etcd\"", "below /rdmanet", directory + "/rdmanet.conf: store", "254 of 254"));
+               Names("\"etcd\"", "below /rdmanet", "\"store\" in the node's file " + directory + "/rdmanet.conf",
+                     "254 of 254"));
     CHECK(addresses(add(call)).starts_with("10.48.0."));
     CHECK(del(call) == "");
     CHECK(stage.node.difference() == "");

@@ -44,8 +44,8 @@ struct EtcdOptions {
 
 /// Asks nobody anything yet. How this store differs from what ipam::Store says:
 /// - reserve() begins its search anywhere in the range. Released addresses do not rest.
-/// - If release() finds nothing, or there is an open claim, no claim of this node can take effect any more that was sent
-///   before.
+/// - If release() finds nothing, or there is an open claim, no claim of this node that was sent before can take effect
+///   any more.
 /// - find_predecessors() and list_local() are about this node. usage() reads no lease: etcd counts.
 [[nodiscard]] std::unique_ptr<ipam::Store> make_etcd_store(etcd::Client client, EtcdOptions options);
 

@@ -49,6 +49,7 @@ public:
                 at(stored.machine_id, stored.node_name).leases.push_back(to_lease(stored));
         });
         std::vector<EtcdNodeState> list;
+        list.reserve(nodes.size());
         for (auto& [key, node] : nodes) list.push_back(std::move(node));
         return list;
     }

@@ -14,14 +14,16 @@ Held held_of(StoredLease stored, Holder holder, const std::string& key) {
     holder.pod_uid = owner.pod_uid;
     holder.boot_id = owner.boot_id;
     holder.machine_id = stored.machine_id;
-    return {.left = {.kind = "key of etcd",
-                     .object = key,
-                     .address = stored.lease.address.address().to_string(),
-                     .pod = holder.podref(),
-                     .ifname = owner.key.ifname,
-                     .node = stored.node_name},
+    Left left{.kind = "key of etcd",
+              .object = key,
+              .address = stored.lease.address.address().to_string(),
+              .pod = holder.podref(),
+              .ifname = owner.key.ifname,
+              .node = stored.node_name};
+    std::string identity = fmt::format("{} {}", key, stored.revision);
+    return {.left = std::move(left),
             .holder = std::move(holder),
-            .identity = fmt::format("{} {}", key, stored.revision),
+            .identity = std::move(identity),
             .what = std::move(stored)};
 }
 

@@ -74,14 +74,16 @@ Held held_of(const SeenPool& pool, const SeenRecord& record, Holder holder,
 
 Held held_of(SeenReservation reservation, Holder holder) {
     add_what_it_says(reservation, holder);
-    return {.left = {.kind = kReservation,
-                     .object = reservation.name,
-                     .address = reservation.address ? reservation.address->to_string() : "",
-                     .pod = reservation.podref,
-                     .ifname = reservation.ifname},
+    Left left{.kind = kReservation,
+              .object = reservation.name,
+              .address = reservation.address ? reservation.address->to_string() : "",
+              .pod = reservation.podref,
+              .ifname = reservation.ifname};
+    std::string identity =
+        fmt::format("{} {} {} {}", kReservation, reservation.name, reservation.uid, reservation.version);
+    return {.left = std::move(left),
             .holder = std::move(holder),
-            .identity =
-                fmt::format("{} {} {} {}", kReservation, reservation.name, reservation.uid, reservation.version),
+            .identity = std::move(identity),
             .what = std::move(reservation)};
 }
 

@@ -1,5 +1,5 @@
-// Stands between a client and the real API server: counts requests, loses them or their answers, delivers them late, and
-// sends them away.
+// Stands between a client and the real API server: counts requests, loses them or their answers, delivers them late,
+// and sends them away.
 #pragma once
 
 #include "fixture.hpp"
