@@ -152,8 +152,9 @@ private:
             if (object == survey_.blocks.end()) {
                 if (own.leases != 0)
                     add(Wrong::missing, what,
-                        fmt::format("the cluster has no AddressBlock for it, and it has {}: `rdmanet ipam check "
-                                    "--repair`",
+                        fmt::format("the cluster has no AddressBlock for it, and it has {}: this node creates it again "
+                                    "when it needs its next block; if another node has it by then, delete the pods "
+                                    "that have addresses in it",
                                     base::counted(own.leases, "lease", "leases")));
             } else if (object->lease_file != survey_.node->block_file) {
                 add(Wrong::twice, what,
