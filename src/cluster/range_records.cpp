@@ -63,7 +63,7 @@ RangeObject RangeRecords::record(const RangeObject& wanted, const std::function<
     Made made = recorded ? Made{.range = *std::move(recorded)} : make(wanted, deadline);
     require_same_store(made.range, wanted);
     if (made.range.is_confirmed) return std::move(made.range);
-    return confirmed(std::move(made), prepare, deadline);
+    return confirmed(made, prepare, deadline);
 }
 
 /// Its maker was killed before it could confirm it. If not, the confirmation fails.

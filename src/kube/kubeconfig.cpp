@@ -124,6 +124,7 @@ private:
     [[nodiscard]] std::string read_beside(const char* key, const std::string& file) const {
         const std::string directory = path_.substr(0, path_.rfind('/') + 1);
         const std::string whole = file.starts_with('/') ? file : directory + file;
+        if (!base::is_printable_utf8(whole)) fail(key, fmt::format("names {}, which is no path", quoted(file)));
         try {
             if (auto content = base::read_named_file_if_exists(whole, kMostBytes)) return *std::move(content);
         } catch (const base::Error& error) {

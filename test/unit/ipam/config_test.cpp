@@ -264,11 +264,12 @@ TEST_CASE("blocks have a size, a part for requests and the name of the node") {
     CHECK(by_file.store.block_size == 8);
     CHECK_THAT(only_warning(R"({"range": "10.0.0.0/16", "store": "node", "blockSize": 16})"),
                Names("blockSize", "ignored"));
-    for (const char* key : {R"("blockSize": 16)", R"("requestable": "10.0.0.0/28")"})
+    for (const auto& [name, key] :
+         {std::pair{"blockSize", R"("blockSize": 16)"}, std::pair{"requestable", R"("requestable": "10.0.0.0/28")"}})
         for (const std::string& store : {kReach + R"("store": "whereabouts", )",
                                          std::string(R"("etcd": {"endpoints": ["http://a:2379"]}, )"), std::string()})
             CHECK_THAT(only_warning("{" + store + R"("range": "10.0.0.0/24", )" + key + "}"),
-                       Names(std::string(key).substr(1, 9), "ignored", "which has no blocks"));
+                       Names(name, "ignored", "which has no blocks"));
     CHECK(config(file.network(R"("range": "10.0.0.0/24", "store": "whereabouts")")).warnings.empty());
 }
 
