@@ -3,21 +3,18 @@
 #include "cluster_stage.hpp"
 #include "markdown.hpp"
 
+#include "support/loopback.hpp"
 #include "support/names.hpp"
 #include "support/process.hpp"
 #include "support/reporter.hpp"
 
-#include <rdmanet/base/unique_fd.hpp>
-
 #include <catch2/catch.hpp>
 
-#include <netinet/in.h>
-#include <sys/socket.h>
+#include <poll.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <stdexcept>
 #include <vector>
 
 namespace rdmanet::test {
@@ -62,28 +59,16 @@ private:
 /// Takes connections, and never says a word.
 class SilentServer {
 public:
-    SilentServer() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
-        sockaddr_in address{};
-        address.sin_family = AF_INET;
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        socklen_t size = sizeof address;
-        if (::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), size) != 0 ||
-            ::listen(listener_.get(), 16) != 0 ||
-            ::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0)
-            throw std::runtime_error("no server on the loopback interface");
-        url_ = "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
-    }
-    [[nodiscard]] const std::string& url() const { return url_; }
+    [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + std::to_string(listener_.port()); }
     /// As many as there were since the last time.
     [[nodiscard]] int connections() const {
         int count = 0;
-        while (base::UniqueFd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC))) ++count;
+        for (pollfd waiting{listener_.get(), POLLIN, 0}; ::poll(&waiting, 1, 0) > 0; ++count) (void)listener_.accept();
         return count;
     }
 
 private:
-    base::UniqueFd listener_;
-    std::string url_;
+    Listener listener_;
 };
 
 /// While this lives, user "nobody" may do all that a node does, but for changing pools.

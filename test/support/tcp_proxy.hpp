@@ -2,10 +2,10 @@
 // and understands none of them, so the server may speak TLS.
 #pragma once
 
+#include "loopback.hpp"
+
 #include <rdmanet/base/unique_fd.hpp>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -17,7 +17,6 @@
 #include <limits>
 #include <list>
 #include <mutex>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -33,14 +32,7 @@ public:
     explicit TcpProxy(std::uint16_t server_port, std::size_t cut_requests_at = kNever,
                       std::size_t cut_answers_at = kNever)
         : server_port_(server_port), requests_left_(cut_requests_at), answers_left_(cut_answers_at),
-          listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), wake_(::eventfd(0, EFD_CLOEXEC)) {
-        sockaddr_in address = loopback(0);
-        socklen_t size = sizeof address;
-        auto* generic = reinterpret_cast<sockaddr*>(&address);
-        if (::bind(listener_.get(), generic, size) != 0 || ::listen(listener_.get(), 64) != 0 ||
-            ::getsockname(listener_.get(), generic, &size) != 0)
-            throw std::runtime_error("listening on loopback");
-        port_ = ntohs(address.sin_port);
+          wake_(::eventfd(0, EFD_CLOEXEC)) {
         thread_ = std::thread([this] { run(); });
     }
     TcpProxy(const TcpProxy&) = delete;
@@ -51,7 +43,7 @@ public:
         thread_.join();
     }
 
-    [[nodiscard]] std::uint16_t port() const { return port_; }
+    [[nodiscard]] std::uint16_t port() const { return listener_.port(); }
     [[nodiscard]] std::size_t bytes_of_requests() const { return requests_; }
     [[nodiscard]] std::size_t bytes_of_answers() const { return answers_; }
 
@@ -72,33 +64,16 @@ private:
         bool is_over = false;
     };
 
-    static sockaddr_in loopback(std::uint16_t port) {
-        sockaddr_in address{};
-        address.sin_family = AF_INET;
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        address.sin_port = htons(port);
-        return address;
-    }
-
     void wake() const {
         const std::uint64_t one = 1;
         (void)!::write(wake_.get(), &one, sizeof one);
     }
 
-    static void send_all(int fd, std::string_view bytes) {
-        while (!bytes.empty()) {
-            const ssize_t count = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-            if (count <= 0) return;
-            bytes.remove_prefix(static_cast<std::size_t>(count));
-        }
-    }
-
     void accept_one() {
-        base::UniqueFd client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        base::UniqueFd client = listener_.accept();
         if (!client || is_closed_) return;
-        base::UniqueFd server(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-        const sockaddr_in address = loopback(server_port_);
-        if (::connect(server.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return;
+        base::UniqueFd server = connect_to(server_port_);
+        if (!server) return;
         connections_.push_back({.client = std::move(client), .server = std::move(server)});
     }
 
@@ -172,10 +147,9 @@ private:
     }
 
     std::uint16_t server_port_;
-    std::uint16_t port_ = 0;
     std::size_t requests_left_;
     std::size_t answers_left_;
-    base::UniqueFd listener_;
+    Listener listener_;
     base::UniqueFd wake_;
     std::list<Connection> connections_;
     bool is_closed_ = false;

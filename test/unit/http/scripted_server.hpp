@@ -1,15 +1,14 @@
 // A server that says what a test tells it to, byte by byte: what no real server can be brought to say.
 #pragma once
 
+#include "support/loopback.hpp"
+
 #include <rdmanet/base/unique_fd.hpp>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <atomic>
 #include <functional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -20,7 +19,7 @@ namespace rdmanet::http::test {
 /// One accepted connection.
 class Connection {
 public:
-    explicit Connection(int fd) : fd_(fd) {}
+    explicit Connection(base::UniqueFd fd) : fd_(std::move(fd)) {}
 
     /// Up to the empty line behind the headers, and the body that they announce. Empty if the client has gone.
     [[nodiscard]] std::string read_request() {
@@ -38,13 +37,7 @@ public:
         }
         return text;
     }
-    void send(std::string_view text) {
-        while (!text.empty()) {
-            const ssize_t count = ::send(fd_.get(), text.data(), text.size(), MSG_NOSIGNAL);
-            if (count <= 0) return;
-            text.remove_prefix(static_cast<std::size_t>(count));
-        }
-    }
+    void send(std::string_view text) { rdmanet::test::send_all(fd_.get(), text); }
 
 private:
     base::UniqueFd fd_;
@@ -53,44 +46,33 @@ private:
 /// Serves one connection after the other until it is destroyed.
 class ScriptedServer {
 public:
-    explicit ScriptedServer(std::function<void(Connection&)> serve)
-        : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), serve_(std::move(serve)) {
-        sockaddr_in address{};
-        address.sin_family = AF_INET;
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        socklen_t size = sizeof address;
-        auto* generic = reinterpret_cast<sockaddr*>(&address);
-        if (::bind(listener_.get(), generic, size) != 0 || ::listen(listener_.get(), 16) != 0 ||
-            ::getsockname(listener_.get(), generic, &size) != 0)
-            throw std::runtime_error("listening on loopback");
-        port_ = ntohs(address.sin_port);
+    explicit ScriptedServer(std::function<void(Connection&)> serve) : serve_(std::move(serve)) {
         thread_ = std::thread([this] { run(); });
     }
     ScriptedServer(const ScriptedServer&) = delete;
     ScriptedServer& operator=(const ScriptedServer&) = delete;
     ~ScriptedServer() {
-        ::shutdown(listener_.get(), SHUT_RDWR); // accept() returns
+        listener_.end();
         thread_.join();
     }
 
-    [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+    [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + std::to_string(listener_.port()); }
     [[nodiscard]] int connections() const { return connections_; }
 
 private:
     void run() {
         for (;;) {
-            const int fd = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC);
-            if (fd < 0) return;
+            base::UniqueFd client = listener_.accept();
+            if (!client) return;
             ++connections_;
-            Connection connection(fd);
+            Connection connection(std::move(client));
             serve_(connection);
         }
     }
 
-    base::UniqueFd listener_;
+    rdmanet::test::Listener listener_;
     std::function<void(Connection&)> serve_;
     std::atomic<int> connections_{0};
-    unsigned port_ = 0;
     std::thread thread_;
 };
 
