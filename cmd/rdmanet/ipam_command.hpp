@@ -2,7 +2,6 @@
 #pragma once
 
 #include "lease_places.hpp"
-#include "reconcile_command.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -23,6 +22,7 @@ struct IpamVerb {
 [[nodiscard]] IpamVerb add_ipam_show(CLI::App& ipam, IpamOptions& options);
 [[nodiscard]] IpamVerb add_ipam_check(CLI::App& ipam, IpamOptions& options);
 [[nodiscard]] IpamVerb add_ipam_release(CLI::App& ipam, IpamOptions& options);
+[[nodiscard]] IpamVerb add_ipam_reconcile(CLI::App& ipam, IpamOptions& options);
 [[nodiscard]] IpamVerb add_ipam_rename_node(CLI::App& ipam, IpamOptions& options);
 
 class IpamCommand {
@@ -38,7 +38,6 @@ public:
 private:
     CLI::App* ipam_;
     IpamOptions options_; // of all: only one is chosen
-    ReconcileCommandOptions reconcile_options_;
     std::vector<IpamVerb> verbs_;
 };
 

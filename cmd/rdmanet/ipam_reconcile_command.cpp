@@ -1,10 +1,11 @@
-#include "reconcile_command.hpp"
-
+// `rdmanet ipam reconcile`: frees what pods and nodes that are gone have left in the cluster.
+#include "ipam_command.hpp"
 #include "output.hpp"
 
 #include <rdmanet/base/error.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/cluster/etcd_access.hpp>
 #include <rdmanet/cluster/reconcile.hpp>
 #include <rdmanet/etcd/client.hpp>
 #include <rdmanet/ipam/config.hpp>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <memory>
 #include <optional>
 
 namespace rdmanet::cmd {
@@ -38,44 +40,48 @@ kube::Access find_access(const std::string& kubeconfig) {
 
 std::optional<cluster::EtcdToReconcile> find_etcd(const std::optional<ipam::EtcdServers>& servers) {
     if (!servers) return std::nullopt;
-    return cluster::EtcdToReconcile{.client = {etcd::read_access({.endpoints = servers->endpoints,
-                                                                  .ca = servers->ca,
-                                                                  .certificate = servers->certificate,
-                                                                  .key = servers->key,
-                                                                  .username = servers->username,
-                                                                  .password_file = servers->password_file}),
-                                               etcd::Memory(), kLimits},
+    return cluster::EtcdToReconcile{.client = {cluster::read_etcd_access(*servers), etcd::Memory(), kLimits},
                                     .prefix = servers->prefix};
 }
 
-} // namespace
+struct ReconcileOptions {
+    bool dry_run = false;
+    bool unknown_nodes_are_ready = false;
+};
 
-void add_reconcile_options(CLI::App& command, IpamOptions& places, ReconcileCommandOptions& options) {
-    command.add_flag("--dry-run", options.dry_run, "look once, and print what would be freed and by which rule");
-    command.add_flag("--json", places.json, "print JSON");
-    command.add_option("--kubeconfig", places.kubeconfig,
-                       fmt::format("kubeconfig file to use; default: the one that {} names, or in a pod, its "
-                                   "ServiceAccount",
-                                   ipam::kNodeFile));
-    command.add_flag("--unknown-nodes-are-ready", options.unknown_nodes_are_ready,
-                     "also free records that do not say their node while some node is not ready");
-}
-
-int reconcile(const IpamOptions& places, const ReconcileCommandOptions& options) {
-    using Options = cluster::ReconcileOptions;
+/// Returns the exit status. Throws base::Error if something ended the work, after the report.
+int reconcile(const IpamOptions& places, const ReconcileOptions& options) {
+    using Wanted = cluster::ReconcileOptions;
     const ops::LeasePlaces stores = find_lease_places(places);
     kube::Access access = find_access(stores.kubeconfig);
     for (const std::string& warning : access.warnings) note(warning);
     kube::Api api(std::move(access), kLimits);
-    const Options wanted{.act = options.dry_run ? Options::Act::only_looks : Options::Act::frees,
-                         .unknown_node = options.unknown_nodes_are_ready ? Options::UnknownNode::is_ready
-                                                                         : Options::UnknownNode::keeps,
-                         .note = note};
+    const Wanted wanted{.act = options.dry_run ? Wanted::Act::only_looks : Wanted::Act::frees,
+                        .unknown_node = options.unknown_nodes_are_ready ? Wanted::UnknownNode::is_ready
+                                                                        : Wanted::UnknownNode::keeps,
+                        .note = note};
     const cluster::Reconciled result =
         cluster::reconcile(api, find_etcd(stores.etcd), wanted, base::Deadline::in(kLongest));
     print(places.json ? ops::to_json(result, wanted.act) : ops::to_text(result, wanted.act));
     if (!result.failure.empty()) throw base::Error(result.failure);
     return 0;
+}
+
+} // namespace
+
+IpamVerb add_ipam_reconcile(CLI::App& ipam, IpamOptions& places) {
+    CLI::App* command =
+        ipam.add_subcommand("reconcile", "free what pods and nodes that are gone have left in the cluster");
+    const auto own = std::make_shared<ReconcileOptions>();
+    command->add_flag("--dry-run", own->dry_run, "look once, and print what would be freed and by which rule");
+    command->add_flag("--json", places.json, "print JSON");
+    command->add_option("--kubeconfig", places.kubeconfig,
+                        fmt::format("kubeconfig file to use; default: the one that {} names, or in a pod, its "
+                                    "ServiceAccount",
+                                    ipam::kNodeFile));
+    command->add_flag("--unknown-nodes-are-ready", own->unknown_nodes_are_ready,
+                      "also free records that do not say their node while some node is not ready");
+    return {.command = command, .run = [&places, own] { return reconcile(places, *own); }, .is_about_node = false};
 }
 
 } // namespace rdmanet::cmd

@@ -1,9 +1,9 @@
 #include "block_leases.hpp"
 
 #include "leases.hpp"
-#include "machine.hpp"
 #include "shared_leases.hpp"
 
+#include <rdmanet/attach/machine.hpp>
 #include <rdmanet/attach/recorded_leases.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>

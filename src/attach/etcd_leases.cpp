@@ -1,11 +1,12 @@
 #include "etcd_leases.hpp"
 
-#include "machine.hpp"
 #include "shared_leases.hpp"
 
+#include <rdmanet/attach/machine.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/hash.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/cluster/etcd_access.hpp>
 #include <rdmanet/cluster/etcd_store.hpp>
 #include <rdmanet/etcd/client.hpp>
 #include <rdmanet/ipam/errors.hpp>
@@ -41,13 +42,7 @@ std::string memory_file(const ipam::EtcdServers& servers, const Node& node) {
 }
 
 etcd::Client connect(const ipam::EtcdServers& servers, const http::Limits& limits, const Node& node) try {
-    return {etcd::read_access({.endpoints = servers.endpoints,
-                               .ca = servers.ca,
-                               .certificate = servers.certificate,
-                               .key = servers.key,
-                               .username = servers.username,
-                               .password_file = servers.password_file}),
-            etcd::Memory(memory_file(servers, node)), limits};
+    return {cluster::read_etcd_access(servers), etcd::Memory(memory_file(servers, node)), limits};
 } catch (const etcd::Failure& failure) {
     refuse(failure.what());
 }

@@ -225,10 +225,11 @@ Decide by_list_and_liveness(const cni::Request& request, PodProbe& pods) {
 
 void collect_for_runtime(const cni::Request& request, const Node& node, const base::Deadline& deadline) {
     PodProbe pods(node);
-    if (const auto configured = lease_store_of(request, node)) node.clusters->also_use(configured->kubeconfig);
-    const Collected collected = collect_all(node, DryRun::no, by_list_and_liveness(request, pods),
-                                            lost_by_configuration(request, node), deadline, caller_of(request))
-                                    .collected;
+    const Lost lost = lost_by_configuration(request, node);
+    if (lost.lease_store) node.clusters->also_use(lost.lease_store->kubeconfig);
+    const Collected collected =
+        collect_all(node, DryRun::no, by_list_and_liveness(request, pods), lost, deadline, caller_of(request))
+            .collected;
     for (const std::string& what : collected.removed) node.log.info(fmt::format("GC removed {}", what));
     for (const Kept& kept : collected.kept)
         if (kept.pod == Liveness::unknown)

@@ -1,5 +1,5 @@
-#include "machine.hpp"
 
+#include <rdmanet/attach/machine.hpp>
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>

@@ -1,15 +1,12 @@
 #include "network_store.hpp"
 
+#include "boot_memory.hpp"
 #include "clusters.hpp"
 
-#include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
-#include <rdmanet/base/hash.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/cluster/recorded_store.hpp>
 #include <rdmanet/ipam/errors.hpp>
-
-#include <unistd.h>
 
 #include <optional>
 #include <sstream>
@@ -23,8 +20,6 @@ namespace {
 using cluster::Place;
 using cluster::RecordedStore;
 
-constexpr std::size_t kLongestFile = 4096;
-
 /// One range of the network. Without `object`, the cluster has nothing recorded.
 struct Answer {
     Place place;
@@ -33,9 +28,8 @@ struct Answer {
     std::string node{};
 };
 
-std::string path_of(const ipam::Config& config, const Place& place, const Node& node) {
-    const std::string key = fmt::format("{}\n{}\n{}", config.store.kubeconfig, place.space, place.subnet);
-    return fmt::format("{}/range-{:016x}", node.state_directory, base::hash64(key));
+BootMemory memory_of(const ipam::Config& config, const Place& place, const Node& node) {
+    return {node, "range", fmt::format("{}\n{}\n{}", config.store.kubeconfig, place.space, place.subnet)};
 }
 
 std::vector<Place> places_of(const ipam::Config& config) {
@@ -49,10 +43,10 @@ std::vector<Place> places_of(const ipam::Config& config) {
 }
 
 /// nullopt: this node does not know it, of at least one range.
-std::optional<std::vector<Answer>> remembered(const ipam::Config& config, const Node& node) try {
+std::optional<std::vector<Answer>> remembered(const ipam::Config& config, const Node& node) {
     std::vector<Answer> answers;
     for (Place& place : places_of(config)) {
-        const auto text = base::read_regular_file_if_exists(path_of(config, place, node), kLongestFile);
+        const auto text = memory_of(config, place, node).find();
         if (!text) return std::nullopt;
         Answer answer{.place = std::move(place)};
         std::istringstream lines(*text);
@@ -62,8 +56,6 @@ std::optional<std::vector<Answer>> remembered(const ipam::Config& config, const 
         answers.push_back(std::move(answer));
     }
     return answers;
-} catch (const base::Error&) {
-    return std::nullopt;
 }
 
 std::vector<Answer> ask_cluster(const ipam::Config& config, const Node& node, const base::Deadline& deadline) {
@@ -85,13 +77,8 @@ std::vector<Answer> ask_cluster(const ipam::Config& config, const Node& node, co
 }
 
 void remember(const std::vector<Answer>& answers, const ipam::Config& config, const Node& node) {
-    for (const Answer& answer : answers) {
-        try {
-            base::write_file_durably(path_of(config, answer.place, node),
-                                     fmt::format("{}\n{}\n{}", answer.store, answer.object, answer.node));
-        } catch (const base::Error&) { // the next call asks again
-        }
-    }
+    for (const Answer& answer : answers)
+        memory_of(config, answer.place, node).note(fmt::format("{}\n{}\n{}", answer.store, answer.object, answer.node));
 }
 
 /// nullopt: the server can't be asked. The network's store asks it, too, and says what is wrong.
@@ -157,7 +144,7 @@ ipam::Config settle_store(const ipam::Config& config, const std::optional<state:
 }
 
 void forget_store(const ipam::Config& config, const Node& node) {
-    for (const Place& place : places_of(config)) (void)::unlink(path_of(config, place, node).c_str());
+    for (const Place& place : places_of(config)) memory_of(config, place, node).forget();
 }
 
 } // namespace rdmanet::attach

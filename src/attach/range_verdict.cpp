@@ -15,7 +15,6 @@ namespace rdmanet::attach {
 namespace {
 
 constexpr std::chrono::seconds kGoodFor{30};
-constexpr std::size_t kLongestVerdict = 64 << 10U;
 constexpr std::size_t kLongestKubeconfig = 1 << 20U;
 
 std::string question(const ipam::Config& config, const state::LeaseStore& where) {
@@ -45,13 +44,13 @@ std::int64_t seconds_of_boot() {
 } // namespace
 
 RangeVerdictMemory::RangeVerdictMemory(const ipam::Config& config, const state::LeaseStore& where, const Node& node)
-    : path_(fmt::format("{}/range-verdict-{:016x}", node.state_directory, base::hash64(question(config, where)))),
-      head_(fmt::format("{}\n{:016x}\n", node.boot_id, state_of_kubeconfig(where.kubeconfig))) {}
+    : memory_(node, "range-verdict", question(config, where)),
+      head_(fmt::format("{:016x}\n", state_of_kubeconfig(where.kubeconfig))) {}
 
-std::optional<RangeVerdict> RangeVerdictMemory::find() const try {
-    const auto file = base::read_regular_file_if_exists(path_, kLongestVerdict);
-    if (!file || !file->starts_with(head_)) return std::nullopt;
-    const std::string_view rest = std::string_view(*file).substr(head_.size());
+std::optional<RangeVerdict> RangeVerdictMemory::find() const {
+    const auto text = memory_.find();
+    if (!text || !text->starts_with(head_)) return std::nullopt;
+    const std::string_view rest = std::string_view(*text).substr(head_.size());
     const std::size_t end = rest.find('\n');
     if (end == std::string_view::npos || end + 1 == rest.size()) return std::nullopt;
     const auto found = base::parse_integer<std::int64_t>(rest.substr(0, end));
@@ -65,14 +64,10 @@ std::optional<RangeVerdict> RangeVerdictMemory::find() const try {
     case RangeVerdict::Kind::refused: return RangeVerdict{.kind = kind, .text = std::string(rest.substr(end + 2))};
     }
     return std::nullopt;
-} catch (const base::Error&) {
-    return std::nullopt;
 }
 
-void RangeVerdictMemory::note(const RangeVerdict& verdict) const try {
-    base::write_file_durably(
-        path_, fmt::format("{}{}\n{}{}", head_, seconds_of_boot(), static_cast<char>(verdict.kind), verdict.text));
-} catch (const base::Error&) { // the next STATUS asks again
+void RangeVerdictMemory::note(const RangeVerdict& verdict) const {
+    memory_.note(fmt::format("{}{}\n{}{}", head_, seconds_of_boot(), static_cast<char>(verdict.kind), verdict.text));
 }
 
 } // namespace rdmanet::attach

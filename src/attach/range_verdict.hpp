@@ -2,6 +2,8 @@
 // the cluster's servers answer for all of them.
 #pragma once
 
+#include "boot_memory.hpp"
+
 #include <rdmanet/attach/node.hpp>
 #include <rdmanet/ipam/config.hpp>
 #include <rdmanet/state/attachment_store.hpp>
@@ -22,8 +24,7 @@ struct RangeVerdict {
     std::string text{}; // why
 };
 
-/// The verdict on all ranges of a network in one store, for half a minute of one boot. A file that can't be read or
-/// written counts as empty.
+/// The verdict on all ranges of a network in one store, for half a minute.
 class RangeVerdictMemory {
 public:
     RangeVerdictMemory(const ipam::Config& config, const state::LeaseStore& where, const Node& node);
@@ -32,8 +33,8 @@ public:
     void note(const RangeVerdict& verdict) const;
 
 private:
-    std::string path_;
-    std::string head_; // of a file that is about this boot and this kubeconfig
+    BootMemory memory_;
+    std::string head_; // the kubeconfig, as it is now
 };
 
 } // namespace rdmanet::attach

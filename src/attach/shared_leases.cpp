@@ -1,13 +1,13 @@
 #include "shared_leases.hpp"
 
 #include "block_leases.hpp"
+#include "boot_memory.hpp"
 #include "clusters.hpp"
 #include "etcd_leases.hpp"
 #include "leases.hpp"
-#include "machine.hpp"
 #include "network_store.hpp"
 
-#include <rdmanet/base/file.hpp>
+#include <rdmanet/attach/machine.hpp>
 #include <rdmanet/base/file_lock.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/hash.hpp>
@@ -196,41 +196,22 @@ void SharedLeases::open_whereabouts(Adding adding) {
                    .known_owner = [this](const std::string& container_id,
                                          const std::string& ifname) { return known_owner(container_id, ifname); },
                    .warn = [this](const std::string& text) { node_.log.warn(text); },
-                   .state_directory = node_.state_directory,
-                   .node_name = node_name_or_host(where_.node_name)});
+                   .state_directory = node_.state_directory});
     whereabouts_ = store.get();
     store_ = std::move(store);
 }
 
-namespace {
-
-/// What is remembered of a cluster until the next boot: its UID of this node, behind the boot id.
-struct BootMemory {
-    std::string file;
-    std::string boot_id;
-
-    [[nodiscard]] std::optional<std::string> find_node_uid() const {
-        const auto text = base::read_regular_file_if_exists(file, 4096);
-        const std::string head = boot_id + "\n";
-        return text && text->starts_with(head) ? std::optional(text->substr(head.size())) : std::nullopt;
-    }
-    void save(const std::string& node_uid) const { base::write_file_durably(file, boot_id + "\n" + node_uid); }
-};
-
-} // namespace
-
 void SharedLeases::give_back_earlier_boot() try {
     constexpr std::chrono::seconds kTimeout{10};
     if (whereabouts_ == nullptr) return;
-    const std::uint64_t number = base::hash64(where_.kubeconfig + "\n" + where_.name_space);
-    const BootMemory memory{.file = fmt::format("{}/cluster-{:016x}", node_.state_directory, number),
-                            .boot_id = node_.boot_id};
-    auto uid = memory.find_node_uid();
+    const std::string cluster = where_.kubeconfig + "\n" + where_.name_space;
+    const BootMemory memory(node_, "cluster", cluster); // with the UID that it has for this node
+    auto uid = memory.find();
     if (!uid) {
-        const base::FileLock lock(fmt::format("{}/clusters.lock", node_.state_directory), number,
+        const base::FileLock lock(fmt::format("{}/clusters.lock", node_.state_directory), base::hash64(cluster),
                                   "the addresses of before the reboot", base::Deadline::in(std::chrono::seconds(0)));
         uid = waiting_once([&] { return whereabouts_->give_back_earlier_boot(base::Deadline::in(kTimeout)); });
-        if (uid) memory.save(*uid);
+        if (uid) memory.note(*uid);
     }
     if (uid) whereabouts_->set_node_uid(*uid);
 } catch (const ipam::StoreError& error) {

@@ -9,36 +9,31 @@
 namespace rdmanet::cluster {
 namespace {
 
-constexpr unsigned kGone = 410; // the snapshot that the pages come from was compacted
 constexpr int kMostBeginnings = 4;
 
-/// What a page answers to "continue" may have characters that mean something in a query (RFC 3986, section 3.4).
-std::string encoded(const std::string& text) {
-    std::string out;
-    for (const char c : text) {
-        const bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
-                              c == '_' || c == '.' || c == '~';
-        if (is_plain)
-            out.push_back(c);
-        else
-            out += fmt::format("%{:02X}", static_cast<unsigned>(static_cast<unsigned char>(c)));
-    }
-    return out;
-}
-
 } // namespace
+
+std::string percent_encoded(std::string_view text) {
+    std::string target;
+    for (const char c : text) {
+        const bool is_alphanumeric = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+        if (is_alphanumeric || c == '-' || c == '.' || c == '_' || c == '~')
+            target += c;
+        else
+            target += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+    return target;
+}
 
 void refuse_read(const kube::Api& api, const kube::Refused& refused) {
     using ipam::StoreError;
     using kube::Refusal;
-    const bool is_temporary =
-        refused.why == Refusal::too_many || refused.why == Refusal::unavailable || refused.status == kGone;
     std::string cure;
     if (refused.why == Refusal::forbidden)
         cure = fmt::format(": give --kubeconfig with a user who may do that{}{}",
                            api.access().user.empty() ? "" : ", or grant it to ", api.access().user);
     if (refused.why == Refusal::unauthorized) cure = ": renew the token or certificate in the kubeconfig";
-    throw StoreError(is_temporary ? StoreError::Kind::temporary : StoreError::Kind::permanent,
+    throw StoreError(refused.is_temporary() ? StoreError::Kind::temporary : StoreError::Kind::permanent,
                      fmt::format("{}{}", refused.message, cure));
 }
 
@@ -52,8 +47,8 @@ std::optional<kube::Object> find_object(kube::Api& api, const std::string& path,
     throw ipam::StoreError(ipam::StoreError::Kind::temporary, error.what());
 }
 
-bool for_each_listed(kube::Api& api, const Listing& listing, const base::Deadline& deadline,
-                     const std::function<void()>& begin, const std::function<void(const json::Reader&)>& act) try {
+bool for_each_listed(const Reading& reading, const Listing& listing, const std::function<void()>& begin,
+                     const std::function<void(const json::Reader&)>& act) {
     const std::string first = fmt::format("{}{}limit={}", listing.path,
                                           listing.path.find('?') == std::string::npos ? '?' : '&', listing.page);
     std::string next = first;
@@ -62,20 +57,28 @@ bool for_each_listed(kube::Api& api, const Listing& listing, const base::Deadlin
             begin();
             ++beginnings;
         }
-        const kube::Outcome outcome = api.get(next, deadline, listing.shape);
+        const kube::Outcome outcome = reading.get(next);
         if (const auto* refused = std::get_if<kube::Refused>(&outcome)) {
             if (refused->why == kube::Refusal::not_found) return false;
-            if (refused->status != kGone || beginnings == kMostBeginnings) refuse_read(api, *refused);
+            if (refused->status != kube::kExpired || beginnings == kMostBeginnings) reading.refuse(*refused);
             next = first;
             continue;
         }
         const json::Reader list = std::get<kube::Object>(outcome).content.root();
-        if (const auto items = list.find("items")) // null in an empty list of metadata
+        // "items" is null in an empty list of metadata.
+        if (const auto items = list.find(listing.shape == kube::Shape::table ? "rows" : "items"))
             for (const json::Reader& object : items->elements()) act(object);
         const auto more = list.at("metadata").find("continue");
         if (!more || more->string().empty()) return true;
-        next = fmt::format("{}&continue={}", first, encoded(more->string()));
+        next = fmt::format("{}&continue={}", first, percent_encoded(more->string()));
     }
+}
+
+bool for_each_listed(kube::Api& api, const Listing& listing, const base::Deadline& deadline,
+                     const std::function<void()>& begin, const std::function<void(const json::Reader&)>& act) try {
+    return for_each_listed({.get = [&](const std::string& path) { return api.get(path, deadline, listing.shape); },
+                            .refuse = [&](const kube::Refused& refused) { refuse_read(api, refused); }},
+                           listing, begin, act);
 } catch (const http::TransportError& error) {
     throw ipam::StoreError(ipam::StoreError::Kind::temporary, error.what());
 } catch (const json::ValueError& error) {

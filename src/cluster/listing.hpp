@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,9 @@ struct Listing {
     kube::Shape shape = kube::Shape::whole;
 };
 
+/// As a part of a request's target: everything but unreserved characters by its number (RFC 3986, section 2).
+[[nodiscard]] std::string percent_encoded(std::string_view text);
+
 /// Throws ipam::StoreError with what the server has refused, and with the cure.
 [[noreturn]] void refuse_read(const kube::Api& api, const kube::Refused& refused);
 
@@ -27,8 +31,16 @@ struct Listing {
 [[nodiscard]] std::optional<kube::Object> find_object(kube::Api& api, const std::string& path,
                                                       const base::Deadline& deadline);
 
-/// Calls `act` for each object. If the server forgets where a page ended (410), the list begins anew: `begin` is called
+/// How a page is asked for, and what becomes of a refusal: an exception.
+struct Reading {
+    std::function<kube::Outcome(const std::string& path)> get;
+    std::function<void(const kube::Refused&)> refuse;
+};
+
+/// Calls `act` for each object, or for each row of a table. If the server forgets where a page ended (410), the list begins anew: `begin` is called
 /// before each beginning. False if the server does not know the kind. Throws ipam::StoreError.
+[[nodiscard]] bool for_each_listed(const Reading& reading, const Listing& listing, const std::function<void()>& begin,
+                                   const std::function<void(const json::Reader&)>& act);
 [[nodiscard]] bool for_each_listed(kube::Api& api, const Listing& listing, const base::Deadline& deadline,
                                    const std::function<void()>& begin,
                                    const std::function<void(const json::Reader&)>& act);

@@ -48,6 +48,10 @@ std::string text_or_empty(const json::Reader& object, std::string_view key) {
     return member ? member->string() : std::string();
 }
 
+bool has_reservations(const Place& place) {
+    return place.space.find('@') == std::string::npos;
+}
+
 const PoolRecord* Pool::find(const base::IpAddress& address) const {
     const auto found = std::lower_bound(records.begin(), records.end(), address,
                                         [](const auto& record, const auto& wanted) { return record.address < wanted; });

@@ -21,6 +21,9 @@ inline constexpr const char* kStoreOfPool = "rdmanet.cni/store";
 /// Empty if it is absent.
 [[nodiscard]] std::string text_or_empty(const json::Reader& object, std::string_view key);
 
+/// Whether addresses are given once in the whole space, and not only in each range.
+[[nodiscard]] bool has_reservations(const Place& place);
+
 /// One entry of spec.allocations.
 struct PoolRecord {
     std::string key; // the offset in decimal

@@ -1,6 +1,7 @@
 #include "whereabouts_api.hpp"
 
 #include "blocks/objects.hpp"
+#include "conditional.hpp"
 #include "listing.hpp"
 
 #include <rdmanet/base/format.hpp>
@@ -33,29 +34,11 @@ std::string record_text(const ipam::Owner& owner) {
     return record.member("ifname", owner.key.ifname).end_object().to_text();
 }
 
-/// A JSON patch: tests and changes, one after the other.
-class Patch {
-public:
-    Patch() { writer_.begin_array(); }
-    Patch& add(std::string_view operation, std::string_view path, std::string_view value) {
-        writer_.begin_object().member("op", operation).member("path", path).key("value").raw(value).end_object();
-        return *this;
-    }
-    Patch& remove(std::string_view path) {
-        writer_.begin_object().member("op", "remove").member("path", path).end_object();
-        return *this;
-    }
-    [[nodiscard]] std::string to_text() { return writer_.end_array().to_text(); }
-
-private:
-    json::Writer writer_;
-};
-
 /// The patch of a pool. The object goes on without managedFields: nobody applies pools, and with many records the
 /// server needs more time for these than for all the rest. Without them it does not make them again
 /// (structured-merge-diff, managedfields, skipNonAppliedManager).
-std::string of_pool(Patch& patch) {
-    return patch.add("add", "/metadata/managedFields", "[{}]").to_text();
+std::string of_pool(Changes& changes) {
+    return changes.set("/metadata/managedFields", "[{}]").to_text();
 }
 
 std::string path_to(std::string_view key) {
@@ -127,8 +110,6 @@ std::string WhereaboutsApi::path_of(Kind kind, const std::string& name) const {
 
 void WhereaboutsApi::refuse(const kube::Refused& refused) const {
     using ipam::StoreError;
-    const bool is_temporary =
-        refused.why == Refusal::too_many || refused.why == Refusal::unavailable || refused.why == Refusal::conflict;
     std::string cure;
     if (refused.why == Refusal::not_found)
         cure = fmt::format(": install whereabouts' CustomResourceDefinitions, and check that namespace {} exists",
@@ -137,8 +118,8 @@ void WhereaboutsApi::refuse(const kube::Refused& refused) const {
         cure = fmt::format(": grant that right to the user of the kubeconfig{}{}",
                            api_.access().user.empty() ? "" : ", ", api_.access().user);
     if (refused.why == Refusal::unauthorized) cure = ": renew the token or certificate in the kubeconfig";
-    if (refused.why == Refusal::too_large) cure = ": the pool is full; use several smaller ranges";
-    throw StoreError(is_temporary ? StoreError::Kind::temporary : StoreError::Kind::permanent,
+    if (refused.why == Refusal::too_large) cure = ": the pool is full; use several smaller ranges, or store \"blocks\"";
+    throw StoreError(refused.is_temporary() ? StoreError::Kind::temporary : StoreError::Kind::permanent,
                      fmt::format("lease store: {}{}", refused.message, cure));
 }
 
@@ -213,11 +194,11 @@ Written WhereaboutsApi::take(const Place& place, const Pool& pool, const std::st
     // which the server uses).
     return patch_pool(
         pool_name(place),
-        of_pool(Patch()
-                    .add("test", "/metadata/uid", quoted_text(pool.uid))
-                    .add("test", pool.has_annotations ? annotation_path(kStoreOfPool) : "/metadata/annotations", "null")
-                    .add("test", path_to(key), "null")
-                    .add("add", path_to(key), record_text(owner))),
+        of_pool(Changes()
+                    .test("/metadata/uid", quoted_text(pool.uid))
+                    .test(pool.has_annotations ? annotation_path(kStoreOfPool) : "/metadata/annotations", "null")
+                    .test(path_to(key), "null")
+                    .set(path_to(key), record_text(owner))),
         deadline);
 }
 
@@ -227,16 +208,15 @@ Written WhereaboutsApi::give_back(const Place& place, const PoolRecord& record, 
 
 Written WhereaboutsApi::give_back(const std::string& pool, const std::string& key, const std::string& text,
                                   const base::Deadline& deadline) {
-    return patch_pool(pool, of_pool(Patch().add("test", path_to(key), text).remove(path_to(key))), deadline);
+    return patch_pool(pool, of_pool(Changes().test(path_to(key), text).remove(path_to(key))), deadline);
 }
 
 Written WhereaboutsApi::hand_over(const Place& place, const PoolRecord& record, const ipam::Owner& heir,
                                   const base::Deadline& deadline) {
-    return patch_pool(pool_name(place),
-                      of_pool(Patch()
-                                  .add("test", path_to(record.key), record.text)
-                                  .add("replace", path_to(record.key), record_text(heir))),
-                      deadline);
+    return patch_pool(
+        pool_name(place),
+        of_pool(Changes().test(path_to(record.key), record.text).set(path_to(record.key), record_text(heir))),
+        deadline);
 }
 
 std::optional<Reservation> WhereaboutsApi::find_reservation(const std::string& name, const base::Deadline& deadline) {
@@ -302,14 +282,14 @@ Written WhereaboutsApi::unreserve(const std::string& name, const Reservation& re
 Written WhereaboutsApi::hand_over(const std::string& name, const Reservation& reservation, const ipam::Owner& heir,
                                   const base::Deadline& deadline) {
     if (!reservation.container_id) return Written::yes; // whereabouts made it, and says only pod and interface
-    Patch patch;
-    patch.add("test", "/metadata/uid", quoted_text(reservation.uid));
-    patch.add("test", annotation_path(kContainer), quoted_text(*reservation.container_id));
-    patch.add("add", annotation_path(kContainer), quoted_text(heir.key.container_id));
-    patch.add("add", annotation_path(kBoot), quoted_text(heir.boot_id));
-    if (!heir.pod_uid.empty()) patch.add("add", annotation_path(kPodUid), quoted_text(heir.pod_uid));
-    if (!node_.uid.empty()) patch.add("add", annotation_path(kMakerUid), quoted_text(node_.uid));
-    return write([&] { return api_.patch(path_of(Kind::reservation, name), patch.to_text(), deadline); },
+    Changes changes;
+    changes.test("/metadata/uid", quoted_text(reservation.uid));
+    changes.test(annotation_path(kContainer), quoted_text(*reservation.container_id));
+    changes.set(annotation_path(kContainer), quoted_text(heir.key.container_id));
+    changes.set(annotation_path(kBoot), quoted_text(heir.boot_id));
+    if (!heir.pod_uid.empty()) changes.set(annotation_path(kPodUid), quoted_text(heir.pod_uid));
+    if (!node_.uid.empty()) changes.set(annotation_path(kMakerUid), quoted_text(node_.uid));
+    return write([&] { return api_.patch(path_of(Kind::reservation, name), changes.to_text(), deadline); },
                  {Refusal::invalid, Refusal::not_found, Refusal::conflict});
 }
 

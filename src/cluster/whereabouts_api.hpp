@@ -50,8 +50,6 @@ public:
     [[nodiscard]] const ThisNode& node() const { return node_; }
     void set_node_uid(const std::string& uid) { node_.uid = uid; }
 
-    [[nodiscard]] kube::Api& api() { return api_; }
-
     [[nodiscard]] std::optional<Pool> find_pool(const Place& place, const base::Deadline& deadline);
     /// Of the object, as it was last read; empty if it was not.
     [[nodiscard]] std::string known_uid(const Place& place) const;

@@ -23,8 +23,7 @@ std::optional<NodeObject> find_node(kube::Api& api, const ThisNode& node,
     const kube::Outcome outcome = api.get(fmt::format("/api/v1/nodes/{}", node.name), deadline);
     if (const auto* object = std::get_if<kube::Object>(&outcome)) return NodeObject::parse(object->content.root());
     const auto& refused = std::get<kube::Refused>(outcome);
-    if (refused.may_have_been_done || refused.why == kube::Refusal::too_many ||
-        refused.why == kube::Refusal::unavailable)
+    if (refused.may_have_been_done || refused.is_temporary())
         throw StoreError(StoreError::Kind::temporary, fmt::format("lease store: {}", refused.message));
     warn(fmt::format("addresses that this node had before its reboot stay leased in the cluster: {}: {}",
                      refused.message,

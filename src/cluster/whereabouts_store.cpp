@@ -1,9 +1,8 @@
 #include <rdmanet/cluster/whereabouts_store.hpp>
 
-#include "range_memory.hpp"
-#include "range_records.hpp"
 #include "whereabouts_api.hpp"
 #include "whereabouts_boot.hpp"
+#include "whereabouts_range.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
@@ -42,11 +41,6 @@ Place place_of(const Claim& claim) {
     const base::Uint128 inside = claim.wanted ? claim.wanted->value() : claim.usable.front().first;
     const auto address = base::IpPrefix::make(IpAddress(claim.family, inside), claim.prefix_length).value();
     return {.space = claim.space, .subnet = base::IpPrefix::make(address.network(), address.length()).value()};
-}
-
-/// Whether addresses are given once in the whole space, and not only in each range.
-bool has_reservations(const Place& place) {
-    return place.space.find('@') == std::string::npos;
 }
 
 bool is_in(const Claim& claim, const IpAddress& address) {
@@ -98,7 +92,7 @@ class WhereaboutsStore::Impl {
 public:
     Impl(kube::Api& api, Options options)
         : options_(std::move(options)), server_(api), api_(api, options_.name_space, options_.node),
-          memory_(options_.state_directory) {}
+          range_(api, options_.state_directory, options_.node.name, options_.warn) {}
 
     std::optional<std::string> give_back_earlier_boot(const base::Deadline& deadline) {
         read_.clear();
@@ -211,31 +205,18 @@ public:
 
     std::vector<Lease> list(const Claim& claim, const std::optional<IpAddress>& after, std::size_t most,
                             const base::Deadline& deadline) {
-        const Place place = place_of(claim);
-        std::vector<Lease> leases;
-        const auto pool = api_.find_pool(place, deadline);
-        if (!pool) return leases;
-        for (const PoolRecord& record : pool->records) {
-            if (leases.size() == most) break;
-            if ((after && record.address <= *after) || !is_in(claim, record.address)) continue;
-            leases.push_back(lease_of(place, record, 0));
-        }
-        return leases;
+        const auto pool = api_.find_pool(place_of(claim), deadline);
+        return pool ? leases_in(*pool, claim, after, most, [](const PoolRecord&) { return true; })
+                    : std::vector<Lease>();
     }
 
     /// Whoever finds a pool full goes through all of it next. So it is read once.
     std::vector<Lease> list_local(const Claim& claim, const std::optional<IpAddress>& after, std::size_t most,
                                   const base::Deadline& deadline) {
-        const Place place = place_of(claim);
-        std::vector<Lease> leases;
-        const Pool* pool = look_at(place, deadline);
-        if (pool == nullptr) return leases;
-        for (const PoolRecord& record : pool->records) {
-            if (leases.size() == most) break;
-            if ((after && record.address <= *after) || !is_in(claim, record.address)) continue;
-            if (!options_.known_owner || known_owner(record)) leases.push_back(lease_of(place, record, 0));
-        }
-        return leases;
+        const Pool* pool = look_at(place_of(claim), deadline);
+        if (pool == nullptr) return {};
+        return leases_in(*pool, claim, after, most,
+                         [&](const PoolRecord& record) { return !options_.known_owner || known_owner(record); });
     }
 
     bool has_free(const Claim& claim, const base::Deadline& deadline) {
@@ -320,7 +301,7 @@ private:
             if (secure(taking, *own, deadline)) return lease;
             return std::nullopt;
         }
-        if (!is_ours(taking.place, pool, deadline)) return std::nullopt;
+        if (!range_.is_ours(taking.place, pool, deadline)) return std::nullopt;
         check_size(taking.place, pool);
         std::optional<IpAddress> address = taking.claim.wanted;
         if (address) {
@@ -407,73 +388,6 @@ private:
         return ipam::Taken{taking.slot, lease_of(taking.place, holder, 0)};
     }
 
-    /// Whether the cluster has the pool's range for this store: an AddressRange says so, which is made if it is absent.
-    /// Asks once for each boot and pool. False if the pool has changed. Throws if another store has the range.
-    bool is_ours(const Place& place, const Pool& pool, const base::Deadline& deadline) {
-        if (pool.store.empty() && memory_.knows(place, pool.uid)) return true;
-        BlocksApi api(api_.api());
-        RangeObject wanted{.space = place.space, .subnet = place.subnet, .store = kInPools};
-        wanted.recorded_by = options_.node_name;
-        try {
-            RangeRecords ranges(api);
-            if (!pool.store.empty())
-                if (const auto other = ranges.find_in_other_space(place.space, place.subnet, deadline))
-                    refuse_marked(place, pool_name(place), pool.store,
-                                  fmt::format(", by AddressRange {}", other->name()));
-            (void)ranges.record(
-                wanted, [] {}, deadline);
-            if (!pool.store.empty()) { // blocks had the range once
-                if (const auto marked = api.find_pool(pool_name(place), deadline); marked && !marked->store.empty())
-                    (void)api.mark_pool(*marked, {}, deadline);
-                return false;
-            }
-        } catch (const MissingKind&) { // nobody can have blocks
-            if (!pool.store.empty()) refuse_marked(place, pool_name(place), pool.store);
-        } catch (const MissingRight& missing) {
-            require_no_marks(api, place, pool, missing, deadline);
-            if (pool.records.empty() && api.knows_ranges(deadline)) refuse_to_begin(place, missing);
-            if (options_.warn)
-                options_.warn(fmt::format("{}; until then, only marks in the pools say which ranges other stores have",
-                                          missing.what()));
-        }
-        memory_.note(place, pool.uid);
-        return true;
-    }
-
-    /// For a node that can't read AddressRanges. A store that takes a range marks its pools first, then those that it
-    /// finds in a list. This node has made its pool before it comes here, so one of both sees the other.
-    static void require_no_marks(BlocksApi& api, const Place& place, const Pool& pool, const MissingRight& missing,
-                                 const base::Deadline& deadline) {
-        if (!pool.store.empty()) refuse_marked(place, pool_name(place), pool.store);
-        std::vector<PoolHead> others;
-        try {
-            others = api.list_pools(deadline);
-        } catch (const MissingRight&) { // the other right is the better one
-            throw MissingRight(missing);
-        }
-        for (const PoolHead& other : others) {
-            const auto subnet = subnet_of_pool(place.space, other.name);
-            if (subnet && has_reservations(place) && overlap(*subnet, place.subnet) && !other.store.empty())
-                refuse_marked(place, other.name, other.store);
-        }
-    }
-
-    /// Blocks that had the range before there were pools have marked none. A pool with records was there before them.
-    [[noreturn]] static void refuse_to_begin(const Place& place, const MissingRight& missing) {
-        throw MissingRight(StoreError::Kind::permanent,
-                           fmt::format("range {} has no leases yet, and only an AddressRange can say that it is not in "
-                                       "store \"blocks\": {}",
-                                       place.subnet, missing.what()));
-    }
-
-    [[noreturn]] static void refuse_marked(const Place& place, const std::string& pool, const std::string& store,
-                                           const std::string& by = {}) {
-        throw StoreError(StoreError::Kind::permanent,
-                         fmt::format("range {}: this network has \"store\" whereabouts, and IPPool {} says that its "
-                                     "addresses are in store {}{}: use that, or a range of its own",
-                                     place.subnet, pool, base::quoted(store), by));
-    }
-
     /// As it was read last, unless it was used or changed since. nullptr: there is none.
     const Pool* look_at(const Place& place, const base::Deadline& deadline) {
         const std::string name = pool_name(place);
@@ -495,9 +409,10 @@ private:
     void check_size(const Place& place, const Pool& pool) const {
         const std::size_t percent = pool.size * 100 / kMostBytes;
         if (percent < kWarnPercent) return;
-        const std::string text = fmt::format(
-            "IPPool {}/{} has {} records and fills {} % of what the API server stores: use several smaller ranges",
-            options_.name_space, pool_name(place), pool.records.size(), percent);
+        const std::string text =
+            fmt::format("IPPool {}/{} has {} records and fills {} % of what the API server stores: use several smaller "
+                        "ranges, or store \"blocks\"",
+                        options_.name_space, pool_name(place), pool.records.size(), percent);
         if (percent >= kRefusePercent)
             throw StoreError(StoreError::Kind::permanent, fmt::format("lease store: {}", text));
         if (options_.warn) options_.warn(text);
@@ -596,6 +511,20 @@ private:
                 .cooldown = std::chrono::seconds(0)};
     }
 
+    /// Those of the claim's intervals that follow `after`.
+    template <class IsWanted>
+    std::vector<Lease> leases_in(const Pool& pool, const Claim& claim, const std::optional<IpAddress>& after,
+                                 std::size_t most, IsWanted is_wanted) const {
+        const Place place = place_of(claim);
+        std::vector<Lease> leases;
+        for (const PoolRecord& record : pool.records) {
+            if (leases.size() == most) break;
+            if ((after && record.address <= *after) || !is_in(claim, record.address)) continue;
+            if (is_wanted(record)) leases.push_back(lease_of(place, record, 0));
+        }
+        return leases;
+    }
+
     [[nodiscard]] std::optional<Owner> known_owner(const PoolRecord& record) const {
         if (!options_.known_owner) return std::nullopt;
         auto known = options_.known_owner(record.id, record.ifname);
@@ -615,7 +544,7 @@ private:
     Options options_;
     kube::Api& server_;
     WhereaboutsApi api_;
-    RangeMemory memory_;
+    WhereaboutsRange range_;
     std::vector<Lease> unsettled_;
     std::map<std::string, Pool> read_; // by name, until they are used or changed
 };

@@ -27,8 +27,9 @@ struct ResolverConfiguration {
 /// Without a server, this host's.
 [[nodiscard]] ResolverConfiguration parse_resolver_configuration(std::string_view text);
 
-/// The host's IPv4 addresses, or its IPv6 addresses if it has no others. At least one; throws Failure. A server that
-/// does not answer costs a fraction of a second. If nobody says whether there are IPv4 addresses, half of the time.
+/// The host's addresses, at least one; those of a family to which this host has no route come last. Throws Failure. A
+/// server that does not answer costs a fraction of a second. If only one family's answer has come, the other one is
+/// waited for during half of the time, unless IPv4 addresses are there and have a route.
 [[nodiscard]] std::vector<base::IpAddress>
 ask_name_servers(const std::string& host, const ResolverConfiguration& configuration, const base::Deadline& deadline);
 

@@ -45,6 +45,10 @@ Refusal refusal_of(unsigned status, const std::string& body) {
 
 } // namespace
 
+bool Refused::is_temporary() const {
+    return why == Refusal::too_many || why == Refusal::unavailable || why == Refusal::conflict || status == kExpired;
+}
+
 Api::Api(Access access, http::Limits limits)
     : access_(std::move(access)), client_(access_.server, access_.tls, limits, access_.proxy) {}
 

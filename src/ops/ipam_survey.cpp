@@ -1,14 +1,14 @@
 #include <rdmanet/ops/ipam_survey.hpp>
 
+#include <rdmanet/attach/machine.hpp>
 #include <rdmanet/attach/node.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/logger.hpp>
 #include <rdmanet/base/text.hpp>
-
-#include <unistd.h>
+#include <rdmanet/cluster/etcd_access.hpp>
+#include <rdmanet/ipam/errors.hpp>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <functional>
 #include <utility>
@@ -22,18 +22,15 @@ constexpr http::Limits kLongAnswers{.connect = std::chrono::seconds(2), .request
 /// As stores name this node where the configuration does not. A host without a name is no node.
 std::string own_name(const LeasePlaces& places) {
     if (!places.node_name.empty() || places.state_directory.empty()) return places.node_name;
-    std::array<char, 256> name{};
-    return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string();
+    try {
+        return attach::host_name();
+    } catch (const ipam::StoreError&) {
+        return {};
+    }
 }
 
 etcd::Client connect_to_etcd(const ipam::EtcdServers& servers) {
-    return {etcd::read_access({.endpoints = servers.endpoints,
-                               .ca = servers.ca,
-                               .certificate = servers.certificate,
-                               .key = servers.key,
-                               .username = servers.username,
-                               .password_file = servers.password_file}),
-            etcd::Memory(), kLongAnswers};
+    return {cluster::read_etcd_access(servers), etcd::Memory(), kLongAnswers};
 }
 
 class Surveyor {

@@ -58,7 +58,7 @@ public:
         /// Addresses whose reservations release() looks for although no pool leads to them: requests that got no answer
         /// may have made them, or an ADD was killed while it inherited the address.
         std::vector<std::pair<std::string, base::IpAddress>> also; // space and address
-        ThisNode node{};
+        ThisNode node{}; // reservations say it, and AddressRanges its name
         /// Writes down that the address is about to be claimed. When it returns, the claim may be sent.
         std::function<void(const ipam::Lease&)> before_claim;
         /// Writes down that the address is about to be inherited, so that `also` has it if this process is killed.
@@ -69,7 +69,6 @@ public:
         std::function<void(const std::string&)> warn;
         /// Where the node remembers which ranges the cluster has for this store; empty: nowhere.
         std::string state_directory{};
-        std::string node_name{}; // which an AddressRange names that this node makes
     };
 
     /// Asks nobody anything. `api` must outlive it.

@@ -36,7 +36,14 @@ struct Refused {
     std::string message; // endpoint, request, status and the server's own words
     /// The server gave up in the middle: what was asked for may have been done, or be done later.
     bool may_have_been_done = false;
+
+    /// The same request may succeed later.
+    [[nodiscard]] bool is_temporary() const;
 };
+
+/// A list whose pages come from a state of the objects that the server has forgotten (Kubernetes API concepts,
+/// "Retrieving large results sets in chunks").
+inline constexpr unsigned kExpired = 410;
 
 struct Object {
     json::Document content;

@@ -1,5 +1,6 @@
 #include "blocks_api.hpp"
 
+#include "../listing.hpp"
 #include "../pool.hpp"
 
 #include <rdmanet/base/format.hpp>
@@ -25,29 +26,14 @@ constexpr const char* kOfWhereabouts = "/apis/whereabouts.cni.cncf.io/v1alpha1/n
 constexpr int kWholeNodes = 100; // with up to 50 images each (kubelet, nodeStatusMaxImages)
 constexpr int kNames = 5000;
 constexpr unsigned kMostNamesAtOnce = 20000;
-constexpr int kMostRestarts = 3;
-constexpr unsigned kExpired = 410;
-
-/// As a part of a request's target: everything but unreserved characters by its number (RFC 3986, section 2).
-std::string encoded(std::string_view text) {
-    std::string target;
-    for (const char c : text) {
-        const bool is_alphanumeric = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-        if (is_alphanumeric || c == '-' || c == '.' || c == '_' || c == '~')
-            target += c;
-        else
-            target += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    }
-    return target;
-}
 
 std::string path_to(const char* kind, const std::string& name) {
-    return fmt::format("{}/{}", kind, encoded(name));
+    return fmt::format("{}/{}", kind, percent_encoded(name));
 }
 
 /// "KEY=VALUE" in a query.
 std::string label(const char* key, const std::string& value) {
-    return encoded(fmt::format("rdmanet.cni/{}={}", key, value));
+    return percent_encoded(fmt::format("rdmanet.cni/{}={}", key, value));
 }
 
 std::string label_of_range(const std::string& space, const base::IpPrefix& range) {
@@ -94,15 +80,13 @@ WriteOutcome outcome_of(const kube::Object& object) {
 } // namespace
 
 void BlocksApi::refuse(const kube::Refused& refused) const {
-    const bool is_temporary = refused.why == Refusal::too_many || refused.why == Refusal::unavailable ||
-                              refused.why == Refusal::conflict || refused.status == kExpired;
     std::string cure;
     if (refused.why == Refusal::not_found) cure = ": install rdmanet's CustomResourceDefinitions";
     if (refused.why == Refusal::forbidden)
         cure = fmt::format(": grant that right to the user of the kubeconfig{}{}",
                            api_.access().user.empty() ? "" : ", ", api_.access().user);
     if (refused.why == Refusal::unauthorized) cure = ": renew the token or certificate in the kubeconfig";
-    const auto kind = is_temporary ? StoreError::Kind::temporary : StoreError::Kind::permanent;
+    const auto kind = refused.is_temporary() ? StoreError::Kind::temporary : StoreError::Kind::permanent;
     const std::string text = fmt::format("lease store: {}{}", refused.message, cure);
     if (refused.why == Refusal::forbidden) throw MissingRight(kind, text);
     if (refused.why == Refusal::not_found) throw MissingKind(kind, text);
@@ -126,44 +110,28 @@ std::optional<kube::Object> BlocksApi::find(const std::string& path, const base:
 }
 
 /// What `parse` makes of the objects, or of the rows of a table, without those that it leaves out. nullopt if the
-/// server does not know the kind. If the server has meanwhile forgotten the state that the list is of, the list begins
-/// anew (Kubernetes API concepts, "Retrieving large results sets in chunks").
+/// server does not know the kind.
 template <class Element>
 std::optional<std::vector<Element>>
-BlocksApi::list_if_served(const Pages& pages, const base::Deadline& deadline,
-                          const std::function<std::optional<Element>(const json::Reader&)>& parse) {
-    const char separator = pages.path.find('?') == std::string::npos ? '?' : '&';
-    const std::string first = fmt::format("{}{}limit={}", pages.path, separator, pages.size);
+BlocksApi::list_if_served(const Listing& listing, const base::Deadline& deadline,
+                          const std::function<std::optional<Element>(const json::Reader&)>& parse) try {
     std::vector<Element> all;
-    std::string next = first;
-    for (int restarts = 0;;) {
-        const kube::Outcome outcome = get(next, deadline, pages.shape);
-        if (const auto* refused = std::get_if<kube::Refused>(&outcome)) {
-            if (refused->why == Refusal::not_found) return std::nullopt;
-            if (refused->status != kExpired || restarts++ == kMostRestarts) refuse(*refused);
-            all.clear();
-            next = first;
-            continue;
-        }
-        try {
-            const json::Reader list = std::get<kube::Object>(outcome).content.root();
-            // "items" is null in an empty list of metadata.
-            if (const auto items = list.find(pages.shape == kube::Shape::table ? "rows" : "items"))
-                for (const json::Reader& object : items->elements())
-                    if (auto element = parse(object)) all.push_back(*std::move(element));
-            const auto more = list.at("metadata").find("continue");
-            if (!more || more->string().empty()) return all;
-            next = fmt::format("{}&continue={}", first, encoded(more->string()));
-        } catch (const json::ValueError& error) {
-            throw StoreError(StoreError::Kind::permanent, fmt::format("lease store: {}: {}", pages.path, error.what()));
-        }
-    }
+    const bool is_served = for_each_listed(
+        {.get = [&](const std::string& path) { return get(path, deadline, listing.shape); },
+         .refuse = [&](const kube::Refused& refused) { refuse(refused); }},
+        listing, [&] { all.clear(); },
+        [&](const json::Reader& object) {
+            if (auto element = parse(object)) all.push_back(*std::move(element));
+        });
+    return is_served ? std::optional(std::move(all)) : std::nullopt;
+} catch (const json::ValueError& error) {
+    throw StoreError(StoreError::Kind::permanent, fmt::format("lease store: {}: {}", listing.path, error.what()));
 }
 
 template <class Element>
-std::vector<Element> BlocksApi::list(const Pages& pages, const base::Deadline& deadline,
+std::vector<Element> BlocksApi::list(const Listing& listing, const base::Deadline& deadline,
                                      const std::function<std::optional<Element>(const json::Reader&)>& parse) {
-    if (auto all = list_if_served(pages, deadline, parse)) return *std::move(all);
+    if (auto all = list_if_served(listing, deadline, parse)) return *std::move(all);
     throw MissingKind(StoreError::Kind::permanent, "lease store: the API server does not know AddressBlocks: install "
                                                    "rdmanet's CustomResourceDefinitions");
 }
@@ -278,12 +246,12 @@ std::set<std::string> BlocksApi::list_block_names(const std::string& space, cons
 
 std::set<std::string> BlocksApi::list_block_names_by(const std::string& labels, From from,
                                                      const base::Deadline& deadline) {
-    const Pages pages{.path = fmt::format("{}?includeObject=None{}&labelSelector={}", kBlocks,
-                                          from == From::memory ? "&resourceVersion=0" : "", labels),
-                      .shape = kube::Shape::table,
-                      .size = kNames};
+    const Listing names_only{.path = fmt::format("{}?includeObject=None{}&labelSelector={}", kBlocks,
+                                                 from == From::memory ? "&resourceVersion=0" : "", labels),
+                             .page = kNames,
+                             .shape = kube::Shape::table};
     // The first column is the name, in every table of custom resources (apiextensions, tableconvertor.New()).
-    const auto names = list<std::string>(pages, deadline, [](const json::Reader& row) {
+    const auto names = list<std::string>(names_only, deadline, [](const json::Reader& row) {
         const auto cells = row.at("cells").elements();
         return cells.empty() ? std::nullopt : std::optional(cells.front().string());
     });
@@ -298,7 +266,7 @@ std::vector<std::string> BlocksApi::list_foreign_blocks(const RangeObject& range
         return block && overlap(*block, range.subnet) ? block : std::nullopt;
     };
     for (const std::string& name :
-         list_block_names_by(encoded(fmt::format("rdmanet.cni/range!={}", its_label)), From::etcd, deadline))
+         list_block_names_by(percent_encoded(fmt::format("rdmanet.cni/range!={}", its_label)), From::etcd, deadline))
         if (overlapping(name)) foreign.push_back(name);
     std::optional<ipam::BlockCut> cut;
     if (range.store == kInBlocks) cut.emplace(range.subnet, range.block_size, range.requestable);
@@ -398,7 +366,7 @@ std::set<std::string> BlocksApi::list_node_uids(const base::Deadline& deadline) 
 
 std::set<std::string> BlocksApi::list_boot_ids(const base::Deadline& deadline) {
     const auto boots =
-        list<std::string>({.path = kNodes, .size = kWholeNodes}, deadline,
+        list<std::string>({.path = kNodes, .page = kWholeNodes}, deadline,
                           [](const json::Reader& object) { return std::optional(NodeObject::parse(object).boot_id); });
     return {boots.begin(), boots.end()};
 }

@@ -4,6 +4,7 @@
 #include "objects.hpp"
 
 #include "../conditional.hpp"
+#include "../listing.hpp"
 
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/ipam/errors.hpp>
@@ -97,21 +98,15 @@ public:
     [[nodiscard]] std::optional<std::int64_t> date() const { return date_; }
 
 private:
-    /// A list in pages.
-    struct Pages {
-        std::string path;
-        kube::Shape shape = kube::Shape::whole;
-        int size = 500;
-    };
     [[nodiscard]] kube::Outcome get(const std::string& path, const base::Deadline& deadline, kube::Shape shape);
     [[nodiscard]] std::optional<kube::Object> find(const std::string& path, const base::Deadline& deadline);
     [[nodiscard]] std::string path_of_pools() const;
     template <class Element>
     [[nodiscard]] std::optional<std::vector<Element>>
-    list_if_served(const Pages& pages, const base::Deadline& deadline,
+    list_if_served(const Listing& listing, const base::Deadline& deadline,
                    const std::function<std::optional<Element>(const json::Reader&)>& parse);
     template <class Element>
-    [[nodiscard]] std::vector<Element> list(const Pages& pages, const base::Deadline& deadline,
+    [[nodiscard]] std::vector<Element> list(const Listing& listing, const base::Deadline& deadline,
                                             const std::function<std::optional<Element>(const json::Reader&)>& parse);
     enum class From : std::uint8_t { memory, etcd };
     [[nodiscard]] std::set<std::string> list_block_names_by(const std::string& labels, From from,

@@ -40,7 +40,7 @@ public:
         WhereaboutsStore::Options own = options({range});
         own.before_claim = nullptr;
         own.state_directory = state_directory;
-        own.node_name = "pools";
+        own.node.name = "pools";
         own.warn = [this](const std::string& text) { warnings.push_back(text); };
         WhereaboutsStore store(api, own);
         try {
