@@ -2,6 +2,7 @@
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/http/pause.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -16,6 +17,10 @@ using ipam::StoreError;
 constexpr int kMostRounds = 5;
 // Between the creation of an object and its confirmation is a few requests' time.
 constexpr std::chrono::seconds kAbandoned{60};
+// How long a node leaves a new object to its maker, before it does the maker's work: half of it to all of it.
+constexpr std::chrono::milliseconds kPatience{10000};
+constexpr std::chrono::milliseconds kFirstLook{50};
+constexpr std::chrono::milliseconds kLongestLook{1000};
 
 /// whereabouts' reservations keep an address from being given by two pools of one space. Nothing does that for blocks.
 bool may_overlap(const RangeObject& a, const RangeObject& b) {
@@ -62,8 +67,25 @@ RangeObject RangeRecords::record(const RangeObject& wanted, const std::function<
     }
     Made made = recorded ? Made{.range = *std::move(recorded)} : make(wanted, deadline);
     require_same_store(made.range, wanted);
+    const bool is_anothers = !made.is_ours && made.range.recorded_by != wanted.recorded_by;
+    if (is_anothers && !made.range.is_confirmed && !await_confirmation(made.range, deadline))
+        made = make(wanted, deadline);
     if (made.range.is_confirmed) return std::move(made.range);
     return confirmed(made, prepare, deadline);
+}
+
+/// What has to be looked at before a range is confirmed grows with the cluster, and many nodes may meet a new range at
+/// the same moment. So its maker looks alone, for some time. False: the object is gone.
+bool RangeRecords::await_confirmation(RangeObject& range, const base::Deadline& deadline) {
+    const auto end = base::Deadline::in(std::min(http::with_jitter(kPatience), deadline.remaining() / 2));
+    for (auto longest = kFirstLook; !range.is_confirmed && !end.passed();
+         longest = std::min(longest * 2, kLongestLook)) {
+        http::pause(std::min(http::with_jitter(longest), end.remaining()));
+        auto recorded = api_.find_range(range.name(), deadline);
+        if (!recorded) return false;
+        range = *std::move(recorded);
+    }
+    return true;
 }
 
 /// Its maker was killed before it could confirm it. If not, the confirmation fails.

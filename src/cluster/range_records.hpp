@@ -40,6 +40,7 @@ private:
         bool is_ours = false; // else another node has made it at the same time
     };
     [[nodiscard]] bool is_abandoned(const RangeObject& range) const;
+    [[nodiscard]] bool await_confirmation(RangeObject& range, const base::Deadline& deadline);
     void require_no_other_blocks(const RangeObject& range, const base::Deadline& deadline);
     [[nodiscard]] Made make(const RangeObject& wanted, const base::Deadline& deadline);
     [[nodiscard]] RangeObject confirmed(const Made& made, const std::function<void()>& prepare,

@@ -24,7 +24,7 @@ constexpr const char* kNodes = "/api/v1/nodes";
 constexpr const char* kOfWhereabouts = "/apis/whereabouts.cni.cncf.io/v1alpha1/namespaces";
 // Objects in one answer: it must fit into http::Limits::most_bytes, and the server builds it in its memory.
 constexpr int kWholeNodes = 100; // with up to 50 images each (kubelet, nodeStatusMaxImages)
-constexpr int kNames = 5000;
+constexpr int kNames = 1000;     // the server decodes whole objects for them
 constexpr unsigned kMostNamesAtOnce = 20000;
 
 std::string path_to(const char* kind, const std::string& name) {

@@ -218,6 +218,32 @@ TEST_CASE_METHOD(Races, "ranges that overlap, made at once: at most one stays") 
     }
 }
 
+TEST_CASE_METHOD(Races, "of many nodes that meet a new range at once, one looks at the blocks of the cluster") {
+    if (!is_there()) return;
+    constexpr int kNodes = 12;
+    std::vector<std::unique_ptr<Relay>> relays;
+    std::vector<std::unique_ptr<TestNode>> nodes;
+    for (int at = 0; at < kNodes; ++at) {
+        relays.push_back(std::make_unique<Relay>("rdmanet"));
+        nodes.push_back(node_behind(*relays.back(), "n" + std::to_string(at)));
+    }
+    std::vector<std::string> got(kNodes);
+    std::vector<std::thread> threads;
+    for (int at = 0; at < kNodes; ++at)
+        threads.emplace_back([&, at] { got[at] = try_to_reserve(*nodes[at], "c", {claim("10.0.0.0/20")}); });
+    for (std::thread& thread : threads) thread.join();
+    CHECK(std::set<std::string>(got.begin(), got.end()).size() == kNodes);
+    CHECK(std::all_of(got.begin(), got.end(), [](const std::string& one) { return one.ends_with("/20"); }));
+    std::ptrdiff_t looks = 0;
+    for (const auto& relay : relays) {
+        const std::vector<std::string> requests = relay->take_requests();
+        looks += std::count_if(requests.begin(), requests.end(), [](const std::string& one) {
+            return one.find("addressblocks?") != std::string::npos && one.find("%21%3D") != std::string::npos;
+        });
+    }
+    CHECK(looks == 1);
+}
+
 TEST_CASE_METHOD(Races, "a node that is registered anew keeps its blocks, and writes its new UID into them") {
     if (!is_there()) return;
     auto a = node("a");
