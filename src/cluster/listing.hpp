@@ -37,8 +37,9 @@ struct Reading {
     std::function<void(const kube::Refused&)> refuse;
 };
 
-/// Calls `act` for each object, or for each row of a table. If the server forgets where a page ended (410), the list begins anew: `begin` is called
-/// before each beginning. False if the server does not know the kind. Throws ipam::StoreError.
+/// Calls `act` for each object, or for each row of a table. If the server forgets where a page ended (410), the list
+/// begins anew: `begin` is called before each beginning. False if the server does not know the kind. Throws
+/// ipam::StoreError.
 [[nodiscard]] bool for_each_listed(const Reading& reading, const Listing& listing, const std::function<void()>& begin,
                                    const std::function<void(const json::Reader&)>& act);
 [[nodiscard]] bool for_each_listed(kube::Api& api, const Listing& listing, const base::Deadline& deadline,
