@@ -11,9 +11,16 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rdmanet::cluster {
+
+/// Whether the block has an address of `usable`.
+[[nodiscard]] bool is_useful(const base::IpPrefix& block, const std::vector<ipam::Interval>& usable);
+
+/// Throws: the request has no answer. The next call finds out.
+[[noreturn]] void not_known(std::string_view what, const std::string& name);
 
 class NodeBlocks {
 public:
@@ -55,21 +62,35 @@ private:
     // node_blocks.cpp
     [[nodiscard]] Search acquire_block(const BlockRange& range, const base::IpPrefix& block,
                                        const base::IpAddress& wanted, const Deadline& deadline);
+    [[nodiscard]] bool is_in_use(const Block& block) const;
+    [[nodiscard]] BlockObject object_of(const Block& block) const;
+    [[nodiscard]] Block block_of(const BlockObject& object, ipam::BlockState state) const;
+    [[nodiscard]] bool is_ours(const BlockObject& object, const Deadline& deadline);
+    [[nodiscard]] const std::string& file_id(const Deadline& deadline);
+
+    // claiming.cpp
     [[nodiscard]] bool claim_new(const BlockRange& range, const ipam::BlockCut& cut, const ipam::Claim& claim,
                                  const Deadline& deadline);
     [[nodiscard]] bool try_to_create(const BlockRange& range, const base::IpPrefix& block, const Deadline& deadline);
     [[nodiscard]] bool find_out(const Block& claiming, const Deadline& deadline);
     [[nodiscard]] bool take(const Block& known, const BlockObject& object, const Deadline& deadline);
     [[nodiscard]] bool reopen(const Block& closed, const Deadline& deadline);
+
+    // regaining.cpp
     [[nodiscard]] bool regain(const Block& block, const std::optional<BlockObject>& object, const Deadline& deadline);
     [[nodiscard]] bool regain_absent(const Block& block, const Deadline& deadline);
     [[nodiscard]] bool regain_lost(const Block& lost, const Deadline& deadline);
     void regain_missing(const std::vector<BlockObject>& all, const BlockRange& range, const Deadline& deadline);
-    [[nodiscard]] bool is_in_use(const Block& block) const;
+
+    // earlier.cpp
     void look_for_earlier(const BlockRange& range, const Deadline& deadline);
     [[nodiscard]] bool knows_range_of(const BlockObject& object, const Deadline& deadline);
     [[nodiscard]] bool may_go_on_with(const BlockObject& object, const std::vector<ipam::Lease>& leases,
                                       std::vector<std::string>& left_alone) const;
+    const std::string& learn_node_uid(const Deadline& deadline);
+    void write_new_uid(const std::string& uid, const Deadline& deadline);
+
+    // others.cpp
     [[nodiscard]] Search search_among_others(const BlockRange& range, const ipam::BlockCut& cut,
                                              const ipam::Claim& claim, const Deadline& deadline);
     [[nodiscard]] bool take_once(BlockObject object, const Deadline& deadline);
@@ -81,14 +102,10 @@ private:
     [[nodiscard]] bool take_from_the_gone(std::vector<BlockObject>& others, const Deadline& deadline);
     [[nodiscard]] std::string describe_holders(const std::vector<Block>& own,
                                                const std::vector<BlockObject>& others) const;
+
+    // giving_back.cpp
     void give_back(const Block& closed, const Deadline& deadline);
     void remove_released(const Block& released, const BlockObject& object, const Deadline& deadline);
-    const std::string& learn_node_uid(const Deadline& deadline);
-    void write_new_uid(const std::string& uid, const Deadline& deadline);
-    [[nodiscard]] BlockObject object_of(const Block& block) const;
-    [[nodiscard]] Block block_of(const BlockObject& object, ipam::BlockState state) const;
-    [[nodiscard]] bool is_ours(const BlockObject& object, const Deadline& deadline);
-    [[nodiscard]] const std::string& file_id(const Deadline& deadline);
 
     BlocksApi& api_;
     ipam::BlockFile& file_;
