@@ -9,6 +9,7 @@
 
 #include "leases.hpp"
 #include "session.hpp"
+#include "shared_leases.hpp"
 
 #include "lookup/request.hpp"
 #include "owners/liveness.hpp"
@@ -95,12 +96,23 @@ void compare_with_kernel(const Intended& wanted, const state::AttachmentRecord& 
     throw cni::CniError(cni::ErrorCode::check_failed, error.what());
 }
 
+/// The addresses that the store should have: the record's leases, where others are in no store.
+std::vector<base::IpPrefix> leased_addresses(const state::AttachmentRecord& record) {
+    std::vector<base::IpPrefix> addresses = record.prefixes();
+    if (!record.lease_store || !leaves_out_static_addresses(*record.lease_store)) return addresses;
+    std::erase_if(addresses, [&](const base::IpPrefix& address) {
+        return std::none_of(record.leases.begin(), record.leases.end(),
+                            [&](const state::RecordedLease& lease) { return lease.address == address.to_string(); });
+    });
+    return addresses;
+}
+
 void compare_leases(const state::AttachmentRecord& record, const Node& node, const state::AttachmentStore& records,
                     ipam::Store& on_node, const base::Deadline& deadline) {
     PodProbe pods(node);
     std::vector<std::string> faults;
     with_store(record.lease_store, on_node, node, records, [&](ipam::Store& store) {
-        faults = ipam::Allocator(store, pods).check(owner_key(record.key), record.prefixes(), deadline);
+        faults = ipam::Allocator(store, pods).check(owner_key(record.key), leased_addresses(record), deadline);
     });
     if (!faults.empty()) differs(faults.front(), kDeletePod);
 }

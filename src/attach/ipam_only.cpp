@@ -97,7 +97,9 @@ void check(const cni::Request& request, const Node& node) {
     const auto* record = std::get_if<state::AttachmentRecord>(&outcome);
     with_store(record == nullptr ? std::nullopt : record->lease_store, session.leases, node, session.records,
                [&](ipam::Store& store) { leases = store.find(owner_key(session.key), deadline); });
-    if (leases.empty())
+    const bool has_static_only = record != nullptr && record->leases.empty() && record->lease_store &&
+                                 leaves_out_static_addresses(*record->lease_store);
+    if (leases.empty() && !has_static_only)
         differs(fmt::format("no address is leased to {}, expected the one of ADD", session.key), kDeletePod);
     if (!request.conf.prev_result) return;
     const std::vector<cni::IpConfig>& ips = request.conf.prev_result->ips;

@@ -55,7 +55,10 @@ void describe_leases_in(ipam::Store& store, Preview& preview, const ipam::Config
         preview.ranges.push_back(now);
     }
     for (const ipam::StaticAddress& each : own.addresses)
-        preview.actions.push_back(fmt::format("lease {}, which the configuration names", each.address));
+        preview.actions.push_back(
+            own.store.kind == ipam::StoreKind::whereabouts
+                ? fmt::format("give {}, which the configuration names and no store records", each.address)
+                : fmt::format("lease {}, which the configuration names", each.address));
 }
 
 void describe_leases(Preview& preview, const cni::Request& request, const config::Config& config, Session& session,

@@ -87,7 +87,7 @@ ipam::Allocation take_shared(state::LeaseStore where, const ipam::StoreChoice& c
         record.lease_store = shared.where();
         note_unsettled(shared.unsettled(), *record.lease_store);
     };
-    shared.give_back_earlier_boot();
+    if (!where.pools.empty()) shared.give_back_earlier_boot(); // else nothing has to be asked
     try {
         ipam::Allocation allocation = allocate(shared.store());
         settle();

@@ -81,6 +81,7 @@ std::optional<state::LeaseStore> lease_store_of(const ipam::Config& config) {
     where.request_timeout = unless_default(config.store.limits.request, ipam::StoreLimits().request);
     for (const ipam::ConfiguredRange& range : config.ranges)
         where.pools.push_back({.space = range.space, .subnet = range.range.subnet().to_string()});
+    if (leaves_out_static_addresses(where)) return where;
     for (const ipam::StaticAddress& address : config.addresses)
         where.pools.push_back({.space = address.space, .subnet = address.address.to_string()});
     return where;
@@ -125,6 +126,10 @@ void carry_over(const state::LeaseStore& earlier, state::LeaseStore& into) {
     into.unsettled_until = earlier.unsettled_until;
     into.has_open_claim = earlier.has_open_claim;
     into.unsettled = earlier.unsettled;
+}
+
+bool leaves_out_static_addresses(const state::LeaseStore& store) {
+    return store.kind == kWhereabouts;
 }
 
 bool takes_late_claims(const state::LeaseStore& store) {

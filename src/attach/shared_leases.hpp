@@ -43,6 +43,9 @@ void require_same_store(const state::LeaseStore& earlier, const std::optional<st
 /// `into`, the same store, also looks where an earlier ADD of the attachment may have left something.
 void carry_over(const state::LeaseStore& earlier, state::LeaseStore& into);
 
+/// Whether static addresses are in no store (ipam::claims_static_addresses()).
+[[nodiscard]] bool leaves_out_static_addresses(const state::LeaseStore& store);
+
 /// Whether the server may carry out a claim after its sender has looked what became of it. etcd does not: whoever looks
 /// there ends all claims of before.
 [[nodiscard]] bool takes_late_claims(const state::LeaseStore& store);

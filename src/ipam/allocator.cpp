@@ -83,6 +83,9 @@ Allocation Allocator::allocate(const Config& config, const Owner& owner, const s
         const base::IpPrefix& address = allocation.leases[slot].address;
         allocation.ips.push_back({.address = address, .gateway = gateway_of(config, slot, address)});
     }
+    if (!claims_static_addresses(config))
+        for (const StaticAddress& given : config.addresses)
+            allocation.ips.push_back({.address = given.address, .gateway = given.gateway});
     allocation.reclaimed_from = std::exchange(reclaimed_from_, {});
     allocation.routes = config.routes;
     allocation.dns = config.dns;

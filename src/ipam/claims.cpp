@@ -74,11 +74,16 @@ Claim claim_for(const ConfiguredRange& range, std::chrono::seconds cooldown) {
             .cooldown = cooldown};
 }
 
+bool claims_static_addresses(const Config& config) {
+    return config.store.kind != StoreKind::whereabouts;
+}
+
 std::vector<Claim> claims_for(const Config& config, const std::vector<RequestedAddress>& requested,
                               std::vector<std::string>& warnings) {
     std::vector<Claim> claims;
     for (const ConfiguredRange& range : config.ranges) claims.push_back(claim_for(range, config.cooldown));
     for (const RequestedAddress& address : requested) place(address, config, claims, warnings);
+    if (!claims_static_addresses(config)) return claims;
     for (const StaticAddress& address : config.addresses)
         claims.push_back({.space = address.space,
                           .family = address.address.family(),

@@ -8,8 +8,11 @@
 
 namespace rdmanet::ipam {
 
-/// One claim for each range, then one for each static address. Throws RequestedAddressInvalid for a requested address
-/// that no range can give. Adds a warning if the requested prefix length is not that of the range.
+/// Whether static addresses are leased as others are. The objects of whereabouts have no records of them.
+[[nodiscard]] bool claims_static_addresses(const Config& config);
+
+/// One claim for each range, then one for each static address that is claimed. Throws RequestedAddressInvalid for a
+/// requested address that no range can give. Adds a warning if the requested prefix length is not that of the range.
 [[nodiscard]] std::vector<Claim> claims_for(const Config& config, const std::vector<RequestedAddress>& requested,
                                             std::vector<std::string>& warnings);
 

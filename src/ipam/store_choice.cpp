@@ -168,10 +168,15 @@ void warn_of_keys_of_blocks(const json::Reader& ipam, StoreKind kind, std::vecto
                             member->path(), kind));
 }
 
-void require_no_static_addresses(const json::Reader& ipam, const Config& config) {
-    if (config.addresses.empty()) return;
-    throw json::ValueError(ipam.at("addresses").path(),
-                           "store \"whereabouts\" does not record them: use \"range\", or store \"node\"");
+/// Nothing records them there, so a range gives them as well.
+void warn_of_static_addresses(const json::Reader& ipam, const Config& config, std::vector<std::string>& warnings) {
+    for (const StaticAddress& given : config.addresses)
+        for (const ConfiguredRange& range : config.ranges)
+            if (range.range.contains(given.address.address()))
+                warnings.push_back(fmt::format(
+                    "{}: {} is not recorded in store \"whereabouts\", and range {} may give it to another pod: add it "
+                    "to \"exclude\"",
+                    ipam.at("addresses").path(), given.address.address(), range.range));
 }
 
 void require_no_slices(const json::Reader& ipam) {
@@ -204,7 +209,7 @@ void require_blocks(const json::Reader& ipam, const Config& config) {
 void require_fit(StoreKind kind, const json::Reader& ipam, const Config& config, std::vector<std::string>& warnings) {
     require_name_of_object(ipam, kind);
     if (kind == StoreKind::blocks) return require_blocks(ipam, config);
-    require_no_static_addresses(ipam, config);
+    warn_of_static_addresses(ipam, config, warnings);
     require_different_pools(ipam, config);
     warn_of_cooldown(ipam, warnings);
     warn_of_keys_of_blocks(ipam, kind, warnings);

@@ -88,7 +88,6 @@ Table stores() {
              "JSON"},
             {"slices", {ipam_member("'node_slice_size':'/26'")}, 7, "ipam.node_slice_size", "slices"},
             {"etcd of whereabouts", {ipam_member("'etcd_host':'10.0.0.9'")}, 7, "ipam.etcd_host", "\"store\""},
-            {"static addresses", {shared("'addresses':[{'address':'10.70.0.9/24'}]")}, 7, "ipam.addresses", "\"node\""},
             {"a network_name that names no object", {shared("'network_name':'A'")}, 7, "ipam.network_name", "\"A\""},
             {"two ranges in one pool",
              {shared("'range':'10.70.0.0-10.70.0.9/24','ipRanges':[{'range':'10.70.0.20-10.70.0.29/24'}]")},

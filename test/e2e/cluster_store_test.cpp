@@ -160,6 +160,32 @@ TEST_CASE("an ADD that fails while it inherits an address leaves no reservation 
     CHECK(stage.node.difference() == "");
 }
 
+TEST_CASE("a static address is given beside the cluster's, and no object has it", "[cluster]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
+    const std::string range = GENERATE("'range':'10.31.25.0/24',", "");
+    // A network of static addresses alone asks nobody.
+    write_kubeconfig(range.empty() ? kNobody : read_file(cluster() + "/rdmanet.kubeconfig"));
+    const Stage stage;
+    const std::string before = state_files();
+    const std::string ipam = "'ipam':{'type':'rdmanet','store':'whereabouts'," + range +
+                             "'addresses':[{'address':'10.31.26.9/24'}],'kubernetes':{'kubeconfig':'" + kKubeconfig +
+                             "'}}";
+    PluginCall call = call_for(stage.pod, "'master':'par0'," + ipam);
+    const bool is_ipam_alone = GENERATE(false, true);
+    if (is_ipam_alone) call.config = json_text("{'cniVersion':'1.1.0','name':'net','type':'macvlan'," + ipam + "}");
+    call.args = "K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till";
+    const std::string result = add(call);
+    CHECK(addresses(result) == (range.empty() ? "10.31.26.9/24" : "10.31.25.1/24 10.31.26.9/24"));
+    CHECK(spec_of("ippools/10.31.26.0-24") == "absent");
+    CHECK(spec_of("overlappingrangeipreservations/10.31.26.9") == "absent");
+    CHECK(check(call, result) == "");
+    CHECK(del(call) == "");
+    CHECK(state_files() == before);
+    if (!range.empty()) CHECK(spec_of("ippools/10.31.25.0-24") == R"({"allocations":{},"range":"10.31.25.0/24"})");
+    CHECK(stage.node.difference() == "");
+}
+
 TEST_CASE("the example files make a network of one node a network of the cluster", "[cluster][examples]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");

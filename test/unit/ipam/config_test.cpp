@@ -292,6 +292,16 @@ TEST_CASE("a network that names no store is checked for the one that it turns ou
     check_refused("{" + kReach + R"("range": "10.0.0.0/24", "network_name": "A"})", "network_name", "\"whereabouts\"");
 }
 
+TEST_CASE("a static address that a range may give to another pod is warned about where no store records it") {
+    const std::string network = "{" + kReach + R"("store": "whereabouts", "range": "10.0.0.0/24", )";
+    CHECK_THAT(only_warning(network + R"("addresses": [{"address": "10.9.0.9/24"}, {"address": "10.0.0.9/24"}]})"),
+               Names("addresses: 10.0.0.9", "10.0.0.0/24", "\"exclude\""));
+    CHECK(config(network + R"("exclude": ["10.0.0.9"], "addresses": [{"address": "10.0.0.9/24"}]})").warnings.empty());
+    CHECK(config("{" + kReach +
+                 R"("store": "blocks", "range": "10.0.0.0/24", "addresses": [{"address": "10.0.0.9/24"}]})")
+              .warnings.empty());
+}
+
 TEST_CASE("what a network does not say of its store is in a file of the node") {
     const NodeFile file(R"({"datastore": "kubernetes", "kubernetes": {"kubeconfig": "/etc/k"}, "log_level": "debug"})");
     const Config shared = config(file.network());
@@ -353,7 +363,6 @@ TEST_CASE("what the cluster's store can't do is refused with a way out") {
     check_refused(R"({"range": "10.0.0.0/24", "store": "whereabouts", "kubernetes": {}})", "store", "\"kubeconfig\"");
     check_refused(R"({"range": "10.0.0.0/24", "store": "whereabouts", "kubernetes": {"kubeconfig": "k"}})",
                   "kubernetes.kubeconfig", "\"k\"");
-    check_refused(members + R"("addresses": [{"address": "10.0.0.9/24"}]})", "addresses", "\"range\"");
     check_refused(members + R"("range": "10.0.0.1-10.0.0.9/24", "ipRanges": [{"range": "10.0.0.20-10.0.0.29/24"}]})",
                   "10.0.0.0/24", "different subnets");
     check_refused(members + R"("range": "::1:0:0:0/80"})", "::1:0:0:0/80", "begin");
