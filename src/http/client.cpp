@@ -93,8 +93,8 @@ public:
         const bool was_open = !std::holds_alternative<std::monostate>(stream_);
         try {
             return ask_once(request, deadline);
-        } catch (const TransportError&) {
-            if (!was_open || !is_safe(request.method) || deadline.passed()) throw;
+        } catch (const TransportError& error) {
+            if (!was_open || !is_safe(request.method) || error.was_silent() || deadline.passed()) throw;
         }
         return ask_once(request, deadline);
     }
@@ -124,7 +124,8 @@ private:
                 std::chrono::duration_cast<std::chrono::milliseconds>(base::Deadline::Clock::now() - begun);
             throw TransportError(
                 failure.stage, outcome,
-                fmt::format("{}: {}: {}, after {}", url_, to_string(failure.stage), failure.why, duration_text(took)));
+                fmt::format("{}: {}: {}, after {}", url_, to_string(failure.stage), failure.why, duration_text(took)),
+                failure.is_silence && !deadline.passed());
         } catch (...) {
             stream_ = std::monostate();
             throw;
@@ -155,7 +156,7 @@ private:
         require_tunnel(read_head(socket, deadline));
         return socket;
     } catch (const Failure& failure) {
-        throw Failure{failure.stage, fmt::format("proxy {}: {}", proxy.url, failure.why)};
+        throw Failure{failure.stage, fmt::format("proxy {}: {}", proxy.url, failure.why), failure.is_silence};
     }
 
     Response read_answer(const base::Deadline& deadline) {

@@ -17,7 +17,7 @@
 namespace rdmanet::http {
 namespace {
 
-constexpr const char* kNoAnswer = "no answer";
+constexpr std::string_view kNoAnswer = "no answer";
 
 /// False at the deadline.
 bool wait_for(int fd, short events, const base::Deadline& deadline) {
@@ -57,7 +57,7 @@ std::string try_to_connect(int fd, const base::IpAddress& address, std::uint16_t
     const socklen_t length = fill(storage, address, port);
     if (::connect(fd, reinterpret_cast<const sockaddr*>(&storage), length) == 0) return {};
     if (errno != EINPROGRESS) return base::errno_text(errno);
-    if (!wait_for(fd, POLLOUT, deadline)) return kNoAnswer;
+    if (!wait_for(fd, POLLOUT, deadline)) return std::string(kNoAnswer);
     int error = 0;
     socklen_t size = sizeof error;
     if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
@@ -70,7 +70,7 @@ Socket Socket::connect_to(const base::IpAddress& address, std::uint16_t port, co
     base::UniqueFd fd = open_socket(address, SOCK_STREAM);
     if (!fd) throw Failure{Stage::tcp, fmt::format("socket: {}", base::errno_text(errno))};
     const std::string why = try_to_connect(fd.get(), address, port, deadline);
-    if (!why.empty()) throw Failure{Stage::tcp, fmt::format("connecting: {}", why)};
+    if (!why.empty()) throw Failure{Stage::tcp, fmt::format("connecting: {}", why), why == kNoAnswer};
     const int on = 1; // a request is written whole: there is nothing to collect
     (void)::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     return Socket(std::move(fd));
@@ -105,7 +105,7 @@ void Socket::write_all(std::string_view bytes, const base::Deadline& deadline) {
         }
         if (errno == EINTR) continue;
         if (errno != EAGAIN) throw Failure{stage_, fmt::format("sending: {}", base::errno_text(errno))};
-        if (!wait_for(fd_.get(), POLLOUT, deadline)) throw Failure{stage_, kNoAnswer};
+        if (!wait_for(fd_.get(), POLLOUT, deadline)) throw Failure{stage_, std::string(kNoAnswer), true};
     }
 }
 
@@ -115,7 +115,7 @@ std::size_t Socket::read_some(std::span<char> buffer, const base::Deadline& dead
         if (count >= 0) return static_cast<std::size_t>(count);
         if (errno == EINTR) continue;
         if (errno != EAGAIN) throw Failure{stage_, fmt::format("receiving: {}", base::errno_text(errno))};
-        if (!wait_for(fd_.get(), POLLIN, deadline)) throw Failure{stage_, kNoAnswer};
+        if (!wait_for(fd_.get(), POLLIN, deadline)) throw Failure{stage_, std::string(kNoAnswer), true};
     }
 }
 

@@ -18,6 +18,7 @@ namespace rdmanet::http {
 struct Failure {
     Stage stage;
     std::string why;
+    bool is_silence = false; // nothing came until the time was over
 };
 
 class Socket {

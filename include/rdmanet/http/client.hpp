@@ -25,15 +25,18 @@ public:
     /// Whether the server may have done what was asked: a byte of the request may have reached it.
     enum class Outcome : std::uint8_t { not_sent, unknown };
 
-    TransportError(Stage stage, Outcome outcome, std::string message)
-        : Error(std::move(message)), stage_(stage), outcome_(outcome) {}
+    TransportError(Stage stage, Outcome outcome, std::string message, bool was_silent = false)
+        : Error(std::move(message)), stage_(stage), outcome_(outcome), was_silent_(was_silent) {}
 
     [[nodiscard]] Stage stage() const noexcept { return stage_; }
     [[nodiscard]] bool may_have_been_done() const noexcept { return outcome_ == Outcome::unknown; }
+    /// The server has said nothing for as long as the limits allow. Asking again would most likely take as long.
+    [[nodiscard]] bool was_silent() const noexcept { return was_silent_; }
 
 private:
     Stage stage_;
     Outcome outcome_;
+    bool was_silent_;
 };
 
 /// A server's address or a certificate that can't be used, whatever the server does.
@@ -104,8 +107,8 @@ public:
     Client& operator=(const Client&) = delete;
 
     /// Any answer of the server, also one that refuses. Throws TransportError, and ConfigurationError for a target that
-    /// would have to be encoded. A connection that the server has
-    /// closed since the request before is made anew, once, for requests that change nothing.
+    /// would have to be encoded. A connection that the server has closed since the request before is made anew, once, for
+    /// requests that change nothing. A server that is silent is not asked again.
     [[nodiscard]] Response ask(const Request& request, const base::Deadline& deadline);
 
     [[nodiscard]] const Url& url() const;

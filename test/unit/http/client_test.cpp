@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <vector>
@@ -109,6 +110,40 @@ TEST_CASE("a server that says nothing is waited for until the deadline") {
                           Contains("HTTP: no answer, after "));
     }
     CHECK(std::chrono::steady_clock::now() - begun < 30s);
+}
+
+TEST_CASE("a server that goes silent on a kept connection is not asked again") {
+    std::atomic<int> requests{0};
+    ScriptedServer server([&](Connection& connection) {
+        while (!connection.read_request().empty())
+            if (++requests == 1) connection.send(kAnswer);
+    });
+    {
+        Client client = client_of(server, {.connect = 60s, .request = 200ms});
+        CHECK(client.ask({.method = "GET", .target = "/"}, soon()).body == "hello");
+        try {
+            (void)client.ask({.method = "GET", .target = "/"}, soon());
+            FAIL("an answer came");
+        } catch (const TransportError& error) {
+            CHECK(error.was_silent());
+        }
+    }
+    CHECK(server.connections() == 1);
+    CHECK(requests == 2);
+}
+
+TEST_CASE("a server was not silent for a caller that had no time to wait") {
+    ScriptedServer server([](Connection& connection) {
+        (void)connection.read_request();
+        (void)connection.read_request(); // until the client gives up
+    });
+    Client client = client_of(server);
+    try {
+        (void)client.ask({.method = "GET", .target = "/"}, base::Deadline::in(100ms));
+        FAIL("an answer came");
+    } catch (const TransportError& error) {
+        CHECK_FALSE(error.was_silent());
+    }
 }
 
 TEST_CASE("what is no HTTP, and what is too much, is refused") {
