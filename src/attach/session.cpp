@@ -116,7 +116,7 @@ ipam::Allocation take_from_store(const ipam::Config& config, const cni::Request&
     ipam::Allocation allocation;
     auto where = lease_store_of(config);
     if (record.lease_store) require_same_store(*record.lease_store, where);
-    if (!config.store.why.empty()) session.node.log.debug(describe_store(config.store));
+    if (!config.store.why.empty()) session.node.log.info(describe_store(config.store));
     if (where) {
         require_none_on_node(config, session, pods, deadline);
         if (config.store.kind != ipam::StoreKind::blocks) require_none_in_blocks(config, session, deadline);

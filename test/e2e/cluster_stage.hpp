@@ -21,6 +21,12 @@ inline std::string cluster() {
     return directory == nullptr ? "" : directory;
 }
 
+/// The directory of the clusters of etcd that test/cluster/etcd.sh runs; empty if there are none.
+inline std::string etcd() {
+    const char* directory = std::getenv("RDMANET_ETCD");
+    return directory == nullptr ? "" : directory;
+}
+
 inline void write_kubeconfig(const std::string& content) {
     std::ofstream(kKubeconfig) << content;
 }

@@ -1,7 +1,7 @@
 // Leases in a Kubernetes API server: those with the tag [cluster] are run by test/cluster/cluster.sh.
 #include "attachment_stage.hpp"
 #include "cluster_stage.hpp"
-#include "markdown.hpp"
+#include "configured_node.hpp"
 
 #include "support/loopback.hpp"
 #include "support/names.hpp"
@@ -38,23 +38,6 @@ PluginCall shared_call_with(const std::string& keys, const Pod& pod, const std::
 PluginCall shared_call(const Pod& pod, const std::string& range) {
     return shared_call_with("", pod, range);
 }
-
-/// A node on which the example files are installed as docs/addresses.md says.
-class ClusterNode {
-public:
-    ClusterNode() {
-        shell("mkdir -p " + kDirectory + " && cp " + source_path("conf-examples/rdmanet.conf") + ' ' + kDirectory +
-              " && cp " + cluster() + "/pki/ca.crt " + kDirectory + " && echo rdmanet-token >" + kDirectory + "/token");
-        std::ofstream(kDirectory + "/rdmanet.kubeconfig") << replaced(
-            source_text("conf-examples/rdmanet.kubeconfig"), "https://192.0.2.1:6443", shell(cluster() + "/get --url"));
-    }
-    ClusterNode(const ClusterNode&) = delete;
-    ClusterNode& operator=(const ClusterNode&) = delete;
-    ~ClusterNode() { std::filesystem::remove_all(kDirectory); }
-
-private:
-    const std::string kDirectory = "/etc/cni/net.d/rdmanet.d";
-};
 
 /// Takes connections, and never says a word.
 class SilentServer {
@@ -186,29 +169,10 @@ TEST_CASE("a static address is given beside the cluster's, and no object has it"
     CHECK(stage.node.difference() == "");
 }
 
-TEST_CASE("the example files make a network of one node a network of the cluster", "[cluster][examples]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
-    const ClusterNode configured;
-    const Stage stage;
-    PluginCall call = call_for(stage.pod, "'master':'par0','ipam':{'type':'rdmanet','range':'10.31.4.0/24'}");
-    CHECK_THAT(refusal(call), Names("code 109", "K8S_POD_NAME"));
-    call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till";
-    CHECK_THAT(
-        run_process({binary(), "plan", "--name", "net"}, {.input = call.config}).out,
-        Names("\"whereabouts\"", "/etc/cni/net.d/rdmanet.d/rdmanet.conf: kubernetes", "10.31.4.0/24", "254 of 254"));
-    CHECK(addresses(add(call)) == "10.31.4.1/24");
-    CHECK(spec_of("ippools/10.31.4.0-24") ==
-          R"({"allocations":{"1":{"id":"c1","ifname":"net1","podref":"shop/till"}},"range":"10.31.4.0/24"})");
-    CHECK(del(call) == "");
-    CHECK(spec_of("ippools/10.31.4.0-24") == R"({"allocations":{},"range":"10.31.4.0/24"})");
-    CHECK(stage.node.difference() == "");
-}
-
 TEST_CASE("a network of whereabouts whose type is changed goes on with whereabouts' pool", "[cluster]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
-    const ClusterNode configured;
+    const NodeOfCluster configured;
     const Stage stage;
     // A pod of another node that whereabouts has attached.
     shell(cluster() + R"(/apply '{"apiVersion":"whereabouts.cni.cncf.io/v1alpha1","kind":"IPPool","metadata":)"
@@ -321,7 +285,7 @@ TEST_CASE("what is owed is paid by another kubeconfig of the same cluster if the
     NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
     const std::string good = read_file(cluster() + "/rdmanet.kubeconfig");
     write_kubeconfig(good);
-    const ClusterNode configured;
+    const NodeOfCluster configured;
     const Stage stage;
     const PluginCall call = shared_call(stage.pod, "10.31.15.0/24");
     PluginCall edited = call;

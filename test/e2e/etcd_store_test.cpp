@@ -1,7 +1,7 @@
 // Leases in etcd: those with the tag [etcd] are run by test/cluster/etcd.sh.
 #include "attachment_stage.hpp"
+#include "cluster_stage.hpp"
 #include "crowd.hpp"
-#include "markdown.hpp"
 
 #include "support/concat.hpp"
 #include "support/names.hpp"
@@ -22,11 +22,6 @@ namespace {
 
 constexpr const char* kNeedsEtcd = "etcd (test/cluster/etcd.sh run)";
 constexpr const char* kNoEtcd = "http://127.0.0.1:1";
-
-std::string etcd() {
-    const char* directory = std::getenv("RDMANET_ETCD");
-    return directory == nullptr ? "" : directory;
-}
 
 std::string endpoint() {
     return shell(concat("head -n 1 ", etcd(), "/one/endpoints | tr -d '\\n'"));
@@ -191,31 +186,6 @@ TEST_CASE("the node's file says how to reach etcd, with a user and certificates,
     CHECK(del(call) == "");
     CHECK(stage.node.difference() == "");
     shell("rm " + file);
-}
-
-TEST_CASE("the example file makes a network of one node a network of all nodes", "[etcd][examples]") {
-    NEEDS(kernel_has("macvlan"), "macvlan");
-    NEEDS(!etcd().empty(), kNeedsEtcd);
-    const std::string directory = "/etc/cni/net.d/rdmanet.d";
-    const std::string secure = etcd() + "/secure";
-    shell(concat("mkdir -p ", directory, " && cp ", secure, "/ca.crt ", directory, " && cp ", secure,
-                 "/rdmanet.password ", directory, "/password"));
-    // The etcd of the tests has one member, and wants client certificates.
-    std::string text = replaced(source_text("conf-examples/rdmanet-etcd.conf"),
-                                R"("https://192.0.2.1:2379", "https://192.0.2.2:2379", "https://192.0.2.3:2379")",
-                                concat('"', shell(concat("tr -d '\n' <", secure, "/endpoints")), '"'));
-    text = replaced(text, R"("username")",
-                    concat(R"("cert": ")", secure, R"(/client.crt", "key": ")", secure, R"(/client.key", "username")"));
-    std::ofstream(directory + "/rdmanet.conf") << text;
-    const Stage stage;
-    const PluginCall call = call_for(stage.pod, "'master':'par0','ipam':{'type':'rdmanet','range':'10.48.0.0/24'}");
-    CHECK_THAT(run_process({binary(), "plan", "--name", "net"}, {.input = call.config}).out,
-               Names("\"etcd\"", "below /rdmanet", "\"store\" in the node's file " + directory + "/rdmanet.conf",
-                     "254 of 254"));
-    CHECK(addresses(add(call)).starts_with("10.48.0."));
-    CHECK(del(call) == "");
-    CHECK(stage.node.difference() == "");
-    shell("rm -r " + directory);
 }
 
 TEST_CASE("a node that reboots gives back what its pods had, at the first ADD of the boot", "[etcd]") {

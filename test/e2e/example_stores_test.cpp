@@ -1,0 +1,118 @@
+// The examples for addresses of a whole cluster: files of a node, and a network for each store.
+#include "attachment_stage.hpp"
+#include "cluster_stage.hpp"
+#include "configured_node.hpp"
+#include "example_pod.hpp"
+
+#include "support/concat.hpp"
+#include "support/names.hpp"
+#include "support/process.hpp"
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <unistd.h>
+
+#include <array>
+
+namespace rdmanet::test {
+namespace {
+
+/// The network of the example, on the parent that the stage has. Its kernel may have no RDMA.
+PluginCall call_of(const std::string& name, const Stage& stage) {
+    PluginCall call;
+    call.netns = stage.pod.path();
+    call.config = example_manifests().network("default/" + name).config;
+    call.config = replaced(replaced(call.config, "eth1", "par0"), "\"rdma\": true,", "");
+    call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till;K8S_POD_UID=uid-1";
+    return call;
+}
+
+std::string plan_of(const PluginCall& call) {
+    return run_process({binary(), "plan", "--name", "net"}, {.input = call.config}).out;
+}
+
+/// A Node object of this machine, as kubelet registers it.
+class RegisteredNode {
+public:
+    RegisteredNode() {
+        std::array<char, 256> name{};
+        REQUIRE(::gethostname(name.data(), name.size() - 1) == 0);
+        path_ = concat("/api/v1/nodes/", name.data());
+        shell(concat(cluster(), R"(/apply '{"apiVersion":"v1","kind":"Node","metadata":{"name":")", name.data(),
+                     R"("}}' /api/v1/nodes)"));
+    }
+    RegisteredNode(const RegisteredNode&) = delete;
+    RegisteredNode& operator=(const RegisteredNode&) = delete;
+    ~RegisteredNode() { (void)succeeds(concat(cluster(), "/delete ", path_)); }
+
+private:
+    std::string path_;
+};
+
+} // namespace
+
+TEST_CASE("the example files make a network of one node a network of the cluster", "[cluster][examples]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
+    const NodeOfCluster node;
+    const Stage stage;
+    PluginCall call = call_for(stage.pod, "'master':'par0','ipam':{'type':'rdmanet','range':'10.31.4.0/24'}");
+    CHECK_THAT(refusal(call), Names("code 109", "K8S_POD_NAME"));
+    call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till";
+    CHECK_THAT(plan_of(call),
+               Names("\"whereabouts\"", kNodeFiles + "/rdmanet.conf: kubernetes", "10.31.4.0/24", "254 of 254"));
+    CHECK(addresses(add(call)) == "10.31.4.1/24");
+    const std::string allocations = concat(cluster(), "/get ippools/10.31.4.0-24 | jq --compact-output ",
+                                           "--join-output --sort-keys .spec.allocations");
+    CHECK(shell(allocations) == R"({"1":{"id":"c1","ifname":"net1","podref":"shop/till"}})");
+    CHECK(del(call) == "");
+    CHECK(shell(allocations) == "{}");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("the example networks of the cluster's stores keep their promises", "[cluster][blocks][examples]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
+    const NodeOfCluster node;
+    const RegisteredNode registered;
+    const Stage stage;
+    const std::string log = "/var/log/rdmanet-example.log";
+    PluginCall of_pool = call_of("shared-pool", stage);
+    of_pool.config = replaced(of_pool.config, R"("attach")", concat(R"("logFile": ")", log, R"(", "attach")"));
+    CHECK_THAT(plan_of(of_pool), Names("\"whereabouts\"", "10.140.0.0/20", "4079 of 4079"));
+    CHECK(addresses(add(of_pool)) == "10.140.0.16/20");
+    CHECK(del(of_pool) == "");
+    CHECK_THAT(shell(concat("cat ", log, " && rm ", log)),
+               Names("keep leases in store \"whereabouts\", chosen by \"store\" of the network"));
+
+    PluginCall of_blocks = call_of("shared-blocks", stage);
+    CHECK_THAT(plan_of(of_blocks), Names("\"blocks\"", "10.144.0.0/14"));
+    CHECK(addresses(add(of_blocks)).ends_with("/14"));
+    CHECK(del(of_blocks) == "");
+    of_blocks.config = replaced(of_blocks.config, R"("capabilities")",
+                                R"("runtimeConfig": {"ips": ["10.147.255.9"]}, "capabilities")");
+    CHECK(addresses(add(of_blocks)) == "10.147.255.9/14");
+    CHECK(del(of_blocks) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("the example files of etcd make networks of one node networks of all nodes", "[etcd][examples]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!etcd().empty(), "etcd (test/cluster/etcd.sh run)");
+    const NodeOfEtcd node(etcd());
+    const Stage stage;
+    const PluginCall unnamed = call_for(stage.pod, "'master':'par0','ipam':{'type':'rdmanet','range':'10.48.0.0/24'}");
+    CHECK_THAT(plan_of(unnamed),
+               Names("\"etcd\"", "below /rdmanet", concat("\"store\" in the node's file ", kNodeFiles, "/rdmanet.conf"),
+                     "254 of 254"));
+    CHECK(addresses(add(unnamed)).starts_with("10.48.0."));
+    CHECK(del(unnamed) == "");
+    const PluginCall named = call_of("shared-etcd", stage);
+    CHECK_THAT(plan_of(named), Names("\"etcd\"", "\"store\" of the network", "65534 of 65534"));
+    CHECK(addresses(add(named)).starts_with("10.148."));
+    CHECK(del(named) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+} // namespace rdmanet::test
