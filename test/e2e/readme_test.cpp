@@ -237,13 +237,23 @@ TEST_CASE("the documents' tables have the keys that the parser knows", "[example
         CHECK_THAT(message_of(refusal(call_of(pod, ill_typed(key)))), StartsWith(without_kind(key)));
     }
 
+    const std::string of_ipam = find_source("ipam", "known_keys.cpp");
+    const std::set<std::string> settings = keys_of("setting");
+    for (const auto& [object, list] : {std::pair("kubernetes", "kKubernetesKeys"), std::pair("etcd", "kEtcdKeys")}) {
+        INFO(object);
+        std::set<std::string> of_object;
+        for (const std::string& setting : settings)
+            if (setting.starts_with(concat(object, '.'))) of_object.insert(setting.substr(setting.find('.') + 1));
+        CHECK(of_object == listed_keys(of_ipam, list));
+    }
+
     const std::string of_networks = find_source("config", "known_keys.cpp");
     std::set<std::string> known = listed_keys(of_networks, "kOurKeys");
     for (const std::string& key : listed_keys(of_networks, "kRdmaKeys")) known.insert("rdma." + key);
     for (const std::string& key : listed_keys(find_source("config", "vf_config.cpp"), "kVfKeys"))
         known.insert("vf." + key);
     for (const std::string& key : listed_keys(of_networks, "kHostDeviceKeys")) known.insert("device." + key);
-    for (const std::string& key : listed_keys(find_source("ipam", "known_keys.cpp"), "kUsed"))
+    for (const std::string& key : listed_keys(of_ipam, "kUsed"))
         if (key != "type") known.insert("ipam." + key);
     CHECK(documented == known);
 }
