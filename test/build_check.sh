@@ -3,6 +3,7 @@
 # - what `cmake --install` installs
 # - that a build without the tests does not need their packages
 # - the commit in --version
+# - the size of the program
 # - that each source file compiles by itself, which the release build with one file for each room does not show
 #
 #   test/build_check.sh                 all of this, with one of eight source files, which change with the commit, and
@@ -130,6 +131,11 @@ nothing_to_do_is_nothing_done() {
 		cmake --build build/release --target rdmanet && same "$before" "$(stat -c %y build/release/cmd/rdmanet/rdmanet)"
 }
 
+fits_into_12_mb() {
+	local bytes
+	bytes=$(stat -c %s build/release/cmd/rdmanet/rdmanet) && echo "$bytes bytes" && [[ $bytes -le 12000000 ]]
+}
+
 # One of `every` source files, which changes with the commit, and the files that the commit changes; but for what only
 # static binaries are built of.
 chosen_sources() {
@@ -174,6 +180,7 @@ else
 	check "a tarball has its commit, and a packager may set another" tarball_has_its_commit
 	check "a copy without a commit has a hash of its sources" copy_has_a_hash
 	check "a second build compiles nothing" nothing_to_do_is_nothing_done
+	check "the program has at most 12 MB" fits_into_12_mb
 	check "source files compile by themselves: one of $every, and those that the commit changes" sources_compile_alone
 	if [[ ${1:-} == --all ]]; then
 		check "the preset debug builds, with its tests" cmake --build --preset debug

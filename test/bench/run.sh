@@ -69,7 +69,7 @@ size() {
 	local bytes mib kind=MISSED
 	bytes=$(stat -c %s "$RDMANET_BINARY")
 	mib=$(awk -v bytes="$bytes" 'BEGIN { printf "%.2f", bytes / 1048576 }')
-	row "size of the program" "$mib MiB" "" "" 10.00 "$(verdict "$mib" 10)"
+	row "size of the program" "$mib MiB" "" "" 11.44 "$(verdict "$mib" 11.44)" # 12 MB
 	# A position independent file (DYN) without an interpreter is static-PIE.
 	if readelf -h "$RDMANET_BINARY" | grep -q 'DYN' && ! readelf -l "$RDMANET_BINARY" | grep -q INTERP; then kind=met; fi
 	row "static-PIE" "" "" "" "" "$kind"
@@ -80,10 +80,10 @@ reasons() {
 	cat <<'END'
 
 Why goals are missed:
-  VERSION  Unlike an empty program, it relocates a static-PIE of 4 MiB and faults its pages in. A busy machine makes that
-       slower.
+  VERSION  Unlike an empty program, it relocates a static-PIE, without the tables of TLS, and faults its pages in. A busy
+       machine makes that slower.
   ADD  A fifth of its time goes to the netlink requests, which are all that the C program does. Another fifth goes to the
-       start of a program of 4 MiB, and another one to the files of the journal and of the lease database. The rest goes
+       start of a large program, and another one to the files of the journal and of the lease database. The rest goes
        to SQLite, JSON and the C library. That is the price of surviving a kill at any moment. The requests alone take an
        eighth of the time of Debian's plugins.
   DEL  The kernel removes the interface at its own pace (RCU). The C program and Debian's plugins wait just as long.
