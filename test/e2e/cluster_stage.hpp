@@ -8,6 +8,7 @@
 
 namespace rdmanet::test {
 
+inline constexpr const char* kNeedsCluster = "a Kubernetes API server (test/cluster/cluster.sh run)";
 inline constexpr const char* kKubeconfig = "/run/cluster-test.kubeconfig";
 // Nobody listens there.
 inline constexpr const char* kNobody =

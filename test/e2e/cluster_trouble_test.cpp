@@ -1,46 +1,22 @@
 // An API server that is slow, stopped, or refuses: what ADD and DEL say, and what they leave.
 #include "attachment_stage.hpp"
+#include "cluster_calls.hpp"
 #include "cluster_stage.hpp"
 #include "connect_proxy.hpp"
+#include "traffic.hpp"
 
 #include "support/concat.hpp"
 #include "support/names.hpp"
-#include "support/patience.hpp"
 #include "support/process.hpp"
 #include "support/reporter.hpp"
 #include "unit/http/scripted_server.hpp"
 
 #include <catch2/catch.hpp>
 
-#include <atomic>
-#include <mutex>
-#include <set>
-#include <thread>
-#include <vector>
-
 namespace rdmanet::test {
 namespace {
 
 using Catch::Matches;
-
-constexpr const char* kNeedsCluster = "a Kubernetes API server (test/cluster/cluster.sh run)";
-
-/// A kubeconfig for the cluster's server with other words in it.
-std::string kubeconfig(const std::string& what = "", const std::string& by = "", const std::string& user = "rdmanet") {
-    const std::string content = read_file(cluster() + "/" + user + ".kubeconfig");
-    if (what.empty()) return content;
-    const std::string changed = replaced(content, what, by);
-    if (changed == content) throw std::runtime_error("kubeconfig has no " + what);
-    return changed;
-}
-
-/// An attachment of a pod whose network has its addresses in the cluster.
-PluginCall call_in_cluster(const Pod& pod, const std::string& range, const std::string& more = "") {
-    PluginCall call = call_for(pod, concat("'master':'par0','ipam':{'type':'rdmanet','store':'whereabouts','range':'",
-                                           range, "','kubernetes':{'kubeconfig':'", kKubeconfig, "'", more, "}}"));
-    call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till";
-    return call;
-}
 
 /// The API server, which gets no processor time until this ends.
 class StoppedServer {
@@ -51,93 +27,10 @@ public:
     ~StoppedServer() { (void)succeeds(concat("kill -CONT $(cat ", cluster(), "/apiserver.pid)")); }
 };
 
-/// Calls of pods while the server comes and goes. Each thread attaches and detaches a container of its own.
-class Traffic {
-public:
-    Traffic(const Pod& pod, const std::string& range) {
-        for (int at = 0; at < kThreads; ++at) {
-            PluginCall call = call_in_cluster(pod, range, ",'connectTimeoutMs':1000,'requestTimeoutMs':1000");
-            call.container = concat("traffic", at);
-            call.ifname = concat("net", at + 1);
-            threads_.emplace_back([this, call] { run(call); });
-        }
-    }
-    Traffic(const Traffic&) = delete;
-    Traffic& operator=(const Traffic&) = delete;
-    ~Traffic() { end(); }
-
-    /// Waits until so many more calls, of those that `counter` counts, have ended.
-    void wait_for(const std::atomic<int>& counter, int more) {
-        const int wanted = counter + more;
-        if (!comes_true([&] { return counter >= wanted || !complaint().empty(); })) complain("nothing goes on");
-    }
-    void end() {
-        ends_ = true;
-        for (std::thread& thread : threads_)
-            if (thread.joinable()) thread.join();
-    }
-    /// What must never happen; empty if it did not.
-    [[nodiscard]] std::string complaint() const {
-        const std::lock_guard lock(mutex_);
-        return complaint_;
-    }
-
-    std::atomic<int> added{0};
-    std::atomic<int> refused{0};
-
-private:
-    static constexpr int kThreads = 4;
-
-    void complain(const std::string& text) {
-        const std::lock_guard lock(mutex_);
-        complaint_ += text + '\n';
-    }
-    void run(const PluginCall& call) {
-        while (!ends_) {
-            const ProcessResult result = call.run();
-            std::string given;
-            if (result.exit_status == 0) {
-                given = addresses(result.out);
-                const std::lock_guard lock(mutex_);
-                if (!held_.insert(given).second) complaint_ += given + " was given twice\n";
-                ++added;
-            } else {
-                ++refused;
-                if (error_of(result).find("code 11") != 0) complain(error_of(result));
-            }
-            {
-                const std::lock_guard lock(mutex_);
-                held_.erase(given);
-            }
-            if (const ProcessResult removed = call.with_command("DEL").run(); removed.exit_status != 0)
-                complain("DEL: " + removed.out);
-        }
-    }
-
-    mutable std::mutex mutex_;
-    std::set<std::string> held_;
-    std::string complaint_;
-    std::atomic<bool> ends_{false};
-    std::vector<std::thread> threads_;
-};
-
-/// As if a minute had passed, in which the server may carry out what nobody waits for any more.
-void pay_debts() {
-    shell("for record in $(find /run/rdmanet/attachments -name '*.json'); do "
-          "jq 'if .leaseStore.unsettledUntil then .leaseStore.unsettledUntil = 1 else . end' $record >/run/changed && "
-          "mv /run/changed $record; done");
-    shell(binary() + " gc");
-}
-
 /// How often the server has been asked for a pool.
 int pool_reads() {
     return std::stoi(shell(concat(cluster(), "/get /metrics | awk '/^apiserver_request_total.*resource=\"ippools\".*"
                                              "verb=\"GET\"/ { sum += $NF } END { print sum + 0 }'")));
-}
-
-const std::string kHasNoRecord = "{}\n";
-std::string records_of(const std::string& pool) {
-    return shell(concat(cluster(), "/get ippools/", pool, " | jq --compact-output '.spec.allocations // {}'"));
 }
 
 } // namespace
@@ -188,7 +81,7 @@ TEST_CASE("an ADD that fails says at which server and in which step, the server'
     }
     CHECK(addresses(add(call)) == "10.31.20.1/24");
     CHECK(del(call) == "");
-    CHECK(records_of("10.31.20.0-24") == kHasNoRecord);
+    CHECK(pool_records("10.31.20.0-24") == kHasNoRecord);
     CHECK(stage.node.difference() == "");
 }
 
@@ -199,7 +92,8 @@ TEST_CASE("an API server that is killed, started, and stopped for longer than a 
     write_kubeconfig(kubeconfig());
     const Stage stage;
     {
-        Traffic traffic(stage.pod, "10.31.21.0/24");
+        Traffic traffic(
+            call_in_cluster(stage.pod, "10.31.21.0/24", ",'connectTimeoutMs':1000,'requestTimeoutMs':1000"));
         traffic.wait_for(traffic.added, 4);
         shell(concat("kill -KILL $(cat ", cluster(), "/apiserver.pid)"));
         traffic.wait_for(traffic.refused, 4);
@@ -214,7 +108,7 @@ TEST_CASE("an API server that is killed, started, and stopped for longer than a 
         CHECK(traffic.complaint().empty());
     }
     pay_debts();
-    CHECK(records_of("10.31.21.0-24") == kHasNoRecord);
+    CHECK(pool_records("10.31.21.0-24") == kHasNoRecord);
     CHECK(shell(cluster() + "/get overlappingrangeipreservations | jq -r '.items[].metadata.name' | grep "
                             "'^10.31.21.' || true") == "");
     CHECK(shell("find /run/rdmanet/attachments -name '*.json'") == "");
@@ -233,7 +127,7 @@ TEST_CASE("what a person deletes in the cluster between ADD and DEL is not misse
         CHECK(addresses(add(call)) == "10.31.22.1/24");
         remove(object);
         CHECK(del(call) == "");
-        CHECK(records_of("10.31.22.0-24") == kHasNoRecord);
+        CHECK(pool_records("10.31.22.0-24") == kHasNoRecord);
     }
     CHECK(shell("find /run/rdmanet/attachments -name '*.json'") == "");
     // Its pool was deleted, and the reservation is its own: a new ADD has the address again.
@@ -268,7 +162,7 @@ TEST_CASE("a proxy that the kubeconfig names passes everything on, and its passw
     by_proxy("u:h1dden", "1");
     CHECK_THAT(refusal(call), Names("code 11", "TCP: proxy http://127.0.0.1:1: connecting: connection refused") &&
                                   !Catch::Contains("h1dden"));
-    CHECK(records_of("10.31.23.0-24") == kHasNoRecord);
+    CHECK(pool_records("10.31.23.0-24") == kHasNoRecord);
     CHECK(stage.node.difference() == "");
 }
 

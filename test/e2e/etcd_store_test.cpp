@@ -2,6 +2,7 @@
 #include "attachment_stage.hpp"
 #include "cluster_stage.hpp"
 #include "crowd.hpp"
+#include "traffic.hpp"
 
 #include "support/concat.hpp"
 #include "support/names.hpp"
@@ -36,15 +37,15 @@ std::string keys_below(const std::string& prefix) {
 }
 
 /// `etcd` of a configuration, in single quotes.
-std::string servers(const std::string& prefix, const std::string& at) {
-    return concat("'etcd':{'endpoints':['", at, "'],'prefix':'", prefix, "'}");
+std::string servers(const std::string& prefix, const std::string& at, const std::string& more = "") {
+    return concat("'etcd':{'endpoints':['", at, "'],'prefix':'", prefix, "'", more, "}");
 }
 
 /// An attachment of a pod whose network has its addresses in etcd.
 PluginCall shared_call(const Pod& pod, const std::string& prefix, const std::string& ranges,
-                       const std::string& at = endpoint()) {
-    PluginCall call = call_for(
-        pod, concat("'master':'par0','ipam':{'type':'rdmanet',", ranges, ",'store':'etcd',", servers(prefix, at), "}"));
+                       const std::string& at = endpoint(), const std::string& more = "") {
+    PluginCall call = call_for(pod, concat("'master':'par0','ipam':{'type':'rdmanet',", ranges, ",'store':'etcd',",
+                                           servers(prefix, at, more), "}"));
     call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till;K8S_POD_UID=uid-1";
     return call;
 }
@@ -143,6 +144,33 @@ TEST_CASE("an etcd that is away owes nobody an interface: DEL succeeds, and gc g
     shell(binary() + " gc");
     CHECK(keys_below(prefix) == "");
     CHECK(records_left() == "");
+}
+
+TEST_CASE("an etcd that is stopped for longer than a deadline, killed and started costs no address", "[etcd]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!etcd().empty(), kNeedsEtcd);
+    const std::string prefix = "/rdmanet/e2e-stopped";
+    const std::string signal = concat(" $(cat ", etcd(), "/one/1.pid)");
+    const Stage stage;
+    {
+        Traffic traffic(shared_call(stage.pod, prefix, "'range':'10.41.9.0/24'", endpoint(),
+                                    ",'connectTimeoutMs':1000,'requestTimeoutMs':1000,'addTimeoutMs':2000"));
+        traffic.wait_for(traffic.added, 4);
+        shell("kill -STOP" + signal);
+        traffic.wait_for(traffic.refused, 4);
+        shell("kill -CONT" + signal);
+        traffic.wait_for(traffic.added, 4);
+        shell("kill -KILL" + signal);
+        traffic.wait_for(traffic.refused, 4);
+        shell(concat(etcd(), "/member ", etcd(), "/one 1 start"));
+        traffic.wait_for(traffic.added, 4);
+        traffic.end();
+        CHECK(traffic.complaint().empty());
+    }
+    shell(binary() + " gc");
+    CHECK(keys_below(prefix) == "");
+    CHECK(records_left() == "");
+    CHECK(stage.node.difference() == "");
 }
 
 TEST_CASE("an etcd that was never there is named, with what failed, and DEL leaves only what it may owe", "[ipam]") {

@@ -101,7 +101,6 @@ std::string records_of(const std::string& pool) {
     return shell(cluster() + "/get ippools/" + pool + " | jq --join-output '.spec.allocations | keys | join(\" \")'");
 }
 
-constexpr const char* kNeedsCluster = "a Kubernetes API server (test/cluster/cluster.sh run)";
 
 } // namespace
 

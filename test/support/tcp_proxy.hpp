@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -47,6 +48,9 @@ public:
     [[nodiscard]] std::size_t bytes_of_requests() const { return requests_; }
     [[nodiscard]] std::size_t bytes_of_answers() const { return answers_; }
 
+    /// Each piece waits for so long before it is passed on, as on a long line.
+    void set_delay(std::chrono::milliseconds delay) { delay_ = delay; }
+
     /// Keeps the `number`-th piece that a client sends from now on, hangs up on that client, and lets nobody in: a
     /// request is on its way, and whoever sent it does not hear of it.
     void hang_up_at_piece(int number) { pieces_left_ = number; }
@@ -78,8 +82,9 @@ private:
     }
 
     /// Passes on as many bytes as `left` allows; closes the connection where it ends.
-    static void pass(std::string_view bytes, int to, Connection& connection, std::size_t& left,
-                     std::atomic<std::size_t>& total) {
+    void pass(std::string_view bytes, int to, Connection& connection, std::size_t& left,
+              std::atomic<std::size_t>& total) const {
+        std::this_thread::sleep_for(delay_.load());
         const std::size_t count = std::min(left, bytes.size());
         send_all(to, bytes.substr(0, count));
         total += count;
@@ -155,6 +160,7 @@ private:
     bool is_closed_ = false;
     std::atomic<std::size_t> requests_{0};
     std::atomic<std::size_t> answers_{0};
+    std::atomic<std::chrono::milliseconds> delay_{std::chrono::milliseconds(0)};
     std::atomic<int> pieces_left_{0};
     std::atomic<bool> lets_go_{false};
     std::atomic<bool> ends_{false};

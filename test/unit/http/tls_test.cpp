@@ -44,7 +44,9 @@ public:
             "server.key -subj /CN=below | openssl x509 -req -CA middle.crt -CAkey other.key "
             "-CAcreateserial -days 2 -out below.crt -extfile <(echo subjectAltName=IP:127.0.0.1); "
             "openssl req -new -key server.key -subj /CN=api.example | openssl x509 -req -CA ca.crt "
-            "-CAkey ca.key -CAcreateserial -days 2 -out nameless.crt; echo -n hello > page";
+            "-CAkey ca.key -CAcreateserial -days 2 -out nameless.crt; openssl req -new -key server.key "
+            "-subj /CN=late | openssl x509 -req -CA ca.crt -CAkey ca.key -CAcreateserial -days 0 "
+            "-out expired.crt -extfile <(echo subjectAltName=IP:127.0.0.1); echo -n hello > page";
         if (std::system(("bash -c '" + script + "' 2>" + directory_ + "/log").c_str()) != 0)
             throw std::runtime_error("openssl could not make certificates");
     }
@@ -135,6 +137,14 @@ TEST_CASE("certificates count as in Go: an authority below another may be truste
     const TlsServer nameless(keys, "-cert nameless.crt");
     CHECK_THAT(ask(nameless.url(), {.authorities = keys.read("ca.crt"), .server_name = "api.example"}),
                Contains("refused: hostname mismatch"));
+}
+
+TEST_CASE("a server's certificate that has expired is refused") {
+    const Keys keys;
+    const TlsServer expired(keys, "-cert expired.crt");
+    CHECK_THAT(ask(expired.url(), {.authorities = keys.read("ca.crt")}),
+               Contains("TLS: the server's certificate is refused: certificate has expired"));
+    CHECK(ask(expired.url(), {.verify = Verify::nobody}) == "hello");
 }
 
 TEST_CASE("a client is who its certificate says") {

@@ -1,0 +1,46 @@
+// Calls of a pod whose network has its addresses in the cluster of cluster_stage.hpp.
+#pragma once
+
+#include "attachment_stage.hpp"
+#include "cluster_stage.hpp"
+
+#include "support/concat.hpp"
+#include "support/process.hpp"
+
+#include <stdexcept>
+#include <string>
+
+namespace rdmanet::test {
+
+/// A kubeconfig for the cluster's server with other words in it.
+inline std::string kubeconfig(const std::string& what = "", const std::string& by = "",
+                              const std::string& user = "rdmanet") {
+    const std::string content = read_file(cluster() + "/" + user + ".kubeconfig");
+    if (what.empty()) return content;
+    const std::string changed = replaced(content, what, by);
+    if (changed == content) throw std::runtime_error("kubeconfig has no " + what);
+    return changed;
+}
+
+/// An attachment of a pod whose network has its addresses in the cluster.
+inline PluginCall call_in_cluster(const Pod& pod, const std::string& range, const std::string& more = "") {
+    PluginCall call = call_for(pod, concat("'master':'par0','ipam':{'type':'rdmanet','store':'whereabouts','range':'",
+                                           range, "','kubernetes':{'kubeconfig':'", kKubeconfig, "'", more, "}}"));
+    call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till";
+    return call;
+}
+
+/// As if a minute had passed, in which the server may carry out what nobody waits for any more.
+inline void pay_debts() {
+    shell("for record in $(find /run/rdmanet/attachments -name '*.json'); do "
+          "jq 'if .leaseStore.unsettledUntil then .leaseStore.unsettledUntil = 1 else . end' $record >/run/changed && "
+          "mv /run/changed $record; done");
+    shell(binary() + " gc");
+}
+
+inline const std::string kHasNoRecord = "{}\n";
+inline std::string pool_records(const std::string& pool) {
+    return shell(concat(cluster(), "/get ippools/", pool, " | jq --compact-output '.spec.allocations // {}'"));
+}
+
+} // namespace rdmanet::test

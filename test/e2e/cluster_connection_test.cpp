@@ -1,0 +1,198 @@
+// Who a call is for the API server, and the line between them: tokens and certificates that end, delays, and connections
+// that are cut.
+#include "attachment_stage.hpp"
+#include "cluster_calls.hpp"
+#include "cluster_stage.hpp"
+
+#include "support/concat.hpp"
+#include "support/names.hpp"
+#include "support/process.hpp"
+#include "support/reporter.hpp"
+#include "support/tcp_proxy.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <unistd.h>
+
+#include <cstddef>
+#include <functional>
+
+namespace rdmanet::test {
+namespace {
+
+/// Of the nodes' ServiceAccount, signed with the server's own key (RFC 7519). The server gives a minute of grace.
+std::string token_that_ends(const std::string& seconds_from_now) {
+    return shell(concat(
+        "cd ", cluster(),
+        " && account=$(./get /api/v1/namespaces/kube-system/serviceaccounts/rdmanet | jq -r .metadata.uid)",
+        R"sh( && url() { base64 -w0 | tr '+/' '-_' | tr -d '='; } && now=$(date +%s) && )sh",
+        R"sh(head=$(printf '{"alg":"ES256","typ":"JWT"}' | url) && body=$(printf '{"iss":"https://test","aud":)sh",
+        R"sh(["https://test"],"sub":"system:serviceaccount:kube-system:rdmanet","iat":%d,"nbf":%d,"exp":%d,)sh",
+        R"sh("kubernetes.io":{"namespace":"kube-system","serviceaccount":{"name":"rdmanet","uid":"%s"}}}' )sh",
+        "$((now - 7200)) $((now - 7200)) $((now + ", seconds_from_now, R"sh()) $account | url) && )sh",
+        // ECDSA signatures are two numbers of 32 bytes here (RFC 7518, 3.4), and ASN.1 in OpenSSL.
+        R"sh(signature=$(printf %s.%s $head $body | openssl dgst -sha256 -sign pki/sa.key | openssl asn1parse -inform DER )sh",
+        R"sh(| sed -n 's/.*INTEGER *://p' | while read -r number; do printf '%64s' $number; done | tr ' ' 0 | basenc --base16 -d )sh",
+        R"sh(| url) && printf %s.%s.%s $head $body $signature)sh"));
+}
+
+std::string reservations_of(const std::string& begin) {
+    return shell(concat(cluster(), "/get overlappingrangeipreservations | jq -r '.items[].metadata.name' | grep '^",
+                        begin, "' || true"));
+}
+
+} // namespace
+
+TEST_CASE("a token that changes in its file, and one that expires, count from the next call on", "[cluster]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!cluster().empty(), kNeedsCluster);
+    const Stage stage;
+    const PluginCall call = call_in_cluster(stage.pod, "10.31.40.0/24");
+    write_kubeconfig(kubeconfig("token: rdmanet-token", "tokenFile: /run/cluster-test.token"));
+    const auto use = [](const std::string& token) { shell("echo '" + token + "' >/run/cluster-test.token"); };
+    use(token_that_ends("3600"));
+    CHECK(addresses(add(call)) == "10.31.40.1/24");
+    PluginCall beside = of(call, "c2");
+    beside.ifname = "net2";
+    for (const std::string& ended : {token_that_ends("-3600"), std::string("n0-token")}) {
+        use(ended);
+        CHECK_THAT(refusal(beside), Names("code 109", "HTTP 401: Unauthorized", "renew the token") &&
+                                        !Catch::Contains(ended.substr(ended.size() - 8)));
+    }
+    CHECK(del(call) == ""); // and owes the address
+    CHECK_FALSE(pool_records("10.31.40.0-24") == kHasNoRecord);
+    use("rdmanet-token");
+    pay_debts();
+    CHECK(pool_records("10.31.40.0-24") == kHasNoRecord);
+    CHECK(shell("find /run/rdmanet/attachments -name '*.json'; rm /run/cluster-test.token") == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("a client certificate that has expired, or that nobody knows, is refused with a cure", "[cluster]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!cluster().empty(), kNeedsCluster);
+    const Stage stage;
+    const PluginCall call = call_in_cluster(stage.pod, "10.31.41.0/24");
+    const auto certificate = [](const std::string& days, const std::string& ca) {
+        shell(concat(
+            "cd /run && openssl ecparam -name prime256v1 -genkey -noout -out cluster-test.key && openssl req -new "
+            "-key cluster-test.key -subj /O=system:masters/CN=certified | openssl x509 -req -CA ",
+            ca, ".crt -CAkey ", ca, ".key -CAserial /run/cluster-test.serial -CAcreateserial -days ", days,
+            " -out cluster-test.crt 2>/dev/null"));
+    };
+    const std::string ca = cluster() + "/pki/ca";
+    const std::string other = "/run/cluster-test-ca";
+    shell(concat("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout ", other,
+                 ".key -subj /CN=other -days 2 -out ", other, ".crt 2>/dev/null"));
+    write_kubeconfig(kubeconfig("token: rdmanet-token",
+                                "client-certificate: /run/cluster-test.crt, client-key: /run/cluster-test.key"));
+    certificate("2", ca);
+    CHECK(addresses(add(call)) == "10.31.41.1/24");
+    CHECK(del(call) == "");
+    certificate("0", ca); // until now
+    CHECK_THAT(refusal(call), Names("code 109", "HTTP 401: Unauthorized", "renew the token or certificate"));
+    certificate("2", other);
+    CHECK_THAT(refusal(call), Names("code 109", "HTTP 401: Unauthorized", "renew the token or certificate"));
+    CHECK(pool_records("10.31.41.0-24") == kHasNoRecord);
+    shell("rm /run/cluster-test.* /run/cluster-test-ca.*");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("a connection to the API server that is slow, or is cut at any byte of an ADD or DEL, costs no address",
+          "[cluster][blocks]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!cluster().empty(), kNeedsCluster);
+    const std::string url = shell(cluster() + "/get --url");
+    const auto port = static_cast<std::uint16_t>(std::stoul(url.substr(url.rfind(':') + 1)));
+    const std::string space = concat("cut", ::getpid());
+    shell(concat(cluster(), R"(/apply '{"apiVersion":"v1","kind":"Node","metadata":{"name":")", space,
+                 R"("}}' /api/v1/nodes)"));
+    const Stage stage;
+    const std::string store = GENERATE("whereabouts", "blocks");
+    int number = 0;
+    // Each ADD asks for an address of its own: with blocks, that is a block of its own, which DEL gives back.
+    const auto next_call = [&](const std::string& times = "") {
+        PluginCall call = call_for(
+            stage.pod, concat("'master':'par0','ipam':{'type':'rdmanet','store':'", store, "','range':'10.31.42.0/24',",
+                              "'requestable':'10.31.42.128/25','network_name':'", space, "-", store, "','nodeName':'",
+                              space, "','kubernetes':{'kubeconfig':'", kKubeconfig, "'", times, "}}"));
+        call.container = concat("c", ++number);
+        call.args = concat("IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till;IP=10.31.42.", 129 + number);
+        return call;
+    };
+    const auto directly = [&] { write_kubeconfig(kubeconfig()); };
+    const auto by = [&](const TcpProxy& proxy) {
+        write_kubeconfig(kubeconfig(url, concat("https://127.0.0.1:", proxy.port())));
+    };
+    const auto left = [&] {
+        if (store == "whereabouts") {
+            const std::string records = pool_records(space + "-whereabouts-10.31.42.0-24");
+            return (records == kHasNoRecord ? "" : records) + reservations_of(space);
+        }
+        return shell(concat(cluster(),
+                            "/get /apis/rdmanet.cni/v1alpha1/addressblocks | jq -r '.items[] | select(.spec.space ",
+                            "== \"", space, "-blocks\") | .metadata.name'"));
+    };
+    directly();
+    const PluginCall first = next_call(); // records the range, and looks for what a boot before has left
+    (void)add(first);
+    CHECK(del(first) == "");
+
+    std::size_t requests[2]{};
+    std::size_t answers[2]{};
+    const PluginCall whole = next_call();
+    for (const bool is_del : {false, true}) {
+        const TcpProxy proxy(port);
+        by(proxy);
+        CHECK((is_del ? del(whole) : (add(whole), std::string())) == "");
+        requests[is_del] = proxy.bytes_of_requests();
+        answers[is_del] = proxy.bytes_of_answers();
+    }
+    CHECK(left() == "");
+    constexpr std::size_t kPoints = 6;
+    int given = 0;
+    for (const bool is_del : {false, true})
+        for (std::size_t point = 0; point < 2 * kPoints; ++point) {
+            const bool cuts_requests = point < kPoints;
+            const std::size_t bytes = (point % kPoints + 1) * (cuts_requests ? requests : answers)[is_del] / kPoints;
+            INFO((is_del ? "DEL" : "ADD") << (cuts_requests ? ", requests" : ", answers") << " cut after " << bytes);
+            const PluginCall call = next_call();
+            const TcpProxy proxy(port, cuts_requests ? bytes : TcpProxy::kNever,
+                                 cuts_requests ? TcpProxy::kNever : bytes);
+            if (is_del) {
+                directly();
+                (void)add(call);
+                by(proxy);
+            } else {
+                by(proxy);
+                const ProcessResult result = call.run();
+                if (result.exit_status == 0)
+                    ++given;
+                else
+                    CHECK_THAT(error_of(result), Names("code 11"));
+            }
+            CHECK(del(call) == "");
+        }
+    CHECK(given > 0);
+    directly();
+    pay_debts();
+    CHECK(left() == "");
+
+    TcpProxy slow(port);
+    slow.set_delay(std::chrono::milliseconds(30)); // for each piece: a few hundred for an ADD
+    by(slow);
+    const PluginCall late = next_call();
+    (void)add(late);
+    CHECK(del(late) == "");
+    slow.set_delay(std::chrono::milliseconds(400));
+    CHECK_THAT(refusal(next_call(",'connectTimeoutMs':300,'requestTimeoutMs':300,'addTimeoutMs':2000")),
+               Names("code 11", concat("https://127.0.0.1:", slow.port()), "no answer"));
+    slow.set_delay(std::chrono::milliseconds(0));
+    directly();
+    pay_debts();
+    CHECK(left() == "");
+    shell(concat(cluster(), "/delete /api/v1/nodes/", space));
+    CHECK(stage.node.difference() == "");
+}
+
+} // namespace rdmanet::test
