@@ -8,6 +8,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace rdmanet::cmd {
 namespace {
@@ -23,12 +24,20 @@ int show(const IpamOptions& options, const std::string& node) {
     return report.troubles.empty() ? 0 : 1;
 }
 
-int check(const IpamOptions& options, std::chrono::seconds pause) {
+struct CheckOptions {
+    unsigned pause = kPause;
+    bool repair = false;
+};
+
+int check(const IpamOptions& options, const CheckOptions& own) {
     const ops::LeasePlaces places = find_lease_places(options);
     ops::IpamClients clients(places);
-    const ops::IpamCheck checked = ops::check_ipam(places, clients, pause);
+    ops::IpamRepair repair;
+    if (own.repair) repair = ops::repair_ipam(places);
+    ops::IpamCheck checked = ops::check_ipam(places, clients, std::chrono::seconds(own.pause));
+    checked.repair = std::move(repair);
     print(options.json ? ops::to_json(checked) : ops::to_text(checked));
-    return checked.faults.empty() && checked.troubles.empty() ? 0 : 1;
+    return checked.faults.empty() && checked.troubles.empty() && checked.repair.refused.empty() ? 0 : 1;
 }
 
 } // namespace
@@ -46,13 +55,15 @@ IpamVerb add_ipam_check(CLI::App& ipam, IpamOptions& options) {
     CLI::App* command = ipam.add_subcommand(
         "check", "compare the stores with journal, kernel, pods and nodes; exit status 1 if anything is wrong");
     add_place_options(*command, options);
-    const auto pause = std::make_shared<unsigned>(kPause);
+    const auto own = std::make_shared<CheckOptions>();
+    command->add_flag("--repair", own->repair,
+                      "first create again, on this node, what the stores lack of the addresses of living pods");
     command
-        ->add_option("--pause", *pause,
+        ->add_option("--pause", own->pause,
                      "seconds until what seems wrong is looked at again, because it may just be changing")
         ->check(CLI::Range(0U, kLongestPause))
         ->capture_default_str();
-    return {.command = command, .run = [&options, pause] { return check(options, std::chrono::seconds(*pause)); }};
+    return {.command = command, .run = [&options, own] { return check(options, *own); }};
 }
 
 } // namespace rdmanet::cmd

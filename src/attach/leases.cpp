@@ -6,6 +6,7 @@
 #include <rdmanet/base/format.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace rdmanet::attach {
 
@@ -42,6 +43,19 @@ std::vector<state::RecordedLease> to_recorded(const std::vector<ipam::Lease>& le
     return recorded;
 }
 
+std::vector<ipam::Lease> recorded_leases_of(const state::AttachmentRecord& record) {
+    std::vector<ipam::Lease> leases;
+    for (const state::RecordedLease& recorded : record.leases)
+        if (const auto address = base::IpPrefix::parse(recorded.address))
+            leases.push_back({.space = recorded.space,
+                              .slot = recorded.slot,
+                              .address = *address,
+                              .owner = owner_of(record),
+                              .since = record.created,
+                              .cooldown = std::chrono::seconds(recorded.cooldown)});
+    return leases;
+}
+
 std::vector<ipam::Lease> list_recorded_leases(const state::AttachmentStore& records, const std::string& boot_id,
                                               std::string_view store) {
     std::vector<state::AttachmentRecord> recorded_attachments = records.list().records;
@@ -51,14 +65,7 @@ std::vector<ipam::Lease> list_recorded_leases(const state::AttachmentStore& reco
     std::vector<ipam::Lease> leases;
     for (const state::AttachmentRecord& record : recorded_attachments) {
         if ((record.lease_store ? record.lease_store->kind : "") != store) continue; // they are in another store
-        for (const state::RecordedLease& recorded : record.leases)
-            if (const auto address = base::IpPrefix::parse(recorded.address))
-                leases.push_back({.space = recorded.space,
-                                  .slot = recorded.slot,
-                                  .address = *address,
-                                  .owner = owner_of(record),
-                                  .since = record.created,
-                                  .cooldown = std::chrono::seconds(recorded.cooldown)});
+        for (ipam::Lease& lease : recorded_leases_of(record)) leases.push_back(std::move(lease));
     }
     return leases;
 }

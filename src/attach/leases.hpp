@@ -18,6 +18,9 @@ namespace rdmanet::attach {
 [[nodiscard]] ipam::Owner owner_of(const state::AttachmentRecord& record);
 [[nodiscard]] std::vector<state::RecordedLease> to_recorded(const std::vector<ipam::Lease>& leases);
 
+/// What the record says that the attachment has, wherever it is.
+[[nodiscard]] std::vector<ipam::Lease> recorded_leases_of(const state::AttachmentRecord& record);
+
 /// The node's lease store. A new store starts with the leases in the journal's records.
 [[nodiscard]] ipam::SqliteStore open_leases(const Node& node, const state::AttachmentStore& records);
 

@@ -267,6 +267,12 @@ std::vector<ipam::Lease> SharedLeases::find(const ipam::OwnerKey& key, const bas
     return waiting_once([&] { return store_->find(key, deadline); });
 }
 
+std::vector<ipam::Regained> SharedLeases::regain(const std::vector<ipam::Lease>& leases,
+                                                 const base::Deadline& deadline) {
+    const auto regain = [&] { return waiting_once([&] { return store_->regain(leases, deadline); }); };
+    return blocks_ == nullptr ? regain() : repairing(*block_file_, node_, deadline, regain);
+}
+
 void SharedLeases::settle(const base::Deadline& deadline) {
     if (blocks_ != nullptr) waiting_once([&] { blocks_->settle(cluster::kIdleBlock, deadline); });
 }

@@ -90,6 +90,10 @@ public:
 
     [[nodiscard]] std::vector<ipam::Lease> find(const ipam::OwnerKey& key, const base::Deadline& deadline);
 
+    /// What the store lacks of these leases is made again. A damaged file of blocks is rebuilt.
+    [[nodiscard]] std::vector<ipam::Regained> regain(const std::vector<ipam::Lease>& leases,
+                                                     const base::Deadline& deadline);
+
     /// Blocks that this node has no use for go back to the cluster. Throws ipam::StoreError.
     void settle(const base::Deadline& deadline);
 

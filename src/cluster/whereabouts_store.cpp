@@ -3,6 +3,7 @@
 #include "whereabouts_api.hpp"
 #include "whereabouts_boot.hpp"
 #include "whereabouts_range.hpp"
+#include "whereabouts_regain.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
@@ -188,6 +189,16 @@ public:
             adopted.push_back(std::move(inherited));
         }
         return adopted;
+    }
+
+    std::vector<ipam::Regained> regain(const std::vector<Lease>& leases, const base::Deadline& deadline) {
+        read_.clear();
+        WhereaboutsRegain work(api_, range_,
+                               {.before_claim = [this](const Lease& lease) { note_claim(lease); },
+                                .unsettled = [this](const Lease& lease) { unsettled_.push_back(lease); }});
+        std::vector<ipam::Regained> all;
+        for (const Lease& lease : leases) all.push_back(work.regain(lease, deadline));
+        return all;
     }
 
     std::vector<Lease> find_if(const base::Deadline& deadline, const std::function<bool(const PoolRecord&)>& wanted) {
@@ -574,6 +585,10 @@ std::vector<Lease> WhereaboutsStore::reclaim(const std::vector<Lease>& leases, c
 std::vector<Lease> WhereaboutsStore::adopt(const std::vector<Lease>& leases, const Owner& heir,
                                            const base::Deadline& deadline) {
     return impl_->adopt(leases, heir, deadline);
+}
+
+std::vector<ipam::Regained> WhereaboutsStore::regain(const std::vector<Lease>& leases, const base::Deadline& deadline) {
+    return impl_->regain(leases, deadline);
 }
 
 std::vector<Lease> WhereaboutsStore::find(const OwnerKey& key, const base::Deadline& deadline) {

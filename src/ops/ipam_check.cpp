@@ -1,6 +1,7 @@
 #include <rdmanet/ops/ipam_check.hpp>
 
 #include <rdmanet/attach/check_node.hpp>
+#include <rdmanet/attach/regain.hpp>
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/logger.hpp>
 #include <rdmanet/base/text.hpp>
@@ -60,6 +61,22 @@ std::size_t count(const IpamCheck& check, Wrong wrong) {
 
 } // namespace
 
+IpamRepair repair_ipam(const LeasePlaces& places) {
+    if (places.state_directory.empty())
+        throw base::Error("what living pods lack is made again on their node: run `rdmanet ipam check --repair` there, "
+                          "as root");
+    const attach::Node node(places.state_directory, base::Logger(base::LogLevel::warning));
+    IpamRepair repair;
+    const auto is_meant = [&](const ipam::Lease& lease) {
+        return places.includes(lease.space, lease.address.address());
+    };
+    for (const attach::RegainedLease& each : attach::regain_leases(node, is_meant)) {
+        if (!each.made.empty()) repair.made.push_back(fmt::format("{}: {}", each.what, base::join(each.made)));
+        if (!each.refused.empty()) repair.refused.push_back(fmt::format("{}: {}", each.what, each.refused));
+    }
+    return repair;
+}
+
 IpamCheck check_ipam(const LeasePlaces& places, IpamClients& clients, std::chrono::seconds pause) {
     Look first = look(places, clients);
     if (!first.faults.empty()) {
@@ -82,6 +99,8 @@ IpamCheck check_ipam(const LeasePlaces& places, IpamClients& clients, std::chron
 
 std::string to_text(const IpamCheck& check) {
     std::string text;
+    for (const std::string& made : check.repair.made) text += fmt::format("made again: {}\n", made);
+    for (const std::string& refused : check.repair.refused) text += fmt::format("not repaired: {}\n", refused);
     for (const IpamFault& fault : check.faults)
         text += fmt::format("{}: {}: {}\n", to_string(fault.wrong), fault.about, fault.text);
     for (const std::string& what : check.unknown) text += fmt::format("not known: {}\n", what);
@@ -104,6 +123,8 @@ std::string to_json(const IpamCheck& check) {
             .end_object();
     writer.end_array();
     writer.member("leases", std::uint64_t{check.leases}).member("blocks", std::uint64_t{check.blocks});
+    state::write_texts(writer, "repaired", check.repair.made);
+    state::write_texts(writer, "notRepaired", check.repair.refused);
     state::write_texts(writer, "unknown", check.unknown);
     state::write_texts(writer, "troubles", check.troubles);
     return fmt::format("{}\n", writer.end_object().to_text());

@@ -58,7 +58,7 @@ public:
         /// Addresses whose reservations release() looks for although no pool leads to them: requests that got no answer
         /// may have made them, or an ADD was killed while it inherited the address.
         std::vector<std::pair<std::string, base::IpAddress>> also; // space and address
-        ThisNode node{}; // reservations say it, and AddressRanges its name
+        ThisNode node{};                                           // reservations say it, and AddressRanges its name
         /// Writes down that the address is about to be claimed. When it returns, the claim may be sent.
         std::function<void(const ipam::Lease&)> before_claim;
         /// Writes down that the address is about to be inherited, so that `also` has it if this process is killed.
@@ -84,6 +84,8 @@ public:
     std::vector<ipam::Lease> reclaim(const std::vector<ipam::Lease>& leases, const base::Deadline& deadline) override;
     std::vector<ipam::Lease> adopt(const std::vector<ipam::Lease>& leases, const ipam::Owner& heir,
                                    const base::Deadline& deadline) override;
+    [[nodiscard]] std::vector<ipam::Regained> regain(const std::vector<ipam::Lease>& leases,
+                                                     const base::Deadline& deadline) override;
     [[nodiscard]] std::vector<ipam::Lease> find(const ipam::OwnerKey& key, const base::Deadline& deadline) override;
     [[nodiscard]] std::vector<ipam::Lease> find_predecessors(const ipam::Owner& owner,
                                                              const base::Deadline& deadline) override;

@@ -62,6 +62,13 @@ struct Rival {
     std::string holder; // the name of a node; empty: nobody has them, and so anybody may take them
 };
 
+/// What became of a lease that its owner still uses, and that the store should have.
+struct Regained {
+    Lease lease;
+    std::vector<std::string> made{}; // again, because it was missing
+    std::string refused{};           // why it can't be had any more; empty: the store has it now
+};
+
 /// Every call throws base::TimeoutError at its deadline, DamagedStore, and StoreError for any other refusal.
 class Store {
 public:
@@ -98,6 +105,11 @@ public:
     /// Returns them as they are now.
     virtual std::vector<Lease> adopt(const std::vector<Lease>& leases, const Owner& heir,
                                      const base::Deadline& deadline) = 0;
+
+    /// Makes again what the store lacks of these leases, whose owners still use them. Takes nothing that somebody else has
+    /// by now. One answer for each, in their order.
+    [[nodiscard]] virtual std::vector<Regained> regain(const std::vector<Lease>& leases,
+                                                       const base::Deadline& deadline) = 0;
 
     /// The attachment's leases, by slot.
     [[nodiscard]] virtual std::vector<Lease> find(const OwnerKey& key, const base::Deadline& deadline) = 0;

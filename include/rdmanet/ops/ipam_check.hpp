@@ -11,13 +11,23 @@
 
 namespace rdmanet::ops {
 
+struct IpamRepair {
+    std::vector<std::string> made;    // one sentence each
+    std::vector<std::string> refused; // the same, with the reason
+};
+
 struct IpamCheck {
+    IpamRepair repair{}; // done before it looked
     std::vector<IpamFault> faults;
     std::size_t leases = 0;            // that were looked at
     std::size_t blocks = 0;            // the same
     std::vector<std::string> troubles; // stores that could not be read
     std::vector<std::string> unknown;  // what could not be compared
 };
+
+/// Makes again what the stores lack of the addresses that living attachments of this node have. `places` must have a
+/// state directory. Throws base::Error if there is none, or it can't be read.
+[[nodiscard]] IpamRepair repair_ipam(const LeasePlaces& places);
 
 /// What a first look finds wrong is looked at again after `pause`: what is just being made or removed has changed then.
 [[nodiscard]] IpamCheck check_ipam(const LeasePlaces& places, IpamClients& clients, std::chrono::seconds pause);

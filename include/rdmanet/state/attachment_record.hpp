@@ -83,6 +83,8 @@ struct LeaseStore {
     /// A claim in etcd was about to be sent. The ADD that sent it takes this away when it knows what became of it.
     bool has_open_claim = false;
     bool is_released = false; // whatever could be found was given back
+
+    friend bool operator==(const LeaseStore&, const LeaseStore&) = default;
 };
 
 /// What the network asks for beyond the steps. `rdmanet check` needs it, because it has no configuration.

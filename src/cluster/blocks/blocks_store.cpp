@@ -62,6 +62,23 @@ public:
         NodeBlocks(api, file_, options_).settle(deadline);
     }
 
+    std::vector<ipam::Regained> regain(const std::vector<Lease>& leases, const base::Deadline& deadline) {
+        const base::FileLock lock = lock_requests(deadline);
+        BlocksApi api(options_.api());
+        NodeBlocks blocks(api, file_, options_);
+        std::vector<ipam::Regained> all;
+        for (const Lease& lease : leases) {
+            ipam::Regained regained = blocks.regain_block_of(lease, deadline);
+            if (regained.refused.empty()) {
+                ipam::Regained in_file = file_.regain({lease}, deadline).front();
+                regained.made.insert(regained.made.end(), in_file.made.begin(), in_file.made.end());
+                regained.refused = std::move(in_file.refused);
+            }
+            all.push_back(std::move(regained));
+        }
+        return all;
+    }
+
     [[nodiscard]] ipam::BlockFile& file() { return file_; }
 
 private:
@@ -137,6 +154,10 @@ std::vector<Lease> BlocksStore::reclaim(const std::vector<Lease>& leases, const 
 std::vector<Lease> BlocksStore::adopt(const std::vector<Lease>& leases, const Owner& heir,
                                       const base::Deadline& deadline) {
     return impl_->file().adopt(leases, heir, deadline);
+}
+
+std::vector<ipam::Regained> BlocksStore::regain(const std::vector<Lease>& leases, const base::Deadline& deadline) {
+    return impl_->regain(leases, deadline);
 }
 
 std::vector<Lease> BlocksStore::find(const OwnerKey& key, const base::Deadline& deadline) {

@@ -37,6 +37,10 @@ public:
     /// Looks at requests without an answer, and gives closed blocks back.
     void settle(const base::Deadline& deadline);
 
+    /// Makes sure that the block with this address is this node's, and that the cluster says so. The lease need not be in
+    /// the file yet; its owner uses the address.
+    [[nodiscard]] ipam::Regained regain_block_of(const ipam::Lease& lease, const base::Deadline& deadline);
+
     /// Whether a lost block is to be looked at again.
     [[nodiscard]] static bool is_due(const ipam::Block& block, const ipam::Time& now);
 
@@ -81,6 +85,15 @@ private:
     [[nodiscard]] bool regain_absent(const Block& block, const Deadline& deadline);
     [[nodiscard]] bool regain_lost(const Block& lost, const Deadline& deadline);
     void regain_missing(const std::vector<BlockObject>& all, const BlockRange& range, const Deadline& deadline);
+
+    // repairing.cpp
+    [[nodiscard]] std::optional<BlockRange> find_range_of(const ipam::Lease& lease, const Deadline& deadline);
+    [[nodiscard]] bool knows(const std::string& space, const base::IpPrefix& prefix, const Deadline& deadline);
+    [[nodiscard]] bool regain_known(const Block& known, const std::optional<BlockObject>& object,
+                                    const Deadline& deadline);
+    [[nodiscard]] bool regain_unknown(const BlockRange& range, const base::IpPrefix& block,
+                                      const std::optional<BlockObject>& object, const ipam::Lease& lease,
+                                      const Deadline& deadline);
 
     // earlier.cpp
     void look_for_earlier(const BlockRange& range, const Deadline& deadline);

@@ -1,4 +1,5 @@
 #include "parts.hpp"
+#include "regain.hpp"
 #include "taking.hpp"
 
 #include <rdmanet/base/format.hpp>
@@ -100,6 +101,12 @@ public:
             if (answer && !answer->succeeded) parts_.node.forget_revision(); // perhaps that was the reason
         }
         return adopted; // reserve() finds what came of the others
+    }
+
+    std::vector<ipam::Regained> regain(const std::vector<Lease>& leases, const Deadline& deadline) override {
+        std::vector<ipam::Regained> all;
+        for (const Lease& lease : leases) all.push_back(cluster::regain(parts_, lease, deadline));
+        return all;
     }
 
     std::vector<Lease> find(const OwnerKey& key, const Deadline& deadline) override {

@@ -1,5 +1,7 @@
 #include "address_pool.hpp"
 
+#include <rdmanet/base/format.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -137,6 +139,15 @@ std::size_t AddressPool::restore(const std::vector<Lease>& leases) {
     }
     if (count != 0) runs_.rebuild();
     return count;
+}
+
+Regained AddressPool::regain(const Lease& lease) {
+    if (const auto present = leases_.find(lease.space, lease.address.address())) {
+        if (present->owner.key == lease.owner.key) return {.lease = lease};
+        return {.lease = lease, .refused = fmt::format("{} has it by now", present->owner.to_string())};
+    }
+    if (restore({lease}) != 0) return {.lease = lease, .made = {"its lease"}};
+    return {.lease = lease, .refused = "the attachment has another address in its place"};
 }
 
 void AddressPool::forget_resting(const std::string& space, const base::IpPrefix& prefix) {

@@ -29,6 +29,7 @@ public:
     std::vector<Lease> release(const std::vector<Lease>& leases, const std::vector<Lease>& unused = {});
     std::vector<Lease> adopt(const std::vector<Lease>& leases, const Owner& heir);
     std::size_t restore(const std::vector<Lease>& leases);
+    [[nodiscard]] Regained regain(const Lease& lease);
 
     /// Addresses of the prefix no longer rest: they are given elsewhere.
     void forget_resting(const std::string& space, const base::IpPrefix& prefix);

@@ -120,6 +120,19 @@ Leases BlockFile::adopt(const Leases& leases, const Owner& heir, const base::Dea
     });
 }
 
+std::vector<Regained> BlockFile::regain(const Leases& leases, const base::Deadline& deadline) {
+    using All = std::vector<Regained>;
+    return impl_->make<All>(deadline, [&](AddressPool& pool, BlockTable& table) {
+        All all;
+        for (const Lease& lease : leases) {
+            const bool is_open = table.is_open(lease.space, lease.address.address());
+            all.push_back(is_open ? pool.regain(lease)
+                                  : Regained{.lease = lease, .refused = "it is in no open block of this node"});
+        }
+        return all;
+    });
+}
+
 Leases BlockFile::find(const OwnerKey& key, const base::Deadline& deadline) {
     return impl_->read<Leases>(deadline,
                                [&](AddressPool& pool, BlockTable&) { return pool.leases().find_by_owner(key); });

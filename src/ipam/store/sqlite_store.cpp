@@ -57,6 +57,15 @@ std::vector<Lease> SqliteStore::adopt(const std::vector<Lease>& leases, const Ow
     return impl_->write<Leases>(deadline, [&](AddressPool& pool) { return pool.adopt(leases, heir); });
 }
 
+std::vector<Regained> SqliteStore::regain(const std::vector<Lease>& leases, const base::Deadline& deadline) {
+    using All = std::vector<Regained>;
+    return impl_->in_transaction<All>(Transaction::Mode::write, Impl::IfAbsent::make, deadline, [&](AddressPool& pool) {
+        All all;
+        for (const Lease& lease : leases) all.push_back(pool.regain(lease));
+        return all;
+    });
+}
+
 std::vector<Lease> SqliteStore::find(const OwnerKey& key, const base::Deadline& deadline) {
     return impl_->read<Leases>(deadline, [&](AddressPool& pool) { return pool.leases().find_by_owner(key); });
 }

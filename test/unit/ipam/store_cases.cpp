@@ -252,6 +252,37 @@ TEST_CASE("a full range gives the addresses of the dead, and a pod's own dead co
     });
 }
 
+TEST_CASE("a lease that is lost is made again for who uses it, unless somebody else has the address", "[store]") {
+    for_each_store([](const Subject& on) {
+        const auto regain = [&](const Lease& lease) {
+            const auto all = on.store->regain({lease}, soon());
+            REQUIRE(all.size() == 1);
+            CHECK(all.front().lease == lease);
+            return all.front();
+        };
+        const Owner a = owner("a", "p");
+        const Lease lease = std::get<Granted>(on.store->reserve(a, {on.claim("10.0.0.0/29")}, soon())).leases.at(0);
+        const Regained whole = regain(lease);
+        CHECK(whole.made.empty());
+        CHECK(whole.refused.empty());
+        CHECK(on.release(a) == lease.address.to_string());
+        const Regained made = regain(lease);
+        CHECK(made.made.size() == 1);
+        CHECK(made.refused.empty());
+        CHECK(on.find(a) == lease.address.to_string());
+        CHECK(on.release(a) == lease.address.to_string());
+        const Owner b = owner("b", "q");
+        CHECK(on.reserve(b, {on.wanting("10.0.0.0/29", lease.address.address().to_string())}) ==
+              lease.address.to_string());
+        const Regained refused = regain(lease);
+        CHECK(refused.made.empty());
+        CHECK(refused.refused.find("q") != std::string::npos);
+        CHECK(on.find(a).empty());
+        CHECK(on.find(b) == lease.address.to_string());
+        CHECK(on.leases("10.0.0.0/29") == 1);
+    });
+}
+
 TEST_CASE("processes that take and give at once never share an address, and leave nothing", "[store]") {
     for_each_store([](const Subject& on) {
         constexpr int kProcesses = 6;

@@ -43,6 +43,8 @@ public:
     std::vector<Lease> reclaim(const std::vector<Lease>& leases, const base::Deadline& deadline) override;
     std::vector<Lease> adopt(const std::vector<Lease>& leases, const Owner& heir,
                              const base::Deadline& deadline) override;
+    [[nodiscard]] std::vector<Regained> regain(const std::vector<Lease>& leases,
+                                               const base::Deadline& deadline) override;
     [[nodiscard]] std::vector<Lease> find(const OwnerKey& key, const base::Deadline& deadline) override;
     [[nodiscard]] std::vector<Lease> find_predecessors(const Owner& owner, const base::Deadline& deadline) override;
     [[nodiscard]] std::vector<Lease> list(const Claim& claim, const std::optional<base::IpAddress>& after,

@@ -1,0 +1,127 @@
+#include <rdmanet/attach/regain.hpp>
+
+#include "leases.hpp"
+#include "shared_leases.hpp"
+
+#include "owners/attachment.hpp"
+#include "owners/liveness.hpp"
+
+#include <rdmanet/base/format.hpp>
+#include <rdmanet/ipam/errors.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+#include <variant>
+
+namespace rdmanet::attach {
+namespace {
+
+using state::AttachmentRecord;
+
+constexpr std::chrono::seconds kRegainTimeout{30}; // of one attachment
+
+class Regaining {
+public:
+    Regaining(const Node& node, const std::function<bool(const ipam::Lease&)>& is_meant)
+        : node_(node), is_meant_(is_meant), records_(node.records()), on_node_(open_leases(node, records_)),
+          pods_(node) {}
+
+    std::vector<RegainedLease> run() && {
+        std::vector<AttachmentRecord> records = records_.list().records;
+        sort_youngest_first(records, node_.boot_id); // of two that name one address, the younger one has it
+        for (const AttachmentRecord& record : records) {
+            try {
+                regain(record.key);
+            } catch (const base::Error& error) {
+                refuse(record, error.what());
+            }
+        }
+        return std::move(all_);
+    }
+
+private:
+    void refuse(const AttachmentRecord& record, std::string why) {
+        all_.push_back({.what = attach::describe(record), .made = {}, .refused = std::move(why)});
+    }
+
+    void regain(const state::AttachmentKey& key) {
+        const auto deadline = base::Deadline::in(kRegainTimeout);
+        const auto lock = records_.lock(key, base::Deadline::in(std::chrono::milliseconds(0)));
+        const auto outcome = records_.load(key);
+        const auto* seen = std::get_if<AttachmentRecord>(&outcome);
+        if (seen == nullptr || seen->phase != state::Phase::attached || seen->removal_unfinished) return;
+        AttachmentRecord record = *seen;
+        std::vector<ipam::Lease> leases = recorded_leases_of(record);
+        std::erase_if(leases, [&](const ipam::Lease& lease) { return !is_meant_(lease); });
+        if (leases.empty()) return;
+        const ipam::Verdict pod = pods_.probe(pod_of(record));
+        if (pod == ipam::Liveness::dead) return;
+        if (pod != ipam::Liveness::alive) return refuse_unknown(record, pod, deadline);
+        for (ipam::Regained& each :
+             record.lease_store ? regain_shared(record, leases, deadline) : regain_on_node(leases, deadline)) {
+            if (each.made.empty() && each.refused.empty()) continue;
+            all_.push_back({.what = fmt::format("{} of {}", each.lease.address, attach::describe(record)),
+                            .made = std::move(each.made),
+                            .refused = std::move(each.refused)});
+        }
+    }
+
+    /// Who may be dead gets nothing, and a lease that is there needs no word.
+    void refuse_unknown(const AttachmentRecord& record, const ipam::Verdict& pod, const base::Deadline& deadline) {
+        std::vector<ipam::Lease> present;
+        if (record.lease_store)
+            present = SharedLeases(*record.lease_store, node_, records_).find(owner_key(record.key), deadline);
+        else
+            present = find_leases(on_node_, record.key, node_, deadline);
+        for (const ipam::Lease& lease : recorded_leases_of(record))
+            if (std::none_of(present.begin(), present.end(),
+                             [&](const ipam::Lease& one) { return one.address == lease.address; }))
+                return refuse(record, fmt::format("it is unknown whether its pod lives: {}", pod.reason));
+    }
+
+    std::vector<ipam::Regained> regain_on_node(const std::vector<ipam::Lease>& leases, const base::Deadline& deadline) {
+        return repairing(on_node_, node_, deadline, [&] { return on_node_.regain(leases, deadline); });
+    }
+
+    /// The cluster outlives this node: what may be owed to it is in the record before it is asked for, in case this
+    /// process is killed, or gets no answer.
+    std::vector<ipam::Regained> regain_shared(AttachmentRecord& record, const std::vector<ipam::Lease>& leases,
+                                              const base::Deadline& deadline) {
+        const state::LeaseStore before = *record.lease_store;
+        state::LeaseStore& now = *record.lease_store;
+        const auto before_claim = [&](const ipam::Lease& lease) {
+            const state::LeaseStore written = now;
+            if (takes_late_claims(now)) {
+                now.unsettled_until = ipam::system_time().boot + (kRegainTimeout + kLateAnswer).count();
+                note_inheritance(lease, now);
+            } else {
+                now.has_open_claim = !now.etcd.empty();
+            }
+            if (now != written) records_.save(record);
+        };
+        SharedLeases shared(before, node_, records_, {.before_claim = before_claim});
+        std::vector<ipam::Regained> regained = shared.regain(leases, deadline);
+        if (now == before) return regained;
+        now = shared.where();
+        note_unsettled(shared.unsettled(), now);
+        records_.save(record);
+        return regained;
+    }
+
+    const Node& node_;
+    const std::function<bool(const ipam::Lease&)>& is_meant_;
+    state::AttachmentStore records_;
+    ipam::SqliteStore on_node_;
+    PodProbe pods_;
+    std::vector<RegainedLease> all_;
+};
+
+} // namespace
+
+std::vector<RegainedLease> regain_leases(const Node& node, const std::function<bool(const ipam::Lease&)>& is_meant) {
+    return Regaining(node, is_meant).run();
+}
+
+} // namespace rdmanet::attach

@@ -1,0 +1,39 @@
+// `rdmanet ipam check --repair`: what living attachments lack in the objects of whereabouts.
+#pragma once
+
+#include "whereabouts_api.hpp"
+#include "whereabouts_range.hpp"
+
+#include <rdmanet/base/deadline.hpp>
+#include <rdmanet/ipam/store.hpp>
+
+#include <functional>
+#include <vector>
+
+namespace rdmanet::cluster {
+
+class WhereaboutsRegain {
+public:
+    /// Each must be called before what it says is sent.
+    struct Notes {
+        std::function<void(const ipam::Lease&)> before_claim;
+        std::function<void(const ipam::Lease&)> unsettled; // no answer says what became of it
+    };
+    WhereaboutsRegain(WhereaboutsApi& api, WhereaboutsRange& range, Notes notes)
+        : api_(api), range_(range), notes_(std::move(notes)) {}
+
+    /// The pool, its record, and the reservation. Throws ipam::StoreError.
+    [[nodiscard]] ipam::Regained regain(const ipam::Lease& lease, const base::Deadline& deadline);
+
+private:
+    void regain_record(const Place& place, ipam::Regained& regained, const base::Deadline& deadline);
+    void regain_reservation(const Place& place, bool is_fresh, ipam::Regained& regained,
+                            const base::Deadline& deadline);
+    void take_back(const Place& place, const ipam::Lease& lease, const base::Deadline& deadline);
+
+    WhereaboutsApi& api_;
+    WhereaboutsRange& range_;
+    Notes notes_;
+};
+
+} // namespace rdmanet::cluster

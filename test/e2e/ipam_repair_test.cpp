@@ -1,0 +1,211 @@
+// `rdmanet ipam check --repair`: what the stores lack of the addresses of living pods.
+#include "attachment_stage.hpp"
+#include "cluster_calls.hpp"
+#include "cluster_stage.hpp"
+
+#include "support/concat.hpp"
+#include "support/names.hpp"
+#include "support/process.hpp"
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+
+namespace rdmanet::test {
+namespace {
+
+ProcessResult repair(const std::string& more = "") {
+    return run_process({"sh", "-c", concat("exec ", binary(), " ipam check --repair --pause 0 ", more)});
+}
+
+/// Only the ranges of this call's network, and as a user who may look at all of the cluster.
+std::string of_network(const PluginCall& call) {
+    std::ofstream("/run/repair.json") << call.config;
+    return concat("--network /run/repair.json --kubeconfig ", cluster(), "/admin.kubeconfig");
+}
+
+void remove(const std::string& object) {
+    shell(concat(cluster(), "/delete ", object, " >/dev/null"));
+}
+
+} // namespace
+
+TEST_CASE("ipam check --repair: pools, records and reservations of living pods come back", "[cluster]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!cluster().empty(), kNeedsCluster);
+    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    const Stage stage;
+    PluginCall call =
+        call_for(stage.pod, concat("'master':'par0','ipam':{'type':'rdmanet','store':'whereabouts',",
+                                   "'range':'10.75.1.0/24','kubernetes':{'kubeconfig':'", kKubeconfig, "'}}"));
+    call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till";
+    const std::string result = add(call);
+    CHECK(addresses(result) == "10.75.1.1/24");
+    const std::string before = pool_records("10.75.1.0-24");
+    const std::string places = of_network(call);
+    // No API server knows this pod, so the check calls its lease stale.
+    CHECK_THAT(repair(places).out, Names("1 lease, ", "0 missing", "1 stale") && !Catch::Contains("made again"));
+
+    remove("ippools/10.75.1.0-24");
+    remove("overlappingrangeipreservations/10.75.1.1");
+    CHECK_THAT(check(call, result), Names("10.75.1.1/24"));
+    CHECK_THAT(repair(places).out,
+               Names("made again: 10.75.1.1/24 of ", "shop/till", "its record in IPPool 10.75.1.0-24, ",
+                     "OverlappingRangeIPReservation 10.75.1.1", "0 missing", "0 different") &&
+                   !Catch::Contains("not repaired"));
+    CHECK(check(call, result) == "");
+    CHECK(pool_records("10.75.1.0-24") == before);
+    CHECK(value(repair(places + " --json").out, "repaired") == "[]");
+
+    // Somebody else has the address by now, and keeps it.
+    remove("ippools/10.75.1.0-24");
+    remove("overlappingrangeipreservations/10.75.1.1");
+    shell(concat(cluster(), R"(/apply '{"apiVersion":"whereabouts.cni.cncf.io/v1alpha1","kind":"IPPool",)",
+                 R"("metadata":{"name":"10.75.1.0-24"},"spec":{"range":"10.75.1.0/24","allocations":)",
+                 R"({"1":{"id":"far","podref":"shop/other","ifname":"net1"}}}}')"));
+    const std::string of_other = pool_records("10.75.1.0-24");
+    const ProcessResult refused = repair(places);
+    CHECK(refused.exit_status == 1);
+    CHECK_THAT(refused.out, Names("not repaired: 10.75.1.1/24 of ", "shop/till", "shop/other", "delete the pod"));
+    CHECK(pool_records("10.75.1.0-24") == of_other);
+
+    write_kubeconfig(kNobody); // what can't be asked is said, and costs nobody anything
+    CHECK_THAT(repair(places).out, Names("not repaired: ", "127.0.0.1:1", "connection refused"));
+    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    CHECK(del(call) == "");
+    CHECK(pool_records("10.75.1.0-24") == of_other);
+    CHECK(shell("find /run/rdmanet/attachments -name '*.json'") == "");
+    CHECK_THAT(shell(cluster() + "/get overlappingrangeipreservations/10.75.1.1"), Names("NotFound"));
+    remove("ippools/10.75.1.0-24");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("ipam check --repair: a block and a lease in it come back", "[cluster][blocks]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!cluster().empty(), kNeedsCluster);
+    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    const std::string space = concat("repair", ::getpid());
+    shell(concat(cluster(), R"(/apply '{"apiVersion":"v1","kind":"Node","metadata":{"name":")", space,
+                 R"("}}' /api/v1/nodes)"));
+    const Stage stage;
+    PluginCall call = call_for(stage.pod, concat("'master':'par0','ipam':{'type':'rdmanet','store':'blocks',",
+                                                 "'range':'10.75.2.0/24','network_name':'", space, "','nodeName':'",
+                                                 space, "','kubernetes':{'kubeconfig':'", kKubeconfig, "'}}"));
+    call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till";
+    const std::string result = add(call);
+    const std::string places = of_network(call);
+    const std::string all = "/apis/rdmanet.cni/v1alpha1/addressblocks";
+    const std::string block =
+        shell(concat(cluster(), "/get ", all, " | jq --join-output '.items[] | select(.spec.space ", "== \"", space,
+                     "\") | .metadata.name'"));
+    const auto delete_block = [&] {
+        shell(concat(". ", cluster(), "/lib; api --fail -X PATCH -H 'Content-Type: application/merge-patch+json' ",
+                     R"(--data-binary '{"metadata":{"finalizers":null}}' "$url)", all, "/", block, "\" >/dev/null; ",
+                     cluster(), "/delete ", all, "/", block, " >/dev/null"));
+    };
+    delete_block();
+    const ProcessResult made = repair(places);
+    CHECK(made.exit_status == 0);
+    CHECK_THAT(made.out, Names("made again: ", "AddressBlock " + block, "0 missing"));
+    CHECK_THAT(shell(concat(cluster(), "/get ", all, "/", block)), Names(space, "rdmanet.cni/in-use"));
+
+    shell("sqlite3 /run/rdmanet/blocks.sqlite 'DELETE FROM leases'");
+    CHECK_THAT(check(call, result), Names(addresses(result)));
+    const ProcessResult again = repair(places);
+    CHECK_THAT(again.out, Names("made again: ", "its lease", "0 missing"));
+    CHECK(check(call, result) == "");
+
+    delete_block();
+    shell(concat(cluster(),
+                 R"(/apply '{"apiVersion":"rdmanet.cni/v1alpha1","kind":"AddressBlock","metadata":{"name":")", block,
+                 R"("},"spec":{"space":")", space, R"(","range":"10.75.2.0/24","block":")",
+                 replaced(block.substr(space.size() + 1), "-28", "/28"),
+                 R"(","node":{"name":"rival","uid":"u"},"bootID":"b","leaseFile":"f"}}' )", all));
+    const ProcessResult refused = repair(places);
+    CHECK(refused.exit_status == 1);
+    CHECK_THAT(refused.out, Names("not repaired: ", "\"rival\"", "delete the pod"));
+    CHECK_THAT(shell(concat(cluster(), "/get ", all, "/", block)), Names("rival"));
+    CHECK(del(call) == "");
+    shell(concat(cluster(), "/delete ", all, "/", block, "; ", cluster(), "/delete /api/v1/nodes/", space));
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("ipam check --repair: a lease in the node's own store comes back", "[ipam]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const PluginCall call = call_for(stage.pod, "'master':'par0'," + ipam("10.75.3.0/24"));
+    const std::string result = add(call);
+    PluginCall second = of(call, "c2");
+    second.ifname = "net2";
+    CHECK(addresses(add(second)) == "10.75.3.2/24");
+    CHECK(repair().out == "2 leases, 0 blocks: 0 missing, 0 double, 0 stale, 0 unreadable, 0 too large, 0 different\n");
+    shell("sqlite3 /run/rdmanet/leases.sqlite \"DELETE FROM leases WHERE container = 'c1'\"");
+    CHECK_THAT(check(call, result), Names("10.75.3.1/24"));
+    const ProcessResult made = repair();
+    CHECK(made.exit_status == 0);
+    CHECK_THAT(made.out, Names("made again: 10.75.3.1/24 of ", "c1", "its lease", "0 different"));
+    CHECK(check(call, result) == "");
+
+    // Its address is another pod's by now, which keeps it.
+    shell("sqlite3 /run/rdmanet/leases.sqlite \"UPDATE leases SET container = 'c9' WHERE container = 'c1'\"");
+    const ProcessResult refused = repair();
+    CHECK(refused.exit_status == 1);
+    CHECK_THAT(refused.out, Names("not repaired: 10.75.3.1/24 of ", "c1", "container \"c9\"", "has it by now"));
+    shell("sqlite3 /run/rdmanet/leases.sqlite \"UPDATE leases SET container = 'c1' WHERE container = 'c9'\"");
+    CHECK(del(call) == "");
+    CHECK(del(second) == "");
+    CHECK_THAT(repair("--state-dir /run/nothing").out, Names("0 leases"));
+    const ProcessResult elsewhere = run_process(
+        {"setpriv", "--reuid=65534", "--clear-groups", binary(), "ipam", "check", "--repair", "--kubeconfig", "/k"});
+    CHECK(elsewhere.exit_status == 1);
+    CHECK_THAT(elsewhere.err, Names("on their node", "as root"));
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("ipam check --repair: a lease in etcd comes back", "[etcd]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const char* directory = std::getenv("RDMANET_ETCD");
+    NEEDS(directory != nullptr, "etcd (test/cluster/etcd.sh run)");
+    const std::string endpoint = shell(concat("head -n 1 ", directory, "/one/endpoints | tr -d '\\n'"));
+    const std::string prefix = "/rdmanet/e2e-repair";
+    const Stage stage;
+    PluginCall call =
+        call_for(stage.pod, concat("'master':'par0','ipam':{'type':'rdmanet','range':'10.75.4.0/30',",
+                                   "'store':'etcd','etcd':{'endpoints':['", endpoint, "'],'prefix':'", prefix, "'}}"));
+    call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till;K8S_POD_UID=uid-1";
+    const std::string result = add(call);
+    std::ofstream("/run/repair.json") << call.config;
+    const std::string places = "--network /run/repair.json";
+    const auto remove_leases = [&] {
+        shell(concat("curl --silent --fail ", endpoint, R"(/v3/kv/deleterange -d '{"key":"'$(printf )", prefix,
+                     R"(/-/ | base64 -w0)'","range_end":"'$(printf )", prefix, R"(/-0 | base64 -w0)'"}' >/dev/null)"));
+    };
+    remove_leases();
+    CHECK_THAT(check(call, result), Names(addresses(result)));
+    const ProcessResult made = repair(places);
+    CHECK(made.exit_status == 0);
+    CHECK_THAT(made.out, Names("made again: " + addresses(result) + " of ", "its keys below " + prefix, "1 lease"));
+    CHECK(check(call, result) == "");
+    CHECK(repair(places).out ==
+          "1 lease, 0 blocks: 0 missing, 0 double, 0 stale, 0 unreadable, 0 too large, 0 different\n");
+
+    remove_leases();
+    PluginCall other = of(call, "c2");
+    other.ifname = "net2";
+    other.args += ";IP=" + addresses(result).substr(0, addresses(result).find('/'));
+    other.args = replaced(other.args, "till", "other");
+    CHECK(addresses(add(other)) == addresses(result));
+    const ProcessResult refused = repair(places);
+    CHECK(refused.exit_status == 1);
+    CHECK_THAT(refused.out, Names("not repaired: ", "shop/till", "shop/other", "delete the pod"));
+    CHECK(del(call) == "");
+    CHECK(check(other, result).find("not leased") == std::string::npos);
+    CHECK(del(other) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+} // namespace rdmanet::test

@@ -1,0 +1,295 @@
+// `rdmanet ipam check --repair`: what living attachments lack in the stores of a cluster is made again, unless somebody
+// else has it by now.
+#include "blocks_fixture.hpp"
+#include "etcd_case.hpp"
+#include "relay.hpp"
+#include "role.hpp"
+#include "subnet.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+
+using namespace rdmanet;
+using namespace rdmanet::cluster;
+using namespace rdmanet::cluster::test;
+using Catch::Matchers::Contains;
+using Sent = rdmanet::cluster::test::Fate;
+
+namespace {
+
+/// What was made, or why it was refused; empty if nothing was missing.
+std::string regain(ipam::Store& store, const ipam::Lease& lease) {
+    const auto all = store.regain({lease}, soon());
+    REQUIRE(all.size() == 1);
+    std::string text;
+    for (const std::string& made : all.front().made) text += (text.empty() ? "" : ", ") + made;
+    if (all.front().refused.empty()) return text;
+    CHECK(text.empty());
+    return "refused: " + all.front().refused;
+}
+
+ipam::Lease granted_to(ipam::Store& store, const ipam::Owner& who, const ipam::Claim& claim) {
+    return std::get<ipam::Granted>(store.reserve(who, {claim}, soon())).leases.at(0);
+}
+
+class Pools : public Subnet {
+public:
+    void remove(const std::string& object) {
+        const std::string path = kObjects + object;
+        const auto outcome = admin->get(path, soon());
+        const auto* found = std::get_if<kube::Object>(&outcome);
+        REQUIRE(found != nullptr);
+        const std::string uid = found->content.root().at("metadata").at("uid").string();
+        (void)admin->remove(path, {.uid = uid}, soon());
+    }
+    [[nodiscard]] std::string pool_name() const { return space + "-10.0.0.0-29"; }
+    [[nodiscard]] std::string of_reservation() const { return space + "-10.0.0.1"; }
+    void remove_pool() { remove("ippools/" + pool_name()); }
+    void remove_record() {
+        (void)admin->patch(std::string(kObjects) + "ippools/" + pool_name(),
+                           R"([{"op":"remove","path":"/spec/allocations/1"}])", soon());
+    }
+    void remove_reservation() { remove("overlappingrangeipreservations/" + of_reservation()); }
+
+    std::unique_ptr<kube::Api> admin = is_there() ? connect("admin") : nullptr;
+    const std::string kRecord =
+        R"({"allocations":{"1":{"id":"a","ifname":"net1","podref":"default/p"}},"range":"10.0.0.0/29"})";
+    const std::string kReservation = R"({"ifname":"net1","podref":"default/p"})";
+};
+
+} // namespace
+
+TEST_CASE_METHOD(Pools, "a pool, a record and a reservation that somebody deleted are made again for who uses them") {
+    if (!is_there()) return;
+    const ipam::Lease lease = granted_to(*store, owner("a", "p"), claim(kRange));
+    CHECK(regain(*store, lease).empty());
+    const std::string record = "its record in IPPool " + pool_name();
+    const std::string reserved = "OverlappingRangeIPReservation " + of_reservation();
+    SECTION("the record") {
+        remove_record();
+        CHECK(regain(*store, lease) == record);
+    }
+    SECTION("the reservation") {
+        remove_reservation();
+        CHECK(regain(*store, lease) == reserved);
+    }
+    SECTION("all") {
+        remove_pool();
+        remove_reservation();
+        claimed.clear();
+        CHECK(regain(*store, lease) == record + ", " + reserved);
+        CHECK(claimed == std::vector<std::string>{"10.0.0.1/29", "10.0.0.1/29"}); // written down before it was sent
+    }
+    CHECK(pool() == kRecord);
+    CHECK(reservation("10.0.0.1") == kReservation);
+    CHECK(regain(*store, lease).empty());
+    CHECK(release(owner("a", "p")) == "10.0.0.1/29");
+}
+
+TEST_CASE_METHOD(Pools, "what somebody else has by now is not taken back from him") {
+    if (!is_there()) return;
+    const ipam::Lease lease = granted_to(*store, owner("a", "p"), claim(kRange));
+    remove_record();
+    SECTION("in the same pool") {
+        remove_reservation();
+        CHECK(reserve(owner("b", "other"), {claim(kRange)}) == "10.0.0.1/29");
+        const std::string before = pool();
+        CHECK_THAT(regain(*store, lease), Contains("refused: IPPool " + pool_name()) && Contains("default/other") &&
+                                              Contains("delete the pod"));
+        CHECK(pool() == before);
+    }
+    SECTION("in a pool that overlaps") {
+        remove_reservation();
+        WhereaboutsStore wider(*api, options({"10.0.0.0/24"}));
+        REQUIRE(text_of(wider.reserve(owner("w", "wide"), {claim("10.0.0.0/24")}, soon())) == "10.0.0.1/24");
+        CHECK_THAT(regain(*store, lease),
+                   Contains("refused: OverlappingRangeIPReservation " + of_reservation()) && Contains("default/wide"));
+        CHECK(pool() == R"({"allocations":{},"range":"10.0.0.0/29"})"); // and nothing of the try is left
+    }
+    SECTION("by whereabouts, which writes no container") {
+        remove_reservation();
+        const auto made = admin->create(
+            std::string(kObjects) + "overlappingrangeipreservations",
+            R"({"apiVersion":"whereabouts.cni.cncf.io/v1alpha1","kind":"OverlappingRangeIPReservation","metadata":{"name":")" +
+                of_reservation() + R"("},"spec":{"podref":"default/p","ifname":"net1"}})",
+            soon());
+        REQUIRE(std::holds_alternative<kube::Object>(made));
+        CHECK_THAT(regain(*store, lease), Contains("refused: "));
+        CHECK(pool() == R"({"allocations":{},"range":"10.0.0.0/29"})");
+    }
+    SECTION("by the cut of its range into blocks") {
+        remove_pool();
+        const auto marked =
+            admin->create(std::string(kObjects) + "ippools",
+                          R"({"apiVersion":"whereabouts.cni.cncf.io/v1alpha1","kind":"IPPool","metadata":{"name":")" +
+                              pool_name() + R"(","annotations":{"rdmanet.cni/store":"blocks"}},"spec":{"range":")" +
+                              kRange + R"(","allocations":{}}})",
+                          soon());
+        REQUIRE(std::holds_alternative<kube::Object>(marked));
+        const auto ranged = admin->get(std::string(kRangesPath) + "/" + pool_name(), soon());
+        const auto* range = std::get_if<kube::Object>(&ranged);
+        REQUIRE(range != nullptr);
+        (void)admin->patch(std::string(kRangesPath) + "/" + pool_name(),
+                           R"([{"op":"replace","path":"/spec/store","value":"blocks"},)"
+                           R"({"op":"add","path":"/spec/blockSize","value":16}])",
+                           soon());
+        WhereaboutsStore fresh(*api, options({kRange}));
+        CHECK_THROWS_WITH(fresh.regain({lease}, soon()), Contains("blocks"));
+        CHECK(pool() == R"({"allocations":{},"range":"10.0.0.0/29"})");
+    }
+}
+
+TEST_CASE_METHOD(Pools, "a repair whose answer is lost finds out what became of it") {
+    if (!is_there()) return;
+    const ipam::Lease lease = granted_to(*store, owner("a", "p"), claim(kRange));
+    remove_record();
+    remove_reservation();
+    Relay relay("rdmanet");
+    const auto by_relay = relay.connect();
+    WhereaboutsStore lossy(*by_relay, options({kRange}));
+    const auto fate = GENERATE(Sent::is_lost, Sent::loses_its_answer);
+    relay.decide_next_change(fate);
+    CHECK_THAT(regain(lossy, lease), Contains("its record in IPPool") && Contains("OverlappingRangeIPReservation"));
+    CHECK(text_of(lossy.unsettled()) == "10.0.0.1/29"); // which is looked at again after a minute
+    CHECK(pool() == kRecord);
+    CHECK(reservation("10.0.0.1") == kReservation);
+}
+
+TEST_CASE_METHOD(Pools, "a repair names each right that it lacks") {
+    if (!is_there()) return;
+    const ipam::Lease lease = granted_to(*store, owner("a", "p"), claim(kRange));
+    const auto limited = connect("limited");
+    const std::vector<Right> rights = {{"whereabouts.cni.cncf.io", "ippools", "get"},
+                                       {"whereabouts.cni.cncf.io", "ippools", "create"},
+                                       {"whereabouts.cni.cncf.io", "ippools", "patch"},
+                                       {"whereabouts.cni.cncf.io", "overlappingrangeipreservations", "get"},
+                                       {"whereabouts.cni.cncf.io", "overlappingrangeipreservations", "create"},
+                                       {"rdmanet.cni", "addressranges", "get"}};
+    Role role(*admin, rights);
+    const auto attempt = [&]() -> std::string {
+        remove_pool();
+        if (!reservation("10.0.0.1").empty()) remove_reservation();
+        WhereaboutsStore limited_store(*limited, options({kRange}));
+        try {
+            return regain(limited_store, lease);
+        } catch (const ipam::StoreError& error) {
+            (void)regain(*store, lease);
+            return error.what();
+        }
+    };
+    REQUIRE(comes_true([&] { return attempt().starts_with("its record"); })); // these are enough
+    for (const Right& missing : rights) {
+        const std::string named = std::string("cannot ") + missing.verb + " resource \"" + missing.resource + "\"";
+        INFO(named);
+        std::vector<Right> others;
+        std::copy_if(rights.begin(), rights.end(), std::back_inserter(others),
+                     [&](const Right& right) { return &right != &missing; });
+        role.set(others);
+        std::string said;
+        const bool is_named = comes_true([&] { return (said = attempt()).find(named) != std::string::npos; });
+        INFO(said);
+        CHECK(is_named);
+    }
+}
+
+TEST_CASE_METHOD(BlocksFixture,
+                 "a block that somebody deleted is created again for who uses it, unless it is another's") {
+    if (!is_there()) return;
+    const std::string range = "10.0.0.0/24";
+    auto a = node("a");
+    auto b = node("b");
+    const ipam::Lease lease = granted_to(*a->store, owner("c", "pod-c"), claim(range));
+    const auto repair = [&] {
+        a->store = std::make_unique<BlocksStore>(a->file, a->options());
+        return regain(*a->store, lease);
+    };
+    CHECK(repair().empty());
+    const base::IpPrefix block = a->file->blocks(soon()).front().prefix;
+    const std::string name = block.network().to_string() + "-" + std::to_string(block.length());
+    SECTION("the object") {
+        delete_block(name);
+        CHECK(repair() == "AddressBlock " + space + "-" + name);
+    }
+    SECTION("the lease in the node's file") {
+        CHECK(a->release("c") != "");
+        CHECK(repair() == "its lease");
+    }
+    SECTION("both") {
+        delete_block(name);
+        CHECK(a->release("c") != "");
+        CHECK(repair() == "AddressBlock " + space + "-" + name + ", its lease");
+    }
+    SECTION("the node's file, and the journal has the lease") {
+        a->journal = {lease};
+        a->lose_state();
+        CHECK(repair() == "AddressBlock " + space + "-" + name + " is this node's");
+    }
+    SECTION("the object and the node's file") {
+        delete_block(name);
+        a->journal = {lease};
+        a->lose_state();
+        CHECK(repair() == "AddressBlock " + space + "-" + name);
+    }
+    SECTION("the node's file, but nobody knows what else was in it") {
+        a->has_unreadable_records = true;
+        a->journal = {lease};
+        a->lose_state();
+        CHECK_THAT(repair(), Contains("refused: ") && Contains("another file of leases"));
+        return;
+    }
+    SECTION("the block is another node's by now") {
+        delete_block(name);
+        const std::string same = lease.address.address().to_string();
+        REQUIRE(b->reserve("other", {wanting(range, same)}) == lease.address.to_string());
+        CHECK_THAT(repair(), Contains("refused: ") && Contains("\"" + b->name() + "\"") && Contains("delete the pod"));
+        CHECK(blocks() == block.to_string() + " b");
+        return;
+    }
+    CHECK(blocks() == block.to_string() + " a");
+    CHECK(text_of(a->store->find(owner("c", "pod-c").key, soon())) == lease.address.to_string());
+    CHECK(repair().empty());
+    CHECK(a->reserve("d", {claim(range)}) != lease.address.to_string());
+}
+
+TEST_CASE_METHOD(EtcdCase, "keys in etcd that somebody removed are written again for who uses them") {
+    if (!is_there()) return;
+    const auto store = connect();
+    const ipam::Lease lease = granted_to(*store, owner("a", "p"), claim("10.0.0.0/29"));
+    CHECK(regain(*store, lease).empty());
+    const std::vector<std::string> whole = keys_below(prefix);
+    REQUIRE(whole.size() == 3);
+    const std::string made = "its keys below " + prefix + "/";
+    SECTION("one of them") {
+        const std::size_t which = GENERATE(0U, 1U, 2U);
+        remove_key(prefix + whole[which]);
+        CHECK(regain(*store, lease) == made);
+    }
+    SECTION("all of them, and the node's key") {
+        for (const etcd::KeyValue& entry : entries_below(prefix)) remove_key(prefix + entry.key);
+        CHECK(regain(*store, lease) == made);
+    }
+    SECTION("with an answer that is lost") {
+        for (const std::string& key : whole) remove_key(prefix + key);
+        const auto broken = behind([lost = false](const std::string& request) mutable {
+            if (lost || request.find("request_put") == std::string::npos) return Fate::answered;
+            lost = true;
+            return Fate::answer_lost;
+        });
+        CHECK(regain(*connect({.endpoints = {broken->endpoint()}}), lease) == made);
+    }
+    SECTION("but not those of somebody else") {
+        for (const std::string& key : whole) remove_key(prefix + key);
+        const std::string same = lease.address.address().to_string();
+        REQUIRE(text_of(store->reserve(owner("b", "other"), {wanting("10.0.0.0/29", same)}, soon())) ==
+                lease.address.to_string());
+        CHECK_THAT(regain(*store, lease),
+                   Contains("refused: ") && Contains("default/other") && Contains("delete the pod"));
+        CHECK(text_of(store->find(owner("b", "other").key, soon())) == lease.address.to_string());
+        return;
+    }
+    CHECK(keys_below(prefix) == whole);
+    CHECK(regain(*store, lease).empty());
+    CHECK(text_of(store->release(owner("a", "p").key, soon())) == lease.address.to_string());
+    CHECK(keys_below(prefix).empty());
+}
