@@ -55,6 +55,7 @@ int reconcile(const IpamOptions& places, const ReconcileOptions& options) {
     const ops::LeasePlaces stores = find_lease_places(places);
     kube::Access access = find_access(stores.kubeconfig);
     for (const std::string& warning : access.warnings) note(warning);
+    if (!stores.name_space.empty()) access.name_space = stores.name_space;
     kube::Api api(std::move(access), kLimits);
     const Wanted wanted{.act = options.dry_run ? Wanted::Act::only_looks : Wanted::Act::frees,
                         .unknown_node = options.unknown_nodes_are_ready ? Wanted::UnknownNode::is_ready
@@ -79,6 +80,7 @@ IpamVerb add_ipam_reconcile(CLI::App& ipam, IpamOptions& places) {
                         fmt::format("kubeconfig file to use; default: the one that {} names, or in a pod, its "
                                     "ServiceAccount",
                                     ipam::kNodeFile));
+    add_namespace_option(*command, places);
     command->add_flag("--unknown-nodes-are-ready", own->unknown_nodes_are_ready,
                       "also free records that do not say their node while some node is not ready");
     return {.command = command, .run = [&places, own] { return reconcile(places, *own); }, .is_about_node = false};

@@ -7,6 +7,7 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/json/writer.hpp>
 #include <rdmanet/ops/ipam_release.hpp>
+#include <rdmanet/ops/seen_stores.hpp>
 #include <rdmanet/state/members.hpp>
 
 #include <algorithm>
@@ -86,7 +87,7 @@ std::string to_text(const std::vector<Outcome>& outcomes, const ops::IpamSurvey&
         text += fmt::format("{} {}{}{}\n", each.verdict, each.what, each.reason.empty() ? "" : ": ", each.reason);
     for (const std::string& what : survey.unknown) text += fmt::format("not known: {}\n", what);
     for (const std::string& trouble : survey.troubles) text += fmt::format("cannot read {}\n", trouble);
-    if (outcomes.empty()) text += "nothing to release\n";
+    if (outcomes.empty()) text += ops::to_text(survey.seen) + "nothing to release\n";
     return text;
 }
 

@@ -45,6 +45,12 @@ ipam::Config read_network_file(const IpamOptions& options) {
 
 } // namespace
 
+void add_namespace_option(CLI::App& command, IpamOptions& options) {
+    command.add_option("--namespace", options.name_space,
+                       "namespace of IPPools and reservations; default: that of the kubeconfig's context, else "
+                       "kube-system");
+}
+
 void add_place_options(CLI::App& command, IpamOptions& options) {
     command
         .add_option("--state-dir", options.state_directory,
@@ -53,15 +59,21 @@ void add_place_options(CLI::App& command, IpamOptions& options) {
     command.add_flag("--json", options.json, "print JSON");
     command.add_option("--kubeconfig", options.kubeconfig,
                        fmt::format("kubeconfig file to use; default: the one that {} names", ipam::kNodeFile));
+    add_namespace_option(command, options);
     command.add_option("--network", options.network_file,
                        "only the ranges of this network: a file as for `rdmanet plan`, - for standard input");
     command.add_option("--name", options.network, "name of the NetworkAttachmentDefinition in that file");
 }
 
 ops::LeasePlaces find_lease_places(const IpamOptions& options) {
+    // It becomes a part of requests' paths.
+    if (!options.name_space.empty() && !base::is_name_of_object(options.name_space))
+        throw base::Error(
+            fmt::format("--namespace: expected the name of a namespace, found {}", base::quoted(options.name_space)));
     ipam::NodeFile file = ipam::read_node_file();
     ops::LeasePlaces places{.state_directory = options.state_directory,
                             .kubeconfig = std::move(file.kubeconfig),
+                            .name_space = options.name_space,
                             .etcd = std::move(file.etcd),
                             .node_name = std::move(file.node_name),
                             .network = std::nullopt};

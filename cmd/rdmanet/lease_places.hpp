@@ -13,11 +13,15 @@ struct IpamOptions {
     std::string state_directory;
     bool json = false;
     std::string kubeconfig;   // instead of the one that the node's file names
+    std::string name_space;   // of pools and reservations
     std::string network_file; // JSON or YAML, as for `rdmanet plan`
     std::string network;      // which NetworkAttachmentDefinition of several
 };
 
-/// --state-dir, --json, --kubeconfig, --network, --name
+/// --namespace
+void add_namespace_option(CLI::App& command, IpamOptions& options);
+
+/// --state-dir, --json, --kubeconfig, --namespace, --network, --name
 void add_place_options(CLI::App& command, IpamOptions& options);
 
 /// The stores that the node's file (ipam::kNodeFile) and the network name. Throws base::Error.

@@ -6,6 +6,7 @@
 #include <rdmanet/base/logger.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/json/writer.hpp>
+#include <rdmanet/ops/seen_stores.hpp>
 #include <rdmanet/state/members.hpp>
 
 #include <algorithm>
@@ -88,7 +89,8 @@ IpamCheck check_ipam(const LeasePlaces& places, IpamClients& clients, std::chron
         });
         first = std::move(second);
     }
-    IpamCheck check{.faults = std::move(first.faults),
+    IpamCheck check{.seen = first.survey.seen,
+                    .faults = std::move(first.faults),
                     .leases = count_leases(first.survey),
                     .blocks = first.survey.blocks.size(),
                     .troubles = std::move(first.survey.troubles),
@@ -105,6 +107,7 @@ std::string to_text(const IpamCheck& check) {
         text += fmt::format("{}: {}: {}\n", to_string(fault.wrong), fault.about, fault.text);
     for (const std::string& what : check.unknown) text += fmt::format("not known: {}\n", what);
     for (const std::string& trouble : check.troubles) text += fmt::format("cannot read {}\n", trouble);
+    if (!check.seen.pools || check.seen.pools->count == 0) text += to_text(check.seen);
     return text + fmt::format("{}, {}: {} missing, {} double, {} stale, {} unreadable, {} too large, {} different\n",
                               base::counted(check.leases, "lease", "leases"),
                               base::counted(check.blocks, "block", "blocks"), count(check, Wrong::missing),
@@ -123,6 +126,9 @@ std::string to_json(const IpamCheck& check) {
             .end_object();
     writer.end_array();
     writer.member("leases", std::uint64_t{check.leases}).member("blocks", std::uint64_t{check.blocks});
+    writer.key("seen").begin_object();
+    write(writer, check.seen);
+    writer.end_object();
     state::write_texts(writer, "repaired", check.repair.made);
     state::write_texts(writer, "notRepaired", check.repair.refused);
     state::write_texts(writer, "unknown", check.unknown);

@@ -19,6 +19,7 @@ using cluster::SeenPool;
 using cluster::SeenRecord;
 using cluster::SeenReservation;
 
+constexpr const char* kRepair = "run `rdmanet ipam check --repair` on the pod's node, or delete the pod";
 constexpr unsigned kLargePercent = 60; // ADD warns from there on
 
 std::string or_nobody(const std::string& pod) {
@@ -92,8 +93,7 @@ private:
         if (holder == holders_.end()) {
             if (uses(reservation.podref, *reservation.address))
                 add(Wrong::missing, about(reservation),
-                    fmt::format("{} uses the address, and no pool has it: delete the pod, so that it gets another one",
-                                or_nobody(reservation.podref)),
+                    fmt::format("{} uses the address, and no pool has it: {}", or_nobody(reservation.podref), kRepair),
                     reservation.podref);
             else
                 add(Wrong::stale, about(reservation),
@@ -152,10 +152,8 @@ private:
             if (object == survey_.blocks.end()) {
                 if (own.leases != 0)
                     add(Wrong::missing, what,
-                        fmt::format("the cluster has no AddressBlock for it, and it has {}: this node creates it again "
-                                    "when it needs its next block; if another node has it by then, delete the pods "
-                                    "that have addresses in it",
-                                    base::counted(own.leases, "lease", "leases")));
+                        fmt::format("the cluster has no AddressBlock for it, and it has {}: {}",
+                                    base::counted(own.leases, "lease", "leases"), kRepair));
             } else if (object->lease_file != survey_.node->block_file) {
                 add(Wrong::twice, what,
                     fmt::format("AddressBlock {} belongs to node {} and another file of leases: delete the pods of "
@@ -183,9 +181,7 @@ private:
                 const auto holder = holders_.find({pool->space, address});
                 if (holder == holders_.end())
                     add(Wrong::missing, what,
-                        fmt::format("IPPool {} does not have it, and may give it again: delete the pod, so that it "
-                                    "gets another one",
-                                    pool->name),
+                        fmt::format("IPPool {} does not have it, and may give it again: {}", pool->name, kRepair),
                         pod.name);
                 else if (holder->second.second->podref != pod.name && is_first)
                     add(Wrong::twice, what,

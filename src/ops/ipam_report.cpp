@@ -4,6 +4,7 @@
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/json/writer.hpp>
 #include <rdmanet/ops/ipam_faults.hpp>
+#include <rdmanet/ops/seen_stores.hpp>
 #include <rdmanet/ops/table.hpp>
 #include <rdmanet/state/members.hpp>
 
@@ -17,6 +18,7 @@ namespace {
 class Reporter {
 public:
     explicit Reporter(const IpamSurvey& survey) : survey_(survey) {
+        report_.seen = survey.seen;
         for (const IpamFault& fault : find_faults(survey)) {
             const std::string wrong(to_string(fault.wrong));
             auto& marks = marks_[fault.about];
@@ -69,7 +71,7 @@ private:
             report_.ranges.push_back({.store = "whereabouts",
                                       .space = pool.space,
                                       .range = pool.range,
-                                      .object = fmt::format("IPPool {}/{}", survey_.name_space, pool.name),
+                                      .object = fmt::format("IPPool {}/{}", survey_.seen.name_space, pool.name),
                                       .leases = pool.records.size(),
                                       .percent = pool.percent(),
                                       .marks = marks_of(about(pool))});
@@ -210,7 +212,7 @@ std::string to_table(const IpamReport& report) {
     if (!report.ranges.empty()) parts.push_back(ranges_table(report));
     if (!report.blocks.empty()) parts.push_back(blocks_table(report));
     if (!report.leases.empty()) parts.push_back(leases_table(report));
-    if (report.leases.empty() && report.troubles.empty()) parts.emplace_back("no leases\n");
+    if (report.leases.empty() && report.troubles.empty()) parts.emplace_back(to_text(report.seen) + "no leases\n");
     std::string text = base::join(parts, "\n");
     if (!text.empty() && !(report.faults.empty() && report.troubles.empty() && report.unknown.empty())) text += '\n';
     for (const std::string& fault : report.faults) text += fmt::format("{}\n", fault);
@@ -248,6 +250,9 @@ std::string to_json(const IpamReport& report) {
         writer.end_object();
     }
     writer.end_array();
+    writer.key("seen").begin_object();
+    write(writer, report.seen);
+    writer.end_object();
     state::write_texts(writer, "faults", report.faults);
     state::write_texts(writer, "troubles", report.troubles);
     state::write_texts(writer, "unknown", report.unknown);

@@ -71,6 +71,13 @@ private:
         }
     }
 
+    template <class Object>
+    static std::vector<Object> taken(std::optional<std::vector<Object>> listed,
+                                     std::optional<cluster::SeenKind>& seen) {
+        seen = {.is_served = listed.has_value(), .count = listed ? listed->size() : 0};
+        return listed ? *std::move(listed) : std::vector<Object>();
+    }
+
     cluster::Survey survey() { return cluster::Survey(clients_.kube()); }
 
     void read_node() {
@@ -86,8 +93,8 @@ private:
     }
 
     void read_pools() {
-        survey_.name_space = survey().name_space();
-        survey_.pools = survey().list_pools(deadline_).value_or(std::vector<cluster::SeenPool>{});
+        survey_.seen.name_space = survey().name_space();
+        survey_.pools = taken(survey().list_pools(deadline_), survey_.seen.pools);
         std::erase_if(survey_.pools,
                       [&](const auto& pool) { return pool.subnet && !places_.includes(pool.space, *pool.subnet); });
         survey_.reservations = survey().list_reservations(deadline_).value_or(std::vector<cluster::SeenReservation>{});
@@ -100,7 +107,7 @@ private:
         survey_.ranges = survey().list_ranges(deadline_).value_or(std::vector<cluster::SeenRange>{});
         std::erase_if(survey_.ranges,
                       [&](const auto& range) { return range.subnet && !places_.includes(range.space, *range.subnet); });
-        survey_.blocks = survey().list_blocks(deadline_).value_or(std::vector<cluster::SeenBlock>{});
+        survey_.blocks = taken(survey().list_blocks(deadline_), survey_.seen.blocks);
         std::erase_if(survey_.blocks,
                       [&](const auto& block) { return block.block && !places_.includes(block.space, *block.block); });
     }
@@ -126,6 +133,7 @@ IpamClients::~IpamClients() = default;
 kube::Api& IpamClients::kube() {
     if (kube_) return *kube_;
     kube::Access access = kube::read_kubeconfig(places_.kubeconfig);
+    if (!places_.name_space.empty()) access.name_space = places_.name_space;
     const base::Logger log(base::LogLevel::warning);
     for (const std::string& warning : access.warnings) log.warn(warning);
     kube_ = std::make_unique<kube::Api>(std::move(access), kLongAnswers);

@@ -3,6 +3,7 @@
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/json/writer.hpp>
+#include <rdmanet/ops/seen_stores.hpp>
 #include <rdmanet/ops/table.hpp>
 
 #include <vector>
@@ -35,15 +36,22 @@ void write(json::Writer& writer, const char* key, const std::vector<Left>& all) 
     writer.end_array();
 }
 
+/// Else there is nothing to say of what is left.
+bool has_seen_any(const cluster::Reconciled& result) {
+    const auto has_any = [](const std::optional<cluster::SeenKind>& kind) { return kind && kind->count != 0; };
+    return has_any(result.seen.pools) || has_any(result.seen.blocks) || !result.kept.empty() || result.needed != 0 ||
+           result.foreign != 0 || result.unreadable != 0;
+}
+
 } // namespace
 
 std::string to_text(const cluster::Reconciled& result, Act act) {
     const char* freed = act == Act::frees ? "freed" : "would free";
-    std::string text;
+    std::string text = to_text(result.seen);
     for (const Left& left : result.freed)
         text += fmt::format("{} {}, by rule {}: {}\n", freed, describe(left), left.rule, printable(left.why));
     for (const Left& left : result.kept) text += fmt::format("kept {}: {}\n", describe(left), printable(left.why));
-    if (result.freed.empty() && result.failure.empty()) text += "nothing to free\n";
+    if (result.freed.empty() && result.failure.empty() && has_seen_any(result)) text += "nothing to free\n";
     if (result.needed != 0)
         text += fmt::format("kept {} of pods and nodes that are there\n",
                             base::counted(result.needed, "record or block", "records and blocks"));
@@ -58,6 +66,9 @@ std::string to_text(const cluster::Reconciled& result, Act act) {
 std::string to_json(const cluster::Reconciled& result, Act act) {
     json::Writer writer(json::Layout::indented);
     writer.begin_object().member("dryRun", act == Act::only_looks);
+    writer.key("seen").begin_object();
+    write(writer, result.seen);
+    writer.end_object();
     write(writer, "freed", result.freed);
     write(writer, "kept", result.kept);
     writer.member("needed", result.needed).member("foreign", result.foreign).member("unreadable", result.unreadable);

@@ -1,5 +1,5 @@
-// Who a call is for the API server, and the line between them: tokens and certificates that end, delays, and connections
-// that are cut.
+// Who a call is for the API server, and the line between them: tokens and certificates that end, delays, and
+// connections that are cut.
 #include "attachment_stage.hpp"
 #include "cluster_calls.hpp"
 #include "cluster_stage.hpp"

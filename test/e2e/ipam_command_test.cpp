@@ -101,7 +101,6 @@ std::string records_of(const std::string& pool) {
     return shell(cluster() + "/get ippools/" + pool + " | jq --join-output '.spec.allocations | keys | join(\" \")'");
 }
 
-
 } // namespace
 
 TEST_CASE("ipam show: leases of the node", "[ipam]") {
@@ -173,7 +172,14 @@ TEST_CASE("ipam show, check and release: records that others wrote", "[cluster]"
     CHECK(released.exit_status == 0);
     CHECK_THAT(released.out, Names("released", "10.71.1.1", "look-10.71.1.9"));
     CHECK(records_of("look-10.71.1.0-24") == "2 3 x");
-    CHECK(run("release --pod looks/gone --yes").out == "nothing to release\n");
+    CHECK_THAT(run("release --pod looks/gone --yes").out, Names(" in namespace \"kube-system\"", "nothing to release"));
+    const std::string elsewhere = " --namespace looks";
+    const std::string has_none = "namespace \"looks\" has no IPPools: ";
+    CHECK_THAT(run("show" + elsewhere).out, Names(has_none, "--namespace"));
+    CHECK_THAT(run("check --pause 0" + elsewhere).out, Names(has_none));
+    CHECK_THAT(run("release --pod looks/gone" + elsewhere).out, Names(has_none));
+    CHECK(value(run("show --json" + elsewhere).out, "seen.pools") == "0");
+    CHECK_THAT(run("show --namespace a/b").err, Names("--namespace", "\"a/b\""));
     CHECK_THAT(run("release --yes").err, Names("--address", "--pod", "--node"));
 
     ClusterNetworks::end_pod("user");

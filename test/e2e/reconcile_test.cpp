@@ -90,6 +90,9 @@ TEST_CASE("ipam reconcile looks, and names the rule of what it would free", "[cl
                                      "rule pod-name", "there is no pod shop/lost"));
     CHECK(shell(concat(command, R"( --json | jq -r '.freed[] | select(.object == "lost-10.72.0.0-24") | .rule')")) ==
           "pod-name\n");
+    CHECK_THAT(shell(command), Names("looked at ", " in namespace \"kube-system\""));
+    CHECK_THAT(shell(command + " --namespace default"),
+               Names("namespace \"default\" has no IPPools", "--namespace") && !Catch::Contains("10.72.0.7"));
     CHECK(LostLease::is_there());
     const ProcessResult refused =
         run_process({binary(), "ipam", "reconcile", "--dry-run", "--kubeconfig", cluster() + "/nobody.kubeconfig"});

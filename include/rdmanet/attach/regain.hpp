@@ -18,8 +18,9 @@ struct RegainedLease {
 };
 
 /// Looks at each address that the journal's records have, under the lock of its attachment, and makes what its store
-/// lacks, unless somebody else has the address by now. Returns what was made and what was refused. Writes down what may
-/// be owed before it asks for it, as ADD does. Attachments whose pods are dead are left to GC. `is_meant`: which leases.
+/// lacks, unless somebody else has the address by now. Returns what was made and what was refused. Writes down what
+/// may be owed before it asks for it, as ADD does. Attachments whose pods are dead are left to GC. `is_meant`: which
+/// leases.
 [[nodiscard]] std::vector<RegainedLease> regain_leases(const Node& node,
                                                        const std::function<bool(const ipam::Lease&)>& is_meant);
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <rdmanet/base/deadline.hpp>
+#include <rdmanet/cluster/survey.hpp>
 #include <rdmanet/etcd/client.hpp>
 #include <rdmanet/kube/api.hpp>
 
@@ -53,6 +54,7 @@ struct Left {
 };
 
 struct Reconciled {
+    SeenStores seen{};
     std::vector<Left> freed; // or would be, in a process that only looks
     std::vector<Left> kept;  // although the pod or node is not there
     std::size_t needed = 0;  // by pods and nodes that are there

@@ -122,6 +122,17 @@ struct SeenNode {
     std::string boot_id;
 };
 
+/// What a look at the stores of a cluster has seen.
+struct SeenKind {
+    bool is_served = false; // the server knows that kind of object
+    std::size_t count = 0;
+};
+struct SeenStores {
+    std::string name_space{};         // of pools and reservations
+    std::optional<SeenKind> pools{};  // nullopt: they can't be listed
+    std::optional<SeenKind> blocks{}; // the same
+};
+
 /// Parse the objects of a list. Throw json::ValueError only for what has no name.
 [[nodiscard]] SeenPool parse_seen_pool(const json::Reader& object);
 [[nodiscard]] SeenReservation parse_seen_reservation(const json::Reader& object);

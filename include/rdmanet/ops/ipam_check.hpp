@@ -18,6 +18,7 @@ struct IpamRepair {
 
 struct IpamCheck {
     IpamRepair repair{}; // done before it looked
+    cluster::SeenStores seen{};
     std::vector<IpamFault> faults;
     std::size_t leases = 0;            // that were looked at
     std::size_t blocks = 0;            // the same

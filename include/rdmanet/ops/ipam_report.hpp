@@ -46,6 +46,7 @@ struct LeaseRow {
 };
 
 struct IpamReport {
+    cluster::SeenStores seen{};
     std::vector<RangeRow> ranges;
     std::vector<BlockRow> blocks;
     std::vector<LeaseRow> leases;

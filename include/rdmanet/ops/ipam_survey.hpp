@@ -24,7 +24,7 @@ struct IpamSurvey {
     std::string node_name;                    // of this node; empty: it has none
 
     // Of the Kubernetes API.
-    std::string name_space; // of pools and reservations
+    cluster::SeenStores seen; // before any is left out
     std::vector<cluster::SeenPool> pools;
     std::vector<cluster::SeenReservation> reservations;
     std::vector<cluster::SeenRange> ranges;

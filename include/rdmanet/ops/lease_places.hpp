@@ -14,6 +14,7 @@ struct LeasePlaces {
     /// Of this node's own leases; empty: this is no node, and they are left out.
     std::string state_directory;
     std::string kubeconfig; // empty: no cluster
+    std::string name_space; // of pools and reservations; empty: as the kubeconfig says
     std::optional<ipam::EtcdServers> etcd;
     std::string node_name; // of this node in blocks and etcd; empty: the host's name
     /// Only the ranges of this network. nullopt: all that the stores have.

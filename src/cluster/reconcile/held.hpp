@@ -40,6 +40,8 @@ struct Held {
 
 /// All that was read, of which some is nobody's to judge.
 struct Inventory {
+    std::optional<SeenKind> pools{};  // if it is about them
+    std::optional<SeenKind> blocks{}; // the same
     std::vector<Held> held;
     std::size_t foreign = 0;
     std::size_t unreadable = 0;

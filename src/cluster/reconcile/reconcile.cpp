@@ -91,6 +91,8 @@ private:
         view_.forget();
         Look look;
         Inventory inventory = domain.read(servers_, deadline_);
+        if (inventory.pools) into_.seen.pools = inventory.pools;
+        if (inventory.blocks) into_.seen.blocks = inventory.blocks;
         look.counted.foreign = inventory.foreign;
         look.counted.unreadable = inventory.unreadable;
         for (Held& held : inventory.held) {
@@ -186,6 +188,7 @@ private:
 Reconciled reconcile(kube::Api& api, std::optional<EtcdToReconcile> etcd, const ReconcileOptions& options,
                      const base::Deadline& deadline) {
     Reconciled result;
+    result.seen.name_space = Survey(api).name_space();
     std::optional<EtcdSession> session;
     if (etcd) session.emplace(std::move(etcd->client), etcd->prefix);
     try {

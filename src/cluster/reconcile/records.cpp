@@ -92,9 +92,10 @@ Held held_of(SeenReservation reservation, Holder holder) {
 Inventory read_records(const Servers& servers, const base::Deadline& deadline) {
     Inventory inventory;
     Survey survey(servers.api);
-    const auto pools = survey.list_pools(deadline).value_or(std::vector<SeenPool>{});
+    const auto listed = survey.list_pools(deadline);
+    inventory.pools = {.is_served = listed.has_value(), .count = listed ? listed->size() : 0};
     Reservations reservations(survey.list_reservations(deadline).value_or(std::vector<SeenReservation>{}));
-    for (const SeenPool& pool : pools)
+    for (const SeenPool& pool : listed ? *listed : std::vector<SeenPool>{})
         for (const SeenRecord& record : pool.records) {
             if (!pool.trouble.empty() || !record.address) {
                 ++inventory.unreadable;

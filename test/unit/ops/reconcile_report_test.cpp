@@ -42,7 +42,6 @@ TEST_CASE("what was freed is named with its rule, and what was kept with the rea
           "kept 1 record that names no pod\n"
           "kept 2 unreadable records\n");
     CHECK(ops::to_text(example(), Act::only_looks).starts_with("would free 10.0.0.5 of pod shop/till"));
-    CHECK(ops::to_text({}, Act::frees) == "nothing to free\n");
     Reconciled forged;
     forged.freed.push_back({.kind = "IPPool",
                             .object = "10.0.0.0-24",
@@ -57,6 +56,29 @@ TEST_CASE("what was freed is named with its rule, and what was kept with the rea
     Reconciled broken;
     broken.failure = "HTTP 500";
     CHECK(ops::to_text(broken, Act::frees).empty());
+}
+
+TEST_CASE("a wrong namespace or cluster is not taken for one with nothing to free") {
+    const auto said = [](cluster::SeenStores seen) {
+        Reconciled result;
+        result.seen = std::move(seen);
+        return ops::to_text(result, Act::frees);
+    };
+    using Kind = cluster::SeenKind;
+    CHECK(said({.name_space = "kube-system", .pools = Kind{true, 2}, .blocks = Kind{false, 0}}) ==
+          "looked at 2 IPPools in namespace \"kube-system\"\nnothing to free\n");
+    CHECK(said({.name_space = "shop", .pools = Kind{true, 0}, .blocks = Kind{true, 0}}) ==
+          "namespace \"shop\" has no IPPools: if they are in another one, name it with --namespace\n");
+    CHECK(said({.name_space = "shop", .pools = Kind{true, 0}, .blocks = Kind{true, 1}}) ==
+          "namespace \"shop\" has no IPPools: if they are in another one, name it with --namespace\n"
+          "looked at 1 AddressBlock\nnothing to free\n");
+    CHECK(said({.name_space = "kube-system", .pools = Kind{false, 0}, .blocks = Kind{false, 0}}) ==
+          "the cluster does not know IPPools: if it should, correct the kubeconfig, or apply "
+          "conf-examples/cluster-crds.yaml\n");
+    Reconciled result;
+    result.seen = {.name_space = "shop", .pools = Kind{true, 0}, .blocks = Kind{false, 0}};
+    const json::Document document = json::Document::parse(ops::to_json(result, Act::frees));
+    CHECK(document.root().at("seen").to_text() == R"({"blocks":null,"namespace":"shop","pools":0})");
 }
 
 TEST_CASE("the same for programs") {
