@@ -3,6 +3,10 @@
 
 #include "../ipam/store_under_test.hpp"
 
+#include <map>
+#include <mutex>
+#include <utility>
+
 namespace rdmanet::cluster::test {
 namespace {
 
@@ -10,7 +14,7 @@ class Etcd final : public ipam::test::StoreUnderTest {
 public:
     explicit Etcd(std::string cluster) : cluster_(std::move(cluster)) {}
 
-    std::unique_ptr<ipam::Store> connect() override {
+    std::unique_ptr<ipam::Store> connect(const std::vector<std::string>& /*subnets*/) override {
         return make_etcd_store(connect_to(servers_of(cluster_)), etcd_options(prefix_));
     }
     std::string space() const override { return ""; }
@@ -20,10 +24,39 @@ private:
     std::string prefix_ = own_prefix();
 };
 
+/// Pools of whereabouts; each process has a connection of its own. Pools don't know the network of an attachment, so
+/// the node's journal says it.
+class Pools final : public ipam::test::StoreUnderTest {
+public:
+    std::unique_ptr<ipam::Store> connect(const std::vector<std::string>& subnets) override {
+        auto options = cluster_.options(subnets);
+        options.before_claim = [this](const ipam::Lease& lease) { write_down(lease.owner); };
+        options.known_owner = [this](const std::string& container, const std::string& ifname) {
+            const std::scoped_lock lock(mutex_);
+            const auto known = journal_.find({container, ifname});
+            return known == journal_.end() ? std::nullopt : std::optional(known->second);
+        };
+        const std::scoped_lock lock(mutex_);
+        return std::make_unique<WhereaboutsStore>(*connections_.emplace_back(cluster_.connect()), std::move(options));
+    }
+    std::string space() const override { return cluster_.space; }
+
+private:
+    void write_down(const ipam::Owner& owner) {
+        const std::scoped_lock lock(mutex_);
+        journal_.insert_or_assign({owner.key.container_id, owner.key.ifname}, owner);
+    }
+
+    ClusterFixture cluster_;
+    std::mutex mutex_;
+    std::map<std::pair<std::string, std::string>, ipam::Owner> journal_; // by container and interface
+    std::vector<std::unique_ptr<kube::Api>> connections_;
+};
+
 /// A node, each of whose processes has a connection of its own.
 class OneNode final : public ipam::test::StoreUnderTest {
 public:
-    std::unique_ptr<ipam::Store> connect() override {
+    std::unique_ptr<ipam::Store> connect(const std::vector<std::string>& /*subnets*/) override {
         const std::shared_ptr<kube::Api> api = cluster_.connect();
         BlocksStore::Options options;
         options.api = [api]() -> kube::Api& { return *api; };
@@ -50,8 +83,12 @@ private:
 std::vector<rdmanet::ipam::test::StoreKindUnderTest> rdmanet::ipam::test::stores_under_test() {
     using namespace cluster::test;
     std::vector<StoreKindUnderTest> stores;
-    if (ClusterFixture::is_there())
+    if (ClusterFixture::is_there()) {
+        stores.push_back({.name = "whereabouts",
+                          .make = [] { return std::make_unique<Pools>(); },
+                          .after_release = ipam::test::AfterRelease::is_free});
         stores.push_back({.name = "blocks", .make = [] { return std::make_unique<OneNode>(); }});
+    }
     if (etcd_directory()) {
         stores.push_back({.name = "etcd with one member", .make = [] { return std::make_unique<Etcd>("one"); }});
         stores.push_back({.name = "etcd with three members", .make = [] { return std::make_unique<Etcd>("three"); }});

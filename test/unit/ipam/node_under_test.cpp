@@ -6,7 +6,7 @@ namespace {
 
 class Node final : public StoreUnderTest {
 public:
-    std::unique_ptr<Store> connect() override {
+    std::unique_ptr<Store> connect(const std::vector<std::string>& /*subnets*/) override {
         return std::make_unique<SqliteStore>(
             SqliteStore::Options{.state_directory = directory_.path(), .known_leases = {}});
     }

@@ -7,6 +7,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <set>
@@ -15,6 +16,7 @@
 namespace rdmanet::ipam::cases {
 namespace {
 
+using test::AfterRelease;
 using test::StoreKindUnderTest;
 using test::StoreUnderTest;
 
@@ -51,12 +53,15 @@ std::string text_of(const ReserveOutcome& outcome) {
 
 /// A store, and short ways to ask it.
 struct Subject {
-    explicit Subject(const StoreKindUnderTest& kind) : made(kind.make()) {
-        if (made) store = made->connect();
+    Subject(const StoreKindUnderTest& kind, std::vector<std::string> ranges)
+        : made(kind.make()), after_release(kind.after_release), subnets(std::move(ranges)) {
+        if (made) store = connect();
     }
+    [[nodiscard]] std::unique_ptr<Store> connect() const { return made->connect(subnets); }
     [[nodiscard]] bool is_there() const { return store != nullptr; }
 
     [[nodiscard]] Claim claim(std::string_view subnet) const {
+        REQUIRE(std::count(subnets.begin(), subnets.end(), subnet) == 1);
         const base::IpPrefix range = base::IpPrefix::parse(subnet).value();
         return {.space = made->space(),
                 .family = range.family(),
@@ -81,13 +86,15 @@ struct Subject {
 
     std::unique_ptr<StoreUnderTest> made;
     std::unique_ptr<Store> store;
+    AfterRelease after_release;
+    std::vector<std::string> subnets; // ranges of the network
 };
 
-/// `act` with each store that is there.
+/// `act` with each store that is there, for a network with these ranges.
 template <class Act>
-void for_each_store(Act act) {
+void for_each_store(const std::vector<std::string>& subnets, Act act) {
     for (const StoreKindUnderTest& kind : test::stores_under_test()) DYNAMIC_SECTION(kind.name) {
-            const Subject subject(kind);
+            const Subject subject(kind, subnets);
             if (subject.is_there()) act(subject);
         }
 }
@@ -113,7 +120,7 @@ Config config_in(const Subject& subject, const std::string& range) {
 } // namespace
 
 TEST_CASE("an attachment gets an address, keeps it, and gives it back", "[store]") {
-    for_each_store([](const Subject& on) {
+    for_each_store({"10.0.0.0/29"}, [](const Subject& on) {
         const Owner a = owner("a", "p");
         CHECK(on.find(a).empty());
         CHECK(on.release(a).empty());
@@ -139,7 +146,7 @@ TEST_CASE("an attachment gets an address, keeps it, and gives it back", "[store]
 }
 
 TEST_CASE("each address of a range is given once, until there is none", "[store]") {
-    for_each_store([](const Subject& on) {
+    for_each_store({"10.0.0.0/29"}, [](const Subject& on) {
         std::set<std::string> given;
         for (const char* name : {"a", "b", "c", "d", "e", "f"})
             given.insert(on.reserve(owner(name, name), {on.claim("10.0.0.0/29")}));
@@ -156,7 +163,7 @@ TEST_CASE("each address of a range is given once, until there is none", "[store]
 }
 
 TEST_CASE("a wanted address is given, or its holder is named", "[store]") {
-    for_each_store([](const Subject& on) {
+    for_each_store({"10.0.0.0/24"}, [](const Subject& on) {
         CHECK(on.reserve(owner("a", "p"), {on.wanting("10.0.0.0/24", "10.0.0.77")}) == "10.0.0.77/24");
         CHECK(on.reserve(owner("b", "q"), {on.wanting("10.0.0.0/24", "10.0.0.77")}) == "taken by p");
         CHECK(on.find(owner("b", "q")).empty());
@@ -166,7 +173,7 @@ TEST_CASE("a wanted address is given, or its holder is named", "[store]") {
 }
 
 TEST_CASE("an address for each claim, or none", "[store]") {
-    for_each_store([](const Subject& on) {
+    for_each_store({"10.0.0.0/24", "fd00::/64"}, [](const Subject& on) {
         const Claim four = on.wanting("10.0.0.0/24", "10.0.0.9");
         const Claim six = on.wanting("fd00::/64", "fd00::9");
         CHECK(on.reserve(owner("a", "p"), {four, six}) == "10.0.0.9/24 fd00::9/64");
@@ -180,7 +187,7 @@ TEST_CASE("an address for each claim, or none", "[store]") {
 }
 
 TEST_CASE("interfaces and containers of a pod are attachments of their own", "[store]") {
-    for_each_store([](const Subject& on) {
+    for_each_store({"10.0.0.0/24"}, [](const Subject& on) {
         const std::string first = on.reserve(owner("a", "p"), {on.claim("10.0.0.0/24")});
         const std::string second = on.reserve(owner("a", "p", "net2"), {on.claim("10.0.0.0/24")});
         const std::string third = on.reserve(owner("b", "p"), {on.claim("10.0.0.0/24")});
@@ -192,7 +199,7 @@ TEST_CASE("interfaces and containers of a pod are attachments of their own", "[s
 }
 
 TEST_CASE("a new container of a pod inherits what has not changed since it was read", "[store]") {
-    for_each_store([](const Subject& on) {
+    for_each_store({"10.0.0.0/24"}, [](const Subject& on) {
         const std::string address = on.reserve(owner("old", "p"), {on.claim("10.0.0.0/24")});
         CHECK(on.store->find_predecessors(owner("old", "p"), soon()).empty());
         CHECK(on.store->find_predecessors(owner("new", "p", "net2"), soon()).empty());
@@ -214,8 +221,24 @@ TEST_CASE("a new container of a pod inherits what has not changed since it was r
     });
 }
 
+TEST_CASE("an address rests after it was given back, where the store can remember that", "[store]") {
+    for_each_store({"10.0.0.0/29"}, [](const Subject& on) {
+        Claim claim = on.claim("10.0.0.0/29");
+        claim.cooldown = std::chrono::hours(1);
+        const std::string first = on.reserve(owner("a", "p"), {claim});
+        CHECK(on.release(owner("a", "p")) == first);
+        const auto second = on.store->reserve(owner("b", "q"), {claim}, soon());
+        CHECK((text_of(second) == first) == (on.after_release == AfterRelease::is_free));
+        REQUIRE(std::holds_alternative<Granted>(second));
+        // Nobody can have used what an ADD withdraws.
+        const auto unused = std::get<Granted>(second).fresh;
+        CHECK(text_of(on.store->withdraw(owner("b", "q").key, unused, soon())) == text_of(unused));
+        CHECK(on.reserve(owner("c", "r"), {claim}) == text_of(unused));
+    });
+}
+
 TEST_CASE("leases of a range are listed by address, in pages", "[store]") {
-    for_each_store([](const Subject& on) {
+    for_each_store({"10.0.0.0/24"}, [](const Subject& on) {
         for (const char* last : {"5", "1", "9", "3"})
             (void)on.reserve(owner(last, last), {on.wanting("10.0.0.0/24", std::string("10.0.0.") + last)});
         Claim part = on.claim("10.0.0.0/24");
@@ -231,7 +254,7 @@ TEST_CASE("leases of a range are listed by address, in pages", "[store]") {
 }
 
 TEST_CASE("a full range gives the addresses of the dead, and a pod's own dead container is inherited", "[store]") {
-    for_each_store([](const Subject& on) {
+    for_each_store({"10.0.0.0/30"}, [](const Subject& on) {
         const Config config = config_in(on, "10.0.0.0/30");
         Deaths nobody({});
         CHECK(Allocator(*on.store, nobody).allocate(config, owner("a", "p"), {}, soon()).ips.size() == 1);
@@ -253,7 +276,7 @@ TEST_CASE("a full range gives the addresses of the dead, and a pod's own dead co
 }
 
 TEST_CASE("a lease that is lost is made again for who uses it, unless somebody else has the address", "[store]") {
-    for_each_store([](const Subject& on) {
+    for_each_store({"10.0.0.0/29"}, [](const Subject& on) {
         const auto regain = [&](const Lease& lease) {
             const auto all = on.store->regain({lease}, soon());
             REQUIRE(all.size() == 1);
@@ -267,7 +290,7 @@ TEST_CASE("a lease that is lost is made again for who uses it, unless somebody e
         CHECK(whole.refused.empty());
         CHECK(on.release(a) == lease.address.to_string());
         const Regained made = regain(lease);
-        CHECK(made.made.size() == 1);
+        CHECK(!made.made.empty()); // some stores say an address by two objects
         CHECK(made.refused.empty());
         CHECK(on.find(a) == lease.address.to_string());
         CHECK(on.release(a) == lease.address.to_string());
@@ -284,7 +307,7 @@ TEST_CASE("a lease that is lost is made again for who uses it, unless somebody e
 }
 
 TEST_CASE("processes that take and give at once never share an address, and leave nothing", "[store]") {
-    for_each_store([](const Subject& on) {
+    for_each_store({"10.0.0.0/28"}, [](const Subject& on) {
         constexpr int kProcesses = 6;
         constexpr int kRounds = 8;
         std::mutex mutex;
@@ -293,7 +316,7 @@ TEST_CASE("processes that take and give at once never share an address, and leav
         std::vector<std::thread> processes;
         for (int process = 0; process < kProcesses; ++process)
             processes.emplace_back([&, process] {
-                const auto store = on.made->connect();
+                const auto store = on.connect();
                 for (int round = 0; round < kRounds;) {
                     const std::string name = std::to_string(process) + "-" + std::to_string(round);
                     try {

@@ -3,6 +3,7 @@
 
 #include <rdmanet/ipam/store.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -18,16 +19,23 @@ public:
     StoreUnderTest& operator=(const StoreUnderTest&) = delete;
     virtual ~StoreUnderTest() = default;
 
-    /// The store as one process uses it. `subnets`: where it will claim addresses.
-    [[nodiscard]] virtual std::unique_ptr<Store> connect() = 0;
+    /// The store as one process uses it, for a network whose ranges are these subnets.
+    [[nodiscard]] virtual std::unique_ptr<Store> connect(const std::vector<std::string>& subnets) = 0;
     /// Of claims.
     [[nodiscard]] virtual std::string space() const = 0;
+};
+
+/// What becomes of an address that was given back while its range has a cooldown.
+enum class AfterRelease : std::uint8_t {
+    rests,
+    is_free, // the store has no place for the time
 };
 
 struct StoreKindUnderTest {
     std::string name;
     /// Null if it is not there; why, says the reporter.
     std::function<std::unique_ptr<StoreUnderTest>()> make;
+    AfterRelease after_release = AfterRelease::rests;
 };
 [[nodiscard]] std::vector<StoreKindUnderTest> stores_under_test();
 
