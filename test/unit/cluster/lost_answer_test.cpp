@@ -1,31 +1,29 @@
 // Connections that break while requests are on their way.
+#include "by_proxy.hpp"
 #include "relay.hpp"
 #include "subnet.hpp"
-#include "support/tcp_proxy.hpp"
 
 #include <catch2/catch.hpp>
 
 using namespace rdmanet;
 using namespace rdmanet::cluster;
 using namespace rdmanet::cluster::test;
-using rdmanet::test::TcpProxy;
 
 namespace {
 
 class CutSubnet : public Subnet {
 public:
-    [[nodiscard]] std::uint16_t server_port() const {
-        return static_cast<std::uint16_t>(std::stoul(api->access().server.port));
-    }
-    [[nodiscard]] static std::unique_ptr<kube::Api> connect_by(const TcpProxy& proxy) {
-        kube::Access access = kube::read_kubeconfig(*cluster_directory() + "/rdmanet.kubeconfig");
-        access.server.port = std::to_string(proxy.port());
-        return std::make_unique<kube::Api>(std::move(access), http::Limits{.connect = 60s, .request = 60s});
-    }
     /// What reserve() says, or that it gave up in a way that is worth another try.
     [[nodiscard]] std::string reserve_by(WhereaboutsStore& broken, const ipam::Owner& who) const {
         try {
             return text_of(broken.reserve(who, {claim(kRange)}, soon()));
+        } catch (const ipam::StoreError& error) {
+            return error.temporary() ? "try again" : error.what();
+        }
+    }
+    [[nodiscard]] static std::string release_by(WhereaboutsStore& broken, const ipam::Owner& who) {
+        try {
+            return text_of(broken.release(who.key, soon()));
         } catch (const ipam::StoreError& error) {
             return error.temporary() ? "try again" : error.what();
         }
@@ -38,24 +36,18 @@ public:
 
 TEST_CASE_METHOD(CutSubnet, "a connection that ends at any byte of requests and answers costs no address") {
     if (!is_there()) return;
-    std::size_t requests = 0;
-    std::size_t answers = 0;
+    Traffic traffic;
     {
-        TcpProxy proxy(server_port());
+        const TcpProxy proxy(server_port());
         const auto by_proxy = connect_by(proxy);
         WhereaboutsStore whole(*by_proxy, options({kRange}));
         REQUIRE(reserve_by(whole, owner("whole", "p")) == "10.0.0.1/29");
-        requests = proxy.bytes_of_requests();
-        answers = proxy.bytes_of_answers();
+        traffic = {.requests = proxy.bytes_of_requests(), .answers = proxy.bytes_of_answers()};
     }
     REQUIRE(release(owner("whole", "p")) == "10.0.0.1/29");
-    constexpr std::size_t kPoints = 24;
     int given = 0;
-    for (std::size_t point = 0; point < 2 * kPoints; ++point) {
-        const std::size_t bytes = (point % kPoints + 1) * (point < kPoints ? requests : answers) / kPoints;
-        INFO((point < kPoints ? "requests" : "answers") << " cut after " << bytes << " bytes");
-        TcpProxy proxy(server_port(), point < kPoints ? bytes : TcpProxy::kNever,
-                       point < kPoints ? TcpProxy::kNever : bytes);
+    cut_at_each(traffic, 24, [&](const TcpProxy& proxy, const std::string& where) {
+        INFO(where);
         const auto by_proxy = connect_by(proxy);
         WhereaboutsStore broken(*by_proxy, options({kRange}));
         const std::string outcome = reserve_by(broken, owner("c", "p"));
@@ -70,8 +62,38 @@ TEST_CASE_METHOD(CutSubnet, "a connection that ends at any byte of requests and 
         (void)release(owner("c", "p"));
         CHECK(pool() == kNoRecord);
         CHECK(reservation("10.0.0.1").empty());
-    }
+    });
     CHECK(given > 0);
+}
+
+TEST_CASE_METHOD(CutSubnet, "a DEL whose connection ends at any byte says so, or has left nothing") {
+    if (!is_there()) return;
+    REQUIRE(reserve(owner("c", "p"), {claim(kRange)}) == "10.0.0.1/29");
+    Traffic traffic;
+    {
+        const TcpProxy proxy(server_port());
+        const auto by_proxy = connect_by(proxy);
+        WhereaboutsStore whole(*by_proxy, options({kRange}));
+        REQUIRE(release_by(whole, owner("c", "p")) == "10.0.0.1/29");
+        traffic = {.requests = proxy.bytes_of_requests(), .answers = proxy.bytes_of_answers()};
+    }
+    int released = 0;
+    cut_at_each(traffic, 16, [&](const TcpProxy& proxy, const std::string& where) {
+        INFO(where);
+        REQUIRE(reserve(owner("c", "p"), {claim(kRange)}) == "10.0.0.1/29");
+        const auto by_proxy = connect_by(proxy);
+        WhereaboutsStore broken(*by_proxy, options({kRange}));
+        const std::string outcome = release_by(broken, owner("c", "p"));
+        if (outcome == "10.0.0.1/29")
+            ++released;
+        else {
+            CHECK(outcome == "try again");
+            (void)release(owner("c", "p"));
+        }
+        CHECK(pool() == kNoRecord);
+        CHECK(reservation("10.0.0.1").empty());
+    });
+    CHECK(released > 0);
 }
 
 TEST_CASE_METHOD(CutSubnet, "a claim that is carried out when nobody waits for it any more is found by its owner") {
