@@ -198,6 +198,7 @@ TEST_CASE_METHOD(Leftovers, "a process that only looks names the rule of each re
     CHECK(result.freed[0].why == "no pod has UID uid-1");
     CHECK(result.freed[1].why == "there is no pod " + ref("lost"));
     CHECK(std::all_of(requests.begin(), requests.end(), [](const auto& one) { return one.starts_with("GET "); }));
+    CHECK_FALSE(has_asked("GET /api/v1/namespaces/")); // lists of pods in pages, and none for each record
     CHECK(allocations() == "2");
 }
 

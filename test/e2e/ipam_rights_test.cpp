@@ -1,0 +1,154 @@
+// `rdmanet ipam show`, `check` and `release` as a person who has just the rights of
+// conf-examples/cluster-operator.yaml, or all but one of them.
+#include "cluster_stage.hpp"
+#include "markdown.hpp"
+
+#include "support/concat.hpp"
+#include "support/names.hpp"
+#include "support/patience.hpp"
+#include "support/process.hpp"
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+#include <yaml-cpp/yaml.h>
+
+#include <string>
+#include <vector>
+
+namespace rdmanet::test {
+namespace {
+
+struct GrantedRight {
+    std::string group;
+    std::string resource;
+    std::string verb;
+};
+
+std::vector<GrantedRight> rights_of_example() {
+    std::vector<GrantedRight> rights;
+    for (const YAML::Node& role : YAML::LoadAll(source_text("conf-examples/cluster-operator.yaml")))
+        for (const YAML::Node& rule : role["rules"])
+            for (const YAML::Node& resource : rule["resources"])
+                for (const YAML::Node& verb : rule["verbs"])
+                    rights.push_back({.group = rule["apiGroups"][0].as<std::string>(),
+                                      .resource = resource.as<std::string>(),
+                                      .verb = verb.as<std::string>()});
+    return rights;
+}
+
+/// Those of user "limited", as long as it lives.
+class OperatorRole {
+public:
+    OperatorRole() {
+        set(rights_of_example(), nullptr);
+        const std::string binding =
+            R"({"kind":"ClusterRoleBinding","apiVersion":"rbac.authorization.k8s.io/v1","metadata":{"name":"test-operator"},)"
+            R"("roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"test-operator"},)"
+            R"("subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"limited"}]})";
+        shell(concat(cluster(), "/apply '", binding, "' ", kRoles, "bindings"));
+    }
+    OperatorRole(const OperatorRole&) = delete;
+    OperatorRole& operator=(const OperatorRole&) = delete;
+    ~OperatorRole() {
+        (void)succeeds(concat(cluster(), "/delete ", kRoles, "bindings/test-operator; ", cluster(), "/delete ", kRoles,
+                              "s/test-operator"));
+    }
+    static void set(const std::vector<GrantedRight>& rights, const GrantedRight* missing) {
+        std::string rules;
+        for (const GrantedRight& right : rights)
+            if (&right != missing)
+                rules += concat(rules.empty() ? "" : ",", R"({"apiGroups":[")", right.group, R"("],"resources":[")",
+                                right.resource, R"("],"verbs":[")", right.verb, R"("]})");
+        const std::string role = concat(R"({"kind":"ClusterRole","apiVersion":"rbac.authorization.k8s.io/v1",)",
+                                        R"("metadata":{"name":"test-operator"},"rules":[)", rules, "]}");
+        shell(concat("cd ", cluster(), " && . ./lib && api -o /dev/null --fail -X DELETE \"$url", kRoles,
+                     "s/test-operator\"; ./apply '", role, "' ", kRoles, "s >/dev/null"));
+    }
+
+private:
+    inline static const std::string kRoles = "/apis/rbac.authorization.k8s.io/v1/clusterrole";
+};
+
+/// What nobody needs any more: a record with its reservation, and a block.
+void leave_something() {
+    shell(concat(
+        cluster(), R"(/apply '{"apiVersion":"whereabouts.cni.cncf.io/v1alpha1","kind":"IPPool",)",
+        R"("metadata":{"name":"op-10.76.0.0-24"},"spec":{"range":"10.76.0.0/24","allocations":)",
+        R"({"1":{"id":"c","podref":"shop/gone","ifname":"net1"}}}}' >/dev/null || true; )", cluster(),
+        R"(/apply '{"apiVersion":"whereabouts.cni.cncf.io/v1alpha1","kind":"OverlappingRangeIPReservation",)",
+        R"("metadata":{"name":"op-10.76.0.1"},"spec":{"podref":"shop/gone","ifname":"net1"}}' >/dev/null || true; )",
+        cluster(), R"(/apply '{"apiVersion":"rdmanet.cni/v1alpha1","kind":"AddressBlock","metadata":{"name":)",
+        R"("op-10.77.0.0-28","finalizers":["rdmanet.cni/in-use"]},"spec":{"space":"op","range":"10.77.0.0/16",)",
+        R"("block":"10.77.0.0/28","node":{"name":"gone","uid":"u"},"bootID":"b","leaseFile":"f"}}' )",
+        "/apis/rdmanet.cni/v1alpha1/addressblocks >/dev/null || true"));
+}
+void remove_what_is_left() {
+    for (const char* object : {"ippools/op-10.76.0.0-24", "overlappingrangeipreservations/op-10.76.0.1",
+                               "/apis/rdmanet.cni/v1alpha1/addressblocks/op-10.77.0.0-28"})
+        (void)succeeds(
+            concat("cd ", cluster(), " && . ./lib && api -o /dev/null -X PATCH -H 'Content-Type: ",
+                   "application/merge-patch+json' --data '{\"metadata\":{\"finalizers\":null}}' \"$url$(path ", object,
+                   ")\"; ./delete ", object, " >/dev/null"));
+}
+
+/// Whatever an earlier try has released of it.
+void leave_something_anew() {
+    remove_what_is_left();
+    leave_something();
+}
+
+/// Everything that the three commands do. What they say; releases at the end, so that they have something to do.
+std::string say_everything() {
+    std::string said;
+    for (const char* arguments :
+         {"show", "check --pause 0", "release --yes --pod shop/gone", "release --yes --node gone"}) {
+        const ProcessResult result =
+            run_process({"sh", "-c",
+                         concat("exec ", binary(), " ipam ", arguments, " --state-dir /run/nothing --kubeconfig ",
+                                cluster(), "/limited.kubeconfig")});
+        said += result.out + result.err;
+    }
+    return said;
+}
+
+} // namespace
+
+TEST_CASE("ipam show, check and release work with the example's rights, and name each that is taken away",
+          "[cluster][examples]") {
+    NEEDS(!cluster().empty(), kNeedsCluster);
+    const std::string networks = cluster() + "/get /apis/k8s.cni.cncf.io/v1/network-attachment-definitions";
+    if (!succeeds(networks + " | jq --exit-status .items >/dev/null 2>&1"))
+        shell(concat(
+            cluster(), R"(/apply '{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",)",
+            R"("metadata":{"name":"network-attachment-definitions.k8s.cni.cncf.io"},"spec":{"group":)",
+            R"("k8s.cni.cncf.io","scope":"Namespaced","names":{"plural":"network-attachment-definitions","kind":)",
+            R"("NetworkAttachmentDefinition"},"versions":[{"name":"v1","served":true,"storage":true,"schema":)",
+            R"({"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}' )",
+            "/apis/apiextensions.k8s.io/v1/customresourcedefinitions >/dev/null"));
+    shell("until " + networks + " | jq --exit-status .items >/dev/null 2>&1; do :; done");
+    const std::vector<GrantedRight> rights = rights_of_example();
+    REQUIRE(rights.size() > 10);
+    OperatorRole role;
+    std::string said;
+    CHECK(comes_true([&] {
+        leave_something_anew();
+        said = say_everything();
+        return said.find("forbidden") == std::string::npos;
+    }));
+    INFO(said);
+    CHECK_THAT(said, Names("op-10.76.0.0-24", "released ", "op-10.76.0.1", "op-10.77.0.0-28"));
+    for (const GrantedRight& missing : rights) {
+        const std::string named = concat("cannot ", missing.verb, " resource \"", missing.resource, "\"");
+        INFO(named);
+        OperatorRole::set(rights, &missing);
+        CHECK(comes_true([&] { // the authorizer hears of the change a moment later
+            leave_something_anew();
+            said = say_everything();
+            return said.find(named) != std::string::npos;
+        }));
+        CHECK_THAT(said, Names("\"limited\"")); // whom to give it
+    }
+    remove_what_is_left();
+}
+
+} // namespace rdmanet::test
