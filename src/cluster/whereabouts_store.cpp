@@ -33,9 +33,11 @@ constexpr std::size_t kWarnPercent = 60;
 constexpr std::size_t kRefusePercent = 90;
 // Of one address. Each means that another writer was faster, or that an answer was lost.
 constexpr int kMostTries = 30;
-// The pause after a lost race: up to the time that the try took, then up to twice that, and so on.
-constexpr int kMostDoublings = 3;
-constexpr std::chrono::milliseconds kLongestPause{5000};
+// The pause after a lost race: up to four times what the try took, then up to sixteen times, and so on.
+constexpr int kGrowth = 4;
+constexpr std::chrono::milliseconds kLongestPause{8000};
+// A server that needs so long for a pool has many at once to serve.
+constexpr std::chrono::milliseconds kSlowRead{250};
 
 /// What `usable` and the prefix length say of the subnet: a range lies in one.
 Place place_of(const Claim& claim) {
@@ -205,7 +207,9 @@ public:
         std::vector<Lease> leases;
         for (std::size_t slot = 0; slot < options_.places.size(); ++slot) {
             const Place& place = options_.places[slot];
+            const auto begun = base::Deadline::Clock::now();
             auto pool = api_.find_pool(place, deadline);
+            slowest_read_ = std::max(slowest_read_, base::Deadline::Clock::now() - begun);
             if (!pool) continue;
             for (const PoolRecord& record : pool->records)
                 if (wanted(record)) leases.push_back(lease_of(place, record, slot));
@@ -273,6 +277,7 @@ private:
     using Taken = std::variant<Lease, ipam::Taken, ipam::Exhausted>;
 
     Taken take(Taking& taking, const base::Deadline& deadline) {
+        spread_if_busy(taking, deadline);
         for (int attempt = 0; attempt < kMostTries; ++attempt) {
             if (deadline.passed())
                 throw base::TimeoutError(
@@ -287,20 +292,31 @@ private:
                 return *std::move(taken);
             }
             if (taking.lost_races != lost_before)
-                let_others_go_first(taking, base::Deadline::Clock::now() - begun, deadline);
+                let_others_go_first(taking.lost_races, base::Deadline::Clock::now() - begun, deadline);
         }
         throw StoreError(StoreError::Kind::temporary,
                          fmt::format("lease store: other nodes were faster {} times to take an address of IPPool {}/{}",
                                      kMostTries, options_.name_space, pool_name(taking.place)));
     }
 
-    /// The server works on each patch of a pool alone, and does it anew for all others when one is done. So the more nodes
-    /// compete, the longer a try takes, and the longer is the time over which they spread.
-    static void let_others_go_first(const Taking& taking, base::Deadline::Clock::duration tried,
+    /// The server works on each patch of a pool alone. What it has begun of the others is lost when one is done, and it
+    /// begins them anew. So the lowest free address is the right one, also for many: those who were too late are sent
+    /// away at once, by the test of its record. The time over which they then spread grows fast, because a try that is
+    /// lost costs the server as much as one that is not.
+    static void let_others_go_first(int lost_races, base::Deadline::Clock::duration tried,
                                     const base::Deadline& deadline) {
-        const auto once = std::chrono::duration_cast<std::chrono::milliseconds>(tried);
-        const auto longest = once * (1 << std::min(taking.lost_races - 1, kMostDoublings));
-        http::pause(std::min(http::any_part_of(std::min(longest, kLongestPause)), deadline.remaining()));
+        const auto most = std::min(kLongestPause, deadline.remaining() / 3);
+        auto longest = std::chrono::ceil<std::chrono::milliseconds>(tried);
+        for (int lost = 0; lost < lost_races && longest < most; ++lost) longest *= kGrowth;
+        http::pause(http::any_part_of(std::min(longest, most)));
+    }
+
+    /// Where many nodes begin at once, their reads are slow already. What was read is out of date after the pause.
+    void spread_if_busy(const Taking& taking, const base::Deadline& deadline) {
+        const auto took = std::exchange(slowest_read_, {});
+        if (took < kSlowRead) return;
+        let_others_go_first(1, took, deadline);
+        read_.erase(pool_name(taking.place));
     }
 
     /// nullopt: try again, with the pool as it is by then.
@@ -558,6 +574,7 @@ private:
     WhereaboutsRange range_;
     std::vector<Lease> unsettled_;
     std::map<std::string, Pool> read_; // by name, until they are used or changed
+    base::Deadline::Clock::duration slowest_read_{};
 };
 
 WhereaboutsStore::WhereaboutsStore(kube::Api& api, Options options)

@@ -6,6 +6,7 @@
 #include <rdmanet/cluster/whereabouts_store.hpp>
 #include <rdmanet/json/writer.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <sstream>
 #include <variant>
@@ -66,8 +67,9 @@ Requests ApiServer::count() {
     Requests requests;
     std::istringstream lines(answer.body);
     for (std::string line; std::getline(lines, line);) {
+        const double value = std::strtod(line.c_str() + std::min(line.rfind(' '), line.size()), nullptr);
+        if (line.starts_with("process_cpu_seconds_total ")) requests.cpu_seconds = value;
         if (!is_of_interest(line)) continue;
-        const double value = std::strtod(line.c_str() + line.rfind(' '), nullptr);
         if (line.starts_with("apiserver_response_sizes_sum{")) requests.bytes_read += value;
         if (!line.starts_with("apiserver_request_total{")) continue;
         requests.all += value;

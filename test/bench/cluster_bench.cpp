@@ -1,21 +1,27 @@
 // Addresses that nodes take from one API server at once, by store, beside the requests of whereabouts 0.9.4.
 //
-//   test/cluster/cluster.sh run test/cluster/etcd.sh run cluster_bench [SECONDS] [NODES]
+//   test/cluster/cluster.sh run test/cluster/etcd.sh run cluster_bench [SECONDS] [NODES] [LINES]
 //
-// SECONDS for each line, default 5; NODES at most, default 200. Each ADD has its own connection, as a process has.
-// It starts no process, so that programs and languages are not compared.
+// SECONDS for each line, default 5; NODES at most, default 200. With LINES, only those lines are measured whose
+// "NODES/LEASES NAME" has this text: "1/50 ", "store whereabouts". Each ADD has its own connection, as a process has. It
+// starts no process, so that programs and languages are not compared.
+//
+// Times depend on what else the machine does; processor time depends on it less. "server" is the API server's for each
+// ADD, "own" is ours.
 #include "api_server.hpp"
 #include "whereabouts_replay.hpp"
 
 #include "support/concat.hpp"
 
 #include <rdmanet/base/error.hpp>
+#include <rdmanet/base/format.hpp>
 #include <rdmanet/cluster/blocks_store.hpp>
 #include <rdmanet/cluster/etcd_store.hpp>
 #include <rdmanet/cluster/whereabouts_store.hpp>
 #include <rdmanet/ipam/allocator.hpp>
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,6 +59,7 @@ struct Shared {
     std::atomic<unsigned> ready;
     std::atomic<unsigned> done;
     std::atomic<unsigned> failed;
+    std::atomic<unsigned long> own_cpu; // microseconds
     std::atomic<bool> has_begun;
     std::atomic<bool> has_ended;
     float milliseconds[kMostTimes];
@@ -110,31 +117,56 @@ private:
     kube::Access access_;
 };
 
+constexpr const char* kFiles = "/dev/shm/rdmanet-bench";
+
+/// Of a node's files; it goes with this object.
+class Directory {
+public:
+    explicit Directory(const std::string& node) : path_(concat(kFiles, '/', node)) { fs::create_directories(path_); }
+    Directory(const Directory&) = delete;
+    Directory& operator=(const Directory&) = delete;
+    ~Directory() { fs::remove_all(path_); }
+    [[nodiscard]] const std::string& path() const { return path_; }
+
+private:
+    std::string path_;
+};
+
 class PoolNode : public Node {
 public:
-    PoolNode(std::string name, std::string space) : Node(std::move(name)), space_(std::move(space)) {}
+    PoolNode(std::string name, std::string space) : Node(std::move(name)), space_(std::move(space)), files_(name_) {}
     void add(const std::string& pod) override {
+        use([&](cluster::WhereaboutsStore& store) { allocate(store, kSmallRange, space_, pod); });
+    }
+    void del(const std::string& pod) {
+        use([&](cluster::WhereaboutsStore& store) { (void)store.release(owner(pod).key, with_patience()); });
+    }
+
+private:
+    template <class Act>
+    void use(Act act) {
         kube::Api api(ApiServer::access("rdmanet"), http::Limits{});
         cluster::WhereaboutsStore store(api, {.name_space = "kube-system",
                                               .places = {{space_, base::IpPrefix::parse(kSmallRange).value()}},
                                               .also = {},
+                                              .node = {.name = name_,
+                                                       .uid = concat("uid-", name_),
+                                                       .machine_id = concat("machine-", name_),
+                                                       .boot_id = concat("boot-", name_)},
                                               .before_claim = [](const ipam::Lease&) {},
                                               .known_owner = {},
-                                              .warn = {}});
-        allocate(store, kSmallRange, space_, pod);
+                                              .warn = {},
+                                              .state_directory = files_.path()});
+        act(store);
     }
 
-private:
     std::string space_;
+    Directory files_;
 };
 
 class BlocksNode : public Node {
 public:
-    BlocksNode(std::string name, std::string space)
-        : Node(std::move(name)), space_(std::move(space)), directory_(concat("/dev/shm/rdmanet-bench/", name_)) {
-        fs::create_directories(directory_);
-    }
-    ~BlocksNode() override { fs::remove_all(directory_); }
+    BlocksNode(std::string name, std::string space) : Node(std::move(name)), space_(std::move(space)), files_(name_) {}
     void add(const std::string& pod) override {
         std::unique_ptr<kube::Api> api;
         cluster::BlocksStore::Options options;
@@ -146,9 +178,9 @@ public:
         options.node_name = name_;
         options.machine_id = concat("machine-", name_);
         options.boot_id = concat("boot-", name_);
-        options.state_directory = directory_;
+        options.state_directory = files_.path();
         cluster::BlocksStore store(std::make_shared<ipam::BlockFile>(ipam::BlockFile::Options{
-                                       .state_directory = directory_,
+                                       .state_directory = files_.path(),
                                        .boot_id = options.boot_id,
                                        .known_leases = [] { return std::vector<ipam::Lease>(); }}),
                                    options);
@@ -157,7 +189,7 @@ public:
 
 private:
     std::string space_;
-    std::string directory_;
+    Directory files_;
 };
 
 std::string etcd_directory() {
@@ -211,10 +243,20 @@ struct Outcome {
     unsigned failed = 0;
     double seconds = 0;
     double median = 0; // milliseconds
+    double own_cpu_seconds = 0;
     Requests requests;
 
     [[nodiscard]] double rate() const { return adds / seconds; }
+    [[nodiscard]] double each(double sum) const { return sum / std::max(1U, adds); }
 };
+
+/// Of this process, in microseconds.
+unsigned long used_cpu() {
+    rusage usage{};
+    (void)::getrusage(RUSAGE_SELF, &usage);
+    const auto microseconds = [](const timeval& time) { return time.tv_sec * 1'000'000L + time.tv_usec; };
+    return static_cast<unsigned long>(microseconds(usage.ru_utime) + microseconds(usage.ru_stime));
+}
 
 void work(Shared& shared, const Line& line, const std::string& name, const std::string& space, unsigned most) {
     const std::unique_ptr<Node> node = line.scheme.make(name, space);
@@ -224,8 +266,10 @@ void work(Shared& shared, const Line& line, const std::string& name, const std::
     while (!shared.has_begun) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     for (unsigned number = 0; !shared.has_ended && shared.done + shared.failed < most; ++number) {
         const auto begun = Clock::now();
+        const unsigned long cpu_before = used_cpu();
         try {
             node->add(concat(name, '-', number));
+            shared.own_cpu += used_cpu() - cpu_before;
             const unsigned at = shared.done++;
             if (at < kMostTimes)
                 shared.milliseconds[at] = std::chrono::duration<float, std::milli>(Clock::now() - begun).count();
@@ -235,11 +279,19 @@ void work(Shared& shared, const Line& line, const std::string& name, const std::
     }
 }
 
+/// A pool with leases has been used, so the cluster has recorded its store.
+void make_pool(ApiServer& server, const Line& line, const std::string& space) {
+    server.make_pool(space, kSmallRange, line.leases);
+    PoolNode first(concat(space, "-first"), space);
+    first.add("first");
+    first.del("first");
+}
+
 /// Runs the line's nodes as processes until the time is over or there are `most` ADDs.
 Outcome run(ApiServer& server, const Line& line, double seconds, unsigned most) {
     static int count = 0;
     const std::string space = concat("b", ::getpid(), "-", ++count);
-    if (line.scheme.has_pool) server.make_pool(space, kSmallRange, line.leases);
+    if (line.scheme.has_pool) make_pool(server, line, space);
     for (unsigned number = 0; number < line.nodes; ++number) {
         const std::string name = concat(space, "-n", number);
         server.make_node(name, concat("boot-", name));
@@ -268,11 +320,13 @@ Outcome run(ApiServer& server, const Line& line, double seconds, unsigned most) 
     outcome.adds = shared.done;
     outcome.failed = shared.failed;
     outcome.requests = server.count() - before;
+    outcome.own_cpu_seconds = static_cast<double>(shared.own_cpu) / 1e6;
     shared.has_ended = true;
     for (const pid_t process : processes) {
         if (line.scheme.has_pool) (void)::kill(process, SIGKILL); // what it is at, nobody counts any more
         (void)::waitpid(process, nullptr, 0);
     }
+    fs::remove_all(kFiles); // of those that were killed
     float* const times = shared.milliseconds;
     const unsigned counted = std::min(outcome.adds, kMostTimes);
     std::nth_element(times, times + counted / 2, times + counted);
@@ -282,7 +336,16 @@ Outcome run(ApiServer& server, const Line& line, double seconds, unsigned most) 
     return outcome;
 }
 
-void measure(double seconds, unsigned most_nodes) {
+void print(const Line& line, const Outcome& outcome, double theirs) {
+    const std::string ratio = theirs == 0 ? "-" : fmt::format("{:.1f}", outcome.rate() / theirs);
+    std::printf("%-6u %-6u %-30s %10.1f %10s %10.1f %12.2f %10.2f %10.2f %7u\n", line.nodes, line.leases,
+                line.scheme.name, outcome.rate(), ratio.c_str(), outcome.median, outcome.each(outcome.requests.all),
+                outcome.each(1000 * outcome.requests.cpu_seconds), outcome.each(1000 * outcome.own_cpu_seconds),
+                outcome.failed);
+    std::fflush(stdout);
+}
+
+void measure(double seconds, unsigned most_nodes, const std::string& wanted) {
     ApiServer server;
     const Scheme replay = scheme<ReplayNode>("whereabouts 0.9.4's requests", true);
     const Scheme pools = scheme<PoolNode>("store whereabouts", true);
@@ -290,20 +353,18 @@ void measure(double seconds, unsigned most_nodes) {
     const Scheme etcd = scheme<EtcdNode>("store etcd", false);
     std::vector<const Scheme*> schemes{&replay, &pools, &blocks};
     if (!etcd_directory().empty()) schemes.push_back(&etcd);
-    std::printf("%-6s %-6s %-30s %10s %10s %10s %12s %7s\n", "nodes", "leases", "", "ADDs/s", "ratio", "median ms",
-                "requests/ADD", "failed");
+    std::printf("%-6s %-6s %-30s %10s %10s %10s %12s %10s %10s %7s\n", "nodes", "leases", "", "ADDs/s", "ratio",
+                "median ms", "requests/ADD", "server ms", "own ms", "failed");
     for (const unsigned leases : {50U, 2000U})
         for (const unsigned nodes : {1U, 20U, 200U}) {
             if (nodes > most_nodes) continue;
             double theirs = 0;
             for (const Scheme* one : schemes) {
-                const unsigned most = one->has_pool ? std::max(50U, nodes) : kMostTimes;
-                const Outcome outcome = run(server, {*one, nodes, leases}, seconds, most);
+                const Line line{*one, nodes, leases};
+                if (concat(nodes, '/', leases, ' ', one->name).find(wanted) == std::string::npos) continue;
+                const Outcome outcome = run(server, line, seconds, one->has_pool ? std::max(50U, nodes) : kMostTimes);
                 if (one == &replay) theirs = outcome.rate();
-                std::printf("%-6u %-6u %-30s %10.1f %10.1f %10.1f %12.2f %7u\n", nodes, leases, one->name,
-                            outcome.rate(), outcome.rate() / theirs, outcome.median,
-                            outcome.requests.all / std::max(1U, outcome.adds), outcome.failed);
-                std::fflush(stdout);
+                print(line, outcome, theirs);
             }
         }
 }
@@ -319,7 +380,7 @@ int main(int count, char** arguments) {
     }
     try {
         test::measure(count > 1 ? std::atof(arguments[1]) : 5,
-                      count > 2 ? static_cast<unsigned>(std::atoi(arguments[2])) : 200);
+                      count > 2 ? static_cast<unsigned>(std::atoi(arguments[2])) : 200, count > 3 ? arguments[3] : "");
     } catch (const std::exception& error) {
         std::fprintf(stderr, "cluster_bench: %s\n", error.what());
         return 1;

@@ -1,5 +1,9 @@
-// The requests of whereabouts 0.9.4 for one ADD, in their order, with its waits. It stands for the other side of a
-// comparison: it starts no process and decodes no more of an answer than it must, so it is faster than whereabouts.
+// The requests of whereabouts 0.9.4 for one ADD, with its waits. It stands for the other side of a comparison. What is
+// not alike:
+//   - It starts no process, and decodes no more of an answer than it must.
+//   - It sends one request after the other. whereabouts renews its Lease while it lists the pools.
+// Beside the program itself, on one server: the same ten requests, the same processor time of the server, and a little
+// less time for each ADD.
 #pragma once
 
 #include <rdmanet/base/ip_address.hpp>
