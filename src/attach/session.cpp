@@ -57,12 +57,13 @@ ipam::Allocation take_shared(state::LeaseStore where, const ipam::StoreChoice& c
     if (record.lease_store) carry_over(*record.lease_store, where);
     // Leases in blocks are claimed on this node alone. Undoing this ADD looks there, however far it has come.
     if (where.kind == kBlocks) record.lease_store = where;
+    const bool can_be_open = where.kind != kBlocks;
     bool has_claimed = false;
     const SharedLeases* asked = nullptr;
     const auto note = [&] {
         if (std::exchange(has_claimed, true)) return false;
         record.lease_store = asked->where();
-        record.lease_store->has_open_claim = !where.etcd.empty();
+        record.lease_store->has_open_claim = can_be_open;
         if (takes_late_claims(where))
             record.lease_store->unsettled_until =
                 ipam::system_time().boot +
@@ -98,7 +99,7 @@ ipam::Allocation take_shared(state::LeaseStore where, const ipam::StoreChoice& c
         const std::vector<state::ClaimedAddress> noted = std::exchange(record.lease_store->unsettled, {});
         settle();
         for (const state::ClaimedAddress& claimed : noted) note_claimed(claimed, *record.lease_store);
-        record.lease_store->has_open_claim = !where.etcd.empty(); // perhaps the fence had no answer either
+        record.lease_store->has_open_claim = can_be_open; // perhaps the fence had no answer either
         throw;
     }
 }

@@ -192,6 +192,7 @@ void SharedLeases::open_whereabouts(Adding adding) {
                    .name_space = where_.name_space,
                    .places = places_of(where_),
                    .also = unsettled_of(where_),
+                   .has_open_claim = where_.has_open_claim,
                    .node = {.name = node_name_or_none(where_.node_name),
                             .uid = {},
                             .machine_id = machine_id_or_none(),

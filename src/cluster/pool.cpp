@@ -73,6 +73,7 @@ Pool parse_pool(const json::Reader& object, std::size_t size, const base::IpPref
     Pool pool{.range = *range, .records = {}, .unreadable = {}, .size = size};
     if (const auto metadata = object.find("metadata")) {
         pool.uid = text_or_empty(*metadata, "uid");
+        pool.version = text_or_empty(*metadata, "resourceVersion");
         pool.store = store_of_pool(*metadata);
         pool.has_annotations = metadata->find("annotations").has_value();
     }

@@ -44,6 +44,7 @@ struct Pool {
     std::vector<std::string> unreadable; // keys that are no offset in the range; they stay as they are
     std::size_t size = 0;                // of its JSON
     std::string uid{};                   // of the object
+    std::string version{};               // changes with everything in it
     std::string store{};                 // see kStoreOfPool
     bool has_annotations = false;
 

@@ -141,6 +141,7 @@ Written WhereaboutsApi::write(Ask ask, std::initializer_list<Refusal> means_no) 
         const kube::Outcome outcome = ask();
         const auto* refused = std::get_if<kube::Refused>(&outcome);
         if (refused == nullptr) return Written::yes;
+        last_refusal_ = refused->message;
         if (std::find(means_no.begin(), means_no.end(), refused->why) != means_no.end()) return Written::no;
         if (refused->may_have_been_done) return Written::unknown;
         refuse(*refused);

@@ -48,6 +48,8 @@ public:
         : api_(api), name_space_(std::move(name_space)), node_(std::move(node)) {}
 
     [[nodiscard]] const ThisNode& node() const { return node_; }
+    /// What the server said of the last write that it did not do.
+    [[nodiscard]] const std::string& last_refusal() const { return last_refusal_; }
     void set_node_uid(const std::string& uid) { node_.uid = uid; }
 
     [[nodiscard]] std::optional<Pool> find_pool(const Place& place, const base::Deadline& deadline);
@@ -95,6 +97,7 @@ private:
     std::string name_space_;
     ThisNode node_;
     std::map<std::string, std::string> uids_; // by name
+    std::string last_refusal_;
 };
 
 } // namespace rdmanet::cluster

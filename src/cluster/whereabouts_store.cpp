@@ -1,13 +1,15 @@
 #include <rdmanet/cluster/whereabouts_store.hpp>
 
+#include "pool_search.hpp"
 #include "whereabouts_api.hpp"
 #include "whereabouts_boot.hpp"
+#include "whereabouts_pace.hpp"
 #include "whereabouts_range.hpp"
 #include "whereabouts_regain.hpp"
+#include "whereabouts_return.hpp"
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
-#include <rdmanet/http/pause.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -31,63 +33,6 @@ using ipam::StoreError;
 constexpr std::size_t kMostBytes = 1536 << 10U;
 constexpr std::size_t kWarnPercent = 60;
 constexpr std::size_t kRefusePercent = 90;
-// Of one address. Each means that another writer was faster, or that an answer was lost.
-constexpr int kMostTries = 30;
-// The pause after a lost race: up to four times what the try took, then up to sixteen times, and so on.
-constexpr int kGrowth = 4;
-constexpr std::chrono::milliseconds kLongestPause{8000};
-// A server that needs so long for a pool has many at once to serve.
-constexpr std::chrono::milliseconds kSlowRead{250};
-
-/// What `usable` and the prefix length say of the subnet: a range lies in one.
-Place place_of(const Claim& claim) {
-    const base::Uint128 inside = claim.wanted ? claim.wanted->value() : claim.usable.front().first;
-    const auto address = base::IpPrefix::make(IpAddress(claim.family, inside), claim.prefix_length).value();
-    return {.space = claim.space, .subnet = base::IpPrefix::make(address.network(), address.length()).value()};
-}
-
-bool is_in(const Claim& claim, const IpAddress& address) {
-    return std::any_of(claim.usable.begin(), claim.usable.end(),
-                       [&](const ipam::Interval& interval) { return interval.contains(address.value()); });
-}
-
-bool is_of(const Reservation& reservation, const Owner& owner) {
-    return reservation.podref == podref_of(owner) && reservation.ifname == owner.key.ifname &&
-           reservation.container_id.value_or(owner.key.container_id) == owner.key.container_id;
-}
-
-bool is_of(const Reservation& reservation, const PoolRecord& record) {
-    return reservation.podref == record.podref && reservation.ifname == record.ifname &&
-           reservation.container_id.value_or(record.id) == record.id;
-}
-
-/// The lowest address that no record has and that is not among `avoided`. As many steps as there are records below
-/// it.
-std::optional<IpAddress> lowest_free(const Claim& claim, const Pool& pool, const std::set<IpAddress>& avoided) {
-    for (const ipam::Interval& interval : claim.usable) {
-        IpAddress candidate(claim.family, interval.first);
-        auto record = std::lower_bound(pool.records.begin(), pool.records.end(), candidate,
-                                       [](const auto& one, const auto& address) { return one.address < address; });
-        for (;;) {
-            const bool is_recorded = record != pool.records.end() && record->address == candidate;
-            if (!is_recorded && !avoided.contains(candidate)) return candidate;
-            while (record != pool.records.end() && record->address <= candidate) ++record; // keys "5" and "05" are one
-            if (candidate.value() == interval.last) break;
-            candidate = IpAddress(claim.family, candidate.value() + 1);
-        }
-    }
-    return std::nullopt;
-}
-
-/// Those who lost a race against each other don't meet again at once. The first try waits for nobody, and the second
-/// one hardly: as a rule there is just one other.
-void pause_before(int attempt, const base::Deadline& deadline) {
-    constexpr std::chrono::milliseconds kShortest{4};
-    constexpr std::chrono::milliseconds kLongest{256};
-    if (attempt == 0) return;
-    http::pause(std::min({http::with_jitter(std::min(kShortest * (1 << std::min(attempt, 6)), kLongest)),
-                          std::max(deadline.remaining(), std::chrono::milliseconds(0))}));
-}
 
 } // namespace
 
@@ -95,7 +40,8 @@ class WhereaboutsStore::Impl {
 public:
     Impl(kube::Api& api, Options options)
         : options_(std::move(options)), server_(api), api_(api, options_.name_space, options_.node),
-          range_(api, options_.state_directory, options_.node.name, options_.warn) {}
+          range_(api, options_.state_directory, options_.node.name, options_.warn),
+          return_(api_, options_.name_space, options_.has_open_claim) {}
 
     std::optional<std::string> give_back_earlier_boot(const base::Deadline& deadline) {
         read_.clear();
@@ -122,7 +68,8 @@ public:
                 granted.leases.push_back(std::move(*lease));
                 continue;
             }
-            for (const Lease& lease : granted.fresh) give_back_own(cluster::place_of(lease), owner.key, deadline);
+            for (const Lease& lease : granted.fresh)
+                (void)return_.give_back_own(cluster::place_of(lease), owner.key, deadline);
             if (!granted.fresh.empty()) read_.clear();
             if (auto* by_other = std::get_if<ipam::Taken>(&taken)) return std::move(*by_other);
             return std::get<ipam::Exhausted>(taken);
@@ -147,10 +94,12 @@ public:
         };
         for (const Place& place : options_.places)
             attempt([&] {
-                for (Lease& lease : give_back_own(place, key, deadline)) released.push_back(std::move(lease));
+                std::size_t slot = 0;
+                for (const PoolRecord& record : return_.give_back_own(place, key, deadline))
+                    released.push_back(lease_of(place, record, slot++));
             });
         for (const auto& also : options_.also)
-            attempt([&] { unreserve_own(reservation_name(also.first, also.second), key, deadline); });
+            attempt([&] { return_.unreserve_own(reservation_name(also.first, also.second), key, deadline); });
         if (first_failure) std::rethrow_exception(first_failure);
         return released;
     }
@@ -162,7 +111,7 @@ public:
             const Place place = cluster::place_of(lease);
             const auto pool = api_.find_pool(place, deadline);
             const PoolRecord* record = pool ? pool->find(lease.address.address()) : nullptr;
-            if (record != nullptr && is_unchanged(*record, lease) && give_back(place, *record, deadline))
+            if (record != nullptr && is_unchanged(*record, lease) && return_.give_back(place, *record, deadline))
                 reclaimed.push_back(lease);
         }
         return reclaimed;
@@ -186,7 +135,7 @@ public:
             const Written written = api_.hand_over(place, *record, heir, deadline);
             if (written == Written::unknown) unsettled_.push_back(inherited);
             if (written == Written::no) // somebody else has the address, or will get it
-                unreserve_own(reservation_name(place.space, lease.address.address()), heir.key, deadline);
+                return_.unreserve_own(reservation_name(place.space, lease.address.address()), heir.key, deadline);
             if (written != Written::yes) continue; // reserve() finds what came of it
             adopted.push_back(std::move(inherited));
         }
@@ -272,7 +221,9 @@ private:
         Place place;
         std::set<IpAddress> reserved_by_others{};
         bool is_fresh = false;
+        bool is_marked = false; // the pool has another store's mark, which is no longer true
         int lost_races = 0;
+        std::string refused_version{}; // of the pool when the server refused the last claim
     };
     using Taken = std::variant<Lease, ipam::Taken, ipam::Exhausted>;
 
@@ -294,27 +245,17 @@ private:
             if (taking.lost_races != lost_before)
                 let_others_go_first(taking.lost_races, base::Deadline::Clock::now() - begun, deadline);
         }
-        throw StoreError(StoreError::Kind::temporary,
-                         fmt::format("lease store: other nodes were faster {} times to take an address of IPPool {}/{}",
-                                     kMostTries, options_.name_space, pool_name(taking.place)));
-    }
-
-    /// The server works on each patch of a pool alone. What it has begun of the others is lost when one is done, and it
-    /// begins them anew. So the lowest free address is the right one, also for many: those who were too late are sent
-    /// away at once, by the test of its record. The time over which they then spread grows fast, because a try that is
-    /// lost costs the server as much as one that is not.
-    static void let_others_go_first(int lost_races, base::Deadline::Clock::duration tried,
-                                    const base::Deadline& deadline) {
-        const auto most = std::min(kLongestPause, deadline.remaining() / 3);
-        auto longest = std::chrono::ceil<std::chrono::milliseconds>(tried);
-        for (int lost = 0; lost < lost_races && longest < most; ++lost) longest *= kGrowth;
-        http::pause(http::any_part_of(std::min(longest, most)));
+        throw StoreError(
+            StoreError::Kind::temporary,
+            fmt::format("lease store: {} {} times to take an address of IPPool {}/{}",
+                        taking.is_marked ? "another store's mark could not be removed" : "other nodes were faster",
+                        kMostTries, options_.name_space, pool_name(taking.place)));
     }
 
     /// Where many nodes begin at once, their reads are slow already. What was read is out of date after the pause.
     void spread_if_busy(const Taking& taking, const base::Deadline& deadline) {
         const auto took = std::exchange(slowest_read_, {});
-        if (took < kSlowRead) return;
+        if (!is_busy(took)) return;
         let_others_go_first(1, took, deadline);
         read_.erase(pool_name(taking.place));
     }
@@ -328,7 +269,11 @@ private:
             if (secure(taking, *own, deadline)) return lease;
             return std::nullopt;
         }
-        if (!range_.is_ours(taking.place, pool, deadline)) return std::nullopt;
+        taking.is_marked = !range_.is_ours(taking.place, pool, deadline);
+        if (taking.is_marked) { // until the mark is removed
+            ++taking.lost_races;
+            return std::nullopt;
+        }
         check_size(taking.place, pool);
         std::optional<IpAddress> address = taking.claim.wanted;
         if (address) {
@@ -351,6 +296,9 @@ private:
         // Whatever became of it, the pool says: an own record is looked for first.
         const Written written = api_.take(taking.place, pool, *key, taking.owner, deadline);
         if (written == Written::unknown) unsettled_.push_back(new_lease(taking, *address));
+        // Every test of the second one held, so a schema or a policy of the cluster refuses it.
+        if (written == Written::no && std::exchange(taking.refused_version, pool.version) == pool.version)
+            throw StoreError(StoreError::Kind::permanent, fmt::format("lease store: {}", api_.last_refusal()));
         if (written != Written::yes) {
             ++taking.lost_races;
             return std::nullopt;
@@ -395,13 +343,17 @@ private:
             const auto reservation = api_.find_reservation(name, deadline);
             if (!reservation) continue;
             // One without a container is whereabouts'. It is ours only if whereabouts made our record in the pool, too.
-            if (is_of(*reservation, taking.owner) && (reservation->container_id || !taking.is_fresh)) return true;
+            const bool may_be_nameless = !taking.is_fresh && !options_.has_open_claim;
+            if (is_of(*reservation, taking.owner) && (reservation->container_id || may_be_nameless)) return true;
             taking.reserved_by_others.insert(own.address);
-            give_back_record(taking.place, taking.owner.key, deadline);
+            return_.give_back_record(taking.place, taking.owner.key, deadline);
             return false;
         }
-        throw base::TimeoutError(
-            fmt::format("waited for OverlappingRangeIPReservation {}/{}", options_.name_space, name));
+        const std::string what = fmt::format("OverlappingRangeIPReservation {}/{}", options_.name_space, name);
+        if (deadline.passed()) throw base::TimeoutError(fmt::format("waited for {}", what));
+        throw StoreError(StoreError::Kind::temporary,
+                         fmt::format("lease store: {} was made and is gone each of {} times: find out who deletes it",
+                                     what, kMostTries));
     }
 
     Taken taken_in_another_range(const Taking& taking, const IpAddress& address, const base::Deadline& deadline) {
@@ -447,72 +399,6 @@ private:
 
     void note_claim(const Lease& lease) const {
         if (options_.before_claim) options_.before_claim(lease);
-    }
-
-    std::vector<Lease> give_back_own(const Place& place, const OwnerKey& key, const base::Deadline& deadline) {
-        std::vector<Lease> released;
-        const auto pool = api_.find_pool(place, deadline);
-        if (!pool) return released;
-        for (const PoolRecord& record : pool->records)
-            if (is_own(record, key) && give_back(place, record, deadline))
-                released.push_back(lease_of(place, record, released.size()));
-        return released;
-    }
-
-    /// The reservation goes first: what is left after a crash in between is found by its container in the pool. False
-    /// if the record is another one by now.
-    bool give_back(const Place& place, const PoolRecord& record, const base::Deadline& deadline) {
-        if (has_reservations(place))
-            unreserve(
-                reservation_name(place.space, record.address),
-                [&](const Reservation& reservation) { return is_of(reservation, record); }, deadline);
-        return remove(place, record, deadline);
-    }
-
-    /// Where the reservation is another's.
-    void give_back_record(const Place& place, const OwnerKey& key, const base::Deadline& deadline) {
-        if (const auto pool = api_.find_pool(place, deadline))
-            for (const PoolRecord& record : pool->records)
-                if (is_own(record, key)) (void)remove(place, record, deadline);
-    }
-
-    bool remove(const Place& place, const PoolRecord& record, const base::Deadline& deadline) {
-        const Written written = api_.give_back(place, record, deadline);
-        if (written == Written::unknown) not_known("PATCH of IPPool", pool_name(place));
-        return written == Written::yes;
-    }
-
-    /// Only what says our container is ours: the pool's record that would say so is gone.
-    void unreserve_own(const std::string& name, const OwnerKey& key, const base::Deadline& deadline) {
-        unreserve(
-            name,
-            [&](const Reservation& reservation) {
-                return reservation.container_id == key.container_id && reservation.ifname == key.ifname;
-            },
-            deadline);
-    }
-
-    /// As often as somebody changes it while it is ours: an heir writes its name into the object that it inherits.
-    template <class IsOurs>
-    void unreserve(const std::string& name, IsOurs is_ours, const base::Deadline& deadline) {
-        for (int attempt = 0; attempt < kMostTries; ++attempt) {
-            pause_before(attempt, deadline);
-            const auto reservation = api_.find_reservation(name, deadline);
-            if (!reservation || !is_ours(*reservation)) return;
-            const Written written = api_.unreserve(name, *reservation, deadline);
-            if (written == Written::yes) return;
-            if (written == Written::unknown) not_known("DELETE of OverlappingRangeIPReservation", name);
-        }
-        throw StoreError(StoreError::Kind::temporary,
-                         fmt::format("lease store: OverlappingRangeIPReservation {}/{} has changed {} times while it "
-                                     "was to be deleted",
-                                     options_.name_space, name, kMostTries));
-    }
-
-    [[noreturn]] void not_known(std::string_view what, const std::string& name) const {
-        throw StoreError(
-            StoreError::Kind::temporary,
-            fmt::format("lease store: no answer says whether the {} {}/{} was done", what, options_.name_space, name));
     }
 
     static bool is_unchanged(const PoolRecord& record, const Lease& lease) {
@@ -572,6 +458,7 @@ private:
     kube::Api& server_;
     WhereaboutsApi api_;
     WhereaboutsRange range_;
+    WhereaboutsReturn return_;
     std::vector<Lease> unsettled_;
     std::map<std::string, Pool> read_; // by name, until they are used or changed
     base::Deadline::Clock::duration slowest_read_{};

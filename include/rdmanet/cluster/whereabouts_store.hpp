@@ -58,7 +58,9 @@ public:
         /// Addresses whose reservations release() looks for although no pool leads to them: requests that got no answer
         /// may have made them, or an ADD was killed while it inherited the address.
         std::vector<std::pair<std::string, base::IpAddress>> also; // space and address
-        ThisNode node{};                                           // reservations say it, and AddressRanges its name
+        /// An ADD of the attachment may have ended between the pool's record and the reservation.
+        bool has_open_claim = false;
+        ThisNode node{}; // reservations say it, and AddressRanges its name
         /// Writes down that the address is about to be claimed. When it returns, the claim may be sent.
         std::function<void(const ipam::Lease&)> before_claim;
         /// Writes down that the address is about to be inherited, so that `also` has it if this process is killed.

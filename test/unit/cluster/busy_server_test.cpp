@@ -116,6 +116,26 @@ TEST_CASE_METHOD(Busied, "a server that wants to be asked after the deadline is 
     CHECK(relay.take_requests().size() == 1);
 }
 
+TEST_CASE_METHOD(Busied,
+                 "what the server refuses although every test holds is an error with its words, and stays owed") {
+    if (!is_there()) return;
+    Relay relay("rdmanet");
+    relay.busy = {.status = 422, .seconds = 0, .words = "a policy of this cluster is against it"};
+    const std::string of_pool = std::string("PATCH ") + kObjects + "ippools";
+    relay.decide(
+        [&](const std::string& request) { return request.starts_with(of_pool) ? Fate::is_sent_away : Fate::passes; });
+    CHECK_THAT(reserve_by(relay), Catch::Matchers::StartsWith("for good: ") && Contains(relay.busy.words));
+    CHECK(count(relay.take_requests(), of_pool) == 2);
+
+    REQUIRE(reserve(owner("c", "p"), {claim(kRange)}) == "10.0.0.1/29");
+    const auto by_relay = relay.connect();
+    WhereaboutsStore refused(*by_relay, options({kRange}));
+    CHECK_THROWS_WITH(refused.release(owner("c", "p").key, soon()), Contains(relay.busy.words));
+    const auto leases = refused.find(owner("c", "p").key, soon());
+    CHECK_THROWS_WITH(refused.reclaim(leases, soon()), Contains(relay.busy.words));
+    CHECK(release(owner("c", "p")) == "10.0.0.1/29");
+}
+
 TEST_CASE_METHOD(Filled, "a pool that fills 60 % of what the server stores is warned about") {
     if (!is_there()) return;
     fill(100); // 1.0 of 1.5 MB

@@ -133,6 +133,40 @@ TEST_CASE_METHOD(CutSubnet, "a reservation of another container is not taken for
     CHECK_FALSE(reservation("10.0.0.1").empty());
 }
 
+TEST_CASE_METHOD(Subnet,
+                 "an ADD that was killed before it had its reservation does not take one that says no container") {
+    if (!is_there()) return;
+    Relay relay("rdmanet");
+    const auto by_relay = relay.connect();
+    relay.decide([made = false](const std::string& request) mutable { // the pool, then its record, then nothing
+        if (request.starts_with(std::string("PATCH ") + kObjects + "ippools"))
+            return std::exchange(made, true) ? Fate::is_lost : Fate::passes;
+        return made ? Fate::is_lost : Fate::passes;
+    });
+    WhereaboutsStore killed(*by_relay, options({kRange}));
+    CHECK_THROWS_AS(killed.reserve(owner("late", "p"), {claim(kRange)}, base::Deadline::in(3s)), base::Error);
+    // whereabouts has the address for an earlier container of the pod, in a pool over the same addresses.
+    const std::string theirs = R"({"ifname":"net1","podref":"default/p"})";
+    REQUIRE(std::holds_alternative<kube::Object>(
+        api->create(std::string(kObjects) + "overlappingrangeipreservations",
+                    R"({"apiVersion":"whereabouts.cni.cncf.io/v1alpha1","kind":"OverlappingRangeIPReservation",)"
+                    R"("metadata":{"name":")" +
+                        space + R"(-10.0.0.1"},"spec":)" + theirs + "}",
+                    soon())));
+    WhereaboutsStore::Options again = options({kRange});
+    again.has_open_claim = true;
+    WhereaboutsStore later(*api, again);
+    SECTION("in its DEL") {
+        CHECK(text_of(later.release(owner("late", "p").key, soon())) == "10.0.0.1/29");
+    }
+    SECTION("in the next ADD, which takes another address") {
+        CHECK(text_of(later.reserve(owner("late", "p"), {claim(kRange)}, soon())) == "10.0.0.2/29");
+        CHECK(text_of(later.release(owner("late", "p").key, soon())) == "10.0.0.2/29");
+    }
+    CHECK(reservation("10.0.0.1") == theirs);
+    CHECK(pool() == R"({"allocations":{},"range":"10.0.0.0/29"})");
+}
+
 TEST_CASE_METHOD(Subnet, "an ADD that is killed while it inherits an address leaves nothing that nobody gives back") {
     if (!is_there()) return;
     REQUIRE(reserve(owner("old", "p"), {claim(kRange)}) == "10.0.0.1/29");

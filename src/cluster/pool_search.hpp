@@ -1,0 +1,23 @@
+// Which address of a pool a claim may have.
+#pragma once
+
+#include "pool.hpp"
+
+#include <rdmanet/base/ip_address.hpp>
+#include <rdmanet/ipam/store.hpp>
+
+#include <optional>
+#include <set>
+
+namespace rdmanet::cluster {
+
+/// What `usable` and the prefix length say of the subnet: a range lies in one.
+[[nodiscard]] Place place_of(const ipam::Claim& claim);
+
+[[nodiscard]] bool is_in(const ipam::Claim& claim, const base::IpAddress& address);
+
+/// The lowest address that no record has and that is not among `avoided`. As many steps as there are records below it.
+[[nodiscard]] std::optional<base::IpAddress> lowest_free(const ipam::Claim& claim, const Pool& pool,
+                                                         const std::set<base::IpAddress>& avoided);
+
+} // namespace rdmanet::cluster
