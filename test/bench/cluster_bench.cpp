@@ -3,8 +3,8 @@
 //   test/cluster/cluster.sh run test/cluster/etcd.sh run cluster_bench [SECONDS] [NODES] [LINES]
 //
 // SECONDS for each line, default 5; NODES at most, default 200. With LINES, only those lines are measured whose
-// "NODES/LEASES NAME" has this text: "1/50 ", "store whereabouts". Each ADD has its own connection, as a process has. It
-// starts no process, so that programs and languages are not compared.
+// "NODES/LEASES NAME" has this text: "1/50 ", "store whereabouts". Each ADD has its own connection, as a process has.
+// It starts no process, so that programs and languages are not compared.
 //
 // Times depend on what else the machine does; processor time depends on it less. "server" is the API server's for each
 // ADD, "own" is ours.

@@ -1,7 +1,8 @@
 #!/bin/bash
 # A Kubernetes API server and its etcd on loopback, for tests and for people.
 #
-#   test/cluster/cluster.sh build            builds the API server, unless that was done before; a few minutes, once
+#   test/cluster/cluster.sh build            builds the API server and whereabouts, unless that was done before; a few
+#                                            minutes, once
 #   test/cluster/cluster.sh start DIR        starts both with their data in DIR, and says which kubeconfig files are there;
 #                                            one that already runs is left alone
 #   test/cluster/cluster.sh stop DIR         stops them; DIR keeps the data, and start goes on with it
@@ -9,8 +10,9 @@
 #                                            set to it, and stops them
 #   test/cluster/cluster.sh try COMMAND...   the same; where no server can be had, COMMAND runs without it and skips what needs it
 #
-# The API server is built from Kubernetes' own Go modules (apiserver/go.mod). It is kept in RDMANET_CLUSTER_CACHE, by
-# default ~/.cache/rdmanet, so that a clean build of rdmanet finds it again. etcd is Debian's.
+# The API server is built from Kubernetes' own Go modules (apiserver/go.mod), and whereabouts from its own
+# (whereabouts/go.mod). They are kept in RDMANET_CLUSTER_CACHE, by default ~/.cache/rdmanet, so that a clean build of
+# rdmanet finds them again. etcd is Debian's.
 #
 # Exit status 125, with a sentence that says why: this machine has no Go, or cannot fetch Go modules.
 set -euo pipefail
@@ -35,28 +37,40 @@ go_program() {
 	fail "this machine has no Go: install Go $(sed -n 's/^go //p' "$here/apiserver/go.mod") or newer"
 }
 
-# Named by what it is built from: another version is another file.
-server_path() {
-	printf '%s/kube-apiserver-%s' "$cache" "$(cat "$here"/apiserver/{go.mod,main.go} | sha256sum | cut -c1-16)"
+# Named by what they are built from: another version is another file.
+path_of_program() { # DIRECTORY NAME
+	printf '%s/%s-%s' "$cache" "$2" "$(cat "$here/$1"/*.{mod,go} 2>/dev/null | sha256sum | cut -c1-16)"
 }
+server_path() { path_of_program apiserver kube-apiserver; }
+whereabouts_path() { path_of_program whereabouts whereabouts; }
 
-build() {
-	local server go log
-	server=$(server_path)
-	[[ ! -x $server ]] || return 0
+# build_program DIRECTORY NAME PACKAGE COST
+build_program() {
+	local program go log
+	program=$(path_of_program "$1" "$2")
+	[[ ! -x $program ]] || return 0
 	go=$(go_program)
 	mkdir -p "$cache"
 	exec {lock}>"$cache/lock"
 	flock "$lock"
-	[[ ! -x $server ]] || return 0
-	log=$cache/build.log
-	printf 'cluster: building kube-apiserver, once: about 280 s on two idle processors, 2.5 GB of memory\n' >&2
-	if ! (cd "$here/apiserver" && GOFLAGS="-modcacherw -buildvcs=false" GOTOOLCHAIN=local \
-		"$go" build -trimpath -ldflags='-s -w' -o "$server.new" .) >"$log" 2>&1; then
-		tail -n 5 "$log" >&2
-		fail "kube-apiserver could not be built; the last lines of $log are above. It needs a Go module proxy (\`go env GOPROXY\`)"
+	if [[ ! -x $program ]]; then
+		log=$cache/build.log
+		printf 'cluster: building %s, once: about %s\n' "$2" "$4" >&2
+		if ! (cd "$here/$1" && GOFLAGS="-modcacherw -buildvcs=false" GOTOOLCHAIN=local \
+			"$go" build -trimpath -ldflags='-s -w' -o "$program.new" "$3") >"$log" 2>&1; then
+			tail -n 5 "$log" >&2
+			fail "$2 could not be built; the last lines of $log are above. It needs a Go module proxy (\`go env GOPROXY\`)"
+		fi
+		mv "$program.new" "$program"
 	fi
-	mv "$server.new" "$server"
+	exec {lock}>&-
+}
+
+build() { build_program apiserver kube-apiserver . "280 s on two idle processors, 2.5 GB of memory"; }
+
+# For the cases that run it beside rdmanet. Without it they are skipped.
+build_whereabouts() {
+	build_program whereabouts whereabouts github.com/k8snetworkplumbingwg/whereabouts/cmd "110 s on two idle processors"
 }
 
 make_keys() {
@@ -207,6 +221,7 @@ start() {
 	create "$examples/cluster-rbac.yaml"
 	create "$examples/cluster-blocks.yaml"
 	create "$examples/cronjob-reconcile.yaml"
+	[[ ! -x $(whereabouts_path) ]] || ln -sf "$(whereabouts_path)" whereabouts
 	wait_for "the API of the stores" apiserver.log "$(cat apiserver.pid)" is_served
 	write_commands
 	printf 'cluster: https://127.0.0.1:%s, etcd http://127.0.0.1:%s; kubeconfig files:\n' "$port" "$etcd_port"
@@ -219,11 +234,11 @@ stop() {
 }
 
 case ${1-}:$# in
-build:1) build && server_path && echo ;;
+build:1) build && build_whereabouts && server_path && echo && whereabouts_path && echo ;;
 start:2) start "$2" ;;
 stop:2) stop "$2" ;;
 run:1 | try:1) fail "$1: expected a command" ;;
 run:*) shift && run "$@" ;;
-try:*) shift && if (build); then run "$@"; else exec "$@"; fi ;;
+try:*) shift && if (build); then (build_whereabouts) || true; run "$@"; else exec "$@"; fi ;;
 *) sed -n '/^# A /,/^# Exit/p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//' && exit 1 ;;
 esac

@@ -80,7 +80,8 @@ struct LeaseStore {
     std::optional<std::int64_t> unsettled_until{};
     /// What such a request may leave and no pool leads to: reservations.
     std::vector<ClaimedAddress> unsettled{};
-    /// A claim in etcd or in a pool was about to be sent. The ADD that sent it takes this away when it knows what became of it.
+    /// A claim in etcd or in a pool was about to be sent. The ADD that sent it takes this away when it knows what became
+    /// of it.
     bool has_open_claim = false;
     bool is_released = false; // whatever could be found was given back
 
