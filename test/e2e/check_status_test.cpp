@@ -31,6 +31,22 @@ TEST_CASE("STATUS succeeds where ADD works, and changes nothing", "[status]") {
     CHECK(stage.node.difference() == "");
 }
 
+TEST_CASE("STATUS warns while the kubeconfig is whereabouts' own", "[status]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    const auto says = [&](const std::string& kubeconfig) {
+        PluginCall call =
+            call_for(stage.pod, concat("'master':'par0','ipam':{'type':'rdmanet','store':'whereabouts',",
+                                       "'range':'10.35.1.0/24','kubernetes':{'kubeconfig':'", kubeconfig, "'}}"));
+        call.command = "STATUS";
+        return call.run().err;
+    };
+    const std::string own = "/etc/cni/net.d/whereabouts.d/whereabouts.kubeconfig";
+    CHECK_THAT(says(own), Names("warning kubeconfig " + own + " belongs to whereabouts", "ends its token"));
+    CHECK_THAT(says("/etc/cni/net.d/rdmanet.d/rdmanet.kubeconfig"), !Contains("belongs to whereabouts"));
+    CHECK(stage.node.difference() == "");
+}
+
 TEST_CASE("STATUS has code 50 for a parent that is missing, down or too small", "[status]") {
     NEEDS(kernel_has("macvlan"), "macvlan");
     const Stage stage;
