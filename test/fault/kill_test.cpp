@@ -115,11 +115,11 @@ TEST_CASE("addresses for another plugin's interface, killed at any system call",
 }
 
 TEST_CASE("leases in the cluster, killed at any system call", "[kill][cluster]") {
-    kill_everywhere("macvlan", Ipam::cluster);
+    for (const std::string& kind : kinds_in_cluster()) kill_everywhere(kind, Ipam::cluster, kAllCommands);
 }
 
 TEST_CASE("leases in blocks of the cluster, killed at any system call", "[kill][cluster][blocks]") {
-    kill_everywhere("macvlan", Ipam::blocks, kAllCommands);
+    for (const std::string& kind : kinds_in_cluster()) kill_everywhere(kind, Ipam::blocks, kAllCommands);
 }
 
 TEST_CASE("a macvlan in passthru mode, killed at any system call", "[kill][passthru]") {
@@ -172,7 +172,7 @@ TEST_CASE("macvlan with addresses in etcd, killed at any system call", "[kill][e
 }
 
 TEST_CASE("addresses in etcd for another plugin's interface, killed at any system call", "[kill][etcd]") {
-    kill_everywhere("ipam-only", Ipam::etcd);
+    kill_everywhere("ipam-only", Ipam::etcd, kAllCommands);
 }
 
 TEST_CASE("macvlan with host-local, killed at any system call", "[kill][macvlan][host-local]") {

@@ -4,11 +4,13 @@
 #   test/fault/run.sh                a sample, which changes with each commit; about a minute. Of ipvlan, rdma-only,
 #                                    host-device, virtual, subfunction, vfio, ipoib, infiniband, switchdev and reset it
 #                                    runs only one; it omits passthru
-#   test/fault/run.sh --all          every system call with every error and every way to recover; some hours
+#   test/fault/run.sh --all          every system call with every error and every way to recover; some hours. Cases with
+#                                    the stores of a cluster count as skipped, unless it is run by
+#                                    test/cluster/cluster.sh try test/cluster/etcd.sh try
 #   test/fault/run.sh [--all] TAGS   test cases by tag (Catch2), for example '[kill][macvlan]':
 #                                    - kill, error, damage, absence, parallel, aimed
 #                                    - macvlan, passthru, ipvlan, host-local, ipam-only, sriov, rdma-only, host-device,
-#                                      virtual, subfunction, vfio, ipoib, infiniband, switchdev, reset
+#                                      virtual, subfunction, vfio, ipoib, infiniband, switchdev, reset, cluster, etcd
 #
 # It runs on the kernel of netns-harness. The last line is: N passed, N failed, N skipped.
 #
@@ -29,8 +31,10 @@ export RDMANET_HARNESS_NIC=${RDMANET_HARNESS_NIC:-nics=1 ports=1 vfs=2 gid_table
 if [[ ${RDMANET_FAULT_NATIVE:-0} == 1 && -z ${RDMANET_HARNESS_GUEST:-} ]]; then
 	RDMANET_HARNESS_NEEDS="netns veth macvlan ptrace" exec netns-harness/run.sh test/fault/run.sh "$@"
 fi
+is_everything=
 if [[ ${1:-} == --all ]]; then
 	shift
+	is_everything=1
 	export RDMANET_FAULT_SAMPLE=all
 fi
 export RDMANET_BINARY=${RDMANET_BINARY:-$top/build/release/cmd/rdmanet/rdmanet}
@@ -42,13 +46,16 @@ test=${RDMANET_FAULT_TEST:-$top/build/release/test/fault/fault_test}
 # These either prepare their own card or wait for the kernel to return a device, which takes longer than their points.
 # ipvlan is like macvlan.
 turns=(ipvlan rdma-only host-device virtual subfunction vfio ipoib infiniband switchdev reset)
-if [[ $# == 0 && -z ${RDMANET_FAULT_SAMPLE:-} ]]; then
-	unset "turns[$((RDMANET_SEED % ${#turns[@]}))]"
-	set -- "$(printf '~[%s]' "${turns[@]}" passthru)"
+if [[ $# == 0 && -z $is_everything ]]; then
+	tags=
+	if [[ -z ${RDMANET_FAULT_SAMPLE:-} ]]; then
+		unset "turns[$((RDMANET_SEED % ${#turns[@]}))]"
+		tags=$(printf '~[%s]' "${turns[@]}" passthru)
+	fi
+	# In test/run.sh, cases with an etcd or with an API server have stages of their own.
+	[[ -n ${RDMANET_ETCD:-}${RDMANET_CLUSTER:-} ]] || tags+='~[etcd]~[cluster]'
+	set -- ${tags:+"$tags"}
 fi
-# Cases with an etcd or with an API server have stages of their own.
-[[ -n ${RDMANET_ETCD:-}${RDMANET_CLUSTER:-} || $* == *'[etcd]'* || $* == *'[cluster]'* || ${1:-} == -* ]] ||
-	set -- "${1:-}~[etcd]~[cluster]" "${@:2}"
 # Under emulation a hundred processes at the same time take most of a minute.
 [[ ${RDMANET_FAULT_SAMPLE:-} == all || ${RDMANET_HARNESS_GUEST:-} == native ]] ||
 	export RDMANET_FAULT_PODS=${RDMANET_FAULT_PODS:-20}

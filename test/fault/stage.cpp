@@ -1,5 +1,7 @@
 #include "stage.hpp"
 
+#include "sampling.hpp"
+
 #include "support/concat.hpp"
 #include "support/lease_lines.hpp"
 #include "support/patience.hpp"
@@ -293,6 +295,15 @@ std::string Stage::collect_as_person() const {
     return result.exit_status == 0 ? "" : complaint("rdmanet gc", result);
 }
 
+std::string Stage::pay_debts(const ProcessResult& of) const {
+    const auto owing = lines_of(concat("find ", kState.string(), "/attachments -name '*.json' -exec jq --raw-output ",
+                                       "'select(.removalUnfinished and .leaseStore and (.leaseStore.released | not)) ",
+                                       "| .containerID' {} + 2>/dev/null || true"));
+    if (owing.empty()) return {};
+    const bool is_said = of.err.find("still leased in the cluster") != std::string::npos;
+    return (is_said ? "" : complaint("owes addresses and does not say so", of)) + collect_as_person();
+}
+
 void Stage::destroy_pod() {
     pod_.reset();
     ground_->wait_for_return();
@@ -316,6 +327,14 @@ void Stage::reset() {
     fs::remove_all(kDelegate);
     ground_.reset(); // first, because there is only one card
     prepare();
+}
+
+std::vector<std::string> kinds_in_cluster() {
+    std::size_t number = 0;
+    std::vector<std::string> kinds;
+    for (const char* kind : {"macvlan", "ipam-only"})
+        if (is_turn(number++, 2)) kinds.emplace_back(kind);
+    return kinds;
 }
 
 std::string missing_for(const std::string& kind, Ipam ipam) {

@@ -70,6 +70,9 @@ public:
     [[nodiscard]] std::string collect_as_runtime() const;
     /// `rdmanet gc`.
     [[nodiscard]] std::string collect_as_person() const;
+    /// A call may owe addresses to a store that it could not ask. It must say so, and the next call pays. Returns what
+    /// is wrong.
+    [[nodiscard]] std::string pay_debts(const ProcessResult& of) const;
 
     [[nodiscard]] const Pod& pod() const { return *pod_; }
     [[nodiscard]] bool has_pod() const { return pod_ != nullptr; }
@@ -95,6 +98,10 @@ private:
     std::string result_; // result of the ADD before CHECK
     std::unique_ptr<Pod> pod_;
 };
+
+/// An interface of ours, and another plugin's. Points with a server take long, so each run has one of the two, unless
+/// all are wanted.
+[[nodiscard]] std::vector<std::string> kinds_in_cluster();
 
 /// Empty if this machine can play the kind, otherwise what it lacks.
 [[nodiscard]] std::string missing_for(const std::string& kind, Ipam ipam);
