@@ -1,5 +1,6 @@
 #include "block_leases.hpp"
 
+#include "boot_memory.hpp"
 #include "leases.hpp"
 #include "shared_leases.hpp"
 
@@ -10,12 +11,17 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <iterator>
 #include <set>
 #include <utility>
 
 namespace rdmanet::attach {
 namespace {
+
+state::LeaseStore in_blocks(const std::string& kubeconfig, const std::string& node_name) {
+    return {.kind = kBlocks, .kubeconfig = kubeconfig, .pools = {}, .node_name = node_name};
+}
 
 void append(std::vector<ipam::Lease>& all, std::vector<ipam::Lease> more) {
     all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
@@ -82,19 +88,37 @@ std::vector<std::string> settle_blocks(const Node& node, const state::Attachment
                                        const base::Deadline& deadline) {
     std::vector<std::string> failed;
     if (!has_block_file(node)) return failed;
-    std::set<std::pair<std::string, std::string>> clusters;
-    for (const ipam::BlockRange& range : open_block_leases(node, records).ranges(deadline))
-        clusters.emplace(range.kubeconfig, range.node_name);
-    for (const auto& [kubeconfig, node_name] : clusters) {
+    const auto attempt = [&](const auto& act) {
         try {
-            SharedLeases({.kind = kBlocks, .kubeconfig = kubeconfig, .pools = {}, .node_name = node_name}, node,
-                         records)
-                .settle(deadline);
+            act();
         } catch (const base::Error& error) {
-            failed.push_back(fmt::format("blocks of addresses that go back to the cluster: {}", error.what()));
+            std::string text = fmt::format("blocks of addresses that go back to the cluster: {}", error.what());
+            if (std::find(failed.begin(), failed.end(), text) == failed.end()) failed.push_back(std::move(text));
+        }
+    };
+    std::set<std::pair<std::string, std::string>> clusters;
+    attempt([&] {
+        ipam::BlockFile file = open_block_leases(node, records);
+        for (const ipam::BlockRange& range : repairing(file, node, deadline, [&] { return file.ranges(deadline); }))
+            clusters.emplace(range.kubeconfig, range.node_name);
+    });
+    for (const auto& [kubeconfig, node_name] : clusters) {
+        SharedLeases leases(in_blocks(kubeconfig, node_name), node, records);
+        attempt([&] { leases.settle(deadline); });
+        try {
+            (void)leases.tidy(deadline);
+        } catch (const base::Error& error) { // this node owes nothing for it
+            node.log.warn(fmt::format("blocks of addresses are looked for at the next call: {}", error.what()));
         }
     }
     return failed;
+}
+
+void look_for_earlier_blocks(const std::string& kubeconfig, const std::string& node_name, const Node& node,
+                             const state::AttachmentStore& records, const base::Deadline& deadline) {
+    const BootMemory memory(node, "cluster-blocks", fmt::format("{}\n{}", kubeconfig, node_name));
+    if (memory.find()) return;
+    if (SharedLeases(in_blocks(kubeconfig, node_name), node, records).tidy(deadline)) memory.note("looked");
 }
 
 } // namespace rdmanet::attach

@@ -9,6 +9,7 @@
 #include <rdmanet/ipam/store/sqlite_store.hpp>
 #include <rdmanet/state/attachment_store.hpp>
 
+#include <string>
 #include <vector>
 
 namespace rdmanet::attach {
@@ -36,5 +37,10 @@ void release_block_leases(const ipam::OwnerKey& key, const Node& node, const sta
 /// one sentence for each cluster: the file remembers it for the next call.
 [[nodiscard]] std::vector<std::string> settle_blocks(const Node& node, const state::AttachmentStore& records,
                                                      const base::Deadline& deadline);
+
+/// The same for blocks of an earlier boot, where no ADD of this boot has used blocks of the cluster that `kubeconfig`
+/// leads to. Asks once a boot. Throws ipam::StoreError.
+void look_for_earlier_blocks(const std::string& kubeconfig, const std::string& node_name, const Node& node,
+                             const state::AttachmentStore& records, const base::Deadline& deadline);
 
 } // namespace rdmanet::attach

@@ -134,7 +134,7 @@ std::vector<ipam::Lease> release_where(state::LeaseStore& store, const state::At
     const auto release = [&](SharedLeases& shared) {
         std::vector<ipam::Lease> released = shared.release(owner_key(key), unused, deadline);
         try {
-            shared.settle(deadline.at_most(kSettleTimeout));
+            shared.settle_unless_silent(deadline.at_most(kSettleTimeout));
         } catch (const base::Error& error) { // the addresses are released, and the node remembers the rest
             node.log.info(fmt::format("blocks of addresses go back to the cluster later: {}", error.what()));
         }

@@ -249,10 +249,13 @@ void notice(std::string_view what, Collected& collected, const Node& node, const
 }
 
 /// A node's file that is wrong says nothing.
-void use_cluster_of_node(const Node& node) try {
-    node.clusters->also_use(ipam::read_node_file().kubeconfig);
+ipam::NodeFile cluster_of_node(const Node& node) try {
+    ipam::NodeFile file = ipam::read_node_file();
+    node.clusters->also_use(file.kubeconfig);
+    return file;
 } catch (const base::Error& error) {
     node.log.warn(error.what());
+    return {};
 }
 
 } // namespace
@@ -279,12 +282,17 @@ Collected collect_dead(const Node& node, DryRun dry_run) {
     const auto deadline = base::Deadline::in(kGcTimeout);
     const state::AttachmentStore records = node.records(state::Access::undo);
     PodProbe pods(node);
-    use_cluster_of_node(node);
+    const ipam::NodeFile file = cluster_of_node(node);
     Outcome outcome = collect_all(
         node, dry_run,
         [&](const KnownAttachment& attachment) { return by_liveness(pods.probe(pod_of(attachment.record))); }, {},
         deadline);
-    for (const state::Unreadable& file : outcome.kept) outcome.collected.failed.push_back(describe(file));
+    for (const state::Unreadable& one : outcome.kept) outcome.collected.failed.push_back(describe(one));
+    if (dry_run == DryRun::no && !file.kubeconfig.empty())
+        notice("blocks of addresses of an earlier boot", outcome.collected, node, [&] {
+            look_for_earlier_blocks(file.kubeconfig, file.node_name, node, records, deadline);
+            return std::vector<std::string>();
+        });
     std::erase_if(outcome.collected.kept, [&](const Kept& kept) {
         const bool is_stuck = kept.removal_unfinished && !kept.pod.held_by.empty();
         if (is_stuck)

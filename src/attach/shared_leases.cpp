@@ -1,7 +1,6 @@
 #include "shared_leases.hpp"
 
 #include "block_leases.hpp"
-#include "boot_memory.hpp"
 #include "clusters.hpp"
 #include "etcd_leases.hpp"
 #include "leases.hpp"
@@ -25,6 +24,7 @@ namespace {
 
 constexpr const char* kWhereabouts = "whereabouts";
 constexpr const char* kEtcd = "etcd";
+constexpr std::chrono::seconds kSilentFor{60};
 constexpr const char* kNameSpace = "kube-system"; // whereabouts' own, where the kubeconfig names none
 
 std::optional<cluster::Place> place_of(const state::LeasePool& pool) {
@@ -275,7 +275,34 @@ std::vector<ipam::Regained> SharedLeases::regain(const std::vector<ipam::Lease>&
 }
 
 void SharedLeases::settle(const base::Deadline& deadline) {
-    if (blocks_ != nullptr) waiting_once([&] { blocks_->settle(cluster::kIdleBlock, deadline); });
+    if (blocks_ == nullptr) return;
+    waiting_once([&] { blocks_->settle(cluster::kIdleBlock, deadline); });
+    silence().forget();
+}
+
+BootMemory SharedLeases::silence() const {
+    return {node_, "cluster-silent", where_.kubeconfig};
+}
+
+void SharedLeases::settle_unless_silent(const base::Deadline& deadline) {
+    if (blocks_ == nullptr) return;
+    const BootMemory memory = silence();
+    const auto noted = memory.find();
+    const std::int64_t now = ipam::system_time().boot; // in seconds
+    const auto since = noted ? base::parse_integer<std::int64_t>(*noted) : std::nullopt;
+    if (since && now >= *since && now - *since < kSilentFor.count()) return;
+    try {
+        waiting_once([&] { blocks_->settle(cluster::kIdleBlock, deadline); });
+    } catch (const ipam::StoreError& error) {
+        const std::int64_t end = ipam::system_time().boot;
+        if (error.unreachable() && end - now > 1) memory.note(fmt::format("{}", end));
+        throw;
+    }
+    if (noted) memory.forget();
+}
+
+bool SharedLeases::tidy(const base::Deadline& deadline) {
+    return blocks_ == nullptr || waiting_once([&] { return blocks_->tidy(deadline); });
 }
 
 std::vector<ipam::Lease> SharedLeases::release(const ipam::OwnerKey& key, const std::vector<ipam::Lease>& unused,

@@ -2,6 +2,8 @@
 // configuration says by then.
 #pragma once
 
+#include "boot_memory.hpp"
+
 #include <rdmanet/attach/node.hpp>
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/cluster/blocks_store.hpp>
@@ -96,6 +98,10 @@ public:
 
     /// Blocks that this node has no use for go back to the cluster. Throws ipam::StoreError.
     void settle(const base::Deadline& deadline);
+    /// The same, for calls that have other things to do: a server that did not answer is left alone for a minute.
+    void settle_unless_silent(const base::Deadline& deadline);
+    /// As BlocksStore::tidy().
+    [[nodiscard]] bool tidy(const base::Deadline& deadline);
 
     /// Releases what the attachment holds. The leases in `unused` do not rest. A damaged file of blocks is rebuilt.
     std::vector<ipam::Lease> release(const ipam::OwnerKey& key, const std::vector<ipam::Lease>& unused,
@@ -105,6 +111,8 @@ private:
     void open_whereabouts(Adding adding);
     void open_blocks(Adding adding);
     [[nodiscard]] kube::Api& api();
+    /// Since when the server does not answer.
+    [[nodiscard]] BootMemory silence() const;
     /// A server that does not answer now is not asked again by this process.
     template <class Ask>
     auto waiting_once(Ask ask);

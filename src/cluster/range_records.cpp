@@ -67,6 +67,7 @@ RangeObject RangeRecords::record(const RangeObject& wanted, const std::function<
     }
     Made made = recorded ? Made{.range = *std::move(recorded)} : make(wanted, deadline);
     require_same_store(made.range, wanted);
+    require_stays(made.range);
     const bool is_anothers = !made.is_ours && made.range.recorded_by != wanted.recorded_by;
     if (is_anothers && !made.range.is_confirmed && !await_confirmation(made.range, deadline))
         made = make(wanted, deadline);
@@ -92,6 +93,16 @@ bool RangeRecords::await_confirmation(RangeObject& range, const base::Deadline& 
 bool RangeRecords::is_abandoned(const RangeObject& range) const {
     const std::int64_t age = api_.date().value_or(0) - range.created;
     return !range.is_confirmed && range.created != 0 && age > kAbandoned.count();
+}
+
+/// Who goes on with it would keep it for good.
+void RangeRecords::require_stays(const RangeObject& range) {
+    if (!range.is_going) return;
+    throw StoreError(
+        StoreError::Kind::temporary,
+        fmt::format("range {}: somebody has deleted AddressRange {}, which goes with its last block: delete "
+                    "the pods of the range, then run `rdmanet gc` on each node",
+                    range.subnet, range.name()));
 }
 
 std::optional<RangeObject> RangeRecords::find_in_other_space(const std::string& space, const IpPrefix& subnet,

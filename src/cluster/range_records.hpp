@@ -39,6 +39,7 @@ private:
         RangeObject range;
         bool is_ours = false; // else another node has made it at the same time
     };
+    static void require_stays(const RangeObject& range);
     [[nodiscard]] bool is_abandoned(const RangeObject& range) const;
     [[nodiscard]] bool await_confirmation(RangeObject& range, const base::Deadline& deadline);
     void require_no_other_blocks(const RangeObject& range, const base::Deadline& deadline);

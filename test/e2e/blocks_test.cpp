@@ -1,6 +1,7 @@
 // The store "blocks" end to end: two nodes on one machine, which differ by their state directories and Node objects.
 #include "attachment_stage.hpp"
 #include "cluster_stage.hpp"
+#include "silent_server.hpp"
 
 #include "support/names.hpp"
 #include "support/process.hpp"
@@ -11,6 +12,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
+#include <vector>
 
 namespace rdmanet::test {
 namespace {
@@ -21,8 +24,7 @@ constexpr const char* kBlocks = "/apis/rdmanet.cni/v1alpha1/addressblocks";
 class ClusterMachine {
 public:
     explicit ClusterMachine(std::string name, std::string space) : name_(std::move(name)), space_(std::move(space)) {
-        shell(cluster() + R"(/apply '{"apiVersion":"v1","kind":"Node","metadata":{"name":")" + name_ +
-              R"("}}' /api/v1/nodes)");
+        shell(cluster() + "/apply '" + node_object(name_) + "' /api/v1/nodes");
     }
     ClusterMachine(const ClusterMachine&) = delete;
     ClusterMachine& operator=(const ClusterMachine&) = delete;
@@ -204,6 +206,74 @@ TEST_CASE("a requested address is a block of its own until DEL, also when the se
     write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
     shell(binary() + " gc");
     CHECK(blocks_of(space) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("a server that did not answer one DEL does not keep the next one", "[cluster][blocks]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
+    const std::string good = read_file(cluster() + "/rdmanet.kubeconfig");
+    write_kubeconfig(good);
+    const std::string space = own_space();
+    const ClusterMachine machine(space + "-a", space);
+    const Stage stage;
+    std::vector<PluginCall> calls;
+    for (const char* number : {"1", "2", "3"}) {
+        calls.push_back(of(machine.call(stage.pod, ",'requestable':'10.64.255.0/24'"), std::string("c") + number));
+        calls.back().ifname = std::string("net") + number;
+        calls.back().args += std::string(";IP=10.64.255.") + number;
+        (void)add(calls.back());
+    }
+    const SilentServer server;
+    write_kubeconfig(replaced(kNobody, "http://127.0.0.1:1", server.url()));
+    CHECK(del(calls[0]) == "");
+    CHECK(server.connections() == 1);
+    CHECK(del(calls[1]) == "");
+    CHECK(server.connections() == 0); // the block goes back later, as that of the first
+    CHECK(run_process({binary(), "gc"}, {}).exit_status == 1);
+    CHECK(server.connections() == 1); // a person wants to know
+    write_kubeconfig(good);
+    shell(binary() + " gc");
+    CHECK_THAT(blocks_of(space), Names("10.64.255.3/32") && !Catch::Contains(","));
+    CHECK(del(calls[2]) == "");
+    shell(binary() + " gc");
+    CHECK(blocks_of(space) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("gc finds blocks of an earlier boot, and a range that somebody deletes goes with them", "[cluster][blocks]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
+    write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
+    const std::string space = own_space();
+    const ClusterMachine machine(space + "-a", space);
+    const Stage stage;
+    const PluginCall call = machine.call(stage.pod);
+    (void)add(call);
+    CHECK(del(call) == "");
+    shell(binary() + " gc");
+    std::string block = blocks_of(space); // an empty one is kept
+    CHECK_THAT(block, Names("/28 "));
+    const std::string range = "/apis/rdmanet.cni/v1alpha1/addressranges/" + space + "-10.64.0.0-16";
+    const auto has_range = [&] { return shell(cluster() + "/get " + range).find("NotFound") == std::string::npos; };
+    // As after a reboot: /run is empty, and the block names another boot.
+    block = replaced(block.substr(0, block.find(' ')), "/", "-");
+    shell(". " + cluster() +
+          R"(/lib && api --fail-with-body -X PATCH -H 'Content-Type: application/merge-patch+json' )" +
+          R"(--data '{"spec":{"bootID":"earlier"}}' "$url)" + kBlocks + "/" + space + "-" + block + "\"");
+    shell("rm -r /run/rdmanet && mkdir -p /etc/cni/net.d/rdmanet.d");
+    shell(cluster() + "/delete " + range);
+    CHECK(has_range());
+    CHECK_THAT(refusal(call), Names("somebody has deleted AddressRange " + space, "`rdmanet gc` on each node"));
+    shell("rm -r /run/rdmanet");
+    std::ofstream("/etc/cni/net.d/rdmanet.d/rdmanet.conf")
+        << R"({"kubernetes":{"kubeconfig":")" << kKubeconfig << R"("},"nodeName":")" << space << "-a\"}";
+    shell(binary() + " gc");
+    shell("rm -r /etc/cni/net.d/rdmanet.d");
+    CHECK(blocks_of(space) == "");
+    CHECK(!has_range());
+    CHECK_THAT(addresses(add(call)), Names("/16")); // the range is recorded again
+    CHECK(del(call) == "");
     CHECK(stage.node.difference() == "");
 }
 

@@ -37,4 +37,12 @@ inline std::string read_file(const std::string& path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
+/// A Node object as JSON, of this machine in this boot.
+inline std::string node_object(const std::string& name) {
+    std::string boot = read_file("/proc/sys/kernel/random/boot_id");
+    boot.erase(boot.find_last_not_of('\n') + 1);
+    return R"({"apiVersion":"v1","kind":"Node","metadata":{"name":")" + name +
+           R"("},"status":{"nodeInfo":{"bootID":")" + boot + R"("}}})";
+}
+
 } // namespace rdmanet::test

@@ -2,15 +2,13 @@
 #include "attachment_stage.hpp"
 #include "cluster_stage.hpp"
 #include "configured_node.hpp"
+#include "silent_server.hpp"
 
-#include "support/loopback.hpp"
 #include "support/names.hpp"
 #include "support/process.hpp"
 #include "support/reporter.hpp"
 
 #include <catch2/catch.hpp>
-
-#include <poll.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -38,21 +36,6 @@ PluginCall shared_call_with(const std::string& keys, const Pod& pod, const std::
 PluginCall shared_call(const Pod& pod, const std::string& range) {
     return shared_call_with("", pod, range);
 }
-
-/// Takes connections, and never says a word.
-class SilentServer {
-public:
-    [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + std::to_string(listener_.port()); }
-    /// As many as there were since the last time.
-    [[nodiscard]] int connections() const {
-        int count = 0;
-        for (pollfd waiting{listener_.get(), POLLIN, 0}; ::poll(&waiting, 1, 0) > 0; ++count) (void)listener_.accept();
-        return count;
-    }
-
-private:
-    Listener listener_;
-};
 
 /// While this lives, user "nobody" may do all that a node does, but for changing pools.
 class RightsWithoutPools {
@@ -336,9 +319,7 @@ TEST_CASE("the first ADD of a boot gives back what the pods of this node had bef
     NEEDS(kernel_has("macvlan"), "macvlan");
     NEEDS(!cluster().empty(), "a Kubernetes API server (test/cluster/cluster.sh run)");
     write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
-    const std::string boot = shell("tr -d '\\n' </proc/sys/kernel/random/boot_id");
-    shell(cluster() + R"(/apply '{"apiVersion":"v1","kind":"Node","metadata":{"name":"booted"},"status":{"nodeInfo":)" +
-          R"({"bootID":")" + boot + R"("}}}' /api/v1/nodes)");
+    shell(cluster() + "/apply '" + node_object("booted") + "' /api/v1/nodes");
     const auto set_annotation = [](const std::string& reservation, const std::string& key, const std::string& text) {
         shell("bash -c '. " + cluster() + "/lib; api --fail-with-body -X PATCH -H \"Content-Type: " +
               "application/merge-patch+json\" --data \"{\\\"metadata\\\":{\\\"annotations\\\":{\\\"rdmanet.cni/" + key +

@@ -42,8 +42,7 @@ public:
         std::ofstream options(file); // of curl, which asks for all of them on one connection
         for (int number = 1; number <= kMachines; ++number)
             options << "url = \"" << shell(cluster() + "/get --url") << "/api/v1/nodes\"\n"
-                    << "data = {\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"n" << number
-                    << "\"}}\n"
+                    << "data = " << node_object(concat("n", number)) << "\n"
                     << "header = \"Authorization: Bearer admin-token\"\nheader = \"Content-Type: application/json\"\n"
                     << "cacert = " << cluster() << "/pki/ca.crt\nfail-with-body\n"
                     << (number < kMachines ? "next\n" : "");
@@ -157,7 +156,8 @@ TEST_CASE("200 machines take and give back addresses of their blocks at once", "
     const int first = requests_for(kinds) - before;
     CHECK(crowd.count() == kMachines);
     crowd.run([](int machine) { return machine % 2 == 0 ? "DEL net1" : "ADD net2"; });
-    CHECK(requests_for(kinds) - before == first); // their blocks have room
+    // Their blocks have room. The first DEL looks for what an earlier boot has left.
+    CHECK(requests_for(kinds) - before == first + kMachines / 2);
     INFO(concat(first, " requests"));
     CHECK(first <= 12 * kMachines); // range and block, and others were faster
     CHECK(crowd.duplicates() == "");
@@ -173,7 +173,7 @@ TEST_CASE("200 machines take and give back addresses of their blocks at once", "
     const int still = requests_for(kinds);
     crowd.run_all("DEL net1");
     crowd.run_all("DEL net2");
-    CHECK(requests_for(kinds) == still);
+    CHECK(requests_for(kinds) == still + kMachines / 2);
     CHECK(crowd.failures() == "");
     CHECK(Crowd::records() == "");
     CHECK(stage.node.difference() == "");

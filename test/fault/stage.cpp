@@ -190,7 +190,8 @@ Stage::Stage(std::string kind, Ipam ipam) : kind_(std::move(kind)), ipam_(ipam) 
     if (ipam == Ipam::host_local) install_host_local();
     if (uses_blocks)
         shell(concat(cluster(), R"(/apply '{"apiVersion":"v1","kind":"Node","metadata":{"name":")", kNetwork,
-                     R"("}}' /api/v1/nodes || true)")); // from the case before
+                     R"x("},"status":{"nodeInfo":{"bootID":"'"$(cat /proc/sys/kernel/random/boot_id)"'"}}}' )x",
+                     "/api/v1/nodes || true")); // from the case before
     switch_off_duplicate_address_detection();
     prepare();
 }

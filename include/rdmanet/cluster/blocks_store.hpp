@@ -84,6 +84,11 @@ public:
     /// Asks nobody anything if there is none. Throws ipam::StoreError; what is owed then stays written down.
     void settle(std::chrono::seconds idle, const base::Deadline& deadline);
 
+    /// What needs more requests, and more time: looks for blocks of an earlier boot that no call of this boot has come
+    /// upon, gives back what is empty of ranges that somebody removes, and finishes such removals. False if something
+    /// of an earlier boot has to be looked for again.
+    bool tidy(const base::Deadline& deadline);
+
 private:
     class Impl;
     std::unique_ptr<Impl> impl_;

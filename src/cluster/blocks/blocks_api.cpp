@@ -212,6 +212,13 @@ WriteOutcome BlocksApi::remove(const RangeObject& range, const base::Deadline& d
         {Refusal::not_found, Refusal::conflict});
 }
 
+WriteOutcome BlocksApi::let_go(const RangeObject& range, const base::Deadline& deadline) {
+    return patch(
+        path_to(kRanges, range.name()),
+        Changes().test("/metadata/resourceVersion", quoted_json(range.version)).set("/metadata/finalizers", "[]"),
+        deadline);
+}
+
 std::optional<BlockObject> BlocksApi::find_block(const std::string& name, const base::Deadline& deadline) {
     const std::string path = path_to(kBlocks, name);
     return parsed<BlockObject>(find(path, deadline), path);
@@ -234,7 +241,9 @@ std::vector<BlockObject> BlocksApi::list_blocks(const std::string& space, const 
 }
 
 std::vector<BlockObject> BlocksApi::list_blocks_of(const std::string& node, const base::Deadline& deadline) {
-    return list_blocks_by(label("node", label_value(node)), deadline);
+    // From the server's memory: etcd has no labels, so the server would read all blocks of the cluster. Whatever is done
+    // with an object that is out of date tests its version.
+    return list_blocks_by(fmt::format("{}&resourceVersion=0", label("node", label_value(node))), deadline);
 }
 
 /// Lists from the server's memory have no pages.
@@ -256,6 +265,12 @@ std::set<std::string> BlocksApi::list_block_names_by(const std::string& labels, 
         return cells.empty() ? std::nullopt : std::optional(cells.front().string());
     });
     return {names.begin(), names.end()};
+}
+
+bool BlocksApi::has_blocks(const RangeObject& range, const base::Deadline& deadline) {
+    const std::string its_label = label_of_range(range.space, range.subnet);
+    return !list_block_names_by(its_label, From::memory, deadline).empty() ||
+           !list_block_names_by(its_label, From::etcd, deadline).empty();
 }
 
 std::vector<std::string> BlocksApi::list_foreign_blocks(const RangeObject& range, const base::Deadline& deadline) {

@@ -58,6 +58,8 @@ public:
     /// Writes spec and finalizer.
     [[nodiscard]] WriteOutcome confirm(const RangeObject& range, const base::Deadline& deadline);
     [[nodiscard]] WriteOutcome remove(const RangeObject& range, const base::Deadline& deadline);
+    /// Takes the finalizer away.
+    [[nodiscard]] WriteOutcome let_go(const RangeObject& range, const base::Deadline& deadline);
 
     [[nodiscard]] std::optional<BlockObject> find_block(const std::string& name, const base::Deadline& deadline);
     [[nodiscard]] std::vector<BlockObject> list_blocks(const std::string& space, const base::IpPrefix& range,
@@ -67,6 +69,8 @@ public:
     /// A hint. `most` is how many there may be: if that is not much, the server answers from its memory.
     [[nodiscard]] std::set<std::string> list_block_names(const std::string& space, const base::IpPrefix& range,
                                                          base::Uint128 most, const base::Deadline& deadline);
+    /// As etcd has them.
+    [[nodiscard]] bool has_blocks(const RangeObject& range, const base::Deadline& deadline);
     /// Blocks that have addresses of the range and are not what it is cut into; of any store. As etcd has them.
     [[nodiscard]] std::vector<std::string> list_foreign_blocks(const RangeObject& range,
                                                                const base::Deadline& deadline);

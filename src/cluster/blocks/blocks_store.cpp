@@ -2,6 +2,7 @@
 
 #include "node_blocks.hpp"
 
+#include <rdmanet/base/file.hpp>
 #include <rdmanet/base/file_lock.hpp>
 #include <rdmanet/base/format.hpp>
 
@@ -50,16 +51,40 @@ public:
                               range.is_on_request(block.prefix);
                    });
         };
+        // The first call of a boot that has time for it: an ADD does not look.
+        const auto is_of_this_cluster = [&](const ipam::BlockRange& range) {
+            return range.kubeconfig == options_.kubeconfig && range.node_name == options_.node_name;
+        };
+        const bool has_to_look = std::any_of(ranges.begin(), ranges.end(), is_of_this_cluster) &&
+                                 !file_.has_looked(options_.kubeconfig, options_.node_name, deadline);
         const auto is_owed = [&](const ipam::Block& block) {
             return block.state == ipam::BlockState::closed || block.state == ipam::BlockState::claiming ||
                    NodeBlocks::is_due(block, file_.now()) || may_be_abandoned(block);
         };
         (void)file_.close_idle(idle, deadline);
         const std::vector<ipam::Block> blocks = file_.blocks(deadline);
-        if (std::none_of(blocks.begin(), blocks.end(), is_owed)) return;
+        if (!has_to_look && std::none_of(blocks.begin(), blocks.end(), is_owed)) return;
         const base::FileLock lock = lock_requests(deadline);
         BlocksApi api(options_.api());
-        NodeBlocks(api, file_, options_).settle(deadline);
+        NodeBlocks node(api, file_, options_);
+        node.settle(deadline);
+        if (has_to_look) (void)node.look_for_earlier(deadline);
+    }
+
+    bool tidy(const base::Deadline& deadline) try {
+        base::make_directories(options_.state_directory);
+        const base::FileLock lock = lock_requests(deadline);
+        BlocksApi api(options_.api());
+        NodeBlocks node(api, file_, options_);
+        const bool has_looked =
+            file_.has_looked(options_.kubeconfig, options_.node_name, deadline) || node.look_for_earlier(deadline);
+        node.finish_removals(deadline);
+        return has_looked;
+    } catch (const MissingKind&) { // nobody can have blocks
+        return true;
+    } catch (const MissingRight&) { // by this kubeconfig, this node has none
+        if (!file_.ranges(deadline).empty()) throw;
+        return true;
     }
 
     std::vector<ipam::Regained> regain(const std::vector<Lease>& leases, const base::Deadline& deadline) {
@@ -191,6 +216,10 @@ std::vector<ipam::Rival> BlocksStore::find_rivals(const base::Deadline& deadline
 
 void BlocksStore::settle(std::chrono::seconds idle, const base::Deadline& deadline) {
     impl_->settle(idle, deadline);
+}
+
+bool BlocksStore::tidy(const base::Deadline& deadline) {
+    return impl_->tidy(deadline);
 }
 
 } // namespace rdmanet::cluster

@@ -72,6 +72,7 @@ bool NodeBlocks::claim_new(const BlockRange& range, const ipam::BlockCut& cut, c
         taken.insert(object_name(block.space, block.prefix));
         last_own = block.prefix;
     }
+    const auto is_taken = [&](Uint128 index) { return taken.contains(object_name(range.space, cut.at(index))); };
     const std::uint64_t seed = base::hash64(fmt::format("{} {}", options_.node_name, range.subnet));
     bool is_informed = false;
     int tries = 0;
@@ -79,7 +80,9 @@ bool NodeBlocks::claim_new(const BlockRange& range, const ipam::BlockCut& cut, c
     for (const Candidates& candidates : {Candidates(all, 0, largest - 1), Candidates(all, largest, ~Uint128{0})}) {
         const Uint128 count = candidates.count();
         if (count == 0) continue;
-        const Uint128 start = last_own ? candidates.place_from(cut.index_of(last_own->address()) + 1) : seed % count;
+        Uint128 start = last_own ? candidates.place_from(cut.index_of(last_own->address()) + 1) : seed % count;
+        for (std::size_t own = taken.size(); own != 0 && is_taken(candidates.at(start)); --own)
+            start = (start + 1) % count;
         if (!is_informed) {
             for (int attempt = 0; attempt < kBlindTries; ++attempt) {
                 const Uint128 place =
@@ -87,6 +90,7 @@ bool NodeBlocks::claim_new(const BlockRange& range, const ipam::BlockCut& cut, c
                 const IpPrefix block = cut.at(candidates.at(place));
                 if (!taken.insert(object_name(range.space, block)).second) continue;
                 if (try_to_create(range, block, deadline)) return true;
+                if (attempt == 0 && go_on_with(range, block, deadline)) return true;
             }
             taken.merge(api_.list_block_names(range.space, range.subnet, largest, deadline));
             is_informed = true;
@@ -113,23 +117,50 @@ bool NodeBlocks::try_to_create(const BlockRange& range, const IpPrefix& block, c
     file_.add(claiming, deadline);
     BlockObject object = object_of(claiming);
     object.in_use = 1; // this is for an address that is wanted now
+    WriteOutcome made;
     try {
-        const WriteOutcome made = api_.create(object, deadline);
-        if (made.done == WriteOutcome::Done::yes) {
-            object.version = made.version;
-            file_.open(block_of(object, BlockState::open), deadline);
-            return true;
-        }
-        if (made.done == WriteOutcome::Done::no) {
-            file_.remove(claiming, deadline);
-            return false;
-        }
+        made = api_.create(object, deadline);
     } catch (const StoreError&) { // the server has refused, or was not reached
         file_.remove(claiming, deadline);
         throw;
     }
-    if (find_out(claiming, deadline)) return true;
-    not_known("creation", object.name());
+    if (made.done == WriteOutcome::Done::no) {
+        file_.remove(claiming, deadline);
+        return false;
+    }
+    if (made.done == WriteOutcome::Done::unknown) {
+        if (find_out(claiming, deadline)) return true;
+        not_known("creation", object.name());
+    }
+    object.version = made.version;
+    open(object, deadline);
+    return true;
+}
+
+/// The block that this machine may have had in an earlier boot, if its name is taken. Most nodes have one block of a
+/// range, which the name of the node finds again without a list.
+bool NodeBlocks::go_on_with(const BlockRange& range, const IpPrefix& block, const Deadline& deadline) {
+    if (file_.has_looked(options_.kubeconfig, options_.node_name, deadline)) return false;
+    const auto object = api_.find_block(object_name(range.space, block), deadline);
+    return object && object->range == range.subnet && may_go_on_with(*object, deadline) &&
+           take(block_of(*object, BlockState::earlier), *object, deadline);
+}
+
+/// The cluster says that the block is this node's. That counts if the range is still recorded as this node knows it.
+/// Whoever records a range anew looks at all blocks after the earlier record has gone. A block that was there by then
+/// keeps the new record away, and a later one finds the earlier record gone here.
+void NodeBlocks::open(const BlockObject& own, const Deadline& deadline) {
+    const Block block = block_of(own, BlockState::open);
+    const auto recorded = api_.find_range(object_name(own.space, own.range), deadline);
+    if (recorded && is_as_known(*recorded, deadline)) return file_.open(block, deadline);
+    file_.lose(block, {}, deadline);
+    for (const Block& known : file_.blocks(deadline))
+        if (known.space == block.space && known.prefix == block.prefix && known.state == BlockState::closed)
+            give_back(known, deadline);
+    throw RangeChanged(StoreError::Kind::temporary,
+                       fmt::format("lease store: AddressRange {} is not what it was when this node took a block of it: "
+                                   "try again",
+                                   object_name(own.space, own.range)));
 }
 
 /// A request of unknown outcome. True if it has given us the block.
@@ -137,7 +168,7 @@ bool NodeBlocks::find_out(const Block& claiming, const Deadline& deadline) {
     const auto object = api_.find_block(object_name(claiming.space, claiming.prefix), deadline);
     if (object && is_ours(*object, deadline)) {
         if (object->is_released || object->node.boot_id != options_.boot_id) return take(claiming, *object, deadline);
-        file_.open(block_of(*object, BlockState::open), deadline);
+        open(*object, deadline);
         return true;
     }
     const std::int64_t waited = file_.now().boot - claiming.since;
@@ -156,7 +187,7 @@ bool NodeBlocks::take(const Block& known, const BlockObject& object, const Deadl
     if (written.done == WriteOutcome::Done::unknown) not_known("change", object.name());
     if (written.done == WriteOutcome::Done::no) return false;
     own.version = written.version;
-    file_.open(block_of(own, BlockState::open), deadline);
+    open(own, deadline);
     return true;
 }
 

@@ -17,17 +17,42 @@ constexpr std::size_t kMostBlocksNamed = 5;
 
 } // namespace
 
-/// What a boot before this one has left, in all ranges: those that this node uses no more go back. Once for each boot.
-void NodeBlocks::look_for_earlier(const BlockRange& range, const Deadline& deadline) {
-    if (file_.has_looked(range, deadline)) return;
-    (void)learn_node_uid(deadline);
+/// When many nodes start, a list for each takes the server as long as there are blocks. So ADD goes without: it comes
+/// upon a block of an earlier boot where the name of the node says, or when the range has no other.
+bool NodeBlocks::look_for_earlier(const Deadline& deadline) {
+    const std::vector<BlockObject> objects = api_.list_blocks_of(options_.node_name, deadline);
+    if (objects.empty() && file_.ranges(deadline).empty()) return true; // without a file
+    const std::string& own = file_id(deadline);
+    if (!std::all_of(objects.begin(), objects.end(), [&](const BlockObject& one) { return one.lease_file == own; }))
+        (void)learn_node_uid(deadline);
     const std::vector<ipam::Lease> leases = file_.list_all(deadline);
     std::vector<std::string> left_alone;
-    for (const BlockObject& object : api_.list_blocks_of(options_.node_name, deadline)) {
-        if (may_go_on_with(object, leases, left_alone) && knows_range_of(object, deadline))
-            file_.add(block_of(object, BlockState::earlier), deadline);
+    bool has_seen_all = true;
+    for (const BlockObject& object : objects) {
+        const Verdict verdict = judge(object, leases);
+        if (verdict == Verdict::left_alone) left_alone.push_back(object.name());
+        if (verdict != Verdict::ours) continue;
+        const Block earlier = block_of(object, BlockState::earlier);
+        if (knows_range_of(earlier, deadline)) {
+            file_.add(earlier, deadline);
+            continue;
+        }
+        const auto recorded = api_.find_range(object_name(object.space, object.range), deadline);
+        if (recorded && !recorded->is_confirmed) {
+            has_seen_all = false;
+        } else if (recorded && recorded->store == kInBlocks) {
+            (void)put_range(*recorded, deadline);
+            file_.add(earlier, deadline);
+        } else if (object.lease_file != file_id_) { // nothing is given from a block without a range
+            give_back(earlier, deadline);
+        }
     }
-    file_.set_looked(range, deadline);
+    if (has_seen_all) file_.set_looked(options_.kubeconfig, options_.node_name, deadline);
+    warn_of_left_alone(left_alone);
+    return has_seen_all;
+}
+
+void NodeBlocks::warn_of_left_alone(const std::vector<std::string>& left_alone) const {
     if (left_alone.empty() || !options_.warn) return;
     const std::size_t named = std::min(left_alone.size(), kMostBlocksNamed);
     options_.warn(
@@ -38,35 +63,33 @@ void NodeBlocks::look_for_earlier(const BlockRange& range, const Deadline& deadl
                     named < left_alone.size() ? " and others" : ""));
 }
 
-/// Whoever uses or gives back the block needs what the cluster has recorded for its range.
-bool NodeBlocks::knows_range_of(const BlockObject& object, const Deadline& deadline) {
+bool NodeBlocks::knows_range_of(const Block& block, const Deadline& deadline) {
     const std::vector<BlockRange> ranges = file_.ranges(deadline);
-    if (std::any_of(ranges.begin(), ranges.end(), [&](const BlockRange& range) {
-            return range.space == object.space && range.subnet == object.range;
-        }))
-        return true;
-    const auto recorded = api_.find_range(object_name(object.space, object.range), deadline);
-    if (!recorded || !recorded->is_confirmed || recorded->store != kInBlocks) return false;
-    put_range(*recorded, deadline);
-    return true;
+    return std::any_of(ranges.begin(), ranges.end(), [&](const BlockRange& range) {
+        return range.space == block.space && range.subnet == block.range;
+    });
+}
+
+bool NodeBlocks::may_go_on_with(const BlockObject& object, const Deadline& deadline) {
+    const Verdict verdict = judge(object, file_.list_all(deadline));
+    if (verdict == Verdict::left_alone) warn_of_left_alone({object.name()});
+    return verdict == Verdict::ours;
 }
 
 /// Whether the block is this machine's, and nothing is in use that this file doesn't know. After a reboot nothing is.
 /// If the file is a new one in the same boot, the journal must show leases in the block: then it shows all of them.
-bool NodeBlocks::may_go_on_with(const BlockObject& object, const std::vector<ipam::Lease>& leases,
-                                std::vector<std::string>& left_alone) const {
-    if (object.lease_file == file_id_) return true;
+NodeBlocks::Verdict NodeBlocks::judge(const BlockObject& object, const std::vector<ipam::Lease>& leases) const {
+    if (object.lease_file == file_id_) return Verdict::ours; // its answer may have been lost for long
     const bool is_same_machine =
         object.node.uid == node_uid_ || (object.node.name == options_.node_name && !options_.machine_id.empty() &&
                                          object.node.machine_id == options_.machine_id);
-    if (!is_same_machine) return false;
-    if (object.node.boot_id != options_.boot_id) return true;
+    if (!is_same_machine) return Verdict::anothers;
+    if (object.node.boot_id != options_.boot_id) return Verdict::ours;
     const bool is_in_journal = std::any_of(leases.begin(), leases.end(), [&](const ipam::Lease& lease) {
         return lease.space == object.space && object.block.contains(lease.address.address());
     });
     const bool is_whole = is_in_journal && !(options_.has_unreadable_records && options_.has_unreadable_records());
-    if (!is_whole) left_alone.push_back(object.name());
-    return is_whole;
+    return is_whole ? Verdict::ours : Verdict::left_alone;
 }
 
 /// The UID of this node's Node object now. If it was registered anew, its blocks say so from now on.
@@ -89,8 +112,13 @@ const std::string& NodeBlocks::learn_node_uid(const Deadline& deadline) {
             fmt::format("lease store: Node {} is the machine {}, and this one is {} (/etc/machine-id): set "
                         "\"nodeName\" to the name of this node",
                         options_.node_name, node->machine_id, options_.machine_id));
+    if (node->boot_id.empty())
+        throw StoreError(StoreError::Kind::temporary,
+                         fmt::format("lease store: Node {} does not report its boot yet: wait until kubelet has "
+                                     "reported",
+                                     options_.node_name));
     // Of two machines with one name and one machine id, kubelet's reports name the boot of one.
-    if (!node->boot_id.empty() && node->boot_id != options_.boot_id)
+    if (node->boot_id != options_.boot_id)
         throw StoreError(
             StoreError::Kind::temporary,
             fmt::format("lease store: Node {} reports boot {}, and this machine's boot is {}: wait until kubelet has "

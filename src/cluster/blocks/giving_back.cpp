@@ -1,6 +1,7 @@
 // How blocks go back to the cluster.
 #include "node_blocks.hpp"
 
+#include <algorithm>
 #include <exception>
 
 namespace rdmanet::cluster {
@@ -49,7 +50,7 @@ void NodeBlocks::remove_released(const Block& released, const BlockObject& objec
 
 void NodeBlocks::settle(const Deadline& deadline) {
     (void)file_id(deadline);
-    for (const BlockRange& range : file_.ranges(deadline)) follow_kubeconfig(range, deadline);
+    for (const BlockRange& range : file_.ranges(deadline)) (void)follow_kubeconfig(range, deadline);
     const std::vector<BlockRange> ranges = file_.ranges(deadline);
     const auto is_of_this_cluster = [&](const Block& block) {
         return std::any_of(ranges.begin(), ranges.end(), [&](const BlockRange& range) {
@@ -70,7 +71,11 @@ void NodeBlocks::settle(const Deadline& deadline) {
         }
     };
     for_each_block([&](const Block& block) {
-        if (block.state == BlockState::claiming) (void)find_out(block, deadline);
+        if (block.state != BlockState::claiming) return;
+        try {
+            (void)find_out(block, deadline);
+        } catch (const RangeChanged&) { // it went back
+        }
     });
     file_.close_abandoned(deadline);
     for_each_block([&](const Block& block) {
@@ -80,6 +85,29 @@ void NodeBlocks::settle(const Deadline& deadline) {
         if (is_due(block, file_.now())) (void)regain_lost(block, deadline);
     });
     if (first_failure) std::rethrow_exception(first_failure);
+}
+
+/// A node keeps an empty block for good. Of a range that nobody shall use any more it does not.
+void NodeBlocks::close_removed_ranges(const Deadline& deadline) {
+    const std::vector<Block> blocks = file_.blocks(deadline);
+    for (const BlockRange& range : file_.ranges(deadline)) {
+        const auto is_empty = [&](const Block& block) {
+            return block.space == range.space && block.range == range.subnet && block.leases == 0;
+        };
+        if (range.kubeconfig != options_.kubeconfig || std::none_of(blocks.begin(), blocks.end(), is_empty)) continue;
+        const auto recorded = api_.find_range(object_name(range.space, range.subnet), deadline);
+        if (!recorded || !is_as_known(*recorded, deadline)) file_.close_empty(range, deadline);
+    }
+}
+
+void NodeBlocks::finish_removals(const Deadline& deadline) {
+    if (!file_.ranges(deadline).empty()) {
+        close_removed_ranges(deadline);
+        settle(deadline);
+    }
+    for (const RangeObject& range : api_.list_all_ranges(deadline))
+        // A node that gets a block from now on sees that the range is going, and gives it back.
+        if (range.is_going && !api_.has_blocks(range, deadline)) (void)api_.let_go(range, deadline);
 }
 
 } // namespace rdmanet::cluster

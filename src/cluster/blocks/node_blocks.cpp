@@ -86,6 +86,15 @@ bool NodeBlocks::is_due(const Block& block, const ipam::Time& now) {
 NodeBlocks::Search NodeBlocks::acquire(const ipam::Claim& claim, const Deadline& deadline) {
     (void)file_id(deadline);
     const BlockRange range = range_of(claim, deadline);
+    try {
+        return acquire_of(range, claim, deadline);
+    } catch (const RangeChanged&) { // the block went back
+        file_.forget_range(range, deadline);
+    }
+    return acquire_of(record_range(claim, deadline), claim, deadline);
+}
+
+NodeBlocks::Search NodeBlocks::acquire_of(const BlockRange& range, const ipam::Claim& claim, const Deadline& deadline) {
     const ipam::BlockCut cut(range.subnet, range.block_size, range.requestable);
     const auto is_of_range = [&](const Block& block) {
         return block.space == range.space && block.range == range.subnet;
@@ -97,7 +106,6 @@ NodeBlocks::Search NodeBlocks::acquire(const ipam::Claim& claim, const Deadline&
         if (block.state == BlockState::lost && regain_lost(block, deadline)) has_found = true;
     }
     if (has_found) return {.found = true};
-    look_for_earlier(range, deadline);
     if (claim.wanted) return acquire_block(range, cut.block_of(*claim.wanted), *claim.wanted, deadline);
     const std::vector<Interval> usable = cut.without_requestable(claim.usable);
     for (const Block& block : file_.blocks(deadline)) {
@@ -107,6 +115,20 @@ NodeBlocks::Search NodeBlocks::acquire(const ipam::Claim& claim, const Deadline&
     }
     if (claim_new(range, cut, claim, deadline)) return {.found = true};
     return search_among_others(range, cut, claim, deadline);
+}
+
+/// A block of one is another pod's, or was and has not gone back yet.
+void NodeBlocks::refuse_requested(const BlockRange& range, const BlockObject& holder, const base::IpAddress& wanted) {
+    const std::string has =
+        fmt::format("requested address {} is in block {} of node {}", wanted, holder.block, holder.node.name);
+    if (range.is_on_request(holder.block))
+        throw ipam::RequestedAddressTaken(
+            fmt::format("{}: if no pod there has it, run `rdmanet gc` on that node, which gives it back", has));
+    throw ipam::RequestedAddressTaken(
+        fmt::format("{}: request an address of {}", has,
+                    range.requestable
+                        ? fmt::format("the requestable part, {}", *range.requestable)
+                        : std::string("another block, or set \"requestable\" for the range before it is first used")));
 }
 
 NodeBlocks::Search NodeBlocks::acquire_block(const BlockRange& range, const IpPrefix& block,
@@ -123,13 +145,9 @@ NodeBlocks::Search NodeBlocks::acquire_block(const BlockRange& range, const IpPr
         throw StoreError(
             StoreError::Kind::temporary,
             fmt::format("lease store: AddressBlock {} came and went: try again", object_name(range.space, block)));
-    if (object->is_released || is_ours(*object, deadline))
+    if (object->is_released || is_ours(*object, deadline) || may_go_on_with(*object, deadline))
         if (take(block_of(*object, BlockState::earlier), *object, deadline)) return {.found = true};
-    throw ipam::RequestedAddressTaken(fmt::format(
-        "requested address {} is in block {} of node {}: request an address of {}", wanted, block, object->node.name,
-        range.requestable
-            ? fmt::format("the requestable part, {}", *range.requestable)
-            : std::string("another block, or set \"requestable\" for the range before it is first used")));
+    refuse_requested(range, *object, wanted);
 }
 
 } // namespace rdmanet::cluster

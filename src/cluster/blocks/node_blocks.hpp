@@ -22,6 +22,12 @@ namespace rdmanet::cluster {
 /// Throws: the request has no answer. The next call finds out.
 [[noreturn]] void not_known(std::string_view what, const std::string& name);
 
+/// The cluster has removed what this node knows of a range, or has recorded something else.
+class RangeChanged : public ipam::StoreError {
+public:
+    using StoreError::StoreError;
+};
+
 class NodeBlocks {
 public:
     NodeBlocks(BlocksApi& api, ipam::BlockFile& file, const BlocksStore::Options& options)
@@ -36,6 +42,13 @@ public:
 
     /// Looks at requests without an answer, and gives closed blocks back.
     void settle(const base::Deadline& deadline);
+
+    /// Gives back what is empty of ranges that somebody removes, and lets those of them go that have no blocks.
+    void finish_removals(const base::Deadline& deadline);
+
+    /// What a boot before this one has left, in all ranges: what this node uses no more goes back. False if that is not
+    /// to be known of all yet.
+    [[nodiscard]] bool look_for_earlier(const base::Deadline& deadline);
 
     /// Makes sure that the block with this address is this node's, and that the cluster says so. The lease need not be in
     /// the file yet; its owner uses the address.
@@ -54,7 +67,8 @@ private:
     [[nodiscard]] BlockRange record_range(const ipam::Claim& claim, const Deadline& deadline);
     [[nodiscard]] std::optional<base::IpPrefix> configured_requestable(const base::IpPrefix& subnet) const;
     BlockRange put_range(const RangeObject& recorded, const Deadline& deadline);
-    void follow_kubeconfig(BlockRange range, const Deadline& deadline);
+    [[nodiscard]] bool is_as_known(const RangeObject& recorded, const Deadline& deadline);
+    [[nodiscard]] bool follow_kubeconfig(BlockRange range, const Deadline& deadline);
     void require_agreement(const RangeObject& range) const;
     void take_from_pools(const RangeObject& wanted, const Deadline& deadline);
     [[nodiscard]] std::vector<PoolHead> pools_of(const RangeObject& wanted, const Deadline& deadline);
@@ -64,8 +78,11 @@ private:
     void take_from_pool(const std::string& name, const RangeObject& wanted, const Deadline& deadline);
 
     // node_blocks.cpp
+    [[nodiscard]] Search acquire_of(const BlockRange& range, const ipam::Claim& claim, const Deadline& deadline);
     [[nodiscard]] Search acquire_block(const BlockRange& range, const base::IpPrefix& block,
                                        const base::IpAddress& wanted, const Deadline& deadline);
+    [[noreturn]] static void refuse_requested(const BlockRange& range, const BlockObject& holder,
+                                              const base::IpAddress& wanted);
     [[nodiscard]] bool is_in_use(const Block& block) const;
     [[nodiscard]] BlockObject object_of(const Block& block) const;
     [[nodiscard]] Block block_of(const BlockObject& object, ipam::BlockState state) const;
@@ -76,6 +93,8 @@ private:
     [[nodiscard]] bool claim_new(const BlockRange& range, const ipam::BlockCut& cut, const ipam::Claim& claim,
                                  const Deadline& deadline);
     [[nodiscard]] bool try_to_create(const BlockRange& range, const base::IpPrefix& block, const Deadline& deadline);
+    [[nodiscard]] bool go_on_with(const BlockRange& range, const base::IpPrefix& block, const Deadline& deadline);
+    void open(const BlockObject& own, const Deadline& deadline);
     [[nodiscard]] bool find_out(const Block& claiming, const Deadline& deadline);
     [[nodiscard]] bool take(const Block& known, const BlockObject& object, const Deadline& deadline);
     [[nodiscard]] bool reopen(const Block& closed, const Deadline& deadline);
@@ -96,10 +115,11 @@ private:
                                       const Deadline& deadline);
 
     // earlier.cpp
-    void look_for_earlier(const BlockRange& range, const Deadline& deadline);
-    [[nodiscard]] bool knows_range_of(const BlockObject& object, const Deadline& deadline);
-    [[nodiscard]] bool may_go_on_with(const BlockObject& object, const std::vector<ipam::Lease>& leases,
-                                      std::vector<std::string>& left_alone) const;
+    [[nodiscard]] bool knows_range_of(const Block& block, const Deadline& deadline);
+    enum class Verdict : std::uint8_t { ours, left_alone, anothers };
+    [[nodiscard]] Verdict judge(const BlockObject& object, const std::vector<ipam::Lease>& leases) const;
+    [[nodiscard]] bool may_go_on_with(const BlockObject& object, const Deadline& deadline);
+    void warn_of_left_alone(const std::vector<std::string>& names) const;
     const std::string& learn_node_uid(const Deadline& deadline);
     void write_new_uid(const std::string& uid, const Deadline& deadline);
 
@@ -117,6 +137,7 @@ private:
                                                const std::vector<BlockObject>& others) const;
 
     // giving_back.cpp
+    void close_removed_ranges(const Deadline& deadline);
     void give_back(const Block& closed, const Deadline& deadline);
     void remove_released(const Block& released, const BlockObject& object, const Deadline& deadline);
 

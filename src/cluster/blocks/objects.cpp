@@ -138,6 +138,7 @@ RangeObject RangeObject::parse(const json::Reader& object) {
                       .block_size = 0,
                       .requestable = std::nullopt,
                       .is_confirmed = flag_in(spec, "confirmed"),
+                      .is_going = metadata.find("deletionTimestamp").has_value(),
                       .recorded_by = {},
                       .created = 0,
                       .version = metadata.at("resourceVersion").string(),

@@ -37,6 +37,8 @@ struct RangeObject {
     std::optional<base::IpPrefix> requestable;
     /// No other range overlaps: whoever confirmed it has looked.
     bool is_confirmed = false;
+    /// Somebody has deleted it. Its finalizer keeps it as long as it has blocks.
+    bool is_going = false;
     std::string recorded_by{}; // the node that made it, for people; an annotation
     std::int64_t created = 0;  // by the server's clock, seconds since the epoch
 

@@ -41,8 +41,9 @@ NodeBlocks::Search NodeBlocks::search_among_others(const BlockRange& range, cons
             return block.space == object.space && block.prefix == object.block;
         });
     };
+    const std::vector<ipam::Lease> leases = file_.list_all(deadline);
     for (const BlockObject& object : blocks) {
-        const bool is_free = object.is_released || is_ours(object, deadline); // ours: its answer was lost for long
+        const bool is_free = object.is_released || judge(object, leases) == Verdict::ours;
         if (is_free && !is_known(object) && take(block_of(object, BlockState::earlier), object, deadline))
             return {.found = true};
     }

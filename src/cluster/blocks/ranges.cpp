@@ -59,7 +59,12 @@ ipam::BlockRange NodeBlocks::range_of(const ipam::Claim& claim, const Deadline& 
                            .block_size = known.block_size,
                            .requestable = known.requestable,
                            .is_confirmed = true});
-        follow_kubeconfig(known, deadline);
+        if (!follow_kubeconfig(known, deadline))
+            throw StoreError(StoreError::Kind::permanent,
+                             fmt::format("range {}: this node has blocks of it by kubeconfig {}, and the cluster of {} "
+                                         "does not know them: for two clusters, give the networks of one a "
+                                         "\"network_name\"; otherwise delete the pods of this range on the node",
+                                         known.subnet, known.kubeconfig, options_.kubeconfig));
         return known;
     }
     return record_range(claim, deadline);
@@ -67,8 +72,8 @@ ipam::BlockRange NodeBlocks::range_of(const ipam::Claim& claim, const Deadline& 
 
 /// The node may by now reach the cluster by another kubeconfig. Calls without a configuration then need that one. That
 /// it is the same cluster shows a block that names this file.
-void NodeBlocks::follow_kubeconfig(BlockRange range, const Deadline& deadline) {
-    if (range.kubeconfig == options_.kubeconfig && range.node_name == options_.node_name) return;
+bool NodeBlocks::follow_kubeconfig(BlockRange range, const Deadline& deadline) {
+    if (range.kubeconfig == options_.kubeconfig && range.node_name == options_.node_name) return true;
     bool is_known = true; // a range without blocks owes nothing
     for (const Block& block : file_.blocks(deadline)) {
         if (block.space != range.space || block.range != range.subnet) continue;
@@ -76,10 +81,11 @@ void NodeBlocks::follow_kubeconfig(BlockRange range, const Deadline& deadline) {
         is_known = object && is_ours(*object, deadline);
         if (is_known) break;
     }
-    if (!is_known) return;
+    if (!is_known) return false;
     range.kubeconfig = options_.kubeconfig;
     range.node_name = options_.node_name;
     file_.put_range(range, deadline);
+    return true;
 }
 
 ipam::BlockRange NodeBlocks::record_range(const ipam::Claim& claim, const Deadline& deadline) {
@@ -105,6 +111,14 @@ ipam::BlockRange NodeBlocks::record_range(const ipam::Claim& claim, const Deadli
             wanted, [&] { take_from_pools(wanted, deadline); }, deadline);
     if (!claim.usable.empty()) require_agreement(*recorded);
     return put_range(*recorded, deadline);
+}
+
+bool NodeBlocks::is_as_known(const RangeObject& recorded, const Deadline& deadline) {
+    if (!recorded.is_confirmed || recorded.is_going || recorded.store != kInBlocks) return false;
+    for (const BlockRange& known : file_.ranges(deadline))
+        if (known.space == recorded.space && known.subnet == recorded.subnet)
+            return known.block_size == recorded.block_size && known.requestable == recorded.requestable;
+    return true;
 }
 
 ipam::BlockRange NodeBlocks::put_range(const RangeObject& recorded, const Deadline& deadline) {

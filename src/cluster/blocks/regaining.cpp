@@ -45,7 +45,7 @@ bool NodeBlocks::regain_absent(const Block& block, const Deadline& deadline) {
         return found && regain(block, found, deadline);
     }
     object.version = made.version;
-    file_.open(block_of(object, BlockState::open), deadline);
+    open(object, deadline);
     if (options_.warn)
         options_.warn(fmt::format("AddressBlock {} of this node was gone, and is created again: find out who deletes "
                                   "it and its finalizer",

@@ -89,8 +89,7 @@ bool NodeBlocks::regain_unknown(const BlockRange& range, const base::IpPrefix& b
                                 const std::optional<BlockObject>& object, const ipam::Lease& lease,
                                 const Deadline& deadline) {
     if (!object) return try_to_create(range, block, deadline);
-    std::vector<std::string> left_alone;
-    const bool is_free = object->is_released || may_go_on_with(*object, {lease}, left_alone);
+    const bool is_free = object->is_released || judge(*object, {lease}) == Verdict::ours;
     return is_free && take(block_of(*object, BlockState::earlier), *object, deadline);
 }
 

@@ -12,7 +12,14 @@ using Leases = std::vector<Lease>;
 
 namespace {
 
-const FileFormat kBlockFormat{.name = "blocks.sqlite", .more_tables = kBlockTables};
+void read_tables(Database& database) {
+    BlockTable table(database, {}, 0);
+    (void)table.file_id();
+    (void)table.ranges();
+    (void)table.blocks();
+}
+
+const FileFormat kBlockFormat{.name = "blocks.sqlite", .more_tables = kBlockTables, .read_more_tables = read_tables};
 
 bool is_in_one_of(const std::vector<Block>& blocks, const Lease& lease) {
     return std::any_of(blocks.begin(), blocks.end(), [&](const Block& block) {
@@ -187,12 +194,22 @@ void BlockFile::put_range(const BlockRange& range, const base::Deadline& deadlin
     impl_->make<bool>(deadline, [&](AddressPool&, BlockTable& table) { return table.put_range(range), true; });
 }
 
-bool BlockFile::has_looked(const BlockRange& range, const base::Deadline& deadline) {
-    return impl_->read<bool>(deadline, [&](AddressPool&, BlockTable& table) { return table.has_looked(range); });
+void BlockFile::forget_range(const BlockRange& range, const base::Deadline& deadline) {
+    impl_->write<bool>(deadline, [&](AddressPool&, BlockTable& table) { return table.forget_range(range), true; });
 }
 
-void BlockFile::set_looked(const BlockRange& range, const base::Deadline& deadline) {
-    impl_->make<bool>(deadline, [&](AddressPool&, BlockTable& table) { return table.set_looked(range), true; });
+bool BlockFile::has_looked(const std::string& kubeconfig, const std::string& node_name,
+                           const base::Deadline& deadline) {
+    return impl_->read<bool>(deadline,
+                             [&](AddressPool&, BlockTable& table) { return table.has_looked(kubeconfig, node_name); });
+}
+
+void BlockFile::set_looked(const std::string& kubeconfig, const std::string& node_name,
+                           const base::Deadline& deadline) {
+    impl_->write<bool>(deadline, [&](AddressPool&, BlockTable& table) {
+        table.set_looked(kubeconfig, node_name);
+        return true;
+    });
 }
 
 void BlockFile::set_full(const Claim& claim, const base::Deadline& deadline) {
@@ -237,6 +254,10 @@ bool BlockFile::close_idle(std::chrono::seconds idle, const base::Deadline& dead
                               [&](AddressPool&, BlockTable& table) { return table.close_idle(idle.count()); });
 }
 
+void BlockFile::close_empty(const BlockRange& range, const base::Deadline& deadline) {
+    impl_->write<bool>(deadline, [&](AddressPool&, BlockTable& table) { return table.close_empty(range), true; });
+}
+
 void BlockFile::close_abandoned(const base::Deadline& deadline) {
     impl_->write<bool>(deadline, [&](AddressPool&, BlockTable& table) { return table.close_abandoned(), true; });
 }
@@ -252,7 +273,7 @@ std::optional<std::string> BlockFile::repair(const base::Deadline& deadline) {
 
 std::vector<std::string> BlockFile::verify(const base::Deadline& deadline) {
     return impl_->read<std::vector<std::string>>(
-        deadline, [&](AddressPool&, BlockTable&) { return find_faults(impl_->file().database()); });
+        deadline, [&](AddressPool&, BlockTable&) { return find_faults(impl_->file().database(), kBlockFormat); });
 }
 
 const std::string& BlockFile::path() const {

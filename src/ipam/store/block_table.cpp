@@ -123,6 +123,9 @@ std::optional<BlockRange> BlockTable::find_range(const std::string& space, const
 }
 
 void BlockTable::put_range(const BlockRange& range) {
+    if (range.block_size == 0) // of another store: the table would be taken for damaged
+        throw StoreError(StoreError::Kind::permanent,
+                         fmt::format("lease store: range {} is not cut into blocks", range.subnet));
     database_.run(
         "INSERT INTO ranges(space, first, last, length, block_size, requestable, kubeconfig, node_name, "
         "looked_in, full_since) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, '', 0) ON CONFLICT(space, first) DO UPDATE SET "
@@ -132,15 +135,21 @@ void BlockTable::put_range(const BlockRange& range) {
         range.kubeconfig, range.node_name);
 }
 
-bool BlockTable::has_looked(const BlockRange& range) {
+void BlockTable::forget_range(const BlockRange& range) {
+    database_.run("DELETE FROM ranges WHERE space = ?1 AND first = ?2 AND NOT EXISTS (SELECT 1 FROM blocks WHERE "
+                  "blocks.space = ranges.space AND blocks.first BETWEEN ranges.first AND ranges.last)",
+                  range.space, AddressKey(range.subnet.network()));
+}
+
+bool BlockTable::has_looked(const std::string& kubeconfig, const std::string& node_name) {
     Query query = database_.query("SELECT 1 FROM ranges WHERE kubeconfig = ?1 AND node_name = ?2 AND looked_in = ?3",
-                                  range.kubeconfig, range.node_name, boot_id_);
+                                  kubeconfig, node_name, boot_id_);
     return query.step();
 }
 
-void BlockTable::set_looked(const BlockRange& range) {
-    database_.run("UPDATE ranges SET looked_in = ?3 WHERE space = ?1 AND first = ?2", range.space,
-                  AddressKey(range.subnet.network()), boot_id_);
+void BlockTable::set_looked(const std::string& kubeconfig, const std::string& node_name) {
+    database_.run("UPDATE ranges SET looked_in = ?3 WHERE kubeconfig = ?1 AND node_name = ?2", kubeconfig, node_name,
+                  boot_id_);
 }
 
 void BlockTable::set_full(const Claim& claim) {
@@ -294,6 +303,14 @@ void BlockTable::note_release(const std::string& space, const IpAddress& address
         if ((block.state != BlockState::open && !is_lost) || count_leases(block) != 0) continue;
         const bool goes = is_lost || (range && range->is_on_request(block.prefix));
         set_state(block, goes ? BlockState::closed : BlockState::open);
+    }
+}
+
+void BlockTable::close_empty(const BlockRange& range) {
+    for (const Block& block : blocks()) {
+        const bool is_of_range = block.space == range.space && block.range == range.subnet;
+        const bool may_close = block.state == BlockState::open || block.state == BlockState::earlier;
+        if (is_of_range && may_close && block.leases == 0) set_state(block, BlockState::closed);
     }
 }
 

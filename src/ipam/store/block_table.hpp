@@ -27,8 +27,9 @@ public:
     /// The range that has the address.
     [[nodiscard]] std::optional<BlockRange> find_range(const std::string& space, const base::IpAddress& address);
     void put_range(const BlockRange& range);
-    [[nodiscard]] bool has_looked(const BlockRange& range);
-    void set_looked(const BlockRange& range);
+    void forget_range(const BlockRange& range);
+    [[nodiscard]] bool has_looked(const std::string& kubeconfig, const std::string& node_name);
+    void set_looked(const std::string& kubeconfig, const std::string& node_name);
     void set_full(const Claim& claim);
     [[nodiscard]] bool is_full(const Claim& claim, std::int64_t within);
 
@@ -40,6 +41,7 @@ public:
     void lose(const Block& block, const std::string& holder);
     [[nodiscard]] bool remove(const Block& block);
     bool close_idle(std::int64_t idle);
+    void close_empty(const BlockRange& range);
     void close_abandoned();
 
     /// The part of `usable` that open blocks give without a request.

@@ -105,7 +105,7 @@ std::optional<std::string> SqliteStore::repair(const base::Deadline& deadline) {
 
 std::vector<std::string> SqliteStore::verify(const base::Deadline& deadline) {
     return impl_->read<std::vector<std::string>>(deadline,
-                                                 [&](AddressPool&) { return find_faults(impl_->database()); });
+                                                 [&](AddressPool&) { return find_faults(impl_->database(), kFormat); });
 }
 
 const std::string& SqliteStore::path() const {

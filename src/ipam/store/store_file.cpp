@@ -57,10 +57,10 @@ std::string free_name(const std::string& path, std::int64_t now) {
 }
 
 /// Leaves the exclusive lock in `lock`, if the file is whole enough to be locked.
-bool is_damaged(Database& database, std::optional<Transaction>& lock) try {
+bool is_damaged(Database& database, const FileFormat& format, std::optional<Transaction>& lock) try {
     lock.emplace(database, Transaction::Mode::exclusive);
     check_format(database);
-    return !find_faults(database).empty();
+    return !find_faults(database, format).empty();
 } catch (const DamagedStore&) {
     return true;
 }
@@ -68,8 +68,7 @@ bool is_damaged(Database& database, std::optional<Transaction>& lock) try {
 } // namespace
 
 StoreFile::StoreFile(const SqliteStore::Options& options, const FileFormat& format)
-    : options_(options), more_tables_(format.more_tables),
-      path_(fmt::format("{}/{}", options.state_directory, format.name)) {}
+    : options_(options), format_(format), path_(fmt::format("{}/{}", options.state_directory, format.name)) {}
 
 std::unique_ptr<Database> StoreFile::open() const {
     switch (in_files([&] { return presence_of(path_); })) {
@@ -99,7 +98,7 @@ std::vector<Lease> StoreFile::known_leases() const {
 std::unique_ptr<Database> StoreFile::new_database(const std::vector<Lease>& known) const {
     auto database = Database::in_memory(path_);
     create_schema(*database);
-    database->run_script(more_tables_);
+    database->run_script(format_.more_tables);
     AddressPool(*database, options_.clock())
         .restore(known); // without a transaction, which takes a file's cold journal away
     return database;
@@ -145,12 +144,12 @@ std::optional<std::string> StoreFile::repair(const base::Deadline& deadline) con
         if (!database) return std::nullopt; // moved by another process in the meantime
         database->set_deadline(deadline);
         std::optional<Transaction> lock;
-        if (!is_damaged(*database, lock)) return std::nullopt;
+        if (!is_damaged(*database, format_, lock)) return std::nullopt;
         return replace();
     });
 }
 
-std::vector<std::string> find_faults(Database& database) {
+std::vector<std::string> find_faults(Database& database, const FileFormat& format) {
     std::vector<std::string> faults;
     Query check = database.query("PRAGMA integrity_check(10)");
     while (check.step())
@@ -158,6 +157,7 @@ std::vector<std::string> find_faults(Database& database) {
     AddressPool pool(database, {});
     (void)pool.leases().list_all(); // each row makes sense
     if (!pool.is_consistent()) faults.push_back("the runs of taken addresses are not those of the leases");
+    if (format.read_more_tables != nullptr) format.read_more_tables(database);
     return faults;
 }
 

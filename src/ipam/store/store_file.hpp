@@ -17,6 +17,8 @@ namespace rdmanet::ipam {
 struct FileFormat {
     const char* name;        // in the state directory
     const char* more_tables; // SQL for a new file, beyond the tables of leases
+    /// Reads these tables, in a transaction. Throws DamagedStore if a row makes no sense.
+    void (*read_more_tables)(Database& database) = nullptr;
 };
 
 class StoreFile {
@@ -45,11 +47,11 @@ private:
     [[nodiscard]] std::string new_image() const;
 
     const SqliteStore::Options& options_;
-    const char* more_tables_;
+    const FileFormat& format_;
     std::string path_;
 };
 
 /// What is inconsistent, one sentence each. Within a transaction.
-[[nodiscard]] std::vector<std::string> find_faults(Database& database);
+[[nodiscard]] std::vector<std::string> find_faults(Database& database, const FileFormat& format);
 
 } // namespace rdmanet::ipam

@@ -17,11 +17,6 @@ class Answers : public BlocksFixture {
 public:
     const std::string kRange = "10.0.0.0/30"; // blocks of one, two of which have a usable address
 
-    std::unique_ptr<TestNode> node_behind(Relay& relay, const std::string& suffix) {
-        auto one = node(suffix);
-        one->connect = [&relay] { return relay.connect(); };
-        return one;
-    }
     /// The store's refusal, with "temporary: " before one that may pass; or the addresses.
     static std::string say(TestNode& node, const std::string& container, const std::vector<ipam::Claim>& claims) {
         node.store = std::make_unique<BlocksStore>(node.file, node.options());

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "fixture.hpp"
+#include "relay.hpp"
 
 #include "unit/ipam/fixture.hpp"
 
@@ -128,6 +129,21 @@ public:
         const std::string boot = space + "-boot-" + suffix;
         return std::make_unique<TestNode>(*this, make_node(suffix, boot), boot);
     }
+    std::unique_ptr<TestNode> node_behind(Relay& relay, const std::string& suffix) {
+        auto one = node(suffix);
+        one->connect = [&relay] { return relay.connect(); };
+        return one;
+    }
+    /// Its error, or the addresses.
+    static std::string try_to_reserve(TestNode& node, const std::string& container,
+                                      const std::vector<ipam::Claim>& claims) try {
+        node.store = std::make_unique<BlocksStore>(node.file, node.options());
+        const auto outcome = node.store->reserve(owner(container, container), claims, soon());
+        const auto* none = std::get_if<ipam::Exhausted>(&outcome);
+        return none != nullptr && none->refusal ? none->refusal->what() : text_of(outcome);
+    } catch (const base::Error& error) {
+        return error.what();
+    }
     /// As kubelet does after a reboot.
     void report_boot(const std::string& node, const std::string& boot) {
         patch(std::string(kNodesPath) + "/" + node + "/status",
@@ -161,6 +177,7 @@ public:
             if (spec.at("space").string() != space) return;
             text += (text.empty() ? "" : ", ") + spec.at("range").string();
             if (!spec.at("confirmed").boolean()) text += " unconfirmed";
+            if (object.at("metadata").find("deletionTimestamp")) text += " going";
         });
         return text;
     }
@@ -172,12 +189,24 @@ public:
         const auto outcome = admin->get(path_of(block), soon());
         return std::get<kube::Object>(outcome).content.root().at("spec").at(key).to_text();
     }
+    /// As kubectl does.
+    void delete_object(const std::string& path) {
+        const auto outcome = admin->get(path, soon());
+        const std::string uid = std::get<kube::Object>(outcome).content.root().at("metadata").at("uid").string();
+        expect_done(admin->remove(path, {.uid = uid}, soon()));
+    }
+    [[nodiscard]] std::string path_of_range(const std::string& range) const {
+        return std::string(kRangesPath) + "/" + space + "-" + range;
+    }
+    /// As somebody who takes the finalizer away.
+    void delete_range(const std::string& range) {
+        patch(path_of_range(range), R"([{"op":"remove","path":"/metadata/finalizers"}])");
+        delete_object(path_of_range(range));
+    }
     /// As somebody who takes the finalizer away.
     void delete_block(const std::string& block) {
-        const auto outcome = admin->get(path_of(block), soon());
-        const std::string uid = std::get<kube::Object>(outcome).content.root().at("metadata").at("uid").string();
         patch(path_of(block), R"([{"op":"remove","path":"/metadata/finalizers"}])");
-        expect_done(admin->remove(path_of(block), {.uid = uid}, soon()));
+        delete_object(path_of(block));
     }
     void create(const std::string& path, const std::string& object) {
         expect_done(admin->create(path, object, soon()));

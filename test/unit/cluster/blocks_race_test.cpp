@@ -20,23 +20,8 @@ class Races : public BlocksFixture {
 public:
     const std::string kRange = "10.0.0.0/24";
 
-    std::unique_ptr<TestNode> node_behind(Relay& relay, const std::string& suffix) {
-        auto one = node(suffix);
-        one->connect = [&relay] { return relay.connect(); };
-        return one;
-    }
     static std::string name_of(const ipam::Block& block) {
         return block.prefix.network().to_string() + "-" + std::to_string(block.prefix.length());
-    }
-    /// Its error, or the addresses.
-    static std::string try_to_reserve(TestNode& node, const std::string& container,
-                                      const std::vector<ipam::Claim>& claims) try {
-        node.store = std::make_unique<BlocksStore>(node.file, node.options());
-        const auto outcome = node.store->reserve(owner(container, container), claims, soon());
-        const auto* none = std::get_if<ipam::Exhausted>(&outcome);
-        return none != nullptr && none->refusal ? none->refusal->what() : text_of(outcome);
-    } catch (const base::Error& error) {
-        return error.what();
     }
     /// When nobody remembers any more that the range was full.
     static std::string try_later(TestNode& node, const std::vector<ipam::Claim>& claims) {
@@ -65,6 +50,43 @@ TEST_CASE_METHOD(Races, "a new block costs at most three requests, and an addres
         const std::size_t after = a->file->blocks(soon()).size();
         CHECK(relay.take_requests().size() <= (after == before ? 0 : 3));
     }
+}
+
+TEST_CASE_METHOD(Races,
+                 "an ADD asks for no list of blocks, and a node that reboots has its blocks again as it needs them") {
+    if (!is_there()) return;
+    Relay relay("rdmanet");
+    auto a = node_behind(relay, "a");
+    const auto lists = [&] {
+        std::string all;
+        for (const std::string& request : relay.take_requests())
+            if (request.find("addressblocks?") != std::string::npos) all += request + "\n";
+        return all;
+    };
+    const auto fill = [&](int from, int to) {
+        for (int number = from; number < to; ++number)
+            CHECK_THAT(try_to_reserve(*a, "c" + std::to_string(number), {claim(kRange)}), Contains("/24"));
+    };
+    CHECK_THAT(node("b")->reserve("first", {claim(kRange)}), Contains("/24")); // records the range
+    CHECK_THAT(try_to_reserve(*a, "c", {claim(kRange)}), Contains("/24"));
+    const auto requests = relay.take_requests(); // range, node, block, and the range again
+    CHECK((requests.size() == 4 || std::count_if(requests.begin(), requests.end(), [](const std::string& one) {
+                                       return one.starts_with("POST ");
+                                   }) == 2)); // it has met the other node's block
+    fill(0, 17);
+    CHECK(lists().empty());
+    const std::string before = blocks();
+    CHECK(std::count(before.begin(), before.end(), ',') == 2);
+    a->reboot(space + "-boot-2");
+    report_boot(a->name(), space + "-boot-2");
+    fill(20, 25);
+    fill(25, 42);
+    CHECK(lists().empty());
+    CHECK_THAT(blocks(), Contains(before));
+    a->store->settle(kIdleBlock, soon());
+    CHECK_THAT(lists(), Contains("resourceVersion=0")); // whatever etcd has by now
+    a->store->settle(kIdleBlock, soon());
+    CHECK(lists().empty());
 }
 
 TEST_CASE_METHOD(Races, "a request or an answer that is lost, whichever it is, leaves no address that is given twice") {

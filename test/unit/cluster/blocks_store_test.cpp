@@ -101,6 +101,7 @@ TEST_CASE_METHOD(Blocks, "one empty block is kept, others go back after a while,
     auto a = node("a");
     fill(*a, kRange, 33);
     for (int number = 0; number < 33; ++number) CHECK(a->release("f" + std::to_string(number)) != "");
+    a->store->settle(kIdleBlock, soon()); // looks for what an earlier boot has left, once
     const int calls = a->calls;
     a->store->settle(kIdleBlock, soon());
     CHECK(a->calls == calls);
@@ -124,7 +125,7 @@ TEST_CASE_METHOD(Blocks, "after a reboot a node goes on with its blocks, once th
     report_boot(a->name(), "boot-a2");
     CHECK_THAT(a->reserve("new", {claim(kRange)}), Contains("/24"));
     CHECK(blocks() == before);
-    CHECK_THAT(a->states(), Contains("open") && Contains("earlier"));
+    CHECK_THAT(a->states(), Contains("open")); // the other one when it is needed
     CHECK(a->file->id(soon()) != old_file);
     fill(*a, kRange, 30); // the first address of a range is not usable
     CHECK(blocks() == before);
@@ -189,6 +190,8 @@ TEST_CASE_METHOD(Blocks, "after a reboot, blocks of ranges that nobody uses any 
     report_boot(a->name(), "boot-a2");
     fill(*a, kRange, 1);
     CHECK(blocks() == before);
+    a->store->settle(kIdleBlock, soon());
+    CHECK(blocks() == before);
     CHECK_THAT(a->states(), Contains("10.0.0.") && Contains("10.7.0.") && Contains("earlier"));
     a->now.boot += 600;
     a->store->settle(kIdleBlock, soon());
@@ -217,7 +220,7 @@ TEST_CASE_METHOD(Blocks, "a requested address is a block of one, and goes back w
     a->requestable = b->requestable = {prefix("10.0.0.64/26")};
     CHECK(a->reserve("c", {wanting(kRange, "10.0.0.70")}) == "10.0.0.70/24");
     CHECK(blocks() == "10.0.0.70/32 a");
-    CHECK_THAT(refusal(*b, {wanting(kRange, "10.0.0.70")}), Contains("node " + a->name()) && Contains("10.0.0.64/26"));
+    CHECK_THAT(refusal(*b, {wanting(kRange, "10.0.0.70")}), Contains("node " + a->name()) && Contains("rdmanet gc"));
     CHECK(a->release("c") == "10.0.0.70/24");
     CHECK(a->states() == "10.0.0.70/32 closed");
     a->store->settle(kIdleBlock, soon());

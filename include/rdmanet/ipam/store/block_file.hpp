@@ -99,9 +99,13 @@ public:
 
     [[nodiscard]] std::vector<BlockRange> ranges(const base::Deadline& deadline);
     void put_range(const BlockRange& range, const base::Deadline& deadline);
-    /// Whether, in this boot, the range's cluster was asked which blocks the node had before.
-    [[nodiscard]] bool has_looked(const BlockRange& range, const base::Deadline& deadline);
-    void set_looked(const BlockRange& range, const base::Deadline& deadline);
+    /// Forgets what the cluster had recorded, unless the node has blocks of the range.
+    void forget_range(const BlockRange& range, const base::Deadline& deadline);
+    /// Whether, in this boot, the cluster was asked which blocks the node had before.
+    [[nodiscard]] bool has_looked(const std::string& kubeconfig, const std::string& node_name,
+                                  const base::Deadline& deadline);
+    /// Remembered as long as a range of that cluster is known.
+    void set_looked(const std::string& kubeconfig, const std::string& node_name, const base::Deadline& deadline);
     /// The cluster has no block left that has a part of the claim. Later this may have changed. So it has when an
     /// address of the range is released here.
     void set_full(const Claim& claim, const base::Deadline& deadline);
@@ -124,6 +128,9 @@ public:
     /// Closes, of the empty blocks of each range, all but the one used last, if they are empty for that long. Returns
     /// whether any block is closed now.
     bool close_idle(std::chrono::seconds idle, const base::Deadline& deadline);
+
+    /// Closes all empty blocks of the range, also the one used last.
+    void close_empty(const BlockRange& range, const base::Deadline& deadline);
 
     /// Closes blocks of one that were for a request whose ADD was killed. The caller has made sure that no ADD has just
     /// got one.
