@@ -1,5 +1,6 @@
 // ADD. It checks everything before it changes anything. It takes the lease, then writes the record, then changes the
 // kernel. If it fails after it took the lease, the rollback undoes all of it.
+#include "clusters.hpp"
 #include "detach.hpp"
 #include "prepare.hpp"
 #include "recall.hpp"
@@ -254,6 +255,7 @@ void log_success(const AttachmentRecord& record, const base::Logger& log, const 
 
 cni::Result add(const cni::Request& request, const config::Config& config, const Node& node) {
     const auto deadline = base::Deadline::in(kAddTimeout);
+    if (const auto* own = std::get_if<ipam::Config>(&config.ipam)) node.clusters->allow(own->store.limits.add);
     state::require_directory(node.state_directory); // before a dead pod's device is taken back
     Session session(request, node);
     if (config.device_info_file) require_own_device_info(*config.device_info_file, session.key, session.records);

@@ -134,7 +134,7 @@ std::vector<ipam::Lease> release_where(state::LeaseStore& store, const state::At
     const auto release = [&](SharedLeases& shared) {
         std::vector<ipam::Lease> released = shared.release(owner_key(key), unused, deadline);
         try {
-            shared.settle_unless_silent(deadline.at_most(kSettleTimeout));
+            shared.settle_unless_silent(node.clusters->until(deadline.at_most(kSettleTimeout)));
         } catch (const base::Error& error) { // the addresses are released, and the node remembers the rest
             node.log.info(fmt::format("blocks of addresses go back to the cluster later: {}", error.what()));
         }
@@ -172,6 +172,15 @@ std::string cure_of(const base::Error& error) {
                        ipam::kNodeFile);
 }
 
+/// Leases in blocks are released on the node alone. Otherwise a server is asked, for which ADD has one deadline.
+base::Deadline end_of_release(const state::LeaseStore& store, const Node& node, const base::Deadline& deadline) {
+    const base::Deadline own = deadline.at_most(kReleaseTimeout);
+    if (store.kind == kBlocks) return own;
+    const base::Deadline end = node.clusters->until(own);
+    if (!end.passed()) return end;
+    throw ipam::StoreError(ipam::StoreError::Kind::temporary, "no time of this call is left to ask for that");
+}
+
 /// nullopt, or why something is owed to the cluster's store: it can't be asked, it refuses, or (empty) it may yet carry
 /// out a request. `remaining` then says what. DEL and rollback go on, and succeed without it.
 /// The leases in `unused` do not rest.
@@ -179,7 +188,8 @@ std::optional<std::string> release_shared(state::AttachmentRecord& remaining, co
                                           const Node& node, const state::AttachmentStore& records,
                                           const base::Deadline& deadline) try {
     state::LeaseStore& store = *remaining.lease_store;
-    const auto released = release_where(store, remaining.key, unused, node, records, deadline.at_most(kReleaseTimeout));
+    const auto released =
+        release_where(store, remaining.key, unused, node, records, end_of_release(store, node, deadline));
     if (!is_unsettled(remaining, node.boot_id)) return std::nullopt;
     const auto until = store.unsettled_until;
     note_unsettled(released, store); // whose reservations may still come
@@ -335,8 +345,8 @@ void pay_owed_addresses_soon(const Node& node, const state::AttachmentStore& rec
     constexpr std::chrono::seconds kTimeout{2}; // for all of them: the runtime is waiting for a call that is done
     const auto at_once = base::Deadline::in(std::chrono::seconds(0)); // who has the lock may pay itself
     const auto owing = records.list_about(state::kOwedAddressesTopic);
-    for (const std::string& what : pay_owed_addresses(owing, node, records, at_once, base::Deadline::in(kTimeout)))
-        node.log.warn(what);
+    const base::Deadline deadline = node.clusters->until(base::Deadline::in(kTimeout));
+    for (const std::string& what : pay_owed_addresses(owing, node, records, at_once, deadline)) node.log.warn(what);
 } catch (const base::Error& error) {
     node.log.warn(fmt::format("cannot look for addresses that are owed: {}", error.what()));
 }

@@ -1,5 +1,6 @@
 #include "etcd_leases.hpp"
 
+#include "clusters.hpp"
 #include "shared_leases.hpp"
 
 #include <rdmanet/attach/machine.hpp>
@@ -60,7 +61,10 @@ std::unique_ptr<ipam::Store> open_etcd(const state::LeaseStore& where, const Nod
                                  .before_claim = std::move(before_claim),
                                  .warn = [&node](const std::string& text) { node.log.warn(text); },
                                  .has_open_claim = where.has_open_claim};
-    return cluster::make_etcd_store(connect(servers, limits_of(where), node), std::move(options));
+    const http::Limits limits = limits_of(where);
+    return cluster::make_etcd_store(
+        node.clusters->connect_to_etcd(where.etcd, limits, [&] { return connect(servers, limits, node); }),
+        std::move(options));
 }
 
 } // namespace rdmanet::attach

@@ -1,4 +1,5 @@
 // rdmanet as the IPAM plugin ("ipam.type") of another plugin: it leases addresses and changes nothing in the kernel.
+#include "clusters.hpp"
 #include "detach.hpp"
 #include "recall.hpp"
 #include "reclaim.hpp"
@@ -56,6 +57,7 @@ cni::Result add(const cni::Request& request, const Node& node) {
     require_addresses_only(request);
     const auto deadline = base::Deadline::in(kAddTimeout);
     const ipam::Config config = configuration(request, node);
+    node.clusters->allow(config.store.limits.add);
     state::require_directory(node.state_directory);
     Session session(request, node);
     require_storable(session.key, request.names);

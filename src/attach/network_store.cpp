@@ -111,7 +111,8 @@ ipam::Config settle_store(const ipam::Config& config, const Node& node, AskClust
                           const base::Deadline& deadline) {
     if (config.store.open_to.empty()) return config;
     const std::vector<Answer> answers =
-        answers_for(config, node, ask, deadline.at_most(config.store.limits.add)).value_or(std::vector<Answer>{});
+        answers_for(config, node, ask, node.clusters->until(deadline.at_most(config.store.limits.add)))
+            .value_or(std::vector<Answer>{});
     const Answer* first = nullptr;
     for (const Answer& answer : answers) {
         if (answer.object.empty()) continue;

@@ -1,6 +1,7 @@
 #include "session.hpp"
 
 #include "block_leases.hpp"
+#include "clusters.hpp"
 #include "network_store.hpp"
 #include "shared_leases.hpp"
 
@@ -90,7 +91,7 @@ ipam::Allocation take_shared(state::LeaseStore where, const ipam::StoreChoice& c
     };
     if (!where.pools.empty()) shared.give_back_earlier_boot(); // else nothing has to be asked
     try {
-        ipam::Allocation allocation = allocate(shared.store());
+        ipam::Allocation allocation = shared.ask(allocate);
         settle();
         return allocation;
     } catch (...) {
@@ -121,8 +122,10 @@ ipam::Allocation take_from_store(const ipam::Config& config, const cni::Request&
     if (where) {
         require_none_on_node(config, session, pods, deadline);
         if (config.store.kind != ipam::StoreKind::blocks) require_none_in_blocks(config, session, deadline);
+        // A quarter of the time is for the rollback.
+        const base::Deadline until = session.node.clusters->until(deadline);
         allocation = take_shared(*std::move(where), config.store, record, session, save,
-                                 allocate_by(deadline.at_most(config.store.limits.add)));
+                                 allocate_by(until.at_most(until.remaining() / 4 * 3)));
     } else {
         require_none_in_blocks(config, session, deadline);
         allocation = allocate_by(deadline)(session.leases);
@@ -160,8 +163,7 @@ ipam::Allocation take_leases(const ipam::Config& config, const cni::Request& req
 void with_store(const std::optional<state::LeaseStore>& where, ipam::Store& on_node, const Node& node,
                 const state::AttachmentStore& records, const std::function<void(ipam::Store&)>& use) {
     if (!where) return use(on_node);
-    SharedLeases shared(*where, node, records);
-    use(shared.store());
+    SharedLeases(*where, node, records).ask(use);
 }
 
 cni::Dns chosen_dns(const cni::Dns& configured, const cni::Dns& from_ipam) {

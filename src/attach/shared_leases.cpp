@@ -170,14 +170,8 @@ SharedLeases::SharedLeases(const state::LeaseStore& where, const Node& node, con
                                fmt::format("lease store {}: this version does not know it", base::quoted(where.kind)));
 }
 
-template <class Ask>
-auto SharedLeases::waiting_once(Ask ask) {
-    try {
-        return ask();
-    } catch (const ipam::StoreError& error) {
-        if (error.unreachable()) node_.clusters->give_up(where_.kubeconfig, error.what());
-        throw;
-    }
+void SharedLeases::give_up(const ipam::StoreError& why) {
+    node_.clusters->give_up(where_.etcd.empty() ? where_.kubeconfig : where_.etcd, why.what());
 }
 
 kube::Api& SharedLeases::api() {
@@ -216,7 +210,8 @@ void SharedLeases::give_back_earlier_boot() try {
     if (!uid) {
         const base::FileLock lock(fmt::format("{}/clusters.lock", node_.state_directory), base::hash64(cluster),
                                   "the addresses of before the reboot", base::Deadline::in(std::chrono::seconds(0)));
-        uid = waiting_once([&] { return whereabouts_->give_back_earlier_boot(base::Deadline::in(kTimeout)); });
+        const base::Deadline deadline = node_.clusters->until(base::Deadline::in(kTimeout));
+        uid = ask([&](ipam::Store&) { return whereabouts_->give_back_earlier_boot(deadline); });
         if (uid) memory.note(*uid);
     }
     if (uid) whereabouts_->set_node_uid(*uid);
@@ -238,7 +233,7 @@ state::LeaseStore SharedLeases::where() const {
 }
 
 bool SharedLeases::is_of_record(const base::Deadline& deadline) {
-    return whereabouts_ != nullptr && waiting_once([&] {
+    return whereabouts_ != nullptr && ask([&](ipam::Store&) {
                return std::any_of(where_.pools.begin(), where_.pools.end(), [&](const state::LeasePool& pool) {
                    const auto place = place_of(pool);
                    return place && !pool.uid.empty() && whereabouts_->find_uid(*place, deadline) == pool.uid;
@@ -265,18 +260,18 @@ void SharedLeases::open_blocks(Adding adding) {
 }
 
 std::vector<ipam::Lease> SharedLeases::find(const ipam::OwnerKey& key, const base::Deadline& deadline) {
-    return waiting_once([&] { return store_->find(key, deadline); });
+    return ask([&](ipam::Store& store) { return store.find(key, deadline); });
 }
 
 std::vector<ipam::Regained> SharedLeases::regain(const std::vector<ipam::Lease>& leases,
                                                  const base::Deadline& deadline) {
-    const auto regain = [&] { return waiting_once([&] { return store_->regain(leases, deadline); }); };
+    const auto regain = [&] { return ask([&](ipam::Store& store) { return store.regain(leases, deadline); }); };
     return blocks_ == nullptr ? regain() : repairing(*block_file_, node_, deadline, regain);
 }
 
 void SharedLeases::settle(const base::Deadline& deadline) {
     if (blocks_ == nullptr) return;
-    waiting_once([&] { blocks_->settle(cluster::kIdleBlock, deadline); });
+    ask([&](ipam::Store&) { blocks_->settle(cluster::kIdleBlock, deadline); });
     silence().forget();
 }
 
@@ -292,7 +287,7 @@ void SharedLeases::settle_unless_silent(const base::Deadline& deadline) {
     const auto since = noted ? base::parse_integer<std::int64_t>(*noted) : std::nullopt;
     if (since && now >= *since && now - *since < kSilentFor.count()) return;
     try {
-        waiting_once([&] { blocks_->settle(cluster::kIdleBlock, deadline); });
+        ask([&](ipam::Store&) { blocks_->settle(cluster::kIdleBlock, deadline); });
     } catch (const ipam::StoreError& error) {
         const std::int64_t end = ipam::system_time().boot;
         if (error.unreachable() && end - now > 1) memory.note(fmt::format("{}", end));
@@ -302,14 +297,14 @@ void SharedLeases::settle_unless_silent(const base::Deadline& deadline) {
 }
 
 bool SharedLeases::tidy(const base::Deadline& deadline) {
-    return blocks_ == nullptr || waiting_once([&] { return blocks_->tidy(deadline); });
+    return blocks_ == nullptr || ask([&](ipam::Store&) { return blocks_->tidy(deadline); });
 }
 
 std::vector<ipam::Lease> SharedLeases::release(const ipam::OwnerKey& key, const std::vector<ipam::Lease>& unused,
                                                const base::Deadline& deadline) {
     if (blocks_ != nullptr)
         return repairing(*block_file_, node_, deadline, [&] { return store_->withdraw(key, unused, deadline); });
-    return waiting_once([&] { return store_->withdraw(key, unused, deadline); });
+    return ask([&](ipam::Store& store) { return store.withdraw(key, unused, deadline); });
 }
 
 std::optional<ipam::Owner> SharedLeases::known_owner(const std::string& container_id, const std::string& ifname) {

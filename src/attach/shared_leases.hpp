@@ -80,7 +80,6 @@ public:
     SharedLeases(const state::LeaseStore& where, const Node& node, const state::AttachmentStore& records,
                  Adding adding = {});
 
-    [[nodiscard]] ipam::Store& store() { return *store_; }
     /// At the first call of a boot: gives back what this machine's pods had before it. The state directory remembers that.
     void give_back_earlier_boot();
     /// Where it is, with what is known of it by now.
@@ -89,6 +88,17 @@ public:
     [[nodiscard]] bool is_of_record(const base::Deadline& deadline);
     /// Claims that got no answer.
     [[nodiscard]] std::vector<ipam::Lease> unsettled() const;
+
+    /// What `use` makes of the store. A server that does not answer it is not asked again by this process.
+    template <class Use>
+    auto ask(Use use) {
+        try {
+            return use(*store_);
+        } catch (const ipam::StoreError& error) {
+            if (error.unreachable()) give_up(error);
+            throw;
+        }
+    }
 
     [[nodiscard]] std::vector<ipam::Lease> find(const ipam::OwnerKey& key, const base::Deadline& deadline);
 
@@ -113,9 +123,7 @@ private:
     [[nodiscard]] kube::Api& api();
     /// Since when the server does not answer.
     [[nodiscard]] BootMemory silence() const;
-    /// A server that does not answer now is not asked again by this process.
-    template <class Ask>
-    auto waiting_once(Ask ask);
+    void give_up(const ipam::StoreError& why);
     [[nodiscard]] std::optional<ipam::Owner> known_owner(const std::string& container_id, const std::string& ifname);
 
     state::LeaseStore where_;

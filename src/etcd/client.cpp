@@ -11,6 +11,7 @@
 #include <chrono>
 #include <map>
 #include <optional>
+#include <utility>
 #include <variant>
 
 namespace rdmanet::etcd {
@@ -86,6 +87,8 @@ std::string read_password(const Servers& servers) {
 struct Trouble {
     std::string text;
     bool may_have_been_done = false;
+    bool is_answer = true;
+    bool was_silent = false;
 };
 
 } // namespace
@@ -119,8 +122,13 @@ public:
         const std::string body = transaction.to_text();
         const auto begun = base::Deadline::Clock::now();
         std::map<std::size_t, std::string> troubles; // the latest of each endpoint
+        auto heard = Failure::Heard::from_nobody;
         for (int round = 1;; ++round) {
             for (std::size_t tried = 0; tried < access_.endpoints.size(); ++tried) {
+                if (silent_.contains(current_)) {
+                    next_endpoint();
+                    continue;
+                }
                 auto outcome = try_once(transaction, body, deadline);
                 if (auto* answer = std::get_if<Answer>(&outcome)) {
                     memory_.endpoint = here();
@@ -128,6 +136,8 @@ public:
                     return std::move(*answer);
                 }
                 auto& trouble = std::get<Trouble>(outcome);
+                if (trouble.is_answer) heard = Failure::Heard::from_etcd;
+                if (trouble.was_silent) silent_[current_] = trouble.text;
                 if (transaction.changes() && trouble.may_have_been_done) {
                     next_endpoint();
                     throw Failure(Kind::unknown, std::move(trouble.text));
@@ -137,13 +147,15 @@ public:
                 if (deadline.passed()) break;
             }
             const milliseconds wait = http::with_jitter(kShortestPause * (1 << round));
-            if (round == kMostRounds || wait >= deadline.remaining()) break;
+            if (round == kMostRounds || silent_.size() == access_.endpoints.size() || wait >= deadline.remaining())
+                break;
             http::pause(wait);
         }
+        troubles.merge(std::exchange(silent_, {}));
         std::string text;
         for (const auto& [endpoint, trouble] : troubles) text += fmt::format("{}{}", text.empty() ? "" : "; ", trouble);
         const auto took = std::chrono::duration_cast<milliseconds>(base::Deadline::Clock::now() - begun);
-        throw Failure(Kind::temporary, fmt::format("{}; tried for {} in all", text, duration_text(took)));
+        throw Failure(Kind::temporary, fmt::format("{}; tried for {} in all", text, duration_text(took)), heard);
     }
 
     [[nodiscard]] Memory& memory() { return memory_; }
@@ -185,7 +197,11 @@ private:
         json::Writer body;
         body.begin_object().member("name", access_.username).member("password", access_.password).end_object();
         const auto outcome = ask("/v3/auth/authenticate", body.to_text(), {}, deadline);
-        if (const auto* trouble = std::get_if<Trouble>(&outcome)) return Trouble{trouble->text};
+        if (const auto* trouble = std::get_if<Trouble>(&outcome)) {
+            Trouble before = *trouble;
+            before.may_have_been_done = false;
+            return before;
+        }
         const auto& response = std::get<http::Response>(outcome);
         if (response.status != 200) {
             auto judged = judge(parse_refusal(response));
@@ -216,7 +232,7 @@ private:
         try {
             return connection().ask(request, deadline);
         } catch (const http::TransportError& error) {
-            return Trouble{error.what(), error.may_have_been_done()};
+            return Trouble{error.what(), error.may_have_been_done(), false, error.was_silent()};
         }
     }
 
@@ -274,13 +290,12 @@ private:
     Memory memory_;
     http::Limits limits_;
     std::size_t current_ = 0;
+    std::map<std::size_t, std::string> silent_; // endpoints that did not answer in time, and what was said of that
     std::vector<std::unique_ptr<http::Client>> connections_; // by endpoint, made when they are needed
 };
 
 Client::Client(Access access, Memory memory, http::Limits limits)
-    : impl_(std::make_unique<Impl>(std::move(access), std::move(memory), limits)) {}
-Client::~Client() = default;
-Client::Client(Client&&) noexcept = default;
+    : impl_(std::make_shared<Impl>(std::move(access), std::move(memory), limits)) {}
 
 Answer Client::run(const Transaction& transaction, const base::Deadline& deadline) {
     return impl_->run(transaction, deadline);

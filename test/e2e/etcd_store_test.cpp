@@ -6,12 +6,16 @@
 
 #include "support/concat.hpp"
 #include "support/names.hpp"
+#include "support/patience.hpp"
 #include "support/process.hpp"
 #include "support/reporter.hpp"
+#include "support/tcp_proxy.hpp"
+#include "unit/http/scripted_server.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <set>
@@ -20,6 +24,8 @@
 
 namespace rdmanet::test {
 namespace {
+
+using namespace std::chrono_literals;
 
 constexpr const char* kNeedsEtcd = "etcd (test/cluster/etcd.sh run)";
 constexpr const char* kNoEtcd = "http://127.0.0.1:1";
@@ -61,6 +67,21 @@ int requests() {
 std::string records_left() {
     return shell("find /run/rdmanet -name '*.json' -printf '%f\\n' 2>/dev/null || true");
 }
+
+/// Gets no processor time until this ends.
+class StoppedEtcd {
+public:
+    StoppedEtcd() : pid_(shell(concat("tr -d '\\n' <", etcd(), "/one/1.pid"))) {
+        shell(concat("kill -STOP ", pid_));
+        wait_until(concat("test \"$(cut -d' ' -f3 /proc/", pid_, "/task/*/stat | sort -u)\" = T"));
+    }
+    StoppedEtcd(const StoppedEtcd&) = delete;
+    StoppedEtcd& operator=(const StoppedEtcd&) = delete;
+    ~StoppedEtcd() { (void)succeeds(concat("kill -CONT ", pid_)); }
+
+private:
+    std::string pid_;
+};
 
 std::string machine_id() {
     return shell("tr -d '\\n' < /etc/machine-id");
@@ -170,6 +191,68 @@ TEST_CASE("an etcd that is stopped for longer than a deadline, killed and starte
     shell(binary() + " gc");
     CHECK(keys_below(prefix) == "");
     CHECK(records_left() == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("an ADD waits once for an etcd that goes silent, and leaves what it may owe to a later call", "[etcd]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!etcd().empty(), kNeedsEtcd);
+    const std::string prefix = "/rdmanet/e2e-silent";
+    const Stage stage;
+    const PluginCall call = shared_call(stage.pod, prefix, "'range':'10.50.0.0/24'");
+    (void)add(call); // a warm node: the next ADD begins with its claim
+    CHECK(del(call) == "");
+    {
+        const StoppedEtcd stopped;
+        const auto begun = std::chrono::steady_clock::now();
+        CHECK_THAT(refusal(call), Names("code 11", endpoint(), "HTTP: no answer"));
+        CHECK(std::chrono::steady_clock::now() - begun < 30s); // of which it needs 5
+    }
+    CHECK(records_left() != "");
+    CHECK(del(call) == "");
+    shell(binary() + " gc");
+    CHECK(records_left() == "");
+    CHECK(keys_below(prefix) == "");
+    CHECK(stage.node.difference() == "");
+}
+
+TEST_CASE("who pays many debts to one etcd has one connection, and waits once for a silent one", "[etcd]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    NEEDS(!etcd().empty(), kNeedsEtcd);
+    const std::string prefix = "/rdmanet/e2e-debts";
+    const Stage stage;
+    const PluginCall call = shared_call(stage.pod, prefix, "'range':'10.51.0.0/24'");
+    const auto move_server = [](const std::string& from, const std::string& to) {
+        shell(concat("sed -i 's#", from, "#", to, "#' /run/rdmanet/attachments/*.json"));
+    };
+    for (int number = 1; number <= 3; ++number) {
+        PluginCall one = of(call, concat("c", number));
+        one.ifname = concat("net", number);
+        (void)add(one);
+        move_server(endpoint(), kNoEtcd);
+        CHECK(del(one) == "");
+        move_server(kNoEtcd, endpoint());
+    }
+    {
+        const http::test::ScriptedServer silent([](http::test::Connection& connection) {
+            (void)connection.read_request();
+            (void)connection.read_request(); // until the client gives up
+        });
+        move_server(endpoint(), silent.url());
+        CHECK_THAT(run_process({binary(), "gc"}).out, Names(silent.url(), "no answer"));
+        CHECK(silent.connections() == 1);
+        move_server(silent.url(), endpoint());
+    }
+    const std::string server = endpoint().substr(std::string("http://").size());
+    const std::size_t colon = server.rfind(':');
+    TcpProxy proxy(static_cast<std::uint16_t>(std::stoi(server.substr(colon + 1))), TcpProxy::kNever, TcpProxy::kNever,
+                   server.substr(0, colon).c_str());
+    const std::string by_proxy = concat("http://127.0.0.1:", proxy.port());
+    move_server(endpoint(), by_proxy);
+    shell(binary() + " gc");
+    CHECK(records_left() == "");
+    CHECK(keys_below(prefix) == "");
+    CHECK(proxy.connections() == 1);
     CHECK(stage.node.difference() == "");
 }
 

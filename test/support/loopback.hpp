@@ -1,4 +1,4 @@
-// TCP on 127.0.0.1, for servers of tests.
+// TCP on addresses of the loopback interface, for servers of tests.
 #pragma once
 
 #include <rdmanet/base/unique_fd.hpp>
@@ -13,10 +13,10 @@
 
 namespace rdmanet::test {
 
-inline sockaddr_in loopback(std::uint16_t port) {
+inline sockaddr_in loopback(std::uint16_t port, const char* host = "127.0.0.1") {
     sockaddr_in address{};
     address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_addr.s_addr = ::inet_addr(host);
     address.sin_port = htons(port);
     return address;
 }
@@ -49,9 +49,9 @@ private:
 };
 
 /// Without a descriptor if nobody listens there.
-inline base::UniqueFd connect_to(std::uint16_t port) {
+inline base::UniqueFd connect_to(std::uint16_t port, const char* host = "127.0.0.1") {
     base::UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const sockaddr_in address = loopback(port);
+    const sockaddr_in address = loopback(port, host);
     if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) fd.reset();
     return fd;
 }

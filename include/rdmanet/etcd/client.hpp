@@ -23,12 +23,17 @@ public:
         permanent, // nothing was changed, and nothing will be until somebody changes something else
         unknown,   // the change may have been made, or be made later
     };
-    Failure(Kind kind, std::string message) : Error(std::move(message)), kind_(kind) {}
+    enum class Heard : std::uint8_t { from_etcd, from_nobody };
+    Failure(Kind kind, std::string message, Heard heard = Heard::from_etcd)
+        : Error(std::move(message)), kind_(kind), heard_(heard) {}
 
     [[nodiscard]] Kind kind() const noexcept { return kind_; }
+    /// No member has answered, so that another request of this process would wait in vain.
+    [[nodiscard]] bool unreachable() const noexcept { return heard_ == Heard::from_nobody; }
 
 private:
     Kind kind_;
+    Heard heard_;
 };
 
 /// As configured. Files are paths.
@@ -51,23 +56,22 @@ struct Access {
 /// Reads the files. Throws Failure (permanent).
 [[nodiscard]] Access read_access(const Servers& servers);
 
+/// Copies share their connections.
 class Client {
 public:
     /// Connects to nobody.
     Client(Access access, Memory memory, http::Limits limits);
-    ~Client();
-    Client(Client&&) noexcept;
-    Client& operator=(Client&&) = delete;
 
     /// The transaction, done once. What only reads is asked again, also of other members; a change is sent again only
-    /// if it certainly has not been made. Throws Failure.
+    /// if it certainly has not been made. A member that was silent is left out from then on, until no other answers: then
+    /// this fails, and the next call begins anew. Throws Failure.
     [[nodiscard]] Answer run(const Transaction& transaction, const base::Deadline& deadline);
 
     [[nodiscard]] Memory& memory();
 
 private:
     class Impl;
-    std::unique_ptr<Impl> impl_;
+    std::shared_ptr<Impl> impl_;
 };
 
 } // namespace rdmanet::etcd

@@ -14,9 +14,9 @@ using ipam::StoreError;
 constexpr std::chrono::milliseconds kPause{50};
 
 [[noreturn]] void refuse(const etcd::Failure& failure) {
-    const bool is_permanent = failure.kind() == etcd::Failure::Kind::permanent;
-    throw StoreError(is_permanent ? StoreError::Kind::permanent : StoreError::Kind::temporary,
-                     fmt::format("lease store: {}", failure.what()));
+    auto kind = failure.unreachable() ? StoreError::Kind::unreachable : StoreError::Kind::temporary;
+    if (failure.kind() == etcd::Failure::Kind::permanent) kind = StoreError::Kind::permanent;
+    throw StoreError(kind, fmt::format("lease store: {}", failure.what()));
 }
 
 } // namespace
