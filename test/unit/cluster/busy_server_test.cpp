@@ -142,7 +142,8 @@ TEST_CASE_METHOD(Filled, "a pool that fills 60 % of what the server stores is wa
     WhereaboutsStore large = open();
     CHECK(text_of(large.reserve(owner("c", "p"), {claim(kLarge)}, soon())) == "10.0.0.101/24");
     REQUIRE(warnings.size() == 1);
-    CHECK_THAT(warnings[0], Contains("-10.0.0.0-24 has 101 records and fills 6") && Contains("smaller ranges"));
+    CHECK_THAT(warnings[0],
+               Contains("-10.0.0.0-24 has 101 records and fills 6") && Contains("smaller ranges, or store \"blocks\""));
     CHECK(text_of(large.release(owner("c", "p").key, soon())) == "10.0.0.101/24");
 }
 
@@ -152,7 +153,8 @@ TEST_CASE_METHOD(Filled,
     fill(145);
     WhereaboutsStore large = open();
     CHECK_THROWS_WITH(large.reserve(owner("c", "p"), {claim(kLarge)}, soon()),
-                      Contains("-10.0.0.0-24 has 146 records and fills 9") && Contains("smaller ranges"));
+                      Contains("-10.0.0.0-24 has 146 records and fills 9") &&
+                          Contains("smaller ranges, or store \"blocks\""));
     // An ADD that is repeated has its address already.
     CHECK(text_of(large.reserve(owner("own", "own"), {claim(kLarge)}, soon())) == "10.0.0.200/24");
     CHECK(text_of(large.release(owner("own", "own").key, soon())) == "10.0.0.200/24");

@@ -22,6 +22,12 @@ public:
     [[nodiscard]] std::string reservation(const std::string& address) {
         return spec_of(*api, "overlappingrangeipreservations/" + space + "-" + address);
     }
+    [[nodiscard]] std::string pod_uid_of(const std::string& address) {
+        const auto outcome =
+            api->get(std::string(kObjects) + "overlappingrangeipreservations/" + space + "-" + address, soon());
+        const json::Reader metadata = std::get<kube::Object>(outcome).content.root().at("metadata");
+        return metadata.at("annotations").at("rdmanet.cni/pod-uid").string();
+    }
     [[nodiscard]] std::string reserve(const ipam::Owner& who, const std::vector<ipam::Claim>& claims) {
         return text_of(store->reserve(who, claims, soon()));
     }

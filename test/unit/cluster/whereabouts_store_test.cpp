@@ -25,6 +25,7 @@ TEST_CASE_METHOD(Subnet, "an address is in the pool and reserved as whereabouts 
     CHECK(claimed == std::vector<std::string>{"10.0.0.1/29"});
     CHECK(pool() == R"({"allocations":{"1":{"id":"a","ifname":"net1","podref":"default/p"}},"range":"10.0.0.0/29"})");
     CHECK(reservation("10.0.0.1") == R"({"ifname":"net1","podref":"default/p"})");
+    CHECK(pod_uid_of("10.0.0.1") == "uid-of-p"); // whereabouts looks for the pod by its name alone
     CHECK(text_of(store->find(owner("a", "p").key, soon())) == "10.0.0.1/29");
     CHECK(store->usage(claim(kRange), soon()).leases == 1);
 
@@ -64,7 +65,10 @@ TEST_CASE_METHOD(Subnet, "another container of the same pod gets another address
 
     const auto left = store->find_predecessors(owner("new", "p"), soon());
     REQUIRE(text_of(left) == "10.0.0.1/29");
-    CHECK(text_of(store->adopt(left, owner("new", "p"), soon())) == "10.0.0.1/29");
+    ipam::Owner heir = owner("new", "p");
+    heir.pod_uid = "uid-of-its-heir"; // as a StatefulSet makes a pod of the same name
+    CHECK(text_of(store->adopt(left, heir, soon())) == "10.0.0.1/29");
+    CHECK(pod_uid_of("10.0.0.1") == heir.pod_uid);
     CHECK(pool() == R"({"allocations":{"1":{"id":"new","ifname":"net1","podref":"default/p"}},"range":"10.0.0.0/29"})");
     CHECK(reserve(owner("new", "p"), {claim(kRange)}) == "10.0.0.1/29");
     CHECK(release(owner("old", "p")).empty());
