@@ -54,11 +54,6 @@ Refusal parse_refusal(const http::Response& response) {
     return refusal;
 }
 
-std::string duration_text(milliseconds duration) {
-    if (duration < std::chrono::seconds(1)) return fmt::format("{} ms", duration.count());
-    return fmt::format("{}.{} s", duration.count() / 1000, duration.count() % 1000 / 100);
-}
-
 /// Whoever writes networks may choose the path. Only what it should have leaves the node.
 std::string read_named(std::string_view key, const std::string& path) {
     if (path.empty()) return {};
@@ -89,6 +84,7 @@ struct Trouble {
     bool may_have_been_done = false;
     bool is_answer = true;
     bool was_silent = false;
+    std::chrono::seconds retry_after{0};
 };
 
 } // namespace
@@ -120,10 +116,11 @@ public:
 
     Answer run(const Transaction& transaction, const base::Deadline& deadline) {
         const std::string body = transaction.to_text();
-        const auto begun = base::Deadline::Clock::now();
+        const http::Stopwatch watch;
         std::map<std::size_t, std::string> troubles; // the latest of each endpoint
         auto heard = Failure::Heard::from_nobody;
         for (int round = 1;; ++round) {
+            auto wait = http::with_jitter(kShortestPause * (1 << round));
             for (std::size_t tried = 0; tried < access_.endpoints.size(); ++tried) {
                 if (silent_.contains(current_)) {
                     next_endpoint();
@@ -137,6 +134,7 @@ public:
                 }
                 auto& trouble = std::get<Trouble>(outcome);
                 if (trouble.is_answer) heard = Failure::Heard::from_etcd;
+                wait = std::max<milliseconds>(wait, trouble.retry_after);
                 if (trouble.was_silent) silent_[current_] = trouble.text;
                 if (transaction.changes() && trouble.may_have_been_done) {
                     next_endpoint();
@@ -146,7 +144,6 @@ public:
                 next_endpoint();
                 if (deadline.passed()) break;
             }
-            const milliseconds wait = http::with_jitter(kShortestPause * (1 << round));
             if (round == kMostRounds || silent_.size() == access_.endpoints.size() || wait >= deadline.remaining())
                 break;
             http::pause(wait);
@@ -154,8 +151,7 @@ public:
         troubles.merge(std::exchange(silent_, {}));
         std::string text;
         for (const auto& [endpoint, trouble] : troubles) text += fmt::format("{}{}", text.empty() ? "" : "; ", trouble);
-        const auto took = std::chrono::duration_cast<milliseconds>(base::Deadline::Clock::now() - begun);
-        throw Failure(Kind::temporary, fmt::format("{}; tried for {} in all", text, duration_text(took)), heard);
+        throw Failure(Kind::temporary, fmt::format("{}; tried for {} in all", text, watch.text()), heard);
     }
 
     [[nodiscard]] Memory& memory() { return memory_; }
@@ -175,7 +171,7 @@ private:
             // A member that was down may know neither the token nor the latest change of users.
             const bool wants_login = refusal.code == kUnauthenticated || refusal.says("invalid auth token") ||
                                      refusal.says("revision of auth store is old");
-            if (!wants_login || access_.username.empty() || is_renewed) return judge(refusal);
+            if (!wants_login || access_.username.empty() || is_renewed) return judge(refusal, response);
             memory_.token.clear();
         }
     }
@@ -204,7 +200,7 @@ private:
         }
         const auto& response = std::get<http::Response>(outcome);
         if (response.status != 200) {
-            auto judged = judge(parse_refusal(response));
+            auto judged = judge(parse_refusal(response), response);
             judged.may_have_been_done = false;
             return judged;
         }
@@ -248,8 +244,11 @@ private:
     }
 
     /// What to do about a refusal: a Trouble if trying again may help; throws otherwise.
-    Trouble judge(const Refusal& refusal) const {
+    Trouble judge(const Refusal& refusal, const http::Response& response) const {
         const std::string text = fmt::format("{}: etcd: {}", here(), refusal.message);
+        if (refusal.code < 0 && response.is_sent_away()) // by a proxy or balancer before etcd
+            return {.text = fmt::format("{}: HTTP {}: {}", here(), refusal.status, refusal.message),
+                    .retry_after = response.retry_after.value_or(std::chrono::seconds(0))};
         if (refusal.says("CommonName of client"))
             throw Failure(Kind::permanent,
                           fmt::format("{}: use a certificate without a CommonName in etcd.cert", text));

@@ -8,6 +8,7 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 
+#include <algorithm>
 #include <ctime>
 #include <string>
 
@@ -95,9 +96,13 @@ bool Answer::keeps_connection() const {
 Response Answer::response() {
     const auto& message = impl_->parser.get();
     Response response{.status = message.result_int()};
-    if (const auto seconds = base::parse_integer<unsigned>(text_of(message[beast::field::retry_after])))
-        response.retry_after = std::chrono::seconds(*seconds);
     response.date = parse_date(text_of(message[beast::field::date]));
+    const std::string_view later = text_of(message[beast::field::retry_after]); // RFC 9110, section 10.2.3
+    if (const auto seconds = base::parse_integer<unsigned>(later))
+        response.retry_after = std::chrono::seconds(*seconds);
+    else if (const auto at = parse_date(later))
+        response.retry_after =
+            std::chrono::seconds(std::max<std::int64_t>(*at - response.date.value_or(::time(nullptr)), 0));
     response.body = std::move(impl_->parser.get().body());
     return response;
 }

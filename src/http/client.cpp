@@ -6,6 +6,7 @@
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/http/pause.hpp>
 
 #include <algorithm>
 #include <array>
@@ -24,12 +25,6 @@ std::string_view to_string(Stage stage) {
     case Stage::http: return "HTTP";
     }
     return "";
-}
-
-/// "1.5 s", "12 ms".
-std::string duration_text(std::chrono::milliseconds duration) {
-    if (duration < std::chrono::seconds(1)) return fmt::format("{} ms", duration.count());
-    return fmt::format("{}.{} s", duration.count() / 1000, duration.count() % 1000 / 100);
 }
 
 /// GET and HEAD (RFC 9110, section 9.2.1).
@@ -109,7 +104,7 @@ private:
     }
 
     Response ask_once(const Request& request, const base::Deadline& deadline) {
-        const auto begun = base::Deadline::Clock::now();
+        const Stopwatch watch;
         Outcome outcome = Outcome::not_sent;
         try {
             connect(deadline);
@@ -120,11 +115,9 @@ private:
             return read_answer(end);
         } catch (const Failure& failure) {
             stream_ = std::monostate();
-            const auto took =
-                std::chrono::duration_cast<std::chrono::milliseconds>(base::Deadline::Clock::now() - begun);
             throw TransportError(
                 failure.stage, outcome,
-                fmt::format("{}: {}: {}, after {}", url_, to_string(failure.stage), failure.why, duration_text(took)),
+                fmt::format("{}: {}: {}, after {}", url_, to_string(failure.stage), failure.why, watch.text()),
                 failure.is_silence && !deadline.passed());
         } catch (...) {
             stream_ = std::monostate();

@@ -1,5 +1,7 @@
 #include <rdmanet/http/pause.hpp>
 
+#include <rdmanet/base/format.hpp>
+
 #include <sys/random.h>
 #include <time.h>
 
@@ -23,6 +25,11 @@ void pause(milliseconds duration) {
     timespec left{.tv_sec = duration.count() / 1000, .tv_nsec = duration.count() % 1000 * 1'000'000};
     while (::nanosleep(&left, &left) != 0) {
     }
+}
+
+std::string Stopwatch::text() const {
+    const auto took = std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - begun_).count();
+    return took < 1000 ? fmt::format("{} ms", took) : fmt::format("{}.{} s", took / 1000, took % 1000 / 100);
 }
 
 } // namespace rdmanet::http

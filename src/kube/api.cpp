@@ -94,16 +94,16 @@ Outcome Api::ask(const http::Request& request, const base::Deadline& deadline) {
     const bool accepts_anything = std::none_of(request.headers.begin(), request.headers.end(),
                                                [](const auto& header) { return header.first == "Accept"; });
     if (accepts_anything) complete.headers.emplace_back("Accept", "application/json");
+    const http::Stopwatch watch;
     for (int attempt = 1;; ++attempt) {
         const http::Response response = base::in_context(fmt::format("{} {}", request.method, request.target),
                                                          [&] { return client_.ask(complete, deadline); });
         if (response.status / 100 == 2)
             return Object{.content = parsed(request, response), .size = response.body.size(), .date = response.date};
-        // A server that says when to come back has not begun (apiserver, priority and fairness; server shutdown).
-        const bool is_busy = response.status == 429 || (response.status == 503 && response.retry_after);
         const milliseconds wait = std::max<milliseconds>(http::with_jitter(kShortestPause * (1 << attempt)),
                                                          response.retry_after.value_or(std::chrono::seconds(0)));
-        if (!is_busy || attempt == kMostTries || wait >= deadline.remaining()) return refused(request, response);
+        if (!response.is_sent_away() || attempt == kMostTries || wait >= deadline.remaining())
+            return refused(request, response, watch);
         http::pause(wait);
     }
 }
@@ -119,14 +119,14 @@ json::Document Api::parsed(const http::Request& request, const http::Response& r
                                            error.what()));
 }
 
-Refused Api::refused(const http::Request& request, const http::Response& response) const {
+Refused Api::refused(const http::Request& request, const http::Response& response, const http::Stopwatch& watch) const {
     std::string said = member_of(response.body, "message");
     if (said.empty()) said = base::quoted(response.body);
     const bool changes = request.method != "GET";
     return {.why = refusal_of(response.status, response.body),
             .status = response.status,
-            .message = fmt::format("{}: {} {}: HTTP {}: {}", client_.url(), request.method, request.target,
-                                   response.status, said),
+            .message = fmt::format("{}: {} {}: HTTP {}: {}, after {}", client_.url(), request.method, request.target,
+                                   response.status, said, watch.text()),
             .may_have_been_done = changes && response.status >= 500 && !response.retry_after};
 }
 

@@ -93,8 +93,12 @@ struct Request {
 struct Response {
     unsigned status = 0;
     std::string body;
-    std::optional<std::chrono::seconds> retry_after; // as far as it is a number of seconds
-    std::optional<std::int64_t> date;                // the server's clock, seconds since the epoch
+    std::optional<std::chrono::seconds> retry_after;
+    std::optional<std::int64_t> date; // the server's clock, seconds since the epoch
+
+    /// The server, or what stands before it, is too busy. One that says when to come back has not begun (RFC 9110, section
+    /// 15.6.4; apiserver, priority and fairness; server shutdown).
+    [[nodiscard]] bool is_sent_away() const { return status == 429 || (status == 503 && retry_after); }
 };
 
 class Client {

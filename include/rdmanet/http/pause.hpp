@@ -1,7 +1,8 @@
-// Waiting before a request is repeated.
+// Waiting before a request is repeated, and for how long all of that took.
 #pragma once
 
 #include <chrono>
+#include <string>
 
 namespace rdmanet::http {
 
@@ -12,5 +13,15 @@ namespace rdmanet::http {
 [[nodiscard]] std::chrono::milliseconds any_part_of(std::chrono::milliseconds longest);
 
 void pause(std::chrono::milliseconds duration);
+
+/// For the text of a failure.
+class Stopwatch {
+public:
+    /// Since it was made: "1.5 s", "12 ms".
+    [[nodiscard]] std::string text() const;
+
+private:
+    std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+};
 
 } // namespace rdmanet::http

@@ -4,6 +4,7 @@
 
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/http/client.hpp>
+#include <rdmanet/http/pause.hpp>
 #include <rdmanet/json/reader.hpp>
 #include <rdmanet/kube/access.hpp>
 
@@ -33,7 +34,7 @@ enum class Refusal : std::uint8_t {
 struct Refused {
     Refusal why = Refusal::other;
     unsigned status = 0;
-    std::string message; // endpoint, request, status and the server's own words
+    std::string message; // endpoint, request, status, the server's own words, and for how long it was tried
     /// The server gave up in the middle: what was asked for may have been done, or be done later.
     bool may_have_been_done = false;
 
@@ -83,7 +84,8 @@ public:
 private:
     [[nodiscard]] Outcome ask(const http::Request& request, const base::Deadline& deadline);
     [[nodiscard]] json::Document parsed(const http::Request& request, const http::Response& response) const;
-    [[nodiscard]] Refused refused(const http::Request& request, const http::Response& response) const;
+    [[nodiscard]] Refused refused(const http::Request& request, const http::Response& response,
+                                  const http::Stopwatch& watch) const;
 
     Access access_;
     http::Client client_;

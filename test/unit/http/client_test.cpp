@@ -61,6 +61,24 @@ TEST_CASE("one connection serves many requests, and its answers are read to thei
     CHECK(seen.at(1) == "GET /y HTTP/1.1\r\nHost: " + host + "\r\n\r\n");
 }
 
+TEST_CASE("when to come back is a number of seconds, or a date by the server's clock") {
+    const auto retry_after = [](const std::string& headers) {
+        ScriptedServer server([&](Connection& connection) {
+            (void)connection.read_request();
+            connection.send("HTTP/1.1 503 Busy\r\n" + headers + "Content-Length: 0\r\n\r\n");
+        });
+        Client client = client_of(server);
+        return client.ask({.method = "GET", .target = "/"}, soon()).retry_after;
+    };
+    const std::string date = "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n";
+    CHECK(retry_after(date + "Retry-After: Sun, 06 Nov 1994 08:49:57 GMT\r\n") == 20s);
+    CHECK(retry_after(date + "Retry-After: Sun, 06 Nov 1994 08:49:27 GMT\r\n") == 0s);
+    CHECK(retry_after("Retry-After: Sun, 06 Nov 1994 08:49:27 GMT\r\n") == 0s);
+    CHECK(retry_after("Retry-After: 0\r\n") == 0s);
+    CHECK_FALSE(retry_after("Retry-After: soon\r\n"));
+    CHECK_FALSE(retry_after("Retry-After: -1\r\n"));
+}
+
 TEST_CASE("an answer that is cut anywhere is an error whose outcome is unknown") {
     for (std::size_t length = 0; length < kAnswer.size(); ++length) {
         INFO("after " << length << " bytes");
