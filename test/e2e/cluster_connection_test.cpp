@@ -105,8 +105,7 @@ TEST_CASE("a connection to the API server that is slow, or is cut at any byte of
     const std::string url = shell(cluster() + "/get --url");
     const auto port = static_cast<std::uint16_t>(std::stoul(url.substr(url.rfind(':') + 1)));
     const std::string space = concat("cut", ::getpid());
-    shell(concat(cluster(), R"(/apply '{"apiVersion":"v1","kind":"Node","metadata":{"name":")", space,
-                 R"("}}' /api/v1/nodes)"));
+    shell(concat(cluster(), "/apply '", node_object(space), "' /api/v1/nodes"));
     const Stage stage;
     const std::string store = GENERATE("whereabouts", "blocks");
     int number = 0;

@@ -39,8 +39,7 @@ public:
         std::array<char, 256> name{};
         REQUIRE(::gethostname(name.data(), name.size() - 1) == 0);
         path_ = concat("/api/v1/nodes/", name.data());
-        shell(concat(cluster(), R"(/apply '{"apiVersion":"v1","kind":"Node","metadata":{"name":")", name.data(),
-                     R"("}}' /api/v1/nodes)"));
+        shell(concat(cluster(), "/apply '", node_object(name.data()), "' /api/v1/nodes"));
     }
     RegisteredNode(const RegisteredNode&) = delete;
     RegisteredNode& operator=(const RegisteredNode&) = delete;

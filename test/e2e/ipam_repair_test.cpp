@@ -89,8 +89,7 @@ TEST_CASE("ipam check --repair: a block and a lease in it come back", "[cluster]
     NEEDS(!cluster().empty(), kNeedsCluster);
     write_kubeconfig(read_file(cluster() + "/rdmanet.kubeconfig"));
     const std::string space = concat("repair", ::getpid());
-    shell(concat(cluster(), R"(/apply '{"apiVersion":"v1","kind":"Node","metadata":{"name":")", space,
-                 R"("}}' /api/v1/nodes)"));
+    shell(concat(cluster(), "/apply '", node_object(space), "' /api/v1/nodes"));
     const Stage stage;
     PluginCall call = call_for(stage.pod, concat("'master':'par0','ipam':{'type':'rdmanet','store':'blocks',",
                                                  "'range':'10.75.2.0/24','network_name':'", space, "','nodeName':'",
