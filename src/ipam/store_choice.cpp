@@ -185,6 +185,22 @@ void require_no_slices(const json::Reader& ipam) {
                                                "range");
 }
 
+/// An AddressRange records at most one part of its range that is not cut.
+void require_one_requestable_each(const json::Reader& ipam, const Config& config) {
+    for (const ConfiguredRange& range : config.ranges) {
+        const base::IpPrefix* first = nullptr;
+        for (const base::IpPrefix& prefix : config.store.requestable) {
+            if (!range.range.subnet().contains(prefix.address())) continue;
+            if (first != nullptr && *first != prefix)
+                throw json::ValueError(
+                    ipam.path(), fmt::format("\"requestable\" has two parts of range {}, {} and {}: keep one part "
+                                             "of each range",
+                                             range.range, *first, prefix));
+            first = &prefix;
+        }
+    }
+}
+
 /// An address of `requestable` must be in a range, which must be small enough to be cut.
 void require_blocks(const json::Reader& ipam, const Config& config) {
     const auto is_in_range = [&](const base::IpPrefix& prefix) {
@@ -196,6 +212,7 @@ void require_blocks(const json::Reader& ipam, const Config& config) {
     if (const auto at = ipam.find("requestable"))
         for (const base::IpPrefix& prefix : config.store.requestable)
             if (!is_in_range(prefix)) throw at->unexpected("parts of the network's ranges");
+    require_one_requestable_each(ipam, config);
     for (const ConfiguredRange& range : config.ranges) {
         const base::IpPrefix& subnet = range.range.subnet();
         if (base::address_bits(subnet.family()) - subnet.length() > kMostHostBits)

@@ -148,6 +148,9 @@ RangeObject RangeObject::parse(const json::Reader& object) {
         range.block_size = static_cast<unsigned>(at.integer(1, ipam::kMostBlockSize));
         if (!std::has_single_bit(range.block_size)) throw at.unexpected("a power of two");
     }
+    if (range.store == kInBlocks &&
+        base::address_bits(range.subnet.family()) - range.subnet.length() > ipam::kMostHostBits)
+        throw spec.at("range").unexpected("a range that can be cut into blocks");
     range.created = seconds_of(text_in(metadata, "creationTimestamp"));
     if (const auto annotations = metadata.find("annotations")) range.recorded_by = text_in(*annotations, kRecordedBy);
     if (const auto requestable = spec.find("requestable")) {

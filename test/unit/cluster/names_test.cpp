@@ -1,3 +1,5 @@
+#include "blocks/objects.hpp"
+
 #include <rdmanet/cluster/whereabouts_store.hpp>
 
 #include <catch2/catch.hpp>
@@ -30,4 +32,16 @@ TEST_CASE("objects are called as whereabouts calls them") {
     CHECK(reservation("", "fd00::1") == "fd00--1");
     CHECK(reservation("", "fd00::") == "fd00--0");
     CHECK(reservation("net", "10.0.0.5") == "net-10.0.0.5");
+}
+
+TEST_CASE("an AddressRange that can't be cut is refused, and one of whereabouts may have any size") {
+    const auto parse = [](const std::string& range, const std::string& store) {
+        const json::Document object = json::Document::parse(
+            R"({"metadata": {"name": "x", "resourceVersion": "1", "uid": "u"}, "spec": {"range": ")" + range +
+            R"(", "store": ")" + store + R"(", "blockSize": 16}})");
+        return RangeObject::parse(object.root()).subnet.length();
+    };
+    CHECK(parse("fc00::/8", "blocks") == 8);
+    CHECK(parse("::/0", "whereabouts") == 0);
+    for (const char* range : {"::/0", "fc00::/7"}) CHECK_THROWS_AS(parse(range, "blocks"), json::ValueError);
 }

@@ -247,7 +247,9 @@ TEST_CASE("blocks have a size, a part for requests and the name of the node") {
     CHECK(blocks.store.node_name == "a");
     CHECK(blocks.warnings.empty());
     const std::string start = "{" + kReach + R"("store": "blocks", "range": "10.0.0.0/16", )";
-    CHECK(config(start + R"("requestable": ["10.0.1.0/24", "10.0.9.0/32"]})").store.requestable.size() == 2);
+    CHECK(config(start + R"("requestable": ["10.0.1.0/24", "fd00::/120"], "ipRanges": [{"range": "fd00::/64"}]})")
+              .store.requestable.size() == 2);
+    check_refused(start + R"("requestable": ["10.0.1.0/24", "10.0.9.0/32"]})", "", "10.0.1.0/24 and 10.0.9.0/32");
     check_refused(start + R"("blockSize": 12})", "blockSize", "power of two");
     check_refused(start + R"("blockSize": 0})", "blockSize", "0");
     check_refused(start + R"("requestable": "10.1.0.0/24"})", "requestable", "parts of the network's ranges");
