@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <thread>
 
@@ -94,6 +95,28 @@ TEST_CASE_METHOD(Blocks, "a full range says who has it") {
     CHECK_THAT(none->detail, Contains("node " + a->name() + " 2"));
     CHECK(a->release("f0") != "");
     CHECK_THAT(a->reserve("again", {claim("10.0.0.0/28")}), Contains("/28"));
+}
+
+TEST_CASE_METHOD(Blocks, "kubectl shows range, node, size, and what was in use when") {
+    if (!is_there()) return;
+    auto a = node("a");
+    CHECK_THAT(a->reserve("c", {claim(kRange)}), Contains("/24"));
+    const ipam::Block block = a->file->blocks(soon()).front();
+    const std::string name = block.prefix.network().to_string() + "-28";
+    const auto outcome = admin->get(path_of(name), soon(), kube::Shape::table);
+    const json::Reader table = std::get<kube::Object>(outcome).content.root();
+    std::map<std::string, std::string> cells;
+    const auto columns = table.at("columnDefinitions").elements();
+    const auto row = table.at("rows").elements().at(0).at("cells").elements();
+    for (std::size_t at = 0; at < columns.size(); ++at) cells[columns[at].at("name").string()] = row.at(at).to_text();
+    CHECK(cells["Range"] == "\"10.0.0.0/24\"");
+    CHECK(cells["Block"] == "\"" + block.prefix.to_string() + "\"");
+    CHECK(cells["Space"] == "\"" + space + "\"");
+    CHECK(cells["Node"] == "\"" + a->name() + "\"");
+    CHECK(cells["Size"] == "16");
+    CHECK(cells["In use"] == "1");
+    CHECK(cells["Written"] != "");
+    CHECK(cells["Written"] != "null");
 }
 
 TEST_CASE_METHOD(Blocks, "one empty block is kept, others go back after a while, for other nodes") {

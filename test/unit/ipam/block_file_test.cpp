@@ -68,6 +68,19 @@ TEST_CASE_METHOD(FileFixture, "addresses come from open blocks only") {
     CHECK(file.verify(soon()).empty());
 }
 
+TEST_CASE_METHOD(FileFixture, "a range that makes no sense is not written down, and one in the file is damage") {
+    BlockRange wrong = range;
+    wrong.block_size = 0; // as the cluster has it for another store
+    CHECK_THROWS_AS(file.put_range(wrong, soon()), StoreError);
+    CHECK(file.ranges(soon()) == std::vector{range});
+    wrong.block_size = 1U << 30U;
+    file.put_range(wrong, soon());
+    CHECK_THROWS_AS(file.ranges(soon()), DamagedStore);
+    CHECK(file.repair(soon()));
+    CHECK(file.ranges(soon()).empty());
+    CHECK(!file.repair(soon()));
+}
+
 TEST_CASE_METHOD(FileFixture, "excludes cut through blocks") {
     file.open(block("10.0.0.16/28"), soon());
     Claim one = claim("10.0.0.0/24", {{ip("10.0.0.5").value(), ip("10.0.0.18").value()},
