@@ -2,6 +2,7 @@
 
 #include <rdmanet/base/file.hpp>
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/base/secret.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/http/pause.hpp>
 #include <rdmanet/json/reader.hpp>
@@ -93,7 +94,7 @@ Access read_access(const Servers& servers) {
     Access access;
     try {
         for (const std::string& endpoint : servers.endpoints) access.endpoints.push_back(http::Url::parse(endpoint));
-    } catch (const http::ConfigurationError& error) {
+    } catch (const base::UrlError& error) {
         throw Failure(Kind::permanent, fmt::format("etcd.endpoints: {}", error.what()));
     }
     if (access.endpoints.empty()) throw Failure(Kind::permanent, "etcd.endpoints: expected at least one, found none");
@@ -184,7 +185,9 @@ private:
                                        transaction.reads(answer.succeeded)),
                            true};
         } catch (const base::Error& error) {
-            return Trouble{fmt::format("{}: the answer is not etcd's: {}", here(), error.what()), true};
+            return Trouble{
+                fmt::format("{}: the answer is not etcd's: {}", here(), without_secrets(error.what(), memory_.token)),
+                true};
         }
     }
 
@@ -226,7 +229,9 @@ private:
                               .body = body};
         if (!token.empty()) request.headers.emplace_back("Authorization", token);
         try {
-            return connection().ask(request, deadline);
+            http::Response response = connection().ask(request, deadline);
+            if (response.status != 200) response.body = without_secrets(std::move(response.body), token);
+            return response;
         } catch (const http::TransportError& error) {
             return Trouble{error.what(), error.may_have_been_done(), false, error.was_silent()};
         }
@@ -280,6 +285,11 @@ private:
             return fmt::format(": correct the password of user {} in etcd.passwordFile",
                                base::quoted(access_.username));
         return {};
+    }
+
+    /// Whatever answers there may repeat the request.
+    [[nodiscard]] std::string without_secrets(std::string text, const std::string& token) const {
+        return base::without_secret(base::without_secret(std::move(text), access_.password), token);
     }
 
     [[nodiscard]] std::string here() const { return access_.endpoints[current_].to_string(); }

@@ -5,6 +5,7 @@
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/ip_address.hpp>
 #include <rdmanet/base/text.hpp>
+#include <rdmanet/base/url.hpp>
 #include <rdmanet/ipam/config.hpp>
 #include <rdmanet/json/writer.hpp>
 
@@ -27,17 +28,27 @@ std::string path_or_empty(const json::Reader& etcd, std::string_view key) {
     return member->string();
 }
 
+/// What stands in the place of a server may have a password in it.
+[[noreturn]] void refuse_unquoted(const json::Reader& value, std::string_view expected) {
+    throw json::ValueError(value.path(), fmt::format("expected {}", expected));
+}
+
 std::vector<std::string> parse_endpoints(const json::Reader& list) {
     std::vector<std::string> endpoints;
+    if (!list.is_array()) refuse_unquoted(list, "a list of servers");
     for (const json::Reader& element : list.elements()) {
+        if (!element.is_string()) refuse_unquoted(element, "https://HOST:PORT or http://HOST:PORT");
         endpoints.push_back(element.string());
-        if (!is_secure(endpoints.back()) && !endpoints.back().starts_with("http://"))
-            throw element.unexpected("https://HOST:PORT or http://HOST:PORT");
+        try {
+            (void)base::Url::parse(endpoints.back());
+        } catch (const base::UrlError& error) {
+            throw json::ValueError(element.path(), error.what());
+        }
         if (is_secure(endpoints.back()) != is_secure(endpoints.front()))
-            throw list.unexpected("endpoints that are all https, or all http");
+            refuse_unquoted(list, "endpoints that are all https, or all http");
     }
     if (endpoints.empty() || endpoints.size() > kMostEndpoints)
-        throw list.unexpected(fmt::format("1 to {} endpoints", kMostEndpoints));
+        refuse_unquoted(list, fmt::format("1 to {} endpoints, found {}", kMostEndpoints, endpoints.size()));
     return endpoints;
 }
 
@@ -90,6 +101,7 @@ void write_if_set(json::Writer& writer, std::string_view key, const std::string&
 } // namespace
 
 EtcdServers parse_etcd(const json::Reader& etcd, EtcdSource source) {
+    if (!etcd.is_object()) refuse_unquoted(etcd, "an object with \"endpoints\"");
     if (source == EtcdSource::network) expect_no_secrets(etcd);
     EtcdServers servers;
     servers.endpoints = parse_endpoints(etcd.at("endpoints"));

@@ -1,6 +1,7 @@
 #include <rdmanet/kube/api.hpp>
 
 #include <rdmanet/base/format.hpp>
+#include <rdmanet/base/secret.hpp>
 #include <rdmanet/base/text.hpp>
 #include <rdmanet/http/pause.hpp>
 #include <rdmanet/json/writer.hpp>
@@ -25,6 +26,12 @@ std::string member_of(const std::string& body, std::string_view key) try {
     return member ? member->string() : std::string();
 } catch (const base::Error&) {
     return {};
+}
+
+/// Whatever answers there may repeat the request.
+std::string without_credentials(std::string text, const Access& access) {
+    const std::string_view all = access.authorization; // "Bearer TOKEN"
+    return base::without_secret(std::move(text), all.substr(all.find(' ') + 1));
 }
 
 Refusal refusal_of(unsigned status, const std::string& body) {
@@ -116,14 +123,15 @@ json::Document Api::parsed(const http::Request& request, const http::Response& r
                                fmt::format("{}: {} {}: HTTP {}, and the answer is not JSON ({}): check which server "
                                            "answers there",
                                            client_.url(), request.method, request.target, response.status,
-                                           error.what()));
+                                           without_credentials(error.what(), access_)));
 }
 
 Refused Api::refused(const http::Request& request, const http::Response& response, const http::Stopwatch& watch) const {
-    std::string said = member_of(response.body, "message");
-    if (said.empty()) said = base::quoted(response.body);
+    const std::string body = without_credentials(response.body, access_); // before it is cut
+    std::string said = member_of(body, "message");
+    if (said.empty()) said = base::quoted(body);
     const bool changes = request.method != "GET";
-    return {.why = refusal_of(response.status, response.body),
+    return {.why = refusal_of(response.status, body),
             .status = response.status,
             .message = fmt::format("{}: {} {}: HTTP {}: {}, after {}", client_.url(), request.method, request.target,
                                    response.status, said, watch.text()),

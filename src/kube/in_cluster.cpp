@@ -47,7 +47,7 @@ std::optional<Access> find_access_of_pod(const std::string& directory) {
     const std::string in_brackets = host.find(':') == std::string::npos ? host : fmt::format("[{}]", host);
     try {
         access.server = http::Url::parse(fmt::format("https://{}:{}", in_brackets, port));
-    } catch (const http::ConfigurationError& error) {
+    } catch (const base::UrlError& error) {
         throw KubeconfigError(fmt::format("KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT: {}", error.what()));
     }
     access.tls.authorities = read_own(directory, "ca.crt");

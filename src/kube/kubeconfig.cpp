@@ -136,7 +136,7 @@ private:
     void read_cluster(const YAML::Node& cluster, Access& access) const {
         try {
             access.server = http::Url::parse(text(cluster, "server"));
-        } catch (const http::ConfigurationError& error) {
+        } catch (const base::UrlError& error) {
             fail("cluster:", error.what());
         }
         if (const std::string proxy = text(cluster, "proxy-url"); !proxy.empty()) read_proxy(proxy, access);
@@ -169,7 +169,7 @@ private:
         }
         try {
             access.proxy = http::Proxy{.url = http::Url::parse(url), .authorization = std::move(authorization)};
-        } catch (const http::ConfigurationError& error) {
+        } catch (const base::UrlError& error) {
             fail("proxy-url:", error.what());
         }
         if (!access.proxy->url.base.empty()) fail("proxy-url", "has a path: expected http://HOST:PORT");

@@ -96,7 +96,7 @@ TEST_CASE("a server that sends an ADD away has its attention for one deadline, w
     const Stage stage;
     PluginCall call = call_in_cluster(stage.pod, "10.31.29.0/24", ",'addTimeoutMs':2500");
     call.config = replaced(call.config, R"("store":"whereabouts",)", ""); // which the cluster is asked for first
-    CHECK_THAT(refusal(call), Names("code 11", busy.url(), "HTTP 429"));
+    CHECK_THAT(refusal(call), Names("code 11", busy.url(), "HTTP 429", ", after "));
     // The store three times, at 0, 1 and 2 seconds. What comes then has no second left.
     CHECK(requests <= 5);
     CHECK(stage.node.difference() == "");

@@ -4,6 +4,7 @@
 
 #include <rdmanet/base/deadline.hpp>
 #include <rdmanet/base/error.hpp>
+#include <rdmanet/base/url.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -39,26 +40,13 @@ private:
     bool was_silent_;
 };
 
-/// A server's address or a certificate that can't be used, whatever the server does.
+/// A certificate or a key that can't be used, whatever the server does.
 class ConfigurationError : public base::Error {
 public:
     using Error::Error;
 };
 
-/// SCHEME://HOST[:PORT][/BASE], as kubeconfig and etcd write it.
-struct Url {
-    bool is_secure = true;
-    std::string host; // a name or an address, without brackets
-    std::string port;
-    std::string base; // without a slash at its end; empty as a rule
-
-    /// Throws ConfigurationError for another scheme, user information, a query or a fragment.
-    [[nodiscard]] static Url parse(std::string_view text);
-    /// "https://[fd00::1]:6443", without the base.
-    [[nodiscard]] std::string to_string() const;
-    /// "[fd00::1]:6443".
-    [[nodiscard]] std::string authority() const;
-};
+using base::Url;
 
 enum class Verify : std::uint8_t { server, nobody };
 

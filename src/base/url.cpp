@@ -1,19 +1,19 @@
-#include <rdmanet/http/client.hpp>
+#include <rdmanet/base/url.hpp>
 
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 
 #include <algorithm>
 
-namespace rdmanet::http {
+namespace rdmanet::base {
 namespace {
 
-using base::quoted;
-
-/// Without user information: it may be a secret. RFC 3986, section 3.2.1, ends it at the last '@' of the authority; one
-/// behind it may be a password with a '/' in it.
-std::string without_user(std::string_view text) {
+/// Without user information, query and fragment: they may be secrets. RFC 3986, section 3.2.1, ends the first at the
+/// last '@' of the authority; one behind it may be a password with a '/' in it.
+std::string without_secrets(std::string_view text) {
     const auto at = text.rfind('@');
+    const auto query = text.find_first_of("?#", at == std::string_view::npos ? 0 : at);
+    if (query != std::string_view::npos) return without_secrets(text.substr(0, query)) + "...";
     if (at == std::string_view::npos) return std::string(text);
     const auto scheme = text.find("://");
     const std::string_view before = scheme < at ? text.substr(0, scheme + 3) : std::string_view();
@@ -21,11 +21,11 @@ std::string without_user(std::string_view text) {
 }
 
 [[noreturn]] void refuse(std::string_view text, std::string_view why) {
-    throw ConfigurationError(fmt::format("server {}: {}", quoted(without_user(text)), why));
+    throw UrlError(fmt::format("server {}: {}", quoted(without_secrets(text)), why));
 }
 
 bool is_port(std::string_view text) {
-    const auto number = base::parse_integer<unsigned>(text);
+    const auto number = parse_integer<unsigned>(text);
     return number && *number > 0 && *number < 65536;
 }
 
@@ -44,7 +44,7 @@ Url Url::parse(std::string_view text) {
     else if (rest.starts_with("http://"))
         rest.remove_prefix(7), url.is_secure = false;
     else
-        refuse(text, "expected https://HOST or https://HOST:PORT");
+        refuse(text, "expected https://HOST:PORT or http://HOST:PORT");
     const auto slash = rest.find('/');
     std::string_view authority = rest.substr(0, slash);
     if (slash != std::string_view::npos) url.base = rest.substr(slash);
@@ -81,4 +81,4 @@ std::string Url::to_string() const {
     return fmt::format("{}{}", is_secure ? "https://" : "http://", authority());
 }
 
-} // namespace rdmanet::http
+} // namespace rdmanet::base

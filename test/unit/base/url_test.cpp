@@ -1,9 +1,9 @@
-#include <rdmanet/http/client.hpp>
+#include <rdmanet/base/url.hpp>
 
 #include <catch2/catch.hpp>
 
-using rdmanet::http::ConfigurationError;
-using rdmanet::http::Url;
+using rdmanet::base::Url;
+using rdmanet::base::UrlError;
 
 TEST_CASE("a server is a scheme, a host, a port, and perhaps a path before every path") {
     const auto parts = [](std::string_view text) {
@@ -24,7 +24,10 @@ TEST_CASE("the user and password of a server are not repeated") {
     CHECK_THROWS_WITH(Url::parse("https://user:secret@host"), "server \"https://...@host" + why);
     CHECK_THROWS_WITH(Url::parse("https://user:sec/r@t@host"), "server \"https://...@host" + why);
     CHECK_THROWS_WITH(Url::parse("user:secret@host"),
-                      "server \"...@host\": expected https://HOST or https://HOST:PORT");
+                      "server \"...@host\": expected https://HOST:PORT or http://HOST:PORT");
+    CHECK_THROWS_WITH(Url::parse("https://host/?token=secret"), "server \"https://host/..." + why);
+    CHECK_THROWS_WITH(Url::parse("https://host/#secret"), "server \"https://host/..." + why);
+    CHECK_THROWS_WITH(Url::parse("https://user:s#cr?t@host?x=y"), "server \"https://...@host..." + why);
 }
 
 TEST_CASE("what is no server is refused with its text") {
@@ -32,7 +35,8 @@ TEST_CASE("what is no server is refused with its text") {
                              "https://host:x", "https://user:secret@host", "https://host?x", "https://host#x",
                              "https://ho st", "https://host\r\nX: y", "https://[fd00::1", "https://[fd00::1]6443"}) {
         INFO(text);
-        CHECK_THROWS_AS(Url::parse(text), ConfigurationError);
+        CHECK_THROWS_AS(Url::parse(text), UrlError);
     }
-    CHECK_THROWS_WITH(Url::parse("ftp://host"), "server \"ftp://host\": expected https://HOST or https://HOST:PORT");
+    CHECK_THROWS_WITH(Url::parse("ftp://host"),
+                      "server \"ftp://host\": expected https://HOST:PORT or http://HOST:PORT");
 }

@@ -1,0 +1,60 @@
+// Passwords and tokens, which no message, log or record may have, in whatever place they stand.
+#include "attachment_stage.hpp"
+
+#include "support/concat.hpp"
+#include "support/process.hpp"
+#include "support/reporter.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace rdmanet::test {
+namespace {
+
+constexpr const char* kLog = "/var/log/rdmanet-secrets-test.log";
+
+/// Everything that the calls of a network write: output, the log of everything, and the state directory.
+std::string all_that_is_said(const PluginCall& call) {
+    std::string said;
+    for (const char* command :
+         {"ADD", "CHECK", "STATUS", "DEL", "DEL"}) { // the first DEL owes, the second one has a record
+        const ProcessResult result = call.with_command(command).run();
+        said += result.out + result.err;
+    }
+    for (const std::vector<std::string>& command : {std::vector<std::string>{"plan", "--name", "net"}, {"gc"}}) {
+        std::vector<std::string> arguments{binary()};
+        arguments.insert(arguments.end(), command.begin(), command.end());
+        const ProcessResult result = run_process(arguments, {.input = call.config});
+        said += result.out + result.err;
+    }
+    return said +
+           shell(concat("cat ", kLog, "; grep -r '' /run/rdmanet --include='*.json' --include='range-*' || true"));
+}
+
+PluginCall call_with(const Pod& pod, const std::string& ipam) {
+    PluginCall call = call_for(pod, concat("'master':'par0','logLevel':'debug','logFile':'", kLog,
+                                           "','ipam':{'type':'rdmanet','range':'10.79.0.0/24',", ipam, "}"));
+    call.args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=shop;K8S_POD_NAME=till";
+    return call;
+}
+
+} // namespace
+
+TEST_CASE("a password in the place of a server is in no message, log or record", "[ipam]") {
+    NEEDS(kernel_has("macvlan"), "macvlan");
+    const Stage stage;
+    shell(concat("touch ", kLog));
+    for (const std::string etcd :
+         {"{'endpoints':['http://u:h1dden@127.0.0.1:1']}", "{'endpoints':['u:h1dden@127.0.0.1:1']}",
+          "{'endpoints':'http://u:h1dden@127.0.0.1:1'}", "{'endpoints':[['http://u:h1dden@127.0.0.1:1']]}",
+          "{'endpoints':['http://127.0.0.1:1/?token=h1dden']}", "{'endpoints':['http://127.0.0.1:1/#h1dden']}",
+          "'http://u:h1dden@127.0.0.1:1'"}) {
+        INFO(etcd);
+        const std::string said = all_that_is_said(call_with(stage.pod, concat("'etcd':", etcd)));
+        CHECK_THAT(said, Catch::Contains("ipam.etcd") && !Catch::Contains("h1dden"));
+        CHECK(shell("find /run/rdmanet -name '*.json' | wc -l") == "0\n"); // nothing is owed to what is no server
+    }
+    shell(concat("rm ", kLog));
+    CHECK(stage.node.difference() == "");
+}
+
+} // namespace rdmanet::test
