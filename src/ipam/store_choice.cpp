@@ -52,7 +52,7 @@ std::string by_key(std::string_view key, const StoreKeys::Value& value) {
 
 /// The store of a network that has a cluster and does not say which one.
 StoreChoice by_size(const StoreKeys::Value& kubernetes, const std::vector<ConfiguredRange>& ranges) {
-    if (ranges.empty()) return {};
+    if (ranges.empty()) return {.why = "chosen because the network has no range, so nodes have nothing to share"};
     const ConfiguredRange& smallest = smallest_of(ranges);
     const bool is_large = host_bits(smallest) > kMostHostBitsOfPool;
     return {.kind = is_large ? StoreKind::blocks : StoreKind::whereabouts,
@@ -78,8 +78,12 @@ StoreChoice choice_of(const StoreKeys& keys, const json::Reader& ipam, const std
 }
 
 void require_kubeconfig(const StoreKeys& keys, StoreChoice& choice) {
+    if (!keys.kubeconfig && !keys.store)
+        throw json::ValueError(
+            keys.kubernetes->where,
+            fmt::format("\"kubeconfig\" is missing: set it, here or in {}, or remove the key", kNodeFile));
     if (!keys.kubeconfig)
-        throw json::ValueError(keys.store ? keys.store->where : keys.kubernetes->where,
+        throw json::ValueError(keys.store->where,
                                fmt::format("store \"{}\" needs \"kubernetes\": {{\"kubeconfig\": PATH}}, here "
                                            "or in {}: it says how the node reaches the API server",
                                            choice.kind, kNodeFile));
@@ -179,10 +183,18 @@ void warn_of_static_addresses(const json::Reader& ipam, const Config& config, st
                     ipam.at("addresses").path(), given.address.address(), range.range));
 }
 
+[[noreturn]] void refuse_slices(const std::string& where) {
+    throw json::ValueError(where, "slices are not supported: remove the key, and all nodes use the whole range");
+}
+
 void require_no_slices(const json::Reader& ipam) {
-    if (const auto slices = find_text(ipam, "node_slice_size"))
-        throw json::ValueError(slices->path(), "slices are not supported: remove the key, and all nodes use the whole "
-                                               "range");
+    if (const auto slices = find_text(ipam, "node_slice_size")) refuse_slices(slices->path());
+}
+
+/// whereabouts takes the key from its file for every network that reads the file. With its pools and ranges, we would
+/// give what it gives from slices. Networks that name another store share nothing with it.
+void require_no_slices(const StoreKeys& keys, StoreKind kind) {
+    if (keys.slices && (kind == StoreKind::whereabouts || kind == StoreKind::blocks)) refuse_slices(keys.slices->where);
 }
 
 /// An AddressRange records at most one part of its range that is not cut.
@@ -268,7 +280,9 @@ void choose_store(const json::Reader& ipam, Config& config) {
     require_no_slices(ipam);
     const StoreKeys keys = read_store_keys(ipam);
     config.store = choice_of(keys, ipam, config.ranges);
+    require_no_slices(keys, config.store.kind);
     if (config.store.kind == StoreKind::node) {
+        if (keys.kubernetes && !keys.store && !keys.kubeconfig) require_kubeconfig(keys, config.store);
         if (!ipam.find("store")) warn_of_keys_of_blocks(ipam, StoreKind::node, config.warnings); // else they are idle
         return;
     }

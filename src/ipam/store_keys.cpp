@@ -92,7 +92,8 @@ StoreKeys keys_in(const json::Reader& object, EtcdSource source) {
 StoreKeys keys_in_text(const std::string& text, const std::string& file) try {
     const json::Document document = json::Document::parse(text);
     StoreKeys keys = keys_in(document.root(), EtcdSource::node);
-    for (auto* value : {&keys.store, &keys.kubernetes, &keys.kubeconfig, &keys.etcd, &keys.node_name})
+    keys.slices = find_value(document.root(), "node_slice_size");
+    for (auto* value : {&keys.store, &keys.kubernetes, &keys.kubeconfig, &keys.etcd, &keys.node_name, &keys.slices})
         if (*value) {
             (*value)->where = fmt::format("{}: {}", file, (*value)->where);
             (*value)->file = file;
@@ -153,6 +154,7 @@ StoreKeys read_store_keys(const json::Reader& ipam) {
         keys.servers = std::move(of_file.servers);
         keys.of_etcd = of_file.of_etcd;
     }
+    keys.slices = std::move(of_file.slices);
     if (!keys.block_size) keys.block_size = of_file.block_size;
     if (!keys.requestable) keys.requestable = std::move(of_file.requestable);
     return keys;

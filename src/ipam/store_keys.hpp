@@ -34,6 +34,7 @@ struct StoreKeys {
     Limits of_kubernetes;
     Limits of_etcd;
     std::optional<Value> node_name;
+    std::optional<Value> slices; // node_slice_size of the file
     std::optional<unsigned> block_size;
     std::optional<std::vector<base::IpPrefix>> requestable;
 };

@@ -355,6 +355,22 @@ TEST_CASE("keys of a cluster never mean the node's own store") {
     check_refused(R"({"range": "10.0.0.0/24", "kubernetes": {"kubeconfig": ""}})", "kubernetes", "\"kubeconfig\"");
     check_refused(R"({"range": "10.0.0.0/24", "etcd_host": "10.0.0.9:2379"})", "etcd_host", "\"store\"");
     check_refused(R"({"range": "10.0.0.0/24", "node_slice_size": "/26"})", "node_slice_size", "slices");
+    const std::string fixed = R"({"addresses": [{"address": "10.0.0.5/24"}], )";
+    check_refused(fixed + R"("kubernetes": {}})", "kubernetes", "\"kubeconfig\"");
+    check_refused(fixed + R"("etcd": {}})", "etcd", "endpoints");
+    const StoreChoice shared_by_nobody = config(fixed + R"("kubernetes": {"kubeconfig": "/k"}})").store;
+    CHECK(shared_by_nobody.kind == StoreKind::node);
+    CHECK_THAT(shared_by_nobody.why, Names("no range"));
+}
+
+TEST_CASE("slices of whereabouts' own file are refused where its pools would be used") {
+    const std::string reach = R"("kubernetes": {"kubeconfig": "/k"}, "node_slice_size": "/26")";
+    const NodeFile file("{" + reach + "}");
+    CHECK_THAT(error_of(file.network()), Names(file.path() + ": node_slice_size", "slices", "remove the key"));
+    CHECK_THAT(error_of(file.network(R"("range": "10.0.0.0/16")")), Names(file.path() + ": node_slice_size"));
+    CHECK(config(file.network(R"("range": "10.0.0.0/24", "store": "node")")).store.kind == StoreKind::node);
+    const NodeFile none(R"({"kubernetes": {"kubeconfig": "/k"}, "node_slice_size": ""})");
+    CHECK(config(none.network()).store.kind == StoreKind::whereabouts);
 }
 
 TEST_CASE("what the cluster's store can't do is refused with a way out") {
