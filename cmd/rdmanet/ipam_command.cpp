@@ -25,7 +25,7 @@ const IpamVerb* IpamCommand::chosen() const {
 }
 
 void IpamCommand::require_rights(const IpamVerb& verb) const {
-    if (verb.is_about_node && ::geteuid() != 0 && options_.kubeconfig.empty())
+    if (verb.is_about_node && ::geteuid() != 0 && is_about_node_only(options_))
         throw base::Error(fmt::format("`rdmanet ipam {}` must be run as root, because it reads the state directory and "
                                       "the node's files; give --kubeconfig to look at the cluster only",
                                       verb.command->get_name()));

@@ -10,6 +10,7 @@
 #include <rdmanet/etcd/client.hpp>
 #include <rdmanet/ipam/config.hpp>
 #include <rdmanet/kube/access.hpp>
+#include <rdmanet/ops/ipam_survey.hpp>
 #include <rdmanet/ops/reconcile_report.hpp>
 
 #include <unistd.h>
@@ -31,8 +32,7 @@ void note(const std::string& text) {
 }
 
 kube::Access find_access(const std::string& kubeconfig) {
-    if (!kubeconfig.empty()) return kube::read_kubeconfig(kubeconfig);
-    if (auto access = kube::find_access_of_pod()) return *std::move(access);
+    if (auto access = ops::find_access(kubeconfig)) return *std::move(access);
     throw base::Error(fmt::format("no API server is named, and this process is in no pod: give --kubeconfig, or name a "
                                   "kubeconfig in {}",
                                   ipam::kNodeFile));

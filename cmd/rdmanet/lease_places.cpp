@@ -8,6 +8,7 @@
 #include <rdmanet/ipam/config.hpp>
 #include <rdmanet/ipam/node_file.hpp>
 #include <rdmanet/json/reader.hpp>
+#include <rdmanet/kube/access.hpp>
 
 #include <unistd.h>
 
@@ -58,11 +59,17 @@ void add_place_options(CLI::App& command, IpamOptions& options) {
         ->capture_default_str();
     command.add_flag("--json", options.json, "print JSON");
     command.add_option("--kubeconfig", options.kubeconfig,
-                       fmt::format("kubeconfig file to use; default: the one that {} names", ipam::kNodeFile));
+                       fmt::format("kubeconfig file to use; default: the one that {} names, or in a pod, its "
+                                   "ServiceAccount",
+                                   ipam::kNodeFile));
     add_namespace_option(command, options);
     command.add_option("--network", options.network_file,
                        "only the ranges of this network: a file as for `rdmanet plan`, - for standard input");
     command.add_option("--name", options.network, "name of the NetworkAttachmentDefinition in that file");
+}
+
+bool is_about_node_only(const IpamOptions& options) {
+    return options.kubeconfig.empty() && !kube::is_in_pod_with_account();
 }
 
 ops::LeasePlaces find_lease_places(const IpamOptions& options) {
@@ -86,7 +93,7 @@ ops::LeasePlaces find_lease_places(const IpamOptions& options) {
     }
     if (!options.kubeconfig.empty()) places.kubeconfig = options.kubeconfig;
     // Another user may look at the cluster, but not into the node's files.
-    if (::geteuid() != 0 && !options.kubeconfig.empty()) places.state_directory.clear();
+    if (::geteuid() != 0 && !is_about_node_only(options)) places.state_directory.clear();
     return places;
 }
 

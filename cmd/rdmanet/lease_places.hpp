@@ -24,6 +24,9 @@ void add_namespace_option(CLI::App& command, IpamOptions& options);
 /// --state-dir, --json, --kubeconfig, --namespace, --network, --name
 void add_place_options(CLI::App& command, IpamOptions& options);
 
+/// Neither a kubeconfig nor a pod's ServiceAccount leads to a cluster, also for who is not root.
+[[nodiscard]] bool is_about_node_only(const IpamOptions& options);
+
 /// The stores that the node's file (ipam::kNodeFile) and the network name. Throws base::Error.
 [[nodiscard]] ops::LeasePlaces find_lease_places(const IpamOptions& options);
 

@@ -4,6 +4,8 @@
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/text.hpp>
 
+#include <unistd.h>
+
 #include <cstdlib>
 
 namespace rdmanet::kube {
@@ -19,6 +21,10 @@ std::string variable(const char* name) {
 std::string trimmed(std::string text) {
     while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.pop_back();
     return text;
+}
+
+bool is_in_pod() {
+    return !variable("KUBERNETES_SERVICE_HOST").empty() && !variable("KUBERNETES_SERVICE_PORT").empty();
 }
 
 /// A file of the pod's ServiceAccount.
@@ -39,10 +45,14 @@ std::string read_own(const std::string& directory, const char* name) {
 
 } // namespace
 
+bool is_in_pod_with_account() {
+    return is_in_pod() && ::access(kServiceAccount, F_OK) == 0;
+}
+
 std::optional<Access> find_access_of_pod(const std::string& directory) {
+    if (!is_in_pod()) return std::nullopt;
     const std::string host = variable("KUBERNETES_SERVICE_HOST");
     const std::string port = variable("KUBERNETES_SERVICE_PORT");
-    if (host.empty() || port.empty()) return std::nullopt;
     Access access;
     const std::string in_brackets = host.find(':') == std::string::npos ? host : fmt::format("[{}]", host);
     try {

@@ -127,12 +127,22 @@ private:
 
 } // namespace
 
+std::optional<kube::Access> find_access(const std::string& kubeconfig) {
+    return kubeconfig.empty() ? kube::find_access_of_pod() : kube::read_kubeconfig(kubeconfig);
+}
+
+bool IpamClients::has_kube() const {
+    return !places_.kubeconfig.empty() || kube::is_in_pod_with_account();
+}
+
 IpamClients::IpamClients(const LeasePlaces& places) : places_(places) {}
 IpamClients::~IpamClients() = default;
 
 kube::Api& IpamClients::kube() {
     if (kube_) return *kube_;
-    kube::Access access = kube::read_kubeconfig(places_.kubeconfig);
+    auto found = find_access(places_.kubeconfig);
+    if (!found) throw base::Error("no API server is named, and this process is in no pod: give --kubeconfig");
+    kube::Access access = *std::move(found);
     if (!places_.name_space.empty()) access.name_space = places_.name_space;
     const base::Logger log(base::LogLevel::warning);
     for (const std::string& warning : access.warnings) log.warn(warning);

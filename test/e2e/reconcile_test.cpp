@@ -114,6 +114,9 @@ TEST_CASE("the example CronJob runs as a pod of its ServiceAccount", "[cluster][
     CHECK(result.err == "");
     CHECK(result.exit_status == 0);
     CHECK_THAT(result.out, Contains("would free 10.72.0.7 of pod shop/lost"));
+    // The same pod may look at the pools by hand.
+    CHECK_THAT(pod.run({binary(), "ipam", "show"}).out, Contains("10.72.0.7") && Contains("shop/lost"));
+    CHECK_THAT(pod.run({binary(), "ipam", "check"}).out, Contains("1 lease, "));
 }
 
 TEST_CASE("ipam reconcile needs an API server", "[ipam]") {

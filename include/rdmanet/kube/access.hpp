@@ -36,5 +36,7 @@ inline constexpr const char* kServiceAccount = "/var/run/secrets/kubernetes.io/s
 /// As the pod that this process runs in (client-go, rest.InClusterConfig()). nullopt outside of pods, which the
 /// environment says. For commands of a person: the environment of a CNI call is the runtime's. Throws KubeconfigError.
 [[nodiscard]] std::optional<Access> find_access_of_pod(const std::string& directory = kServiceAccount);
+/// Whether this process runs in a pod that has a ServiceAccount's token. One without is not meant to ask the server.
+[[nodiscard]] bool is_in_pod_with_account();
 
 } // namespace rdmanet::kube

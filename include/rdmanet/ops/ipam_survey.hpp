@@ -7,6 +7,7 @@
 #include <rdmanet/cluster/etcd_nodes.hpp>
 #include <rdmanet/cluster/etcd_survey.hpp>
 #include <rdmanet/cluster/survey.hpp>
+#include <rdmanet/kube/access.hpp>
 #include <rdmanet/ops/lease_places.hpp>
 
 #include <memory>
@@ -39,6 +40,10 @@ struct IpamSurvey {
     std::vector<std::string> unknown;  // what therefore is not known: no stale leases without pods
 };
 
+/// That of the kubeconfig, else of the pod that this process runs in. nullopt: neither is there. Throws
+/// kube::KubeconfigError.
+[[nodiscard]] std::optional<kube::Access> find_access(const std::string& kubeconfig);
+
 /// The clients of the places, which connect when they are first asked for.
 class IpamClients {
 public:
@@ -46,7 +51,7 @@ public:
     explicit IpamClients(const LeasePlaces& places);
     ~IpamClients();
 
-    [[nodiscard]] bool has_kube() const { return !places_.kubeconfig.empty(); }
+    [[nodiscard]] bool has_kube() const;
     [[nodiscard]] bool has_etcd() const { return places_.etcd.has_value(); }
     /// Throws base::Error.
     [[nodiscard]] kube::Api& kube();
