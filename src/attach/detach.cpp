@@ -164,9 +164,13 @@ std::vector<ipam::Lease> release_where(state::LeaseStore& store, const state::At
 }
 
 /// For an error that stays until somebody does something.
-std::string cure_of(const base::Error& error) {
+std::string cure_of(const base::Error& error, const state::LeaseStore& store) {
     const auto* refusal = dynamic_cast<const ipam::StoreError*>(&error);
     if (refusal != nullptr && refusal->temporary()) return {};
+    if (!store.etcd.empty()) // no other one is asked: the record says all that leads to it
+        return ". Correct that, and run `rdmanet gc`; if that etcd is gone for good, run `rdmanet gc --forget` with "
+               "the "
+               "record's file";
     return fmt::format(". If that kubeconfig is gone for good, name another one of the same cluster in {}, and run "
                        "`rdmanet gc`; if the cluster is gone, run `rdmanet gc --forget` with the record's file",
                        ipam::kNodeFile);
@@ -198,7 +202,7 @@ std::optional<std::string> release_shared(state::AttachmentRecord& remaining, co
     remaining.leases.clear();
     return "";
 } catch (const base::Error& error) {
-    const std::string why = error.what() + cure_of(error);
+    const std::string why = error.what() + cure_of(error, *remaining.lease_store);
     node.log.error(fmt::format("the addresses of {} are still leased in the cluster, and `rdmanet gc` or a later call "
                                "gives them back: {}",
                                describe(remaining), why));

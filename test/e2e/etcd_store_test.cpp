@@ -294,6 +294,13 @@ TEST_CASE("the node's file says how to reach etcd, with a user and certificates,
     CHECK(addresses(add(call)).starts_with("10.45.0."));
     CHECK(shell("grep -r -l 'secret of' /run/rdmanet || true") == "");
     CHECK(shell("stat --format %a /run/rdmanet/etcd-* | sort -u") == "600\n");
+    shell("sed -i s/rdmanet.password/no.password/ /run/rdmanet/attachments/*.json");
+    const ProcessResult owing = call.with_command("DEL").run();
+    CHECK(owing.exit_status == 0);
+    CHECK_THAT(owing.err, Names("still leased", "no.password", "`rdmanet gc`", "etcd is gone for good", "--forget") &&
+                              !Catch::Contains("kubeconfig"));
+    shell(concat("sed -i s/no.password/rdmanet.password/ /run/rdmanet/attachments/*.json; ", binary(), " gc"));
+    CHECK(records_left() == "");
     CHECK(del(call) == "");
     CHECK(stage.node.difference() == "");
     shell("rm " + file);
