@@ -143,10 +143,16 @@ Written WhereaboutsApi::write(Ask ask, std::initializer_list<Refusal> means_no) 
         if (refused == nullptr) return Written::yes;
         last_refusal_ = refused->message;
         if (std::find(means_no.begin(), means_no.end(), refused->why) != means_no.end()) return Written::no;
-        if (refused->may_have_been_done) return Written::unknown;
+        if (refused->may_have_been_done) {
+            last_unknown_ = refused->message;
+            return Written::unknown;
+        }
         refuse(*refused);
     } catch (const http::TransportError& error) {
-        if (error.may_have_been_done()) return Written::unknown;
+        if (error.may_have_been_done()) {
+            last_unknown_ = error.what();
+            return Written::unknown;
+        }
         throw ipam::StoreError(ipam::StoreError::Kind::unreachable, fmt::format("lease store: {}", error.what()));
     }
 }

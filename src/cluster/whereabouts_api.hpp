@@ -50,6 +50,8 @@ public:
     [[nodiscard]] const ThisNode& node() const { return node_; }
     /// What the server said of the last write that it did not do.
     [[nodiscard]] const std::string& last_refusal() const { return last_refusal_; }
+    /// What was said of the last write whose outcome is not known. Empty: there was none.
+    [[nodiscard]] const std::string& last_unknown() const { return last_unknown_; }
     void set_node_uid(const std::string& uid) { node_.uid = uid; }
 
     [[nodiscard]] std::optional<Pool> find_pool(const Place& place, const base::Deadline& deadline);
@@ -98,6 +100,7 @@ private:
     ThisNode node_;
     std::map<std::string, std::string> uids_; // by name
     std::string last_refusal_;
+    std::string last_unknown_;
 };
 
 } // namespace rdmanet::cluster

@@ -1,5 +1,7 @@
 #include "whereabouts_return.hpp"
 
+#include "tried.hpp"
+
 #include "whereabouts_pace.hpp"
 
 #include <rdmanet/base/format.hpp>
@@ -90,7 +92,8 @@ void WhereaboutsReturn::unreserve_own(const std::string& name, const OwnerKey& k
 
 void WhereaboutsReturn::not_known(std::string_view what, const std::string& name) const {
     throw StoreError(StoreError::Kind::temporary,
-                     fmt::format("lease store: no answer says whether the {} {}/{} was done", what, name_space_, name));
+                     fmt::format("lease store: no answer says whether the {} {}/{} was done{}", what, name_space_, name,
+                                 what_is_known(api_.last_unknown())));
 }
 
 } // namespace rdmanet::cluster

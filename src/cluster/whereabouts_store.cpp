@@ -1,6 +1,7 @@
 #include <rdmanet/cluster/whereabouts_store.hpp>
 
 #include "pool_search.hpp"
+#include "tried.hpp"
 #include "whereabouts_api.hpp"
 #include "whereabouts_boot.hpp"
 #include "whereabouts_pace.hpp"
@@ -224,6 +225,7 @@ private:
         bool is_marked = false; // the pool has another store's mark, which is no longer true
         int lost_races = 0;
         std::string refused_version{}; // of the pool when the server refused the last claim
+        http::Stopwatch watch{};
     };
     using Taken = std::variant<Lease, ipam::Taken, ipam::Exhausted>;
 
@@ -232,8 +234,8 @@ private:
         for (int attempt = 0; attempt < kMostTries; ++attempt) {
             if (deadline.passed())
                 throw base::TimeoutError(
-                    fmt::format("waited for an address of IPPool {}/{}, for which other nodes compete",
-                                options_.name_space, pool_name(taking.place)));
+                    fmt::format("waited for an address of IPPool {}/{}, for which other nodes compete{}",
+                                options_.name_space, pool_name(taking.place), tried(taking)));
             const int lost_before = taking.lost_races;
             const auto begun = base::Deadline::Clock::now();
             Pool pool = read_pool(taking.place, attempt == 0, deadline);
@@ -247,9 +249,13 @@ private:
         }
         throw StoreError(
             StoreError::Kind::temporary,
-            fmt::format("lease store: {} {} times to take an address of IPPool {}/{}",
+            fmt::format("lease store: {} {} times to take an address of IPPool {}/{}{}",
                         taking.is_marked ? "another store's mark could not be removed" : "other nodes were faster",
-                        kMostTries, options_.name_space, pool_name(taking.place)));
+                        kMostTries, options_.name_space, pool_name(taking.place), tried(taking)));
+    }
+
+    [[nodiscard]] std::string tried(const Taking& taking) const {
+        return tried_at(server_.server(), taking.watch, api_.last_unknown());
     }
 
     /// Where many nodes begin at once, their reads are slow already. What was read is out of date after the pause.
@@ -350,7 +356,7 @@ private:
             return false;
         }
         const std::string what = fmt::format("OverlappingRangeIPReservation {}/{}", options_.name_space, name);
-        if (deadline.passed()) throw base::TimeoutError(fmt::format("waited for {}", what));
+        if (deadline.passed()) throw base::TimeoutError(fmt::format("waited for {}{}", what, tried(taking)));
         throw StoreError(StoreError::Kind::temporary,
                          fmt::format("lease store: {} was made and is gone each of {} times: find out who deletes it",
                                      what, kMostTries));

@@ -81,6 +81,8 @@ public:
 
     [[nodiscard]] const Access& access() const { return access_; }
 
+    [[nodiscard]] std::string server() const { return client_.url().to_string(); }
+
 private:
     [[nodiscard]] Outcome ask(const http::Request& request, const base::Deadline& deadline);
     [[nodiscard]] json::Document parsed(const http::Request& request, const http::Response& response) const;

@@ -146,10 +146,10 @@ WriteOutcome BlocksApi::write(const std::function<kube::Outcome()>& ask, std::in
         const auto& refused = std::get<kube::Refused>(outcome);
         if (std::find(means_no.begin(), means_no.end(), refused.why) != means_no.end())
             return {.done = WriteOutcome::Done::no};
-        if (refused.may_have_been_done) return {.done = WriteOutcome::Done::unknown};
+        if (refused.may_have_been_done) return {.done = WriteOutcome::Done::unknown, .trouble = refused.message};
         refuse(refused);
     } catch (const http::TransportError& error) {
-        if (error.may_have_been_done()) return {.done = WriteOutcome::Done::unknown};
+        if (error.may_have_been_done()) return {.done = WriteOutcome::Done::unknown, .trouble = error.what()};
         throw StoreError(StoreError::Kind::unreachable, fmt::format("lease store: {}", error.what()));
     }
 }

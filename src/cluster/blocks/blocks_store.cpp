@@ -1,5 +1,6 @@
 #include <rdmanet/cluster/blocks_store.hpp>
 
+#include "../tried.hpp"
 #include "node_blocks.hpp"
 
 #include <rdmanet/base/file.hpp>
@@ -26,6 +27,7 @@ public:
         : its_file_(std::move(file)), file_(*its_file_), options_(std::move(options)) {}
 
     ipam::ReserveOutcome reserve(const Owner& owner, const std::vector<Claim>& claims, const base::Deadline& deadline) {
+        const http::Stopwatch watch;
         std::optional<base::FileLock> lock;
         for (;;) {
             ipam::ReserveOutcome outcome = file_.reserve(owner, claims, deadline);
@@ -34,7 +36,8 @@ public:
             if (const auto searched = searched_.find(none->claim); searched != searched_.end())
                 return found_none(claims, searched->second);
             if (deadline.passed())
-                throw base::TimeoutError("waited for a block of addresses, for which other nodes compete");
+                throw base::TimeoutError(fmt::format("waited for a block of addresses, for which other nodes compete{}",
+                                                     tried_at(options_.api().server(), watch)));
             if (!lock)
                 lock = lock_requests(deadline); // perhaps another process of this node gets a block just now
             else

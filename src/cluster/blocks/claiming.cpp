@@ -130,7 +130,7 @@ bool NodeBlocks::try_to_create(const BlockRange& range, const IpPrefix& block, c
     }
     if (made.done == WriteOutcome::Done::unknown) {
         if (find_out(claiming, deadline)) return true;
-        not_known("creation", object.name());
+        not_known("creation", object.name(), made.trouble);
     }
     object.version = made.version;
     open(object, deadline);
@@ -184,7 +184,7 @@ bool NodeBlocks::take(const Block& known, const BlockObject& object, const Deadl
     file_.add(known, deadline);
     BlockObject own = object_of(known);
     const WriteOutcome written = api_.write(own, object.version, BlocksApi::Finalizer::kept, deadline);
-    if (written.done == WriteOutcome::Done::unknown) not_known("change", object.name());
+    if (written.done == WriteOutcome::Done::unknown) not_known("change", object.name(), written.trouble);
     if (written.done == WriteOutcome::Done::no) return false;
     own.version = written.version;
     open(own, deadline);

@@ -26,7 +26,7 @@ void NodeBlocks::give_back(const Block& closed, const Deadline& deadline) {
             version = found->version;
         }
         const WriteOutcome written = api_.write(object, version, BlocksApi::Finalizer::gone, deadline);
-        if (written.done == WriteOutcome::Done::unknown) not_known("release", object.name());
+        if (written.done == WriteOutcome::Done::unknown) not_known("release", object.name(), written.trouble);
         if (written.done == WriteOutcome::Done::no) continue;
         // One that somebody has deleted went with its finalizer.
         if (written.is_going) return file_.remove(closed, deadline);
@@ -40,7 +40,7 @@ void NodeBlocks::give_back(const Block& closed, const Deadline& deadline) {
 
 void NodeBlocks::remove_released(const Block& released, const BlockObject& object, const Deadline& deadline) {
     const WriteOutcome removed = api_.remove(object, released.version, deadline);
-    if (removed.done == WriteOutcome::Done::unknown) not_known("removal", object.name());
+    if (removed.done == WriteOutcome::Done::unknown) not_known("removal", object.name(), removed.trouble);
     if (removed.done == WriteOutcome::Done::no) {
         const auto found = api_.find_block(object.name(), deadline);
         if (found && is_ours(*found, deadline)) return; // the next call tries again, with its version by then

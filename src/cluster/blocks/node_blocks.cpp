@@ -1,5 +1,7 @@
 #include "node_blocks.hpp"
 
+#include "../tried.hpp"
+
 #include <rdmanet/base/format.hpp>
 
 #include <algorithm>
@@ -36,9 +38,10 @@ bool is_useful(const IpPrefix& block, const std::vector<Interval>& usable) {
     });
 }
 
-void not_known(std::string_view what, const std::string& name) {
+void not_known(std::string_view what, const std::string& name, std::string_view trouble) {
     throw StoreError(StoreError::Kind::temporary,
-                     fmt::format("lease store: no answer says whether the {} of AddressBlock {} was done", what, name));
+                     fmt::format("lease store: no answer says whether the {} of AddressBlock {} was done{}", what, name,
+                                 what_is_known(trouble)));
 }
 
 const std::string& NodeBlocks::file_id(const Deadline& deadline) {

@@ -20,7 +20,7 @@ namespace rdmanet::cluster {
 [[nodiscard]] bool is_useful(const base::IpPrefix& block, const std::vector<ipam::Interval>& usable);
 
 /// Throws: the request has no answer. The next call finds out.
-[[noreturn]] void not_known(std::string_view what, const std::string& name);
+[[noreturn]] void not_known(std::string_view what, const std::string& name, std::string_view trouble = {});
 
 /// The cluster has removed what this node knows of a range, or has recorded something else.
 class RangeChanged : public ipam::StoreError {

@@ -39,7 +39,7 @@ bool NodeBlocks::regain_absent(const Block& block, const Deadline& deadline) {
     if (block.leases == 0) return false; // then any other block is as good
     BlockObject object = object_of(block);
     const WriteOutcome made = api_.create(object, deadline);
-    if (made.done == WriteOutcome::Done::unknown) not_known("creation", object.name());
+    if (made.done == WriteOutcome::Done::unknown) not_known("creation", object.name(), made.trouble);
     if (made.done == WriteOutcome::Done::no) {
         const auto found = api_.find_block(object.name(), deadline);
         return found && regain(block, found, deadline);

@@ -39,6 +39,7 @@ std::optional<etcd::Answer> EtcdSession::try_to_change(const etcd::Transaction& 
         return client_.run(change, deadline);
     } catch (const etcd::Failure& failure) {
         if (failure.kind() != etcd::Failure::Kind::unknown || deadline.passed()) refuse(failure);
+        last_unknown_ = failure.what();
         return std::nullopt;
     }
 }

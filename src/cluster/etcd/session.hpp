@@ -18,6 +18,8 @@ public:
     EtcdSession(etcd::Client client, std::string prefix) : client_(std::move(client)), keys_(std::move(prefix)) {}
 
     [[nodiscard]] const EtcdKeys& keys() const { return keys_; }
+    /// What was said of the last change whose outcome was not known. Empty: there was none.
+    [[nodiscard]] const std::string& last_unknown() const { return last_unknown_; }
     [[nodiscard]] etcd::Memory& memory() { return client_.memory(); }
 
     /// Of a transaction that only reads, or one that may be done twice. Throws ipam::StoreError.
@@ -60,6 +62,7 @@ public:
 private:
     etcd::Client client_;
     EtcdKeys keys_;
+    std::string last_unknown_;
 };
 
 } // namespace rdmanet::cluster

@@ -1,5 +1,7 @@
 #include "taking.hpp"
 
+#include "../tried.hpp"
+
 #include <rdmanet/base/format.hpp>
 #include <rdmanet/base/hash.hpp>
 #include <rdmanet/ipam/errors.hpp>
@@ -46,15 +48,17 @@ EtcdTaking::Outcome EtcdTaking::take(const base::Deadline& deadline) {
                          fmt::format("lease store: an attachment has at most {} addresses in etcd, and this one "
                                      "wants {}",
                                      kMostAddressesInEtcd, claims_.size()));
+    const http::Stopwatch watch;
+    const auto tried = [&] { return tried_at(parts_.session.memory().endpoint, watch, parts_.session.last_unknown()); };
     for (int attempt = 0; attempt < kMostClaims; ++attempt) {
         if (deadline.passed())
-            throw base::TimeoutError(fmt::format("waited for addresses below {}, for which other nodes compete",
-                                                 parts_.keys().addresses(claims_.front().space)));
+            throw base::TimeoutError(fmt::format("waited for addresses below {}, for which other nodes compete{}",
+                                                 parts_.keys().addresses(claims_.front().space), tried()));
         if (auto outcome = try_to_take(deadline)) return *std::move(outcome);
     }
     throw StoreError(StoreError::Kind::temporary,
-                     fmt::format("lease store: other nodes were faster {} times to take an address below {}",
-                                 kMostClaims, parts_.keys().addresses(claims_.front().space)));
+                     fmt::format("lease store: other nodes were faster {} times to take an address below {}{}",
+                                 kMostClaims, parts_.keys().addresses(claims_.front().space), tried()));
 }
 
 /// nullopt: try again, with what was learned.

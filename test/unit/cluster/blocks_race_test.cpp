@@ -137,7 +137,7 @@ TEST_CASE_METHOD(Races, "a claim that applies late is found again, and its block
     std::string said;
     for (int number = 16; said.empty() || said.ends_with("/24"); ++number)
         said = try_to_reserve(*a, "c" + std::to_string(number), {claim(kRange)});
-    CHECK_THAT(said, Contains("no answer says whether"));
+    CHECK_THAT(said, Contains("no answer says whether") && Contains("http://") && Contains(", after "));
     CHECK_THAT(a->states(), Contains("claiming"));
     a->store->settle(kIdleBlock, soon()); // too early to say that it never came
     CHECK_THAT(a->states(), Contains("claiming"));

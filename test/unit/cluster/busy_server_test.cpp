@@ -107,6 +107,19 @@ TEST_CASE_METHOD(Busied, "a server that is always busy is asked four times, and 
     CHECK(release(owner("c", "p")).empty());
 }
 
+TEST_CASE_METHOD(Busied, "an ADD whose claims have no outcome says at which server, and for how long it tried") {
+    if (!is_there()) return;
+    Relay relay("rdmanet");
+    const std::string of_pool = std::string("PATCH ") + kObjects + "ippools";
+    relay.decide(
+        [&](const std::string& request) { return request.starts_with(of_pool) ? Fate::is_lost : Fate::passes; });
+    const auto by_relay = relay.connect();
+    WhereaboutsStore unlucky(*by_relay, options({kRange}));
+    CHECK_THROWS_WITH(unlucky.reserve(owner("c", "p"), {claim(kRange)}, base::Deadline::in(std::chrono::seconds(2))),
+                      Contains(by_relay->server()) && Contains(", after "));
+    CHECK(release(owner("c", "p")).empty());
+}
+
 TEST_CASE_METHOD(Busied, "a server that wants to be asked after the deadline is not waited for") {
     if (!is_there()) return;
     Relay relay("rdmanet");
