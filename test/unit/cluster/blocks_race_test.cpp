@@ -244,16 +244,16 @@ TEST_CASE_METHOD(Races, "ranges that overlap, made at once: at most one stays") 
 
 TEST_CASE_METHOD(Races, "of many nodes that meet a new range at once, one looks at the blocks of the cluster") {
     if (!is_there()) return;
-    constexpr int kNodes = 12;
+    constexpr std::size_t kNodes = 12;
     std::vector<std::unique_ptr<Relay>> relays;
     std::vector<std::unique_ptr<TestNode>> nodes;
-    for (int at = 0; at < kNodes; ++at) {
+    for (std::size_t at = 0; at < kNodes; ++at) {
         relays.push_back(std::make_unique<Relay>("rdmanet"));
         nodes.push_back(node_behind(*relays.back(), "n" + std::to_string(at)));
     }
     std::vector<std::string> got(kNodes);
     std::vector<std::thread> threads;
-    for (int at = 0; at < kNodes; ++at)
+    for (std::size_t at = 0; at < kNodes; ++at)
         threads.emplace_back([&, at] { got[at] = try_to_reserve(*nodes[at], "c", {claim("10.0.0.0/20")}); });
     for (std::thread& thread : threads) thread.join();
     CHECK(std::set<std::string>(got.begin(), got.end()).size() == kNodes);

@@ -33,7 +33,7 @@ ipam::Lease granted_to(ipam::Store& store, const ipam::Owner& who, const ipam::C
     return std::get<ipam::Granted>(store.reserve(who, {claim}, soon())).leases.at(0);
 }
 
-class Pools : public Subnet {
+class PoolsToRepair : public Subnet {
 public:
     void remove(const std::string& object) {
         const std::string path = kObjects + object;
@@ -60,7 +60,8 @@ public:
 
 } // namespace
 
-TEST_CASE_METHOD(Pools, "a pool, a record and a reservation that somebody deleted are made again for who uses them") {
+TEST_CASE_METHOD(PoolsToRepair,
+                 "a pool, a record and a reservation that somebody deleted are made again for who uses them") {
     if (!is_there()) return;
     const ipam::Lease lease = granted_to(*store, owner("a", "p"), claim(kRange));
     CHECK(regain(*store, lease).empty());
@@ -87,7 +88,7 @@ TEST_CASE_METHOD(Pools, "a pool, a record and a reservation that somebody delete
     CHECK(release(owner("a", "p")) == "10.0.0.1/29");
 }
 
-TEST_CASE_METHOD(Pools, "what somebody else has by now is not taken back from him") {
+TEST_CASE_METHOD(PoolsToRepair, "what somebody else has by now is not taken back from him") {
     if (!is_there()) return;
     const ipam::Lease lease = granted_to(*store, owner("a", "p"), claim(kRange));
     remove_record();
@@ -140,7 +141,7 @@ TEST_CASE_METHOD(Pools, "what somebody else has by now is not taken back from hi
     }
 }
 
-TEST_CASE_METHOD(Pools, "a repair whose answer is lost finds out what became of it") {
+TEST_CASE_METHOD(PoolsToRepair, "a repair whose answer is lost finds out what became of it") {
     if (!is_there()) return;
     const ipam::Lease lease = granted_to(*store, owner("a", "p"), claim(kRange));
     remove_record();
@@ -156,7 +157,7 @@ TEST_CASE_METHOD(Pools, "a repair whose answer is lost finds out what became of 
     CHECK(reservation("10.0.0.1") == kReservation);
 }
 
-TEST_CASE_METHOD(Pools, "a repair names each right that it lacks") {
+TEST_CASE_METHOD(PoolsToRepair, "a repair names each right that it lacks") {
     if (!is_there()) return;
     const ipam::Lease lease = granted_to(*store, owner("a", "p"), claim(kRange));
     const auto limited = connect("limited");
