@@ -149,6 +149,7 @@ public:
                                {.before_claim = [this](const Lease& lease) { note_claim(lease); },
                                 .unsettled = [this](const Lease& lease) { unsettled_.push_back(lease); }});
         std::vector<ipam::Regained> all;
+        all.reserve(leases.size());
         for (const Lease& lease : leases) all.push_back(work.regain(lease, deadline));
         return all;
     }

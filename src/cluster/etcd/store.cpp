@@ -105,6 +105,7 @@ public:
 
     std::vector<ipam::Regained> regain(const std::vector<Lease>& leases, const Deadline& deadline) override {
         std::vector<ipam::Regained> all;
+        all.reserve(leases.size());
         for (const Lease& lease : leases) all.push_back(cluster::regain(parts_, lease, deadline));
         return all;
     }
