@@ -253,7 +253,7 @@ TEST_CASE_METHOD(BlocksFixture,
     CHECK(a->reserve("d", {claim(range)}) != lease.address.to_string());
 }
 
-TEST_CASE_METHOD(EtcdCase, "keys in etcd that somebody removed are written again for who uses them") {
+TEST_CASE_METHOD(EtcdCase, "keys in etcd that somebody removed are written again for who uses them", "[etcd]") {
     if (!is_there()) return;
     const auto store = connect();
     const ipam::Lease lease = granted_to(*store, owner("a", "p"), claim("10.0.0.0/29"));
