@@ -33,8 +33,10 @@ TEST_CASE("a balancer before etcd that is busy is asked again when it says, and 
 TEST_CASE("a balancer that stays busy is asked a few times, and the text says so", "[etcd]") {
     std::atomic<int> requests{0};
     http::test::ScriptedServer busy([&](http::test::Connection& connection) {
-        for (; !connection.read_request().empty(); ++requests)
+        while (!connection.read_request().empty()) {
+            ++requests;
             connection.send("HTTP/1.1 429 Too Many Requests\r\nContent-Length: 4\r\n\r\nslow");
+        }
     });
     etcd::Client client = connect_to({.endpoints = {busy.url()}});
     try {
