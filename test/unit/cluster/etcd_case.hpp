@@ -5,6 +5,9 @@
 #include "fixture.hpp"
 #include "lossy_etcd.hpp"
 
+#include "etcd/keys.hpp"
+#include "etcd/values.hpp"
+
 #include "support/process.hpp"
 
 #include <rdmanet/ipam/errors.hpp>
@@ -25,11 +28,12 @@ inline std::vector<etcd::KeyValue> entries_below(const std::string& prefix) {
     return entries;
 }
 
-/// Without the node's own key, which stays.
+/// Without the keys of the node and of its ranges, which stay.
 inline std::vector<std::string> keys_below(const std::string& prefix) {
     std::vector<std::string> keys;
     for (const etcd::KeyValue& entry : entries_below(prefix))
-        if (!entry.key.starts_with("/@nodes/") || entry.key.find('/', 8) != std::string::npos)
+        if ((!entry.key.starts_with("/@nodes/") || entry.key.find('/', 8) != std::string::npos) &&
+            entry.key.find("/r/") != entry.key.find('/', 1))
             keys.push_back(entry.key);
     return keys;
 }
@@ -92,6 +96,11 @@ public:
         ipam::Claim one = claim(subnet);
         one.wanted = ip(address);
         return one;
+    }
+    /// As if that store had the range.
+    void record(std::string_view subnet, const std::string& store = "etcd") const {
+        (void)connect_to(servers_of("one"))
+            .run(etcd::Transaction().put(EtcdKeys(prefix).range("", prefix_of(subnet)), text_of_range(store)), soon());
     }
     static base::IpPrefix prefix_of(std::string_view text) { return base::IpPrefix::parse(text).value(); }
 

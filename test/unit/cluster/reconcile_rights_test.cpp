@@ -1,0 +1,114 @@
+// The rights with which reconciling works.
+#include "reconcile_fixture.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace rdmanet;
+using namespace rdmanet::cluster;
+using namespace rdmanet::cluster::test;
+using Catch::Matchers::Contains;
+
+namespace {
+
+struct ReconcileRight {
+    const char* group;
+    const char* resource;
+    const char* verb;
+};
+/// Those of conf-examples/cronjob-reconcile.yaml.
+constexpr ReconcileRight kReconcileRights[] = {{"whereabouts.cni.cncf.io", "ippools", "get"},
+                                               {"whereabouts.cni.cncf.io", "ippools", "list"},
+                                               {"whereabouts.cni.cncf.io", "ippools", "patch"},
+                                               {"whereabouts.cni.cncf.io", "overlappingrangeipreservations", "list"},
+                                               {"whereabouts.cni.cncf.io", "overlappingrangeipreservations", "create"},
+                                               {"whereabouts.cni.cncf.io", "overlappingrangeipreservations", "delete"},
+                                               {"", "pods", "get"},
+                                               {"", "pods", "list"},
+                                               {"", "nodes", "list"},
+                                               {"rdmanet.cni", "addressblocks", "list"},
+                                               {"rdmanet.cni", "addressblocks", "patch"},
+                                               {"rdmanet.cni", "addressblocks", "delete"}};
+
+std::string rules_but(const ReconcileRight* missing) {
+    std::string rules;
+    for (const ReconcileRight& right : kReconcileRights)
+        if (&right != missing)
+            rules += std::string(rules.empty() ? "[" : ",") + R"({"apiGroups":[")" + right.group +
+                     R"("],"resources":[")" + right.resource + R"("],"verbs":[")" + right.verb + "\"]}";
+    return rules + "]";
+}
+
+class Rights : public Leftovers {
+public:
+    /// Everything that is to be freed, and a successor that takes one record over in the middle. What was refused.
+    std::string refusal_of_everything() {
+        Relay relay("limited", space);
+        return refusal_of_everything(relay);
+    }
+    /// As `relay` asks, in namespace `space`.
+    std::string refusal_of_everything(Relay& relay) {
+        const std::string pool = "n" + std::to_string(++count_) + "-10.0.0.0-24";
+        create(objects("ippools"),
+               R"({"apiVersion":"whereabouts.cni.cncf.io/v1alpha1","kind":"IPPool","metadata":{"name":")" + pool +
+                   R"("},"spec":{"range":"10.0.0.0/24","allocations":{"1":)" + record("a", ref("p")) + "}}}");
+        make_reservation("n" + std::to_string(count_) + "-10.0.0.1", ref("p"));
+        BlockObject block{.space = space,
+                          .range = prefix("10.9.0.0/16"),
+                          .block = prefix("10.9." + std::to_string(count_ % 256) + ".0/28"),
+                          .node = {.name = "gone", .uid = space, .machine_id = "m", .boot_id = space},
+                          .lease_file = "f"};
+        create(kBlocksPath, block.to_text());
+        relay.decide([&, asked = 0](const std::string& request) mutable {
+            if (request == kClock && ++asked == 2) relay.clock_ahead = kBlocksApart.count();
+            if (request == "PATCH " + objects("ippools/" + pool))
+                patch(objects("ippools/" + pool),
+                      R"([{"op":"replace","path":"/spec/allocations/1/id","value":"successor"}])");
+            return Answer::passes;
+        });
+        const auto api = relay.connect();
+        return reconcile(*api, std::nullopt, {}, soon()).failure;
+    }
+
+    [[nodiscard]] std::string token_of(const std::string& account) {
+        const auto made =
+            admin->create("/api/v1/namespaces/kube-system/serviceaccounts/" + account + "/token",
+                          R"({"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{}})", soon());
+        return std::get<kube::Object>(made).content.root().at("status").at("token").string();
+    }
+
+private:
+    int count_ = 0;
+};
+
+} // namespace
+
+TEST_CASE_METHOD(Rights, "reconciling works with the example's rights, and names each that is taken away") {
+    if (!is_there()) return;
+    {
+        // In the example's namespace.
+        const std::string own = std::exchange(space, "kube-system");
+        Relay example("limited", "kube-system");
+        example.use_token(token_of("rdmanet-reconcile"));
+        CHECK(refusal_of_everything(example).empty());
+        space = own;
+    }
+    const std::string roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+    create(roles, R"({"metadata":{"name":")" + space + R"("},"rules":)" + rules_but(nullptr) + "}");
+    create("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+           R"({"metadata":{"name":")" + space +
+               R"("},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":")" + space +
+               R"("},"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"limited"}]})");
+    CHECK(comes_true([&] { return refusal_of_everything().empty(); }));
+    for (const ReconcileRight& missing : kReconcileRights) {
+        const std::string named = std::string("cannot ") + missing.verb + " resource \"" + missing.resource + "\"";
+        INFO(named);
+        patch(roles + "/" + space, R"([{"op":"replace","path":"/rules","value":)" + rules_but(&missing) + "}]");
+        std::string said; // the authorizer hears of the change a moment later
+        CHECK(comes_true([&] {
+            said = refusal_of_everything();
+            return said.find(named) != std::string::npos;
+        }));
+        CHECK_THAT(said, Contains("limited")); // whom to give it
+    }
+    patch(roles + "/" + space, R"([{"op":"replace","path":"/rules","value":[]}])");
+}
